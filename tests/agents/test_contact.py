@@ -6,9 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.driving.footprint import Rectangles, reachable, touching
+from agents.driving.contact import Margins, contacts
+from agents.driving.footprint import Rectangles, grown, reachable, touching
 from agents.driving.path import Path
-from agents.driving.tracking import rows_without
+from agents.driving.prediction import predict
+from agents.driving.settings import Car
+from agents.driving.speed import Profiles
+from agents.driving.tracking import Tracks, rows_without
+from harness.vocabulary import Boxes, Floats, Mask
 from tests.agents.little_world import straight
 
 PLACE = st.floats(-12, 12) | st.integers(-24, 24).map(lambda halves: halves / 2)
@@ -63,3 +68,58 @@ def test_boxes_are_projected_as_if_alone(centres: list[tuple[float, float]]) -> 
         station, offset = path.stretch(box, 20.0, 100.0)
         assert stations[at].tolist() == station.tolist()
         assert offsets[at].tolist() == offset.tolist()
+
+
+BOX = st.tuples(
+    st.floats(45, 70), st.floats(-4, 4), st.just(1.0), st.floats(0.4, 5), st.floats(0.4, 2),
+    st.just(1.5), st.floats(-7, 7),
+)  # fmt: skip
+TIMES = np.array([0.0, 0.5, 1.0])
+
+
+@given(st.lists(BOX, min_size=1, max_size=4), st.floats(0.0, 1.0), st.booleans())
+def test_contacts_are_those_of_one_profile_and_one_road_user_after_the_other(
+    rows: list[tuple[float, ...]], room: float, only_some: bool
+) -> None:
+    path, car, count = Path(straight()), Car(), len(rows)
+    tracks = Tracks.started(Boxes(np.array(rows), np.zeros(count, np.int64), np.ones(count)))
+    profiles = Profiles(50.0 + np.array([0.0, 4.0, 9.0])[:, None] * TIMES, np.ones((3, 3)))
+    margins = Margins(
+        front=2.0,
+        rear=1.0,
+        side=room + 0.1 * TIMES,
+        their_front=np.full((count, 1), 0.3),
+        their_rear=np.full(count, 0.2),
+        their_side=np.full(count, 0.1),
+    )
+    counts = np.arange(count) % 2 == 0 if only_some else None
+    future = predict(tracks, path, ego_station=50.0, times=TIMES)
+    touched = contacts(
+        path, profiles, tracks=tracks, future=future, margins=margins, car=car, count=counts
+    )
+    expected = np.zeros((3, 3), np.bool_)
+    for n in np.flatnonzero(np.ones(count, np.bool_) if counts is None else counts):
+        theirs = grown(
+            future.centre[n],
+            future.yaw[n],
+            size=(tracks.size[n, :1], tracks.size[n, 1:]),
+            front=margins.their_front[n],
+            rear=margins.their_rear[n : n + 1],
+            side=np.full(1, 0.1),
+        )
+        for c, stations in enumerate(profiles.station):
+            wide = along(path, stations, theirs, margins.side, car)
+            slim = along(path, stations, theirs, np.zeros(3), car)
+            expected[c] |= slim if wide[0] and not slim[0] else wide
+    assert touched.tolist() == expected.tolist()
+
+
+def along(path: Path, stations: Floats, theirs: Rectangles, side: Floats, car: Car) -> Mask:
+    """When the ego, with so much room at its sides, touches a road user."""
+    centre, course = path.at(stations)
+    size, front, rear = (
+        (np.array([car.length]), np.array([car.width])),
+        np.array(2.0),
+        np.array(1.0),
+    )
+    return touching(grown(centre, course, size=size, front=front, rear=rear, side=side), theirs)
