@@ -14,7 +14,6 @@ from typing import Any
 from harness.campaign.folder.assignments import Assignment
 from harness.suggestions import unknown
 from harness.world.hazards.catalogue import KINDS
-from harness.world.hazards.catalogue import build as build_hazard
 from harness.world.hazards.spec import HazardSpec
 from metamorphic.search.type_checks import mapping, only, refusal
 from metamorphic.space import Space, Values
@@ -57,11 +56,8 @@ class Template:
         return {name: int(at) if name in self.whole else at for name, at in values.items()}
 
     def assignment(self, assignment: Assignment, values: Values) -> Assignment:
-        """Return a route whose hazards have the values; a parameter out of range is refused."""
+        """Return a route whose hazards have the values."""
         hazards = tuple(self._changed(spec, values) for spec in assignment.hazards)
-        for spec in hazards:
-            if spec.kind in KINDS:
-                build_hazard(spec)
         return replace(assignment, hazards=hazards)
 
     def _changed(self, spec: HazardSpec, values: Values) -> HazardSpec:

@@ -137,16 +137,26 @@ def test_a_changed_ledger_another_version_and_other_settings_are_refused(
     ledger.write_text(whole.replace('"failed": false', '"failed": true'))
     refused(crucible(*search), "was changed: it does not match its digest")
     refused(crucible("confirm", out, "--trust"), "was changed: it does not match its digest")
-    header, _, rest = whole.partition("\n")
-    content = json.loads(header)
-    content["versions"]["scipy"] = "0.1"
-    inner = {name: content[name] for name in ("settings", "versions")}
-    ledger.write_text(json.dumps({**inner, "digest": digest_of(inner)}) + "\n" + rest)
+    ledger.write_text(of_another_version(whole))
     refused(crucible(*search), 'version of scipy is "0.1" in the ledger')
     ledger.write_text(whole)
     refused(crucible(*search, "search.seed=4"), "seed is 3 in the ledger, 4 now")
     refused(crucible(*search, "lights=green"), 'evaluation.campaign.lights is "working"')
     assert ledger.read_text() == whole
+
+
+def of_another_version(ledger: str) -> str:
+    """Return a ledger as another version of scipy would have written it."""
+    header, *records = map(json.loads, ledger.splitlines())
+    content = {**header, "versions": {**header["versions"], "scipy": "0.1"}}
+    del content["digest"]
+    chain = digest_of(content)
+    lines = [{**content, "digest": chain}]
+    for record in records:
+        record.pop("chain")
+        chain = digest_of([chain, record])
+        lines.append({**record, "chain": chain})
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def test_settings_of_the_folder_changed_since_are_refused(out: Path) -> None:
