@@ -12,7 +12,7 @@ import pandas as pd
 
 from metamorphic.catalogue import MAKERS
 from metamorphic.sheets import tested_relations
-from metamorphic.summary import Tables, calibration, findings
+from metamorphic.summary import Tables, findings
 
 MOST = 10
 OF_ONE = 2
@@ -74,7 +74,7 @@ def size_of(operator: str, values: Mapping[str, float | str]) -> float:
 
 def beyond_bands(tables: Tables) -> list[Finding]:
     """Return all tested scenes beyond their band in which ground truth confirms a breach."""
-    calibrating, result = calibration(tables), list[Finding]()
+    calibrating, result = tables.calibration, list[Finding]()
     for operator, relation in tested_relations(tables):
         if relation.exact or operator not in STRENGTHS:
             continue

@@ -7,6 +7,7 @@ and after are of the same scenarios.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -77,21 +78,26 @@ class Tables:
         self._relations: dict[tuple[str, str], pd.DataFrame] = {}
         self._parts: dict[tuple[str, str, str], pd.DataFrame] = {}
 
-    @property
+    @cached_property
     def systems(self) -> list[str]:
         """Return the systems that were asked."""
         return self.header.get(ORDER) or list(dict.fromkeys(self.objects["system"]))
 
-    @property
+    @cached_property
     def operators(self) -> list[str]:
         """Return the operators that changed a scene."""
-        known = set(self.objects["operator"])
+        known = set(self.objects["operator"].unique())
         return [name for name in self.header["operators"] if name in known]
 
-    @property
+    @cached_property
     def tested(self) -> list[str]:
         """Return the operators but placebos."""
         return [name for name in self.operators if not MAKERS[name]().placebo]
+
+    @cached_property
+    def calibration(self) -> set[str]:
+        """Return every other scenario: their placebos say how large a value may be."""
+        return set(sorted(self.objects["cluster"].unique())[::2])
 
     def of(self, table: str, system: str, operator: str) -> pd.DataFrame:
         """Return the rows of a table that are of one system and one operator."""
@@ -217,6 +223,7 @@ def precision(pool: Pool, weights: Floats) -> Floats:
     return np.where(truths > 0, areas / np.maximum(truths, 1e-12), np.nan)
 
 
+@cache
 def resampled(clusters: int) -> Floats:
     """Return how often every cluster is taken, in each resampled set."""
     random = stream(0, "clusters", str(clusters))
@@ -247,7 +254,7 @@ def beyond_band(tables: Tables, relation: str, system: str, operator: str) -> Fi
     Half of the scenarios give the band, the other half is judged by it.
     """
     of = exposed(tables, relation, system)
-    calibrating = of["cluster"].isin(calibration(tables))
+    calibrating = of["cluster"].isin(tables.calibration)
     placebo = of["operator"].isin([name for name in tables.operators if MAKERS[name]().placebo])
     band = band_or_none(of[calibrating & placebo])
     tested = of[~calibrating & (of["operator"] == operator)]
@@ -277,11 +284,6 @@ def exposed(
         rows = tables.of("measures", system, operator)
         rows = rows[rows["relation"] == relation]
     return rows[rows["exposed"] > 0]
-
-
-def calibration(tables: Tables) -> set[str]:
-    """Return every other scenario: their placebos say how large a relation's value may be."""
-    return set(sorted(tables.objects["cluster"].unique())[::2])
 
 
 def band_or_none(rows: pd.DataFrame) -> Band | None:

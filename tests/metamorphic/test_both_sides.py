@@ -26,7 +26,7 @@ from metamorphic.records import empty, where
 from metamorphic.relations.relation import Breach, Measure
 from metamorphic.scene import Scene
 from metamorphic.sight import Sight, sight_of
-from metamorphic.summary import OF_WEATHER, Tables, both_sides, calibration, findings
+from metamorphic.summary import OF_WEATHER, Tables, both_sides, findings
 from metamorphic.verdicts import Held, verdict
 from tests.metamorphic.made_boxes import answer_with, best, box, disturbed, join, random_boxes
 from tests.metamorphic.made_study import write_study
@@ -153,7 +153,7 @@ def test_thresholds_come_from_scenarios_that_are_not_tested(tables: Tables) -> N
     assert above is not None
     rows = tables.measures
     rows = rows[(rows["relation"] == "R6_weather") & (rows["system"] == "late")]
-    calibrating = calibration(tables)
+    calibrating = tables.calibration
     placebo = rows[rows["operator"].str.startswith("placebo_")]
     placebo = placebo[placebo["cluster"].isin(calibrating)]
     largest = sorted(placebo.groupby("cluster")["value"].max())
