@@ -252,9 +252,7 @@ def test_metamorphic_asks_systems_by_name_and_nothing_imports_it() -> None:
         for path in (ROOT / room).rglob("*.py"):
             ours = [name for name in imports(path) if name.split(".")[0] in {*HOUSES, "torch"}]
             if room == "metamorphic":
-                assert all(name.startswith(allowed) or re.match(shared, name) for name in ours), (
-                    path
-                )
+                assert all(it.startswith(allowed) or re.match(shared, it) for it in ours), path
             else:
                 assert not [name for name in ours if name.startswith("metamorphic")], path
 

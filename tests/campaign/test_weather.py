@@ -109,8 +109,7 @@ def test_ground_truth_is_that_of_undisturbed_sweeps_and_hits_after_are_fewer(
 def test_fog_leaves_fewer_hits_than_dry_air(out: Path) -> None:
     left = {name: truth_of(attempt(out, "clusters", name)) for name in ("none", "fog")}
     shares = {
-        name: true["hits_after_ego"].sum() / true["hits_ego"].sum()
-        for name, true in left.items()
+        name: true["hits_after_ego"].sum() / true["hits_ego"].sum() for name, true in left.items()
     }
     assert shares["fog"] < shares["none"]
 

@@ -9,6 +9,7 @@ import pytest
 
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
+from harness.channel.effects import Shift
 from harness.channel.interference.latency import Fixed
 from harness.channel.interference.pose_error import Constant
 from harness.errors import AttemptError
@@ -136,7 +137,7 @@ def test_all_is_well_and_written_down() -> None:
         assert record.delivered_time == time_of(step + 2)
         assert record.age_measured == pytest.approx(0.4)
         assert record.age_asked == pytest.approx(record.age_measured)
-        assert record.measured_shift == pytest.approx((0.5, -0.1, np.radians(2.0)))
+        assert record.measured_shift == pytest.approx(Shift(0.5, -0.1, yaw=np.radians(2.0)))
         assert record.asked_shift == pytest.approx(record.measured_shift)
         assert record.size_bytes == 5 * 33
     assert episode.channel.audit.close() == records
