@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_float_dtype
 
 from analysis.collection import CAMPAIGN, Collection, empty_attempts
 from analysis.contrasts import DISTURBED, contrasts_of
@@ -113,8 +114,12 @@ def simulate_page(page: PageScenario, random: np.random.Generator) -> SimulatedC
             "collided": made.violated > 0,
         }
     )
-    words = {str(name): "" for name in empty_attempts() if name not in attempts}
-    return SimulatedCampaign(made, attempts.assign(**words), size, page.campaigns)
+    unknown = {
+        str(name): np.nan if is_float_dtype(column) else ""
+        for name, column in empty_attempts().items()
+        if name not in attempts
+    }
+    return SimulatedCampaign(made, attempts.assign(**unknown), size, page.campaigns)
 
 
 def regressions(made: SimulatedCampaign) -> list[ConditionFits]:

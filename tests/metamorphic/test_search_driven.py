@@ -177,6 +177,9 @@ def test_a_search_that_is_not_finished_is_not_confirmed(out: Path) -> None:
     refused(crucible("confirm", out, "--trust"), "3 of 4 evaluations; finish the search first")
 
 
-def test_the_configuration_of_the_tests_is_that_of_the_search(home: Path) -> None:
+def test_the_configuration_of_the_tests_is_that_of_the_search(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
     assert read_search(home / "out", trust=True).ready.search.budget == 4
     assert "budget: 4" in CONFIG

@@ -54,7 +54,7 @@ BAD = [
     (["search.condition.0.seconds='${dealy}'"], "unknown parameter dealy; did you mean delay?"),
     (["search.condition.0.seconds='1${delay}'"], "a reference stands alone"),
     (["+search.condition.0.secnds=1"], "interference.search.0: unknown key secnds"),
-    (["search.condition.0._target_=os.system"], "only harness.channel.* and tests.* may be named"),
+    (["search.condition.0._target_=os.system"], "names 'os.system'; only harness.channel.* and"),
     (
         ["+search.hazards=[{kind: cut_on, station: 1}]"],
         "unknown hazard cut_on; did you mean cut_in",
