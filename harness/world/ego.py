@@ -31,6 +31,8 @@ full braking is at most 26.3 m/s², the gentlest collision 32.5 m/s².
 """
 PATIENCE = 10.0
 """Seconds on the clock for which the report of a jolt is waited for, on a busy machine."""
+MOMENT = 0.5
+"""Seconds on the clock for which the report of a soft collision is waited for."""
 KERB = "sidewalk"
 """What a kerb's type contains: driving over one is a jolt, but (Leaderboard 1.0) no collision."""
 
@@ -76,17 +78,20 @@ class Ego:
             station=station_near(self._route, pose, self._row),
         )
 
-    def touches(self, until: carla.WorldSnapshot | None) -> list[Touch]:
+    def touches(self, until: carla.WorldSnapshot | None, grazing: bool = False) -> list[Touch]:
         """Return new collisions up to a past tick, one for each actor.
 
-        A collision may be reported shortly after its tick; of a past tick all are known,
-        unless this process got no processor for a whole tick: a jolt is waited for.
+        A collision may be reported shortly after its tick; of a past tick all are known, unless
+        this process got no processor for a whole tick. So a jolt is waited for, and for a moment
+        whatever was next to the ego in that tick (`grazing`): a soft collision is no jolt.
         """
         while not self._reports.empty():
             self._waiting.append(self._reports.get_nowait())
         last = 0 if until is None else until.frame
         if self._jolted(last):
-            self._await(last)
+            self._await(last, PATIENCE)
+        elif grazing:
+            self._await(last, MOMENT)
         due = [touch for touch in self._waiting if touch[0] <= last]
         self._waiting = [touch for touch in self._waiting if touch[0] > last]
         met: dict[int, Touch] = {}
@@ -123,9 +128,9 @@ class Ego:
         jolt: bool = math.hypot(change.x, change.y) > JOLT * now.timestamp.delta_seconds
         return jolt
 
-    def _await(self, frame: int) -> None:
-        """Wait until a collision of a tick is reported, or until the time limit."""
-        end = time.monotonic() + PATIENCE
+    def _await(self, frame: int, limit: float) -> None:
+        """Wait until a collision of a tick is reported, or for so many seconds on the clock."""
+        end = time.monotonic() + limit
         with suppress(Empty):
             while not any(touch[0] >= frame for touch in self._waiting):
                 self._waiting.append(self._reports.get(timeout=max(end - time.monotonic(), 0.0)))

@@ -13,10 +13,12 @@ from typing import Any
 import carla
 import pytest
 
+from harness.campaign.attempt.closeness import Closeness
 from harness.errors import AttemptError
 from harness.vocabulary import Control
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego, Touch
+from harness.world.scene import ActorRegistry
 from tests.world.staging import clear_away, context_of, stand, where
 
 SPEED = 9.0
@@ -75,7 +77,9 @@ def test_it_gets_on(context: AttemptContext, ego: Ego) -> None:
     assert state.speed == pytest.approx((stations[-1] - stations[-21]) / 1.0, rel=0.15)
 
 
-def crash(context: AttemptContext, ego: Ego, runner: carla.Actor) -> tuple[Touch, int]:
+def crash(
+    context: AttemptContext, ego: Ego, runner: carla.Actor, speed: float = SPEED
+) -> tuple[Touch, int]:
     """Let one vehicle run into another; return what the ego reports, and ticks until it does."""
     felt = list[int]()
     blueprint = context.world.get_blueprint_library().find("sensor.other.collision")
@@ -83,12 +87,13 @@ def crash(context: AttemptContext, ego: Ego, runner: carla.Actor) -> tuple[Touch
     bell.listen(lambda event: felt.append(event.frame))
     ahead = runner.get_transform().get_forward_vector()
     before = context.world.get_snapshot()
+    registry, closeness = ActorRegistry(context.world), Closeness(ego.actor.id)
     for _ in range(60):
-        runner.set_target_velocity(carla.Vector3D(SPEED * ahead.x, SPEED * ahead.y, 0.0))
+        runner.set_target_velocity(carla.Vector3D(speed * ahead.x, speed * ahead.y, 0.0))
         context.world.tick()
         snapshot = context.world.get_snapshot()
         ego.state(snapshot)
-        touches = ego.touches(before)
+        touches = ego.touches(before, grazing=closeness.grazing(registry.scene(before)))
         if touches:
             bell.destroy()
             return touches[0], snapshot.frame - felt[0]
@@ -142,6 +147,35 @@ def test_a_collision_that_is_reported_late_belongs_to_its_tick(
     touch, delay = crash(context, ego, ego.actor)
     assert touch.actor_id == truck.id
     assert delay == 1
+
+
+def test_a_soft_collision_that_is_reported_late_belongs_to_its_tick(
+    context: AttemptContext, ego: Ego
+) -> None:
+    truck = stand(
+        context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 5.0, 0.0, math.pi / 2
+    )
+    context.world.tick()
+    ego._reports = Slow()
+    touch, delay = crash(context, ego, ego.actor, speed=1.0)
+    assert touch.actor_id == truck.id
+    assert delay == 1
+
+
+def test_what_stands_next_to_the_ego_is_not_waited_for(context: AttemptContext, ego: Ego) -> None:
+    truck = stand(
+        context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 5.0, 0.0, math.pi / 2
+    )
+    context.world.tick()
+    crash(context, ego, ego.actor, speed=1.0)
+    registry, closeness = ActorRegistry(context.world), Closeness(ego.actor.id)
+    ego.drive(Control(brake=1.0))
+    waits = []
+    for _ in range(40):
+        context.world.tick()
+        waits.append(closeness.grazing(registry.scene(context.world.get_snapshot())))
+    assert not any(waits[-20:])
+    assert truck.is_alive
 
 
 def test_full_braking_is_no_jolt(context: AttemptContext, ego: Ego) -> None:

@@ -417,7 +417,7 @@ def play(
         scene = registry.scene(snapshot)
         tracks.add(state.frame, scene)
         known = len(drive.infractions)
-        drive.observe(monitor.sample(state, snapshot))
+        drive.observe(monitor.sample(state, snapshot, scene))
         for infraction in drive.infractions[known:]:
             recorder.infraction(infraction)
             perception.view.infraction(infraction, recorder.start)

@@ -6,12 +6,14 @@ import math
 
 import carla
 
+from harness.campaign.attempt.closeness import Closeness
 from harness.evaluation.driving import Contact, DriveSample
 from harness.geometry import wrapped
 from harness.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import Ego
 from harness.world.lights import RouteLights
+from harness.world.scene import GroundTruthScene
 from harness.world.stops import RouteStops
 
 
@@ -26,10 +28,14 @@ class DriveMonitor:
         self._ego = ego
         self._lights = lights
         self._stops = stops
+        self._closeness = Closeness(ego.actor.id)
         self._before: carla.WorldSnapshot | None = None
+        self._grazing = False  # in the tick before
         self._station = 0.0
 
-    def sample(self, state: EgoState, snapshot: carla.WorldSnapshot) -> DriveSample:
+    def sample(
+        self, state: EgoState, snapshot: carla.WorldSnapshot, scene: GroundTruthScene
+    ) -> DriveSample:
         """Return one tick of the drive."""
         pose = state.vehicle_in_world
         lane = self._map.get_waypoint(carla.Location(pose.x, pose.y, pose.z))
@@ -39,7 +45,7 @@ class DriveMonitor:
         lane_distance, width = nearest_lane(self._map, pose, lane)
         contacts = tuple(
             Contact(touch.actor_id, touch.actor_type, touch.relative_speed, touch.ego_speed)
-            for touch in self._ego.touches(self._before)
+            for touch in self._ego.touches(self._before, grazing=self._grazing)
         )
         sample = DriveSample(
             frame=state.frame,
@@ -59,6 +65,7 @@ class DriveMonitor:
             contacts=contacts,
         )
         self._before, self._station = snapshot, max(self._station, state.station)
+        self._grazing = self._closeness.grazing(scene)
         return sample
 
 
