@@ -15,6 +15,8 @@ DIGITS = 8
 """Hexadecimal digits of a protocol's digest in the names of its test towns."""
 NAME = re.compile(rf"{PREFIX}([0-9a-f]{{{DIGITS}}})_([1-9][0-9]*)", re.ASCII)
 SEEDS = 2**63
+ROUTES = "routes"
+"""Where a protocol's digest has the seed of its routes."""
 
 
 def digest_of(protocol: Path) -> str:
@@ -25,8 +27,8 @@ def digest_of(protocol: Path) -> str:
         raise UserError(f"protocol: {protocol}: {problem.strerror}") from None
 
 
-def seed_at(digest: str, place: int) -> int:
-    """Return the seed at a place, from 0 on, of the sequence that a protocol's digest gives.
+def seed_at(digest: str, place: int | str) -> int:
+    """Return a seed that a protocol's digest gives: of its towns by number from 0, of its routes.
 
     It is the SHA-256 of the text `DIGEST/PLACE`: its first eight bytes as a big-endian number,
     modulo 2^63.

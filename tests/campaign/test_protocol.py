@@ -17,6 +17,7 @@ from harness.campaign.settings.declared import Settings
 from harness.errors import UserError
 from harness.protocols import digest_of, is_test_town, seed_at, town_name
 from harness.world.maps import NAME, SHIPPED_TOWNS
+from harness.world.routes.generate import seed_for
 from tests.campaign.tiny import composed, write_route
 
 TEXT = b"A protocol that no study has.\n"
@@ -98,3 +99,26 @@ def test_seeds_and_names_come_from_the_digest(routes: Path) -> None:
     assert NAME.fullmatch(town_name(made, 12))
     assert is_test_town(TOWN)
     assert not is_test_town("Seeded_1")
+
+
+def test_the_seed_of_routes_in_a_test_town_is_its_protocols(routes: Path) -> None:
+    protocol = routes / "protocol.md"
+    text = f"{sha256(TEXT).hexdigest()}/routes"
+    first = int.from_bytes(sha256(text.encode()).digest()[:8], "big")
+    assert seed_for(TOWN, 0, protocol) == first % 2**63
+    assert seed_for("Crucible05", 7, None) == 7
+
+
+@pytest.mark.parametrize(
+    ("town", "protocol", "problem"),
+    [
+        (TOWN, None, "a test town"),
+        (TOWN, "other.md", "not a town of"),
+        ("Crucible05", "protocol.md", "not a test town; give --seed"),
+    ],
+)
+def test_other_seeds_of_routes_are_refused(
+    routes: Path, town: str, protocol: str | None, problem: str
+) -> None:
+    with pytest.raises(UserError, match=problem):
+        seed_for(town, 1, None if protocol is None else routes / protocol)

@@ -23,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from harness.errors import AttemptError, UserError
 from harness.options import Parser
+from harness.protocols import ROUTES, digest_of, is_test_town, refuse_unannounced, seed_at
 from harness.randomness import derived_seed, stream
 from harness.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
@@ -236,7 +237,19 @@ def checked_on(stack: ExitStack, host: str, *, port: int, town: str, seed: int) 
 MAPS_HELP = "folder with OpenDRIVE files of further towns (default: none)"
 KINDS_HELP = f"hazards to place (default: {', '.join(SHIPPED)})"
 PORT_HELP = "port of a simulator on which every hazard is tried (default: carlite is started)"
+SEED_HELP = "seed of routes and hazards (default: 0)"
+PROTOCOL_HELP = "in a test town: the seed comes from its protocol's digest (default: none)"
 SPACE_HELP = "YAML file with narrower ranges: kind, parameter, then [low, high] or words"
+
+
+def seed_for(town: str, seed: int, protocol: Path | None) -> int:
+    """Return the seed of routes: that of the protocol in a test town, the one given elsewhere."""
+    refuse_unannounced([town], protocol)
+    if protocol is None:
+        return seed
+    if not is_test_town(town):
+        raise UserError(f"{town}: not a test town; give --seed and no --protocol")
+    return seed_at(digest_of(protocol), ROUTES)
 
 
 def main(arguments: list[str]) -> int:
@@ -244,7 +257,9 @@ def main(arguments: list[str]) -> int:
     parser = Parser(prog="crucible routes generate", description=__doc__)
     add = parser.add_argument
     add("--town", required=True, metavar="NAME", help="town to make routes in")
-    add("--seed", type=int, default=0, metavar="N", help="seed of routes and hazards (default: 0)")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--seed", type=int, default=0, metavar="N", help=SEED_HELP)
+    source.add_argument("--protocol", type=Path, metavar="FILE", help=PROTOCOL_HELP)
     add("--count", type=int, default=32, metavar="N", help="number of routes (default: 32)")
     add("--kinds", default=",".join(SHIPPED), metavar="KIND[,KIND ...]", help=KINDS_HELP)
     add("--space", type=Path, metavar="FILE", help=SPACE_HELP)
@@ -255,7 +270,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.count < 1:
         raise UserError(f"--count {options.count}: ask for one route or more")
-    town, seed = options.town, options.seed
+    town, seed = options.town, seed_for(options.town, options.seed, options.protocol)
     network, kinds = network_of(town, options.maps), options.kinds.split(",")
     refuse_unknown(kinds)
     space = None if options.space is None else read_space(options.space, kinds)
