@@ -1,13 +1,13 @@
-"""Until when a stop is possible: what geometry says of critical ages, attempt by attempt.
+"""Until when a stop is possible: what stopping distances say of critical ages.
 
-At a speed v, with a planning step of p seconds and the driver's hardest braking b, the ego stands
-p + v / (2 b) seconds' worth of driving later: v p metres until the next planning step, v² / (2 b)
-metres of braking, over v.
+From a speed v, with p seconds between planning steps and the driver's hardest braking b, the ego
+stops within v p + v² / (2 b) metres: a planning step at that speed, then braking. At v that
+distance takes p + v / (2 b) seconds. So much before the conflict the ego must know of the mover,
+and messages of age a show what was a seconds ago.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -31,22 +31,23 @@ class Meeting:
 
     kind: str
     reveal: float  # s, measured: at the speed of that moment, from then to the conflict
+    by_geometry: float  # s, the reveal time as placed
     speed: float  # m/s, of the ego at the reveal
     period: float  # s between planning steps
     warning: float  # s, at that speed, from where the ego is as the mover starts to the conflict
 
     @property
     def needed(self) -> float:
-        """The reveal time from which on an ego alone can stop, s."""
+        """The stopping distance over the speed, s: so long before the conflict it must brake."""
         return stopping_seconds(self.speed, self.period)
 
     @property
     def bound(self) -> float:
-        """The largest age, s, of messages by which a stop is possible; NaN: no message is needed.
+        """The largest age, s, of messages that come in time for a stop; negative: none does.
 
-        A message shows that the mover moves when it started so long ago at the earliest.
+        A message shows that the mover moves if it was captured after the start at the earliest.
         """
-        return math.nan if self.reveal >= self.needed else max(self.warning - self.needed, 0.0)
+        return self.warning - self.needed
 
 
 def stopping_seconds(speed: float, period: float, braking: float = HARDEST_BRAKING) -> float:
@@ -74,7 +75,9 @@ def meeting_of(twins: Campaign, key: AttemptKey, period: float) -> Meeting | Non
         else:
             last = station[np.searchsorted(time, float(violation["time"]), "right") - 1]
             hazard = min(met, key=lambda one: abs(conflict_of(one) - last))
-        reveal, starts = float(hazard["encounter"]["reveal_measured"]), float(hazard["started_at"])
+        encounter = hazard["encounter"]
+        reveal, placed = float(encounter["reveal_measured"]), float(encounter["reveal"])
+        starts = float(hazard["started_at"])
         kind, conflict = str(hazard["kind"])[:80], conflict_of(hazard)
     except (KeyError, TypeError, ValueError) as problem:
         raise broken_result(twins, key, problem) from None
@@ -82,7 +85,14 @@ def meeting_of(twins: Campaign, key: AttemptKey, period: float) -> Meeting | Non
     at_reveal = int(np.argmin(np.abs(to_go / np.maximum(speed, STANDING) - reveal)))
     pace = max(float(speed[at_reveal]), STANDING)
     there = float(np.interp(starts, time, to_go))
-    return Meeting(kind=kind, reveal=reveal, speed=pace, period=period, warning=there / pace)
+    return Meeting(
+        kind=kind,
+        reveal=reveal,
+        by_geometry=placed,
+        speed=pace,
+        period=period,
+        warning=there / pace,
+    )
 
 
 def measured(hazard: Mapping[str, Any]) -> bool:

@@ -83,6 +83,7 @@ def with_meetings(attempts: pd.DataFrame, sizes: CriticalSizes, twins: Campaign)
     columns: dict[str, list[str] | list[float]] = {
         "hazard": ["" if one is None else one.kind for one in met],
         "reveal, s": [math.nan if one is None else one.reveal for one in met],
+        "reveal by geometry, s": [math.nan if one is None else one.by_geometry for one in met],
         "speed at reveal, m/s": [math.nan if one is None else one.speed for one in met],
         "stopping, s": [math.nan if one is None else one.needed for one in met],
         "largest age to stop, s": [math.nan if one is None else one.bound for one in met],

@@ -33,7 +33,7 @@ from analysis.statistics.intervals import NO_ESTIMATE
 from analysis.tables.table import Table
 
 REVEAL, NEEDED, BOUND = "reveal, s", "stopping, s", "largest age to stop, s"
-"""Columns of attempts: the horizontal axis, where an ego alone can stop, and until which age."""
+"""Columns of attempts: the horizontal axis, the time to stop, and the ages that leave it."""
 AGES = "latency"
 """The disturbance of which sizes are ages: for others there is no bound."""
 ARROW, HEAD = 15.0, 3.0
@@ -63,8 +63,8 @@ def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas |
     """Return critical sizes over reveal times, of ages with the bound that stopping sets.
 
     A line spans the interval of an attempt, with its marker at the first size with a violation;
-    hollow markers are not confirmed; arrows are censored. Right of the dashed line an ego alone
-    can stop. None where no mover was met.
+    hollow markers are not confirmed; arrows are censored. Left of the dashed line, the median
+    stopping time, the ego's own sensors are too late for a stop. None where no mover was met.
     """
     met = attempts[attempts[REVEAL].notna() & attempts["high"].notna()]
     if met.empty:
@@ -86,7 +86,7 @@ def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas |
     render_grid(canvas, across, up, f"critical {labelled(name)}")
     x = across.at(float(met[NEEDED].median()))
     canvas.dash([(x, up.first), (x, up.last)], "quiet", 1.1)
-    canvas.text((x + 4, up.last + 9), "→ an ego alone can stop", colour="quiet", size=9.5)
+    canvas.text((x + 4, up.last + 9), "stopping time", colour="quiet", size=9.5)
     for number, arm in enumerate(look):
         aside = ASIDE * (number - (len(look) - 1) / 2)
         for row in met[met["called"] == arm].to_dict("records"):
@@ -98,7 +98,7 @@ def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas |
 
 
 def render_bound(canvas: Canvas, row: Mapping[Any, Any], x: float, up: Scale) -> None:
-    """Draw the largest age by which a stop is possible, where messages are needed at all."""
+    """Draw the largest age of messages by which a stop is possible."""
     if math.isfinite(row[BOUND]):
         y = up.at(row[BOUND])
         title = f"{row['route']}-s{row['seed']}: largest age to stop {row[BOUND]:.2f} s"

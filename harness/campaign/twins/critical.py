@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from harness.campaign.folder.assignments import read_assignment
 from harness.campaign.planning.compatibility import unfit
-from harness.campaign.planning.plan import maps_of
+from harness.campaign.planning.plan import maps_of, only_of_sweeps
 from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.settings.declared import Settings
 from harness.campaign.twins.bisection import flips, next_sizes
 from harness.campaign.twins.resized import Grid, Resized
 from harness.campaign.twins.twins import Twins
+from harness.errors import UserError
 from harness.records.arms import NONE
 from harness.records.critical import Flip, Placebos, Searched
 from harness.records.keys import AttemptKey
@@ -71,8 +72,18 @@ def reached(
     }
     routes = [read_assignment(twins.campaign, route) for route in sorted({k.route for k in keys})]
     refuse_unfit_scenes(settings, routes, conditions.keys(), maps_of(settings))
-    whys = unfit(settings, list(dict.fromkeys(twin.key.arm for twin in largest)))
+    arms = list(dict.fromkeys(twin.key.arm for twin in largest))
+    deaf = [
+        arm
+        for arm in arms
+        if arm.cooperation == NONE and not only_of_sweeps(settings, arm.condition)
+    ]
+    whys = dict.fromkeys(deaf, f"receives no messages: {plan.name} or its placebo is one of them")
+    if len(deaf) < len(arms):
+        whys |= unfit(settings, [arm for arm in arms if arm not in deaf])
     without = {arm.but(condition=NONE): why for arm, why in whys.items()}
+    if all(key.arm in without for key in keys):
+        raise UserError(f"{twins.campaign}: {plan.name}: {next(iter(without.values()))}")
     left_out = [f"{arm}: {why}; left out" for arm, why in without.items()]
     return [key for key in keys if key.arm not in without], left_out
 
