@@ -81,13 +81,15 @@ def turnbull(low: Floats, high: Floats, weights: Floats | None = None) -> Masses
     if not (low < high).all():
         raise ValueError("an interval has no size inside")
     weights = np.ones((1, len(low))) if weights is None else weights
+    kinds, of_kind = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
+    weights = weights @ np.eye(len(kinds))[of_kind.ravel()]  # (B, K): equal intervals together
     inner_low, inner_high = innermost_intervals(low, high)
-    inside: Mask = (inner_low >= low[:, None]) & (inner_high <= high[:, None])  # (N, M)
+    inside: Mask = (inner_low >= kinds[:, :1]) & (inner_high <= kinds[:, 1:])  # (K, M)
     allowed = inside.astype(np.float64)
     mass = np.full((len(weights), len(inner_low)), 1 / len(inner_low))
     totals = weights.sum(axis=1, keepdims=True)
     for _ in range(STEPS):
-        likelihood = mass @ allowed.T  # (B, N)
+        likelihood = mass @ allowed.T  # (B, K)
         shares = np.divide(weights, likelihood, out=np.zeros_like(weights), where=weights > 0)
         better = mass * (shares @ allowed) / totals
         moved = np.abs(better - mass).max()

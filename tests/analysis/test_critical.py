@@ -117,11 +117,12 @@ def test_shares_hold_all_attempts_censored_ones_too(campaign: Path) -> None:
 
 
 def test_attempts_show_intervals_and_censoring(campaign: Path) -> None:
-    table = critical_study(campaign, "latency").attempts.set_index(["called", "route"])
-    assert len(table) == 12
+    rows = critical_study(campaign, "latency").attempts.to_dict("records")
+    table = {(row["called"], row["route"]): row for row in rows}
+    assert len(table) == len(rows) == 12
     for system, firsts in FIRST.items():
         for route, first in firsts.items():
-            row = table.loc[(system, route)]
+            row = table[system, route]
             assert row["low"] == (-math.inf if first == 0 else GRID[first - 1])
             assert row["high"] == (math.inf if first == 5 else GRID[first])
             assert row["censored"] == {0: "left", 5: "right"}.get(first, "")
