@@ -106,7 +106,7 @@ def test_it_is_kaplan_and_meier_s_estimate_where_steps_are_known(
             assert least[0] == pytest.approx(survival, abs=1e-5)
 
 
-def test_innermost_intervals_by_hand() -> None:
+def test_innermost_intervals_of_five_observations() -> None:
     low = np.array([0.0, 0.4, 0.2, -math.inf, 0.8])
     high = np.array([0.6, 0.6, 0.4, 0.0, math.inf])
     inner_low, inner_high = innermost_intervals(low, high)

@@ -39,7 +39,7 @@ def flip(low: float, high: float, into: bool, *sides: Placebos) -> Flip:
     return Flip(low=low, high=high, into=into, at_low=at_low, at_high=at_high)
 
 
-def sizes(*found_in: Searched) -> CriticalSizes:
+def sizes(*rows: Searched) -> CriticalSizes:
     return CriticalSizes(
         of="latency",
         finest=0.2,
@@ -47,7 +47,7 @@ def sizes(*found_in: Searched) -> CriticalSizes:
         placebo="pose",
         placebos=5,
         period=0.2,
-        searched=found_in,
+        searched=rows,
     )
 
 
