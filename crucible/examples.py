@@ -21,6 +21,12 @@ EXAMPLES = {
         "crucible attribute runs/demo",
         "crucible attribute runs/demo 3 --placebos 10 --workers 2",
     ),
+    "critical": (
+        "crucible critical runs/demo --of latency",
+        "crucible critical runs/demo --of latency --system late --workers 2",
+        "crucible critical runs/demo --of pose_error --sizes 0,1,2,4 --finest 0.5",
+        "crucible critical runs/demo --of latency --recorded --format csv,latex",
+    ),
     "export": (
         "crucible export runs/demo --to tensorboard",
         "crucible export runs/demo --to wandb mode=online project=fusion",

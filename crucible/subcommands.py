@@ -54,6 +54,13 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
             attribute="find out by twins whether and when a violation needed the disturbance",
             export="pass the results on to TensorBoard, MLflow or Weights & Biases",
         ),
+        Subcommand(
+            name="critical",
+            purpose="find the size of a disturbance at which the outcome of a drive flips",
+            module="crucible.critical",
+            extra="run,learn,analysis",
+            takes_name=False,
+        ),
     ),
     "Routes and simulators": (
         *of("crucible.routes", "run,analysis", routes="list, check, plot and generate routes"),

@@ -27,7 +27,8 @@ from harness.records.reading import Campaign
 from harness.records.writing import EPISODES
 
 OF_A_SEARCH = ("search", "confirm", "shrink")
-KNOWN = ("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs", "twins", "report", *OF_A_SEARCH)
+OF_TWINS = ("twins", "critical")
+KNOWN = ("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs", "report", *OF_TWINS, *OF_A_SEARCH)
 """What belongs into a campaign folder."""
 ONLY_NAMED = ("system", "simulator", "executor", "export")
 """Groups of the settings whose classes a survey never builds."""

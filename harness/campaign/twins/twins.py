@@ -29,6 +29,7 @@ from harness.campaign.settings.conditions import Interference, changes_of, descr
 from harness.campaign.settings.config import build, find_class
 from harness.campaign.settings.declared import Part, ProgressMode, Settings
 from harness.campaign.settings.trust import declares_itself_safe, refuse_untrusted
+from harness.campaign.twins.resized import Resized
 from harness.channel.channel import number_equal_names
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.counterfactual import Counterfactual
@@ -90,6 +91,11 @@ class Twins:
         if changes := other_files(self._settings, self._settings["system"]):
             raise UserError(f"{campaign}: driven with other files: {'; '.join(changes)}")
 
+    @property
+    def settings(self) -> Settings:
+        """The settings of the campaign, with the executor of twins."""
+        return self._settings
+
     def disturbances(self, condition: str) -> list[str]:
         """Return the names of a condition's disturbances and changes of the scene."""
         made = [one for _, one in described(self._settings, condition)]
@@ -101,7 +107,7 @@ class Twins:
         parts = described(self._settings, condition)
         return bool(parts) and len(parts) == len(changes_of(self._settings, condition))
 
-    def drive(self, twins: Sequence[Twin]) -> None:
+    def drive(self, twins: Sequence[Twin | Resized]) -> None:
         """Drive those that have not been driven."""
         refuse_unnameable([twin.key for twin in twins])
         with locked(self.folder):
@@ -128,11 +134,20 @@ class Twins:
         result: dict[str, Any] = campaign.result(twin.key)["crucible"]
         return result
 
-    def place(self, twin: Twin) -> Path:
+    def endings(self, twins: Sequence[Twin | Resized]) -> dict[AttemptKey, str | None]:
+        """Return the kinds of twins' violations: empty for none, nothing without a result."""
+        campaign = Campaign(self.folder)
+        there = campaign.attempts()
+        return {
+            twin.key: kind_of(campaign.result(twin.key)) if twin.key in there else None
+            for twin in twins
+        }
+
+    def place(self, twin: Twin | Resized) -> Path:
         """Return where a driven twin's records lie."""
         return Campaign(self.folder).attempts()[twin.key]
 
-    def _make_room(self, twins: Sequence[Twin]) -> None:
+    def _make_room(self, twins: Sequence[Twin | Resized]) -> None:
         """Write down what the twins' conditions mean, and the routes as they were laid."""
         file = self.folder / "campaign.yaml"
         known: dict[str, Any] = {}
@@ -159,7 +174,7 @@ class Twins:
         write_assignments(self.folder, assignments)
         self._keep_assignments(twins)
 
-    def _keep_assignments(self, twins: Sequence[Twin]) -> None:
+    def _keep_assignments(self, twins: Sequence[Twin | Resized]) -> None:
         """Give twins the hazards of their attempt where its condition has its own."""
         for twin in twins:
             of = twin.of
@@ -169,8 +184,10 @@ class Twins:
                     refuse_untrusted_hazards(self.campaign, assignment)
                 write_assignments(self.folder, [assignment], twin.key.arm.condition)
 
-    def _changed(self, twin: Twin) -> list[Part[Interference]]:
+    def _changed(self, twin: Twin | Resized) -> list[Part[Interference]]:
         """Return the settings of a condition with a change."""
+        if isinstance(twin, Resized):
+            return twin.parts()
         change = twin.change
         names = self.disturbances(twin.of.arm.condition)
         for name in change.without:
@@ -192,6 +209,12 @@ class Twins:
             for name, (part, one) in zip(names, parts, strict=True)
         ]
         return cast("list[Part[Interference]]", wrapped)
+
+
+def kind_of(result: dict[str, Any]) -> str:
+    """Return the kind of a result's violation; empty for none."""
+    violation = result["crucible"]["violation"]
+    return "" if violation is None else str(violation["kind"])
 
 
 def wrapped_part(

@@ -1,0 +1,128 @@
+"""What `crucible critical` prints and writes of a search: tables, figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.commands.options import plain_formats
+from analysis.critical.study import CriticalStudy, critical_study
+from analysis.drawing.canvas import Canvas
+from analysis.drawing.picture import picture, write_png
+from analysis.drawing.svg import standalone
+from analysis.figures.critical import free_figure, reveal_figure
+from analysis.tables.writing import format_p, write_frame, write_table, write_text
+from analysis.terminal import print_line, show, show_grid
+from harness.errors import UserError
+from harness.files import LINK
+
+FINENESS = 3.0
+"""Pixels of a PNG for each unit of a figure."""
+
+
+def show_critical(folder: Path, name: str, out: Path | None, formats: Sequence[str]) -> int:
+    """Print the tables, write them and the figures; return the exit code."""
+    study = critical_study(folder, name)
+    place = out or folder / "report"
+    if out is None and place.is_symlink():
+        raise UserError(f"{place}: {LINK}, or choose another --out DIR")
+    files = write_study(study, place, formats)
+    show_study(study)
+    print_line(f"{', '.join(files)} are in {place}")
+    return study.exit_code
+
+
+def write_study(study: CriticalStudy, out: Path, formats: Sequence[str]) -> list[str]:
+    """Write all tables and figures; return the names of the files."""
+    plain = plain_formats(list(formats))
+    prefix = f"critical_{study.sizes.of}"
+    frames = {
+        prefix: study.attempts.drop(columns="called"),
+        f"{prefix}_flips": study.flips,
+        f"{prefix}_differences": study.differences,
+    }
+    for name, frame in frames.items():
+        write_frame(frame, out, name, plain)
+    write_table(study.free, out, formats)
+    canvases: dict[str, Canvas | None] = {
+        f"critical-{study.sizes.of}-free": free_figure(study.free, study.sizes.of),
+        f"critical-{study.sizes.of}-reveal": reveal_figure(
+            study.attempts, study.sizes.of, max(study.sizes.coarse)
+        ),
+    }
+    drawings = {name: canvas for name, canvas in canvases.items() if canvas is not None}
+    for name, canvas in drawings.items():
+        write_text(standalone(canvas), out / f"{name}.svg")
+        write_png(picture(canvas, FINENESS), out / f"{name}.png")
+    tables = [f"{name}.{ending}" for name in (*frames, study.free.name) for ending in plain]
+    return [*tables, *(f"{name}.{ending}" for name in drawings for ending in ("svg", "png"))]
+
+
+def show_study(study: CriticalStudy) -> None:
+    """Print all tables."""
+    step = study.sizes.finest
+    head = ["arm", "route", "seed", "last without", "first with", "censored", "flips back"]
+    head += ["placebos violated", "", "confirmed", "reveal, s", "largest age to stop, s"]
+    if study.sizes.of != "latency":
+        head = head[:-1]
+    cells = [attempt_cells(row)[: len(head)] for row in study.attempts.to_dict("records")]
+    title = f"Critical {study.sizes.of.replace('_', ' ')}, in steps of {step:g}"
+    show_grid(title, head, cells)
+    show(study.free)
+    if len(study.differences):
+        show_differences(study)
+    for note in study.notes:
+        print_line(note)
+
+
+def attempt_cells(row: dict[object, object]) -> list[str]:
+    """Return an attempt's row as printed."""
+    low, high = (float(str(row[name])) for name in ("low", "high"))
+    placebos = [str(row[f"placebos at {side}"]) or "-" for side in ("low", "high")]
+    return [
+        str(row["called"]),
+        str(row["route"]),
+        str(row["seed"]),
+        number(low, "g"),
+        number(high, "g"),
+        str(row["censored"]) or "-",
+        str(row["flips back"]),
+        *placebos,
+        str(row["confirmed"]) or "-",
+        number(float(str(row["reveal, s"])), ".2f"),
+        number(float(str(row["largest age to stop, s"])), ".2f"),
+    ]
+
+
+def number(value: float, digits: str) -> str:
+    """Return a number, or a dash for none."""
+    return f"{value:{digits}}" if math.isfinite(value) else "-"
+
+
+def show_differences(study: CriticalStudy) -> None:
+    """Print how arms differ, in pairs."""
+    head = ["arms", "difference of means", "95 % interval", "larger in the second", "in the first"]
+    head += ["p", "p family", "pairs", "routes"]
+    cells = [
+        [
+            f"{row['b']} against {row['a']}",
+            f"{row['difference']:+.2f}",
+            interval(row),
+            str(row["larger in b"]),
+            str(row["larger in a"]),
+            format_p(row["p"], 4),
+            format_p(row["p family"], 4),
+            str(row["pairs"]),
+            str(row["routes"]),
+        ]
+        for _, row in study.differences.iterrows()
+    ]
+    show_grid("Arms in pairs of equal route and seed", head, cells)
+
+
+def interval(row: pd.Series) -> str:
+    """Return a confidence interval as text."""
+    return f"{row['low']:+.2f} .. {row['high']:+.2f}" if math.isfinite(row["low"]) else "-"

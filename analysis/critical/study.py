@@ -1,0 +1,128 @@
+"""Critical sizes of a campaign, read from its records and estimated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.collection import collect
+from analysis.critical.stopping import Meeting, meeting_of
+from analysis.critical.tables import (
+    LEFT,
+    RIGHT,
+    attempts_table,
+    counted,
+    differences_table,
+    flips_table,
+    free_table,
+)
+from analysis.tables.table import Table
+from harness.errors import UserError
+from harness.records.critical import (
+    CriticalSizes,
+    Searched,
+    condition_of,
+    file_of,
+    read_critical,
+)
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+from harness.records.twins import TWINS
+
+FEW_ROUTES = 5
+"""Routes below which resampled intervals say little."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CriticalStudy:
+    """All that is reported."""
+
+    sizes: CriticalSizes
+    attempts: pd.DataFrame  # a row for each attempt
+    flips: pd.DataFrame
+    free: Table
+    differences: pd.DataFrame  # a row for each pair of arms
+    notes: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a size has no result."""
+        return int((self.attempts["without result"] > 0).any())
+
+
+def critical_study(folder: Path, name: str) -> CriticalStudy:
+    """Read what was searched in a campaign, and estimate."""
+    campaign = Campaign(folder)
+    if not file_of(folder, name).is_file():
+        raise UserError(f"{file_of(folder, name)}: not there; `crucible critical` writes it")
+    sizes = read_critical(folder, name)
+    if not sizes.searched:
+        raise UserError(f"{file_of(folder, name)}: holds no attempt")
+    read = collect([campaign.folder]).attempts[["route", "cluster"]].astype(str)
+    attempts = attempts_table(sizes, dict(read.itertuples(index=False, name=None)))
+    attempts = with_meetings(attempts, sizes, Campaign(folder / TWINS))
+    usable = attempts[attempts["high"].notna()]
+    return CriticalStudy(
+        sizes=sizes,
+        attempts=attempts,
+        flips=flips_table(sizes),
+        free=free_table(usable, sizes),
+        differences=differences_table(usable, sizes),
+        notes=tuple(notes_on(sizes, attempts)),
+    )
+
+
+def with_meetings(attempts: pd.DataFrame, sizes: CriticalSizes, twins: Campaign) -> pd.DataFrame:
+    """Return attempts with the mover that they met, and the bound that stopping sets."""
+    there = twins.attempts()
+    met = [mover_of(one, sizes, twins, there) for one in sizes.searched]
+    columns: dict[str, list[str] | list[float]] = {
+        "hazard": ["" if one is None else one.kind for one in met],
+        "reveal, s": [math.nan if one is None else one.reveal for one in met],
+        "reveal by geometry, s": [math.nan if one is None else one.by_geometry for one in met],
+        "speed at reveal, m/s": [math.nan if one is None else one.speed for one in met],
+        "stopping, s": [math.nan if one is None else one.needed for one in met],
+        "largest age to stop, s": [math.nan if one is None else one.bound for one in met],
+    }
+    return attempts.assign(**{name: pd.Series(values) for name, values in columns.items()})
+
+
+def mover_of(
+    one: Searched, sizes: CriticalSizes, twins: Campaign, there: Mapping[AttemptKey, Path]
+) -> Meeting | None:
+    """Return the mover in the drive at the first size with a violation.
+
+    Without a violation it is that of the drive at the largest size.
+    """
+    known = [size for size, kind in one.outcomes.items() if kind is not None]
+    if not known:
+        return None
+    _, first = one.interval or (math.nan, math.inf)
+    condition = condition_of(sizes.of, first if math.isfinite(first) else max(known))
+    key = AttemptKey(one.of.arm.but(condition=condition), one.of.route, one.of.seed)
+    return meeting_of(twins, key, sizes.period) if key in there else None
+
+
+def notes_on(sizes: CriticalSizes, attempts: pd.DataFrame) -> Iterator[str]:
+    """Yield lines on what is censored, flips back, is not confirmed, or has no result."""
+    n, censored = len(attempts), attempts["censored"]
+    if count := int((censored == LEFT).sum()):
+        yield f"{count} of {n} attempts end in a violation at the smallest size (left-censored)"
+    if count := int((censored == RIGHT).sum()):
+        yield f"{count} of {n} attempts end in none at any size that was tried (right-censored)"
+    for one in sizes.searched:
+        for flip in one.flips:
+            flips = f"{one.of}: {sizes.of} {flip.low:g} to {flip.high:g}"
+            if not flip.into:
+                yield f"{flips}: flips back, to no violation"
+            if not flip.confirmed:
+                sides = f"{counted(flip.at_low)}, and {counted(flip.at_high)} end in a violation"
+                yield f"{flips}: not confirmed by placebos: {sides}"
+    if count := int(attempts["without result"].sum()):
+        yield f"{count} sizes have no result; the same command tries them again"
+    if (routes := attempts["cluster"].nunique()) < FEW_ROUTES:
+        yield f"{routes} routes: intervals that resample so few say little"

@@ -1,0 +1,171 @@
+"""Tables of critical sizes: a row for each attempt, for each flip, for each pair of arms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.arms import short_name
+from analysis.statistics.interval_censored import (
+    mean_difference,
+    order_of_pairs,
+    resampled,
+    share_above,
+)
+from analysis.statistics.significance import Hypothesis, adjusted, attainable, sign_flip
+from analysis.tables.table import ESTIMATE, Table, codes_of, scaled
+from harness.records.arms import CONDITION, varying
+from harness.records.critical import CriticalSizes, Flip, Placebos, Searched
+from harness.vocabulary import Floats
+
+FREE = "free of violations, %"
+LEFT, RIGHT, BETWEEN = "left", "right", ""
+"""Censored: a violation at the smallest size already, none up to the largest; not censored."""
+UNITS = {"latency": "s", "pose_error": "m", "loss": "share"}
+FLIP_COLUMNS = [
+    *("arm", "route", "seed", "low", "high", "direction"),
+    *("violated at low", "effective at low", "driven at low"),
+    *("violated at high", "effective at high", "driven at high", "p", "confirmed"),
+]
+PAIR_COLUMNS = [
+    *("a", "b", "difference", "low", "high", "larger in b", "larger in a"),
+    *("pairs", "routes", "routes that differ", "p", "p family"),
+]
+
+
+def labelled(name: str) -> str:
+    """Return a disturbance with the unit of its size."""
+    unit = UNITS.get(name, "")
+    return f"{name.replace('_', ' ')}{', ' * bool(unit)}{unit}"
+
+
+def attempts_table(sizes: CriticalSizes, clusters: Mapping[str, str]) -> pd.DataFrame:
+    """Return the interval of each attempt's critical size, and whether placebos confirm it."""
+    factors = [name for name in varying(one.of.arm for one in sizes.searched) if name != CONDITION]
+    return pd.DataFrame([attempt_row(one, factors, clusters) for one in sizes.searched])
+
+
+def attempt_row(
+    one: Searched, factors: Sequence[str], clusters: Mapping[str, str]
+) -> dict[str, object]:
+    """Return one attempt's row."""
+    low, high = one.interval or (math.nan, math.nan)
+    into = one.into
+    return {
+        "arm": str(one.of.arm),
+        "called": short_name(one.of.arm, factors),
+        "route": one.of.route,
+        "seed": one.of.seed,
+        "cluster": clusters.get(one.of.route, one.of.route),
+        "low": low,
+        "high": high,
+        "censored": LEFT if low == -math.inf else RIGHT if high == math.inf else BETWEEN,
+        "confirmed": "" if into is None else "yes" if into.confirmed else "no",
+        "placebos at low": "" if into is None else counted(into.at_low),
+        "placebos at high": "" if into is None else counted(into.at_high),
+        "flips back": sum(not flip.into for flip in one.flips),
+        "sizes": len(one.outcomes),
+        "without result": sum(kind is None for kind in one.outcomes.values()),
+        "violation": one.outcomes.get(high) or "",
+    }
+
+
+def counted(placebos: Placebos) -> str:
+    """Return the placebos of a side that ended in a violation, of those that had an effect."""
+    return f"{placebos.violated} of {placebos.effective}"
+
+
+def flips_table(sizes: CriticalSizes) -> pd.DataFrame:
+    """Return a row for each flip, back ones too, with what placebos did on both sides."""
+    rows = [
+        (
+            *(str(one.of.arm), one.of.route, one.of.seed, flip.low, flip.high),
+            "into a violation" if flip.into else "back",
+            *(flip.at_low.violated, flip.at_low.effective, flip.at_low.driven),
+            *(flip.at_high.violated, flip.at_high.effective, flip.at_high.driven),
+            fisher(flip),
+            flip.confirmed,
+        )
+        for one in sizes.searched
+        for flip in one.flips
+    ]
+    return pd.DataFrame(rows, columns=FLIP_COLUMNS)
+
+
+def fisher(flip: Flip) -> float:
+    """Return the p-value that placebos fail more often on the failing side by chance, one-sided.
+
+    Fisher's exact test (1935, Journal of the Royal Statistical Society 98, 1).
+    """
+    free, failing = (flip.at_low, flip.at_high) if flip.into else (flip.at_high, flip.at_low)
+    if not free.effective or not failing.effective:
+        return math.nan
+    table = [[side.violated, side.effective - side.violated] for side in (failing, free)]
+    return float(stats.fisher_exact(table, alternative="greater").pvalue)
+
+
+def ends_of(rows: pd.DataFrame, side: str = "") -> tuple[Floats, Floats]:
+    """Return the lower and upper ends of intervals."""
+    low, high = (rows[f"{name}{side}"].to_numpy(np.float64) for name in ("low", "high"))
+    return low, high
+
+
+def free_table(usable: pd.DataFrame, sizes: CriticalSizes) -> Table:
+    """Return the share of attempts still free of violations at each size, by arm."""
+    rows: list[dict[str, object]] = []
+    for arm, of_arm in usable.groupby("called", sort=False):
+        low, high = ends_of(of_arm)
+        data, samples, routes = resampled(low, high, codes_of(of_arm["cluster"]))
+        for size in reported_sizes(sizes):
+            share = share_above(data, samples, size=size, n=len(of_arm), routes=routes)
+            estimate = scaled(share, 100)
+            numbers = {name: getattr(estimate, name) for name in ESTIMATE}
+            rows.append({"arm of": arm, "size": f"{size:.12g}", "measure": FREE, **numbers})
+    return Table(
+        name=f"critical_{sizes.of}_free",
+        title=f"Attempts still free of violations: {labelled(sizes.of)}",
+        by=("arm of", "size"),
+        cells=pd.DataFrame(rows, columns=["arm of", "size", "measure", *ESTIMATE]),
+    )
+
+
+def reported_sizes(sizes: CriticalSizes) -> list[float]:
+    """Return the sizes at which shares are reported: the coarse grid, and where anything flips."""
+    flips = [flip for one in sizes.searched for flip in one.flips]
+    return sorted({*sizes.coarse, *(size for flip in flips for size in (flip.low, flip.high))})
+
+
+def differences_table(usable: pd.DataFrame, sizes: CriticalSizes) -> pd.DataFrame:
+    """Return each pair of arms on common routes and seeds; all tests are one family.
+
+    The difference is that of mean critical sizes up to the largest one tried. The test flips the
+    signs of routes, whose value is in how many more attempts b surely stands more than a.
+    """
+    rows, slots = [], []
+    for a, b in combinations(dict.fromkeys(usable["called"]), 2):
+        left, right = (usable[usable["called"] == name] for name in (a, b))
+        pairs = left.merge(right, on=["route", "seed", "cluster"], suffixes=("_a", "_b"))
+        if pairs.empty:
+            continue
+        one, other, clusters = (
+            ends_of(pairs, "_a"),
+            ends_of(pairs, "_b"),
+            codes_of(pairs["cluster"]),
+        )
+        difference = mean_difference(one, other, clusters, max(sizes.coarse))
+        order = order_of_pairs(one, other)
+        sums = np.bincount(clusters.astype(np.int64), order).astype(np.float64)
+        test = sign_flip(sums)
+        slots.append([Hypothesis(test.p, attainable(sums))])
+        counts = int((order > 0).sum()), int((order < 0).sum())
+        estimate = difference.value, difference.low, difference.high
+        basis = difference.n, difference.routes, test.routes
+        rows.append((a, b, *estimate, *counts, *basis, test.p, math.nan))
+    frame = pd.DataFrame(rows, columns=PAIR_COLUMNS)
+    frame["p family"] = [level for (level,) in adjusted(slots)] if slots else []
+    return frame

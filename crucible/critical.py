@@ -1,0 +1,149 @@
+"""`crucible critical`: at which size of a disturbance does the outcome of a drive flip?
+
+Every attempt under `none` is driven again with the disturbance at several sizes: a coarse grid
+first, then the middle between neighbouring sizes of different outcome, down to the finest size
+that can be delivered. Nothing is assumed about how often it flips. On both sides of each flip,
+placebos show how often the outcome is as it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import UserError
+from harness.options import Parser
+
+if TYPE_CHECKING:
+    from harness.campaign.settings.declared import Settings
+    from harness.campaign.twins.critical import CriticalPlan
+    from harness.records.critical import CriticalSizes
+    from harness.records.keys import AttemptKey
+    from harness.records.reading import Campaign
+
+
+def main(arguments: Sequence[str], program: str = "crucible critical") -> int:
+    """Do what the command line asks for; bad input is one line and exit code 2."""
+    options = parser_of(program).parse_args(arguments)
+    from harness.campaign.run import guarded  # noqa: PLC0415 - takes a second
+
+    return guarded("critical", lambda: critical(options))
+
+
+def parser_of(program: str) -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = Parser(prog=program, description=__doc__)
+    add = parser.add_argument
+    add("folder", type=Path, metavar="DIR", help="a campaign's folder")
+    add("--of", required=True, metavar="NAME", help="disturbance, as `sweep` calls it: latency,"
+        " pose_error, loss, ...")  # fmt: skip
+    add("--sizes", default=None, metavar="SIZE,SIZE,...", help="coarse grid, from 0 on (default:"
+        " latency 0,0.4,0.8,1.2,1.6,2; pose_error 0,1,2,3,4; loss 0,0.25,0.5,0.75,1)")  # fmt: skip
+    add("--finest", type=float, default=None, metavar="STEP", help="step of the finest grid"
+        " (default: latency a planning step, pose_error 0.25, loss 0.0625, whole numbers 1)"
+        )  # fmt: skip
+    add("--placebo", default="pose", metavar="KIND", help="pose: partners are 2 mm off; noise:"
+        " other noise of the LiDARs, which the rig must have (default: pose)")  # fmt: skip
+    add("--placebos", type=int, default=5, metavar="N", help="placebos on each side of a flip"
+        " (default: 5)")  # fmt: skip
+    add("--system", action="append", default=[], metavar="NAME", help="only this system; may be"
+        " repeated (default: all that the disturbance reaches)")  # fmt: skip
+    add("--route", action="append", default=[], metavar="NAME", help="only this route; may be"
+        " repeated (default: all)")  # fmt: skip
+    add("--workers", type=int, default=1, metavar="N", help="attempts at a time (default: 1)")
+    add("--recorded", action="store_true", help="drive nothing: tables and figures of what is"
+        " recorded (default: off)")  # fmt: skip
+    add("--out", type=Path, default=None, metavar="DIR", help="folder for tables and figures"
+        " (default: report/ in the campaign's folder)")  # fmt: skip
+    add("--format", default="csv", metavar="FORMAT[,FORMAT ...]", help="file formats of the tables,"
+        " of csv, parquet, latex (default: csv)")  # fmt: skip
+    add("--trust", action="store_true", help="build all classes that the folder's settings name"
+        " (default: declared safe only)")  # fmt: skip
+    return parser
+
+
+def critical(options: argparse.Namespace) -> int:
+    """Search, write the critical sizes, and print what they come to."""
+    from analysis.commands.critical import show_critical  # noqa: PLC0415
+    from analysis.commands.options import formats_in  # noqa: PLC0415
+
+    formats = formats_in(options.format)
+    if not options.recorded:
+        driven(options)
+    return show_critical(options.folder, options.of, options.out, formats)
+
+
+def driven(options: argparse.Namespace) -> CriticalSizes:
+    """Drive what has not been driven, and write what is known then."""
+    from harness.campaign.planning.sizes import period_of  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_line  # noqa: PLC0415
+    from harness.campaign.twins.critical import reached, search  # noqa: PLC0415
+    from harness.campaign.twins.twins import Twins  # noqa: PLC0415
+    from harness.records.critical import CriticalSizes, write_critical  # noqa: PLC0415
+    from harness.records.reading import Campaign  # noqa: PLC0415
+
+    for name in ("placebos", "workers"):
+        if getattr(options, name) < 1:
+            raise UserError(f"--{name} {getattr(options, name)}: must be ≥ 1")
+    campaign = Campaign(options.folder)
+    twins = Twins(options.folder, options.workers, "plain", options.trust)
+    settings: Settings = campaign.header["settings"]
+    plan = plan_of(options, settings)
+    keys = attempts_of(campaign, options.system, options.route)
+    keys, left_out = reached(twins, keys, plan)
+    for line in left_out:
+        print_line(line)
+    sizes = CriticalSizes(
+        of=plan.name,
+        finest=plan.grid.finest,
+        coarse=tuple(map(plan.grid.size, plan.grid.coarse)),
+        placebo=plan.placebo,
+        placebos=plan.placebos,
+        period=period_of(settings),
+        searched=tuple(search(twins, keys, plan, print_line)),
+    )
+    write_critical(options.folder, sizes)
+    return sizes
+
+
+def plan_of(options: argparse.Namespace, settings: Settings) -> CriticalPlan:
+    """Return what is searched."""
+    from harness.campaign.twins.critical import CriticalPlan  # noqa: PLC0415
+    from harness.campaign.twins.resized import PLACEBOS, grid_of  # noqa: PLC0415
+    from harness.suggestions import unknown  # noqa: PLC0415
+
+    if options.placebo not in PLACEBOS:
+        raise UserError(f"--placebo: {unknown('placebo', options.placebo, PLACEBOS)}")
+    return CriticalPlan(
+        name=options.of,
+        grid=grid_of(options.of, settings, options.sizes, options.finest),
+        placebo=options.placebo,
+        placebos=options.placebos,
+    )
+
+
+def attempts_of(
+    campaign: Campaign, systems: Collection[str], routes: Collection[str]
+) -> list[AttemptKey]:
+    """Return the attempts under `none`, route by route, whether they have a result or not."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    from harness.records.arms import CONDITION, NONE  # noqa: PLC0415
+
+    known = list(campaign.attempts())
+    for option, chosen, there in (
+        ("system", systems, {key.arm.system for key in known}),
+        ("route", routes, {key.route for key in known}),
+    ):
+        if missing := sorted(set(chosen) - there):
+            raise UserError(f"--{option} {missing[0]}: {campaign.folder} has no result of it")
+    keys = {
+        replace(key, arm=key.arm.but(**{CONDITION: NONE}))
+        for key in known
+        if (not systems or key.arm.system in systems) and (not routes or key.route in routes)
+    }
+    if not keys:
+        raise UserError(f"{campaign.folder}: no attempt has a result")
+    return sorted(keys, key=lambda key: (key.route, key.seed, key.arm))

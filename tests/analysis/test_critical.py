@@ -1,0 +1,240 @@
+"""Critical sizes as reported: tables, notes, the bound that stopping sets, figures."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from agents.driving.settings import DrivingSettings
+from analysis.commands.critical import show_critical
+from analysis.critical.stopping import HARDEST_BRAKING, meeting_of, stopping_seconds
+from analysis.critical.study import critical_study
+from analysis.critical.tables import FREE, fisher
+from analysis.drawing.canvas import Label
+from analysis.figures.critical import reveal_figure
+from harness import ego_body
+from harness.errors import UserError
+from harness.records.critical import (
+    CriticalSizes,
+    Flip,
+    Placebos,
+    Searched,
+    write_critical,
+)
+from harness.records.reading import Campaign
+from harness.records.twins import TWINS
+from tests.analysis.little import Drive, write_little
+from tests.keys import key_of
+
+GRID = (0.0, 0.2, 0.4, 0.6, 0.8)
+FIRST = {  # number of the first size with a violation, by system and route; 5: none
+    "late": {"0": 0, "1": 2, "2": 3, "3": 3, "4": 5, "5": 4},
+    "early": {"0": 1, "1": 3, "2": 4, "3": 5, "4": 5, "5": 5},
+}
+SURE = Placebos(0, 5, 5), Placebos(5, 5, 5)
+
+
+def searched(system: str, route: str, first: int, sides: Any = SURE) -> Searched:
+    kinds = {size: "blocked" if number >= first else "" for number, size in enumerate(GRID)}
+    inside = 0 < first < len(GRID)
+    flip = Flip(
+        low=GRID[first - 1], high=GRID[first % 5], into=True, at_low=sides[0], at_high=sides[1]
+    )
+    key = key_of(system, "none", route, 1)
+    return Searched(of=key, outcomes=kinds, flips=(flip,) * inside)
+
+
+def sizes_with(*rows: Searched) -> CriticalSizes:
+    return CriticalSizes(
+        of="latency",
+        finest=0.2,
+        coarse=(0.0, 0.4, 0.8),
+        placebo="pose",
+        placebos=5,
+        period=0.2,
+        searched=rows,
+    )
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    """Return a campaign with critical sizes, whose twin on route 1 met a mover."""
+    arms = [(system, "none") for system in FIRST]
+    folder = write_little(tmp_path / "few", arms=arms, seeds=(1,))
+    rows = [
+        searched(system, route, first)
+        for system, firsts in FIRST.items()
+        for route, first in firsts.items()
+    ]
+    write_critical(folder, sizes_with(*rows))
+    condition = "none with latency=0.4"
+    drives = {key_of("late", condition, "1", 1): Drive(20, "collision_pedestrian")}
+    twins = write_little(
+        folder / TWINS, arms=[("late", condition)], routes=("1",), seeds=(1,), drives=drives
+    )
+    alter_hazards(twins, condition)
+    return folder
+
+
+def alter_hazards(twins: Path, condition: str) -> None:
+    """Let two movers be met: the one in front of the ego at the end of the drive, and one before.
+
+    The ego drives 5 m/s, and its centre is at station 5 t.
+    """
+    file = Campaign(twins).file_of(key_of("late", condition, "1", 1))
+    result = json.loads(file.read_text())
+    conflict = 95.0 + ego_body.LENGTH / 2
+    result["crucible"]["hazards"] = [
+        hazard("occluded_cyclist", 40.0, 0.1, 2.0),
+        hazard("occluded_pedestrian", conflict, 3.0, 17.0),  # revealed at 16 s, moves from 17 s on
+        {**hazard("cut_in", 90.0, 1.0, 3.0), "started_at": None},
+        {"kind": "parked", "station": 3.0, "cause": "", "encounter": None, "started_at": 0.0},
+    ]
+    file.write_text(json.dumps(result))
+
+
+def hazard(kind: str, conflict: float, reveal: float, started: float) -> dict[str, Any]:
+    encounter = {"conflict_station": conflict, "reveal": 0.7, "reveal_measured": reveal}
+    shared = {"source": "hazards", "station": conflict, "status": "over", "cause": "", "reason": ""}
+    return {"kind": kind, **shared, "started_at": started, "encounter": encounter}
+
+
+def test_shares_hold_all_attempts_censored_ones_too(campaign: Path) -> None:
+    study = critical_study(campaign, "latency")
+    shares = {names: cells[FREE].value for names, cells in study.free.rows()}
+    for system, firsts in FIRST.items():
+        for number, size in enumerate(GRID):
+            free = 100 * np.mean([first > number for first in firsts.values()])
+            assert shares[system, f"{size:g}"] == pytest.approx(free)
+    assert {cells[FREE].n for _, cells in study.free.rows()} == {6}
+
+
+def test_attempts_show_intervals_and_censoring(campaign: Path) -> None:
+    rows = critical_study(campaign, "latency").attempts.to_dict("records")
+    table = {(row["called"], row["route"]): row for row in rows}
+    assert len(table) == len(rows) == 12
+    for system, firsts in FIRST.items():
+        for route, first in firsts.items():
+            row = table[system, route]
+            assert row["low"] == (-math.inf if first == 0 else GRID[first - 1])
+            assert row["high"] == (math.inf if first == 5 else GRID[first])
+            assert row["censored"] == {0: "left", 5: "right"}.get(first, "")
+            assert row["confirmed"] == ("yes" if 0 < first < 5 else "")
+
+
+def test_arms_are_compared_in_pairs_of_routes(campaign: Path) -> None:
+    (row,) = critical_study(campaign, "latency").differences.to_dict("records")
+    assert (row["a"], row["b"], row["pairs"], row["routes"]) == ("late", "early", 6, 6)
+    means = {
+        system: np.mean([0.8 if first == 5 else GRID[first] for first in firsts.values()])
+        for system, firsts in FIRST.items()
+    }
+    assert row["difference"] == pytest.approx(means["early"] - means["late"])
+    assert (row["larger in b"], row["larger in a"]) == (5, 0)
+    assert row["p"] == row["p family"] == 2 / 2**5
+
+
+def test_notes_name_what_is_censored_back_unconfirmed_or_missing(campaign: Path) -> None:
+    weak = searched("late", "1", 2, (Placebos(3, 5, 5), Placebos(5, 5, 5)))
+    key = key_of("late", "none", "2", 1)
+    back = Flip(low=0.2, high=0.4, into=False, at_low=SURE[1], at_high=SURE[0])
+    banded = Searched(of=key, outcomes={0.0: "", 0.2: "blocked", 0.4: ""}, flips=(back,))
+    failed = Searched(of=key_of("late", "none", "3", 1), outcomes={0.0: None}, flips=())
+    write_critical(campaign, sizes_with(weak, banded, failed, searched("late", "4", 5)))
+    study = critical_study(campaign, "latency")
+    assert study.exit_code == 1
+    assert study.notes == (
+        "1 of 4 attempts end in none at any size that was tried (right-censored)",
+        "late/ahead/none/1-s1: latency 0.2 to 0.4: not confirmed by placebos: 3 of 5, and 5 of 5"
+        " end in a violation",
+        "late/ahead/none/2-s1: latency 0.2 to 0.4: flips back, to no violation",
+        "1 sizes have no result; the same command tries them again",
+        "4 routes: intervals that resample so few say little",
+    )
+    assert {cells[FREE].n for _, cells in study.free.rows()} == {3}
+
+
+def test_fisher_s_p_of_placebos() -> None:
+    for below, above, into, p in (
+        (Placebos(0, 5, 5), Placebos(5, 5, 5), True, 1 / 252),
+        (Placebos(5, 5, 5), Placebos(0, 5, 5), False, 1 / 252),
+        (Placebos(5, 5, 5), Placebos(5, 5, 5), True, 1.0),
+    ):
+        flip = Flip(low=0.2, high=0.4, into=into, at_low=below, at_high=above)
+        assert fisher(flip) == pytest.approx(p)
+    nothing = Flip(low=0.2, high=0.4, into=True, at_low=Placebos(0, 0, 5), at_high=SURE[1])
+    assert math.isnan(fisher(nothing))
+
+
+def test_stopping_takes_a_planning_step_and_the_driver_s_hardest_braking() -> None:
+    assert DrivingSettings().hardest_braking == HARDEST_BRAKING
+    for speed in (3.0, 8.0, 13.0):
+        driven, pace, time = 0.0, speed, 0.0
+        while pace > 0:
+            driven += pace * 1e-4
+            time += 1e-4
+            pace = speed - HARDEST_BRAKING * max(time - 0.2, 0.0)
+        assert driven == pytest.approx(speed * stopping_seconds(speed, 0.2), rel=1e-3)
+
+
+def test_the_mover_of_the_violation_is_met(campaign: Path) -> None:
+    key = key_of("late", "none with latency=0.4", "1", 1)
+    meeting = meeting_of(Campaign(campaign / TWINS), key, 0.2)
+    assert meeting is not None
+    assert (meeting.kind, meeting.reveal, meeting.by_geometry) == ("occluded_pedestrian", 3.0, 0.7)
+    assert meeting.speed == 5.0
+    assert meeting.needed == pytest.approx(0.2 + 5 / 14)
+    assert meeting.warning == pytest.approx((95.0 - 5 * 17.0) / 5)
+    assert meeting.bound == pytest.approx(2.0 - 0.2 - 5 / 14)
+
+
+def test_the_figure_has_what_was_met(campaign: Path) -> None:
+    study = critical_study(campaign, "latency")
+    met = study.attempts[study.attempts["reveal, s"].notna()]
+    assert met[["called", "route"]].to_numpy().tolist() == [["late", "1"]]
+    canvas = reveal_figure(study.attempts, "latency", 0.8)
+    assert canvas is not None
+    titles = {getattr(mark, "title", "") for mark in canvas.marks}
+    assert {"late, 1-s1: 0.2 to 0.4", "1-s1: largest age to stop 1.44 s"} <= titles
+    other = reveal_figure(study.attempts, "loss", 0.8)
+    assert other is not None
+    words = [mark.text for mark in other.marks if isinstance(mark, Label)]
+    assert "critical loss, share" in words
+    assert not any("largest age" in getattr(mark, "title", "") for mark in other.marks)
+    nowhere = study.attempts.assign(**{"reveal, s": np.nan})
+    assert reveal_figure(nowhere, "latency", 0.8) is None
+
+
+def test_tables_and_figures_are_written(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show_critical(campaign, "latency", None, ["csv", "latex"]) == 0
+    printed = capsys.readouterr().out
+    assert "early against late" in printed
+    assert "1 of 12 attempts end in a violation at the smallest size (left-censored)" in printed
+    out = campaign / "report"
+    table = pd.read_csv(out / "critical_latency.csv")
+    assert np.isneginf(table["low"]).sum() == 1
+    assert np.isposinf(table["high"]).sum() == 4
+    assert "\\begin{tabular}" in (out / "critical_latency_free.tex").read_text()
+    for name in ("free", "reveal"):
+        assert (out / f"critical-latency-{name}.svg").read_text().startswith("<?xml")
+        with Image.open(out / f"critical-latency-{name}.png") as image:
+            assert image.width > 1000
+
+
+def test_what_is_not_there_or_broken_is_one_line(campaign: Path) -> None:
+    with pytest.raises(UserError, match=r"loss\.json: not there"):
+        critical_study(campaign, "loss")
+    file = Campaign(campaign / TWINS).file_of(key_of("late", "none with latency=0.4", "1", 1))
+    result = json.loads(file.read_text())
+    result["crucible"]["hazards"][1]["encounter"]["conflict_station"] = "far"
+    file.write_text(json.dumps(result))
+    with pytest.raises(UserError, match="incomplete result") as raised:
+        critical_study(campaign, "latency")
+    assert "\n" not in str(raised.value)

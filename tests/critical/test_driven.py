@@ -1,0 +1,170 @@
+"""Searches of systems whose flips are known, through real drives on carlite."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crucible.subcommands import main
+from harness.records.critical import Placebos, Searched, file_of, read_critical
+from harness.records.reading import Campaign, read_table
+from harness.records.twins import TWINS
+from harness.records.writing import EPISODES
+from tests.campaign.many import finish
+from tests.campaign.tiny import composed, environment, write_route
+from tests.conftest import ROOT
+from tests.keys import key_of
+from tests.once import once
+
+BANDS = {
+    "steady": "[[0.7, 9]]",  # 0.8 s is the first age above 0.7 s
+    "banded": "[[0.3, 0.5]], heeds_places: false",  # at 0.4 s alone; no placebo shows
+    "always": "[[-1, 9]]",
+    "never": "[]",
+}
+SEARCH = ("--of", "latency", "--sizes", "0,0.4,0.8", "--placebos", "1")
+NOTHING, ALL, NO_EFFECT = Placebos(0, 1, 1), Placebos(1, 1, 1), Placebos(0, 0, 1)
+
+
+def critical(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "crucible", "critical", str(folder), *SEARCH, *words],
+        check=False,
+        cwd=ROOT,
+        env={**environment(), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+def made_up(folder: Path) -> Path:
+    """Return a campaign of the systems whose attempts under `none` were not driven."""
+    target = "_target_: tests.critical.systems.FailsAt"
+    routes = write_route(folder, "hop")
+    settings = composed(
+        "system=[]",
+        *(f"+system.{name}={{{target}, bands: {bands}}}" for name, bands in BANDS.items()),
+        *(f"routes.file={routes / 'routes.xml'}", "routes.hazards=null", "routes.only=null"),
+        *("traffic=none", "interference=none", "seeds=[1]"),
+    )
+    finish(routes / "out", settings)
+    return routes / "out"
+
+
+def search_with_two_workers(folder: Path) -> Path:
+    out = made_up(folder)
+    done = critical(out, "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    (folder / "stdout").write_text(done.stdout)
+    return out
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory, packages: None) -> Path:
+    """Return a searched campaign, which no test may change."""
+    return once(tmp_path_factory, "critical", search_with_two_workers)
+
+
+@pytest.fixture(scope="module")
+def packages() -> Any:
+    """Let the systems of these tests be named in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
+        yield
+
+
+def of_system(out: Path, system: str) -> Searched:
+    (one,) = (one for one in read_critical(out, "latency").searched if one.of.arm.system == system)
+    return one
+
+
+@pytest.mark.slow
+def test_the_known_flip_is_between_two_planning_steps(out: Path) -> None:
+    one = of_system(out, "steady")
+    assert one.interval == (0.6, 0.8)
+    assert {size: bool(kind) for size, kind in one.outcomes.items()} == {
+        0.0: False, 0.4: False, 0.6: False, 0.8: True,
+    }  # fmt: skip
+    (flip,) = one.flips
+    assert (flip.low, flip.high, flip.into, flip.confirmed) == (0.6, 0.8, True, True)
+    assert (flip.at_low, flip.at_high) == (NOTHING, ALL)
+
+
+@pytest.mark.slow
+def test_a_flip_back_is_located_and_what_no_placebo_moves_is_unconfirmed(out: Path) -> None:
+    one = of_system(out, "banded")
+    assert one.interval == (0.2, 0.4)
+    assert [(flip.low, flip.high, flip.into) for flip in one.flips] == [
+        (0.2, 0.4, True),
+        (0.4, 0.6, False),
+    ]
+    for flip in one.flips:
+        assert flip.at_low == flip.at_high == NO_EFFECT
+        assert not flip.confirmed
+    lines = (out.parent / "stdout").read_text().splitlines()
+    assert "banded/ahead/none/hop-s1: latency 0.4 to 0.6: flips back, to no violation" in lines
+    assert sum("not confirmed by placebos: 0 of 0, and 0 of 0" in line for line in lines) == 2
+
+
+@pytest.mark.slow
+def test_censored_attempts_stay(out: Path) -> None:
+    left, right = of_system(out, "always"), of_system(out, "never")
+    assert left.interval == (float("-inf"), 0.0)
+    assert right.interval == (0.8, float("inf"))
+    assert not left.flips
+    assert not right.flips
+    assert list(left.outcomes) == list(right.outcomes) == [0.0, 0.4, 0.8]
+
+
+@pytest.mark.slow
+def test_messages_are_as_old_as_the_size(out: Path) -> None:
+    for condition, age in (("none with latency=0.6", 0.6), ("none with latency=0.4", 0.4)):
+        place = Campaign(out / TWINS).attempts()[key_of("steady", condition, "hop", 1)]
+        messages = read_table(place / "messages.parquet", "messages")
+        ages = messages["age_measured"].dropna()
+        assert len(ages) > 5
+        assert ages.between(age - 1e-6, age + 1e-6).all()
+
+
+@pytest.mark.slow
+def test_the_same_command_with_one_worker_drives_what_is_missing_and_writes_the_same_bytes(
+    out: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(out, tmp_path / "out")
+    lost = [
+        *(key for key in Campaign(out / TWINS).attempts() if key.arm.system == "banded"),
+        key_of("steady", "none with latency=0.6", "hop", 1),
+    ]
+    assert len(lost) == 3 + 2 + 3 + 1
+    for key in lost:
+        shutil.rmtree(copy / TWINS / EPISODES / key.path)
+    file_of(copy, "latency").unlink()
+    done = critical(copy)
+    assert done.returncode == 0, done.stderr
+    driven = [line for line in done.stdout.splitlines() if line.startswith("  ") and "DS" in line]
+    assert sorted(line.split("  ")[1] for line in driven) == sorted(map(str, lost))
+    assert file_of(copy, "latency").read_bytes() == file_of(out, "latency").read_bytes()
+    there = Campaign(out / TWINS).attempts()
+    for key, place in Campaign(copy / TWINS).attempts().items():
+        for file in place.iterdir():
+            if file.name != "timing.json":
+                assert file.read_bytes() == (there[key] / file.name).read_bytes(), file
+
+
+@pytest.mark.slow
+def test_recorded_drives_nothing(out: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(out, tmp_path / "out")
+    ledger = (copy / TWINS / "ledger.jsonl").read_bytes()
+    words = ("--recorded", "--out", str(tmp_path / "tables"), "--format", "csv,latex")
+    assert main(["critical", str(copy), *SEARCH, *words]) == 0
+    assert (copy / TWINS / "ledger.jsonl").read_bytes() == ledger
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {
+        *(f"critical_latency{name}.csv" for name in ("", "_flips", "_free", "_differences")),
+        "critical_latency_free.tex", "critical-latency-free.svg", "critical-latency-free.png",
+    }  # fmt: skip
