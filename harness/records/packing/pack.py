@@ -96,9 +96,9 @@ def rows_of(name: str, campaign: Campaign, known: PackedCampaign | None) -> Iter
     if known is not None and known.header != header:
         raise UserError(f"{campaign.folder}: an earlier part has another campaign called {name}")
     yield text_row(CAMPAIGN, name, "campaign.yaml", header)
-    for place, text in route_texts(campaign.folder):
-        row = text_row(ROUTE, name, place, text)
-        if known is not None and known.sums.get(place) == row["sha256"]:
+    for route, text in route_texts(campaign.folder):
+        row = text_row(ROUTE, name, route, text)
+        if known is not None and known.sums.get(route) == row["sha256"]:
             row["text"] = None
         yield row
     held = set(known.ledger) if known is not None else set()
@@ -171,8 +171,8 @@ def timing_of(campaign: Campaign, key: AttemptKey, place: Path) -> tuple[str | N
         return None, None
     seconds = campaign.timing(key).get("seconds")
     total = seconds.get("total") if isinstance(seconds, Mapping) else None
-    known = isinstance(total, int | float)
-    return text_of(place / "timing.json"), float(total) if known else None
+    known = float(total) if isinstance(total, int | float) else None
+    return text_of(place / "timing.json"), known
 
 
 def text_of(file: Path) -> str:

@@ -78,9 +78,15 @@ class PackedCampaign:
     attempts: list[PackedAttempt] = field(default_factory=list)
 
     @property
+    def contents(self) -> dict[str, Any]:
+        """What its header holds."""
+        return header_in(self.header, self.name)
+
+    @property
     def settings(self) -> dict[str, Any]:
         """The settings in its header."""
-        return settings_in(self.header, self.name)
+        settings: dict[str, Any] = self.contents["settings"]
+        return settings
 
     @property
     def routes_digest(self) -> str:
@@ -202,16 +208,17 @@ def join(known: PackedCampaign, more: PackedCampaign, file: Path) -> None:
     known.attempts += more.attempts
 
 
-def settings_in(header: str, name: str) -> dict[str, Any]:
-    """Return the settings of a packed `campaign.yaml`."""
+def header_in(header: str, name: str) -> dict[str, Any]:
+    """Return what a packed `campaign.yaml` holds."""
     try:
         check_yaml(header, aliases=False)
-        settings = yaml.safe_load(header)["settings"]
-    except (*BROKEN, yaml.YAMLError, KeyError, TypeError) as problem:
+        contents = yaml.safe_load(header)
+    except (*BROKEN, yaml.YAMLError) as problem:
         raise UserError(f"{name}: not a campaign's configuration ({problem!r})") from None
-    if not isinstance(settings, dict):
+    whole = isinstance(contents, dict) and isinstance(contents.get("settings"), dict)
+    if not whole or not isinstance(contents.get("versions", {}), dict):
         raise UserError(f"{name}: not a campaign's configuration")
-    return settings
+    return dict(contents)
 
 
 def attempts_in(campaigns: Iterable[PackedCampaign]) -> int:
