@@ -11,6 +11,8 @@ from analysis.statistics.intervals import clopper_pearson
 from harness.errors import UserError
 
 CLEAN = "clean"
+DIGITS = 6
+"""Decimals of driving scores that are compared."""
 MEASURES = ("outcome", "kind", "frame", "driving_score")
 """In what drives may agree: violation or none, its kind, its frame, the driving score."""
 
@@ -32,11 +34,10 @@ class Ending:
 def ending_of(ours: Mapping[str, Any]) -> Ending:
     """Return how the drive of a result ended, from what it holds under `crucible`."""
     try:
-        violation = ours["violation"]
+        violation, score = ours["violation"], round(float(ours["driving_score"]), DIGITS)
         if violation is None:
-            return Ending(CLEAN, None, float(ours["driving_score"]))
-        frame, score = int(violation["frame"]), float(ours["driving_score"])
-        return Ending(str(violation["kind"]), frame, score)
+            return Ending(CLEAN, None, score)
+        return Ending(str(violation["kind"]), int(violation["frame"]), score)
     except (KeyError, TypeError, ValueError) as problem:
         raise UserError(f"not a whole result ({problem!r})") from None
 
@@ -48,6 +49,11 @@ class Agreement:
     n: int
     equal: Mapping[str, int]  # by measure
     by_outcome: Mapping[str, tuple[int, int]]  # by kind: pairs, and those that agree in all
+
+    @property
+    def alike(self) -> int:
+        """Pairs that agree in all."""
+        return sum(equal for _, equal in self.by_outcome.values())
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON has it."""

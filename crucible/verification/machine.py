@@ -17,7 +17,7 @@ from harness.records.digests import digest_of_file
 
 PROCESSORS = Path("/proc/cpuinfo")
 INTEL = ("x86_64", "amd64")
-"""Names of the architecture on whose processors systems without networks repeat."""
+"""Names of the architecture on whose processors systems without networks end alike."""
 MATTERS = re.compile(r"(sse|ssse|avx|fma|f16c|bmi|amx)\w*")
 """Features of a processor by which libraries choose among kernels."""
 CHOICES = (
@@ -111,9 +111,10 @@ def other_versions(one: Machine, other: Machine) -> list[str]:
 
 
 def same_on_intel(one: Machine, other: Machine) -> bool:
-    """Return whether systems without networks are to give equal bytes on both.
+    """Return whether systems without networks are to end alike on both, but for last digits.
 
-    Both must be x86-64 with the same packages; Python's sums change with its minor version.
+    Both must be x86-64 with the same packages; Python's sums change with its minor version. Bytes
+    may differ: numpy and its BLAS have other kernels for other processors.
     """
     pythons = {tuple(machine.python.split(".")[:2]) for machine in (one, other)}
     return one.is_intel and other.is_intel and len(pythons) == 1 and not other_versions(one, other)
