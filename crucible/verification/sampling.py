@@ -6,16 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from harness.randomness import stream
-from harness.records.keys import AttemptKey
 from harness.records.packing.parts import PackedAttempt, PackedCampaign
 
 LEAST_SHARE = 0.25
 """Of a sample, by attempts of systems without networks, if there are so many."""
-
-
-def has_network(campaign: PackedCampaign, key: AttemptKey) -> bool:
-    """Return whether an attempt's system has a network: one whose weights the settings name."""
-    return key.arm.system in networks_in(campaign.settings)
 
 
 def networks_in(settings: Mapping[str, object]) -> set[str]:

@@ -44,6 +44,6 @@ def run(options: argparse.Namespace) -> int:
         table.add_row(one.campaign, str(one.attempts), str(one.earlier), str(one.steps))
     console.print(table)
     size, attempts = options.out.stat().st_size, sum(one.attempts for one in packed)
-    each = f", {size / attempts:,.0f} an attempt" if attempts else ""
-    print_line(f"{options.out}: {size:,} bytes{each}")
+    share = f", {size / attempts:,.0f} an attempt" if attempts else ""
+    print_line(f"{options.out}: {size:,} bytes{share}")
     return 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +56,20 @@ class PackedAttempt:
 
     def steps(self, name: str) -> pa.Array:
         """Return a column of its planning steps."""
-        return self.part.table[name].chunk(0)[self.row].values
+        return self.part.steps[name].chunk(0)[self.row].values
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Part:
-    """A file."""
+    """A file; its planning steps, most of it, are read when they are asked for."""
 
     file: Path
-    table: pa.Table
+    table: pa.Table  # all other columns
+
+    @cached_property
+    def steps(self) -> pa.Table:
+        """The columns of planning steps."""
+        return read_columns(self.file, STEPS)
 
 
 @dataclass(slots=True, eq=False)
@@ -114,6 +120,11 @@ def campaigns_in(files: Sequence[Path], *, whole: bool = True) -> dict[str, Pack
 
 def read_part(file: Path) -> Part:
     """Return a file, if it is whole and of this version."""
+    return Part(file, read_columns(file, [name for name in SCHEMA.names if name not in STEPS]))
+
+
+def read_columns(file: Path, columns: Sequence[str]) -> pa.Table:
+    """Return some columns of a file, if it is whole and of this version."""
     try:
         with pq.ParquetFile(file, page_checksum_verification=True) as opened:
             schema = opened.schema_arrow
@@ -125,11 +136,12 @@ def read_part(file: Path) -> Part:
                 raise UserError(f"{file}: not a packed study of schema {VERSION}")
             if not schema.equals(SCHEMA) or not 0 <= rows_in(opened.metadata) <= MOST_ROWS:
                 raise UserError(f"{file}: not the columns and rows of a packed study")
-            table: pa.Table = opened.read(use_threads=False).combine_chunks()
+            table: pa.Table = opened.read(columns=list(columns), use_threads=False)
+            table = table.combine_chunks()
             table.validate(full=True)
     except BROKEN as problem:
         raise broken(file, problem) from None
-    return Part(file, table)
+    return table
 
 
 def of_part(part: Part) -> dict[str, PackedCampaign]:
@@ -219,8 +231,3 @@ def header_in(header: str, name: str) -> dict[str, Any]:
     if not whole or not isinstance(contents.get("versions", {}), dict):
         raise UserError(f"{name}: not a campaign's configuration")
     return dict(contents)
-
-
-def attempts_in(campaigns: Iterable[PackedCampaign]) -> int:
-    """Return how many attempts there are."""
-    return sum(len(campaign.attempts) for campaign in campaigns)

@@ -40,7 +40,7 @@ def without_paths(value: Any) -> Any:
 def portable(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return a campaign's settings without anything of the machine that it was driven on.
 
-    Executors keep their numbers only: queues and accounts of a cluster are nobody's business.
+    Executors keep their numbers only: no queue and no account of a cluster goes out.
     """
     given = {**settings, **{name: NOWHERE[name] for name in NOWHERE if name in settings}}
     executor = given.get(EXECUTOR)
