@@ -1,7 +1,7 @@
 """`crucible verify`: drives a sample of a published study again, and compares.
 
 On a machine like the one that drove it, records must be equal byte for byte. Elsewhere endings are
-compared, beside how often redraws with a placebo end alike. Exit code 1 means that a definition is
+compared, next to how often redraws with a placebo end alike. Exit code 1 means that a definition is
 not what it was; an honest difference of another machine is printed, and is no error.
 """
 

@@ -39,7 +39,7 @@ def show(comparison: Comparison, differing: Sequence[str]) -> None:
 
 
 def table_of(comparison: Comparison) -> Table:
-    """Return the shares that end alike, beside those of redraws with a placebo."""
+    """Return the shares that end alike, next to those of redraws with a placebo."""
     table = Table(title="ending alike (95 %, Clopper and Pearson)", title_justify="left")
     table.add_column("")
     for name in comparison.agreement:

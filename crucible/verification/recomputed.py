@@ -71,7 +71,7 @@ def unequal_totals(place: Path, patterns: Mapping[str, Any]) -> Iterator[str]:
                 yield f"patterns.{window}.{name} is {inside}, of {total} in all"
 
 
-def unequal(name: str, said: Any, found: float) -> Iterator[str]:
+def unequal(name: str, said: Any, by_records: float) -> Iterator[str]:
     """Yield a line about a number that is not what it is made of."""
-    if not math.isclose(float(said), found, rel_tol=CLOSE, abs_tol=CLOSE):
-        yield f"{name} is {said}, by its records {found:g}"
+    if not math.isclose(float(said), by_records, rel_tol=CLOSE, abs_tol=CLOSE):
+        yield f"{name} is {said}, by its records {by_records:g}"

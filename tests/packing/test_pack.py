@@ -30,7 +30,7 @@ def texts_in(file: Path) -> str:
     return "\n".join([*cells, str(table.schema.metadata)])
 
 
-def test_a_row_for_each_attempt(packed: Packed) -> None:
+def test_every_attempt_has_a_row(packed: Packed) -> None:
     table = pq.read_table(packed.file).to_pandas()
     attempts = table[table["kind"] == ATTEMPT]
     campaign = Campaign(packed.driven)

@@ -196,7 +196,7 @@ def test_a_result_that_differs_is_named_where_it_does(
     assert "other bytes: in the result: crucible.collided" in capsys.readouterr().out
 
 
-def test_a_result_that_its_own_records_contradict_is_a_change(
+def test_a_result_that_its_records_contradict_is_a_change(
     copy: Study, capsys: pytest.CaptureFixture[str]
 ) -> None:
     change(copy, other_packages)
