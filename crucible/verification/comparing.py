@@ -8,7 +8,12 @@ from pathlib import Path
 
 from analysis.statistics.intervals import clopper_pearson
 from crucible.verification.agreement import Agreement, Ending, agreement_of, ending_of
-from crucible.verification.driving import Again, changed_weights, drive_again
+from crucible.verification.driving import (
+    Again,
+    changed_weights,
+    drive_again,
+    refuse_strangers,
+)
 from crucible.verification.machine import Machine, same_on_intel, unlike
 from crucible.verification.recomputed import disagreements
 from crucible.verification.reference import Reference, changed_files, changed_routes
@@ -85,6 +90,8 @@ def compared(
 ) -> Comparison:
     """Drive a sample again and compare it."""
     sample = sampled(campaigns, count, seed)
+    for name in sample:
+        refuse_strangers(campaigns[name], again)
     changed = [
         f"{name}: other weights: {line}"
         for name, attempts in sample.items()

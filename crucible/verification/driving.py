@@ -55,6 +55,13 @@ def settings_again(campaign: PackedCampaign, again: Again) -> Settings:
     return cast("Settings", settings)
 
 
+def refuse_strangers(campaign: PackedCampaign, again: Again) -> None:
+    """Refuse classes that are not declared safe, before anything of them is called."""
+    if not again.trust:
+        settings = settings_again(campaign, again)
+        refuse_untrusted(Path(campaign.name), cast("dict[str, Any]", settings))
+
+
 def changed_weights(campaign: PackedCampaign, systems: Sequence[str]) -> list[str]:
     """Return how the files of systems differ from those that drove the study."""
     return other_files(cast("Settings", campaign.settings), systems)
@@ -67,8 +74,6 @@ def drive_again(
     folder = again.out / campaign.name
     settings = settings_again(campaign, again)
     refuse_carla(folder, settings)
-    if not again.trust:
-        refuse_untrusted(folder, cast("dict[str, Any]", settings))
     refuse_misshapen(settings)
     simulator = build(settings["simulator"], "simulator")
     with locked(folder):

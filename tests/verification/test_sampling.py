@@ -28,7 +28,7 @@ def campaign_of(name: str, without: int, with_network: int) -> PackedCampaign:
     """Return a campaign of so many attempts of either kind."""
     inputs = {"system": {"late": {"late.safetensors": "0123"}}}
     header = yaml.safe_dump({"settings": {"system": {}, "inputs": inputs}})
-    campaign = PackedCampaign(name, header)
+    campaign = PackedCampaign(name=name, header=header)
     nowhere = Part(Path("nowhere"), pa.table({}))
     for system, count in (("ideal_late", without), ("late", with_network)):
         for seed in range(count):

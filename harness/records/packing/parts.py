@@ -72,7 +72,7 @@ class Part:
         return read_columns(self.file, STEPS)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class PackedCampaign:
     """A campaign from all parts that hold some of it."""
 
@@ -151,7 +151,7 @@ def of_part(part: Part) -> dict[str, PackedCampaign]:
     rows = [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     try:
         campaigns = {
-            row["campaign"]: PackedCampaign(checked_name(row["campaign"]), row["text"])
+            row["campaign"]: PackedCampaign(name=checked_name(row["campaign"]), header=row["text"])
             for row in rows
             if row["kind"] == CAMPAIGN
         }
