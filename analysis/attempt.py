@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from harness.evaluation.windows import WINDOWS
 from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage
 from harness.records.metrics import MetricValue, metrics_of
+from harness.records.packing.layout import LEFT_OUT
 from harness.records.reading import Campaign, frame_of
 from harness.records.schema import ALL_TABLES, SOURCES
 from harness.records.surrogates import reached_in, surrogates_in
@@ -181,19 +182,20 @@ def checked_table(campaign: Campaign, name: str, key: AttemptKey) -> pd.DataFram
 def checked_columns(campaign: Campaign, name: str, key: AttemptKey) -> pa.Table:
     """Return one table of an attempt as it was stored."""
     table = campaign.columns(name, key)
-    for problem in problems(name, table):
+    unknown = LEFT_OUT if campaign.packed else ()
+    for problem in problems(name, table, unknown):
         raise UserError(f"{campaign.file_of(key).with_name(name)}.parquet: {problem}")
     return table
 
 
-def problems(name: str, table: pa.Table) -> Iterator[str]:
-    """Yield invalid numbers and names in a table."""
+def problems(name: str, table: pa.Table, unknown: Sequence[str] = ()) -> Iterator[str]:
+    """Yield invalid numbers and names in a table; NaN is none in the columns that are unknown."""
     for field in ALL_TABLES[name]:
         column = table[field.name]
         if pa.types.is_floating(field.type):
             values = column.to_numpy().astype(np.float64)
             bad = ~np.isfinite(values)
-            if field.name in UNKNOWN.get(name, ()):
+            if field.name in UNKNOWN.get(name, ()) or field.name in unknown:
                 bad = np.isinf(values)
             if field.name in SIZES:
                 bad |= values < 0

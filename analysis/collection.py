@@ -58,6 +58,7 @@ IRRELEVANT_SETTINGS = {
 """Settings that do not change results."""
 UNKNOWN = "?"
 """The town of a route that is not in its campaign's folder."""
+UNPACKED = "unpacked, so that what needs boxes, messages or tracks is left out of all tables"
 MISSING = [*KEY, "source", "ending", "message"]
 WARNING = "warning:"
 """Start of the notes that are shown first."""
@@ -98,6 +99,11 @@ class Collection:
     def arms(self) -> list[Arm]:
         """The arms, those without any result too."""
         return sorted({*arms_in(self.attempts), *arms_in(self.missing), *arms_in(self.left_out)})
+
+    @cached_property
+    def packed(self) -> bool:
+        """Whether any of its campaigns was unpacked: tables of boxes and messages are left out."""
+        return any(campaign.packed for campaign in self.campaigns)
 
     @cached_property
     def factors(self) -> tuple[str, ...]:
@@ -368,6 +374,8 @@ def notes_on(
     for campaign, campaign_ways in zip(campaigns, ways, strict=True):
         if not campaign_ways:
             yield f"{campaign.folder}: no routes folder; each route name counts as one geometry"
+        if campaign.packed:
+            yield f"{campaign.folder}: {UNPACKED}"
     if not len(attempts):
         yield "no attempt has a result"
     if len(missing):

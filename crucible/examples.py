@@ -32,6 +32,20 @@ EXAMPLES = {
         "crucible export runs/demo --to wandb mode=online project=fusion",
         "crucible export runs/demo --to mylab.export:Mine file=results.txt",
     ),
+    "pack": (
+        "crucible pack runs/main --out part-1.parquet",
+        "crucible pack runs/main runs/placebo --out part-2.parquet --without part-1.parquet",
+    ),
+    "unpack": ("crucible unpack part-1.parquet part-2.parquet --out study",),
+    "verify": (
+        "crucible verify reference.json",
+        "crucible verify reference.json --sample 40 --seed 2 --maps towns --workers 2",
+    ),
+    "reference": (
+        "crucible reference part-1.parquet part-2.parquet --protocol protocol.md --maps towns"
+        " --out reference.json",
+        "crucible reference part-1.parquet --placebo placebo --out reference.json",
+    ),
     "routes": (
         "crucible routes list routes/crucible05/routes.xml",
         "crucible routes check mine.xml --hazards mine.json",

@@ -62,6 +62,28 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
             takes_name=False,
         ),
     ),
+    "Studies": (
+        *of(
+            "harness.__main__",
+            "run",
+            pack="write campaigns into one small file, from which all tables are made again",
+            unpack="make campaign folders of packed files, for all commands of analysis",
+        ),
+        Subcommand(
+            name="verify",
+            purpose="drive a sample of a published study again, and compare",
+            module="crucible.verify",
+            extra="run,analysis",
+            takes_name=False,
+        ),
+        Subcommand(
+            name="reference",
+            purpose="write the file by which others verify a study",
+            module="crucible.reference",
+            extra="run,analysis",
+            takes_name=False,
+        ),
+    ),
     "Routes and simulators": (
         *of("crucible.routes", "run,analysis", routes="list, check, plot and generate routes"),
         *of(

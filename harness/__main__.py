@@ -17,6 +17,8 @@ COMMANDS = {
     "twin": "re-run an attempt, unchanged or with a changed disturbance",
     "attribute": "test whether disturbances cause violations",
     "export": "pass a campaign's results on to TensorBoard, MLflow or Weights & Biases",
+    "pack": "write campaigns into one small file, from which all tables are made again",
+    "unpack": "make campaign folders of packed files",
     "doctor": "check this machine: packages, simulators, memory",
 }
 """Each in a module of `harness.commands`, loaded only when asked for: the doctor needs nothing."""

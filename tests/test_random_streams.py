@@ -116,6 +116,7 @@ STREAMS = [
     "traffic/vehicles",
     "traffic/walkers",
     "training seeds/*",
+    "verify/*",
     "weather",
     "weights",
     "weights/*",

@@ -376,7 +376,8 @@ def terms(method: str, frame: pd.DataFrame) -> Markup:
 def messages(report: Report) -> Markup:
     """Return the ages of messages, and how much was sent."""
     if "messages" not in report.tables:
-        text = "Left out: this report was made with --results-only."
+        reason = "with --results-only" if report.results_only else "of an unpacked campaign"
+        text = f"Left out: this report was made {reason}."
         return section("messages", "Messages", paragraph(text))
     if not report.tables["messages"].rows():
         return section("messages", "Messages", paragraph("No message was sent."))

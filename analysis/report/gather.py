@@ -59,7 +59,8 @@ def gather(collection: Collection, results_only: bool, stage: Callable[[str], No
     cases = cases_of(collection)
     attributions, broken_twins = attributions_of(cases)
     stage("violations")
-    strips = [] if results_only else render_strips(cases, collection.on_attempt)
+    undrawn = results_only or collection.packed
+    strips = [] if undrawn else render_strips(cases, collection.on_attempt)
     return Report(
         collection=collection,
         results_only=results_only,

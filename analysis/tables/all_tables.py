@@ -24,7 +24,8 @@ def tables_of(
     if not results_only and len(collection.attempts):
         stage("frames and messages")
         tables += tables_of_frames(collection)
-        stage("detections")
-        tables += precision_tables(collection, read_detections(collection))
-        tables += tables_of_boxes(collection)
+        if not collection.packed:
+            stage("detections")
+            tables += precision_tables(collection, read_detections(collection))
+            tables += tables_of_boxes(collection)
     return tables + curve_tables(collection, tables)

@@ -31,23 +31,24 @@ ON_AIR = "unsent"
 
 
 def tables_of_frames(collection: Collection) -> list[Table]:
-    """Return all tables that need frames and messages of every attempt."""
+    """Return all tables that need frames and messages of every attempt; if packed, frames alone."""
     sums, tracks = [], []
     for row, campaign, key in collection.attempts_in_order():
         frames = checked_table(campaign, "frames", key)
         sums.append(sums_of(frames))
         tracks.append(track_in(collection.attempts, row, frames))
     both = pd.concat([collection.attempts.reset_index(drop=True), pd.DataFrame(sums)], axis=1)
+    attempts, arm = collection.attempts, collection.factors
+    of_frames = [bands(both, arm), common_stretches(collection, tracks), used_ages(both, arm)]
+    if collection.packed:
+        return of_frames
     kinds = [
         {"row": row, **sums_of_kind}
         for row, campaign, key in collection.attempts_in_order()
         for sums_of_kind in kinds_of(campaign, key)
     ]
-    attempts, arm = collection.attempts, collection.factors
     return [
-        bands(both, arm),
-        common_stretches(collection, tracks),
-        used_ages(both, arm),
+        *of_frames,
         *messages(attempts, arm, kinds),
         ages(attempts, arm, kinds),
         delivered(attempts, arm, kinds),

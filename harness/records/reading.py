@@ -19,6 +19,7 @@ from harness.records.arms import CORE, Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import tries
 from harness.records.metrics import are_metrics
+from harness.records.packing.layout import PACKED, lacks
 from harness.records.schema import AFTER_SENSING, ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
 from harness.records.writing import EPISODES
 
@@ -47,6 +48,11 @@ class Campaign:
     def header(self) -> dict[str, Any]:
         """The contents of `campaign.yaml`: settings, versions, simulator."""
         return read_header(self.folder / "campaign.yaml")
+
+    @property
+    def packed(self) -> bool:
+        """Whether it was unpacked: then it has results and counts at planning steps only."""
+        return self.header.get(PACKED) is True
 
     def attempts(self) -> dict[AttemptKey, Path]:
         """Return the folder of every finished attempt's last try, as of now."""
@@ -95,6 +101,8 @@ class Campaign:
         return frame_of(pooled.unify_dictionaries())
 
     def _file(self, name: str, key: AttemptKey) -> Path:
+        if name != "frames" and self.packed:
+            raise UserError(lacks(self.folder, name))
         return self._folder(key) / f"{name}.parquet"
 
     def _folder(self, key: AttemptKey) -> Path:

@@ -87,14 +87,7 @@ class EpisodeWriter:
         file = self._scratch / f"{name}.parquet"
         try:
             pq.write_table(
-                pa.Table.from_arrays(arrays, schema=schema),
-                file,
-                compression="zstd",
-                row_group_size=1 << 20,
-                use_dictionary=[field.name for field in schema if _is_name(field)],
-                column_encoding=DELTAS if name == "tracks" else None,
-                write_statistics=False,
-                write_page_checksum=True,
+                pa.Table.from_arrays(arrays, schema=schema), file, **storing(name, schema)
             )
         except OSError as problem:
             raise disk_problem(problem, file) from None
@@ -124,6 +117,18 @@ class EpisodeWriter:
         except OSError as problem:
             raise disk_problem(problem) from None
         return self.place
+
+
+def storing(name: str, schema: pa.Schema) -> dict[str, Any]:
+    """Return how a table is stored."""
+    return {
+        "compression": "zstd",
+        "row_group_size": 1 << 20,
+        "use_dictionary": [field.name for field in schema if _is_name(field)],
+        "column_encoding": DELTAS if name == "tracks" else None,
+        "write_statistics": False,
+        "write_page_checksum": True,
+    }
 
 
 def disk_problem(problem: OSError, file: Path | None = None) -> AttemptError:

@@ -122,6 +122,11 @@ def test_attempts_and_means_as_the_records_have_them(campaign: Path) -> None:
     assert crash.values["CADE_total"] == ours["patterns"]["total"]["CADE"]
     assert (crash.values["collided"], crash.values["violated"]) == (1.0, 1.0)
     assert (crash.values["duration"], crash.values["wall_seconds"]) == (15.0, 1.0)
+    measures = ours["surrogates"]["measures"]
+    known = {name: one["value"] for name, one in measures.items() if one["value"] is not None}
+    exported = {name: value for name, value in crash.values.items() if "surrogate_" in name}
+    assert known
+    assert exported == {f"surrogate_{name}": value for name, value in known.items()}
     assert last == "end"
     scores = [values[LATE, route].values["driving_score"] for route in "12"]
     assert means[LATE]["driving_score"] == pytest.approx(sum(scores) / 2)

@@ -17,6 +17,7 @@ from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage, fault_of
 from harness.records.metrics import metrics_of
 from harness.records.reading import Campaign
+from harness.records.surrogates import surrogates_in
 from harness.vocabulary import PATTERNS
 
 COUNTED = (*PATTERNS, "truth_all")
@@ -97,6 +98,7 @@ def numbers_of(result: Mapping[str, Any]) -> dict[str, float]:
         **{f"{name}_total": total[name] for name in COUNTED},
         "ap": precision["cooperative"]["eleven_point"],
         "ap_ego_alone": precision["ego_alone"]["eleven_point"],
+        **{f"surrogate_{name}": value for name, value in surrogates_in(result).items()},
         **{name: metric.value for name, metric in metrics_of(result).items()},
     }
     known = {name: float(value) for name, value in numbers.items() if value is not None}

@@ -24,6 +24,7 @@ from harness.installation import PACKAGES
 from harness.locks import lock_file
 from harness.records import reading
 from harness.records.names import safe_name
+from harness.records.packing.layout import PACKED
 from harness.records.schema import VERSION
 
 OURS = re.compile(r"\.lock|\.\d+\.campaign\.yaml")
@@ -86,14 +87,25 @@ def refuse_foreign(folder: Path, settings: Settings) -> None:
 
 def refuse_other_settings(file: Path, settings: Settings) -> None:
     """Compare with the settings a folder was made with."""
+    header = read_header(file)
+    refuse_unpacked(file.parent, header)
     known, chosen = (
         {name: value for name, value in given.items() if name not in NOT_OF_THE_RESULT}
-        for given in (read_header(file)["settings"], settings)
+        for given in (header["settings"], settings)
     )
     if changes := list(differences(known, chosen)):
         raise UserError(
             f"{file.parent}: made with other settings; choose another out=DIR or undo\n  "
             + "\n  ".join(changes)
+        )
+
+
+def refuse_unpacked(folder: Path, header: Mapping[str, object]) -> None:
+    """Refuse to drive in a folder that was unpacked: its records are not whole."""
+    if header.get(PACKED):
+        raise UserError(
+            f"{folder}: unpacked from a packed study, and read only; choose another out=DIR, or"
+            " drive its attempts again with crucible verify"
         )
 
 

@@ -18,7 +18,12 @@ from harness.campaign.folder.assignments import (
     read_assignment,
     write_assignments,
 )
-from harness.campaign.folder.campaign_folder import locked, read_header, write_header
+from harness.campaign.folder.campaign_folder import (
+    locked,
+    read_header,
+    refuse_unpacked,
+    write_header,
+)
 from harness.campaign.folder.inputs import other_files
 from harness.campaign.planning.plan import refuse_unnameable
 from harness.campaign.planning.validation import refuse_misshapen
@@ -70,6 +75,7 @@ class Twins:
         self, campaign: Path, workers: int = 1, progress: ProgressMode = "live", trust: bool = False
     ) -> None:
         header = read_header(campaign / "campaign.yaml")
+        refuse_unpacked(campaign, header)
         refuse_links(campaign)
         self.campaign = campaign
         self.folder = campaign / TWINS

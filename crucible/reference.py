@@ -1,0 +1,172 @@
+"""`crucible reference`: writes the file by which others verify a published study."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+from harness.options import Parser
+from harness.records.arms import NONE
+from harness.records.keys import AttemptKey
+from harness.records.packing.parts import PackedCampaign, campaigns_in, of_part, read_part
+
+Place = tuple[AttemptKey, str]
+"""An attempt and the digest of its route."""
+
+
+def main(arguments: Sequence[str], program: str = "crucible reference") -> int:
+    """Do what the command line asks for; bad input is one line and exit code 2."""
+    parser = Parser(prog=program, description=__doc__)
+    add = parser.add_argument
+    add("packs", type=Path, nargs="+", metavar="FILE", help="packed files, next to the reference"
+        " or below")  # fmt: skip
+    add("--out", type=Path, required=True, metavar="FILE", help="reference.json to write")
+    add("--protocol", type=Path, metavar="FILE", help="protocol of the study (default: none)")
+    add("--maps", type=Path, metavar="DIR", help="folder of the study's OpenDRIVE files (default:"
+        " towns that come with Crucible)")  # fmt: skip
+    add("--placebo", metavar="NAME", help="condition whose attempts are redraws with a placebo"
+        " (default: none)")  # fmt: skip
+    add("--placebo-of", default=NONE, metavar="NAME", help="condition that they are compared with"
+        " (default: %(default)s)")  # fmt: skip
+    add("--made-by", nargs="+", action="append", default=[], metavar="WORD", help="a"
+        " campaign, and the words of the crucible run that made it; may be repeated (default:"
+        " none)")  # fmt: skip
+    options = parser.parse_args(arguments)
+    from harness.campaign.run import guarded  # noqa: PLC0415 - takes a second
+
+    return guarded("reference", lambda: write(options))
+
+
+def write(options: argparse.Namespace) -> int:
+    """Write the reference, and print what it names."""
+    from crucible.verification.machine import this_machine  # noqa: PLC0415
+    from crucible.verification.reference import Reference, packs_of, relative  # noqa: PLC0415
+    from crucible.verification.towns import digests_of, towns_in  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_line  # noqa: PLC0415
+    from harness.protocols import digest_of, is_test_town  # noqa: PLC0415
+    from harness.records.schema import VERSION  # noqa: PLC0415
+
+    campaigns = campaigns_in(options.packs)
+    folder = options.out.resolve().parent
+    held = {str(pack): set(of_part(read_part(pack))) for pack in options.packs}
+    packs = packs_of(options.packs, folder, held)
+    machine = this_machine()
+    for campaign in campaigns.values():
+        refuse_other_machine(campaign, machine.versions, machine.python)
+    towns = digests_of(towns_in(campaigns), options.maps)
+    tested = sum(map(is_test_town, towns))
+    protocol = None
+    if options.protocol is not None:
+        named = relative(options.protocol, folder)
+        protocol = {"file": named, "sha256": digest_of(options.protocol)}
+    elif tested:
+        raise UserError(f"{min(towns)}: a test town; --protocol FILE must name its protocol")
+    made_by = overrides_of(options.made_by, campaigns)
+    reference = Reference(
+        schema=VERSION,
+        protocol=protocol,
+        count=tested,
+        towns=towns,
+        campaigns=tuple(
+            described(campaign, made_by.get(name), packs[name])
+            for name, campaign in campaigns.items()
+        ),
+        machine=machine,
+        placebo=placebo_of(campaigns, options.placebo, options.placebo_of),
+    )
+    reference.write(options.out)
+    attempts = sum(campaign.attempts for campaign in reference.campaigns)
+    print_line(f"{options.out}: {attempts} attempts of {len(campaigns)} campaigns")
+    return 0
+
+
+def described(
+    campaign: PackedCampaign, overrides: tuple[str, ...] | None, packs: Mapping[str, str]
+) -> Any:
+    """Return what the reference says of a campaign."""
+    from crucible.verification.reference import CampaignReference  # noqa: PLC0415
+
+    inputs = campaign.settings.get("inputs")
+    routes = inputs.get("routes") if isinstance(inputs, dict) else None
+    return CampaignReference(
+        name=campaign.name,
+        digest=str(campaign.contents.get("digest")),
+        overrides=overrides,
+        arms=tuple(sorted({str(attempt.key.arm) for attempt in campaign.attempts})),
+        attempts=len(campaign.attempts),
+        routes=routes if isinstance(routes, dict) else {},
+        laid=campaign.routes_digest,
+        packs=packs,
+    )
+
+
+def refuse_other_machine(
+    campaign: PackedCampaign, versions: Mapping[str, str], python: str
+) -> None:
+    """Refuse a campaign that was driven with other packages: its platform is not this one."""
+    there = {**campaign.contents.get("versions", {}), "python": campaign.contents.get("python")}
+    here: dict[str, object] = {**versions, "python": python}
+    for name in sorted(here.keys() | there.keys()):
+        if here.get(name) != there.get(name):
+            raise UserError(
+                f"{campaign.name}: driven with {name} {there.get(name)}, here is {here.get(name)};"
+                " write the reference on the machine that drove"
+            )
+
+
+def overrides_of(
+    given: Sequence[Sequence[str]], campaigns: Mapping[str, PackedCampaign]
+) -> dict[str, tuple[str, ...]]:
+    """Return the words of each campaign's command line, without paths of one machine."""
+    from harness.records.packing.paths import without_paths  # noqa: PLC0415
+    from harness.suggestions import unknown  # noqa: PLC0415
+
+    for name, *_ in given:
+        if name not in campaigns:
+            raise UserError(f"--made-by: {unknown('campaign', name, campaigns)}")
+    return {name: tuple(map(without_paths, words)) for name, *words in given}
+
+
+def placebo_of(
+    campaigns: Mapping[str, PackedCampaign], condition: str | None, original: str
+) -> dict[str, Any] | None:
+    """Return how far attempts with a placebo agree with those without, None without a placebo."""
+    from crucible.verification.agreement import agreement_of, ending_of  # noqa: PLC0415
+
+    if condition is None:
+        return None
+    pairs = [
+        (ending_of(one.ours), ending_of(other.ours))
+        for one, other in placebo_pairs(campaigns, condition, original)
+    ]
+    if not pairs:
+        raise UserError(f"--placebo {condition}: no attempt of it has one of {original} to compare")
+    return {"condition": condition, "of": original, **agreement_of(pairs).record()}
+
+
+def placebo_pairs(
+    campaigns: Mapping[str, PackedCampaign], condition: str, original: str
+) -> Iterator[tuple[Any, Any]]:
+    """Yield attempts and their redraws under a condition, of one campaign where it has both."""
+    by_campaign = {name: dict(places_in(campaign)) for name, campaign in campaigns.items()}
+    for name, attempts in by_campaign.items():
+        others = [attempts, *(known for other, known in by_campaign.items() if other != name)]
+        for (key, route), redraw in sorted(attempts.items(), key=lambda item: item[0]):
+            if key.arm.condition == condition:
+                arm = key.arm.but(condition=original)
+                place = AttemptKey(arm, key.route, key.seed), route
+                first = next((known[place] for known in others if place in known), None)
+                if first is not None:
+                    yield first, redraw
+
+
+def places_in(campaign: PackedCampaign) -> Iterator[tuple[Place, Any]]:
+    """Yield a campaign's attempts by what makes them pairs: their route as it was laid, too."""
+    from harness.records.names import safe_name  # noqa: PLC0415
+
+    for attempt in campaign.attempts:
+        place = f"routes/{safe_name(attempt.key.route)}.json"
+        yield (attempt.key, campaign.sums.get(place, "")), attempt

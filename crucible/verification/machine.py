@@ -1,0 +1,120 @@
+"""What decides whether two machines give the same bytes: processor, packages, kernels."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.campaign.folder.campaign_folder import VERSIONED, package_version
+from harness.errors import UserError
+from harness.installation import PACKAGES
+from harness.records.digests import digest_of_file
+
+PROCESSORS = Path("/proc/cpuinfo")
+INTEL = ("x86_64", "amd64")
+"""Names of the architecture on whose processors systems without networks end alike."""
+MATTERS = re.compile(r"(sse|ssse|avx|fma|f16c|bmi|amx)\w*")
+"""Features of a processor by which libraries choose among kernels."""
+CHOICES = (
+    "NUMBA_CPU_NAME",
+    "NUMBA_CPU_FEATURES",
+    "NPY_DISABLE_CPU_FEATURES",
+    "OPENBLAS_CORETYPE",
+    "ATEN_CPU_CAPABILITY",
+    "MKL_CBWR",
+    "ONEDNN_MAX_CPU_ISA",
+    "GLIBC_TUNABLES",
+)
+"""Environment variables that choose other kernels than the processor has."""
+LOCK = "requirements.lock"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """A processor, and the packages that run on it."""
+
+    machine: str  # architecture
+    vendor: str
+    family: str
+    model: str  # number
+    name: str  # as it is sold
+    features: tuple[str, ...]  # that matter
+    python: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+    lock: str | None = None  # digest of requirements.lock
+    choices: Mapping[str, str] = field(default_factory=dict)  # environment variables
+
+    @property
+    def is_intel(self) -> bool:
+        """Whether it is of the x86-64 architecture."""
+        return self.machine.lower() in INTEL
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {**asdict(self), "features": list(self.features)}
+
+
+def this_machine() -> Machine:
+    """Return the machine that this runs on."""
+    facts = processor_facts()
+    lock = PACKAGES / LOCK
+    return Machine(
+        machine=platform.machine(),
+        vendor=facts.get("vendor_id", ""),
+        family=facts.get("cpu family", ""),
+        model=facts.get("model", ""),
+        name=facts.get("model name", platform.processor()),
+        features=tuple(sorted(filter(MATTERS.fullmatch, facts.get("flags", "").split()))),
+        python=platform.python_version(),
+        versions={name: known for name in VERSIONED if (known := package_version(name))},
+        lock=digest_of_file(lock) if lock.is_file() else None,
+        choices={name: os.environ[name] for name in CHOICES if name in os.environ},
+    )
+
+
+def processor_facts() -> dict[str, str]:
+    """Return what Linux says of the first processor, nothing elsewhere."""
+    try:
+        text = PROCESSORS.read_text()
+    except OSError:
+        return {}
+    lines = [line.partition(":") for line in text.partition("\n\n")[0].splitlines()]
+    return {name.strip(): value.strip() for name, _, value in lines}
+
+
+def machine_of(record: Any, file: Path) -> Machine:
+    """Return the machine of a record."""
+    try:
+        given = {**record, "features": tuple(record["features"])}
+        return Machine(**given)
+    except (KeyError, TypeError) as problem:
+        raise UserError(f"{file}: platform: {problem!r}") from None
+
+
+def unlike(one: Machine, other: Machine) -> list[str]:
+    """Return what differs between two machines that is to differ in none for equal bytes."""
+    names = ("machine", "vendor", "family", "model", "features", "choices", "python", "lock")
+    known = [name for name in names if getattr(one, name) != getattr(other, name)]
+    known += other_versions(one, other)
+    return [*known, *(["lock unknown"] if one.lock is None and other.lock is None else [])]
+
+
+def other_versions(one: Machine, other: Machine) -> list[str]:
+    """Return the packages whose versions differ."""
+    packages = sorted(one.versions.keys() | other.versions.keys())
+    return [name for name in packages if one.versions.get(name) != other.versions.get(name)]
+
+
+def same_on_intel(one: Machine, other: Machine) -> bool:
+    """Return whether systems without networks are to end alike on both, but for last digits.
+
+    Both must be x86-64 with the same packages; Python's sums change with its minor version. Bytes
+    may differ: numpy and its BLAS have other kernels for other processors.
+    """
+    pythons = {tuple(machine.python.split(".")[:2]) for machine in (one, other)}
+    return one.is_intel and other.is_intel and len(pythons) == 1 and not other_versions(one, other)

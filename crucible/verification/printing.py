@@ -1,0 +1,51 @@
+"""Prints what driving a sample again has shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from crucible.verification.agreement import MEASURES, share_cell
+from crucible.verification.comparing import Comparison
+from harness.campaign.printing.terminal import console, print_line
+
+MOST_LINES = 20
+"""Attempts that differ and have a line."""
+NAMES = {
+    "outcome": "violation or none",
+    "kind": "kind of the first violation",
+    "frame": "its frame",
+    "driving_score": "driving score",
+}
+
+
+def show(comparison: Comparison, differing: Sequence[str]) -> None:
+    """Print tables and lines."""
+    where = f"another machine ({', '.join(differing)})" if differing else "a machine like the first"
+    same = sum(one.same_bytes for one in comparison.redriven)
+    print_line(f"{len(comparison.redriven)} attempts driven again on {where}")
+    print_line(f"equal byte for byte: {same}; must be: {comparison.bytes_expected}")
+    console.print(table_of(comparison))
+    others = [one for one in comparison.redriven if not one.same_bytes]
+    for one in others[:MOST_LINES]:
+        print_line(f"differs: {one.name}: {one.difference}")
+    if len(others) > MOST_LINES:
+        print_line(f"{len(others) - MOST_LINES} more differ")
+    for name in comparison.without_result:
+        print_line(f"no result: {name}")
+    for line in comparison.changed:
+        print_line(f"changed: {line}")
+
+
+def table_of(comparison: Comparison) -> Table:
+    """Return the shares that end alike, next to those of redraws with a placebo."""
+    table = Table(title="ending alike (95 %, Clopper and Pearson)", title_justify="left")
+    table.add_column("")
+    for name in comparison.agreement:
+        table.add_column(name, justify="right")
+    table.add_column("redraws with a placebo", justify="right")
+    for measure in MEASURES:
+        shares = [share_cell(one, measure) for one in comparison.agreement.values()]
+        table.add_row(NAMES[measure], *shares, share_cell(comparison.placebo, measure))
+    return table

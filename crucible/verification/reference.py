@@ -1,0 +1,171 @@
+"""`reference.json`: what others need to drive a sample of a study again, and to compare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crucible.verification.agreement import Agreement
+from crucible.verification.machine import Machine, machine_of
+from harness.errors import UserError
+from harness.files import write_whole
+from harness.records.digests import digest_of_file
+from harness.records.packing.parts import PackedCampaign
+from harness.records.reading import read_json
+from harness.records.schema import VERSION
+
+FORMAT = 1
+KEY = "crucible_reference"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignReference:
+    """A campaign of a study."""
+
+    name: str
+    digest: str  # of its settings, as campaign.yaml has it
+    overrides: tuple[str, ...] | None  # of the `crucible run` that made it; None if not given
+    arms: tuple[str, ...]
+    attempts: int
+    routes: Mapping[str, str]  # short digests of the files that routes were read from
+    laid: str  # digest of the routes as they were laid
+    packs: Mapping[str, str]  # digests of packed files
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "name": self.name,
+            "digest": self.digest,
+            "overrides": None if self.overrides is None else list(self.overrides),
+            "arms": list(self.arms),
+            "attempts": self.attempts,
+            "routes": dict(self.routes),
+            "laid": self.laid,
+            "packs": dict(self.packs),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A study to be compared with; file names lead on from the folder of its file."""
+
+    schema: int
+    protocol: Mapping[str, str] | None  # `file` and `sha256`
+    count: int  # test towns that the protocol made
+    towns: Mapping[str, str]  # digests of OpenDRIVE files by town
+    campaigns: tuple[CampaignReference, ...]
+    machine: Machine  # that drove
+    placebo: Mapping[str, Any] | None  # its condition, and how far redraws with it agree
+
+    @property
+    def packs(self) -> dict[str, str]:
+        """The digests of all packed files."""
+        return {name: digest for one in self.campaigns for name, digest in one.packs.items()}
+
+    @property
+    def of_placebo(self) -> Agreement | None:
+        """How far redraws with a placebo agree."""
+        return None if self.placebo is None else Agreement.of_record(self.placebo)
+
+    def write(self, file: Path) -> None:
+        """Write it."""
+        record = {
+            KEY: FORMAT,
+            "schema": self.schema,
+            "protocol": None if self.protocol is None else dict(self.protocol),
+            "towns": {"count": self.count, "files": dict(self.towns)},
+            "campaigns": [campaign.record() for campaign in self.campaigns],
+            "platform": self.machine.record(),
+            "placebo": None if self.placebo is None else dict(self.placebo),
+        }
+        write_whole(file, json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+
+def read_reference(file: Path) -> Reference:
+    """Return the reference in a file."""
+    record = read_json(file)
+    if record.get(KEY) != FORMAT:
+        raise UserError(f"{file}: not a reference of a study that `crucible reference` wrote")
+    try:
+        reference = Reference(
+            schema=int(record["schema"]),
+            protocol=record["protocol"] and texts(record["protocol"]),
+            count=int(record["towns"]["count"]),
+            towns=texts(record["towns"]["files"]),
+            campaigns=tuple(campaign_of(part) for part in record["campaigns"]),
+            machine=machine_of(record["platform"], file),
+            placebo=record["placebo"],
+        )
+        assert reference.placebo is None or reference.of_placebo is not None
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise UserError(f"{file}: not a whole reference ({problem!r})") from None
+    return reference
+
+
+def campaign_of(record: Any) -> CampaignReference:
+    """Return the campaign of a record."""
+    overrides = record["overrides"]
+    return CampaignReference(
+        name=str(record["name"]),
+        digest=str(record["digest"]),
+        overrides=None if overrides is None else tuple(map(str, overrides)),
+        arms=tuple(map(str, record["arms"])),
+        attempts=int(record["attempts"]),
+        routes=texts(record["routes"]),
+        laid=str(record["laid"]),
+        packs=texts(record["packs"]),
+    )
+
+
+def texts(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return texts by name; ValueError if one is something else."""
+    if not all(isinstance(value, str) for value in record.values()):
+        raise ValueError(f"{sorted(record)}: texts are needed")
+    return dict(record)
+
+
+def changed_files(reference: Reference, folder: Path) -> Iterator[str]:
+    """Yield what of the reference's files, and of the schema, is not as it was."""
+    if reference.schema != VERSION:
+        yield f"schema of records: {reference.schema} -> {VERSION}"
+        return
+    protocol = reference.protocol
+    named = {protocol["file"]: protocol["sha256"]} if protocol is not None else {}
+    for name, digest in {**named, **reference.packs}.items():
+        if digest_of_file(folder / name) != digest:
+            yield f"{name}: another file: its digest is not the reference's"
+
+
+def changed_routes(reference: Reference, campaigns: Mapping[str, PackedCampaign]) -> Iterator[str]:
+    """Yield what of the campaigns in packed files is not what the reference names."""
+    for named in reference.campaigns:
+        campaign = campaigns.get(named.name)
+        if campaign is None:
+            yield f"{named.name}: in no packed file"
+        elif campaign.routes_digest != named.laid:
+            yield f"{named.name}: other routes: their digest is not the reference's"
+        elif len(campaign.attempts) != named.attempts:
+            yield f"{named.name}: {named.attempts} attempts -> {len(campaign.attempts)}"
+
+
+def relative(file: Path, folder: Path) -> str:
+    """Return how a file is called from a folder that it lies in or below."""
+    try:
+        return file.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        raise UserError(f"{file}: must lie in {folder} or below, next to the reference") from None
+
+
+def packs_of(
+    packs: Sequence[Path], folder: Path, campaigns: Mapping[str, set[str]]
+) -> dict[str, dict[str, str]]:
+    """Return the digests of packed files by campaign; `campaigns` are those of each file."""
+    sums: dict[str, dict[str, str]] = {}
+    for pack in packs:
+        name = relative(pack, folder)
+        for campaign in campaigns[str(pack)]:
+            sums.setdefault(campaign, {})[name] = digest_of_file(pack)
+    return sums

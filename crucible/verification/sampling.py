@@ -1,0 +1,58 @@
+"""Which attempts are driven again: at random, with a fixed share of systems without networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from harness.randomness import stream
+from harness.records.packing.parts import PackedAttempt, PackedCampaign
+
+LEAST_SHARE = 0.25
+"""Of a sample, by attempts of systems without networks, if there are so many."""
+
+
+def networks_in(settings: Mapping[str, object]) -> set[str]:
+    """Return the systems that read files; all of them where the settings do not say."""
+    inputs, systems = settings.get("inputs"), settings.get("system")
+    known = inputs.get("system") if isinstance(inputs, dict) else None
+    everything = systems if isinstance(systems, dict) else {}
+    return set(known if isinstance(known, dict) else everything)
+
+
+def sampled(
+    campaigns: Mapping[str, PackedCampaign], count: int, seed: int
+) -> dict[str, list[PackedAttempt]]:
+    """Return attempts by campaign, as many of each stratum as its share of all attempts, at random.
+
+    Systems without networks get at least a quarter of the sample, since only they are to repeat
+    on other processors. With one seed a larger sample has all attempts of a smaller one.
+    """
+    strata: dict[bool, list[tuple[str, PackedAttempt]]] = {False: [], True: []}
+    for name, campaign in sorted(campaigns.items()):
+        networks = networks_in(campaign.settings)
+        for attempt in sorted(campaign.attempts, key=lambda attempt: attempt.key):
+            strata[attempt.key.arm.system in networks].append((name, attempt))
+    chosen: dict[str, list[PackedAttempt]] = {}
+    sizes = allotted(count, len(strata[False]), len(strata[True]))
+    for network, size in zip((False, True), sizes, strict=True):
+        for name, attempt in shuffled(strata[network], seed, str(network))[:size]:
+            chosen.setdefault(name, []).append(attempt)
+    return dict(sorted(chosen.items()))
+
+
+def allotted(count: int, without: int, with_network: int) -> tuple[int, int]:
+    """Return how many of a sample are of systems without networks, and with."""
+    count = min(count, without + with_network)
+    share = without / (without + with_network) if count else 0.0
+    least = max(math.ceil(count * max(share, LEAST_SHARE)), count - with_network)
+    plain = min(least, without)
+    return plain, count - plain
+
+
+def shuffled(
+    attempts: Sequence[tuple[str, PackedAttempt]], seed: int, stratum: str
+) -> list[tuple[str, PackedAttempt]]:
+    """Return attempts in a random order."""
+    order = stream(seed, "verify", stratum).permutation(len(attempts))
+    return [attempts[place] for place in order.tolist()]

@@ -1,0 +1,64 @@
+"""The towns of a study: the same files again, from its protocol or from a folder of maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from crucible.verification.reference import Reference
+from harness.errors import UserError
+from harness.nesting import parse_json
+from harness.protocols import is_test_town
+from harness.records.digests import digest_of_file
+from harness.records.packing.parts import PackedCampaign
+from harness.world.maps import find_map
+
+
+def towns_in(campaigns: Mapping[str, PackedCampaign]) -> set[str]:
+    """Return the towns that campaigns were driven in."""
+    return {
+        town_in(text, f"{name}: {place}")
+        for name, campaign in campaigns.items()
+        for place, text in campaign.routes.items()
+    }
+
+
+def digests_of(towns: set[str], maps: Path | None) -> dict[str, str]:
+    """Return the digests of towns' OpenDRIVE files."""
+    sums = {}
+    for town in sorted(towns):
+        file = find_map(town, maps)
+        if file is None:
+            raise UserError(f"{town}: map not found; name its folder with --maps DIR")
+        sums[town] = digest_of_file(file)
+    return sums
+
+
+def made_towns(reference: Reference, folder: Path, maps: Path | None, out: Path) -> Path | None:
+    """Return the folder of maps: as given, or made from the protocol for test towns."""
+    needed = [town for town in reference.towns if is_test_town(town)]
+    if maps is not None or not needed:
+        return maps
+    if reference.protocol is None:
+        raise UserError("the reference names test towns and no protocol; name --maps DIR")
+    if all((out / f"{town}.xodr").is_file() for town in needed):
+        return out
+    from harness.commands.maps import towns_of_protocol  # noqa: PLC0415 - takes seconds
+
+    towns_of_protocol(folder / reference.protocol["file"], reference.count, out)
+    return out
+
+
+def changed_towns(reference: Reference, maps: Path | None) -> Iterator[str]:
+    """Yield the towns whose OpenDRIVE files are not those of the reference."""
+    for town, digest in digests_of(set(reference.towns), maps).items():
+        if digest != reference.towns[town]:
+            yield f"{town}: another map: its digest is not the reference's"
+
+
+def town_in(route: str, place: str) -> str:
+    """Return the town of a route as it was laid."""
+    try:
+        return str(parse_json(route)["town"])
+    except (ValueError, KeyError, TypeError, RecursionError) as problem:
+        raise UserError(f"{place}: not a route of a campaign ({problem!r})") from None

@@ -1,0 +1,76 @@
+"""`crucible verify`: drives a sample of a published study again, and compares.
+
+On a machine like the one that drove it, records must be equal byte for byte. Elsewhere endings are
+compared, next to how often redraws with a placebo end alike. Exit code 1 means that a definition is
+not what it was; an honest difference of another machine is printed, and is no error.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.options import Parser
+
+DEFAULT_SAMPLE = 20
+CHANGED, NO_ANSWER = 1, 3
+
+
+def main(arguments: Sequence[str], program: str = "crucible verify") -> int:
+    """Do what the command line asks for; bad input is one line and exit code 2."""
+    parser = Parser(prog=program, description=__doc__)
+    add = parser.add_argument
+    add("reference", type=Path, metavar="FILE", help="reference.json of a study")
+    add("--sample", type=int, default=DEFAULT_SAMPLE, metavar="N", help="attempts that are driven"
+        " again (default: %(default)s)")  # fmt: skip
+    add("--seed", type=int, default=1, metavar="S", help="seed of the sample (default:"
+        " %(default)s)")  # fmt: skip
+    add("--maps", type=Path, metavar="DIR", help="folder of the study's OpenDRIVE files (default:"
+        " made again from the protocol)")  # fmt: skip
+    add("--workers", type=int, default=1, metavar="K", help="attempts at a time (default:"
+        " %(default)s)")  # fmt: skip
+    add("--out", type=Path, metavar="DIR", help="folder for what is driven; the same command"
+        " resumes there (default: runs/verify-DIGEST)")  # fmt: skip
+    add("--trust", action="store_true", help="build all classes that the packed settings name"
+        " (default: declared safe only)")  # fmt: skip
+    options = parser.parse_args(arguments)
+    from harness.campaign.run import guarded  # noqa: PLC0415 - takes a second
+
+    return guarded("verify", lambda: verify(options))
+
+
+def verify(options: argparse.Namespace) -> int:
+    """Check files, drive, compare and print; return the exit code."""
+    from crucible.verification.comparing import checked, compared, ready  # noqa: PLC0415
+    from crucible.verification.driving import Again  # noqa: PLC0415
+    from crucible.verification.machine import this_machine, unlike  # noqa: PLC0415
+    from crucible.verification.printing import show  # noqa: PLC0415
+    from crucible.verification.reference import read_reference  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_line  # noqa: PLC0415
+    from harness.errors import UserError  # noqa: PLC0415
+    from harness.records.digests import digest_of_file  # noqa: PLC0415
+
+    for name in ("sample", "workers"):
+        if getattr(options, name) < 1:
+            raise UserError(f"--{name} {getattr(options, name)}: must be ≥ 1")
+    reference = read_reference(options.reference)
+    out = options.out or Path("runs") / f"verify-{digest_of_file(options.reference)[:8]}"
+    again = Again(
+        out=out, maps=options.maps, protocol=None, workers=options.workers, trust=options.trust
+    )
+    changed, campaigns = checked(options.reference, reference)
+    if not changed:
+        changed, again = ready(options.reference, reference, again)
+    for line in changed:
+        print_line(f"changed: {line}")
+    if changed:
+        return CHANGED
+    here = this_machine()
+    comparison = compared(
+        reference, campaigns, again, count=options.sample, seed=options.seed, here=here
+    )
+    show(comparison, unlike(reference.machine, here))
+    if comparison.changed:
+        return CHANGED
+    return NO_ANSWER if comparison.without_result else 0

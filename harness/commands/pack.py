@@ -1,0 +1,49 @@
+"""Pack at the command line: campaigns as one small file, from which all tables are made again."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from harness.campaign.printing.terminal import console, print_line
+from harness.records.packing.pack import pack
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(commands: Commands) -> None:
+    """Add `pack`."""
+    parser = commands.add_parser("pack", help="write campaigns into one small file")
+    parser.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="campaign folders")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help="Parquet file to write"
+    )
+    parser.add_argument(
+        "--without",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="earlier parts: attempts and routes that they hold are left out (default: none)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Pack, and print what went in."""
+    packed = pack(options.folders, options.out, options.without)
+    table = Table()
+    table.add_column("campaign")
+    for name in ("attempts", "in earlier parts", "planning steps"):
+        table.add_column(name, justify="right")
+    for one in packed:
+        table.add_row(one.campaign, str(one.attempts), str(one.earlier), str(one.steps))
+    console.print(table)
+    size, attempts = options.out.stat().st_size, sum(one.attempts for one in packed)
+    share = f", {size / attempts:,.0f} an attempt" if attempts else ""
+    print_line(f"{options.out}: {size:,} bytes{share}")
+    return 0

@@ -1,0 +1,37 @@
+"""Digests of records: two attempts with one digest left the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from harness.errors import UserError
+
+TIMING = "timing.json"
+"""The only file of a try that may differ between equal runs."""
+
+
+def digest_of_records(folder: Path) -> str:
+    """Return the digest of a try's records: SHA-256 of a line `NAME SHA256` for each of its files.
+
+    Files are sorted by name, and `timing.json` is left out; both sums are hexadecimal.
+    """
+    try:
+        files = sorted(path for path in folder.iterdir() if path.name != TIMING)
+        lines = [f"{path.name} {digest_of_bytes(path.read_bytes())}\n" for path in files]
+    except OSError as problem:
+        raise UserError(f"{problem.filename or folder}: {problem.strerror}") from None
+    return digest_of_bytes("".join(lines).encode())
+
+
+def digest_of_file(file: Path) -> str:
+    """Return the SHA-256 of a file, hexadecimal."""
+    try:
+        return digest_of_bytes(file.read_bytes())
+    except OSError as problem:
+        raise UserError(f"{file}: {problem.strerror}") from None
+
+
+def digest_of_bytes(content: bytes) -> str:
+    """Return the SHA-256 of some bytes, hexadecimal."""
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,201 @@
+"""Packs campaign folders into one file; the other direction is in `unpack`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from harness.errors import UserError
+from harness.files import write_whole
+from harness.records.digests import digest_of_bytes, digest_of_records
+from harness.records.keys import AttemptKey
+from harness.records.ledger import LEDGER, lines
+from harness.records.names import safe_name
+from harness.records.packing.layout import (
+    ATTEMPT,
+    CAMPAIGN,
+    PACKED,
+    ROUTE,
+    SCHEMA,
+    STEPS,
+    TRIES,
+    WRITTEN,
+)
+from harness.records.packing.parts import PackedCampaign, campaigns_in
+from harness.records.packing.paths import portable, portable_text
+from harness.records.reading import Campaign
+
+ROUTES = "routes"
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedSizes:
+    """What one campaign put into a file."""
+
+    campaign: str
+    attempts: int
+    earlier: int  # attempts that earlier parts hold
+    steps: int
+
+
+class WrittenOut(yaml.SafeDumper):
+    """Writes everything in full; readers refuse aliases."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Never use aliases."""
+        return True
+
+
+def pack(folders: Sequence[Path], file: Path, earlier: Sequence[Path] = ()) -> list[PackedSizes]:
+    """Write campaigns into one file, without the attempts and routes that earlier parts hold."""
+    campaigns = named_campaigns(folders)
+    known = campaigns_in(earlier, whole=False)
+    rows: list[Row] = []
+    sizes = []
+    for name, campaign in campaigns.items():
+        of_campaign = list(rows_of(name, campaign, known.get(name)))
+        attempts = [row for row in of_campaign if row["kind"] == ATTEMPT]
+        rows += of_campaign
+        sizes.append(
+            PackedSizes(
+                campaign=name,
+                attempts=len(attempts),
+                earlier=len(known[name].attempts) if name in known else 0,
+                steps=sum(len(row[STEPS[0]]) for row in attempts),
+            )
+        )
+    write_rows(rows, file)
+    return sizes
+
+
+def named_campaigns(folders: Sequence[Path]) -> dict[str, Campaign]:
+    """Return campaigns by the names of their folders, sorted."""
+    campaigns: dict[str, Campaign] = {}
+    for folder in folders:
+        name = safe_name(folder.resolve().name)
+        if name in campaigns:
+            raise UserError(
+                f"{folder}: {name} is given twice; campaigns are named after their folders"
+            )
+        campaigns[name] = Campaign(folder)
+    return dict(sorted(campaigns.items()))
+
+
+def rows_of(name: str, campaign: Campaign, known: PackedCampaign | None) -> Iterator[Row]:
+    """Yield a campaign's rows, but for what is known of it from earlier parts."""
+    header = header_text(campaign)
+    if known is not None and known.header != header:
+        raise UserError(f"{campaign.folder}: an earlier part has another campaign called {name}")
+    yield text_row(CAMPAIGN, name, "campaign.yaml", header)
+    for route, text in route_texts(campaign.folder):
+        row = text_row(ROUTE, name, route, text)
+        if known is not None and known.sums.get(route) == row["sha256"]:
+            row["text"] = None
+        yield row
+    held = set(known.ledger) if known is not None else set()
+    new = [line for line in ledger_lines(campaign.folder) if line not in held]
+    yield text_row(TRIES, name, LEDGER, "".join(f"{line}\n" for line in new))
+    done = {attempt.key for attempt in known.attempts} if known is not None else set()
+    for key, place in sorted(campaign.attempts().items()):
+        if key not in done:
+            yield attempt_row(name, campaign, key, place)
+
+
+def header_text(campaign: Campaign) -> str:
+    """Return a campaign's `campaign.yaml` as it is packed: marked, without paths of a machine."""
+    header = campaign.header
+    if header.get(PACKED):
+        raise UserError(f"{campaign.folder}: was unpacked; pack the folder that was driven")
+    if not isinstance(header.get("settings"), dict):
+        raise UserError(f"{campaign.folder / 'campaign.yaml'}: not a campaign's settings")
+    packed = {**header, PACKED: True, "settings": portable(header["settings"])}
+    return yaml.dump(packed, Dumper=WrittenOut, sort_keys=False)
+
+
+def route_texts(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the files of a campaign's routes, by their place in its folder."""
+    for file in sorted((folder / ROUTES).rglob("*.json")):
+        place = file.relative_to(folder)
+        if not any(part.startswith(".") for part in place.parts):
+            yield place.as_posix(), text_of(file)
+
+
+def ledger_lines(folder: Path) -> Iterator[str]:
+    """Yield the lines of a campaign's ledger, failures too, without logs and paths of a machine."""
+    for line in lines(folder):
+        message = portable_text(line["message"], folder)
+        yield json.dumps({**line, "message": message, "server": ""})
+
+
+def text_row(kind: str, campaign: str, name: str, text: str) -> Row:
+    """Return a row that is a text."""
+    digest = digest_of_bytes(text.encode())
+    return {"kind": kind, "campaign": campaign, "name": name, "text": text, "sha256": digest}
+
+
+def attempt_row(name: str, campaign: Campaign, key: AttemptKey, place: Path) -> Row:
+    """Return the row of an attempt, whose records must be whole."""
+    campaign.result(key)
+    steps = campaign.columns("frames", key)
+    timing, seconds = timing_of(campaign, key, place)
+    return {
+        "kind": ATTEMPT,
+        "campaign": name,
+        "text": text_of(place / "result.json"),
+        "sha256": digest_of_records(place),
+        "arm": str(key.arm),
+        "system": key.arm.system,
+        "cooperation": key.arm.cooperation,
+        "condition": key.arm.condition,
+        "route": key.route,
+        "seed": key.seed,
+        "try": int(place.name.removeprefix("try")),
+        "wall_seconds": seconds,
+        "timing": timing,
+        **{column: steps[column].to_numpy() for column in STEPS},
+    }
+
+
+def timing_of(campaign: Campaign, key: AttemptKey, place: Path) -> tuple[str | None, float | None]:
+    """Return an attempt's `timing.json` and the seconds it took, None where they are not known."""
+    if not (place / "timing.json").is_file():
+        return None, None
+    seconds = campaign.timing(key).get("seconds")
+    total = seconds.get("total") if isinstance(seconds, Mapping) else None
+    known = float(total) if isinstance(total, int | float) else None
+    return text_of(place / "timing.json"), known
+
+
+def text_of(file: Path) -> str:
+    """Return a file's text; its bytes are those of the text in UTF-8."""
+    try:
+        return file.read_bytes().decode()
+    except OSError as problem:
+        raise UserError(f"{file}: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{file}: not UTF-8") from None
+
+
+def write_rows(rows: Iterable[Row], file: Path) -> None:
+    """Write rows as one file, whole or not at all."""
+    listed = list(rows)
+    arrays = [
+        pa.array([row.get(field.name) for row in listed], storage(field.type)).cast(field.type)
+        for field in SCHEMA
+    ]
+    table = pa.Table.from_arrays(arrays, schema=SCHEMA)
+    write_whole(file, partial(pq.write_table, table, **WRITTEN))
+
+
+def storage(kind: pa.DataType) -> pa.DataType:
+    """Return the type that a column is first made as."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -1,0 +1,233 @@
+"""Reads packed studies: several files, the parts of one study, are read as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from harness.errors import UserError
+from harness.nesting import check_yaml, parse_json
+from harness.records.arms import Arm
+from harness.records.digests import digest_of_bytes
+from harness.records.keys import AttemptKey
+from harness.records.packing.layout import (
+    ATTEMPT,
+    CAMPAIGN,
+    FORMAT,
+    HEADER,
+    KINDS,
+    MOST_ROWS,
+    ROUTE,
+    SCHEMA,
+    STEPS,
+    TRIES,
+)
+from harness.records.reading import BROKEN, broken, rows_in
+from harness.records.schema import VERSION
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PackedAttempt:
+    """An attempt in a file."""
+
+    key: AttemptKey
+    number: int  # of the try that has the result
+    result: str  # result.json
+    records: str  # digest of the whole record
+    timing: str | None  # timing.json
+    part: Part
+    row: int
+
+    @property
+    def ours(self) -> dict[str, Any]:
+        """What `result.json` holds under `crucible`."""
+        try:
+            ours: dict[str, Any] = parse_json(self.result)["crucible"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise UserError(f"{self.part.file}: {self.key}: not a result") from None
+        return ours
+
+    def steps(self, name: str) -> pa.Array:
+        """Return a column of its planning steps."""
+        return self.part.steps[name].chunk(0)[self.row].values
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A file; its planning steps, most of it, are read when they are asked for."""
+
+    file: Path
+    table: pa.Table  # all other columns
+
+    @cached_property
+    def steps(self) -> pa.Table:
+        """The columns of planning steps."""
+        return read_columns(self.file, STEPS)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class PackedCampaign:
+    """A campaign from all parts that hold some of it."""
+
+    name: str
+    header: str  # campaign.yaml
+    routes: dict[str, str] = field(default_factory=dict)  # texts by their place in the folder
+    sums: dict[str, str] = field(default_factory=dict)  # digests of all of them
+    ledger: list[str] = field(default_factory=list)  # lines
+    attempts: list[PackedAttempt] = field(default_factory=list)
+
+    @property
+    def contents(self) -> dict[str, Any]:
+        """What its header holds."""
+        return header_in(self.header, self.name)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings in its header."""
+        settings: dict[str, Any] = self.contents["settings"]
+        return settings
+
+    @property
+    def routes_digest(self) -> str:
+        """The digest of its routes as they were laid: of a line `PLACE SHA256` for each."""
+        lines = [f"{place} {digest}\n" for place, digest in sorted(self.sums.items())]
+        return digest_of_bytes("".join(lines).encode())
+
+
+def campaigns_in(files: Sequence[Path], *, whole: bool = True) -> dict[str, PackedCampaign]:
+    """Return the campaigns of all files by name; `whole` needs every route's text."""
+    campaigns: dict[str, PackedCampaign] = {}
+    for file in files:
+        for name, campaign in of_part(read_part(file)).items():
+            if name in campaigns:
+                join(campaigns[name], campaign, file)
+            else:
+                campaigns[name] = campaign
+    for campaign in campaigns.values() if whole else ():
+        if lacking := sorted(campaign.sums.keys() - campaign.routes.keys()):
+            raise UserError(
+                f"{files[0]}: {campaign.name}: {lacking[0]} is in an earlier part; give that too"
+            )
+    return dict(sorted(campaigns.items()))
+
+
+def read_part(file: Path) -> Part:
+    """Return a file, if it is whole and of this version."""
+    return Part(file, read_columns(file, [name for name in SCHEMA.names if name not in STEPS]))
+
+
+def read_columns(file: Path, columns: Sequence[str]) -> pa.Table:
+    """Return some columns of a file, if it is whole and of this version."""
+    try:
+        with pq.ParquetFile(file, page_checksum_verification=True) as opened:
+            schema = opened.schema_arrow
+            metadata = schema.metadata or {}
+            if HEADER not in metadata:
+                raise UserError(f"{file}: not a packed study")
+            version = metadata.get(b"crucible_schema")
+            if metadata[HEADER] != b"%d" % FORMAT or version != b"%d" % VERSION:
+                raise UserError(f"{file}: not a packed study of schema {VERSION}")
+            if not schema.equals(SCHEMA) or not 0 <= rows_in(opened.metadata) <= MOST_ROWS:
+                raise UserError(f"{file}: not the columns and rows of a packed study")
+            table: pa.Table = opened.read(columns=list(columns), use_threads=False)
+            table = table.combine_chunks()
+            table.validate(full=True)
+    except BROKEN as problem:
+        raise broken(file, problem) from None
+    return table
+
+
+def of_part(part: Part) -> dict[str, PackedCampaign]:
+    """Return the campaigns of one file."""
+    names = [field.name for field in SCHEMA if field.name not in STEPS]
+    columns = {name: part.table[name].to_pylist() for name in names}
+    rows = [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    try:
+        campaigns = {
+            row["campaign"]: PackedCampaign(name=checked_name(row["campaign"]), header=row["text"])
+            for row in rows
+            if row["kind"] == CAMPAIGN
+        }
+        for number, row in enumerate(rows):
+            add_row(campaigns[row["campaign"]], part, number, row)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise UserError(f"{part.file}: not a packed study ({problem!r})") from None
+    return campaigns
+
+
+def add_row(campaign: PackedCampaign, part: Part, number: int, row: Mapping[str, Any]) -> None:
+    """Add a row to its campaign."""
+    kind, text = row["kind"], row["text"]
+    if kind not in KINDS:
+        raise ValueError(kind)
+    if kind == ROUTE:
+        campaign.sums[checked_place(row["name"])] = row["sha256"]
+        if text is not None:
+            campaign.routes[row["name"]] = text
+    elif kind == TRIES:
+        campaign.ledger += text.splitlines()
+    elif kind == ATTEMPT:
+        campaign.attempts.append(
+            PackedAttempt(
+                key=AttemptKey(Arm.parse(row["arm"]), row["route"], int(row["seed"])),
+                number=int(row["try"]),
+                result=str(text),
+                records=row["sha256"],
+                timing=row["timing"],
+                part=part,
+                row=number,
+            )
+        )
+    if kind != ATTEMPT and text is not None and digest_of_bytes(text.encode()) != row["sha256"]:
+        raise ValueError(f"{row['name']}: not the text that its digest is of")
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a campaign, if it is that of one folder."""
+    if not name or name.startswith(".") or {"/", "\\", "\0"} & set(name):
+        raise ValueError(f"campaign {name[:40]!r}")
+    return name
+
+
+def checked_place(place: str) -> str:
+    """Return where a route's file lies in its campaign, if it lies there."""
+    first, *rest = place.split("/")
+    whole = first == "routes" and 1 <= len(rest) <= 2 and place.endswith(".json")
+    if not whole or "\0" in place or any(part.startswith(".") or not part for part in rest):
+        raise ValueError(f"route {place[:40]!r}")
+    return place
+
+
+def join(known: PackedCampaign, more: PackedCampaign, file: Path) -> None:
+    """Add what another part holds of a campaign."""
+    if known.header != more.header:
+        raise UserError(f"{file}: {more.name} is another campaign than in the parts before it")
+    for place, digest in more.sums.items():
+        if known.sums.setdefault(place, digest) != digest:
+            raise UserError(f"{file}: {more.name}: {place} differs from the parts before it")
+    there = {attempt.key for attempt in known.attempts}
+    if twice := sorted(attempt.key for attempt in more.attempts if attempt.key in there):
+        raise UserError(f"{file}: {more.name}: {twice[0]} is in a part before it too")
+    known.routes |= more.routes
+    known.ledger += more.ledger
+    known.attempts += more.attempts
+
+
+def header_in(header: str, name: str) -> dict[str, Any]:
+    """Return what a packed `campaign.yaml` holds."""
+    try:
+        check_yaml(header, aliases=False)
+        contents = yaml.safe_load(header)
+    except (*BROKEN, yaml.YAMLError) as problem:
+        raise UserError(f"{name}: not a campaign's configuration ({problem!r})") from None
+    whole = isinstance(contents, dict) and isinstance(contents.get("settings"), dict)
+    if not whole or not isinstance(contents.get("versions", {}), dict):
+        raise UserError(f"{name}: not a campaign's configuration")
+    return dict(contents)

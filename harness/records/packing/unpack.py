@@ -1,0 +1,74 @@
+"""Makes campaign folders of packed ones: what analysis reads, and no more."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness.errors import UserError
+from harness.records.ledger import LEDGER
+from harness.records.packing.layout import STEPS
+from harness.records.packing.parts import PackedAttempt, PackedCampaign, campaigns_in
+from harness.records.schema import FRAMES
+from harness.records.writing import EPISODES, storing
+
+
+def unpack(files: Sequence[Path], out: Path) -> list[Path]:
+    """Write every campaign of the files into a folder of its own; all of them, or none."""
+    campaigns = campaigns_in(files)
+    for name in campaigns:
+        if os.path.lexists(out / name):
+            raise UserError(f"{out / name}: there is such a file already; choose another --out DIR")
+    scratch = out / f".unpacking.{os.getpid()}"
+    try:
+        try:
+            write_campaigns(campaigns, scratch)
+            for name in campaigns:
+                (scratch / name).rename(out / name)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    except OSError as problem:
+        raise UserError(f"{problem.filename or out}: {problem.strerror}") from None
+    return [out / name for name in campaigns]
+
+
+def write_campaigns(campaigns: Mapping[str, PackedCampaign], out: Path) -> None:
+    """Write campaigns into a folder."""
+    for name, campaign in campaigns.items():
+        write_shell(campaign, out / name)
+        (out / name / LEDGER).write_text("".join(f"{line}\n" for line in campaign.ledger))
+        for attempt in campaign.attempts:
+            write_attempt(attempt, out / name)
+
+
+def write_shell(campaign: PackedCampaign, folder: Path) -> None:
+    """Write what a campaign has besides its attempts: settings and routes."""
+    folder.mkdir(parents=True)
+    (folder / "campaign.yaml").write_bytes(campaign.header.encode())
+    for place, text in campaign.routes.items():
+        (folder / place).parent.mkdir(exist_ok=True)
+        (folder / place).write_bytes(text.encode())
+
+
+def write_attempt(attempt: PackedAttempt, folder: Path) -> None:
+    """Write one attempt: its result byte for byte, its planning steps as far as they are packed."""
+    place = folder / EPISODES / attempt.key.path / f"try{attempt.number}"
+    place.mkdir(parents=True)
+    (place / "result.json").write_bytes(attempt.result.encode())
+    if attempt.timing is not None:
+        (place / "timing.json").write_bytes(attempt.timing.encode())
+    pq.write_table(frames_of(attempt), place / "frames.parquet", **storing("frames", FRAMES))
+
+
+def frames_of(attempt: PackedAttempt) -> pa.Table:
+    """Return an attempt's `frames.parquet`; what is not packed is NaN."""
+    packed = {name: attempt.steps(name) for name in STEPS}
+    unknown = pa.array(np.full(len(packed[STEPS[0]]), np.nan))
+    arrays = [packed.get(field.name, unknown) for field in FRAMES]
+    return pa.Table.from_arrays(arrays, schema=FRAMES)

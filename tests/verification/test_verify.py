@@ -1,0 +1,266 @@
+"""What verification answers: on the same machine, on others, and when something changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from analysis.__main__ import main as analysis
+from crucible.subcommands import main
+from harness.records.digests import digest_of_bytes, digest_of_file
+from harness.records.ledger import lines
+from harness.records.packing.unpack import unpack
+from harness.records.reading import Campaign
+from tests.verification.conftest import Study
+
+Record = dict[str, Any]
+
+
+@pytest.fixture
+def copy(study: Study, tmp_path: Path) -> Study:
+    """The study with what was driven again, to be changed."""
+    shutil.copytree(study.reference.parent, tmp_path / "study")
+    folder = tmp_path / "study"
+    pack = folder / study.pack.relative_to(study.reference.parent)
+    return Study(study.driven, pack, folder / "reference.json", folder / "again")
+
+
+def verify(study: Study, *words: str) -> int:
+    return main(["verify", str(study.reference), "--out", str(study.again), *words])
+
+
+def change(study: Study, how: Callable[[Record], object]) -> None:
+    """Change the reference."""
+    record = json.loads(study.reference.read_text())
+    how(record)
+    study.reference.write_text(json.dumps(record))
+
+
+def repack(study: Study, column: str, replace: Callable[[Any], Any]) -> None:
+    """Change a column of the packed file, and have the reference name the new one."""
+    table = pq.read_table(study.pack)
+    place, field = table.column_names.index(column), table.schema.field(column)
+    values = pa.array([replace(value) for value in table[column].to_pylist()], pa.string())
+    pq.write_table(table.set_column(place, field, values.cast(field.type)), study.pack)
+    digest = digest_of_file(study.pack)
+    change(study, lambda record: record["campaigns"][0]["packs"].update({name_of(study): digest}))
+
+
+def name_of(study: Study) -> str:
+    return study.pack.relative_to(study.reference.parent).as_posix()
+
+
+def another_processor(record: Record) -> None:
+    record["platform"] |= {"vendor": "GenuineIntel", "family": "6", "model": "85"}
+
+
+def other_packages(record: Record) -> None:
+    another_processor(record)
+    record["platform"]["versions"]["numpy"] = "1.0"
+
+
+def test_the_reference_names_all_that_others_need(study: Study) -> None:
+    record = json.loads(study.reference.read_text())
+    (campaign,) = record["campaigns"]
+    assert campaign["packs"] == {"packs/part.parquet": digest_of_file(study.pack)}
+    assert campaign["arms"] == ["ideal_late/ahead/loss", "ideal_late/ahead/none"]
+    assert campaign["overrides"] == ["system=ideal_late", "simulator.maps=maps"]
+    protocol = study.reference.with_name("protocol.md")
+    assert record["protocol"] == {"file": "protocol.md", "sha256": digest_of_file(protocol)}
+    assert list(record["towns"]["files"]) == ["Crucible05"]
+    assert record["platform"]["versions"] == Campaign(study.driven).header["versions"]
+    assert "jane" not in study.reference.read_text()
+    assert "/home" not in study.reference.read_text()
+
+
+def test_a_placebo_that_ends_otherwise_does_not_agree(study: Study) -> None:
+    placebo = json.loads(study.reference.read_text())["placebo"]
+    assert (placebo["condition"], placebo["of"], placebo["n"]) == ("loss", "none", 1)
+    assert placebo["equal"] == dict.fromkeys(("outcome", "kind", "frame", "driving_score"), 0)
+    assert placebo["by_outcome"] == {"clean": {"n": 1, "equal": 0}}
+
+
+def test_what_was_driven_is_equal_and_not_driven_again(
+    study: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tried = len(list(lines(study.again / "out")))
+    assert verify(study) == 0
+    printed = capsys.readouterr().out
+    assert "2 attempts driven again on a machine like the first" in printed
+    assert "equal byte for byte: 2; must be: all" in printed
+    assert len(list(lines(study.again / "out"))) == tried == 2
+
+
+def test_status_and_tables_of_a_driven_campaign_unpacked(study: Study, tmp_path: Path) -> None:
+    (folder,) = unpack([study.pack], tmp_path / "study")
+    assert main(["status", str(folder)]) == 0
+    tables = []
+    for place in (study.driven, folder):
+        out = tmp_path / f"{place.parent.name}-tables"
+        words = ["ideal_late/none", "ideal_late/loss", "--out", str(out)]
+        assert analysis(["compare", str(place), *words]) == 0
+        tables.append((out / "compare.csv").read_bytes())
+    assert tables[0] == tables[1]
+
+
+def other_town(study: Study) -> None:
+    change(study, lambda record: record["towns"]["files"].update(Crucible05="0" * 64))
+
+
+def other_schema(study: Study) -> None:
+    change(study, lambda record: record.update(schema=1))
+
+
+def other_protocol(study: Study) -> None:
+    study.reference.with_name("protocol.md").write_text("What we did.\n")
+
+
+def other_routes(study: Study) -> None:
+    change(study, lambda record: record["campaigns"][0].update(laid="0" * 64))
+
+
+def other_pack(study: Study) -> None:
+    study.pack.write_bytes(study.pack.read_bytes() + b" ")
+
+
+def lost_attempts(study: Study) -> None:
+    change(study, lambda record: record["campaigns"][0].update(attempts=3))
+
+
+@pytest.mark.parametrize(
+    ("alter", "said"),
+    [
+        (other_town, "Crucible05: another map"),
+        (other_schema, "schema of records: 1 -> "),
+        (other_protocol, "protocol.md: another file"),
+        (other_routes, "out: other routes"),
+        (other_pack, "packs/part.parquet: another file"),
+        (lost_attempts, "out: 3 attempts -> 2"),
+    ],
+)
+def test_a_changed_definition_is_named(
+    copy: Study,
+    alter: Callable[[Study], object],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    alter(copy)
+    assert verify(copy) == 1
+    assert f"changed: {said}" in capsys.readouterr().out
+
+
+def test_other_bytes_on_the_same_machine_are_a_change(
+    copy: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repack(copy, "sha256", lambda digest: digest)
+    assert verify(copy) == 0
+    table = pq.read_table(copy.pack)
+    wrong = {
+        digest: "0" * 64
+        for digest, kind in zip(table["sha256"].to_pylist(), table["kind"].to_pylist(), strict=True)
+        if kind == "attempt"
+    }
+    repack(copy, "sha256", lambda digest: wrong.get(digest, digest))
+    capsys.readouterr()
+    assert verify(copy) == 1
+    printed = capsys.readouterr().out
+    assert "equal byte for byte: 0; must be: all" in printed
+    assert "changed: out/ideal_late/ahead/none/1-s1: other bytes: in tables that" in printed
+    for otherwise in (another_processor, other_packages):
+        change(copy, otherwise)
+        assert verify(copy) == 0
+        printed = capsys.readouterr().out
+        assert "equal byte for byte: 0; must be: none" in printed
+        assert "differs: out/ideal_late/ahead/none/1-s1: in tables that are not packed" in printed
+
+
+def test_a_result_that_differs_is_named_where_it_does(
+    copy: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repack(
+        copy,
+        "text",
+        lambda text: text.replace('"collided": true', '"collided": false') if text else text,
+    )
+    wrong = [text for text in pq.read_table(copy.pack)["sha256"].to_pylist() if text]
+    repack(copy, "sha256", lambda digest: "1" * 64 if digest == wrong[-2] else digest)
+    assert verify(copy) == 1
+    assert "other bytes: in the result: crucible.collided" in capsys.readouterr().out
+
+
+def test_a_result_that_its_records_contradict_is_a_change(
+    copy: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change(copy, other_packages)
+    key = sorted(Campaign(copy.again / "out").attempts())[0]
+    file = Campaign(copy.again / "out").file_of(key)
+    result = json.loads(file.read_text())
+    result["crucible"]["penalty"] = 0.25
+    result["crucible"]["patterns"]["total"]["CCME"] += 1
+    file.write_text(json.dumps(result))
+    assert verify(copy) == 1
+    printed = capsys.readouterr().out
+    assert f"changed: out/{key}: result: penalty is 0.25, by its records " in printed
+    assert f"changed: out/{key}: result: patterns.total.CCME is " in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        (["--sample", "0"], "--sample 0: must be"),
+        (["--workers", "0"], "--workers 0: must be"),
+        (["--maps", "absent"], "absent"),
+    ],
+)
+def test_bad_input_is_one_line(
+    copy: Study, words: list[str], needed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify(copy, *words) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    assert needed in error
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '{"crucible_reference": 1}', "no"])
+def test_a_file_that_is_no_reference_is_refused(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "reference.json").write_text(text)
+    assert main(["verify", str(tmp_path / "reference.json")]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 1
+    assert "reference.json" in errors[0]
+
+
+def test_settings_of_strangers_need_trust(copy: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pq.read_table(copy.pack).to_pylist()
+    (row,) = (row for row in table if row["kind"] == "campaign")
+    contents = yaml.safe_load(row["text"])
+    unsafe = {"_target_": "agents.v2xverse.system.V2XverseAlone"}
+    contents["settings"]["system"]["ideal_late"] = unsafe
+    text = yaml.safe_dump(contents)
+    digest = digest_of_bytes(text.encode())
+    repack(copy, "text", lambda old: text if old == row["text"] else old)
+    repack(copy, "sha256", lambda old: digest if old == row["sha256"] else old)
+    assert verify(copy) == 2
+    assert "not declared safe" in capsys.readouterr().err
+
+
+def test_what_is_not_there_is_not_referred_to(
+    copy: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repack(copy, "text", lambda text: text)
+    line = ["reference", str(copy.pack), "--out", str(copy.reference)]
+    assert main([*line, "--placebo", "absent"]) == 2
+    assert "no attempt of it has one of none" in capsys.readouterr().err
+    assert main([*line, "--made-by", "other", "a=b"]) == 2
+    assert "unknown" in capsys.readouterr().err
+    assert main(["reference", str(copy.pack), "--out", str(copy.pack.parent / "a" / "r.json")]) == 2
+    assert "must lie in" in capsys.readouterr().err
