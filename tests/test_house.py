@@ -30,29 +30,6 @@ COMMON = {
     "towns.model",
     "towns.lookup",
 }
-COMMON_GROUND = (
-    "harness.vocabulary",
-    "harness.geometry",
-    "harness.overlap",
-    "harness.precision",
-    "harness.plugins",
-    "harness.protocols",
-    "harness.randomness",
-    "harness.recordings",
-    "harness.sensitivity",
-    "harness.colours",
-    "harness.ego_body",
-    "harness.field_notes",
-    "harness.errors",
-    "harness.files",
-    "harness.findings",
-    "harness.locks",
-    "harness.nesting",
-    "harness.options",
-    "harness.suggestions",
-    "harness.installation",
-    "harness.subprocesses",
-)
 ROOMS = {
     "blueprints": {"bodies"},
     "bodies": {"blueprints"},
@@ -72,6 +49,7 @@ GROUND = {
     "findings",
     "geometry",
     "installation",
+    "kernels",
     "locks",
     "nesting",
     "options",
@@ -86,6 +64,7 @@ GROUND = {
     "suggestions",
     "vocabulary",
 }
+COMMON_GROUND = tuple(f"harness.{name}" for name in sorted(GROUND))
 HOUSE = {
     "world": set[str](),
     "channel": set[str](),

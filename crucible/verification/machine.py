@@ -13,6 +13,7 @@ from typing import Any
 from harness.campaign.folder.campaign_folder import VERSIONED, package_version
 from harness.errors import UserError
 from harness.installation import PACKAGES
+from harness.kernels import shared_kernels
 from harness.records.digests import digest_of_file
 
 PROCESSORS = Path("/proc/cpuinfo")
@@ -45,9 +46,10 @@ class Machine:
     name: str  # as it is sold
     features: tuple[str, ...]  # that matter
     python: str
+    libc: str = ""  # its sines and exponentials differ with its version
     versions: Mapping[str, str] = field(default_factory=dict)
     lock: str | None = None  # digest of requirements.lock
-    choices: Mapping[str, str] = field(default_factory=dict)  # environment variables
+    choices: Mapping[str, str] = field(default_factory=dict)  # variables of attempt processes
 
     @property
     def is_intel(self) -> bool:
@@ -73,7 +75,11 @@ def this_machine() -> Machine:
         python=platform.python_version(),
         versions={name: known for name in VERSIONED if (known := package_version(name))},
         lock=digest_of_file(lock) if lock.is_file() else None,
-        choices={name: os.environ[name] for name in CHOICES if name in os.environ},
+        libc=" ".join(platform.libc_ver()).strip(),
+        choices={
+            **{name: os.environ[name] for name in CHOICES if name in os.environ},
+            **shared_kernels(),
+        },
     )
 
 
@@ -98,7 +104,17 @@ def machine_of(record: Any, file: Path) -> Machine:
 
 def unlike(one: Machine, other: Machine) -> list[str]:
     """Return what differs between two machines that is to differ in none for equal bytes."""
-    names = ("machine", "vendor", "family", "model", "features", "choices", "python", "lock")
+    names = (
+        "machine",
+        "vendor",
+        "family",
+        "model",
+        "features",
+        "libc",
+        "choices",
+        "python",
+        "lock",
+    )
     known = [name for name in names if getattr(one, name) != getattr(other, name)]
     known += other_versions(one, other)
     return [*known, *(["lock unknown"] if one.lock is None and other.lock is None else [])]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from harness.errors import AttemptError
+from harness.kernels import shared_kernels
 from harness.subprocesses import end_group, group_is_there, is_running, within
 from harness.world.simulators import keeper
 from harness.world.simulators.lease import LaunchError
@@ -37,6 +38,7 @@ class Launched:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
+            env={**os.environ, **shared_kernels()},
             start_new_session=True,
             pass_fds=locks,
         )

@@ -14,6 +14,7 @@ from threading import Lock
 from harness.campaign.attempt.tasks import Task
 from harness.campaign.running.executors.interface import ONE_CORE, TaskSettings
 from harness.files import open_here
+from harness.kernels import shared_kernels
 from harness.subprocesses import module_command
 from harness.world.simulators import LINUX
 
@@ -154,7 +155,13 @@ def started(work: TaskSettings) -> Server:
                     stdin=theirs.fileno(),
                     stdout=lines,
                     stderr=lines,
-                    env={**os.environ, **ONE_CORE, **ONE_THREAD, **work.environment},
+                    env={
+                        **os.environ,
+                        **ONE_CORE,
+                        **ONE_THREAD,
+                        **shared_kernels(),
+                        **work.environment,
+                    },
                     start_new_session=True,
                 )
             except OSError:

@@ -16,6 +16,7 @@ from harness.campaign.running.executors.forks import ForkedProcess, ForkServer
 from harness.campaign.running.executors.interface import ONE_CORE
 from harness.errors import AttemptError, FailureClass
 from harness.files import open_here
+from harness.kernels import shared_kernels
 from harness.records.writing import disk_problem
 from harness.subprocesses import (
     end_group,
@@ -75,7 +76,7 @@ class AttemptProcess:
             forked = forks and forks.fork(task, self._answer.fileno(), self._log.fileno())
             if forked:
                 files.callback(forked.close)
-            variables = {**os.environ, **ONE_CORE, **environment}
+            variables = {**os.environ, **ONE_CORE, **shared_kernels(), **environment}
             self._process = forked or self._started(task, variables, directory)
             self._files = files.pop_all()
 

@@ -1,0 +1,54 @@
+"""Kernels that attempts and carlite compute with: those that all processors of ten years share.
+
+numpy and its BLAS choose the widest kernels that a processor has, which round sines and sums of
+products differently. With the choice made for them, records do not depend on it. Networks are
+left alone: torch has kernels of its own, and is several times as slow with others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+PROCESSORS = Path("/proc/cpuinfo")
+NEEDED = {"avx2", "fma", "bmi2"}
+"""Features of x86-64 processors since 2013 (Intel) and 2015 (AMD): BLAS's `Haswell` kernels."""
+WIDER = re.compile(r"AVX512\w*|X86_V4")
+"""What numpy calls kernels for later ones."""
+
+
+def shared_kernels() -> dict[str, str]:
+    """Return environment variables for processes in which kernels are to be the shared ones.
+
+    None on a processor that lacks them, and where that is not known.
+    """
+    if not features() >= NEEDED:
+        return {}
+    disabled = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").replace(",", " ").split()
+    names = dict.fromkeys([*disabled, *filter(WIDER.fullmatch, kernels_of_numpy())])
+    return {
+        "OPENBLAS_CORETYPE": "Haswell",
+        **({"NPY_DISABLE_CPU_FEATURES": " ".join(names)} if names else {}),
+    }
+
+
+@cache
+def kernels_of_numpy() -> tuple[str, ...]:
+    """Return the kernels that numpy has for this processor, as it calls them."""
+    known = np.show_config(mode="dicts") or {}
+    return tuple(known.get("SIMD Extensions", {}).get("found", ()))
+
+
+@cache
+def features() -> frozenset[str]:
+    """Return the features of the first processor, by their names in Linux; nothing elsewhere."""
+    try:
+        text = PROCESSORS.read_text()
+    except OSError:
+        return frozenset()
+    flags = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    return frozenset(flags[1].split() if flags else ())
