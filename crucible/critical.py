@@ -36,7 +36,9 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = Parser(prog=program, description=__doc__)
     add = parser.add_argument
-    add("folder", type=Path, metavar="DIR", help="a campaign's folder")
+    add("folders", nargs="+", type=Path, metavar="DIR", help="folders of campaigns; several, in"
+        " different towns or with different routes, are searched one by one and estimated together"
+        )  # fmt: skip
     add("--of", required=True, metavar="NAME", help="disturbance, as `sweep` calls it: latency,"
         " pose_error, loss, ...")  # fmt: skip
     add("--sizes", default=None, metavar="SIZE,SIZE,...", help="coarse grid, from 0 on (default:"
@@ -56,7 +58,7 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     add("--recorded", action="store_true", help="drive nothing: tables and figures of what is"
         " recorded (default: off)")  # fmt: skip
     add("--out", type=Path, default=None, metavar="DIR", help="folder for tables and figures"
-        " (default: report/ in the campaign's folder)")  # fmt: skip
+        " (default: report/ in the first campaign's folder)")  # fmt: skip
     add("--format", default="csv", metavar="FORMAT[,FORMAT ...]", help="file formats of the tables,"
         " of csv, parquet, latex (default: csv)")  # fmt: skip
     add("--trust", action="store_true", help="build all classes that the folder's settings name"
@@ -71,11 +73,12 @@ def critical(options: argparse.Namespace) -> int:
 
     formats = formats_in(options.format)
     if not options.recorded:
-        driven(options)
-    return show_critical(options.folder, options.of, options.out, formats)
+        for folder in options.folders:
+            driven(folder, options)
+    return show_critical(options.folders, options.of, options.out, formats)
 
 
-def driven(options: argparse.Namespace) -> CriticalSizes:
+def driven(folder: Path, options: argparse.Namespace) -> CriticalSizes:
     """Drive what has not been driven, and write what is known then."""
     from harness.campaign.planning.sizes import period_of  # noqa: PLC0415
     from harness.campaign.printing.terminal import print_line  # noqa: PLC0415
@@ -87,8 +90,8 @@ def driven(options: argparse.Namespace) -> CriticalSizes:
     for name in ("placebos", "workers"):
         if getattr(options, name) < 1:
             raise UserError(f"--{name} {getattr(options, name)}: must be ≥ 1")
-    campaign = Campaign(options.folder)
-    twins = Twins(options.folder, options.workers, "plain", options.trust)
+    campaign = Campaign(folder)
+    twins = Twins(folder, options.workers, "plain", options.trust)
     settings: Settings = campaign.header["settings"]
     plan = plan_of(options, settings)
     keys = attempts_of(campaign, options.system, options.route)
@@ -104,7 +107,7 @@ def driven(options: argparse.Namespace) -> CriticalSizes:
         period=period_of(settings),
         searched=tuple(search(twins, keys, plan, print_line)),
     )
-    write_critical(options.folder, sizes)
+    write_critical(folder, sizes)
     return sizes
 
 

@@ -23,10 +23,12 @@ FINENESS = 3.0
 """Pixels of a PNG for each unit of a figure."""
 
 
-def show_critical(folder: Path, name: str, out: Path | None, formats: Sequence[str]) -> int:
+def show_critical(
+    folders: Sequence[Path], name: str, out: Path | None, formats: Sequence[str]
+) -> int:
     """Print the tables, write them and the figures; return the exit code."""
-    study = critical_study(folder, name)
-    place = out or folder / "report"
+    study = critical_study(folders, name)
+    place = out or folders[0] / "report"
     if out is None and place.is_symlink():
         raise UserError(f"{place}: {LINK}, or choose another --out DIR")
     files = write_study(study, place, formats)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -54,17 +54,13 @@ class CriticalStudy:
         return int((self.attempts["without result"] > 0).any())
 
 
-def critical_study(folder: Path, name: str) -> CriticalStudy:
-    """Read what was searched in a campaign, and estimate."""
-    campaign = Campaign(folder)
-    if not file_of(folder, name).is_file():
-        raise UserError(f"{file_of(folder, name)}: not there; `crucible critical` writes it")
-    sizes = read_critical(folder, name)
-    if not sizes.searched:
-        raise UserError(f"{file_of(folder, name)}: holds no attempt")
-    read = collect([campaign.folder]).attempts[["route", "cluster"]].astype(str)
-    attempts = attempts_table(sizes, dict(read.itertuples(index=False, name=None)))
-    attempts = with_meetings(attempts, sizes, Campaign(folder / TWINS))
+def critical_study(folders: Sequence[Path], name: str) -> CriticalStudy:
+    """Read what was searched in campaigns, and estimate over all of them."""
+    parts = [read_part(folder, name) for folder in folders]
+    sizes = pooled([part for part, _ in parts], folders)
+    attempts = attempts_table(sizes, [cluster for _, clusters in parts for cluster in clusters])
+    met = [met_in(folder, part) for folder, (part, _) in zip(folders, parts, strict=True)]
+    attempts = with_meetings(attempts, [meeting for of_part in met for meeting in of_part])
     usable = attempts[attempts["high"].notna()]
     return CriticalStudy(
         sizes=sizes,
@@ -76,10 +72,38 @@ def critical_study(folder: Path, name: str) -> CriticalStudy:
     )
 
 
-def with_meetings(attempts: pd.DataFrame, sizes: CriticalSizes, twins: Campaign) -> pd.DataFrame:
-    """Return attempts with the mover that they met, and the bound that stopping sets."""
+def read_part(folder: Path, name: str) -> tuple[CriticalSizes, list[str]]:
+    """Return what was searched in one campaign, and the geometry of each attempt's route."""
+    campaign = Campaign(folder)
+    if not file_of(folder, name).is_file():
+        raise UserError(f"{file_of(folder, name)}: not there; `crucible critical` writes it")
+    sizes = read_critical(folder, name)
+    if not sizes.searched:
+        raise UserError(f"{file_of(folder, name)}: holds no attempt")
+    read = collect([campaign.folder]).attempts[["route", "cluster"]].astype(str)
+    clusters = dict(read.itertuples(index=False, name=None))
+    return sizes, [clusters.get(one.of.route, one.of.route) for one in sizes.searched]
+
+
+def pooled(parts: Sequence[CriticalSizes], folders: Sequence[Path]) -> CriticalSizes:
+    """Return all attempts together; searches on other grids are refused."""
+    first = parts[0]
+    searched = tuple(one for part in parts for one in part.searched)
+    for part, folder in zip(parts, folders, strict=True):
+        if replace(part, searched=()) != replace(first, searched=()):
+            raise UserError(f"{folder}: searched otherwise than {folders[0]}; pool equal searches")
+    return replace(first, searched=searched)
+
+
+def met_in(folder: Path, sizes: CriticalSizes) -> list[Meeting | None]:
+    """Return the mover that each attempt of a campaign met."""
+    twins = Campaign(folder / TWINS)
     there = twins.attempts()
-    met = [mover_of(one, sizes, twins, there) for one in sizes.searched]
+    return [mover_of(one, sizes, twins, there) for one in sizes.searched]
+
+
+def with_meetings(attempts: pd.DataFrame, met: Sequence[Meeting | None]) -> pd.DataFrame:
+    """Return attempts with the mover that they met, and the bound that stopping sets."""
     columns: dict[str, list[str] | list[float]] = {
         "hazard": ["" if one is None else one.kind for one in met],
         "reveal, s": [math.nan if one is None else one.reveal for one in met],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -44,15 +44,17 @@ def labelled(name: str) -> str:
     return f"{name.replace('_', ' ')}{', ' * bool(unit)}{unit}"
 
 
-def attempts_table(sizes: CriticalSizes, clusters: Mapping[str, str]) -> pd.DataFrame:
-    """Return the interval of each attempt's critical size, and whether placebos confirm it."""
+def attempts_table(sizes: CriticalSizes, clusters: Sequence[str]) -> pd.DataFrame:
+    """Return the interval of each attempt's critical size, and whether placebos confirm it.
+
+    Clusters are the geometries of the attempts' routes, in order.
+    """
     factors = [name for name in varying(one.of.arm for one in sizes.searched) if name != CONDITION]
-    return pd.DataFrame([attempt_row(one, factors, clusters) for one in sizes.searched])
+    pairs = zip(sizes.searched, clusters, strict=True)
+    return pd.DataFrame([attempt_row(one, factors, cluster) for one, cluster in pairs])
 
 
-def attempt_row(
-    one: Searched, factors: Sequence[str], clusters: Mapping[str, str]
-) -> dict[str, object]:
+def attempt_row(one: Searched, factors: Sequence[str], cluster: str) -> dict[str, object]:
     """Return one attempt's row."""
     low, high = one.interval or (math.nan, math.nan)
     into = one.into
@@ -61,7 +63,7 @@ def attempt_row(
         "called": short_name(one.of.arm, factors),
         "route": one.of.route,
         "seed": one.of.seed,
-        "cluster": clusters.get(one.of.route, one.of.route),
+        "cluster": cluster,
         "low": low,
         "high": high,
         "censored": LEFT if low == -math.inf else RIGHT if high == math.inf else BETWEEN,

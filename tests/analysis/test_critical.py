@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,12 @@ def sizes_with(*rows: Searched) -> CriticalSizes:
 @pytest.fixture
 def campaign(tmp_path: Path) -> Path:
     """Return a campaign with critical sizes, whose twin on route 1 met a mover."""
+    return campaign_in(tmp_path / "few", "Crucible05")
+
+
+def campaign_in(folder: Path, town: str) -> Path:
     arms = [(system, "none") for system in FIRST]
-    folder = write_little(tmp_path / "few", arms=arms, seeds=(1,))
+    write_little(folder, arms=arms, seeds=(1,), town=town)
     rows = [
         searched(system, route, first)
         for system, firsts in FIRST.items()
@@ -107,7 +112,7 @@ def hazard(kind: str, conflict: float, reveal: float, started: float) -> dict[st
 
 
 def test_shares_hold_all_attempts_censored_ones_too(campaign: Path) -> None:
-    study = critical_study(campaign, "latency")
+    study = critical_study([campaign], "latency")
     shares = {names: cells[FREE].value for names, cells in study.free.rows()}
     for system, firsts in FIRST.items():
         for number, size in enumerate(GRID):
@@ -117,7 +122,7 @@ def test_shares_hold_all_attempts_censored_ones_too(campaign: Path) -> None:
 
 
 def test_attempts_show_intervals_and_censoring(campaign: Path) -> None:
-    rows = critical_study(campaign, "latency").attempts.to_dict("records")
+    rows = critical_study([campaign], "latency").attempts.to_dict("records")
     table = {(row["called"], row["route"]): row for row in rows}
     assert len(table) == len(rows) == 12
     for system, firsts in FIRST.items():
@@ -130,7 +135,7 @@ def test_attempts_show_intervals_and_censoring(campaign: Path) -> None:
 
 
 def test_arms_are_compared_in_pairs_of_routes(campaign: Path) -> None:
-    (row,) = critical_study(campaign, "latency").differences.to_dict("records")
+    (row,) = critical_study([campaign], "latency").differences.to_dict("records")
     assert (row["a"], row["b"], row["pairs"], row["routes"]) == ("late", "early", 6, 6)
     means = {
         system: np.mean([0.8 if first == 5 else GRID[first] for first in firsts.values()])
@@ -141,6 +146,25 @@ def test_arms_are_compared_in_pairs_of_routes(campaign: Path) -> None:
     assert row["p"] == row["p family"] == 2 / 2**5
 
 
+def test_towns_are_estimated_together(campaign: Path, tmp_path: Path) -> None:
+    other = campaign_in(tmp_path / "other", "CrucibleHill")
+    one, both = critical_study([campaign], "latency"), critical_study([campaign, other], "latency")
+    assert len(both.attempts) == 2 * len(one.attempts)
+    assert both.attempts["cluster"].nunique() == 2 * one.attempts["cluster"].nunique()
+    assert (both.attempts["reveal, s"].notna()).sum() == 2
+    (single,), (pair,) = (study.differences.to_dict("records") for study in (one, both))
+    assert (pair["pairs"], pair["routes"]) == (12, 12)
+    assert pair["difference"] == pytest.approx(single["difference"])
+    assert pair["p"] < single["p"]
+
+
+def test_other_searches_are_not_pooled(campaign: Path, tmp_path: Path) -> None:
+    other = campaign_in(tmp_path / "other", "CrucibleHill")
+    write_critical(other, replace(sizes_with(searched("late", "1", 2)), coarse=(0.0, 1.0)))
+    with pytest.raises(UserError, match="searched otherwise"):
+        critical_study([campaign, other], "latency")
+
+
 def test_notes_name_what_is_censored_back_unconfirmed_or_missing(campaign: Path) -> None:
     weak = searched("late", "1", 2, (Placebos(3, 5, 5), Placebos(5, 5, 5)))
     key = key_of("late", "none", "2", 1)
@@ -148,7 +172,7 @@ def test_notes_name_what_is_censored_back_unconfirmed_or_missing(campaign: Path)
     banded = Searched(of=key, outcomes={0.0: "", 0.2: "blocked", 0.4: ""}, flips=(back,))
     failed = Searched(of=key_of("late", "none", "3", 1), outcomes={0.0: None}, flips=())
     write_critical(campaign, sizes_with(weak, banded, failed, searched("late", "4", 5)))
-    study = critical_study(campaign, "latency")
+    study = critical_study([campaign], "latency")
     assert study.exit_code == 1
     assert study.notes == (
         "1 of 4 attempts end in none at any size that was tried (right-censored)",
@@ -196,7 +220,7 @@ def test_the_mover_of_the_violation_is_met(campaign: Path) -> None:
 
 
 def test_the_figure_has_what_was_met(campaign: Path) -> None:
-    study = critical_study(campaign, "latency")
+    study = critical_study([campaign], "latency")
     met = study.attempts[study.attempts["reveal, s"].notna()]
     assert met[["called", "route"]].to_numpy().tolist() == [["late", "1"]]
     canvas = reveal_figure(study.attempts, "latency", 0.8)
@@ -213,7 +237,7 @@ def test_the_figure_has_what_was_met(campaign: Path) -> None:
 
 
 def test_tables_and_figures_are_written(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert show_critical(campaign, "latency", None, ["csv", "latex"]) == 0
+    assert show_critical([campaign], "latency", None, ["csv", "latex"]) == 0
     printed = capsys.readouterr().out
     assert "early against late" in printed
     assert "1 of 12 attempts end in a violation at the smallest size (left-censored)" in printed
@@ -230,11 +254,11 @@ def test_tables_and_figures_are_written(campaign: Path, capsys: pytest.CaptureFi
 
 def test_what_is_not_there_or_broken_is_one_line(campaign: Path) -> None:
     with pytest.raises(UserError, match=r"loss\.json: not there"):
-        critical_study(campaign, "loss")
+        critical_study([campaign], "loss")
     file = Campaign(campaign / TWINS).file_of(key_of("late", "none with latency=0.4", "1", 1))
     result = json.loads(file.read_text())
     result["crucible"]["hazards"][1]["encounter"]["conflict_station"] = "far"
     file.write_text(json.dumps(result))
     with pytest.raises(UserError, match="incomplete result") as raised:
-        critical_study(campaign, "latency")
+        critical_study([campaign], "latency")
     assert "\n" not in str(raised.value)
