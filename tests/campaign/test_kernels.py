@@ -13,7 +13,7 @@ from harness import kernels
 from harness.kernels import features, kernels_of_numpy, shared_kernels
 
 HAVE = pytest.mark.skipif(not features() >= kernels.NEEDED, reason="no AVX2, or not known")
-FOUND = "import numpy; print(*numpy.show_config(mode='dicts')['SIMD Extensions']['found'])"
+KERNELS = "import numpy; print(*numpy.show_config(mode='dicts')['SIMD Extensions']['found'])"
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_wider_is_left_out_whatever_the_environment_asks_for() -> None:
     asked = {"OPENBLAS_CORETYPE": "SkylakeX", "NPY_DISABLE_CPU_FEATURES": ""}
     environment = {**os.environ, **asked, **shared_kernels()}
-    command = [sys.executable, "-W", "error", "-c", FOUND]
+    command = [sys.executable, "-W", "error", "-c", KERNELS]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     left = done.stdout.split()
     assert not [name for name in left if kernels.WIDER.fullmatch(name)]
