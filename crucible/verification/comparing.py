@@ -14,7 +14,7 @@ from crucible.verification.driving import (
     drive_again,
     refuse_strangers,
 )
-from crucible.verification.machine import Machine, same_on_intel, unlike
+from crucible.verification.machine import Machine, same_kernels, same_on_intel, unlike
 from crucible.verification.recomputed import disagreements
 from crucible.verification.reference import Reference, changed_files, changed_routes
 from crucible.verification.sampling import networks_in, sampled
@@ -27,6 +27,7 @@ from harness.records.packing.parts import PackedAttempt, PackedCampaign, campaig
 from harness.records.reading import read_json, read_table
 
 TOWNS = "towns"
+ALL = "all"
 WITHOUT = "without networks"
 LEAST_ALIKE = 0.9
 """Share of systems without networks that end alike on any x86-64 with the same packages."""
@@ -54,7 +55,7 @@ class Comparison:
     redriven: tuple[Redriven, ...]
     without_result: tuple[str, ...]  # attempts that could not be driven
     changed: tuple[str, ...]  # definitions that are not what they were
-    bytes_expected: str  # of which attempts bytes must be equal: all or none
+    bytes_expected: str  # of which attempts bytes must be equal
     agreement: Mapping[str, Agreement]  # by stratum
     placebo: Agreement | None
 
@@ -123,7 +124,9 @@ def compared(
 
 def bytes_expected(there: Machine, here: Machine) -> str:
     """Return of which attempts two machines must give equal bytes."""
-    return "none" if unlike(there, here) else "all"
+    if not unlike(there, here):
+        return ALL
+    return WITHOUT if same_kernels(there, here) else "none"
 
 
 def redriven_of(campaign: PackedCampaign, attempt: PackedAttempt, place: Path) -> Redriven:
@@ -165,7 +168,8 @@ def first_difference(attempt: PackedAttempt, place: Path) -> str:
 def violations_of(redriven: list[Redriven], expected: str) -> Iterator[str]:
     """Yield what shows that a definition changed: unequal bytes where they must be equal."""
     for one in redriven:
-        if expected == "all" and not one.same_bytes:
+        must = expected == ALL or (expected == WITHOUT and not one.network)
+        if must and not one.same_bytes:
             yield f"{one.name}: other bytes: {one.difference}"
         for line in one.wrong:
             yield f"{one.name}: result: {line}"
@@ -183,7 +187,7 @@ def too_few_alike(plain: Agreement | None) -> Iterator[str]:
 def agreements(redriven: list[Redriven]) -> dict[str, Agreement]:
     """Return how far attempts driven again end alike: all of them, and by stratum."""
     strata = {
-        "all": redriven,
+        ALL: redriven,
         WITHOUT: [one for one in redriven if not one.network],
         "with networks": [one for one in redriven if one.network],
     }

@@ -13,7 +13,7 @@ from typing import Any
 from harness.campaign.folder.campaign_folder import VERSIONED, package_version
 from harness.errors import UserError
 from harness.installation import PACKAGES
-from harness.kernels import shared_kernels
+from harness.kernels import NEEDED, shared_kernels
 from harness.records.digests import digest_of_file
 
 PROCESSORS = Path("/proc/cpuinfo")
@@ -120,6 +120,16 @@ def unlike(one: Machine, other: Machine) -> list[str]:
     return [*known, *(["lock unknown"] if one.lock is None and other.lock is None else [])]
 
 
+def same_kernels(one: Machine, other: Machine) -> bool:
+    """Return whether systems without networks are to have equal bytes on both.
+
+    Attempts compute with kernels that both have, and the C library's are of its version.
+    """
+    have = all({*machine.features} >= NEEDED for machine in (one, other))
+    alike = (one.libc, one.choices) == (other.libc, other.choices)
+    return have and alike and same_on_intel(one, other)
+
+
 def other_versions(one: Machine, other: Machine) -> list[str]:
     """Return the packages whose versions differ."""
     packages = sorted(one.versions.keys() | other.versions.keys())
@@ -130,7 +140,7 @@ def same_on_intel(one: Machine, other: Machine) -> bool:
     """Return whether systems without networks are to end alike on both, but for last digits.
 
     Both must be x86-64 with the same packages; Python's sums change with its minor version. Bytes
-    may differ: numpy and its BLAS have other kernels for other processors.
+    may differ where a processor lacks the shared kernels, or the C library is another one.
     """
     pythons = {tuple(machine.python.split(".")[:2]) for machine in (one, other)}
     return one.is_intel and other.is_intel and len(pythons) == 1 and not other_versions(one, other)

@@ -15,6 +15,7 @@ import yaml
 
 from analysis.__main__ import main as analysis
 from crucible.subcommands import main
+from harness.kernels import NEEDED, features
 from harness.records.digests import digest_of_bytes, digest_of_file
 from harness.records.ledger import lines
 from harness.records.packing.unpack import unpack
@@ -60,6 +61,16 @@ def name_of(study: Study) -> str:
 
 def another_processor(record: Record) -> None:
     record["platform"] |= {"vendor": "GenuineIntel", "family": "6", "model": "85"}
+
+
+def another_c_library(record: Record) -> None:
+    another_processor(record)
+    record["platform"]["libc"] = "glibc 2.0"
+
+
+def older_processor(record: Record) -> None:
+    another_processor(record)
+    record["platform"]["features"] = ["avx", "sse4_2"]
 
 
 def other_packages(record: Record) -> None:
@@ -174,7 +185,11 @@ def test_other_bytes_on_the_same_machine_are_a_change(
     printed = capsys.readouterr().out
     assert "equal byte for byte: 0; must be: all" in printed
     assert "changed: out/ideal_late/ahead/none/1-s1: other bytes: in tables that" in printed
-    for otherwise in (another_processor, other_packages):
+    change(copy, another_processor)
+    assert verify(copy) == (1 if features() >= NEEDED else 0)
+    shared = "without networks" if features() >= NEEDED else "none"
+    assert f"equal byte for byte: 0; must be: {shared}" in capsys.readouterr().out
+    for otherwise in (another_c_library, older_processor, other_packages):
         change(copy, otherwise)
         assert verify(copy) == 0
         printed = capsys.readouterr().out
