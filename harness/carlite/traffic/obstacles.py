@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.carlite.actors import ActorTable, Kind
 from harness.carlite.arrays import Bools, Bytes, Floats, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.traffic.drivers import SAMPLES, Driver, Drivers
 from harness.carlite.traffic.moment import Moment, ignores
 from harness.carlite.traffic.network import Network
@@ -80,7 +80,7 @@ def gather(table: ActorTable, drivers: Drivers, slots: Ints) -> Bodies:
     )  # fmt: skip
 
 
-@compiled
+@allocating
 def _gather(
     d: Drivers,
     slots: Ints,
