@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import compiler, serialize
+from numba.core import compiler, serialize, types
 
 from harness.carlite.folders import cache_folder
 
@@ -74,7 +74,7 @@ def _dispatcher(function: Kernel, *, counts_references: bool) -> Kernel:
         raise TypeError(f"{function.__qualname__}: what a closure holds is in no source file")
     compile_at_call = numba.njit(nogil=True, error_model="numpy", _nrt=counts_references)
     dispatcher: Any = compile_at_call(function)
-    dispatcher._cache = Shelf(function)
+    dispatcher._cache = Shelf(function, may_return_arrays=counts_references)
     return cast(Kernel, dispatcher)
 
 
@@ -83,7 +83,8 @@ class Shelf:
 
     cache_path = str(FOLDER)
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, may_return_arrays: bool) -> None:
+        self._may_return_arrays = may_return_arrays
         self._name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}"
         self._sources = sources_digest(function.__module__)
 
@@ -111,6 +112,8 @@ class Shelf:
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keep the code for a signature for the next start."""
+        if not self._may_return_arrays and holds_array(code.signature.return_type):
+            raise TypeError(f"{self._name}: what returns an array is to be @allocating")
         if code.library.has_dynamic_globals:
             return
         path = self._path(signature, code.codegen)
@@ -128,6 +131,13 @@ class Shelf:
     def _path(self, signature: Any, codegen: Any) -> Path:
         key = f"{VERSIONS}\n{codegen.magic_tuple()}\n{self._sources}\n{self._name}\n{signature}"
         return FOLDER / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+def holds_array(numba_type: Any) -> bool:
+    """Return whether a value of a type is an array, or a tuple with one in it."""
+    if isinstance(numba_type, types.BaseTuple):
+        return any(holds_array(part) for part in numba_type)
+    return isinstance(numba_type, types.Array)
 
 
 @functools.cache
