@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +16,13 @@ from harness.carlite.traffic.obstacles import BODY, FORESIGHT, MARGIN, VEHICLE, 
 from harness.carlite.traffic.overhang import AXLE, most_aside, note_course, predict_overhang
 
 WORLDS = 400
-OWN = 0
+EGO = 0
 
 
-def scene(random: np.random.Generator) -> tuple[np.void, np.ndarray]:
-    """A vehicle on a winding path, and a stranger somewhere beside it."""
+def scene(random: np.random.Generator) -> tuple[Any, Any]:
+    """A vehicle on a winding path, and a stranger somewhere around it."""
     drivers, bodies = np.zeros(1, DRIVER), np.zeros(2, BODY)
-    me, vehicle, stranger = drivers[0], bodies[OWN], bodies[1]
+    me, vehicle, stranger = drivers[0], bodies[EGO], bodies[1]
     me["spacing"] = random.uniform(0.4, 2.5)
     bends = random.normal(0.0, random.choice([0.0, 0.02, 0.1]), 8)
     curvature = np.interp(np.arange(SAMPLES), np.linspace(0, SAMPLES, 8), bends)
@@ -67,7 +68,7 @@ def test_overhang_is_that_of_the_course_that_was_noted() -> None:
     random = stream(1, "overhang")
     for _ in range(50):
         me, bodies = scene(random)
-        yaw, half = float(bodies[OWN]["yaw"]), float(bodies[OWN]["half_length"])
+        yaw, half = float(bodies[EGO]["yaw"]), float(bodies[EGO]["half_length"])
         expected = swings(me, yaw, half)
         note_course(me, yaw)
         for name in ("path_x", "path_y", "lane_yaw", "spacing"):
@@ -83,9 +84,9 @@ def test_what_may_pass_aside_is_bounded() -> None:
     random, bounded = stream(2, "overhang"), 0
     for _ in range(WORLDS):
         me, bodies = scene(random)
-        half = float(bodies[OWN]["half_length"])
+        half = float(bodies[EGO]["half_length"])
         swing_outs = half * half * np.abs(me["path_curvature"]) * 0.5
-        most = max(np.abs(swings(me, float(bodies[OWN]["yaw"]), half)).max(), swing_outs.max())
+        most = max(np.abs(swings(me, float(bodies[EGO]["yaw"]), half)).max(), swing_outs.max())
         bound = most_aside(me, half)
         assert bound >= most
         bounded += bound < np.inf
@@ -104,15 +105,15 @@ def test_a_path_that_jumps_or_bends_sharply_has_no_bound() -> None:
     assert most_aside(me, 2.4) == np.inf
 
 
-def test_who_is_apart_is_in_nobodys_way() -> None:
+def test_who_is_apart_is_in_no_way() -> None:
     """Neither now nor as far as motion is extrapolated, which is asked step by step."""
     random, apart, met = stream(4, "overhang"), 0, 0
     for _ in range(WORLDS):
         me, bodies = scene(random)
-        half = float(bodies[OWN]["half_length"])
+        half = float(bodies[EGO]["half_length"])
         aside = most_aside(me, half)
         is_apart = obstacles._is_apart(me, bodies, 1, aside)
-        note_course(me, float(bodies[OWN]["yaw"]))
+        note_course(me, float(bodies[EGO]["yaw"]))
         gaps = [
             obstacles._room(me, bodies, 1, later, MARGIN)[0]
             for later in np.arange(0.0, FORESIGHT + 0.1, 0.3)
@@ -127,8 +128,9 @@ def test_who_is_apart_is_in_nobodys_way() -> None:
 @pytest.mark.parametrize("away", [0.0, 3.0, 9.0])
 def test_apart_is_decided_by_all_that_reaches_out(away: float) -> None:
     """A stranger abeam of a straight path: sizes, both margins and its motion count."""
-    drivers, bodies = np.zeros(1, DRIVER), np.zeros(2, BODY)
-    me, vehicle, stranger = drivers[0], bodies[OWN], bodies[1]
+    drivers: Any = np.zeros(1, DRIVER)
+    bodies: Any = np.zeros(2, BODY)
+    me, vehicle, stranger = drivers[0], bodies[EGO], bodies[1]
     me["spacing"], me["path_x"] = 1.0, np.arange(SAMPLES)
     vehicle["half_length"], vehicle["half_width"] = 2.4, 1.0
     stranger["half_length"], stranger["half_width"], stranger["centre_y"] = 0.4, 0.3, 0.2
