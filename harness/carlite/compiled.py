@@ -72,8 +72,8 @@ def allocating(function: Kernel) -> Kernel:
 def _dispatcher(function: Kernel, *, counts_references: bool) -> Kernel:
     if function.__closure__:
         raise TypeError(f"{function.__qualname__}: what a closure holds is in no source file")
-    compile_at_call = numba.njit(nogil=True, error_model="numpy", _nrt=counts_references)
-    dispatcher: Any = compile_at_call(function)
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": counts_references}
+    dispatcher: Any = numba.njit(**options)(function)
     dispatcher._cache = Shelf(function, may_return_arrays=counts_references)
     return cast(Kernel, dispatcher)
 
@@ -135,9 +135,8 @@ class Shelf:
 
 def holds_array(numba_type: Any) -> bool:
     """Return whether a value of a type is an array, or a tuple with one in it."""
-    if isinstance(numba_type, types.BaseTuple):
-        return any(holds_array(part) for part in numba_type)
-    return isinstance(numba_type, types.Array)
+    parts = getattr(numba_type, "types", ())
+    return isinstance(numba_type, types.Array) or any(map(holds_array, parts))
 
 
 @functools.cache
