@@ -182,3 +182,37 @@ def test_closures_are_refused() -> None:
 
     with pytest.raises(TypeError, match="scaled"):
         compiled.compiled(scaled)
+
+
+ALLOCATES = """
+import numpy as np
+from harness.carlite.compiled import {decorator}
+@{decorator}
+def made(x: float):
+    return np.full(3, x){part}
+"""
+RETURNS = """
+from harness.carlite.compiled import {decorator}
+@{decorator}
+def made(x):
+    return x, x[1:]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "argument"),
+    [
+        (ALLOCATES.replace("{part}", ".sum()"), "2.0"),
+        (RETURNS, "__import__('numpy').zeros(3)"),
+    ],
+    ids=["makes", "returns"],
+)
+def test_only_allocating_functions_make_or_return_arrays(
+    house: House, text: str, argument: str
+) -> None:
+    """References to arrays are counted in no other."""
+    for decorator, code in (("allocating", 0), ("compiled", 1)):
+        house.write("maker", text.replace("{decorator}", decorator))
+        child = house.start(f"from harness.carlite.maker import made; made({argument})")
+        complaint = child.communicate(timeout=120)[1]
+        assert (child.returncode, complaint == "") == (code, code == 0), complaint

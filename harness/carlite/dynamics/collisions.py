@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.carlite.actors import ActorTable, Kind
 from harness.carlite.arrays import Bools, Bytes, Floats, Int32s, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.dynamics.boxes import BOX, Boxes, near, separate, sweep
 from harness.carlite.dynamics.obstacles import Obstacles
 from harness.carlite.dynamics.pairs import moving_pairs, scenery_pairs
@@ -93,7 +93,7 @@ def overlaps(
     )  # fmt: skip
 
 
-@compiled
+@allocating
 def _solids(kind: Bytes, solid: Bools, parent: Ints) -> Ints:
     """Return the slots of what can be hit; what is attached to something moves along with it."""
     slots, count = np.empty(len(kind), np.int64), 0
@@ -105,7 +105,7 @@ def _solids(kind: Bytes, solid: Bools, parent: Ints) -> Ints:
     return slots[:count]
 
 
-@compiled
+@allocating
 def _resolve(
     solid: Bools, parent: Ints, scenery: Boxes, first: Int32s, members: Int32s,
     column: int, row: int, columns: int, rows: int,
@@ -148,7 +148,7 @@ def _resolve(
     return slots, struck
 
 
-@compiled
+@allocating
 def boxes_of(
     slots: Ints, kind: Bytes, simulated: Bools, position: Floats, rotation: Floats,
     velocity: Floats, yaw_rate: Floats, box_centre: Floats, extent: Floats, mirrors: Floats,

@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Int32s, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating
 from harness.carlite.dynamics.boxes import BOX, Boxes, near, separate
 from harness.carlite.dynamics.collisions import boxes_of
 from harness.carlite.dynamics.parameters import Physics
@@ -90,7 +90,7 @@ def _vehicle_boxes(table: ActorTable, slots: Ints) -> Boxes:
     return boxes
 
 
-@compiled
+@allocating
 def _touched(volumes: Boxes, vehicles: Boxes) -> Int32s:
     """Return the last volume that each vehicle touches, -1 where there is none."""
     touched = np.full(len(vehicles), -1, np.int32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.arrays import Int32s, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating
 from harness.carlite.dynamics.boxes import BOX, Boxes
 from harness.carlite.towns.model import Scenery, Shape
 
@@ -54,7 +54,7 @@ def _boxes(scenery: Scenery, piece: Int32s) -> Boxes:
     return boxes
 
 
-@compiled
+@allocating
 def _fill(low: Ints, high: Ints, columns: int, rows: int) -> tuple[Int32s, Int32s]:
     first = np.zeros(columns * rows + 1, np.int32)
     for box in range(len(low)):

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.dynamics.boxes import Boxes, near
 from harness.carlite.dynamics.obstacles import CELL
 
 
-@compiled
+@allocating
 def moving_pairs(boxes: Boxes) -> Int32s:
     """Return (P, 2) pairs of movers that may touch, of which one can be moved, in order."""
     order = _order(boxes["x"] - boxes["reach_x"])
@@ -42,7 +42,7 @@ def moving_pairs(boxes: Boxes) -> Int32s:
     return ordered
 
 
-@compiled
+@allocating
 def scenery_pairs(
     boxes: Boxes, scenery: Boxes, first: Int32s, members: Int32s,
     column0: int, row0: int, columns: int, rows: int,
@@ -90,7 +90,7 @@ def _first_common_cell(
     return first
 
 
-@compiled
+@allocating
 def _grown(pairs: Int32s) -> Int32s:
     larger = np.empty((2 * len(pairs), 2), np.int32)
     for index in range(len(pairs)):
@@ -99,7 +99,7 @@ def _grown(pairs: Int32s) -> Int32s:
     return larger
 
 
-@compiled
+@allocating
 def _order(keys: Floats) -> Int32s:
     """Return the places of ascending keys, equal ones as they come: a shell sort.
 

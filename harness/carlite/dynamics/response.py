@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.arrays import Floats, Int32s
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.dynamics.boxes import Boxes, common_point, overlap_along, separate, touch
 
 Touches: TypeAlias = NDArray[np.void]
@@ -42,7 +42,7 @@ SLOP = 1e-3
 """Metres of overlap that are left alone."""
 
 
-@compiled
+@allocating
 def find_touches(boxes: Boxes, others: Boxes, pairs: Int32s, scenery: bool) -> Touches:
     """Return a touch for each pair that really meets during the tick."""
     touches = np.zeros(len(pairs), TOUCH)
@@ -73,7 +73,7 @@ def _arm(box: Any, share: float, x: float, y: float) -> tuple[float, float]:
     return x - (box["x"] - rest * box["dx"]) + arm_x, y - (box["y"] - rest * box["dy"]) + arm_y
 
 
-@compiled
+@allocating
 def exchange(boxes: Boxes, scenery: Boxes, touches: Touches, motion: Floats) -> None:
     """Change the motion (vx, vy, yaw rate) of each mover until nothing approaches any more.
 

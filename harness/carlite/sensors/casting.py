@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.arrays import Bools, Floats, Int32s
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.sensors.meshes import Meshes
 from harness.carlite.sensors.rasterise import EDGE_ON, GROUND, NOTHING
 from harness.carlite.sensors.ray_march import trace_rays
@@ -13,7 +13,7 @@ from harness.carlite.sensors.relief import Relief, height_at, is_over
 from harness.carlite.sensors.things import Things
 
 
-@compiled
+@allocating
 def cast(
     things: Things,
     meshes: Meshes,
@@ -47,7 +47,7 @@ def cast(
     return distance, thing, face
 
 
-@compiled
+@allocating
 def _ground_distance(relief: Relief, origin: Floats, direction: Floats, reach: float) -> float:
     x = (origin[0] - relief.x) / relief.cell
     y = (origin[1] - relief.y) / relief.cell
@@ -74,7 +74,7 @@ def _passes(things: Things, n: int, origin: Floats, direction: Floats, reach: fl
     return passes
 
 
-@compiled
+@allocating
 def _first_face(
     things: Things, n: int, meshes: Meshes, origin: Floats, direction: Floats
 ) -> tuple[float, int]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.sensors.fan import SLACK, Fan, angle_of, first_column
 from harness.carlite.sensors.things import Things
 
 SHELLS = 256
 
 
-@compiled
+@allocating
 def in_reach(things: Things, origin: Floats, reach: float) -> Int32s:
     """Return the things within reach, nearest first (sorted into `SHELLS` by distance)."""
     total = len(things.mesh)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from harness.carlite.arrays import Floats
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating
 
 
-@compiled
+@allocating
 def rotation_matrix(pitch: float, yaw: float, roll: float) -> Floats:
     """Return the matrix whose columns are the forward, right and up axes of a rotated body."""
     sin_pitch, cos_pitch = math.sin(pitch), math.cos(pitch)

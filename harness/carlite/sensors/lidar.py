@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.arrays import Float32s, Floats, Int32s
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating
 from harness.carlite.randomness import subseed
 from harness.carlite.sensors.noise import (
     first_uniform,
@@ -81,7 +81,7 @@ class Lidar:
         return self._sweep.header(counts) + points[:total].tobytes()
 
 
-@compiled
+@allocating
 def _pack(
     nearness: Floats,
     source: Int32s,

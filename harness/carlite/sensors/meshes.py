@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from harness.carlite.arrays import Bools, Bytes, Floats, Int32s
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 
 PRISM_SIDES = 8
 COPLANAR = 1e-5
@@ -109,7 +109,7 @@ def from_triangles(vertices: Floats, triangles: Int32s, labels: Bytes) -> Mesh:
     return Mesh(vertices, faces, face_labels)
 
 
-@compiled
+@allocating
 def _pair_up(vertices: Floats, triangles: Int32s, labels: Bytes) -> tuple[Int32s, Bytes]:
     """Join triangles that share an edge, a plane and a label to convex quads, greedily."""
     count = len(triangles)
@@ -147,7 +147,7 @@ def _join(triangles: Int32s, one: int, other: int, quad: Int32s) -> None:
                 quad[2], quad[3] = b, triangles[one, (i + 2) % 3]
 
 
-@compiled
+@allocating
 def _is_flat_and_convex(vertices: Floats, quad: Int32s) -> bool:
     turns, normal = np.empty((4, 3)), np.zeros(3)
     for k in range(4):

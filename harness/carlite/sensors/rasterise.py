@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.sensors.culling import in_reach, is_hidden
 from harness.carlite.sensors.fan import SLACK, Fan, angle_of
 from harness.carlite.sensors.meshes import Meshes
@@ -23,7 +23,7 @@ NOTHING = -2
 EDGE_ON = 1e-12
 
 
-@compiled
+@allocating
 def rasterise_things(
     things: Things,
     meshes: Meshes,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from harness.carlite.arrays import Bytes, Floats, Int32s
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.towns.model import Ground
 
 BLOCK = 8
@@ -61,7 +61,7 @@ def prepare(ground: Ground) -> Relief:
     )
 
 
-@compiled
+@allocating
 def _blocks(heights: Floats, cell: float) -> tuple[Floats, Floats, Floats, Floats]:
     """Return lid, lowest and highest point and steepest slope of every block."""
     rows, columns = heights.shape[0] - 1, heights.shape[1] - 1
@@ -115,7 +115,7 @@ def steepest_near(relief: Relief, column: float, row: float, reach: float) -> fl
     return steepest
 
 
-@compiled
+@allocating
 def _level_spans(low: Floats, high: Floats) -> Int32s:
     """Chessboard distance to the nearest block of another level, by a sweep there and back."""
     rows, columns = low.shape

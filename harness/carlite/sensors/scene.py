@@ -16,9 +16,12 @@ from harness.carlite.sensors.decks import decks
 from harness.carlite.sensors.meshes import Mesh
 from harness.carlite.sensors.rasterise import GROUND
 from harness.carlite.sensors.scan import Scan
-from harness.carlite.towns.model import Scenery, Shape, Town
+from harness.carlite.towns.model import Scenery, Shape, Town, once_for_a_town
 
 CUBE, CYLINDER, FIRST_BODY = 0, 1, 2
+
+
+relief_of = once_for_a_town(relief.prepare)
 
 
 @lru_cache(maxsize=1)
@@ -51,7 +54,7 @@ class Scene:
         self.town = town
         deck = decks(town.ground)
         self.meshes = meshes.flatten([*shapes(), *deck])
-        self.relief = relief.prepare(town.ground)
+        self.relief = relief_of(town.ground)
         self.table = table
         self._standing = things.joined(
             _scenery(town.scenery), _decks(deck, len(self.meshes.closed) - len(deck))

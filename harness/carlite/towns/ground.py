@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from harness.carlite.arrays import Bytes, Float32s, Floats, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.labels import Label
 from harness.carlite.towns.model import Ground, LaneKind, Lanes
 from harness.carlite.towns.patches import gaps
@@ -103,7 +103,7 @@ def _box(
     return left, right, near, far
 
 
-@compiled
+@allocating
 def _levels(
     x: float,
     y: float,
@@ -129,7 +129,7 @@ def _levels(
     return bottom, top
 
 
-@compiled
+@allocating
 def _surfaces(
     x: float,
     y: float,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from harness.carlite.arrays import Bytes, Float32s, Floats, Int32s
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.towns.model import Ground, LaneKind, Lanes
 
 CELL = 4.0
@@ -212,7 +212,7 @@ def normal(
     return -along * scale, -across * scale, scale
 
 
-@compiled
+@allocating
 def heights(
     x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s, points: Floats
 ) -> Floats:

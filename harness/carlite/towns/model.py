@@ -6,10 +6,16 @@ the same town whatever the seed of the server.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import wraps
+from typing import TypeVar
 
 from harness.carlite.arrays import Bools, Bytes, Float32s, Floats, Int32s
+
+Whole = TypeVar("Whole")
+Part = TypeVar("Part")
 
 
 class LaneKind(IntEnum):
@@ -175,3 +181,20 @@ class Town:
     scenery: Scenery
     spawn_points: Floats
     crosswalks: tuple[Floats, ...]
+
+
+def once_for_a_town(build: Callable[[Whole], Part]) -> Callable[[Whole], Part]:
+    """Keep what was built of a town, or of a part of it, until it is asked of another one.
+
+    All episodes of a town share the result, so it must not be written to. Towns are compared by
+    identity: they consist of arrays, which are slow to compare.
+    """
+    kept: list[tuple[Whole, Part]] = []
+
+    @wraps(build)
+    def built(whole: Whole) -> Part:
+        if not kept or kept[0][0] is not whole:
+            kept[:] = [(whole, build(whole))]
+        return kept[0][1]
+
+    return built

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.arrays import Bools, Floats
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating
 from harness.carlite.towns.model import LaneKind, Lanes
 
 CARRIAGEWAY = (LaneKind.DRIVING, LaneKind.SHOULDER, LaneKind.PARKING, LaneKind.BIKING)
@@ -61,7 +61,7 @@ def _fill(inside: Bools, corners: Floats) -> None:
     window |= within
 
 
-@compiled
+@allocating
 def _without_way_out(free: Bools, inside: Bools) -> Bools:
     """Mark the free points inside from which no way over free points leads outside."""
     rows, columns = free.shape

@@ -8,7 +8,7 @@ from enum import IntFlag
 import numpy as np
 
 from harness.carlite.arrays import Bytes, Float32s, Floats, Int32s
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.towns.model import Ground, LaneKind, Lanes
 
 CELL = 0.25
@@ -149,7 +149,7 @@ def _is_clear(
     return True
 
 
-@compiled
+@allocating
 def _mark_islands(grid: Bytes, walls: int, use: int, most: int) -> None:
     """Mark patches of at most `most` cells that `walls` enclose."""
     rows, columns = grid.shape

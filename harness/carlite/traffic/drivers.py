@@ -97,7 +97,10 @@ class Driver(Protocol):
     The present step:
         path_x, path_y, path_z, path_curvature, path_speed: points ahead, `spacing` metres apart.
         lane_yaw: direction of the lane there. path_overhang: metres to the right of each by which
-        the front bumper passes it; most_overhang: the most to either side.
+        the front bumper passes it; most_overhang: the most to either side. They follow from the
+        course, a path as it was when a stranger was about: course_x, course_y, course_lane_yaw,
+        course_spacing, course_yaw of the vehicle, course_direction between its points;
+        overhang_due: whether that has not been looked at since.
         horizon: metres of route known ahead.
         gap: room to the nearest thing in the way; gap_speed: its speed along the path;
         blocker: its actor id, 0 none; askew: whether it faces another way.
@@ -160,6 +163,13 @@ class Driver(Protocol):
     path_curvature: Floats
     path_speed: Floats
     path_overhang: Floats
+    course_x: Floats
+    course_y: Floats
+    course_lane_yaw: Floats
+    course_direction: Floats
+    course_spacing: float
+    course_yaw: float
+    overhang_due: bool
     most_overhang: float
     spacing: float
     horizon: float
@@ -200,4 +210,8 @@ DRIVER = record_dtype(
     path_curvature=SAMPLES,
     path_speed=SAMPLES,
     path_overhang=SAMPLES,
+    course_x=SAMPLES,
+    course_y=SAMPLES,
+    course_lane_yaw=SAMPLES,
+    course_direction=SAMPLES,
 )

@@ -13,7 +13,6 @@ from harness.carlite.arrays import Bools, Floats, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.randomness import subseed
 from harness.carlite.towns.model import Town
-from harness.carlite.traffic import approaches, conflicts, network, verge
 from harness.carlite.traffic.approaches import Approaches
 from harness.carlite.traffic.board import Board, make_board
 from harness.carlite.traffic.conflicts import Conflicts
@@ -25,6 +24,7 @@ from harness.carlite.traffic.lights import TrafficLights
 from harness.carlite.traffic.moment import Moment
 from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.obstacles import Bodies, Body, gather, look_ahead
+from harness.carlite.traffic.roads import roads_of
 from harness.carlite.traffic.routes import (
     LOST_ASIDE,
     UNDERGROUND,
@@ -70,10 +70,7 @@ class Fleet:
     def __init__(
         self, town: Town, *, table: ActorTable, lights: TrafficLights, physics: Physics, seed: int
     ) -> None:
-        self.network, placement = network.build(town.lanes)
-        verge.survey(self.network, town.scenery)
-        self.conflicts = conflicts.find(self.network)
-        self.approaches = approaches.find(self.network, placement, town.signals, lights)
+        self.network, self.conflicts, self.approaches = roads_of(town)
         self.drivers = np.zeros(0, DRIVER)
         self.exempt: Ints = np.zeros((0, 2), np.int64)
         self._table, self._lights, self._physics = table, lights, physics

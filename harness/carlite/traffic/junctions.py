@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.traffic.approaches import Approaches, Sign
 from harness.carlite.traffic.board import STOP_SHORT, Board, fill_board, hold
 from harness.carlite.traffic.conflicts import Conflicts
@@ -25,7 +25,7 @@ RED, YELLOW = State.RED.value, State.YELLOW.value
 STOP = Sign.STOP.value
 
 
-@compiled
+@allocating
 def clear_junctions(
     net: Network,
     conf: Conflicts,

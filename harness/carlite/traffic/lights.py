@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bools, Bytes, Floats, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.towns.model import Signal
 
 GREEN_TIME, YELLOW_TIME, RED_TIME = 10.0, 3.0, 2.0
@@ -201,7 +201,7 @@ def _stop_lines(lights: list[Signal]) -> tuple[Floats, Ints]:
     return np.array(rows, np.float64).reshape(-1, 6), np.array(owner, np.int64)
 
 
-@compiled
+@allocating
 def _run_on(
     elapsed: Floats, frozen: Bools, group: Ints, clock: Floats, lasts: Floats, dt: float
 ) -> Ints:

@@ -12,11 +12,11 @@ import numpy as np
 
 from harness.carlite.actors import ActorTable, Kind
 from harness.carlite.arrays import Bools, Bytes, Floats, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.traffic.drivers import SAMPLES, Driver, Drivers
 from harness.carlite.traffic.moment import Moment, ignores
 from harness.carlite.traffic.network import Network
-from harness.carlite.traffic.overhang import predict_overhang
+from harness.carlite.traffic.overhang import comes_within, most_aside, note_course, predict_overhang
 from harness.carlite.traffic.records import Rows, record_dtype
 from harness.carlite.traffic.routes import DODGE_LENGTH, path_yaw
 
@@ -80,7 +80,7 @@ def gather(table: ActorTable, drivers: Drivers, slots: Ints) -> Bodies:
     )  # fmt: skip
 
 
-@compiled
+@allocating
 def _gather(
     d: Drivers,
     slots: Ints,
@@ -127,7 +127,7 @@ def look_ahead(net: Network, me: Driver, b: Bodies, now: Moment) -> None:
     me.gap, me.gap_speed, me.blocker, me.askew = np.inf, 0.0, 0, False
     x, y = b[slot].x, b[slot].y
     kept, dodged, me.dodging, me.dodged = me.dodging, me.dodged, 0.0, 0
-    foreseen = False
+    noted, aside = False, np.inf
     for other in range(len(b)):
         if other == slot:
             continue
@@ -136,23 +136,38 @@ def look_ahead(net: Network, me: Driver, b: Bodies, now: Moment) -> None:
         limit = reach + size + 12.0
         if dx * dx + dy * dy > limit * limit:
             continue
-        if b[other].driver < 0 and not foreseen:
-            predict_overhang(me, b[slot].yaw, b[slot].half_length)
-            foreseen = True
+        stranger = b[other].driver < 0
+        if stranger and not noted:
+            note_course(me, b[slot].yaw)
+            noted, aside = True, most_aside(me, b[slot].half_length)
         share = me.ignore_walkers if b[other].kind == WALKER else me.ignore_vehicles
         if ignores(now, me, b[other].id, share):
             continue
-        gap, pace = _room(me, b, other, 0.0, _margin(me, b[other], b[slot]))
+        gap, pace, apart = np.inf, 0.0, stranger and _is_apart(me, b, other, aside)
+        if not apart:
+            gap, pace = _room(me, b, other, 0.0, _margin(me, b[other], b[slot]))
         if gap < np.inf and b[other].kind == VEHICLE:
             _make_way(net, me, b, other, max(gap, 0.0), kept)
         elif b[other].id == dodged and me.dodged == 0 and _is_passing(b, slot, other):
             me.dodging, me.dodged = kept, dodged
-        stranger = b[other].driver < 0
-        if gap == np.inf and stranger:
+        if gap == np.inf and stranger and not apart:
             gap, pace = _foreseen(me, b, other, speed)
         if gap < np.inf and gap + _braking(pace) < me.gap + _braking(me.gap_speed):
             me.gap, me.gap_speed, me.blocker = gap, pace, b[other].id
             me.askew = np.cos(b[other].yaw - b[slot].yaw) < 0.85
+
+
+@compiled
+def _is_apart(me: Driver, b: Bodies, other: int, aside: float) -> bool:
+    """Whether a stranger stays clear of the corridor as long as its motion is extrapolated.
+
+    That is so where the whole path is farther away than it can come, or the driver swing out.
+    """
+    reach = b[me.body].half_width + MARGIN + aside
+    reach += b[other].half_length + b[other].half_width
+    reach += np.hypot(b[other].centre_x, b[other].centre_y)
+    reach += FORESIGHT * np.hypot(b[other].vx, b[other].vy)
+    return not comes_within(me, b[other].x, b[other].y, reach)
 
 
 @compiled
@@ -268,6 +283,9 @@ def _room(me: Driver, b: Bodies, other: int, later: float, margin: float) -> tup
     half = b[me.body].half_length
     corridor = b[me.body].half_width + margin
     spacing = me.spacing
+    stranger = b[other].driver < 0
+    if stranger and me.overhang_due:
+        predict_overhang(me, half)
     n = int(max(half - corridor, 0.0) / spacing)
     while n < SAMPLES:
         dx, dy = me.path_x[n] - cx, me.path_y[n] - cy
@@ -275,8 +293,10 @@ def _room(me: Driver, b: Bodies, other: int, later: float, margin: float) -> tup
         ou, ov = max(abs(u) - long, 0.0), max(abs(v) - wide, 0.0)
         away = np.sqrt(ou * ou + ov * ov)
         turning = _swing(me, n, half)
-        most = corridor + max(turning, me.most_overhang if b[other].driver < 0 else 0.0)
+        most = corridor + max(turning, me.most_overhang if stranger else 0.0)
         if away <= most:
+            if me.overhang_due:
+                predict_overhang(me, half)
             direction = path_yaw(me, n)
             tx, ty = np.cos(direction), np.sin(direction)
             nu, nv = -np.sign(u) * ou, -np.sign(v) * ov

@@ -6,10 +6,13 @@ import numpy as np
 
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import SAMPLES, Driver
-from harness.carlite.traffic.routes import path_yaw
+from harness.carlite.traffic.routes import direction_at
 
 AXLE = 0.5
 """Where the rear axle is, as a share of the way from the middle to the rear bumper."""
+
+ROUNDING = 0.01
+"""Metres added to a bound, far more than what is rounded off."""
 
 
 @compiled
@@ -22,17 +25,64 @@ def trail(heading: float, ahead: float, moved: float, half_length: float) -> flo
 
 
 @compiled
-def predict_overhang(me: Driver, yaw: float, half_length: float) -> None:
-    """Note how far to the right of each point of the path the front bumper will pass it."""
-    ahead = int(half_length / me.spacing + 0.5)
-    heading = yaw
+def note_course(me: Driver, yaw: float) -> None:
+    """Keep what the overhang follows from; it is predicted when something comes near."""
+    me.overhang_due = True
+    me.course_yaw, me.course_spacing = yaw, me.spacing
+    for n in range(SAMPLES):
+        me.course_x[n] = me.path_x[n]
+    for n in range(SAMPLES):
+        me.course_y[n] = me.path_y[n]
+    for n in range(SAMPLES):
+        me.course_lane_yaw[n] = me.lane_yaw[n]
+
+
+@compiled
+def predict_overhang(me: Driver, half_length: float) -> None:
+    """Find how far to the right of each point of the noted course the front bumper passes it."""
+    me.overhang_due = False
+    x, y, directions, spacing = me.course_x, me.course_y, me.course_direction, me.course_spacing
+    ahead = int(half_length / spacing + 0.5)
+    heading = me.course_yaw
     me.path_overhang[:] = 0.0
     me.most_overhang = 0.0
+    for n in range(SAMPLES):
+        directions[n] = direction_at(x, y, me.course_lane_yaw, n)
     for n in range(SAMPLES - ahead):
-        dx = me.path_x[n] + half_length * np.cos(heading) - me.path_x[n + ahead]
-        dy = me.path_y[n] + half_length * np.sin(heading) - me.path_y[n + ahead]
-        there = path_yaw(me, n + ahead)
+        dx = x[n] + half_length * np.cos(heading) - x[n + ahead]
+        dy = y[n] + half_length * np.sin(heading) - y[n + ahead]
+        there = directions[n + ahead]
         swing = dy * np.cos(there) - dx * np.sin(there)
         me.path_overhang[n + ahead] = swing
         me.most_overhang = max(me.most_overhang, abs(swing))
-        heading = trail(heading, path_yaw(me, n), me.spacing, half_length)
+        heading = trail(heading, directions[n], spacing, half_length)
+
+
+@compiled
+def most_aside(me: Driver, half_length: float) -> float:
+    """Bound how far aside of the path a vehicle's nose or corners may pass, without predicting it.
+
+    The front bumper is no farther from a point of the path than half a vehicle and what lies
+    between two of its points that far apart; where the path jumps, or bends sharply, there is no
+    bound.
+    """
+    ahead = int(half_length / me.spacing + 0.5)
+    apart = half_length + me.spacing
+    bound = half_length + apart
+    exceptions = 0  # counted without a branch, several points at once
+    for n in range(SAMPLES - ahead):
+        dx, dy = me.path_x[n + ahead] - me.path_x[n], me.path_y[n + ahead] - me.path_y[n]
+        exceptions += dx * dx + dy * dy > apart * apart
+    for n in range(SAMPLES):
+        exceptions += half_length * half_length * abs(me.path_curvature[n]) * 0.5 > bound
+    return np.inf if exceptions else bound + ROUNDING
+
+
+@compiled
+def comes_within(me: Driver, x: float, y: float, reach: float) -> bool:
+    """Whether a point of the path is within reach of a place."""
+    near = 0
+    for n in range(SAMPLES):
+        dx, dy = me.path_x[n] - x, me.path_y[n] - y
+        near += dx * dx + dy * dy <= reach * reach
+    return near > 0

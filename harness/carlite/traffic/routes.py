@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.angles import wrapped_in_kernel
+from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import ROUTE, SAMPLES, Driver
 from harness.carlite.traffic.network import Network
@@ -233,8 +234,14 @@ def lay_path(net: Network, me: Driver, speed: float) -> None:
 @compiled
 def path_yaw(me: Driver, n: int) -> float:
     """The direction of the path, from its points: blending in is a change of direction."""
+    return direction_at(me.path_x, me.path_y, me.lane_yaw, n)
+
+
+@compiled
+def direction_at(x: Floats, y: Floats, lane_yaw: Floats, n: int) -> float:
+    """The direction from a point to the next; that of the lane where they are one."""
     k = min(n, SAMPLES - 2)
-    dx, dy = me.path_x[k + 1] - me.path_x[k], me.path_y[k + 1] - me.path_y[k]
+    dx, dy = x[k + 1] - x[k], y[k + 1] - y[k]
     if dx * dx + dy * dy > 1e-4:
         return float(np.arctan2(dy, dx))
-    return float(me.lane_yaw[k])
+    return float(lane_yaw[k])

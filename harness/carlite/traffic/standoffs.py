@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.arrays import Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled
 from harness.carlite.traffic.drivers import LIGHT, SIGN, Driver, Drivers
 from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.obstacles import STOREY, VEHICLE, Bodies
@@ -75,7 +75,7 @@ def break_standoffs(net: Network, d: Drivers, b: Bodies, step: int) -> None:
             _break_circle(d, b, i)
 
 
-@compiled
+@allocating
 def _break_circle(d: Drivers, b: Bodies, i: int) -> None:
     """Follow the drivers waited for; if that leads back to the first, let one of them go."""
     members = np.empty(CIRCLE, np.int64)

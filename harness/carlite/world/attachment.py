@@ -7,10 +7,10 @@ from math import asin, atan2, cos, sin
 import numpy as np
 
 from harness.carlite.arrays import Floats, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating
 
 
-@compiled
+@allocating
 def _matrix(rotation: Floats) -> Floats:
     """Return the matrix that turns vectors of a rotated frame into its parent's frame."""
     sp, cp = sin(rotation[0]), cos(rotation[0])
@@ -31,7 +31,7 @@ def _matrix(rotation: Floats) -> Floats:
     return matrix
 
 
-@compiled
+@allocating
 def _times(first: Floats, second: Floats) -> Floats:
     """Multiply two matrices, always in the same order of additions."""
     product = np.zeros((3, 3))
@@ -42,7 +42,7 @@ def _times(first: Floats, second: Floats) -> Floats:
     return product
 
 
-@compiled
+@allocating
 def follow(
     child: Ints,
     parent: Ints,

@@ -13,9 +13,12 @@ from harness.carlite.dynamics import collisions, pushes, vehicles, walkers
 from harness.carlite.dynamics.collisions import Contact
 from harness.carlite.dynamics.friction import FrictionVolumes, Volume
 from harness.carlite.dynamics.physics import Physics, defaults
-from harness.carlite.towns.model import Scenery, Town
+from harness.carlite.towns.model import Scenery, Town, once_for_a_town
 from harness.carlite.wire.codec import Vector
 from harness.carlite.world.underground import buried
+
+obstacles_of = once_for_a_town(collisions.Obstacles)
+"""Of a town as it is when an episode begins."""
 
 
 class Motion:
@@ -33,7 +36,7 @@ class Motion:
         self._ground = town.ground
         self._led: list[int] = []
         self._friction = FrictionVolumes()
-        self.see(town.scenery)
+        self._obstacles = obstacles_of(town.scenery)
 
     def see(self, scenery: Scenery) -> None:
         """Take this for what stands along the road."""

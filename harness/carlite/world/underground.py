@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bools, Float32s, Floats, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating
 from harness.carlite.towns.lookup import ground_arrays, height
 from harness.carlite.towns.model import Ground
 
@@ -24,7 +24,7 @@ def buried(table: ActorTable, slots: Ints, ground: Ground) -> Bools:
     return result
 
 
-@compiled
+@allocating
 def _buried(
     slots: Ints, x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
     position: Floats, rotation: Floats, box_centre: Floats, extent: Floats,
