@@ -136,7 +136,8 @@ def test_surrogates_computed_from_the_folder_are_those_recorded(
         record = campaign.result(key)["crucible"]["surrogates"]
         motion, way, ending = motion_in(campaign, key, 0.05)
         again = surrogates_of(motion, way, ending)
-        assert {name: item["value"] for name, item in record["measures"].items()} == again
+        measures = {name: item["value"] for name, item in record["measures"].items()}
+        assert again == pytest.approx(measures, rel=1e-12)  # this process may have wider kernels
         assert record["rules"] == asdict(RULES)
 
 
