@@ -23,7 +23,6 @@ from analysis.figures.critical import reveal_figure
 from harness import ego_body
 from harness.errors import UserError
 from harness.records.critical import (
-    CriticalSizes,
     Flip,
     Placebos,
     Searched,
@@ -32,6 +31,7 @@ from harness.records.critical import (
 from harness.records.reading import Campaign
 from harness.records.twins import TWINS
 from tests.analysis.little import Drive, write_little
+from tests.critical.little import sizes_with
 from tests.keys import key_of
 
 GRID = (0.0, 0.2, 0.4, 0.6, 0.8)
@@ -50,18 +50,6 @@ def searched(system: str, route: str, first: int, sides: Any = SURE) -> Searched
     )
     key = key_of(system, "none", route, 1)
     return Searched(of=key, outcomes=kinds, flips=(flip,) * inside)
-
-
-def sizes_with(*rows: Searched) -> CriticalSizes:
-    return CriticalSizes(
-        of="latency",
-        finest=0.2,
-        coarse=(0.0, 0.4, 0.8),
-        placebo="pose",
-        placebos=5,
-        period=0.2,
-        searched=rows,
-    )
 
 
 @pytest.fixture

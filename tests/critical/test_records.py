@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from harness.errors import UserError
 from harness.records.critical import (
-    CriticalSizes,
     Flip,
     Placebos,
     Searched,
@@ -23,6 +22,7 @@ from harness.records.critical import (
     write_critical,
 )
 from harness.records.twins import Change, twins_of
+from tests.critical.little import sizes_with
 from tests.keys import key_of
 
 KEY = key_of("late", "none", "1", 1)
@@ -37,18 +37,6 @@ def searched(kinds: Kinds, *between: Flip) -> Searched:
 def flip(low: float, high: float, into: bool, *sides: Placebos) -> Flip:
     at_low, at_high = sides or (NOTHING, NOTHING)
     return Flip(low=low, high=high, into=into, at_low=at_low, at_high=at_high)
-
-
-def sizes(*rows: Searched) -> CriticalSizes:
-    return CriticalSizes(
-        of="latency",
-        finest=0.2,
-        coarse=(0.0, 0.4, 0.8),
-        placebo="pose",
-        placebos=5,
-        period=0.2,
-        searched=rows,
-    )
 
 
 @pytest.mark.parametrize(
@@ -100,7 +88,7 @@ def test_what_is_written_is_read(
         if bool(outcomes[low]) != bool(outcomes[high])
     )
     folder = tmp_path_factory.mktemp("written")
-    written = sizes(searched(outcomes, *between))
+    written = sizes_with(searched(outcomes, *between))
     write_critical(folder, written)
     assert read_critical(folder, "latency") == written
 
@@ -121,7 +109,7 @@ def test_what_is_written_is_read(
     ],
 )
 def test_broken_files_are_one_line(tmp_path: Path, change: dict[str, Any]) -> None:
-    write_critical(tmp_path, sizes(searched({0.0: "", 0.4: "blocked"}, flip(0.0, 0.4, True))))
+    write_critical(tmp_path, sizes_with(searched({0.0: "", 0.4: "blocked"}, flip(0.0, 0.4, True))))
     file = file_of(tmp_path, "latency")
     file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
     with pytest.raises(UserError, match="not a file of critical sizes") as raised:
@@ -131,7 +119,7 @@ def test_broken_files_are_one_line(tmp_path: Path, change: dict[str, Any]) -> No
 
 def test_flips_at_unknown_sizes_and_impossible_placebos_are_refused(tmp_path: Path) -> None:
     for bad in (flip(0.0, 0.6, True), flip(0.0, 0.4, True, Placebos(2, 1, 1), NOTHING)):
-        write_critical(tmp_path, sizes(searched({0.0: "", 0.4: "blocked"}, bad)))
+        write_critical(tmp_path, sizes_with(searched({0.0: "", 0.4: "blocked"}, bad)))
         with pytest.raises(UserError, match="not a file of critical sizes"):
             read_critical(tmp_path, "latency")
 
@@ -140,7 +128,7 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "critical").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UserError, match="a link"):
-        write_critical(tmp_path, sizes())
+        write_critical(tmp_path, sizes_with())
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
