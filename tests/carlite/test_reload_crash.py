@@ -22,8 +22,10 @@ from tests.conftest import ROOT, Carlite
 
 RELOADS = 12
 
+# A listener that still sleeps when the interpreter ends brings the client down, which is another
+# matter: `os._exit` ends without it.
 BUSY = f"""
-import sys, time, carla
+import os, sys, time, carla
 client = carla.Client("127.0.0.1", int(sys.argv[1]))
 client.set_timeout(20.0)
 world = client.get_world()
@@ -33,6 +35,7 @@ for nap in [0.0, 0.01, 0.1] * {RELOADS // 3}:
     world.wait_for_tick()
     world = client.reload_world()
     print(world.id, flush=True)
+os._exit(0)
 """
 
 TRAFFIC = f"""
