@@ -5,6 +5,7 @@ This file must be readable by older and newer Pythons than Crucible supports: it
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -32,7 +33,13 @@ def start(arguments: list[str]) -> int:
     from harness.installation import crucible_packages_first  # noqa: PLC0415
 
     crucible_packages_first()
-    return main(arguments)
+    try:
+        code = main(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # nothing reads on, as under `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
 
 
 def wrong_python() -> str:

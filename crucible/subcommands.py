@@ -209,7 +209,7 @@ def started(chosen: Subcommand, arguments: list[str]) -> int:
         code: int = main_of_module(passed, program)
     except SystemExit as ending:
         if ending.code == 0 and HELP.intersection(arguments):
-            print(examples_text(chosen.name, arguments[0]))
+            print(examples_text(chosen.name, arguments[0]), flush=True)
         raise
     return code
 

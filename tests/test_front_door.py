@@ -288,6 +288,15 @@ def test_a_missing_package_is_named_with_what_brings_it() -> None:
     assert done.stderr == (f"crucible run: hydra is not installed: {install_command('run')}\n")
 
 
+def test_a_reader_that_stops_reading_is_no_error() -> None:
+    command = f"{sys.executable} -m crucible search --help | true"
+    for line in (command, command.replace("search --help", "")):
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.stderr == ""
+
+
 def test_the_console_command_is_installed() -> None:
     (script,) = entry_points(group="console_scripts", name="crucible")
     assert script.value == "crucible.commandline:entry"
