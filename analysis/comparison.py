@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -75,6 +75,12 @@ def side_of(attempts: pd.DataFrame, arm: Arm, name: str) -> Side:
     columns = [*numbers, PRECISION, *hazards.WORDS]
     attempts_of_arm = attempts.loc[of_arms(attempts, [arm]), [*PAIR, *columns]]
     return Side(arm, name, attempts_of_arm.reset_index(drop=True))
+
+
+def where_clean(side: Side, other: Side) -> Side:
+    """Return an arm's attempts on routes and seeds on which another arm has no violation."""
+    clean = other.attempts.loc[~other.attempts["violated"].astype(bool), PAIR]
+    return replace(side, attempts=side.attempts.merge(clean, on=PAIR))
 
 
 def sides_of(collection: Collection, arms: Sequence[Arm]) -> list[Side]:
@@ -175,9 +181,9 @@ def difference(pairs: pd.DataFrame, measure: str, column: str, scale: float) -> 
     return row
 
 
-def compare_all(sides: Sequence[Side]) -> tuple[list[Comparison], pd.DataFrame]:
-    """Compare the first arm with each other one; Holm's p is over those, measure by measure."""
-    comparisons = [compare_sides(sides[0], other) for other in sides[1:]]
+def compare_all(pairs: Sequence[tuple[Side, Side]]) -> tuple[list[Comparison], pd.DataFrame]:
+    """Compare pairs of arms; Holm's p is over all of them, measure by measure."""
+    comparisons = [compare_sides(first, second) for first, second in pairs]
     table = pd.concat(
         [
             comparison.differences.assign(arm_a=comparison.a.name, arm_b=comparison.b.name)

@@ -22,6 +22,7 @@ from analysis.comparison import (
     by_route,
     compare_all,
     side_of,
+    where_clean,
 )
 from analysis.contrasts import FEWEST
 from analysis.drawing.svg import standalone
@@ -36,7 +37,8 @@ SHOWN = 12
 """Most unpaired attempts that are listed; the file has all."""
 
 DESCRIPTION = """Compare the first arm with each of the others, in pairs of equal route and seed:
-differences with 95 % confidence intervals and tests, and a figure for each pair of arms."""
+differences with 95 % confidence intervals and tests, and a figure for each pair of arms. All
+comparisons of a command are one family of tests."""
 MOST_LISTED = 20
 """Hazards that are listed on a terminal."""
 
@@ -59,6 +61,16 @@ def add_parser(commands: Commands) -> None:
         metavar="DIR",
         help="pool this campaign folder too; may be repeated (default: none)",
     )
+    parser.add_argument(
+        "--two-by-two",
+        action="store_true",
+        help="compare the first arm with the second, the third with the fourth, ... (default: off)",
+    )
+    parser.add_argument(
+        "--where-clean",
+        metavar="[DIR:]ARM",
+        help="only routes and seeds on which this arm has no violation (default: all)",
+    )
     add_out(parser)
     add_mixing(parser)
     parser.set_defaults(run=run)
@@ -68,17 +80,22 @@ def run(options: argparse.Namespace) -> int:
     """Print the comparisons, write and draw them."""
     pool = [options.folder, *options.also]
     named = [split_folder(text) for text in options.arms]
+    clean = [split_folder(text) for text in [options.where_clean] if text is not None]
     folders = list(
-        {folder.resolve(): folder for folder in [*pool, *(d for d, _ in named if d)]}.values()
+        {
+            folder.resolve(): folder for folder in [*pool, *(d for d, _ in named + clean if d)]
+        }.values()
     )
     collection = collect(folders, options.mix_simulators, pooled=False)
     for note in collection.notes:
         print_line(note)
     sides = [side_in(collection, [folder] if folder else pool, text) for folder, text in named]
     sides = with_distinct_names(sides, named)
-    if len(sides) < 2 or len({side.name for side in sides}) < len(sides):
-        raise UserError("compare needs at least two different arms, such as late/none late/latency")
-    comparisons, table = compare_all(sides)
+    pairs = pairs_of(sides, options.two_by_two)
+    for folder, text in clean:
+        other = side_in(collection, [folder] if folder else pool, text)
+        pairs = [(where_clean(one, other), where_clean(two, other)) for one, two in pairs]
+    comparisons, table = compare_all(pairs)
     out = output_folder(options, collection)
     rest = []
     for comparison in comparisons:
@@ -101,6 +118,20 @@ def run(options: argparse.Namespace) -> int:
     write_frame(pd.concat(rest, ignore_index=True), out, "compare_unpaired", ["csv"])
     print_line(f"compare.csv, compare_unpaired.csv and a figure for each pair are in {out}")
     return collection.exit_code
+
+
+def pairs_of(sides: Sequence[Side], two_by_two: bool) -> list[tuple[Side, Side]]:
+    """Return what is compared: the first arm with each other one, or neighbours two by two."""
+    if two_by_two and len(sides) % 2:
+        raise UserError(f"--two-by-two: {len(sides)} arms are no pairs; name an even number")
+    if two_by_two:
+        pairs = list(zip(sides[::2], sides[1::2], strict=True))
+    else:
+        pairs = [(sides[0], other) for other in sides[1:]]
+    names = [(first.name, second.name) for first, second in pairs]
+    if not pairs or len(set(names)) < len(names) or any(first == second for first, second in names):
+        raise UserError("compare needs at least two different arms, such as late/none late/latency")
+    return pairs
 
 
 def split_folder(text: str) -> tuple[Path | None, str]:

@@ -54,6 +54,21 @@ def test_tables_regress_compare(
     assert len(list(tmp_path.glob("compare-*.svg"))) == 2
 
 
+def test_pairs_of_arms_two_by_two_are_one_family(
+    little: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arms = ["late/none", "late/latency", "early/none", "late/none"]
+    words = ["compare", little, *arms, "--two-by-two", "--where-clean", "alone/none"]
+    code, out, _ = ran(capsys, *words, "--out", tmp_path)
+    assert code == 0
+    assert "not paired" not in out
+    table = pd.read_csv(tmp_path / "compare.csv")
+    named = set(zip(table["arm_a"], table["arm_b"], strict=True))
+    assert named == {("late/none", "late/latency"), ("early/none", "late/none")}
+    score = table[table["measure"] == "driving score"]
+    assert score["p holm"].min() == pytest.approx(min(1, 2 * score["p"].min()))
+
+
 def test_campaigns_of_short_clean_or_bad_drives_state_what_cannot_be_estimated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -173,6 +188,7 @@ def test_one_way_under_two_names_is_one_geometry() -> None:
             "unknown system none; did you mean alone? valid",
         ),
         (["compare", "LITTLE", "early"], "two different arms"),
+        (["compare", "LITTLE", "late/none", "--two-by-two"], "1 arms are no pairs"),
         (["power", "--routes", "many"], "positive integers"),
         (["power", "--base-rate", "0.9", "--difference", "0.2"], "must be between 0 and 1"),
         (["power", "--difference", "0.1,nan"], "must be between 0 and 1"),

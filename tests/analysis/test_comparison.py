@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from analysis.collection import Collection, collect
-from analysis.comparison import arm_named, by_route, compare, compare_all, sides_of
+from analysis.comparison import (
+    arm_named,
+    by_route,
+    compare,
+    compare_all,
+    compare_sides,
+    sides_of,
+    where_clean,
+)
 from analysis.statistics.significance import mcnemar
 from harness.errors import UserError
 from tests.analysis import again
@@ -67,10 +75,24 @@ def test_mcnemar_only_where_every_route_counts_once(collection: Collection) -> N
 
 
 def test_several_arms_are_corrected_together(collection: Collection) -> None:
-    _, result = compare_all(sides_of(collection, [LATE, LATENCY, EARLY]))
+    late, latency, early = sides_of(collection, [LATE, LATENCY, EARLY])
+    _, result = compare_all([(late, latency), (late, early)])
     for _, group in result.groupby("measure"):
         assert group["p holm"].max() <= 1
         assert group["p holm"].min() == pytest.approx(min(1, 2 * group["p"].min()))
+
+
+def test_routes_on_which_another_arm_is_clean(collection: Collection) -> None:
+    late, latency, early = sides_of(collection, [LATE, LATENCY, EARLY])
+    kept = where_clean(latency, early).attempts
+    clean = {
+        (row["route"], row["seed"]) for _, row in early.attempts.iterrows() if not row["violated"]
+    }
+    assert 0 < len(clean) < len(early.attempts)
+    assert set(zip(kept["route"], kept["seed"], strict=True)) == clean
+    both = compare_sides(where_clean(late, early), where_clean(latency, early))
+    assert len(both.pairs) == len(clean)
+    assert [len(rest) for rest in both.unpaired] == [0, 0]
 
 
 def test_attempts_without_partner_are_left_and_counted(tmp_path: Path) -> None:
