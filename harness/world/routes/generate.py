@@ -8,6 +8,7 @@ kind are spread over strata of that reveal time.
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -67,6 +68,8 @@ SELDOM = 1
 CLEAR = 12
 """Metres between a route's ends and the nearest junction."""
 TICK = 0.05
+LINE_EVERY = 20.0
+"""Seconds between lines of progress, at least."""
 
 Check: TypeAlias = Callable[[Route, HazardSpec], EncounterReport | None]
 """How a hazard would meet the ego, None where it has no room."""
@@ -302,9 +305,11 @@ def main(arguments: list[str]) -> int:
 
 
 class Bar:
-    """A progress bar on stderr, for a terminal only."""
+    """A progress bar on stderr; where that is no terminal, a line from time to time."""
 
     def __init__(self, count: int) -> None:
+        self._count, self._printed = count, time.monotonic()
+        self._quiet = not sys.stderr.isatty()
         columns = (
             TextColumn("routes"),
             BarColumn(),
@@ -312,7 +317,7 @@ class Bar:
             TimeElapsedColumn(),
         )
         console = Console(stderr=True)
-        self._progress = Progress(*columns, console=console, disable=not sys.stderr.isatty())
+        self._progress = Progress(*columns, console=console, disable=self._quiet)
         self._task = self._progress.add_task("", total=count)
 
     def __enter__(self) -> Bar:
@@ -325,6 +330,9 @@ class Bar:
     def __call__(self, made: int) -> None:
         """Show how many there are."""
         self._progress.update(self._task, completed=made)
+        if self._quiet and time.monotonic() - self._printed > LINE_EVERY:
+            print(f"{made} of {self._count} routes", file=sys.stderr, flush=True)
+            self._printed = time.monotonic()
 
 
 def _fitting(
