@@ -1,4 +1,4 @@
-"""The tracker's constants, weighed by drives of `oracle`, which sees everybody.
+"""The tracker's constants, weighed by drives of `oracle`, which perceives the ground truth.
 
     python -m tests.agents.driver_outcomes --maps TOWNS --routes ROUTES --out DIR [--workers N]
 
