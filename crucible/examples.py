@@ -123,6 +123,7 @@ EXAMPLES = {
         "crucible metamorphic report runs/metamorphic",
         "crucible metamorphic generate --scenes data/train --out data/hard --operators rain insert"
         " --keep vgt:0.15",
+        "crucible metamorphic climb --scenes data/train --system fcooper --out data/worse",
     ),
     "report": (
         "crucible report runs/demo",

@@ -36,6 +36,7 @@ def main(arguments: Sequence[str], program: str = "crucible") -> int:
     add_check(actions.add_parser("check", help="ask systems about recorded and changed scenes"))
     add_drives(actions.add_parser("drives", help="compare a campaign's drives in pairs"))
     add_generate(actions.add_parser("generate", help="write changed scenes that `train` reads"))
+    add_climb(actions.add_parser("climb", help="insert road users as long as errors grow"))
     add_retrain(actions.add_parser("retrain", help="train on what guides keep, and compare"))
     add_tables(actions.add_parser("tables", help="write all tables of a study as Markdown"))
     add_pack(actions.add_parser("pack", help="write the records of a study as one small file"))
@@ -179,6 +180,14 @@ def add_generate(parser: argparse.ArgumentParser) -> None:
         default="frames",
         help="of what the share is: scenes or objects in them (default: frames)",
     )
+    add_guiding(parser)
+    add_processes(parser)
+    parser.set_defaults(run=run_generate)
+
+
+def add_guiding(parser: argparse.ArgumentParser) -> None:
+    """Add who guides, and from how many scenes."""
+    add = parser.add_argument
     add(
         "--system",
         default="late",
@@ -186,8 +195,6 @@ def add_generate(parser: argparse.ArgumentParser) -> None:
         help="system whose answers guide, as in `check`, or NAME=WEIGHTS (default: late)",
     )
     add("--count", type=int, metavar="N", help="scenes to start from at most (default: all)")
-    add_processes(parser)
-    parser.set_defaults(run=run_generate)
 
 
 def run_generate(options: argparse.Namespace) -> None:
@@ -212,6 +219,52 @@ def run_generate(options: argparse.Namespace) -> None:
         best = generate(generation, options.workers, lambda n: progress.advance(bar, n))
     objects = sum(candidate.objects for candidate in best)
     print(f"{options.out}: {len(best)} changed scenes with {objects} judged objects")
+
+
+def add_climb(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `climb`."""
+    add_scenes(parser)
+    add = parser.add_argument
+    add(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of the recording; the same command again goes on (default: none)",
+    )
+    add_guiding(parser)
+    add("--tries", type=int, default=5, metavar="N", help="places for a road user (default: 5)")
+    add("--most", type=int, default=3, metavar="N", help="road users at most (default: 3)")
+    add_processes(parser)
+    parser.set_defaults(run=run_climb)
+
+
+def run_climb(options: argparse.Namespace) -> None:
+    """Search from every scene, write those that were made worse, and print what they hold."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
+
+    from metamorphic.climbing import Climbing, run, sheet  # noqa: PLC0415
+    from metamorphic.printing import rich_table  # noqa: PLC0415
+
+    refuse_below_one(options, "count", "workers")
+    refuse_below_one(options, "tries", "most")
+    climbing = Climbing(
+        recordings=tuple(options.scenes),
+        system=options.system,
+        scenes=options.count,
+        seed=options.seed,
+        folder=options.out,
+        tries=options.tries,
+        most=options.most,
+    )
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
+        bar = progress.add_task("scenes", total=len(climbing.chosen()))
+        rows = run(climbing, options.workers, lambda scenes: progress.advance(bar, scenes))
+    console = Console()
+    console.print(rich_table(sheet(climbing, rows)))
+    worse = sum(row["accepted"] > 0 for row in rows)
+    console.print(f"{options.out}: {worse} scenes", highlight=False)
 
 
 def run_list(options: argparse.Namespace) -> None:

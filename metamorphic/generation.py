@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,11 +27,12 @@ from harness.suggestions import unknown
 from harness.vocabulary import GroundTruth
 from metamorphic.answers import Perceiving, answer
 from metamorphic.catalogue import entries
-from metamorphic.following import Applied, applied, followed
+from metamorphic.following import applied, followed
 from metamorphic.guidance import kept, kept_by_objects
 from metamorphic.judging import Judge, judged_objects, scored
+from metamorphic.operators.operator import Expectation
 from metamorphic.records import SCORES, begin, empty, where
-from metamorphic.scene import Source, View, read_scene, sources
+from metamorphic.scene import Scene, Source, View, read_scene, sources
 from metamorphic.sight import sight_of
 from metamorphic.study import digest_of, settings_of_processes
 from metamorphic.systems import system_named
@@ -108,11 +109,7 @@ class Generation:
 
     def chosen(self) -> list[Source]:
         """Return all scenes, or so many at random."""
-        known = sources(list(self.recordings))
-        if self.scenes is None:
-            return known
-        order = stream(self.seed, "scenes").permutation(len(known))
-        return [known[number] for number in order[: self.scenes]]
+        return some_of(sources(list(self.recordings)), self.scenes, self.seed)
 
     def header(self) -> dict[str, Any]:
         """Return what makes equal generations equal."""
@@ -125,6 +122,14 @@ class Generation:
             "seed": self.seed,
             "keep_seed": self.keep_seed,
         }
+
+
+def some_of(known: list[Source], count: int | None, seed: int) -> list[Source]:
+    """Return all scenes, or so many at random."""
+    if count is None:
+        return known
+    order = stream(seed, "scenes").permutation(len(known))
+    return [known[number] for number in order[:count]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,31 +254,42 @@ def write(generation: Generation, task: tuple[Source, Candidate]) -> int:
     change = applied(read_scene(source), candidate.operator, test, generation.seed)
     if isinstance(change, str):
         raise UserError(f"{source.name}: {change}; were the recordings changed?")
+    about = {
+        "operator": candidate.operator,
+        "values": dict(change.values),
+        "metamorphic_seed": generation.seed,
+    }
     folder = place(generation, source, candidate)
+    write_changed(folder, change.scene, change.expectation, about)
+    return 1
+
+
+def write_changed(
+    folder: Path, scene: Scene, expectation: Expectation, about: Mapping[str, Any]
+) -> None:
+    """Write a scene as a recording: all of it or nothing."""
     partial_folder = folder.with_name(f".{folder.name}")
     if partial_folder.exists():  # of a run that was stopped
         shutil.rmtree(partial_folder)
     partial_folder.mkdir()
-    for view in change.scene.views:
-        write_look(partial_folder, f"{0:06}", look_of(view, change))
+    for view in scene.views:
+        write_look(partial_folder, f"{0:06}", look_of(view, expectation))
+    source = scene.source
     protocol = {
         **read_protocol(source.scenario.folder / PROTOCOL),
         "egos": [source.ego],
         "made_from": source.name,
-        "operator": candidate.operator,
-        "values": dict(change.values),
-        "metamorphic_seed": generation.seed,
-        "unjudged": sorted(change.expectation.unjudged),
+        **about,
+        "unjudged": sorted(expectation.unjudged),
     }
     (partial_folder / PROTOCOL).write_text(json.dumps(protocol))
     partial_folder.rename(folder)
-    return 1
 
 
-def look_of(view: View, change: Applied) -> Look:
+def look_of(view: View, expectation: Expectation) -> Look:
     """Return a view as a recording holds it; what cannot be judged is not to be detected."""
     truth = view.truth
-    unknown_here = np.isin(truth.actor_ids, sorted(change.expectation.unjudged))
+    unknown_here = np.isin(truth.actor_ids, sorted(expectation.unjudged))
     hits = np.where(unknown_here, IGNORED_HITS, truth.hits)
     return Look(
         agent=view.agent,

@@ -71,6 +71,7 @@ ACTIONS = (
     "metamorphic check",
     "metamorphic drives",
     "metamorphic generate",
+    "metamorphic climb",
     "metamorphic retrain",
     "metamorphic tables",
     "metamorphic pack",

@@ -30,6 +30,7 @@ from tests.conftest import ROOT
 PHANTOM, HARD, JERK = (
     MEASURES[name] for name in ("hard braking without reason", "hard braking", "RMS jerk, m/s³")
 )
+OTHER = "tests.agents.driver_outcomes.OtherConstants"
 
 
 class OtherConstants(Oracle):
@@ -53,7 +54,9 @@ def main() -> None:
     systems = options.out / "conf" / "system"
     systems.mkdir(parents=True, exist_ok=True)
     for name, change in names.items():
-        system = {name: {"_target_": "tests.agents.driver_outcomes.OtherConstants", "change": change}}
+        system = {
+            name: {"_target_": "tests.agents.driver_outcomes.OtherConstants", "change": change}
+        }
         (systems / f"{name}.yaml").write_text(yaml.safe_dump(system))
     folders = [
         driven(number, routes, options, list(names)) for number, routes in enumerate(options.routes)

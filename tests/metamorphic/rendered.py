@@ -16,7 +16,7 @@ from harness.carlite.sensors import protocol
 from harness.carlite.sensors.scene import Scene as World
 from harness.carlite.towns.model import Town
 from harness.geometry import boxes_between, compose
-from harness.recordings import Scenario
+from harness.recordings import Look, Scenario
 from harness.vocabulary import Boxes, Floats, GroundTruth, Integers, Pose
 from harness.world.rig import CARRIER_BODY, SEMANTIC_RETURN, LidarMount, surfaces_of
 from metamorphic.rays import grid_of, mount_of
@@ -214,3 +214,16 @@ def bare_surfaces(scene: Scene) -> Scene:
     """Return a scene whose surfaces were not recorded."""
     ego, *partners = (replace(view, surfaces=None) for view in scene.views)
     return replace(scene, ego=ego, partners=tuple(partners))
+
+
+def look_of(view: View) -> Look:
+    """Return a view as a recording holds it."""
+    return Look(
+        agent=view.agent,
+        time=view.time,
+        lidar_in_world=view.lidar_in_world,
+        points_in_lidar=view.points_in_lidar,
+        truth=view.truth,
+        parked_in_lidar=view.parked_in_lidar,
+        surfaces=view.surfaces,
+    )

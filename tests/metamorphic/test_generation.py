@@ -21,36 +21,10 @@ from metamorphic.following import applied
 from metamorphic.generation import Candidate, Generation, Keep, generate, keep_of, selected
 from metamorphic.owners import owners
 from metamorphic.recount import recounted
-from metamorphic.scene import Scene, View, read_scene, sources, view_of
-from tests.metamorphic.rendered import sparse
+from metamorphic.scene import Scene, read_scene, sources, view_of
+from tests.metamorphic.rendered import look_of, sparse
 
 OPERATORS = ("rain", "fog", "insert", "delete", "stray_points_100")
-
-
-@pytest.fixture(scope="module")
-def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a recording of two rendered scenes with surfaces, from training towns."""
-    folder = tmp_path_factory.mktemp("rendered")
-    for number in range(2):
-        scenario = folder / f"rendered-{number}"
-        scenario.mkdir()
-        for view in sparse().views:
-            write_look(scenario, "000000", look_of(view))
-        protocol = {"town": "CrucibleOld", "purpose": "training", "seed": number}
-        (scenario / PROTOCOL).write_text(json.dumps(protocol))
-    return folder
-
-
-def look_of(view: View) -> Look:
-    return Look(
-        agent=view.agent,
-        time=view.time,
-        lidar_in_world=view.lidar_in_world,
-        points_in_lidar=view.points_in_lidar,
-        truth=view.truth,
-        parked_in_lidar=view.parked_in_lidar,
-        surfaces=view.surfaces,
-    )
 
 
 def generation_of(recording: Path, folder: Path, **changed: Any) -> Generation:
