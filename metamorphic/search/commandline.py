@@ -178,6 +178,12 @@ def add_curves(commands: Commands) -> None:
         action="store_true",
         help="build all classes that the folders' settings name (default: declared safe only)",
     )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write search_findings.csv and a figure for each system there (default: nothing)",
+    )
     parser.set_defaults(run=run_curves)
 
 
@@ -306,22 +312,28 @@ def run_curves(options: argparse.Namespace) -> int:
     ]
     if not folders:
         raise UserError(f"{options.folders[0]}: no search in it")
-    return show_curves(folders, trust=options.trust)
+    return show_curves(folders, trust=options.trust, out=options.out)
 
 
-def show_curves(folders: Sequence[Path], *, trust: bool) -> int:
-    """Print searches side by side."""
+def show_curves(folders: Sequence[Path], *, trust: bool, out: Path | None = None) -> int:
+    """Print searches side by side; write findings and figures if there is a place for them."""
     from harness.campaign.printing.terminal import console, print_line  # noqa: PLC0415
     from harness.errors import UserError  # noqa: PLC0415
     from metamorphic.search import tables  # noqa: PLC0415
     from metamorphic.search.folders import read_search  # noqa: PLC0415
 
-    curves = [tables.SearchCurve.of(read_search(folder, trust=trust)) for folder in folders]
+    searches = [read_search(folder, trust=trust) for folder in folders]
+    curves = [tables.SearchCurve.of(searched) for searched in searches]
     if len({len(one.curve) for one in curves}) > 1:
         raise UserError("curves: all searches must have the same budget")
     console.print(tables.of_searches(curves))
     console.print(tables.of_guidances(curves))
     print_line(tables.NO_RATE)
+    if out is not None:
+        from metamorphic.search.figures import write_curves  # noqa: PLC0415
+
+        for file in write_curves(searches, curves, out):
+            print_line(f"written: {file}")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import subprocess
@@ -115,8 +116,13 @@ def test_confirmation_uses_other_seeds_lists_what_is_unconfirmed_and_resumes(out
     again = crucible(*line)
     assert ledger.read_bytes() == whole
     assert again.stdout.count("of 6:") == 4
-    table = crucible("curves", out, "--trust")
+    table = crucible("curves", out, "--trust", "--out", out / "curves")
     assert table.returncode == 0, table.stderr
+    with (out / "curves" / "search_findings.csv").open() as file:
+        findings = list(csv.DictReader(file))
+    assert [row["evaluation"] for row in findings] == ["0", "1", "2"]
+    assert [row["confirmed"] for row in findings] == ["True", "False", "True"]
+    assert all(row["repeats"] == "2" for row in findings)
     cells = [cell.strip() for row in table.stdout.splitlines() for cell in row.split("│")]
     at = cells.index("sobol")
     assert cells[at + 1 : at + 8] == ["3", "4", "3", "3", "3", "2", "1"]

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from analysis.drawing.svg import standalone
 from crucible.rate import Samples, interval_of, lines_of, narrow, share_of, weights_of
 from harness.errors import UserError
 from harness.vocabulary import Floats, Mask
 from metamorphic.search.candidates import Candidate, Evaluate, Evaluation, Outcome
 from metamorphic.search.configuration import SearchPlan, composed, planned_search
+from metamorphic.search.figures import curves_figure, points_of
 from metamorphic.search.ledger import header_with, open_ledger, read_ledger
 from metamorphic.search.recorded import Recorded
 from metamorphic.search.tables import SearchCurve, of_guidances, of_search
@@ -191,6 +193,17 @@ def test_guidances_are_compared_with_random_search() -> None:
     assert rows["late", "random"] == ["3", "0.00", "0.00", "2.00", "0.75", "-"]
     assert rows["all", "tpe"][-1] == "2.00 (2.00 to 2.00)"
     assert rows["all", "random"][0] == "6"
+
+
+def test_a_figure_has_the_means_of_guidances() -> None:
+    curves = [curve("late", "tpe", 1, 0, 4), curve("late", "tpe", 2, 4), curve("late", "random", 1)]
+    places = list(points_of(curves[:2]))
+    height = {int(x): y for x, y, _, _ in places}
+    assert height == {at: np.mean([one.curve[at - 1] for one in curves[:2]]) for at in height}
+    assert max(height) == len(curves[0].curve)
+    figure = standalone(curves_figure("late", curves))
+    assert "late: confirmed distinct failures" in figure
+    assert all(f">{name}<" in figure for name in ("tpe", "random"))
 
 
 def test_the_table_of_a_search_counts_its_failures() -> None:

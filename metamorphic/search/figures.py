@@ -1,0 +1,95 @@
+"""Searches side by side as figures, and their findings as a table for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.drawing.canvas import Canvas
+from analysis.drawing.palette import HUES
+from analysis.drawing.plots import Line, render_lines
+from analysis.drawing.svg import standalone
+from harness.files import write_whole
+from metamorphic.search.confirming import read_confirmations
+from metamorphic.search.folders import Searched
+from metamorphic.search.tables import SearchCurve
+
+POINTS = 20
+"""Places at which a curve is drawn."""
+APART = 0.006
+"""Share of the budget by which curves are set apart."""
+
+
+def write_curves(
+    searches: Sequence[Searched], curves: Sequence[SearchCurve], out: Path
+) -> Iterator[Path]:
+    """Write the findings of all searches and a figure for each system; yield the files."""
+    out.mkdir(parents=True, exist_ok=True)
+    file = out / "search_findings.csv"
+    write_whole(file, findings_of(searches).to_csv(index=False))
+    yield file
+    for system in dict.fromkeys(curve.system for curve in curves):
+        file = out / f"search-{system}.svg"
+        write_whole(file, standalone(curves_figure(system, curves)))
+        yield file
+
+
+def findings_of(searches: Sequence[Searched]) -> pd.DataFrame:
+    """Return a row for each finding that was driven again: values, and how often it failed."""
+    rows = []
+    for searched in searches:
+        settings = searched.ready.search
+        (system,) = searched.ready.campaign["system"]
+        values = {one.candidate.number: one.candidate.values for one in searched.evaluations}
+        rows += [
+            {
+                "system": system,
+                "guidance": settings.sampler,
+                "seed": settings.seed,
+                "evaluation": one.number,
+                "failure": one.outcome,
+                **values[one.number],
+                "failures": one.failures,
+                "repeats": one.repeats,
+                "low": one.low,
+                "high": one.high,
+                "confirmed": one.confirmed,
+            }
+            for one in read_confirmations(searched)
+        ]
+    return pd.DataFrame(rows)
+
+
+def curves_figure(system: str, curves: Sequence[SearchCurve]) -> Canvas:
+    """Draw confirmed distinct failures over evaluations, the means over search seeds."""
+    known = [curve for curve in curves if curve.system == system]
+    budget = len(known[0].curve)
+    samplers = list(dict.fromkeys(curve.sampler for curve in known))
+    lines = [
+        Line(sampler, tuple(points_of([c for c in known if c.sampler == sampler])), colour)
+        for sampler, colour in zip(samplers, HUES, strict=False)
+    ]
+    most = max(int(curve.curve[-1]) for curve in known)
+    says = f"{system}: confirmed distinct failures over evaluations, by guidance"
+    return render_lines(
+        lines,
+        (0.0, float(budget), "evaluations"),
+        y=(
+            0.0,
+            float(max(most, 1)),
+            f"{system}: confirmed distinct failures, mean of search seeds",
+        ),
+        says=says,
+        apart=APART * budget,
+    )
+
+
+def points_of(curves: Sequence[SearchCurve]) -> Iterator[tuple[float, float, float, float]]:
+    """Yield evaluations and the mean over search seeds, without an interval."""
+    heights = np.array([curve.curve for curve in curves], np.float64).mean(axis=0)
+    budget = len(heights)
+    for at in np.unique(np.linspace(1, budget, min(POINTS, budget)).round().astype(int)).tolist():
+        yield float(at), float(heights[at - 1]), np.nan, np.nan
