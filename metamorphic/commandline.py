@@ -153,14 +153,8 @@ def run_drives(options: argparse.Namespace) -> None:
 def add_generate(parser: argparse.ArgumentParser) -> None:
     """Add the options of `generate`."""
     add_scenes(parser)
+    add_recording(parser)
     add = parser.add_argument
-    add(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="folder of the recording; the same command again goes on (default: none)",
-    )
     add(
         "--operators",
         nargs="+",
@@ -183,6 +177,17 @@ def add_generate(parser: argparse.ArgumentParser) -> None:
     add_guiding(parser)
     add_processes(parser)
     parser.set_defaults(run=run_generate)
+
+
+def add_recording(parser: argparse.ArgumentParser) -> None:
+    """Add where changed scenes are written."""
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of the recording; the same command again goes on (default: none)",
+    )
 
 
 def add_guiding(parser: argparse.ArgumentParser) -> None:
@@ -224,14 +229,8 @@ def run_generate(options: argparse.Namespace) -> None:
 def add_climb(parser: argparse.ArgumentParser) -> None:
     """Add the options of `climb`."""
     add_scenes(parser)
+    add_recording(parser)
     add = parser.add_argument
-    add(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="folder of the recording; the same command again goes on (default: none)",
-    )
     add_guiding(parser)
     add("--tries", type=int, default=5, metavar="N", help="places for a road user (default: 5)")
     add("--most", type=int, default=3, metavar="N", help="road users at most (default: 3)")
