@@ -175,6 +175,19 @@ def test_too_many_routes_for_a_town_are_said() -> None:
         generate(network, "CrucibleOld", seed=1, count=1, kinds=["hard_braking"])
 
 
+def test_those_that_have_room_are_made_where_not_all_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("harness.world.routes.generate.TRIES", 30)
+    network, kind = network_of("CrucibleOld", None), FEW[0]
+    routes, hazards = generate(network, "CrucibleOld", seed=1, count=500, kinds=[kind], fewer=True)
+    assert 0 < len(routes) == len(hazards) < 500
+    first, _ = generate(network, "CrucibleOld", seed=1, count=len(routes), kinds=[kind])
+    assert [r.keypoints.tolist() for r in first] == [r.keypoints.tolist() for r in routes]
+    with pytest.raises(UserError, match="--fewer"):
+        generate(network, "CrucibleOld", seed=1, count=1, kinds=["hard_braking"], fewer=True)
+
+
 def test_the_turns_of_a_kind_without_a_place_left_go_to_the_others() -> None:
     network, kinds = network_of("CrucibleOld", None), ["hard_braking", FEW[0]]
     routes, hazards = generate(network, "CrucibleOld", seed=1, count=2, kinds=kinds)

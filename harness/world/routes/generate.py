@@ -92,10 +92,12 @@ def generate(
     space: Space | None = None,
     check: Check | None = None,
     watcher: Watcher = lambda made: None,
+    fewer: bool = False,
 ) -> tuple[list[RouteSpec], list[HazardSpec]]:
     """Return routes and one hazard on each, kinds in turn, no two routes alike.
 
-    The turns of a kind that has no place left go to the others.
+    The turns of a kind that has no place left go to the others. With `fewer`, those that have room
+    are returned where not all have.
     Without a check, what the map alone allows is taken, whatever its reveal time.
     """
     refuse_unknown(kinds)
@@ -141,10 +143,13 @@ def generate(
             watcher(len(routes))
             continue
         left.discard(kind)
+        if not left and fewer and routes:
+            break
         if not left:
             raise UserError(
                 f"{town}: no room for {len(routes) + 1} routes with {', '.join(kinds)}: no place"
-                " left for any of them; ask for fewer or try another seed"
+                " left for any of them; ask for fewer, or for what has room with --fewer, or try"
+                " another seed"
             )
     return routes, hazards
 
@@ -240,6 +245,7 @@ def checked_on(stack: ExitStack, host: str, *, port: int, town: str, seed: int) 
 MAPS_HELP = "folder with OpenDRIVE files of further towns (default: none)"
 KINDS_HELP = f"hazards to place (default: {', '.join(SHIPPED)})"
 PORT_HELP = "port of a simulator on which every hazard is tried (default: carlite is started)"
+FEWER_HELP = "write those that have room, where not all have (default: refuse)"
 SEED_HELP = "seed of routes and hazards (default: 0)"
 PROTOCOL_HELP = "in a test town: the seed comes from its protocol's digest (default: none)"
 SPACE_HELP = "YAML file with narrower ranges: kind, parameter, then [low, high] or words"
@@ -264,6 +270,7 @@ def main(arguments: list[str]) -> int:
     source.add_argument("--seed", type=int, default=0, metavar="N", help=SEED_HELP)
     source.add_argument("--protocol", type=Path, metavar="FILE", help=PROTOCOL_HELP)
     add("--count", type=int, default=32, metavar="N", help="number of routes (default: 32)")
+    add("--fewer", action="store_true", help=FEWER_HELP)
     add("--kinds", default=",".join(SHIPPED), metavar="KIND[,KIND ...]", help=KINDS_HELP)
     add("--space", type=Path, metavar="FILE", help=SPACE_HELP)
     add("--maps", type=Path, metavar="DIR", help=MAPS_HELP)
@@ -293,6 +300,7 @@ def main(arguments: list[str]) -> int:
                 space=space,
                 check=checked_on(stack, host, port=port, town=town, seed=seed),
                 watcher=stack.enter_context(Bar(options.count)),
+                fewer=options.fewer,
             )
     except AttemptError as problem:
         raise UserError(f"{problem}; mend that, or try another simulator") from None
