@@ -27,6 +27,7 @@ from analysis.comparison import (
 from analysis.contrasts import FEWEST
 from analysis.drawing.svg import standalone
 from analysis.figures.driving import pairs_figure
+from analysis.subgroups import described, grouping
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_line, show_grid
 from harness.errors import UserError
@@ -39,6 +40,7 @@ SHOWN = 12
 DESCRIPTION = """Compare the first arm with each of the others, in pairs of equal route and seed:
 differences with 95 % confidence intervals and tests, and a figure for each pair of arms. All
 comparisons of a command are one family of tests."""
+SHOWN_BY_GROUP = "violations, %"
 MOST_LISTED = 20
 """Hazards that are listed on a terminal."""
 
@@ -71,6 +73,14 @@ def add_parser(commands: Commands) -> None:
         metavar="[DIR:]ARM",
         help="only routes and seeds on which this arm has no violation (default: all)",
     )
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="GROUPS",
+        help="describe subgroups too: town, kind, kind=KIND+KIND,KIND, or reveal=S,S for edges"
+        " between reveal times; may be repeated (default: none)",
+    )
     add_out(parser)
     add_mixing(parser)
     parser.set_defaults(run=run)
@@ -78,6 +88,8 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the comparisons, write and draw them."""
+    for by in options.by:
+        grouping(by)
     pool = [options.folder, *options.also]
     named = [split_folder(text) for text in options.arms]
     clean = [split_folder(text) for text in [options.where_clean] if text is not None]
@@ -114,6 +126,11 @@ def run(options: argparse.Namespace) -> int:
                 (comparison.a, comparison.b), comparison.unpaired, strict=True
             )
         ]
+    groups = [described(comparisons, by) for by in options.by]
+    for by, rows in zip(options.by, groups, strict=True):
+        show_groups(by, rows)
+    if groups:
+        write_frame(pd.concat(groups, ignore_index=True), out, "compare_by", ["csv"])
     write_frame(table, out, "compare", ["csv"])
     write_frame(pd.concat(rest, ignore_index=True), out, "compare_unpaired", ["csv"])
     print_line(f"compare.csv, compare_unpaired.csv and a figure for each pair are in {out}")
@@ -205,6 +222,22 @@ def show_one_sided(comparison: Comparison) -> None:
         print_line(f"  sensitivity, {row['chosen']}: {row['measure']} {result}")
 
 
+def show_groups(by: str, table: pd.DataFrame) -> None:
+    """Print one measure in all subgroups; compare_by.csv has the others."""
+    rows = table[table["measure"] == SHOWN_BY_GROUP]
+    head = ["", "", "first", "second", "difference", "95 % interval", "pairs", "routes"]
+    lines = (
+        [pair_of(row), str(row["group"]), *numbers(row, 1), str(row["pairs"]), str(row["routes"])]
+        for _, row in rows.iterrows()
+    )
+    show_grid(f"{SHOWN_BY_GROUP}, by {by}: described, not tested", head, lines)
+
+
+def pair_of(row: pd.Series) -> str:
+    """Return what is compared in a row."""
+    return f"{row['arm_b']} minus {row['arm_a']}"
+
+
 def listed(rest: pd.DataFrame) -> str:
     """Return routes and seeds, as many as a line has room for."""
     names = [f"{route}-s{seed}" for route, seed in zip(rest["route"], rest["seed"], strict=True)]
@@ -215,11 +248,15 @@ def listed(rest: pd.DataFrame) -> str:
 def cells(row: pd.Series, several: bool, mcnemar: bool) -> Iterator[str]:
     """Yield a row as text."""
     yield str(row["measure"])
-    digits = 2 if row["measure"] in SURROGATES else 1
+    yield from numbers(row, 2 if row["measure"] in SURROGATES else 1)
+    names = ["p", *(["p holm"] if several else []), *(["p mcnemar"] if mcnemar else [])]
+    yield from (format_p(row[name], 4) for name in names)
+
+
+def numbers(row: pd.Series, digits: int) -> Iterator[str]:
+    """Yield both arms' values, their difference and its interval as text."""
     yield f"{row['a']:.{digits}f}"
     yield f"{row['b']:.{digits}f}"
     yield f"{row['difference']:+.{digits}f}"
     interval = f"{row['low']:+.{digits}f} .. {row['high']:+.{digits}f}"
     yield interval if np.isfinite(row["low"]) else "-"
-    names = ["p", *(["p holm"] if several else []), *(["p mcnemar"] if mcnemar else [])]
-    yield from (format_p(row[name], 4) for name in names)

@@ -210,8 +210,9 @@ def test_moved_and_turned_are_where_they_should_be(worlds: dict[str, Any]) -> No
 
 
 def test_another_body_is_of_like_size(worlds: dict[str, Any]) -> None:
-    (old,), (new,), others = differing(worlds, "another")
-    assert not others
+    gone, added, others = differing(worlds, "another")
+    assert (len(gone), len(added), others) == (1, 1, set()), (gone, added, worlds["another"])
+    (old,), (new,) = gone, added
     before, after = worlds["none"]["there"][old], worlds["another"]["there"][new]
     assert before[0] != after[0]
     assert math.dist(before[1:3], after[1:3]) < 0.1

@@ -1,0 +1,106 @@
+"""Subgroups of pairs, by town, kind of hazard or reveal time: they are described, not tested."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.comparison import Comparison, scores_in
+from analysis.hazards import HAZARDS, REVEALS
+from harness.errors import UserError
+from harness.vocabulary import Mask
+
+COLUMNS = ["measure", "a", "b", "difference", "low", "high", "pairs", "routes"]
+
+
+def described(comparisons: Sequence[Comparison], by: str) -> pd.DataFrame:
+    """Return the differences of each comparison in each subgroup, with intervals, without tests."""
+    groups_of, parts = grouping(by), []
+    for comparison in comparisons:
+        for group, chosen in groups_of(comparison.pairs).items():
+            pairs = comparison.pairs[chosen]
+            rows = scores_in(pairs)[COLUMNS] if len(pairs) else pd.DataFrame(columns=COLUMNS)
+            names = {"arm_a": comparison.a.name, "arm_b": comparison.b.name}
+            parts.append(rows.assign(**names, by=by.partition("=")[0], group=group))
+    return pd.concat([part for part in parts if len(part)], ignore_index=True)
+
+
+def grouping(by: str) -> Callable[[pd.DataFrame], dict[str, Mask]]:
+    """Return what divides pairs: `town`, `kind`, `kind=a+b,c` or `reveal=0.8,1.3`."""
+    name, equals, text = by.partition("=")
+    if by == "town":
+        return by_town
+    if name == "kind":
+        return lambda pairs: by_kind(pairs, kinds_in(text) if equals else None)
+    if name == "reveal":
+        edges = edges_in(text)
+        return lambda pairs: by_reveal(pairs, edges)
+    raise UserError(f"--by {by}: must be town, kind, kind=KIND+KIND,KIND or reveal=S,S")
+
+
+def by_town(pairs: pd.DataFrame) -> dict[str, Mask]:
+    """Return the pairs of each town."""
+    towns = pairs["cluster"].astype(str).str.partition("/")[0].to_numpy(str)
+    return {str(town): np.asarray(towns == town, np.bool_) for town in np.unique(towns)}
+
+
+def by_kind(pairs: pd.DataFrame, groups: Sequence[Sequence[str]] | None) -> dict[str, Mask]:
+    """Return the pairs on whose routes a hazard of some kinds was planned; None: of each kind."""
+    kinds = [{str(hazard["kind"]) for hazard in planned} for planned in hazards_of_pairs(pairs)]
+    known = sorted(set().union(*kinds))
+    if groups is None:
+        groups = [[kind] for kind in known]
+    if not any(kind in known for group in groups for kind in group):
+        raise UserError(f"--by kind: no hazard is of these; there are {', '.join(known) or 'none'}")
+    return {
+        " + ".join(group): np.array([bool(those & set(group)) for those in kinds], np.bool_)
+        for group in groups
+    }
+
+
+def by_reveal(pairs: pd.DataFrame, edges: Sequence[float]) -> dict[str, Mask]:
+    """Return the pairs between edges, by the shortest reveal time by geometry of their hazards."""
+    placed, _ = REVEALS
+    times = np.array(
+        [
+            min((float(one[placed]) for one in planned if one[placed] is not None), default=np.nan)
+            for planned in hazards_of_pairs(pairs)
+        ]
+    )
+    groups: dict[str, Mask] = {}
+    for low, high in zip((-math.inf, *edges), (*edges, math.inf), strict=True):
+        name = f"to {high:g} s" if math.isinf(low) else f"{low:g} to {high:g} s"
+        name = f"over {low:g} s" if math.isinf(high) else name
+        groups[name] = (times > low) & (times <= high)
+    unknown = np.isnan(times)
+    return {**groups, "unknown": unknown} if unknown.any() else groups
+
+
+def hazards_of_pairs(pairs: pd.DataFrame) -> list[list[dict[str, Any]]]:
+    """Return the hazards of each pair, of both arms."""
+    sides = (pairs[f"{HAZARDS}_{side}"] for side in "ab")
+    return [[*json.loads(a), *json.loads(b)] for a, b in zip(*sides, strict=True)]
+
+
+def kinds_in(text: str) -> list[list[str]]:
+    """Return groups of kinds: a+b,c."""
+    groups = [[kind for kind in group.split("+") if kind] for group in text.split(",")]
+    if not all(groups):
+        raise UserError(f"--by kind={text}: must be kinds, as kind=occluded_pedestrian+cut_in")
+    return groups
+
+
+def edges_in(text: str) -> list[float]:
+    """Return seconds in ascending order."""
+    try:
+        edges = [float(edge) for edge in text.split(",")]
+    except ValueError:
+        edges = []
+    if not edges or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
+        raise UserError(f"--by reveal={text}: must be ascending seconds, as reveal=0.8,1.3")
+    return edges
