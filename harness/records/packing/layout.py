@@ -1,8 +1,9 @@
 """What a packed study holds: one Parquet file with a row for each attempt, and a few others.
 
-Rows are of four kinds. A `campaign` is its `campaign.yaml`, a `route` a file of its `routes`,
-`tries` the lines of its `ledger.jsonl`, an `attempt` its result with the columns of its planning
-steps as lists. Columns that a kind does not have are null.
+Rows are of five kinds. A `campaign` is its `campaign.yaml`, a `route` a file of its `routes`,
+`critical` one of its critical sizes, `tries` the lines of its `ledger.jsonl`, an `attempt` its
+result with the columns of its planning steps as lists. Columns that a kind does not have are null.
+A campaign with critical sizes is followed by its twins: a campaign called `NAME/twins`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ HEADER = b"crucible_packed"
 """The key of the file's metadata under which its format stands."""
 PACKED = "packed"
 """The key of `campaign.yaml` that marks a folder which was unpacked."""
-CAMPAIGN, ROUTE, TRIES, ATTEMPT = KINDS = ("campaign", "route", "tries", "attempt")
+CAMPAIGN, ROUTE, SIZES, TRIES, ATTEMPT = KINDS = (
+    "campaign",
+    "route",
+    "critical",
+    "tries",
+    "attempt",
+)
+ROUTES = "routes"
 LEFT_OUT = tuple(
     field.name
     for field in FRAMES
@@ -31,9 +39,9 @@ STEPS = tuple(name for name in FRAMES.names if name not in LEFT_OUT)
 TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 COLUMNS: dict[str, tuple[pa.DataType, str]] = {
-    "kind": (TEXTS, "campaign, route, tries or attempt"),
+    "kind": (TEXTS, "campaign, route, critical, tries or attempt"),
     "campaign": (TEXTS, "name of its folder"),
-    "name": (pa.string(), "of a route: its file in the campaign's folder"),
+    "name": (pa.string(), "of a route or critical sizes: the file in the campaign's folder"),
     "text": (pa.string(), "contents; null for a route that an earlier part holds"),
     "sha256": (pa.string(), "of the text; of an attempt, the digest of its whole record"),
     "arm": (TEXTS, "all of its factors"),

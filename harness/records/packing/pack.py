@@ -15,6 +15,7 @@ import yaml
 
 from harness.errors import UserError
 from harness.files import write_whole
+from harness.records.critical import CRITICAL
 from harness.records.digests import digest_of_bytes, digest_of_records
 from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER, lines
@@ -24,7 +25,9 @@ from harness.records.packing.layout import (
     CAMPAIGN,
     PACKED,
     ROUTE,
+    ROUTES,
     SCHEMA,
+    SIZES,
     STEPS,
     TRIES,
     WRITTEN,
@@ -32,8 +35,8 @@ from harness.records.packing.layout import (
 from harness.records.packing.parts import PackedCampaign, campaigns_in
 from harness.records.packing.paths import portable, portable_text
 from harness.records.reading import Campaign
+from harness.records.twins import TWINS
 
-ROUTES = "routes"
 Row = dict[str, Any]
 
 
@@ -78,7 +81,7 @@ def pack(folders: Sequence[Path], file: Path, earlier: Sequence[Path] = ()) -> l
 
 
 def named_campaigns(folders: Sequence[Path]) -> dict[str, Campaign]:
-    """Return campaigns by the names of their folders, sorted."""
+    """Return campaigns by the names of their folders, sorted, with the twins of critical sizes."""
     campaigns: dict[str, Campaign] = {}
     for folder in folders:
         name = safe_name(folder.resolve().name)
@@ -87,6 +90,8 @@ def named_campaigns(folders: Sequence[Path]) -> dict[str, Campaign]:
                 f"{folder}: {name} is given twice; campaigns are named after their folders"
             )
         campaigns[name] = Campaign(folder)
+        if any(sizes_texts(folder)):
+            campaigns[f"{name}/{TWINS}"] = Campaign(folder / TWINS)
     return dict(sorted(campaigns.items()))
 
 
@@ -101,6 +106,8 @@ def rows_of(name: str, campaign: Campaign, known: PackedCampaign | None) -> Iter
         if known is not None and known.sums.get(route) == row["sha256"]:
             row["text"] = None
         yield row
+    for sizes, text in sizes_texts(campaign.folder):
+        yield text_row(SIZES, name, sizes, text)
     held = set(known.ledger) if known is not None else set()
     new = [line for line in ledger_lines(campaign.folder) if line not in held]
     yield text_row(TRIES, name, LEDGER, "".join(f"{line}\n" for line in new))
@@ -127,6 +134,12 @@ def route_texts(folder: Path) -> Iterator[tuple[str, str]]:
         place = file.relative_to(folder)
         if not any(part.startswith(".") for part in place.parts):
             yield place.as_posix(), text_of(file)
+
+
+def sizes_texts(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the files of a campaign's critical sizes, by their place in its folder."""
+    for file in sorted((folder / CRITICAL).glob("[!.]*.json")):
+        yield file.relative_to(folder).as_posix(), text_of(file)
 
 
 def ledger_lines(folder: Path) -> Iterator[str]:

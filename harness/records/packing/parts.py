@@ -15,6 +15,7 @@ import yaml
 from harness.errors import UserError
 from harness.nesting import check_yaml, parse_json
 from harness.records.arms import Arm
+from harness.records.critical import CRITICAL
 from harness.records.digests import digest_of_bytes
 from harness.records.keys import AttemptKey
 from harness.records.packing.layout import (
@@ -25,12 +26,15 @@ from harness.records.packing.layout import (
     KINDS,
     MOST_ROWS,
     ROUTE,
+    ROUTES,
     SCHEMA,
+    SIZES,
     STEPS,
     TRIES,
 )
 from harness.records.reading import BROKEN, broken, rows_in
 from harness.records.schema import VERSION
+from harness.records.twins import TWINS
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -80,8 +84,14 @@ class PackedCampaign:
     header: str  # campaign.yaml
     routes: dict[str, str] = field(default_factory=dict)  # texts by their place in the folder
     sums: dict[str, str] = field(default_factory=dict)  # digests of all of them
+    sizes: dict[str, str] = field(default_factory=dict)  # critical ones, texts by their place
     ledger: list[str] = field(default_factory=list)  # lines
     attempts: list[PackedAttempt] = field(default_factory=list)
+
+    @property
+    def holds_twins(self) -> bool:
+        """Whether its attempts are twins of another campaign's."""
+        return self.name.endswith(f"/{TWINS}")
 
     @property
     def contents(self) -> dict[str, Any]:
@@ -168,9 +178,11 @@ def add_row(campaign: PackedCampaign, part: Part, number: int, row: Mapping[str,
     if kind not in KINDS:
         raise ValueError(kind)
     if kind == ROUTE:
-        campaign.sums[checked_place(row["name"])] = row["sha256"]
+        campaign.sums[checked_place(row["name"], ROUTES, 2)] = row["sha256"]
         if text is not None:
             campaign.routes[row["name"]] = text
+    elif kind == SIZES:
+        campaign.sizes[checked_place(row["name"], CRITICAL, 1)] = text
     elif kind == TRIES:
         campaign.ledger += text.splitlines()
     elif kind == ATTEMPT:
@@ -190,18 +202,19 @@ def add_row(campaign: PackedCampaign, part: Part, number: int, row: Mapping[str,
 
 
 def checked_name(name: str) -> str:
-    """Return the name of a campaign, if it is that of one folder."""
-    if not name or name.startswith(".") or {"/", "\\", "\0"} & set(name):
+    """Return the name of a campaign, if it is that of one folder, or of twins in one."""
+    folder = name.removesuffix(f"/{TWINS}")
+    if not folder or folder.startswith(".") or {"/", "\\", "\0"} & set(folder):
         raise ValueError(f"campaign {name[:40]!r}")
     return name
 
 
-def checked_place(place: str) -> str:
-    """Return where a route's file lies in its campaign, if it lies there."""
+def checked_place(place: str, folder: str, deepest: int) -> str:
+    """Return where a file lies in a folder of its campaign, if it lies there."""
     first, *rest = place.split("/")
-    whole = first == "routes" and 1 <= len(rest) <= 2 and place.endswith(".json")
+    whole = first == folder and 1 <= len(rest) <= deepest and place.endswith(".json")
     if not whole or "\0" in place or any(part.startswith(".") or not part for part in rest):
-        raise ValueError(f"route {place[:40]!r}")
+        raise ValueError(f"file {place[:40]!r}")
     return place
 
 
@@ -211,6 +224,9 @@ def join(known: PackedCampaign, more: PackedCampaign, file: Path) -> None:
         raise UserError(f"{file}: {more.name} is another campaign than in the parts before it")
     for place, digest in more.sums.items():
         if known.sums.setdefault(place, digest) != digest:
+            raise UserError(f"{file}: {more.name}: {place} differs from the parts before it")
+    for place, text in more.sizes.items():
+        if known.sizes.setdefault(place, text) != text:
             raise UserError(f"{file}: {more.name}: {place} differs from the parts before it")
     there = {attempt.key for attempt in known.attempts}
     if twice := sorted(attempt.key for attempt in more.attempts if attempt.key in there):

@@ -22,20 +22,21 @@ from harness.records.writing import EPISODES, storing
 def unpack(files: Sequence[Path], out: Path) -> list[Path]:
     """Write every campaign of the files into a folder of its own; all of them, or none."""
     campaigns = campaigns_in(files)
-    for name in campaigns:
+    folders = {name.partition("/")[0]: None for name in campaigns}
+    for name in folders:
         if os.path.lexists(out / name):
             raise UserError(f"{out / name}: there is such a file already; choose another --out DIR")
     scratch = out / f".unpacking.{os.getpid()}"
     try:
         try:
             write_campaigns(campaigns, scratch)
-            for name in campaigns:
+            for name in folders:
                 (scratch / name).rename(out / name)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
     except OSError as problem:
         raise UserError(f"{problem.filename or out}: {problem.strerror}") from None
-    return [out / name for name in campaigns]
+    return [out / name for name in folders]
 
 
 def write_campaigns(campaigns: Mapping[str, PackedCampaign], out: Path) -> None:
@@ -48,10 +49,10 @@ def write_campaigns(campaigns: Mapping[str, PackedCampaign], out: Path) -> None:
 
 
 def write_shell(campaign: PackedCampaign, folder: Path) -> None:
-    """Write what a campaign has besides its attempts: settings and routes."""
+    """Write what a campaign has besides its attempts: settings, routes and critical sizes."""
     folder.mkdir(parents=True)
     (folder / "campaign.yaml").write_bytes(campaign.header.encode())
-    for place, text in campaign.routes.items():
+    for place, text in (campaign.routes | campaign.sizes).items():
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / place).write_bytes(text.encode())
 

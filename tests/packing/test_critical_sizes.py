@@ -1,0 +1,92 @@
+"""Critical sizes and their twins, packed and unpacked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+from analysis.critical.study import critical_study
+from crucible.verification.sampling import sampled
+from harness.errors import UserError
+from harness.records.critical import file_of
+from harness.records.packing.pack import pack
+from harness.records.packing.parts import campaigns_in, checked_name, checked_place
+from harness.records.packing.unpack import unpack
+from harness.records.reading import Campaign
+from harness.records.twins import TWINS
+from tests.analysis.test_critical import campaign_in
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return campaign_in(tmp_path_factory.mktemp("driven") / "ages", "Crucible05")
+
+
+@pytest.fixture(scope="module")
+def file(searched: Path) -> Path:
+    file = searched.parent / "part.parquet"
+    pack([searched], file)
+    return file
+
+
+def test_tables_of_an_unpacked_search_are_those_of_the_driven_one(
+    searched: Path, file: Path, tmp_path: Path
+) -> None:
+    (unpacked,) = unpack([file], tmp_path / "study")
+    assert unpacked == tmp_path / "study" / "ages"
+    assert file_of(unpacked, "latency").read_bytes() == file_of(searched, "latency").read_bytes()
+    driven, again = (critical_study([folder], "latency") for folder in (searched, unpacked))
+    assert driven.attempts["speed at reveal, m/s"].notna().any()
+    for name in ("attempts", "flips", "differences"):
+        assert_frame_equal(getattr(driven, name), getattr(again, name), check_exact=True)
+    assert list(driven.free.rows()) == list(again.free.rows())
+    twins = [Campaign(folder / TWINS).attempts().keys() for folder in (searched, unpacked)]
+    assert twins[0] == twins[1]
+
+
+def test_twins_are_not_driven_again_for_verification(file: Path) -> None:
+    campaigns = campaigns_in([file])
+    assert [name for name, one in campaigns.items() if one.holds_twins] == ["ages/twins"]
+    assert set(sampled(campaigns, 1000, 1)) == {"ages"}
+
+
+def test_a_later_part_with_other_sizes_is_refused(
+    searched: Path, file: Path, tmp_path: Path
+) -> None:
+    again = tmp_path / "ages"
+    shutil.copytree(searched, again)
+    pack([again], tmp_path / "second.parquet", [file])
+    assert len(unpack([file, tmp_path / "second.parquet"], tmp_path / "whole")) == 1
+    sizes = file_of(again, "latency")
+    sizes.write_text(json.dumps({**json.loads(sizes.read_text()), "placebos": 4}))
+    pack([again], tmp_path / "third.parquet", [file])
+    with pytest.raises(UserError, match=r"critical/latency\.json differs from the parts before it"):
+        unpack([file, tmp_path / "third.parquet"], tmp_path / "other")
+
+
+def test_sizes_without_twins_are_refused(searched: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "ages"
+    shutil.copytree(searched, alone, ignore=shutil.ignore_patterns(TWINS))
+    with pytest.raises(UserError, match="twins"):
+        pack([alone], tmp_path / "part.parquet")
+    assert not (tmp_path / "part.parquet").exists()
+
+
+@pytest.mark.parametrize("name", ["", "/twins", "a/b", "a/b/twins", "../twins", ".a", "a\\b", "\0"])
+def test_names_that_leave_the_folder_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="campaign"):
+        checked_name(name)
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["critical", "critical/a/b.json", "critical/../a.json", "routes/a.json", "critical/.json"],
+)
+def test_sizes_lie_in_their_folder(place: str) -> None:
+    with pytest.raises(ValueError, match="file"):
+        checked_place(place, "critical", 1)
+    assert checked_place("critical/latency.json", "critical", 1) == "critical/latency.json"
