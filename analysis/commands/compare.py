@@ -26,7 +26,7 @@ from analysis.comparison import (
 )
 from analysis.contrasts import FEWEST
 from analysis.drawing.svg import standalone
-from analysis.figures.driving import pairs_figure
+from analysis.figures.driving import differences_figure, groups_figure, pairs_figure
 from analysis.subgroups import described, grouping
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_line, show_grid
@@ -40,7 +40,9 @@ SHOWN = 12
 DESCRIPTION = """Compare the first arm with each of the others, in pairs of equal route and seed:
 differences with 95 % confidence intervals and tests, and a figure for each pair of arms. All
 comparisons of a command are one family of tests."""
-SHOWN_BY_GROUP = "violations, %"
+SHOWN_MEASURE = "violations, %"
+"""In subgroups and figures of all comparisons."""
+LEVEL = 0.05
 MOST_LISTED = 20
 """Hazards that are listed on a terminal."""
 
@@ -129,11 +131,18 @@ def run(options: argparse.Namespace) -> int:
     groups = [described(comparisons, by) for by in options.by]
     for by, rows in zip(options.by, groups, strict=True):
         show_groups(by, rows)
+        figure = groups_figure(of_measure(rows), axis_of(rows))
+        write_text(standalone(figure), out / f"compare-by-{by.partition('=')[0]}.svg")
+    if len(comparisons) > 1:
+        rows = of_measure(table)
+        clear = rows.assign(clear=rows["p holm"] < LEVEL)
+        figure = differences_figure(clear, axis_of(clear))
+        write_text(standalone(figure), out / "compare-all.svg")
     if groups:
         write_frame(pd.concat(groups, ignore_index=True), out, "compare_by", ["csv"])
     write_frame(table, out, "compare", ["csv"])
     write_frame(pd.concat(rest, ignore_index=True), out, "compare_unpaired", ["csv"])
-    print_line(f"compare.csv, compare_unpaired.csv and a figure for each pair are in {out}")
+    print_line(f"compare.csv, compare_unpaired.csv and figures are in {out}")
     return collection.exit_code
 
 
@@ -224,18 +233,34 @@ def show_one_sided(comparison: Comparison) -> None:
 
 def show_groups(by: str, table: pd.DataFrame) -> None:
     """Print one measure in all subgroups; compare_by.csv has the others."""
-    rows = table[table["measure"] == SHOWN_BY_GROUP]
     head = ["", "", "first", "second", "difference", "95 % interval", "pairs", "routes"]
     lines = (
-        [pair_of(row), str(row["group"]), *numbers(row, 1), str(row["pairs"]), str(row["routes"])]
-        for _, row in rows.iterrows()
+        [
+            str(row["short"]),
+            str(row["group"]),
+            *numbers(row, 1),
+            str(row["pairs"]),
+            str(row["routes"]),
+        ]
+        for _, row in of_measure(table).iterrows()
     )
-    show_grid(f"{SHOWN_BY_GROUP}, by {by}: described, not tested", head, lines)
+    show_grid(f"{SHOWN_MEASURE}, by {by}: second minus first, not tested", head, lines)
 
 
-def pair_of(row: pd.Series) -> str:
-    """Return what is compared in a row."""
-    return f"{row['arm_b']} minus {row['arm_a']}"
+def of_measure(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the measure that is printed and drawn, each with a name for its pair."""
+    rows = table[table["measure"] == SHOWN_MEASURE]
+    pairs = rows[["arm_a", "arm_b"]].drop_duplicates()
+    distinct = pairs["arm_b"].is_unique
+    return rows.assign(short=rows["arm_b"] + ("" if distinct else " - " + rows["arm_a"]))
+
+
+def axis_of(rows: pd.DataFrame) -> str:
+    """Return what an axis of differences says."""
+    arms = rows["arm_a"].unique()
+    return (
+        f"{SHOWN_MEASURE}: difference from {arms[0] if len(arms) == 1 else 'the first of a pair'}"
+    )
 
 
 def listed(rest: pd.DataFrame) -> str:

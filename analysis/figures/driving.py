@@ -135,6 +135,25 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
     )
 
 
+def groups_figure(rows: pd.DataFrame, label: str) -> Canvas:
+    """Draw differences in subgroups, which are not tested: a block for each pair of arms."""
+    plotted: list[Row] = []
+    last = ""
+    for _, row in rows.iterrows():
+        if row["short"] != last:
+            plotted.append(Row(label=row["short"], strong=True))
+        last = row["short"]
+        span = Span(value=row["difference"], low=row["low"], high=row["high"], colour="quiet")
+        note = f"{round(row['difference'], 1) + 0.0:+.1f}, n {row['pairs']}"
+        plotted.append(Row(label=str(row["group"]), spans=(span,), note=note))
+    return render_rows(
+        plotted,
+        Axis(label=label, keep=(0.0,), mark=0.0),
+        says=f"{label} in subgroups, with 95 % intervals",
+        height=OVERVIEW_ROW,
+    )
+
+
 OVERVIEW_ROW = 15.0
 OVERVIEW_MEASURES = (("DS", "driving score, 0 to 100"), ("CR %", "drives with a collision, %"))
 

@@ -98,7 +98,8 @@ def test_compare_prints_and_writes_subgroups(
     words = ["compare", str(little), "late/none", "late/latency", "--out", str(tmp_path)]
     assert main([*words, "--by", "town", "--by", "kind"]) == 0
     out = capsys.readouterr().out
-    assert "violations, %, by town: described, not tested" in out
+    assert "violations, %, by town: second minus first, not tested" in out
+    assert (tmp_path / "compare-by-kind.svg").read_text().startswith("<?xml")
     table = pd.read_csv(tmp_path / "compare_by.csv")
     assert set(table["by"]) == {"town", "kind"}
     assert not {"p", "p holm"} & set(table.columns)
