@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import UserError
 from metamorphic.options import refuse_below_one
+
+if TYPE_CHECKING:
+    from metamorphic.generation import Done
 
 TRAINED_ON = (
     *("rain", "snow", "fog", "wet_ground"),
@@ -117,7 +123,17 @@ def run_retrain(options: argparse.Namespace) -> None:
         workers=options.workers,
         folder=options.out,
     )
-    sheet = comparison(experiment, Tables(carry_out(experiment)))
+    sheet = comparison(experiment, Tables(carry_out(experiment, bar)))
     write_whole(options.out / "retraining.md", markdown(sheet))
     Console().print(rich_table(sheet))
     print(options.out / "retraining.md")
+
+
+@contextmanager
+def bar(stage: str, scenes: int) -> Iterator[Done]:
+    """Show how many scenes of a stage are done; training shows itself how far it is."""
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
+
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
+        task = progress.add_task(stage, total=scenes)
+        yield lambda done: progress.advance(task, done)

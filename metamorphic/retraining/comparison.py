@@ -104,7 +104,12 @@ def rates(
 
 
 def shown(values: Floats, base: Floats | None = None) -> str:
-    """Return a value, and the interval of its difference from the shipped weights'."""
+    """Return a value, and the interval of its difference from the shipped weights'.
+
+    A rate of nothing exposed is a dash.
+    """
+    if np.isnan(values[0]):
+        return "-"
     if base is None:
         return f"{values[0]:.3f}"
     differences = (values - base)[1:]

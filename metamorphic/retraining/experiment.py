@@ -15,12 +15,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from harness.errors import AttemptError, UserError
 from harness.recordings import Scenario, scenarios
-from metamorphic.generation import RANDOM, Budget, Generation, Keep, generate
+from metamorphic.generation import RANDOM, Budget, Done, Generation, Keep, generate
 from metamorphic.study import THREADS, Study, run
 
 GUIDES = (RANDOM, "vgt", "v2xgen")
@@ -28,6 +30,13 @@ BUDGETS: tuple[Budget, ...] = ("frames", "objects")
 TRAIN, HELD_OUT, TEST = "train", "held-out", "test"
 EVERY = 4
 """Every fourth scenario of the half that is trained on is held out."""
+
+
+class Display(Protocol):
+    """What is called as each stage begins."""
+
+    def __call__(self, stage: str, scenes: int) -> AbstractContextManager[Done]:
+        """Return what takes in how many scenes are done, for a stage of so many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,12 +123,13 @@ def link(scenario: Scenario, folder: Path) -> None:
         place.symlink_to(scenario.folder.resolve(), target_is_directory=True)
 
 
-def carry_out(experiment: Experiment) -> Path:
+def carry_out(experiment: Experiment, display: Display) -> Path:
     """Select, train and test what is not there yet; return the folder of the test's study."""
     folders = split(experiment)
-    weights = {arm.name: trained(experiment, arm, folders) for arm in arms(experiment)}
+    weights = {arm.name: trained(experiment, arm, folders, display) for arm in arms(experiment)}
     study = study_of(experiment, folders[TEST], weights)
-    run(study, experiment.workers, lambda _: None)
+    with display("test", len(study.chosen())) as done:
+        run(study, experiment.workers, done)
     return study.folder
 
 
@@ -136,7 +146,7 @@ def study_of(experiment: Experiment, scenes: Path, weights: dict[str, Path]) -> 
     )
 
 
-def selected(experiment: Experiment, arm: Arm, scenes: Path) -> Path:
+def selected(experiment: Experiment, arm: Arm, scenes: Path, display: Display) -> Path:
     """Return the recording of an arm's changed scenes; write it if it is not there."""
     folder = experiment.folder / "selections" / arm.selection
     generation = Generation(
@@ -150,16 +160,17 @@ def selected(experiment: Experiment, arm: Arm, scenes: Path) -> Path:
         folder=folder,
         scores=experiment.folder / ".scores",
     )
-    generate(generation, experiment.workers, lambda _: None)
+    with display(f"{arm.selection}: scenes", len(generation.chosen())) as done:
+        generate(generation, experiment.workers, done)
     return folder
 
 
-def trained(experiment: Experiment, arm: Arm, folders: dict[str, Path]) -> Path:
+def trained(experiment: Experiment, arm: Arm, folders: dict[str, Path], display: Display) -> Path:
     """Return the weights of an arm; train them if they are not there."""
     folder = experiment.folder / "weights" / arm.name
     files = sorted(folder.glob("*.safetensors"))
     if not files:
-        data = selected(experiment, arm, folders[TRAIN])
+        data = selected(experiment, arm, folders[TRAIN], display)
         words = list(words_of(experiment, arm, data=data, held_out=folders[HELD_OUT]))
         command = [sys.executable, "-m", "agents.training", "train", *words]
         done = subprocess.run(command, check=False, env={**os.environ, **THREADS})
