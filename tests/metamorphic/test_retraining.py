@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from itertools import product
 from pathlib import Path
 
 import pytest
 
-from harness.recordings import PROTOCOL, scenarios, write_look
+from harness.recordings import scenarios
 from metamorphic.commandline import main
 from metamorphic.retraining.experiment import EVERY, HELD_OUT, TEST, TRAIN, parts
-from tests.metamorphic.rendered import look_of, sparse
+from tests.metamorphic.conftest import record
 
 GUIDE = "vgt"
 
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a recording of eight rendered scenarios."""
-    folder = tmp_path_factory.mktemp("rendered")
-    for number in range(8):
-        scenario = folder / f"rendered-{number}"
-        scenario.mkdir()
-        for moment, view in product(range(3), sparse().views):
-            write_look(scenario, f"{moment:06d}", look_of(view))
-        protocol = {"town": "CrucibleOld", "purpose": "training", "seed": number}
-        (scenario / PROTOCOL).write_text(json.dumps(protocol))
-    return folder
+    """Return a recording of eight scenarios of three moments."""
+    return record(tmp_path_factory.mktemp("rendered"), 8, moments=3)
 
 
 def test_no_scenario_is_in_two_parts(scenes: Path) -> None:
