@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,9 @@ def grouping(by: str) -> Callable[[pd.DataFrame], dict[str, Mask]]:
     if by == "town":
         return by_town
     if name == "kind":
-        return lambda pairs: by_kind(pairs, kinds_in(text) if equals else None)
+        return partial(by_kind, groups=kinds_in(text) if equals else None)
     if name == "reveal":
-        edges = edges_in(text)
-        return lambda pairs: by_reveal(pairs, edges)
+        return partial(by_reveal, edges=edges_in(text))
     raise UserError(f"--by {by}: must be town, kind, kind=KIND+KIND,KIND or reveal=S,S")
 
 

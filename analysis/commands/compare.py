@@ -132,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
     for by, rows in zip(options.by, groups, strict=True):
         show_groups(by, rows)
         figure = groups_figure(of_measure(rows), axis_of(rows))
-        write_text(standalone(figure), out / f"compare-by-{by.partition('=')[0]}.svg")
+        write_text(standalone(figure), out / f"compare-by-{safe_name(by)}.svg")
     if len(comparisons) > 1:
         rows = of_measure(table)
         clear = rows.assign(clear=rows["p holm"] < LEVEL)
