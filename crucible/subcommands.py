@@ -13,7 +13,7 @@ from importlib.metadata import version
 
 from crucible.examples import examples_text
 
-BAD_INPUT = 2
+BAD_INPUT, INTERRUPTED = 2, 130
 HELP = {"-h", "--help"}
 PACKAGES = {"harness", "agents", "analysis", "metamorphic", "crucible"}
 
@@ -211,6 +211,10 @@ def started(chosen: Subcommand, arguments: list[str]) -> int:
         if ending.code == 0 and HELP.intersection(arguments):
             print(examples_text(chosen.name, arguments[0]), flush=True)
         raise
+    except KeyboardInterrupt:
+        why = "interrupted; files written so far are complete"
+        print(f"crucible {chosen.name}: {why}", file=sys.stderr)
+        return INTERRUPTED
     return code
 
 

@@ -46,9 +46,14 @@ def kernels_of_numpy() -> tuple[str, ...]:
 @cache
 def features() -> frozenset[str]:
     """Return the features of the first processor, by their names in Linux; nothing elsewhere."""
+    return frozenset(processor_facts().get("flags", "").split())
+
+
+def processor_facts() -> dict[str, str]:
+    """Return what Linux says of the first processor, nothing elsewhere."""
     try:
         text = PROCESSORS.read_text()
     except OSError:
-        return frozenset()
-    flags = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
-    return frozenset(flags[1].split() if flags else ())
+        return {}
+    lines = [line.partition(":") for line in text.partition("\n\n")[0].splitlines()]
+    return {name.strip(): value.strip() for name, _, value in lines}

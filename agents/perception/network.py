@@ -129,6 +129,11 @@ class Network(nn.Module):
         return sum(weights.numel() for weights in self.parameters())
 
 
+def device_here() -> torch.device:
+    """Return what networks compute on: a GPU if there is one, else a processor."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 def one_thread() -> None:
     """Compute on one core: equal inputs give equal bytes, and attempts run side by side."""
     torch.set_num_threads(1)

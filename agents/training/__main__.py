@@ -71,6 +71,13 @@ def add_collect(commands: Commands) -> None:
         action="store_true",
         help="more cars across the kerb and people in front of vans, roadside units among them",
     )
+    add(
+        "--workers",
+        type=int,
+        default=1,
+        metavar="N",
+        help="episodes at a time, about one and a half cores each (default: 1)",
+    )
     parser.set_defaults(run=run_collect)
 
 
@@ -78,7 +85,7 @@ def run_collect(options: argparse.Namespace) -> None:
     """Record."""
     from agents.training.collect import Collection, collect  # noqa: PLC0415
 
-    at_least_one(options, "scenarios")
+    at_least_one(options, "scenarios", "workers")
     usual = TEST_TOWNS[:1] if options.for_testing else TRAINING_TOWNS
     collect(
         Collection(
@@ -89,6 +96,7 @@ def run_collect(options: argparse.Namespace) -> None:
             for_testing=options.for_testing,
             maps=options.maps,
             close_quarters=options.close_quarters,
+            workers=options.workers,
         )
     )
 

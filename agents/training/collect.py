@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import signal
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
+from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
+from threading import Event
 
-from rich.progress import Progress, TaskID
+from rich.progress import Progress
 
 from agents.training.recording import Episode, record
 from agents.training.towns import check_towns
@@ -43,6 +47,7 @@ class Collection:
     standing: int = 40
     cyclists: int = 60
     walkers: int = 200
+    workers: int = 1  # episodes at a time
 
 
 def collect(wanted: Collection) -> None:
@@ -52,14 +57,31 @@ def collect(wanted: Collection) -> None:
     plan = episodes(wanted)
     for planned in plan:
         refuse_others(wanted.out, planned)
+    missing = [episode for episode in plan if written(wanted.out, episode) < episode.groups]
     simulator = CarliteSimulator(wanted.maps)
-    with Progress() as progress:
+    ensure_running()  # where it starts, it would let interruptions through again
+    workers = ThreadPoolExecutor(wanted.workers, initializer=leave_interrupts)
+    with Progress() as progress, workers as pool:
         bar = progress.add_task("scenarios", total=sum(planned.groups for planned in plan))
-        for episode in plan:
-            if written(wanted.out, episode) < episode.groups:
-                before = sum(written(wanted.out, planned) for planned in plan if planned != episode)
-                play(simulator, episode, out=wanted.out, progress=progress, bar=bar, before=before)
-            progress.update(bar, completed=sum(written(wanted.out, planned) for planned in plan))
+        stopping = Event()
+        playing = {
+            pool.submit(play, simulator, episode, out=wanted.out, stopping=stopping)
+            for episode in missing
+        }
+        try:
+            while playing:
+                done, playing = wait(playing, LOOK_AGAIN, FIRST_EXCEPTION)
+                for episode in done:
+                    episode.result()
+                progress.update(bar, completed=sum(written(wanted.out, one) for one in plan))
+        finally:
+            stopping.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def leave_interrupts() -> None:
+    """Leave interruptions from the keyboard to the main thread: processes of this one get none."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def episodes(wanted: Collection) -> list[Episode]:
@@ -113,17 +135,11 @@ def written(out: Path, episode: Episode) -> int:
     return len(protocols(out, episode))
 
 
-def play(
-    simulator: CarliteSimulator,
-    episode: Episode,
-    *,
-    out: Path,
-    progress: Progress,
-    bar: TaskID,
-    before: int,
-) -> None:
-    """Play an episode in a process of its own, on a server of its own."""
+def play(simulator: CarliteSimulator, episode: Episode, *, out: Path, stopping: Event) -> None:
+    """Play an episode in a process of its own, on a server of its own, unless all is to stop."""
     for _ in range(TRIES):
+        if stopping.is_set():
+            return
         with simulator.lease(episode.town) as server:
             process = multiprocessing.get_context("spawn").Process(
                 target=record, args=(episode, server.host, server.port, out)
@@ -131,7 +147,8 @@ def play(
             process.start()
             while process.is_alive():
                 process.join(LOOK_AGAIN)
-                progress.update(bar, completed=before + written(out, episode))
+                if stopping.is_set():
+                    process.terminate()
         if written(out, episode) == episode.groups:
             return
     raise AttemptError(

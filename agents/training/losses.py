@@ -105,9 +105,15 @@ CODE_WEIGHTS = [[code_weight(kind, name) for name in CODES] for kind in range(le
 
 def loss(raw: Raw, targets: Sequence[Targets]) -> Tensor:
     """Return the loss of a batch."""
-    heat = torch.from_numpy(np.stack([target.heat for target in targets]))
-    negative_weight = torch.from_numpy(np.stack([target.negative_weight for target in targets]))
-    codes = torch.from_numpy(np.stack([target.codes for target in targets]))
+    device = raw.logits.device
+    heat, negative_weight, codes = (
+        torch.from_numpy(np.stack(maps)).to(device)
+        for maps in (
+            [target.heat for target in targets],
+            [target.negative_weight for target in targets],
+            [target.codes for target in targets],
+        )
+    )
     return focal(raw.logits, heat, negative_weight) + distances(raw.codes, codes, heat)
 
 
@@ -126,6 +132,7 @@ def distances(output: Tensor, codes: Tensor, weight: Tensor) -> Tensor:
     batch, kind, row, column = torch.nonzero(weight, as_tuple=True)
     output = output.view(codes.shape)[batch, kind, :, row, column]
     codes = codes[batch, kind, :, row, column]
-    apart = ((output - codes).abs() * torch.tensor(CODE_WEIGHTS)[kind]).sum(1)
+    weights = torch.tensor(CODE_WEIGHTS, device=codes.device)
+    apart = ((output - codes).abs() * weights[kind]).sum(1)
     weight = weight[batch, kind, row, column]
     return (apart * weight).sum() / weight.sum().clamp(min=1)

@@ -7,6 +7,7 @@ drive with them; the best are kept, and a checkpoint is written from which the s
 from __future__ import annotations
 
 import math
+import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from agents.perception.detector import weights_channels_last
 from agents.perception.fusion.base import Fusion
 from agents.perception.fusion.catalogue import SCHEMES, is_shipped
 from agents.perception.loading import FOLDER, file_name
-from agents.perception.network import Network, one_thread
+from agents.perception.network import Network, device_here, one_thread
 from agents.perception.operating_point import OperatingPoint
 from agents.perception.systems import system_of
 from agents.training.detection_metrics import evaluate_detections, headline
@@ -36,6 +37,7 @@ from agents.training.towns import refuse_for_training
 from agents.training.training_config import TrainingConfig, identity
 from agents.training.weight_files import card_of, save, save_state, start_from
 from harness.errors import UserError
+from harness.kernels import processor_facts
 from harness.randomness import derived_seed, stream
 from harness.recordings import Scenario, scenarios
 
@@ -95,7 +97,7 @@ class Run:
 def read_state(path: Path) -> dict[str, Any]:
     """Return what an earlier run wrote."""
     try:
-        state: dict[str, Any] = torch.load(path, weights_only=True)
+        state: dict[str, Any] = torch.load(path, weights_only=True, map_location=device_here())
     except Exception as problem:  # whatever a file can provoke
         first = str(problem).partition("\n")[0].partition(". ")[0] or type(problem).__name__
         raise UserError(f"{path}: cannot be read ({first}); {ELSEWHERE}") from None
@@ -176,6 +178,7 @@ def start(config: TrainingConfig) -> Run:
     weights_channels_last(network)
     if config.start is not None:
         start_from(network, config.start, all_layers=config.all_layers)
+    network.to(device_here())
     optimiser = torch.optim.AdamW(network.parameters(), weight_decay=0.01)
     current = Run(
         config=config,
@@ -274,10 +277,19 @@ def card(current: Run, recorded: list[Scenario], samples: int) -> dict[str, Any]
     return {
         **origin,
         "parameters": current.network.parameter_count,
+        "trained on": trained_on(),
         "ms per sample": round(1000 * current.seconds / shown, 1),
         "best on held-out scenarios": {"truth visible to": config.visible, "mean": current.best},
         "curve": current.curve,
     }
+
+
+def trained_on() -> str:
+    """Return the name of the GPU or of the processor that networks are trained on here."""
+    device = device_here()
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return processor_facts().get("model name", platform.processor() or platform.machine())
 
 
 def rate(step: int, steps: int, peak: float) -> float:

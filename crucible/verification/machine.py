@@ -13,10 +13,9 @@ from typing import Any
 from harness.campaign.folder.campaign_folder import VERSIONED, package_version
 from harness.errors import UserError
 from harness.installation import PACKAGES
-from harness.kernels import NEEDED, shared_kernels
+from harness.kernels import NEEDED, processor_facts, shared_kernels
 from harness.records.digests import digest_of_file
 
-PROCESSORS = Path("/proc/cpuinfo")
 INTEL = ("x86_64", "amd64")
 """Names of the architecture on whose processors systems without networks end alike."""
 MATTERS = re.compile(r"(sse|ssse|avx|fma|f16c|bmi|amx)\w*")
@@ -81,16 +80,6 @@ def this_machine() -> Machine:
             **shared_kernels(),
         },
     )
-
-
-def processor_facts() -> dict[str, str]:
-    """Return what Linux says of the first processor, nothing elsewhere."""
-    try:
-        text = PROCESSORS.read_text()
-    except OSError:
-        return {}
-    lines = [line.partition(":") for line in text.partition("\n\n")[0].splitlines()]
-    return {name.strip(): value.strip() for name, _, value in lines}
 
 
 def machine_of(record: Any, file: Path) -> Machine:

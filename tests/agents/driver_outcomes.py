@@ -77,7 +77,8 @@ def driven(number: int, routes: Path, options: argparse.Namespace, names: list[s
         *("interference=none", "seeds=[1]", f"executor.workers={options.workers}", f"out={out}"),
         *("--config-dir", str(options.out.absolute() / "conf")),
     ]
-    subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    ours = {"PYTHONPATH": str(ROOT), "CRUCIBLE_PACKAGES": "tests"}
+    subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, **ours})
     return out
 
 

@@ -54,5 +54,5 @@ def test_an_unknown_processor_gets_none(processor: Path) -> None:
 
 
 def test_a_known_one_gets_them(processor: Path) -> None:
-    processor.write_text("processor\t: 0\nflags\t\t: fpu fma avx2 bmi1 bmi2 avx512f\nflags: x\n")
+    processor.write_text("processor\t: 0\nflags\t\t: fpu fma avx2 bmi1 bmi2 avx512f\n\nflags: x\n")
     assert shared_kernels()["OPENBLAS_CORETYPE"] == "Haswell"

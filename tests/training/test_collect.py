@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +25,8 @@ from harness.authoring.seeded import DEVELOPMENT_SEEDS, development_name
 from harness.errors import UserError
 from harness.recordings import PROTOCOL, Look, read_look, scenarios
 from harness.vocabulary import Pose
+from tests.conftest import ROOT
+from tests.standin.watch import until
 
 NEXT_TO = 20.0
 TINY: dict[str, Any] = {
@@ -61,7 +67,8 @@ def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
         assert agent not in first.truth.actor_ids
         looks += [first, second]
     assert_lidars_see_parked_cars(looks)
-    collect(replace(wanted, out=tmp_path / "again"))
+    collect(replace(wanted, out=tmp_path / "again", scenarios=2, workers=2))
+    assert len(scenarios(tmp_path / "again")) == 2
     for path in sorted(scenario.folder.rglob("*.*")):
         twin = tmp_path / "again" / path.relative_to(tmp_path)
         assert path.read_bytes() == twin.read_bytes(), path.name
@@ -99,6 +106,36 @@ def assert_lidars_see_parked_cars(looks: list[Look]) -> None:
             within = (np.abs(local) <= box[3:6] / 2 + 0.1) & (local[:, 2:] > 0.3 - box[5] / 2)
             most = max(most, int(within.all(axis=1).sum()))
     assert most >= 5
+
+
+def test_an_interruption_is_one_line_and_leaves_no_process(tmp_path: Path) -> None:
+    out = tmp_path / "recorded"
+    words = ("collect", "--out", str(out), "--scenarios", "40", "--workers", "2")
+    command = [sys.executable, "-m", "crucible", *words]
+    with subprocess.Popen(
+        command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as running:
+        assert until(lambda: len(members(running.pid)) >= 4)  # it, its tracker, two that record
+        os.killpg(running.pid, signal.SIGINT)
+        _, said = running.communicate()
+    assert running.returncode == 130
+    assert said.splitlines()[-1].startswith("crucible collect: interrupted")
+    assert "Traceback" not in said
+    assert until(lambda: not members(running.pid))
+
+
+def members(session: int) -> list[int]:
+    """Return the processes of a session."""
+    known = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
+    return [pid for pid in known if session_of(pid) == session]
+
+
+def session_of(pid: int) -> int | None:
+    """Return the session of a process that may have ended."""
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return None
 
 
 def test_towns_for_testing_and_for_training_stay_apart(capsys: pytest.CaptureFixture[str]) -> None:
