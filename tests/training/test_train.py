@@ -24,7 +24,7 @@ from agents.training.evaluate import Evaluation, evaluate
 from agents.training.examples import crop, example_of, run, training_example
 from agents.training.losses import loss, targets_of
 from agents.training.samples import CONDITIONS, Samples
-from agents.training.train import batches, rate
+from agents.training.train import batches, rate, trained_on
 from agents.training.training_config import TrainingConfig
 from agents.training.weight_files import EVALUATED, save, start_from
 from harness.errors import UserError
@@ -140,6 +140,7 @@ def test_a_run_stops_and_goes_on(config: TrainingConfig) -> None:
     file = config.weights / file_name(SCHEMES["single"])
     card = json.loads(file.with_suffix(".json").read_text())
     assert (card["epochs"], card["data"]["towns"]) == (2, ["Nowhere"])
+    assert card["trained on"] == trained_on()
     network = network_with_weights(SCHEMES["single"](), "lite", str(file), None)
     assert network.parameter_count == card["parameters"]
     other = Network(SCHEMES["v2vnet"](), SCHEMES["v2vnet"].design("lite"))
