@@ -28,7 +28,13 @@ def described(comparisons: Sequence[Comparison], by: str) -> pd.DataFrame:
             rows = scores_in(pairs)[COLUMNS] if len(pairs) else pd.DataFrame(columns=COLUMNS)
             names = {"arm_a": comparison.a.name, "arm_b": comparison.b.name}
             parts.append(rows.assign(**names, by=by.partition("=")[0], group=group))
-    return pd.concat([part for part in parts if len(part)], ignore_index=True)
+    filled = [part for part in parts if len(part)]
+    if not filled:
+        known = sorted(set().union(*(kinds_of(comparison.pairs) for comparison in comparisons)))
+        raise UserError(
+            f"--by {by}: no pair is of these; hazards are of kind {', '.join(known) or 'none'}"
+        )
+    return pd.concat(filled, ignore_index=True)
 
 
 def grouping(by: str) -> Callable[[pd.DataFrame], dict[str, Mask]]:
@@ -52,11 +58,8 @@ def by_town(pairs: pd.DataFrame) -> dict[str, Mask]:
 def by_kind(pairs: pd.DataFrame, groups: Sequence[Sequence[str]] | None) -> dict[str, Mask]:
     """Return the pairs on whose routes a hazard of some kinds was planned; None: of each kind."""
     kinds = [{str(hazard["kind"]) for hazard in planned} for planned in hazards_of_pairs(pairs)]
-    known = sorted(set().union(*kinds))
     if groups is None:
-        groups = [[kind] for kind in known]
-    if not any(kind in known for group in groups for kind in group):
-        raise UserError(f"--by kind: no hazard is of these; there are {', '.join(known) or 'none'}")
+        groups = [[kind] for kind in sorted(kinds_of(pairs))]
     return {
         " + ".join(group): np.array([bool(those & set(group)) for those in kinds], np.bool_)
         for group in groups
@@ -79,6 +82,11 @@ def by_reveal(pairs: pd.DataFrame, edges: Sequence[float]) -> dict[str, Mask]:
         groups[name] = (times > low) & (times <= high)
     unknown = np.isnan(times)
     return {**groups, "unknown": unknown} if unknown.any() else groups
+
+
+def kinds_of(pairs: pd.DataFrame) -> set[str]:
+    """Return the kinds of all hazards that were planned."""
+    return {str(hazard["kind"]) for planned in hazards_of_pairs(pairs) for hazard in planned}
 
 
 def hazards_of_pairs(pairs: pd.DataFrame) -> list[list[dict[str, Any]]]:

@@ -110,6 +110,7 @@ def run(options: argparse.Namespace) -> int:
         other = side_in(collection, [folder] if folder else pool, text)
         pairs = [(where_clean(one, other), where_clean(two, other)) for one, two in pairs]
     comparisons, table = compare_all(pairs)
+    groups = [described(comparisons, by) for by in options.by]
     out = output_folder(options, collection)
     rest = []
     for comparison in comparisons:
@@ -128,7 +129,6 @@ def run(options: argparse.Namespace) -> int:
                 (comparison.a, comparison.b), comparison.unpaired, strict=True
             )
         ]
-    groups = [described(comparisons, by) for by in options.by]
     for by, rows in zip(options.by, groups, strict=True):
         show_groups(by, rows)
         figure = groups_figure(of_measure(rows), axis_of(rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,15 @@ import pytest
 from analysis.__main__ import main
 from analysis.collection import collect
 from analysis.comparison import compare
-from analysis.subgroups import COLUMNS, by_kind, by_reveal, by_town, described, grouping
+from analysis.subgroups import (
+    COLUMNS,
+    by_kind,
+    by_reveal,
+    by_town,
+    described,
+    grouping,
+    kinds_of,
+)
 from harness.errors import UserError
 from harness.randomness import stream
 from tests.analysis.little import write_little
@@ -128,7 +137,21 @@ def test_what_is_no_subgroup_is_refused(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_kinds_that_no_hazard_has_are_refused() -> None:
-    table, _ = pairs_of(10)
-    with pytest.raises(UserError, match="there are crossing_vehicle"):
-        grouping("kind=tram")(table)
+def test_kinds_that_no_hazard_has_are_refused_before_anything_is_written(
+    little: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compare", str(little), "late/none", "late/latency", "--by", "kind=tram"]
+    assert main([*words, "--out", str(tmp_path / "out")]) == 2
+    out, err = capsys.readouterr()
+    assert "no pair is of these; hazards are of kind " in err
+    assert "minus" not in out
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_kind_may_be_missing_from_one_comparison_of_several(tmp_path: Path) -> None:
+    folders = [write_little(tmp_path / town, town=town) for town in ("TownA", "TownB")]
+    with_hazards, without = (compare(collect([folder]), LATE, LATENCY) for folder in folders)
+    empty = without.pairs.assign(hazards_a="[]", hazards_b="[]")
+    kinds = sorted(kinds_of(with_hazards.pairs))
+    rows = described([with_hazards, replace(without, pairs=empty)], f"kind={kinds[0]},tram")
+    pd.testing.assert_frame_equal(rows, described([with_hazards], f"kind={kinds[0]}"))
