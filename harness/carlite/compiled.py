@@ -112,8 +112,8 @@ class Shelf:
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keep the code for a signature for the next start."""
-        if not self._may_return_arrays and holds_array(code.signature.return_type):
-            raise TypeError(f"{self._name}: what returns an array is to be @allocating")
+        if not self._may_return_arrays:
+            self._refuse_lost_arrays(code)
         if code.library.has_dynamic_globals:
             return
         path = self._path(signature, code.codegen)
@@ -127,6 +127,18 @@ class Shelf:
                 part.replace(path)
             finally:
                 part.unlink(missing_ok=True)
+
+    def _refuse_lost_arrays(self, code: Any) -> None:
+        """Refuse what returns arrays, or gets them from what it calls: they are never freed."""
+        if holds_array(code.signature.return_type):
+            raise TypeError(f"{self._name}: what returns an array is to be @allocating")
+        known = code.type_annotation
+        for call, signature in known.calltypes.items():
+            if getattr(call, "op", None) == "call" and holds_array(signature.return_type):
+                called = known.typemap[call.func.name]
+                if isinstance(called, types.Dispatcher):
+                    given = f"gets an array from {called.dispatcher.py_func.__qualname__}"
+                    raise TypeError(f"{self._name}: what {given} is to be @allocating")
 
     def _path(self, signature: Any, codegen: Any) -> Path:
         key = f"{VERSIONS}\n{codegen.magic_tuple()}\n{self._sources}\n{self._name}\n{signature}"

@@ -197,6 +197,16 @@ from harness.carlite.compiled import {decorator}
 def made(x):
     return x, x[1:]
 """
+GETS = """
+import numpy as np
+from harness.carlite.compiled import allocating, {decorator}
+@allocating
+def zeros(count: int):
+    return np.zeros(count)
+@{decorator}
+def made(count: int):
+    return zeros(count).sum()
+"""
 
 
 @pytest.mark.parametrize(
@@ -204,10 +214,11 @@ def made(x):
     [
         (ALLOCATES.replace("{part}", ".sum()"), "2.0"),
         (RETURNS, "__import__('numpy').zeros(3)"),
+        (GETS, "3"),
     ],
-    ids=["makes", "returns"],
+    ids=["makes", "returns", "gets"],
 )
-def test_only_allocating_functions_make_or_return_arrays(
+def test_only_allocating_functions_make_get_or_return_arrays(
     house: House, text: str, argument: str
 ) -> None:
     """References to arrays are counted in no other."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.carlite.actors import ActorTable, Kind
 from harness.carlite.arrays import Bools, Bytes, Floats, Int32s, Ints
-from harness.carlite.compiled import allocating, compiled
+from harness.carlite.compiled import allocating
 from harness.carlite.dynamics.boxes import BOX, Boxes, near, separate, sweep
 from harness.carlite.dynamics.obstacles import Obstacles
 from harness.carlite.dynamics.pairs import moving_pairs, scenery_pairs
@@ -181,7 +181,7 @@ def boxes_of(
     return boxes
 
 
-@compiled
+@allocating
 def _overlaps(
     asked: Boxes, solid: Bools, parent: Ints, scenery: Boxes, first: Int32s, members: Int32s,
     column: int, row: int, columns: int, rows: int,

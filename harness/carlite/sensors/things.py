@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating
 from harness.carlite.sensors.frames import rotation_matrix
 
 
@@ -78,7 +78,7 @@ def write_actors(
     _pose(things, first, slots, table.position, table.rotation, table.box_centre, table.extent)
 
 
-@compiled
+@allocating
 def _pose(
     things: Things,
     first: int,
