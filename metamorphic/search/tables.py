@@ -72,7 +72,7 @@ def of_shrunk(before: Sequence[Values], smallest: Sequence[ShrunkFinding], tick:
     for values, one in zip(before, smallest, strict=True):
         shrunk = one.shrunk
         state = "" if shrunk.complete else " (budget spent)"
-        state = state if shrunk.held else " (did not happen again: not shrunk)"
+        state = state if shrunk.held else " (in too few worlds to be shrunk)"
         again = f"{one.confirmation.failures} of {one.confirmation.repeats}"
         smallest_values = described(shrunk.values) + state
         table.add_row(
