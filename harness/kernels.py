@@ -8,6 +8,7 @@ left alone: torch has kernels of its own, and is several times as slow with othe
 from __future__ import annotations
 
 import os
+import platform
 import re
 from functools import cache
 from pathlib import Path
@@ -47,6 +48,11 @@ def kernels_of_numpy() -> tuple[str, ...]:
 def features() -> frozenset[str]:
     """Return the features of the first processor, by their names in Linux; nothing elsewhere."""
     return frozenset(processor_facts().get("flags", "").split())
+
+
+def processor_name() -> str:
+    """Return what the processor is called, or else its architecture."""
+    return processor_facts().get("model name", platform.processor() or platform.machine())
 
 
 def processor_facts() -> dict[str, str]:

@@ -7,7 +7,6 @@ drive with them; the best are kept, and a checkpoint is written from which the s
 from __future__ import annotations
 
 import math
-import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,7 +36,7 @@ from agents.training.towns import refuse_for_training
 from agents.training.training_config import TrainingConfig, identity
 from agents.training.weight_files import card_of, save, save_state, start_from
 from harness.errors import UserError
-from harness.kernels import processor_facts
+from harness.kernels import processor_name
 from harness.randomness import derived_seed, stream
 from harness.recordings import Scenario, scenarios
 
@@ -289,7 +288,7 @@ def trained_on() -> str:
     device = device_here()
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return processor_facts().get("model name", platform.processor() or platform.machine())
+    return processor_name()
 
 
 def rate(step: int, steps: int, peak: float) -> float:

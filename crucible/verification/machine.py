@@ -13,7 +13,7 @@ from typing import Any
 from harness.campaign.folder.campaign_folder import VERSIONED, package_version
 from harness.errors import UserError
 from harness.installation import PACKAGES
-from harness.kernels import NEEDED, processor_facts, shared_kernels
+from harness.kernels import NEEDED, processor_facts, processor_name, shared_kernels
 from harness.records.digests import digest_of_file
 
 INTEL = ("x86_64", "amd64")
@@ -69,7 +69,7 @@ def this_machine() -> Machine:
         vendor=facts.get("vendor_id", ""),
         family=facts.get("cpu family", ""),
         model=facts.get("model", ""),
-        name=facts.get("model name", platform.processor()),
+        name=processor_name(),
         features=tuple(sorted(filter(MATTERS.fullmatch, facts.get("flags", "").split()))),
         python=platform.python_version(),
         versions={name: known for name in VERSIONED if (known := package_version(name))},

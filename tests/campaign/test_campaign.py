@@ -20,6 +20,7 @@ from pandas.testing import assert_frame_equal
 from analysis.surrogates import motion_in
 from harness.evaluation.surrogates.measures import surrogates_of
 from harness.evaluation.surrogates.rules import RULES
+from harness.kernels import processor_name
 from harness.records.reading import Campaign, read_table
 from tests.campaign.tiny import (
     command,
@@ -102,6 +103,16 @@ def test_all_is_done(finished: tuple[Path, subprocess.CompletedProcess[str]]) ->
     *_, last = done.stdout.splitlines()
     assert last.startswith("3 attempts in ")
     assert " attempts per hour, real-time factor " in last
+
+
+def test_every_attempt_says_what_it_took_and_on_what(
+    finished: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    campaign = Campaign(finished[0])
+    for timing in map(campaign.timing, campaign.attempts()):
+        assert timing["processor"] == processor_name() != ""
+        assert timing["seconds"]["total"] > timing["seconds"]["drive"] > 0.0
+        assert timing["ticks"] > 0
 
 
 def test_every_agent_scans_from_where_it_is(

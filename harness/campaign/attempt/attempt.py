@@ -47,6 +47,7 @@ from harness.channel.effects import Window
 from harness.errors import AttemptError, UserError
 from harness.evaluation.driving import Drive
 from harness.evaluation.windows import WindowRules
+from harness.kernels import processor_name
 from harness.randomness import derived_seed
 from harness.records.message_usage import MessageUsage
 from harness.records.writing import EpisodeWriter
@@ -133,7 +134,9 @@ def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
         )
         writer.json("result", result)
         seconds["total"] = time.monotonic() - began
-        writer.json("timing", {"seconds": seconds, "ticks": drive.ticks})
+        writer.json(
+            "timing", {"seconds": seconds, "ticks": drive.ticks, "processor": processor_name()}
+        )
         writer.commit()
     view.end(drive, result["crucible"]["driving_score"], recorder.hazards)
     words = describe_drive(drive, result["crucible"]["driving_score"], recorder.hazards)
