@@ -182,7 +182,7 @@ def add_curves(commands: Commands) -> None:
         "--out",
         type=Path,
         metavar="DIR",
-        help="write search_findings.csv and a figure for each system there (default: nothing)",
+        help="write findings, a curve and a map for each system there (default: nothing)",
     )
     parser.set_defaults(run=run_curves)
 

@@ -13,6 +13,8 @@ from analysis.drawing.palette import HUES
 from analysis.drawing.plots import Line, render_lines
 from analysis.drawing.svg import standalone
 from harness.files import write_whole
+from metamorphic.search.archive import Archive, archive_of
+from metamorphic.search.archive_map import archive_map
 from metamorphic.search.confirming import read_confirmations
 from metamorphic.search.folders import Searched
 from metamorphic.search.tables import SearchCurve
@@ -26,7 +28,7 @@ APART = 0.006
 def write_curves(
     searches: Sequence[Searched], curves: Sequence[SearchCurve], out: Path
 ) -> Iterator[Path]:
-    """Write the findings of all searches and a figure for each system; yield the files."""
+    """Write the findings of all searches, a curve and a map for each system; yield the files."""
     out.mkdir(parents=True, exist_ok=True)
     file = out / "search_findings.csv"
     write_whole(file, findings_of(searches).to_csv(index=False))
@@ -35,6 +37,33 @@ def write_curves(
         file = out / f"search-{system}.svg"
         write_whole(file, standalone(curves_figure(system, curves)))
         yield file
+        of_system = [one for one in searches if system_of(one) == system]
+        if of_system[0].ready.search.behaviour:
+            file = out / f"search-map-{system}.svg"
+            write_whole(file, standalone(map_of(system, of_system)))
+            yield file
+
+
+def system_of(searched: Searched) -> str:
+    """Return the name of the system that was searched."""
+    (system,) = searched.ready.campaign["system"]
+    return str(system)
+
+
+def map_of(system: str, searches: Sequence[Searched]) -> Canvas:
+    """Draw the archives of all searches of a system, by guidance."""
+    by_guidance: dict[str, list[Archive]] = {}
+    for searched in searches:
+        settings = searched.ready.search
+        numbers = {one.number for one in read_confirmations(searched) if one.confirmed}
+        archive = archive_of(
+            settings.behaviour,
+            searched.evaluations,
+            objective=settings.objectives[0],
+            confirmed=numbers,
+        )
+        by_guidance.setdefault(settings.sampler, []).append(archive)
+    return archive_map(system, by_guidance)
 
 
 def findings_of(searches: Sequence[Searched]) -> pd.DataFrame:
@@ -42,7 +71,7 @@ def findings_of(searches: Sequence[Searched]) -> pd.DataFrame:
     rows = []
     for searched in searches:
         settings = searched.ready.search
-        (system,) = searched.ready.campaign["system"]
+        system = system_of(searched)
         values = {one.candidate.number: one.candidate.values for one in searched.evaluations}
         rows += [
             {

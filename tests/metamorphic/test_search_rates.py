@@ -15,12 +15,16 @@ from rich.console import Console
 from analysis.drawing.svg import standalone
 from crucible.rate import Samples, interval_of, lines_of, narrow, share_of, weights_of
 from harness.errors import UserError
+from harness.randomness import stream
 from harness.vocabulary import Floats, Mask
+from metamorphic.search.archive import archive_of
+from metamorphic.search.archive_map import Counted, archive_map, counted
 from metamorphic.search.candidates import Candidate, Evaluate, Evaluation, Outcome
 from metamorphic.search.configuration import SearchPlan, composed, planned_search
 from metamorphic.search.figures import curves_figure, points_of
 from metamorphic.search.ledger import header_with, open_ledger, read_ledger
 from metamorphic.search.recorded import Recorded
+from metamorphic.search.settings import BehaviourAxis
 from metamorphic.search.tables import SearchCurve, of_guidances, of_search
 from metamorphic.space import Parameter
 from tests.metamorphic.basins import MIXED, SETTINGS
@@ -204,6 +208,54 @@ def test_a_figure_has_the_means_of_guidances() -> None:
     figure = standalone(curves_figure("late", curves))
     assert "late: confirmed distinct failures" in figure
     assert all(f">{name}<" in figure for name in ("tpe", "random"))
+
+
+def test_a_map_counts_what_lies_in_a_cell() -> None:
+    axes = tuple(
+        BehaviourAxis(name=name, unit="m", low=0.0, high=1.0, cells=cells)
+        for name, cells in (("x", 3), ("y", 2), ("z", 4))
+    )
+    random = stream(1, "map")
+    searches = []
+    for _ in range(2):
+        measures = [{axis.name: float(random.random()) for axis in axes} for _ in range(80)]
+        failed = random.random(80) < 0.3
+        searches.append((measures, failed, set(np.flatnonzero(failed)[:3].tolist())))
+    archives = [
+        archive_of(
+            axes,
+            [
+                Evaluation(
+                    Candidate(number, {}, 0),
+                    Outcome(
+                        outcome="collision" if bad else "clean",
+                        failed=bool(bad),
+                        objectives={"gap": 1.0},
+                        measures=place,
+                    ),
+                )
+                for number, (place, bad) in enumerate(zip(measures, failed, strict=True))
+            ],
+            objective="gap",
+            confirmed=confirmed,
+        )
+        for measures, failed, confirmed in searches
+    ]
+    cells = counted(archives)
+    for column, row in np.ndindex(3, 2):
+        inside = [
+            (number in confirmed, bool(failed[number]))
+            for measures, failed, confirmed in searches
+            for number, place in enumerate(measures)
+            if int(3 * place["x"]) == column and int(2 * place["y"]) == row
+        ]
+        cell = cells.get((column, row), Counted())
+        assert cell.evaluations == len(inside)
+        assert cell.failures == sum(bad for _, bad in inside)
+        assert cell.confirmed == sum(sure for sure, _ in inside)
+    figure = standalone(archive_map("late", {"tpe": archives, "random": archives[:1]}))
+    assert all(f">{cell.failures} of {cell.evaluations}<" in figure for cell in cells.values())
+    assert all(f">{words}<" in figure for words in ("tpe", "random", "x, m", "up: y, m"))
 
 
 def test_the_table_of_a_search_counts_its_failures() -> None:
