@@ -34,6 +34,9 @@ def main(arguments: Sequence[str], program: str = "crucible reference") -> int:
     add("--made-by", nargs="+", action="append", default=[], metavar="WORD", help="a"
         " campaign, and the words of the crucible run that made it; may be repeated (default:"
         " none)")  # fmt: skip
+    add("--elsewhere", nargs="+", default=[], metavar="NAME", help="campaigns that another"
+        " processor drove, where records do not name it: bytes of their networks need not be"
+        " equal (default: none)")  # fmt: skip
     options = parser.parse_args(arguments)
     from harness.campaign.run import guarded  # noqa: PLC0415 - takes a second
 
@@ -65,13 +68,14 @@ def write(options: argparse.Namespace) -> int:
     elif tested:
         raise UserError(f"{min(towns)}: a test town; --protocol FILE must name its protocol")
     made_by = overrides_of(options.made_by, campaigns)
+    elsewhere = driven_elsewhere(options.elsewhere, campaigns, machine.name)
     reference = Reference(
         schema=VERSION,
         protocol=protocol,
         count=tested,
         towns=towns,
         campaigns=tuple(
-            described(campaign, made_by.get(name), packs[name])
+            described(campaign, made_by.get(name), packs[name], elsewhere=name in elsewhere)
             for name, campaign in campaigns.items()
         ),
         machine=machine,
@@ -84,7 +88,11 @@ def write(options: argparse.Namespace) -> int:
 
 
 def described(
-    campaign: PackedCampaign, overrides: tuple[str, ...] | None, packs: Mapping[str, str]
+    campaign: PackedCampaign,
+    overrides: tuple[str, ...] | None,
+    packs: Mapping[str, str],
+    *,
+    elsewhere: bool,
 ) -> Any:
     """Return what the reference says of a campaign."""
     from crucible.verification.reference import CampaignReference  # noqa: PLC0415
@@ -100,6 +108,7 @@ def described(
         routes=routes if isinstance(routes, dict) else {},
         laid=campaign.routes_digest,
         packs=packs,
+        elsewhere=elsewhere,
     )
 
 
@@ -122,12 +131,33 @@ def overrides_of(
 ) -> dict[str, tuple[str, ...]]:
     """Return the words of each campaign's command line, without paths of one machine."""
     from harness.records.packing.paths import without_paths  # noqa: PLC0415
+
+    refuse_unknown("--made-by", [name for name, *_ in given], campaigns)
+    return {name: tuple(map(without_paths, words)) for name, *words in given}
+
+
+def driven_elsewhere(
+    given: Sequence[str], campaigns: Mapping[str, PackedCampaign], processor: str
+) -> set[str]:
+    """Return the campaigns of which another processor drove some: as given, or by their records."""
+    refuse_unknown("--elsewhere", given, campaigns)
+    by_records = {
+        name
+        for name, campaign in campaigns.items()
+        if any(attempt.processor not in (None, processor) for attempt in campaign.attempts)
+    }
+    return by_records | set(given)
+
+
+def refuse_unknown(
+    option: str, names: Sequence[str], campaigns: Mapping[str, PackedCampaign]
+) -> None:
+    """Refuse names of campaigns that no packed file holds."""
     from harness.suggestions import unknown  # noqa: PLC0415
 
-    for name, *_ in given:
+    for name in names:
         if name not in campaigns:
-            raise UserError(f"--made-by: {unknown('campaign', name, campaigns)}")
-    return {name: tuple(map(without_paths, words)) for name, *words in given}
+            raise UserError(f"{option}: {unknown('campaign', name, campaigns)}")
 
 
 def placebo_of(

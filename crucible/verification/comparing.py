@@ -41,6 +41,7 @@ class Redriven:
 
     name: str  # its campaign and key
     network: bool  # whether its system has one
+    elsewhere: bool  # whether another processor drove it than the reference's
     same_bytes: bool
     difference: str  # where the records differ first, in words
     original: PackedAttempt
@@ -56,6 +57,7 @@ class Comparison:
     without_result: tuple[str, ...]  # attempts that could not be driven
     changed: tuple[str, ...]  # definitions that are not what they were
     bytes_expected: str  # of which attempts bytes must be equal
+    elsewhere: int  # attempts with networks that another processor drove: theirs need not be
     agreement: Mapping[str, Agreement]  # by stratum
     placebo: Agreement | None
 
@@ -106,7 +108,9 @@ def compared(
         places = drive_again(campaigns[name], [attempt.key for attempt in attempts], again)
         for attempt in attempts:
             if attempt.key in places:
-                redriven.append(redriven_of(campaigns[name], attempt, places[attempt.key]))
+                place = places[attempt.key]
+                elsewhere = name in reference.elsewhere
+                redriven.append(redriven_of(campaigns[name], attempt, place, elsewhere=elsewhere))
             else:
                 missing.append(f"{name}/{attempt.key}")
     expected = bytes_expected(reference.machine, here)
@@ -117,6 +121,7 @@ def compared(
         without_result=tuple(missing),
         changed=(*changed, *violations_of(redriven, expected), *too_few_alike(plain)),
         bytes_expected=expected,
+        elsewhere=sum(one.elsewhere and one.network for one in redriven),
         agreement=known,
         placebo=reference.of_placebo,
     )
@@ -129,12 +134,15 @@ def bytes_expected(there: Machine, here: Machine) -> str:
     return WITHOUT if same_kernels(there, here) else "none"
 
 
-def redriven_of(campaign: PackedCampaign, attempt: PackedAttempt, place: Path) -> Redriven:
+def redriven_of(
+    campaign: PackedCampaign, attempt: PackedAttempt, place: Path, *, elsewhere: bool
+) -> Redriven:
     """Return how an attempt compares with itself driven again."""
     same = digest_of_records(place) == attempt.records
     return Redriven(
         name=f"{campaign.name}/{attempt.key}",
         network=attempt.key.arm.system in networks_in(campaign.settings),
+        elsewhere=elsewhere,
         same_bytes=same,
         difference="" if same else first_difference(attempt, place),
         original=attempt,
@@ -168,11 +176,17 @@ def first_difference(attempt: PackedAttempt, place: Path) -> str:
 def violations_of(redriven: list[Redriven], expected: str) -> Iterator[str]:
     """Yield what shows that a definition changed: unequal bytes where they must be equal."""
     for one in redriven:
-        must = expected == ALL or (expected == WITHOUT and not one.network)
-        if must and not one.same_bytes:
+        if must_be_equal(one, expected) and not one.same_bytes:
             yield f"{one.name}: other bytes: {one.difference}"
         for line in one.wrong:
             yield f"{one.name}: result: {line}"
+
+
+def must_be_equal(one: Redriven, expected: str) -> bool:
+    """Return whether an attempt's bytes must be equal: what networks give hangs on who drove."""
+    if one.network:
+        return expected == ALL and not one.elsewhere
+    return expected in (ALL, WITHOUT)
 
 
 def too_few_alike(plain: Agreement | None) -> Iterator[str]:

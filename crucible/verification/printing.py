@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from crucible.verification.agreement import MEASURES, share_cell
-from crucible.verification.comparing import Comparison
+from crucible.verification.comparing import ALL, Comparison
 from harness.campaign.printing.terminal import console, print_line
 
 MOST_LINES = 20
@@ -25,7 +25,7 @@ def show(comparison: Comparison, differing: Sequence[str]) -> None:
     where = f"another machine ({', '.join(differing)})" if differing else "a machine like the first"
     same = sum(one.same_bytes for one in comparison.redriven)
     print_line(f"{len(comparison.redriven)} attempts driven again on {where}")
-    print_line(f"equal byte for byte: {same}; must be: {comparison.bytes_expected}")
+    print_line(f"equal byte for byte: {same}; must be: {must_be(comparison)}")
     console.print(table_of(comparison))
     others = [one for one in comparison.redriven if not one.same_bytes]
     for one in others[:MOST_LINES]:
@@ -36,6 +36,13 @@ def show(comparison: Comparison, differing: Sequence[str]) -> None:
         print_line(f"no result: {name}")
     for line in comparison.changed:
         print_line(f"changed: {line}")
+
+
+def must_be(comparison: Comparison) -> str:
+    """Return of which attempts bytes must be equal, in words."""
+    if comparison.bytes_expected == ALL and comparison.elsewhere:
+        return f"{ALL} but {comparison.elsewhere} of networks that another processor drove"
+    return comparison.bytes_expected
 
 
 def table_of(comparison: Comparison) -> Table:

@@ -33,6 +33,7 @@ class CampaignReference:
     routes: Mapping[str, str]  # short digests of the files that routes were read from
     laid: str  # digest of the routes as they were laid
     packs: Mapping[str, str]  # digests of packed files
+    elsewhere: bool  # some of it was driven on another processor than the reference's
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -45,6 +46,7 @@ class CampaignReference:
             "routes": dict(self.routes),
             "laid": self.laid,
             "packs": dict(self.packs),
+            "elsewhere": self.elsewhere,
         }
 
 
@@ -57,13 +59,18 @@ class Reference:
     count: int  # test towns that the protocol made
     towns: Mapping[str, str]  # digests of OpenDRIVE files by town
     campaigns: tuple[CampaignReference, ...]
-    machine: Machine  # that drove
+    machine: Machine  # that drove what was not driven elsewhere
     placebo: Mapping[str, Any] | None  # its condition, and how far redraws with it agree
 
     @property
     def packs(self) -> dict[str, str]:
         """The digests of all packed files."""
         return {name: digest for one in self.campaigns for name, digest in one.packs.items()}
+
+    @property
+    def elsewhere(self) -> set[str]:
+        """Campaigns of which some was driven on another processor."""
+        return {campaign.name for campaign in self.campaigns if campaign.elsewhere}
 
     @property
     def of_placebo(self) -> Agreement | None:
@@ -117,6 +124,7 @@ def campaign_of(record: Any) -> CampaignReference:
         routes=texts(record["routes"]),
         laid=str(record["laid"]),
         packs=texts(record["packs"]),
+        elsewhere=bool(record["elsewhere"]),
     )
 
 

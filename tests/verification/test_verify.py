@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ import yaml
 
 from analysis.__main__ import main as analysis
 from crucible.subcommands import main
+from crucible.verification.comparing import ALL, WITHOUT, must_be_equal, redriven_of
+from crucible.verification.reference import read_reference
 from harness.kernels import NEEDED, features
 from harness.records.digests import digest_of_bytes, digest_of_file
 from harness.records.ledger import lines
+from harness.records.packing.parts import campaigns_in
 from harness.records.packing.unpack import unpack
 from harness.records.reading import Campaign
 from tests.verification.conftest import Study
@@ -225,6 +229,46 @@ def test_a_result_that_its_records_contradict_is_a_change(
     printed = capsys.readouterr().out
     assert f"changed: out/{key}: result: penalty is 0.25, by its records " in printed
     assert f"changed: out/{key}: result: patterns.total.CCME is " in printed
+
+
+@pytest.mark.parametrize(
+    ("expected", "network", "elsewhere", "must"),
+    [
+        (ALL, True, False, True),
+        (ALL, True, True, False),
+        (ALL, False, True, True),
+        (WITHOUT, True, False, False),
+        (WITHOUT, False, True, True),
+        ("none", False, False, False),
+    ],
+)
+def test_networks_that_another_processor_drove_need_not_be_equal(
+    study: Study, expected: str, network: bool, elsewhere: bool, must: bool
+) -> None:
+    (campaign,) = campaigns_in([study.pack]).values()
+    attempt = campaign.attempts[0]
+    place = Campaign(study.again / "out").file_of(attempt.key).parent
+    one = replace(redriven_of(campaign, attempt, place, elsewhere=elsewhere), network=network)
+    assert must_be_equal(one, expected) == must
+
+
+def test_who_drove_is_read_from_records_or_given(
+    copy: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def elsewhere() -> bool:
+        (campaign,) = read_reference(copy.reference).campaigns
+        return campaign.elsewhere
+
+    line = ["reference", str(copy.pack), "--out", str(copy.reference)]
+    assert main(line) == 0
+    assert not elsewhere()
+    assert main([*line, "--elsewhere", "out"]) == 0
+    assert elsewhere()
+    assert main([*line, "--elsewhere", "nowhere"]) == 2
+    assert "unknown campaign nowhere" in capsys.readouterr().err
+    repack(copy, "timing", lambda text: text and json.dumps({"processor": "another"}))
+    assert main(line) == 0
+    assert elsewhere()
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,15 @@ class PackedAttempt:
             raise UserError(f"{self.part.file}: {self.key}: not a result") from None
         return ours
 
+    @property
+    def processor(self) -> str | None:
+        """The processor that drove it, None where its record does not say."""
+        try:
+            name = parse_json(self.timing or "{}").get("processor")
+        except (ValueError, AttributeError, RecursionError):
+            raise UserError(f"{self.part.file}: {self.key}: not a timing.json") from None
+        return name if isinstance(name, str) else None
+
     def steps(self, name: str) -> pa.Array:
         """Return a column of its planning steps."""
         return self.part.steps[name].chunk(0)[self.row].values
