@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Protocol
 
 import carla
@@ -154,6 +155,11 @@ class Manoeuvre:
         if self.clock > 0.0:
             self.follower.follow(float(self.follower.course.distance_at(self.clock)), self.rate)
 
+    @cached_property
+    def _half(self) -> carla.Vector3D:
+        """Half the length, width and height of what moves; the simulator is asked once."""
+        return self.follower.actor.bounding_box.extent
+
     def _astray(self, distance: float) -> bool:
         place, _ = self.follower.course.poses(distance)
         here = self.follower.actor.get_location()
@@ -162,7 +168,7 @@ class Manoeuvre:
     def _in_the_way(self, distance: float, others: Floats) -> bool:
         course = self.follower.course
         pace = float(np.interp(distance + 4.0, course.along, course.pace))
-        half = self.follower.actor.bounding_box.extent
+        half = self._half
         reach = np.arange(half.x + 0.5, half.x + 1.5 + pace**2 / 8.0, 1.0)
         ahead, _ = course.poses(distance + reach)
         apart = np.linalg.norm(others[:, None] - ahead[None, :, :2], axis=-1)
