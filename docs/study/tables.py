@@ -39,8 +39,8 @@ p < 0.05 after Holm."""
 COST_HEAD = (
     "Against `oracle` on the same route and seed; times are of attempts that reached the goal.\n"
 )
-REGRESSION_HEAD = """Odds ratios of a standard deviation of each rate (`paper`: of one error more), with 95 %
-intervals; an asterisk is p < 0.05 after Holm. None of them says what causes what.
+REGRESSION_HEAD = """Odds ratios of a standard deviation of each rate (`paper`: of one error more),
+with 95 % intervals; an asterisk is p < 0.05 after Holm. None of them says what causes what.
 """
 
 
