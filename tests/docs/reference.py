@@ -48,10 +48,15 @@ GROUP_NOTES = {
         "Disturbances of messages, changes of the scene; one or several"
         " ([interference](interference.md), [scene](../how-to/scene-changes.md))."
     ),
+    "intervention": (
+        "Repairs of errors, or injected ones; none, one or several"
+        " ([how-to](../how-to/interventions.md))."
+    ),
     "traffic": "Background traffic ([world](../explanation/world.md#traffic)).",
     "rig": "LiDARs of vehicles and roadside units.",
     "metrics": "Further numbers; none, one or several ([your own](../how-to/own-metric.md)).",
     "export": "Results in other tools; none, one or several ([export](../how-to/own-export.md)).",
+    "search": "Configurations of `crucible search` ([how-to](../how-to/search.md)).",
     "executor": "Where attempts run ([campaigns](../how-to/campaigns.md#executors)).",
 }
 
