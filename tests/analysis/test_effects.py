@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,37 @@ def test_bad_folders_are_one_line(
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert str(result) in error
+
+
+def test_campaigns_with_equal_attempts_have_effects_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The repair prevents every crash in one of them, and none in the other."""
+    arms = {"repair_CCME": repair("CCME")}
+    cured, other = (
+        write_interventions(tmp_path / name, arms, cured_by(pattern), routes=2)
+        for name, pattern in (("cured", "CCME"), ("other", "LADE"))
+    )
+    assert main(["effects", str(cured), str(other), "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err == ""
+    table = pd.read_csv(tmp_path / "out" / "effects.csv")
+    rows = table[table["outcome"] == "violations, %"].set_index("of")
+    assert rows["difference"].to_dict() == {
+        "late/latency/1 cured": -50.0,
+        "late/latency/2 other": 0.0,
+    }
+
+
+def test_interventions_without_a_pair_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_interventions(tmp_path / "c", {"repair_CCME": repair("CCME")}, cured_by("CCME"))
+    for attempt in (folder / "episodes" / BASE.path).glob("*-s1"):
+        shutil.rmtree(attempt)
+    assert main(["effects", str(folder)]) == 2
+    error = capsys.readouterr().err
+    assert "no arm with an intervention has a pair" in error
+    assert error.count("\n") == 1
 
 
 def test_errors_are_measured_of_drives_without_interventions(
