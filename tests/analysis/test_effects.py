@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import main
@@ -298,6 +299,22 @@ def test_errors_are_measured_of_drives_without_interventions(
     assert model.source["arm"] == "late/ahead/latency"
     assert model.share["CCME"].max() > 0
     assert "not one arm with results" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_drives_without_two_planning_steps_have_no_error_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], steps: int
+) -> None:
+    folder = write_interventions(tmp_path / "c", {}, lambda *_: CLEAN, routes=1)
+    settings = folder / "campaign.yaml"
+    settings.write_text(settings.read_text().replace("settings:", "settings:\n  patterns: {}"))
+    for file in folder.rglob("frames.parquet"):
+        pq.write_table(pq.read_table(file)[:steps], file)
+    words = ["errors", str(folder), "--system", "late", "--condition", "latency"]
+    assert main([*words, "--out", str(tmp_path / "m.json")]) == 2
+    error = capsys.readouterr().err
+    assert error == "late/ahead/latency: no attempt has two planning steps: nothing to measure\n"
+    assert not (tmp_path / "m.json").exists()
 
 
 def test_nothing_is_declared_significant_more_often_than_promised() -> None:
