@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.attempt import checked_table, read_result
 from analysis.cases import Case
 from analysis.collection import KEY, row_key, settings_of
+from analysis.report.html import plural
 from analysis.statistics.intervals import NO_ESTIMATE, Estimate, rate
 from analysis.tables.table import scaled
 from harness.errors import UserError
@@ -113,18 +114,37 @@ class Attribution:
 def attributions_of(cases: Sequence[Case]) -> tuple[list[Attribution], list[str]]:
     """Return the attribution of every violation that has twins, and twins' broken records.
 
-    A violation with a broken twin has none.
+    A violation with a broken twin has none. Twins that were unpacked have no messages, and show
+    nothing here.
     """
     attributions, broken_twins = [], []
+    for twins, with_twins in cases_with_twins(cases):
+        for case in () if twins.packed else with_twins:
+            if problem := broken_twin(case, twins):
+                broken_twins.append(f"twin of case {case.number}: {problem}")
+            elif (attribution := attribution_of(case, twins)) is not None:
+                attributions.append(attribution)
+    return attributions, broken_twins
+
+
+def notes_on_twins(cases: Sequence[Case]) -> list[str]:
+    """Return a note for each campaign whose twins were unpacked."""
+    return [
+        f"{twins.folder}: unpacked, so that {plural(len(with_twins), 'violation')} with twins"
+        " cannot be attributed"
+        for twins, with_twins in cases_with_twins(cases)
+        if with_twins and twins.packed
+    ]
+
+
+def cases_with_twins(cases: Sequence[Case]) -> Iterator[tuple[Campaign, list[Case]]]:
+    """Yield each campaign of twins, and the violations that have some in it."""
     for folder in dict.fromkeys(case.folder for case in cases):
         if (folder / TWINS / "campaign.yaml").is_file():
             twins = Campaign(folder / TWINS)
-            for case in (case for case in cases if case.folder == folder):
-                if problem := broken_twin(case, twins):
-                    broken_twins.append(f"twin of case {case.number}: {problem}")
-                elif (attribution := attribution_of(case, twins)) is not None:
-                    attributions.append(attribution)
-    return attributions, broken_twins
+            there = twins.attempts()
+            of_folder = (case for case in cases if case.folder == folder)
+            yield twins, [case for case in of_folder if twins_of(case.key, there)]
 
 
 def broken_twin(case: Case, twins: Campaign) -> str:

@@ -81,7 +81,8 @@ def planned_comparisons(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
     """Yield each comparison's family and arms: those that differ in one factor.
 
     Where one of them is at `none` in that factor the others are compared with it, else each with
-    each. Systems are compared under the same setting.
+    each. Systems are compared under the same setting. Systems that read no messages have one arm
+    under every cooperation: each pair of them is compared once.
     """
     for factor in [
         CONDITION,
@@ -94,9 +95,11 @@ def planned_comparisons(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
             pairs = product(plain, [arm for arm in members if arm not in plain])
             for a, b in pairs if plain else combinations(members, 2):
                 yield family, a, b
+    compared: set[tuple[Arm, Arm]] = set()
     for name, members in settings_in(arms).items():
         for a, b in combinations(members, 2):
-            if a.system != b.system:
+            if a.system != b.system and (a, b) not in compared:
+                compared.add((a, b))
                 yield f"{SYSTEMS}{name}", a, b
 
 

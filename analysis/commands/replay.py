@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from pathlib import Path
@@ -168,15 +169,14 @@ def list_cases(collection: Collection) -> int:
 
 def film(campaign: Campaign, drive: Drive, name: str, options: argparse.Namespace) -> None:
     """Film a drive's last seconds, next to the same drive without disturbance."""
-    if not options.before > 0:
-        raise UserError(f"--before {options.before:g} s: must be > 0")
+    if not 0 < options.before < math.inf:
+        raise UserError(f"--before {options.before:g} s: must be > 0 and finite")
     file = options.film or campaign.folder / "films" / f"{file_name(name, drive)}.mp4"
     if file.suffix not in (".mp4", *MOVING):
         raise UserError(f"{file}: films are written as .mp4, .webp or .gif")
     other = None if options.alone else undisturbed(campaign, drive)
     drives = [drive] if other is None else [drive, other]
     made = film_of(drives, name, before=options.before, layout=options.layout, dark=options.dark)
-    file.parent.mkdir(parents=True, exist_ok=True)
     with progress() as bar:
         task = bar.add_task("pictures", total=made.pictures)
         write_film(made, file, lambda: bar.advance(task))

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         write(report, out)
         total = bar.tasks[0].total
         bar.update(task, description="done", completed=total or 1, total=total or 1)
-    for note in collection.notes:
+    for note in (*collection.notes, *report.notes):
         print_line(note)
     for line in report.broken_twins:
         print_line(f"{WARNING} broken: {line}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.collection import collect
+from analysis.collection import UNKNOWN, clusters_of, refuse_duplicates
 from analysis.critical.stopping import Meeting, meeting_of
 from analysis.critical.tables import (
     LEFT,
@@ -20,6 +20,7 @@ from analysis.critical.tables import (
     flips_table,
     free_table,
 )
+from analysis.routes import read_ways
 from analysis.tables.table import Table
 from harness.errors import UserError
 from harness.records.critical import (
@@ -57,9 +58,10 @@ class CriticalStudy:
 def critical_study(folders: Sequence[Path], name: str) -> CriticalStudy:
     """Read what was searched in campaigns, and estimate over all of them."""
     parts = [read_part(folder, name) for folder in folders]
-    sizes = pooled([part for part, _ in parts], folders)
-    attempts = attempts_table(sizes, [cluster for _, clusters in parts for cluster in clusters])
-    met = [met_in(folder, part) for folder, (part, _) in zip(folders, parts, strict=True)]
+    sizes = pooled(parts, folders)
+    attempts = attempts_table(sizes, routes_of(parts, folders))
+    refuse_duplicates(attempts, folders)
+    met = [met_in(folder, part) for folder, part in zip(folders, parts, strict=True)]
     attempts = with_meetings(attempts, [meeting for of_part in met for meeting in of_part])
     usable = attempts[attempts["high"].notna()]
     return CriticalStudy(
@@ -72,17 +74,25 @@ def critical_study(folders: Sequence[Path], name: str) -> CriticalStudy:
     )
 
 
-def read_part(folder: Path, name: str) -> tuple[CriticalSizes, list[str]]:
-    """Return what was searched in one campaign, and the geometry of each attempt's route."""
-    campaign = Campaign(folder)
+def read_part(folder: Path, name: str) -> CriticalSizes:
+    """Return what was searched in one campaign."""
+    Campaign(folder)
     if not file_of(folder, name).is_file():
         raise UserError(f"{file_of(folder, name)}: not there; `crucible critical` writes it")
     sizes = read_critical(folder, name)
     if not sizes.searched:
         raise UserError(f"{file_of(folder, name)}: holds no attempt")
-    read = collect([campaign.folder]).attempts[["route", "cluster"]].astype(str)
-    clusters = dict(read.itertuples(index=False, name=None))
-    return sizes, [clusters.get(one.of.route, one.of.route) for one in sizes.searched]
+    return sizes
+
+
+def routes_of(parts: Sequence[CriticalSizes], folders: Sequence[Path]) -> list[str]:
+    """Return the geometry of each attempt's route, named once over all campaigns."""
+    clusters = clusters_of([read_ways(folder) for folder in folders])
+    return [
+        clusters.get((index, one.of.route), f"{UNKNOWN}/{one.of.route}")
+        for index, part in enumerate(parts)
+        for one in part.searched
+    ]
 
 
 def pooled(parts: Sequence[CriticalSizes], folders: Sequence[Path]) -> CriticalSizes:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import hazards
-from analysis.arms import of_arms
+from analysis.arms import names_of, of_arms
 from analysis.attempt import broken_result
 from analysis.collection import Collection
 from analysis.comparison import PAIR
@@ -65,11 +65,12 @@ class InterventionArm:
 def intervention_arms(collection: Collection) -> list[InterventionArm]:
     """Return the arms with interventions, from what their results say."""
     records: dict[Arm, list[dict[str, Any]]] = {}
-    for _, campaign, key in collection.attempts_in_order():
+    arms = names_of(collection.attempts).map(Arm.parse).tolist()  # with the factor of campaigns
+    for row, campaign, key in collection.attempts_in_order():
         if key.arm[INTERVENTION] != NONE:
             result = campaign.result(key)
             try:
-                records.setdefault(key.arm, []).append(checked(result["crucible"]))
+                records.setdefault(arms[row], []).append(checked(result["crucible"]))
             except (KeyError, TypeError, ValueError) as problem:
                 raise broken_result(campaign, key, problem) from None
     return [arm_of(arm, rows) for arm, rows in sorted(records.items())]

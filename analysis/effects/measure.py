@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from harness.errors import UserError
 from harness.evaluation.frame_evaluation import EvaluationSettings, bands_of
 from harness.evaluation.interventions.error_model import (
     GHOSTS,
@@ -76,6 +77,8 @@ def measured(
     tally = Tally()
     for frames, boxes, poses in drives:
         add_drive(tally, frames, boxes, poses, settings=settings)
+    if not tally.intervals:
+        raise UserError(f"{source['arm']}: no attempt has two planning steps: nothing to measure")
     shares = {
         name: np.divide(
             errors,

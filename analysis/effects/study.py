@@ -53,6 +53,11 @@ def effects_study(collection: Collection) -> EffectsStudy:
         )
     attempts = with_times(collection.attempts)
     effects = effects_of(collection, attempts, arms)
+    if not effects:
+        raise UserError(
+            f"{collection.folder}: no arm with an intervention has a pair: the arm that it is"
+            " compared with has no result on an equal route and seed"
+        )
     groups = list(bases(arms))
     factors = [name for name in varying(collection.arms) if name != "intervention"]
     slopes = [

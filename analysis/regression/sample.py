@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.arms import ARM
 from harness.errors import UserError
+from harness.records.arms import Arm
 from harness.records.reading import BROKEN, broken
 from harness.vocabulary import PATTERNS, Floats, Integers
 
@@ -73,6 +75,10 @@ def read_table(file: Path) -> pd.DataFrame:
     if frame[words].isna().any(axis=None) or (frame[words] == "").any(axis=None):
         raise UserError(f"{file}: a row lacks its {', '.join(words[:-1])} or {words[-1]}")
     frame[words] = frame[words].astype(str)
+    if ARM in frame:
+        wrong = ~frame[ARM].map(is_arm).astype(bool)
+        needed = "a whole name, such as late/ahead/latency,"
+        refuse_row(file, frame, column=ARM, wrong=wrong, needed=needed)
     for name in (*COUNTS, TRUTHS):
         values = pd.to_numeric(frame[name].map(plain), errors="coerce").astype(float)
         refuse_row(
@@ -96,6 +102,17 @@ def refuse_row(
         row = int(np.flatnonzero(wrong)[0])
         value = str(frame[column].iloc[row])[:LONGEST]
         raise UserError(f"{file}: row {row + 1}: {column} is {value!r}; {needed} is needed")
+
+
+def is_arm(value: object) -> bool:
+    """Return whether a cell is the whole name of an arm."""
+    if not isinstance(value, str):
+        return False
+    try:
+        Arm.parse(value)
+    except ValueError:
+        return False
+    return True
 
 
 def plain(value: object) -> object:

@@ -114,7 +114,7 @@ def film_of(
     """Return the film of the last seconds of a drive, next to another one if there are two."""
     footages = tuple(Footage(drive, sweeps_of(drive), drives[0].other) for drive in drives)
     main = footages[0]
-    first = max(0, main.last - round(before / main.tick))
+    first = main.last - round(min(before / main.tick, main.last))
     longest = max(footage.last for footage in footages)
     last = min(longest, main.last + round(AFTER / main.tick)) if len(drives) > 1 else main.last
     return Film(name=name, footages=footages, first=first, last=last, layout=layout, dark=dark)

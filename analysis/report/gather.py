@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.arms import arms_in, settings_in
 from analysis.attempt import writable
-from analysis.attribution import Attribution, attributions_of
+from analysis.attribution import Attribution, attributions_of, notes_on_twins
 from analysis.cases import Case, cases_of, cases_to_show
 from analysis.collection import KEY, Collection, as_recorded, row_key
 from analysis.contrasts import Contrasts, contrasts_of
@@ -42,6 +42,7 @@ class Report:
     strips: list[tuple[Case, list[Canvas]]]
     attributions: list[Attribution]
     broken_twins: list[str]  # a line for each
+    notes: list[str]  # besides those of the collection
     failures: pd.DataFrame
 
 
@@ -72,6 +73,7 @@ def gather(collection: Collection, results_only: bool, stage: Callable[[str], No
         strips=strips,
         attributions=attributions,
         broken_twins=broken_twins,
+        notes=notes_on_twins(cases),
         failures=failures_of(collection),
     )
 

@@ -126,7 +126,8 @@ def warnings(report: Report) -> Content:
 
 def notes(report: Report) -> Content:
     """Return the notes."""
-    known = [note for note in report.collection.notes if not note.startswith(WARNING)]
+    of_collection = report.collection.notes
+    known = [*(note for note in of_collection if not note.startswith(WARNING)), *report.notes]
     if report.results_only:
         known.append("made with --results-only: without frames, boxes and messages")
     return listed(known) if known else ""

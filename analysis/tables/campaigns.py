@@ -14,6 +14,7 @@ import pandas as pd
 from analysis.collection import CAMPAIGN, Collection
 from analysis.comparison import Comparison, difference
 from analysis.contrasts import BY, Contrasts
+from analysis.statistics.intervals import NO_ESTIMATE
 from analysis.tables.table import ESTIMATE, Measure, Table, mean_of, rate_of
 from harness.records.arms import NONE, Arm
 
@@ -29,7 +30,10 @@ ESTIMATED = "estimate"
 
 
 def campaigns_table(collection: Collection) -> Table:
-    """Return the estimates of arms that several campaigns have, a column for each campaign."""
+    """Return the estimates of arms that several campaigns have, a column for each campaign.
+
+    A campaign that lacks an arm has no estimate in its row.
+    """
     factors = tuple(name for name in collection.factors if name != CAMPAIGN)
     groups = dict(list(collection.attempts.groupby([*factors, CAMPAIGN], sort=False)))
     records = [
@@ -37,12 +41,11 @@ def campaigns_table(collection: Collection) -> Table:
             **dict(zip(factors, names, strict=True)),
             ESTIMATED: what,
             "measure": label,
-            **asdict(estimate(groups[(*names, label)])),
+            **asdict(estimate(groups[key]) if (key := (*names, label)) in groups else NO_ESTIMATE),
         }
         for names in dict.fromkeys(arm.values(factors) for arm in common_arms(collection))
         for what, estimate in MEASURES.items()
         for label in collection.labels
-        if (*names, label) in groups
     ]
     by = (*factors, ESTIMATED)
     return Table(

@@ -15,8 +15,12 @@ from analysis.attribution import Attribution, attribution_table, attributions_of
 from analysis.cases import cases_of
 from analysis.collection import collect
 from harness.errors import UserError
+from harness.records.critical import Searched, write_critical
+from harness.records.packing.pack import pack
+from harness.records.packing.unpack import unpack
 from harness.records.twins import TWINS, Change, Window
 from tests.analysis.little import Drive, write_little
+from tests.critical.little import sizes_with
 from tests.keys import key_of
 
 OF = key_of("late", "latency", "4", 1)
@@ -95,6 +99,25 @@ def test_samples_that_change_no_message_are_no_placebos(tmp_path: Path) -> None:
     resampled.write_bytes(part.read_bytes())
     ((attributions,), _) = attributions_of(cases_of(collect([campaign])))
     assert attributions.conclusion == "the disturbance is necessary; it is not random"
+
+
+def test_twins_of_an_unpacked_study_are_not_broken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their messages are not packed: there is no attribution, and one note."""
+    known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN})
+    campaign = tmp_path / "campaign"
+    write_critical(campaign, sizes_with(Searched(of=OF, outcomes={0.0: HIT.violation}, flips=())))
+    pack([campaign], tmp_path / "part.parquet")
+    (unpacked,) = unpack([tmp_path / "part.parquet"], tmp_path / "study")
+    assert main(["report", str(unpacked), "--results-only"]) == 0
+    note = f"{unpacked / TWINS}: unpacked, so that 1 violation with twins cannot be attributed"
+    printed = capsys.readouterr().out
+    assert printed.replace("\n", " ").count(note) == 1
+    assert "broken" not in printed
+    assert note in (unpacked / "report" / "report.html").read_text()
+    assert main(["report", str(campaign), "--results-only"]) == 0
+    assert "cannot be attributed" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("lost", ["tick", "interference"])

@@ -106,6 +106,27 @@ def test_the_table_has_a_column_for_every_campaign(collection: Collection) -> No
     assert precision.low < precision.value < precision.high
 
 
+def test_a_campaign_that_lacks_an_arm_has_no_estimate_in_its_row(
+    folders: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first of three lacks late messages: its cells are empty, and the others stay in place."""
+    fewer = write_little(tmp_path / "fewer", ARMS[:1], ROUTES, [1])
+    three = [fewer, *folders]
+    table = campaigns_table(collect(three))
+    assert table.measures == ["1 fewer", "2 old", "3 new"]
+    struck = dict(table.rows())["late", "latency", "collisions, %"]
+    assert list(struck) == table.measures
+    assert [cell.n for cell in struck.values()] == [0, 8, 8]
+    assert np.isnan(struck["1 fewer"].value)
+    out = tmp_path / "out"
+    assert main(["report", *map(str, three), "--results-only", "--out", str(out)]) == 0
+    capsys.readouterr()
+    assert main(["tables", *map(str, three), "--results-only", "--out", str(out)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in lines if "latency" in line and "collisions, %" in line]
+    assert line.split()[-5:] == ["-", "100.0", "0.0", "0-8", "8"]
+
+
 def test_precision_is_compared_and_not_tested(collection: Collection) -> None:
     contrasts = declare(contrasts_of(collection), []).contrasts
     rows = campaign_differences(contrasts)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,7 @@ from harness.records.critical import (
 )
 from harness.records.reading import Campaign
 from harness.records.twins import TWINS
-from tests.analysis.little import Drive, write_little
+from tests.analysis.little import Drive, write_little, write_route
 from tests.critical.little import sizes_with
 from tests.keys import key_of
 
@@ -58,13 +60,13 @@ def campaign(tmp_path: Path) -> Path:
     return campaign_in(tmp_path / "few", "Crucible05")
 
 
-def campaign_in(folder: Path, town: str) -> Path:
-    arms = [(system, "none") for system in FIRST]
+def campaign_in(folder: Path, town: str, systems: Sequence[str] = tuple(FIRST)) -> Path:
+    arms = [(system, "none") for system in systems]
     write_little(folder, arms=arms, seeds=(1,), town=town)
     rows = [
         searched(system, route, first)
-        for system, firsts in FIRST.items()
-        for route, first in firsts.items()
+        for system in systems
+        for route, first in FIRST[system].items()
     ]
     write_critical(folder, sizes_with(*rows))
     condition = "none with latency=0.4"
@@ -144,6 +146,24 @@ def test_towns_are_estimated_together(campaign: Path, tmp_path: Path) -> None:
     assert (pair["pairs"], pair["routes"]) == (12, 12)
     assert pair["difference"] == pytest.approx(single["difference"])
     assert pair["p"] < single["p"]
+
+
+def test_other_roads_of_equal_names_are_in_no_pair(tmp_path: Path) -> None:
+    folders = [campaign_in(tmp_path / name, "Crucible05", [name]) for name in FIRST]
+    (row,) = critical_study(folders, "latency").differences.to_dict("records")
+    assert (row["a"], row["b"], row["pairs"], row["routes"]) == ("late", "early", 6, 6)
+    for number in range(1, 6):
+        write_route(folders[1], str(number), "Crucible05", 1000.0 + 10 * number)
+    study = critical_study(folders, "latency")
+    assert study.attempts["cluster"].nunique() == 1 + 5 + 5
+    (row,) = study.differences.to_dict("records")
+    assert (row["pairs"], row["routes"]) == (1, 1)
+
+
+def test_the_same_attempt_in_two_folders_is_refused(campaign: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(campaign, tmp_path / "copy"))
+    with pytest.raises(UserError, match=r"few, .*copy: .* is in more than one folder; give one"):
+        critical_study([campaign, copy], "latency")
 
 
 def test_other_searches_are_not_pooled(campaign: Path, tmp_path: Path) -> None:

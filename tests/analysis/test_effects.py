@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import shutil
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import main
@@ -245,6 +247,37 @@ def test_bad_folders_are_one_line(
     assert str(result) in error
 
 
+def test_campaigns_with_equal_attempts_have_effects_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The repair prevents every crash in one of them, and none in the other."""
+    arms = {"repair_CCME": repair("CCME")}
+    cured, other = (
+        write_interventions(tmp_path / name, arms, cured_by(pattern), routes=2)
+        for name, pattern in (("cured", "CCME"), ("other", "LADE"))
+    )
+    assert main(["effects", str(cured), str(other), "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err == ""
+    table = pd.read_csv(tmp_path / "out" / "effects.csv")
+    rows = table[table["outcome"] == "violations, %"].set_index("of")
+    assert rows["difference"].to_dict() == {
+        "late/latency/1 cured": -50.0,
+        "late/latency/2 other": 0.0,
+    }
+
+
+def test_interventions_without_a_pair_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_interventions(tmp_path / "c", {"repair_CCME": repair("CCME")}, cured_by("CCME"))
+    for attempt in (folder / "episodes" / BASE.path).glob("*-s1"):
+        shutil.rmtree(attempt)
+    assert main(["effects", str(folder)]) == 2
+    error = capsys.readouterr().err
+    assert "no arm with an intervention has a pair" in error
+    assert error.count("\n") == 1
+
+
 def test_errors_are_measured_of_drives_without_interventions(
     planted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -266,6 +299,22 @@ def test_errors_are_measured_of_drives_without_interventions(
     assert model.source["arm"] == "late/ahead/latency"
     assert model.share["CCME"].max() > 0
     assert "not one arm with results" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_drives_without_two_planning_steps_have_no_error_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], steps: int
+) -> None:
+    folder = write_interventions(tmp_path / "c", {}, lambda *_: CLEAN, routes=1)
+    settings = folder / "campaign.yaml"
+    settings.write_text(settings.read_text().replace("settings:", "settings:\n  patterns: {}"))
+    for file in folder.rglob("frames.parquet"):
+        pq.write_table(pq.read_table(file)[:steps], file)
+    words = ["errors", str(folder), "--system", "late", "--condition", "latency"]
+    assert main([*words, "--out", str(tmp_path / "m.json")]) == 2
+    error = capsys.readouterr().err
+    assert error == "late/ahead/latency: no attempt has two planning steps: nothing to measure\n"
+    assert not (tmp_path / "m.json").exists()
 
 
 def test_nothing_is_declared_significant_more_often_than_promised() -> None:

@@ -10,6 +10,7 @@ import pytest
 from analysis.__main__ import main
 from analysis.collection import Collection, collect
 from analysis.contrasts import DISTURBED, contrasts_of, planned_comparisons
+from analysis.declaration import declare
 from harness.errors import UserError
 from harness.records.arms import Arm
 from harness.records.cases import case
@@ -59,6 +60,22 @@ def test_its_comparison_is_that_of_any_other_factor(collection: Collection) -> N
     table = contrasts.of("violations, %", "by intervention").iloc[0]
     assert (table["a"], table["b"], table["difference"], table["pairs"]) == (100.0, 0.0, -100.0, 7)
     assert table["p"] < 0.05
+
+
+def test_two_systems_that_read_no_messages_are_compared_once(tmp_path: Path) -> None:
+    """They have the same drives under each cooperation."""
+    arms = [Arm.of(system="late", cooperation=name) for name in ("ahead", "surveyed")]
+    arms += [Arm.of(system=name) for name in ("oracle", "single")]
+    folder = write_little(tmp_path / "runs", [], ("0", "1"), (1,))
+    for arm in arms:
+        for route in ("0", "1"):
+            write_attempt(folder, AttemptKey(arm, route, 1), CLEAN, "carlite 0.9.16")
+    contrasts = contrasts_of(collect([folder]))
+    pairs = [(pair.a.arm, pair.b.arm) for pair in contrasts.pairs]
+    assert len(pairs) == len(set(pairs)) == 1 + 4 + 1
+    declared = declare(contrasts, [])
+    assert len(declared.contrasts.of("driving score")) == 6
+    assert main(["report", str(folder), "--results-only", "--out", str(tmp_path)]) == 0
 
 
 def test_commands_print_it_and_write_it(

@@ -253,6 +253,8 @@ def test_names_in_a_table_are_words_whatever_they_look_like(tmp_path: Path) -> N
         ({"cluster": ""}, "a row lacks its system, condition, route or cluster"),
         ({"condition": ""}, "a row lacks its system, condition or route"),
         ({"violated": "perhaps"}, "attempts.csv"),
+        ({"arm": "late"}, r"attempts\.csv: row 1: arm is 'late'; a whole name, such as late/"),
+        ({"arm": ""}, r"attempts\.csv: row 1: arm is "),
     ],
 )
 def test_a_table_that_cannot_be_is_refused(

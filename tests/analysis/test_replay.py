@@ -94,7 +94,24 @@ def test_attempts_and_times_that_are_not_there(
     result = refused(capsys, drive, "--attempt", "late/latency/9-s1", "--png", "x.png")
     assert "late/latency/9-s1" in result
     assert str(CLEAN).rpartition("/")[0] in result
-    assert "--before" in refused(capsys, drive, "--case", "1", "--film", "x.mp4", "--before", "0")
+    for seconds in ("0", "inf", "nan"):
+        words = ["--case", "1", "--film", "x.mp4", "--before", seconds]
+        assert "must be > 0 and finite" in refused(capsys, drive, *words)
+
+
+def test_a_film_s_folder_that_cannot_be_made_is_one_line(
+    drive: Replayed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").touch()
+    file = tmp_path / "taken" / "case.mp4"
+    result = refused(capsys, drive, "--case", "1", "--before", "1", "--film", str(file))
+    assert f"{file}: cannot be written" in result
+
+
+def test_a_film_of_more_seconds_than_the_drive_has_is_of_the_whole_drive(drive: Replayed) -> None:
+    read = drive_of(Campaign(drive.campaign), CLEAN)
+    assert read is not None
+    assert film_of([read], "", before=1e308).first == 0
 
 
 @pytest.mark.parametrize("empty", [False, True])
