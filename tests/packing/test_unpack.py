@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,21 @@ def test_results_and_timings_are_there_byte_for_byte(packed: Packed) -> None:
     routes = sorted((packed.driven / "routes").iterdir())
     for file in routes:
         assert (packed.unpacked / "routes" / file.name).read_bytes() == file.read_bytes()
+
+
+def test_a_folder_of_routes_may_come_before_the_first_route(
+    packed: Packed, tmp_path: Path
+) -> None:
+    driven = shutil.copytree(packed.driven, tmp_path / "main")
+    (driven / "routes" / "alike").mkdir()
+    for file in sorted((driven / "routes").glob("*.json")):
+        file.rename(file.with_name(f"town_{file.name}"))
+    shutil.copy(driven / "routes" / "town_0.json", driven / "routes" / "alike" / "town_0.json")
+    pack([driven], tmp_path / "part.parquet")
+    (unpacked,) = unpack([tmp_path / "part.parquet"], tmp_path / "study")
+    for file in sorted((driven / "routes").rglob("*.json")):
+        again = unpacked / file.relative_to(driven)
+        assert again.read_bytes() == file.read_bytes()
 
 
 def test_planning_steps_have_all_columns_and_nan_where_they_are_not_packed(packed: Packed) -> None:

@@ -53,7 +53,7 @@ def write_shell(campaign: PackedCampaign, folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "campaign.yaml").write_bytes(campaign.header.encode())
     for place, text in (campaign.routes | campaign.sizes).items():
-        (folder / place).parent.mkdir(exist_ok=True)
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_bytes(text.encode())
 
 
