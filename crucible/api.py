@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,27 @@ class Campaign:
         """A row for each planned attempt without a result, and how its last try ended."""
         return self._collected().missing
 
+    @property
+    def faults(self) -> pd.DataFrame:
+        """A row for each arm that no table holds, and the reason.
+
+        In none of its attempts so far did the system get what the arm is called after.
+        """
+        faults = self._checked().faults
+        rows = [(str(fault.arm), fault.reason) for fault in faults]
+        return pd.DataFrame(rows, columns=["arm", "reason"])
+
     def _collected(self) -> Collection:
+        """Return the attempts, with a warning for each arm that is left out."""
+        collection = self._checked()
+        for fault in collection.faults:
+            warnings.warn(
+                f"{self.folder}: arm without effect, in no table: {fault.arm}: {fault.reason}",
+                stacklevel=3,
+            )
+        return collection
+
+    def _checked(self) -> Collection:
         """Return the attempts; a broken record is an error, and not left out."""
         collection = collect([self.folder], partners=True)
         if len(collection.left_out):
@@ -96,8 +117,8 @@ class Campaign:
         return f"<Campaign {self.folder.name}: {len(self._records.attempts())} attempts finished>"
 
     def _keys(self, chosen: Mapping[str, object]) -> list[AttemptKey]:
-        self._records.attempts()
         attempts = self.attempts
+        self._records.attempts()  # after the table, so that all of its attempts are known
         for column, value in chosen.items():
             refuse_unknown(column, attempts.columns, "column of `attempts`")
             attempts = attempts[attempts[column].isin(listed(value))]

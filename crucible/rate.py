@@ -39,7 +39,7 @@ def main(arguments: Sequence[str], program: str = "crucible rate") -> int:
     add("--rounds", type=int, default=100, metavar="N", help="at most; each drives every route"
         " once, with new seeds (default: 100)")  # fmt: skip
     add("--width", type=float, default=0.1, metavar="W", help="stop once the interval is as wide"
-        " (default: 0.1)")  # fmt: skip
+        " and, with --proposal, the effective sample size is 30 (default: 0.1)")  # fmt: skip
     add("--every", type=int, default=10, metavar="N", help="rounds that are driven before the"
         " interval is looked at (default: 10)")  # fmt: skip
     add("--proposal", type=Path, default=None, metavar="DIR", help="a finished search: half of the"
@@ -159,7 +159,7 @@ def share_of(parameter: Any, value: float | str) -> float:
 
 
 def estimated(samples: Samples, *, width: float, every: int) -> Iterator[str]:
-    """Drive until the interval is narrow enough; yield lines about the rate."""
+    """Drive until the rate is as precise as asked for; yield lines about it."""
     from metamorphic.search.commandline import following  # noqa: PLC0415
     from metamorphic.search.driving import LEDGERS, driver, fresh_seed  # noqa: PLC0415
     from metamorphic.search.ledger import header_with, open_ledger  # noqa: PLC0415
@@ -196,7 +196,7 @@ def estimated(samples: Samples, *, width: float, every: int) -> Iterator[str]:
                     )
             marks = np.array([one.failed for one in outcomes]).reshape(len(part), -1)
             failed += marks.tolist()
-            if narrow(samples, points, failed, width):
+            if narrow(samples, points, failed, width) and carried(samples, points, failed):
                 break
         evaluations = ledger.evaluations
     yield f"{len(evaluations)} attempts, {sum(map(sum, failed))} failed"
@@ -220,6 +220,22 @@ def narrow(samples: Samples, points: Floats, failed: list[list[bool]], width: fl
     return high - low <= width
 
 
+def carried(samples: Samples, points: Floats, failed: list[list[bool]]) -> bool:
+    """Return whether enough samples carry the rate: with fewer a proposal's rate is refused."""
+    from analysis.statistics.rare import FEWEST_EFFECTIVE  # noqa: PLC0415
+
+    if samples.centre is None:
+        return True
+    return effective_of(samples, points, np.array(failed)) >= FEWEST_EFFECTIVE
+
+
+def effective_of(samples: Samples, points: Floats, failed: Mask) -> float:
+    """Return the effective sample size of the failures' weights."""
+    from analysis.statistics.rare import effective_size  # noqa: PLC0415
+
+    return effective_size((failed * weights_of(samples, points[: len(failed)])).ravel())
+
+
 def interval_of(samples: Samples, points: Floats, failed: Mask) -> tuple[float, float]:
     """Return the always-valid limits of the rate, the mean over routes.
 
@@ -237,12 +253,12 @@ def interval_of(samples: Samples, points: Floats, failed: Mask) -> tuple[float, 
 
 def lines_of(samples: Samples, points: Floats, failed: Mask) -> Iterator[str]:
     """Yield the rate; with a proposal it is refused where too few samples carry it."""
-    from analysis.statistics.rare import FEWEST_EFFECTIVE, effective_size  # noqa: PLC0415
+    from analysis.statistics.rare import FEWEST_EFFECTIVE  # noqa: PLC0415
 
     weights = weights_of(samples, points[: len(failed)])
     low, high = interval_of(samples, points, failed)
     if samples.centre is not None:
-        effective = effective_size((failed * weights).ravel())
+        effective = effective_of(samples, points, failed)
         if effective < FEWEST_EFFECTIVE:
             raise UserError(
                 f"effective sample size of the failures = {effective:.1f}: must be"

@@ -14,8 +14,11 @@ from typing import Any
 import pytest
 
 import crucible
+from analysis.collection import Collection, collect
 from crucible.api import choice, systems_in, written
 from harness.errors import UserError
+from harness.records.arms import Arm
+from tests.analysis.little import write_little
 from tests.campaign.tiny import write_route
 from tests.conftest import ROOT
 from tests.once import once
@@ -73,6 +76,45 @@ def test_attempts_and_their_tables_are_frames(campaign: crucible.Campaign) -> No
     assert len(campaign.frames()) == len(campaign.table("frames"))
     assert campaign.frames(condition="no such").empty
     assert crucible.open_campaign(str(campaign.folder)).attempts.equals(attempts)
+
+
+def test_arms_without_effect_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    folder = write_little(tmp_path / "little", routes=("0",), seeds=(1,))
+    campaign = crucible.open_campaign(folder)
+    whole = len(campaign.attempts)
+    assert campaign.faults.empty
+    for file in folder.glob("**/latency/**/result.json"):
+        result = json.loads(file.read_text())
+        result["crucible"]["messages"]["used"] = 0
+        file.write_text(json.dumps(result))
+    with pytest.warns(UserWarning, match="latency.*: the system was given no message") as warned:
+        left = campaign.attempts
+    assert len(warned) == 1
+    assert len(left) == whole - 1
+    with pytest.warns(UserWarning, match="arm without effect, in no table"):
+        assert campaign.missing.empty
+    faults = campaign.faults
+    assert [Arm.parse(arm).condition for arm in faults["arm"]] == ["latency"]
+    assert faults["reason"].tolist() == ["the system was given no message in its one attempt"]
+
+
+def test_an_attempt_may_finish_while_tables_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_little(tmp_path / "little", routes=("0",), seeds=(1, 2))
+    place = next(folder.glob("**/late/**/latency/**/*-s2"))
+    place.rename(tmp_path / "running")
+
+    def finishing(*arguments: Any, **further: Any) -> Collection:
+        if not place.exists():
+            (tmp_path / "running").rename(place)
+        return collect(*arguments, **further)
+
+    monkeypatch.setattr("crucible.api.collect", finishing)
+    campaign = crucible.open_campaign(folder)
+    frames = campaign.frames()
+    assert set(frames["seed"]) == {1, 2}
+    assert len(frames) == len(campaign.frames())
 
 
 def test_what_is_unknown_is_refused_in_one_line(

@@ -37,8 +37,9 @@ def tables_of_frames(collection: Collection) -> list[Table]:
         frames = checked_table(campaign, "frames", key)
         sums.append(sums_of(frames))
         tracks.append(track_in(collection.attempts, row, frames))
-    both = pd.concat([collection.attempts.reset_index(drop=True), pd.DataFrame(sums)], axis=1)
     attempts, arm = collection.attempts, collection.factors
+    needed = attempts.reset_index(drop=True)[[*arm, "cluster", "duration"]]
+    both = pd.concat([needed, pd.DataFrame(sums)], axis=1)  # metrics may be called like sums
     of_frames = [bands(both, arm), common_stretches(collection, tracks), used_ages(both, arm)]
     if collection.packed:
         return of_frames

@@ -60,6 +60,8 @@ OF_ATTEMPTS = frozenset(
 )
 """Columns of a table of attempts."""
 RESERVED = OF_ATTEMPTS | set(FRAMES.names)
+OF_SUMS = frozenset({"steps", "driven", "steps_heard", "messages_given", "age_sum"})
+"""Sums over planning steps in analysis. Settings cannot use these names; older records may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,15 @@ class MetricValue:
         return {"value": None if math.isnan(self.value) else self.value, "unit": self.unit}
 
 
-def name_problem(name: str) -> str | None:
-    """Return why a metric cannot have a name, if it cannot."""
+def name_problem(name: str, *, recorded: bool = False) -> str | None:
+    """Return why a metric cannot have a name, if it cannot; `recorded`: in records, not settings.
+
+    Records that were written before `OF_SUMS` was reserved can be read.
+    """
+    taken = RESERVED if recorded else RESERVED | OF_SUMS
     if not NAME.fullmatch(name):
         return "a metric's name has a to z, 0 to 9 and _ only, a letter first, 40 at most"
-    return "the name of a column of the records; choose another" if name in RESERVED else None
+    return "the name of a column of the records; choose another" if name in taken else None
 
 
 def metric_fields(units: Mapping[str, str]) -> list[pa.Field]:
@@ -97,7 +103,9 @@ def are_metrics(fields: Iterable[pa.Field]) -> bool:
     fields = list(fields)
     names = [field.name for field in fields]
     return len(set(names)) == len(names) and all(
-        field.type == pa.float64() and not field.nullable and name_problem(field.name) is None
+        field.type == pa.float64()
+        and not field.nullable
+        and name_problem(field.name, recorded=True) is None
         for field in fields
     )
 
@@ -110,7 +118,7 @@ def metrics_of(result: Mapping[str, Any]) -> dict[str, MetricValue]:
     values = {}
     for name, record in records.items():
         value = math.nan if record["value"] is None else float(record["value"])
-        if problem := name_problem(name):
+        if problem := name_problem(name, recorded=True):
             raise ValueError(f"metric {name[:40]!r}: {problem}")
         if math.isinf(value):
             raise ValueError(f"metric {name}: not a finite number")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -14,14 +15,16 @@ import pytest
 from rich.console import Console
 
 from analysis import terminal
-from analysis.collection import Collection
+from analysis.collection import Collection, collect
 from analysis.tables.all_tables import tables_of
+from analysis.tables.from_frames import tables_of_frames
 from analysis.tables.table import Table
 from analysis.tables.writing import format_p, latex, write_table
+from harness.records.metrics import OF_SUMS
 from harness.vocabulary import PATTERNS
 from tests.analysis import again
 from tests.analysis.again import Attempt
-from tests.analysis.little import STAGES
+from tests.analysis.little import STAGES, write_little
 from tests.once import once
 
 BANDS = {"0_30": (0, 30), "30_50": (30, 50), "50_100": (50, 100)}
@@ -200,6 +203,19 @@ def test_bands(tables: dict[str, Table], attempts: list[Attempt]) -> None:
             seconds = [item.result["meta"]["duration_game"] for item in some]
             slow[(*arm, band)]["driven, s"] = float(np.mean(seconds))
     hold(values(tables["bands"]), slow)
+
+
+def test_metrics_may_be_called_like_sums_over_planning_steps(tmp_path: Path) -> None:
+    folder = write_little(tmp_path / "plain", routes=("0", "1"), seeds=(1,))
+    plain = tables_of_frames(collect([folder]))
+    for file in folder.rglob("result.json"):
+        result = json.loads(file.read_text())
+        result["crucible"]["metrics"] = {name: {"value": 1.5, "unit": ""} for name in OF_SUMS}
+        file.write_text(json.dumps(result))
+    with_metrics = collect([folder])
+    assert set(with_metrics.attempts) >= OF_SUMS
+    for one, other in zip(plain, tables_of_frames(with_metrics), strict=True):
+        pd.testing.assert_frame_equal(one.cells, other.cells)
 
 
 def test_messages(tables: dict[str, Table], attempts: list[Attempt]) -> None:

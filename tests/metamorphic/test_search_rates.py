@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,15 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from analysis.drawing.svg import standalone
-from crucible.rate import Samples, interval_of, lines_of, narrow, share_of, weights_of
+from crucible.rate import (
+    Samples,
+    estimated,
+    interval_of,
+    lines_of,
+    narrow,
+    share_of,
+    weights_of,
+)
 from harness.errors import UserError
 from harness.randomness import stream
 from harness.vocabulary import Floats, Mask
@@ -97,6 +106,34 @@ def test_a_rate_of_few_effective_samples_is_refused(ready: SearchPlan) -> None:
     assert failed.any()
     with pytest.raises(UserError, match=r"effective sample size .* must be ≥ 30; the rate is at"):
         list(lines_of(samples, points, failed))
+
+
+class Late:
+    """Drives in which long delays fail."""
+
+    mapper = staticmethod(map)
+
+    def evaluate(self, candidate: Candidate) -> Outcome:
+        delay = float(candidate.values["delay"])
+        failed = delay > 0.9
+        outcome = "hit" if failed else "clean"
+        return Outcome(outcome=outcome, failed=failed, objectives={"delay": delay})
+
+
+def test_drives_go_on_until_enough_samples_carry_the_rate(
+    ready: SearchPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metamorphic.search.driving.driver", lambda *_, **__: nullcontext(Late()))
+    here = replace(ready, folder=tmp_path / "out")
+    evenly = replace(here, folder=tmp_path / "evenly")
+    plain = list(estimated(Samples(evenly, None, 300), width=1.0, every=10))
+    assert plain[0].startswith("10 attempts")
+    centre = np.array([1.5, 0.0, 0.0])
+    carrying = list(estimated(Samples(here, centre, 300), width=1.0, every=10))
+    attempts = int(carrying[0].split()[0])
+    assert 30 < attempts < 300
+    effective = float(carrying[1].split("failures ")[1].split(",")[0])
+    assert 30 <= effective < 35
 
 
 def squared(candidate: Candidate) -> Outcome:

@@ -63,9 +63,14 @@ def test_a_later_part_with_other_sizes_is_refused(
     assert len(unpack([file, tmp_path / "second.parquet"], tmp_path / "whole")) == 1
     sizes = file_of(again, "latency")
     sizes.write_text(json.dumps({**json.loads(sizes.read_text()), "placebos": 4}))
-    pack([again], tmp_path / "third.parquet", [file])
+    third = tmp_path / "third.parquet"
+    with pytest.raises(UserError, match=r"latency\.json: differs from what an earlier part holds"):
+        pack([again], third, [file])
+    assert not third.exists()
+    pack([again], third)
+    assert len(unpack([third], tmp_path / "new")) == 1
     with pytest.raises(UserError, match=r"critical/latency\.json differs from the parts before it"):
-        unpack([file, tmp_path / "third.parquet"], tmp_path / "other")
+        unpack([file, third], tmp_path / "other")
 
 
 def test_sizes_without_twins_are_refused(searched: Path, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +54,19 @@ def test_results_and_timings_are_there_byte_for_byte(packed: Packed) -> None:
     routes = sorted((packed.driven / "routes").iterdir())
     for file in routes:
         assert (packed.unpacked / "routes" / file.name).read_bytes() == file.read_bytes()
+
+
+def test_a_folder_of_routes_may_come_before_the_first_route(packed: Packed, tmp_path: Path) -> None:
+    driven = shutil.copytree(packed.driven, tmp_path / "main")
+    (driven / "routes" / "alike").mkdir()
+    for file in sorted((driven / "routes").glob("*.json")):
+        file.rename(file.with_name(f"town_{file.name}"))
+    shutil.copy(driven / "routes" / "town_0.json", driven / "routes" / "alike" / "town_0.json")
+    pack([driven], tmp_path / "part.parquet")
+    (unpacked,) = unpack([tmp_path / "part.parquet"], tmp_path / "study")
+    for file in sorted((driven / "routes").rglob("*.json")):
+        again = unpacked / file.relative_to(driven)
+        assert again.read_bytes() == file.read_bytes()
 
 
 def test_planning_steps_have_all_columns_and_nan_where_they_are_not_packed(packed: Packed) -> None:
@@ -172,6 +187,34 @@ def test_a_folder_that_is_there_is_not_written_into(packed: Packed, tmp_path: Pa
         unpack([packed.file], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["main"]
     assert not list((tmp_path / "main").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda values: None, "speed is null"),
+        (lambda values: [None, *values[1:]], "speed is null"),
+        (lambda values: values[1:], r"speed has \d+ planning steps, frame has \d+"),
+    ],
+    ids=["no list", "a null in it", "too short"],
+)
+def test_planning_steps_that_are_not_whole_are_named(
+    packed: Packed,
+    tmp_path: Path,
+    broken: Callable[[list[float]], list[float | None] | None],
+    message: str,
+) -> None:
+    table = pq.read_table(packed.file)
+    lists = table["speed"].to_pylist()
+    lists[-1] = broken(lists[-1])
+    place = table.column_names.index("speed")
+    field = table.schema.field("speed")
+    altered = table.set_column(place, field, pa.array(lists, field.type))
+    file = tmp_path / "part.parquet"
+    pq.write_table(altered, file)
+    with pytest.raises(UserError, match=rf"part\.parquet: \S+: {message}"):
+        unpack([file], tmp_path / "out")
+    assert not list((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize(

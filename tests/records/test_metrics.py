@@ -14,8 +14,16 @@ import pytest
 from analysis.attempt import row_of
 from analysis.collection import RESERVED as OF_COLLECTIONS
 from analysis.collection import empty_attempts
+from analysis.tables.from_frames import sums_of
 from harness.errors import UserError
-from harness.records.metrics import OF_ATTEMPTS, RESERVED, metric_fields, metrics_of, name_problem
+from harness.records.metrics import (
+    OF_ATTEMPTS,
+    OF_SUMS,
+    RESERVED,
+    metric_fields,
+    metrics_of,
+    name_problem,
+)
 from harness.records.reading import Campaign, read_table
 from harness.records.schema import FRAMES
 from tests.analysis.little import write_little
@@ -69,12 +77,20 @@ def test_no_metric_can_have_the_name_of_a_column(campaign: Campaign) -> None:
     assert {*row, *empty_attempts().columns, *OF_COLLECTIONS} <= OF_ATTEMPTS
     steps = campaign.tables("frames", [key])
     assert {*steps.columns} <= RESERVED
-    assert all(name_problem(name) for name in RESERVED)
+    assert set(sums_of(campaign.table("frames", key))) <= RESERVED | OF_SUMS
+    assert all(name_problem(name) for name in RESERVED | OF_SUMS)
 
 
 @pytest.mark.parametrize("name", ["", "Speed", "1st", "a-b", "x" * 41, "../a", "speed", "arm"])
 def test_names_that_are_refused(name: str) -> None:
     assert name_problem(name)
+
+
+@pytest.mark.parametrize("name", sorted(OF_SUMS))
+def test_older_records_may_use_the_names_of_sums(name: str, tmp_path: Path) -> None:
+    file = write(tmp_path, *metric_fields({name: "m"}))
+    assert [*read_table(file, "frames").columns] == [*FRAMES.names, name]
+    assert list(metrics_of(result_with({name: {"value": 1.5, "unit": "m"}}))) == [name]
 
 
 def result_with(metrics: Any) -> dict[str, Any]:

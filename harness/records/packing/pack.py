@@ -107,6 +107,11 @@ def rows_of(name: str, campaign: Campaign, known: PackedCampaign | None) -> Iter
             row["text"] = None
         yield row
     for sizes, text in sizes_texts(campaign.folder):
+        if known is not None and known.sizes.get(sizes, text) != text:
+            raise UserError(
+                f"{campaign.folder / sizes}: differs from what an earlier part holds; pack {name}"
+                " whole, without the files of --without that hold it"
+            )
         yield text_row(SIZES, name, sizes, text)
     held = set(known.ledger) if known is not None else set()
     new = [line for line in ledger_lines(campaign.folder) if line not in held]

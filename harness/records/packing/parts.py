@@ -69,7 +69,10 @@ class PackedAttempt:
 
     def steps(self, name: str) -> pa.Array:
         """Return a column of its planning steps."""
-        return self.part.steps[name].chunk(0)[self.row].values
+        values = self.part.steps[name].chunk(0)[self.row].values
+        if values is None or values.null_count:
+            raise UserError(f"{self.part.file}: {self.key}: {name} is null")
+        return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,7 @@ def write_shell(campaign: PackedCampaign, folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "campaign.yaml").write_bytes(campaign.header.encode())
     for place, text in (campaign.routes | campaign.sizes).items():
-        (folder / place).parent.mkdir(exist_ok=True)
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_bytes(text.encode())
 
 
@@ -70,6 +70,12 @@ def write_attempt(attempt: PackedAttempt, folder: Path) -> None:
 def frames_of(attempt: PackedAttempt) -> pa.Table:
     """Return an attempt's `frames.parquet`; what is not packed is NaN."""
     packed = {name: attempt.steps(name) for name in STEPS}
+    for name, values in packed.items():
+        if len(values) != len(packed[STEPS[0]]):
+            raise UserError(
+                f"{attempt.part.file}: {attempt.key}: {name} has {len(values)} planning steps,"
+                f" {STEPS[0]} has {len(packed[STEPS[0]])}"
+            )
     unknown = pa.array(np.full(len(packed[STEPS[0]]), np.nan))
     arrays = [packed.get(field.name, unknown) for field in FRAMES]
     return pa.Table.from_arrays(arrays, schema=FRAMES)
