@@ -14,7 +14,7 @@ from analysis.collection import WARNING, Collection, collect
 from analysis.commands.options import Commands, new_parser
 from analysis.drive import Drive, drive_of, snapshot_of
 from analysis.replay.clouds import load_open3d, open_window, write_clouds
-from analysis.replay.film import MOVING, film_of, write_film
+from analysis.replay.film import MOVING, can_encode, film_of, write_film
 from analysis.replay.recording import open_viewer, write_recording
 from analysis.replay.scene import Sweeps, sweeps_of
 from analysis.replay.sheet import write_sheet
@@ -61,8 +61,9 @@ def add_parser(commands: Commands) -> None:
         "--film",
         type=Path,
         metavar="FILE",
-        help="write a film of the last seconds as .mp4, .webp or .gif; needs PyAV"
-        " (default: films/NAME.mp4 in the campaign's folder, unless another output is chosen)",
+        help="write a film of the last seconds as .mp4, which needs PyAV, .webp or .gif"
+        " (default: films/NAME.mp4 in the campaign's folder, NAME.webp without PyAV, unless"
+        " another output is chosen)",
     )
     parser.add_argument(
         "--alone",
@@ -171,7 +172,8 @@ def film(campaign: Campaign, drive: Drive, name: str, options: argparse.Namespac
     """Film a drive's last seconds, next to the same drive without disturbance."""
     if not 0 < options.before < math.inf:
         raise UserError(f"--before {options.before:g} s: must be > 0 and finite")
-    file = options.film or campaign.folder / "films" / f"{file_name(name, drive)}.mp4"
+    suffix = ".mp4" if can_encode() else ".webp"
+    file = options.film or campaign.folder / "films" / f"{file_name(name, drive)}{suffix}"
     if file.suffix not in (".mp4", *MOVING):
         raise UserError(f"{file}: films are written as .mp4, .webp or .gif")
     other = None if options.alone else undisturbed(campaign, drive)

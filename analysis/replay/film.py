@@ -120,6 +120,15 @@ def film_of(
     return Film(name=name, footages=footages, first=first, last=last, layout=layout, dark=dark)
 
 
+def can_encode() -> bool:
+    """Return whether PyAV is there, which .mp4 needs."""
+    try:
+        import av  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 def write_film(film: Film, file: Path, on_picture: Callable[[], None]) -> None:
     """Write a film, whole or not at all; `on_picture` is called for each picture."""
     if file.suffix in MOVING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -103,6 +104,16 @@ def test_without_options_a_case_is_filmed_next_to_the_undisturbed_drive(
     assert main(["replay", str(folder), "--attempt", str(on_time), *short]) == 0
     assert "filmed alone: it is a drive without disturbance" in capsys.readouterr().out
     assert (folder / "films" / "late-ahead-none-0-s1.mp4").exists()
+
+
+def test_without_pyav_the_film_is_a_webp(
+    drive: Replayed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "c"
+    shutil.copytree(drive.campaign, folder)
+    monkeypatch.setitem(sys.modules, "av", None)
+    assert main(["replay", str(folder), "--case", "1", "--before", "0.5"]) == 0
+    assert [file.name for file in (folder / "films").iterdir()] == ["case-1.webp"]
 
 
 def test_a_case_without_its_pair_is_filmed_alone(
