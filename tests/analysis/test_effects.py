@@ -247,7 +247,7 @@ def test_bad_folders_are_one_line(
     assert str(result) in error
 
 
-def test_campaigns_with_equal_attempts_have_effects_each(
+def test_campaigns_with_equal_attempts_have_separate_effects(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The repair prevents every crash in one of them, and none in the other."""
