@@ -13,12 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
-EXEMPT = ROOT / "docs" / "study" / "2026-a0f44b3"
 ROOMS = ("harness", "agents", "analysis", "metamorphic", "crucible", "tests")
 PAGES = sorted(
-    path
-    for path in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
-    if EXEMPT not in path.parents and path != GLOSSARY
+    path for path in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")] if path != GLOSSARY
 )
 SETTINGS = sorted((ROOT / "conf").rglob("*.yaml"))
 OTHERS = [
