@@ -41,7 +41,7 @@ def show(comparison: Comparison, differing: Sequence[str]) -> None:
 def must_be(comparison: Comparison) -> str:
     """Return of which attempts bytes must be equal, in words."""
     if comparison.bytes_expected == ALL and comparison.elsewhere:
-        return f"{ALL} but {comparison.elsewhere} of networks that another processor drove"
+        return f"{ALL} but {comparison.elsewhere} of networks that another processor may have run"
     return comparison.bytes_expected
 
 

@@ -33,7 +33,7 @@ class CampaignReference:
     routes: Mapping[str, str]  # short digests of the files that routes were read from
     laid: str  # digest of the routes as they were laid
     packs: Mapping[str, str]  # digests of packed files
-    elsewhere: bool  # some of it was driven on another processor than the reference's
+    elsewhere: bool  # another processor than the reference's drove some of it, or may have
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON has it."""
