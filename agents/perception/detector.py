@@ -16,7 +16,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
 from agents.perception.decoding import candidates, inside, nms, weighted_box_fusion
 from agents.perception.fusion.base import Maps, Partner
-from agents.perception.network import Network, device_here, one_thread
+from agents.perception.network import Network, device_here, one_thread, whole_floats
 from agents.perception.raising import height_above, lowered_boxes, raised_points
 from harness.vocabulary import Boxes, Features, Pose, Singles
 
@@ -26,6 +26,7 @@ class Detector:
 
     def __init__(self, network: Network) -> None:
         one_thread()
+        whole_floats()
         for_inference(network)
         self.device = device_here()
         self.network = network.to(self.device)

@@ -137,3 +137,8 @@ def device_here() -> torch.device:
 def one_thread() -> None:
     """Compute on one core: equal inputs give equal bytes, and attempts run side by side."""
     torch.set_num_threads(1)
+
+
+def whole_floats() -> None:
+    """Multiply whole floats on a GPU too, as processors do: torch's TF32 leaves 13 bits out."""
+    torch.backends.cudnn.allow_tf32 = False
