@@ -28,6 +28,7 @@ SYSTEMS = (
     "oracle", "ideal_single", "single", "ideal_late", "late", "early", "fcooper", "attfuse",
     "disconet", "v2vnet", "v2xvit", "codriving",
 )  # fmt: skip
+UNTESTED = ("mean speed, m/s", "time to goal, s")
 PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
 SURELY = 0.05
 HEAD = """# Tables of the study
@@ -41,6 +42,17 @@ COST_HEAD = (
 )
 REGRESSION_HEAD = """Odds ratios of a standard deviation of each rate (`paper`: of one error more),
 with 95 % intervals; an asterisk is p < 0.05 after Holm. None of them says what causes what.
+"""
+REPAIR_HEAD = """Against nothing repaired, under latency: total effects on the same routes and seed.
+p is within one family of all tests here. *Nothing changed in* counts attempts in which there was
+nothing to repair.
+"""
+AGE_HEAD = """Percent of drives without a violation up to an age of all messages, one seed;
+intervals are 95 % and resample routes. Where an outcome flips is known to a planning step, 0.2 s.
+"""
+AGREEMENT_HEAD = """The regression is of the drives in which nothing is repaired: of a standard
+deviation of each rate, timing-fair where that can be fitted. An odds ratio above 1 goes with a
+repair that prevents violations, if the association is a cause.
 """
 
 
@@ -58,12 +70,40 @@ def main(folder: Path) -> None:
                 if chosen := [row for row in groups if row["by"] == part]:
                     print(f"\nViolations {words}: difference, interval and pairs.\n")
                     print_table(by_group(chosen))
+    if (folder / "3-effects").is_dir():
+        print_repairs(folder / "3-effects")
+    if (folder / "4-ages").is_dir():
+        print_ages(folder / "4-ages")
     print("\n## Question 6: what it costs in time\n")
     print(COST_HEAD)
     print_table(costs(rows_of(folder / "6-tables" / "time_cost.csv")))
     print("\n## The regression of the same drives\n")
     print(REGRESSION_HEAD)
     print_table(regressions(rows_of(folder / "regression" / "regression.csv")))
+
+
+def print_repairs(folder: Path) -> None:
+    """Print what repairs do, and what the regression of the same drives says."""
+    print("\n## Question 3: repairs under latency\n")
+    print(REPAIR_HEAD)
+    print_table(repairs(rows_of(folder / "effects.csv")))
+    print("\n## Question 3: what the regression says, and what interventions say\n")
+    print(AGREEMENT_HEAD)
+    print_table(agreements(rows_of(folder / "effects_regression.csv")))
+    if shares := rows_of(folder / "effects_shapley.csv"):
+        print("\n## Question 3: Shapley shares, from five orders\n")
+        print_table(shapley(shares))
+
+
+def print_ages(folder: Path) -> None:
+    """Print at which ages outcomes flip."""
+    print("\n## Question 4: how late is too late\n")
+    print(AGE_HEAD)
+    print_table(free_by_age(rows_of(folder / "critical_latency_free.csv")))
+    print("\nCritical ages of single attempts.\n")
+    print_table(censored(rows_of(folder / "critical_latency.csv")))
+    print("\nDifferences of mean critical ages up to the largest, in s.\n")
+    print_table(age_differences(rows_of(folder / "critical_latency_differences.csv")))
 
 
 def rows_of(file: Path) -> list[Row]:
@@ -119,6 +159,90 @@ def by_group(rows: list[Row]) -> Iterator[list[str]]:
         yield [f"`{b}`", *(f"{difference(row)}; {row['pairs']}" if row else "" for row in cells)]
 
 
+def repairs(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield a line for each system and repair."""
+    effects = sorted((row for row in rows if row["compared with"] == "none"), key=by_patterns)
+    known = {(row["of"], row["effect of"], row["outcome"]): row for row in effects}
+    yield ["system", "effect of", "pairs", *(f"{name}: difference; p" for name in TESTED),
+           *UNTESTED, "changes a step", "nothing changed in"]  # fmt: skip
+    for of, effect in dict.fromkeys((row["of"], row["effect of"]) for row in effects):
+        first = known[of, effect, TESTED[0]]
+        tested = [known.get((of, effect, outcome)) for outcome in TESTED]
+        others = [known.get((of, effect, outcome)) for outcome in UNTESTED]
+        yield [f"`{system_of(of)}`", effect, first["pairs"],
+               *(with_p(row, "p family") if row else "" for row in tested),
+               *(difference(row) if row else "" for row in others),
+               number(first["changes a step"], 2), first["unchanged attempts"]]  # fmt: skip
+
+
+def by_patterns(row: Row) -> tuple[int, int, int]:
+    """Return where a repair stands: single patterns, all but one of them, all."""
+    system, words = system_of(row["of"]), row["effect of"].split()
+    pattern = PATTERNS.index(words[-1]) if words[-1] in PATTERNS else len(PATTERNS)
+    return SYSTEMS.index(system), "but" in words or len(words) == 3, pattern
+
+
+def agreements(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield a line for each system and pattern: the regression and the repair."""
+    yield ["system", "pattern", "odds ratio by the regression", "violations when repaired, %; p",
+           "significant"]  # fmt: skip
+    for row in rows:
+        ratio = odds(row, value="odds ratio", bounds=("odds low", "odds high"), p="p Holm")
+        yield [f"`{system_of(row['of'])}`", row["pattern"], ratio, with_p(row, "p family"),
+               row["agreement"]]  # fmt: skip
+
+
+def shapley(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield a line for each outcome and pattern."""
+    yield ["system", "outcome", "pattern", "share of the effect of repairing all", "all six"]
+    for row in rows:
+        share = value({"value": row["share"], "low": row["low"], "high": row["high"]})
+        yield [f"`{system_of(row['of'])}`", row["outcome"], row["pattern"], share,
+               signed(row["total"])]  # fmt: skip
+
+
+def free_by_age(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield a line for each age, a column for each arm."""
+    arms_there = list(dict.fromkeys(row["arm of"] for row in rows))
+    yield ["age, s", *(f"`{system_of(arm)}`" for arm in arms_there)]
+    known = {(row["arm of"], row["size"]): row for row in rows}
+    for size in sorted({row["size"] for row in rows}, key=float):
+        cells = (known.get((arm, size)) for arm in arms_there)
+        yield [size, *(value(row) if row else "" for row in cells)]
+
+
+def censored(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield a line for each arm: how many attempts fail at once, flip, or never fail."""
+    yield ["system", "attempts", "a violation without latency", "at an age",
+           "of these confirmed", "flips back", "none up to the largest age"]  # fmt: skip
+    for arm in dict.fromkeys(row["arm"] for row in rows):
+        ours = [row for row in rows if row["arm"] == arm]
+        flipped = [row for row in ours if not row["censored"]]
+        counts = (
+            len(ours),
+            sum(row["censored"] == "left" for row in ours),
+            len(flipped),
+            sum(row["confirmed"] == "yes" for row in flipped),
+            sum(int(row["flips back"]) > 0 for row in ours),
+            sum(row["censored"] == "right" for row in ours),
+        )
+        yield [f"`{system_of(arm)}`", *map(str, counts)]
+
+
+def age_differences(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield a line for each pair of arms."""
+    yield ["arms", "difference; p", "larger in the second", "in the first", "pairs"]
+    for row in rows:
+        arms_there = f"`{system_of(row['b'])}` less `{system_of(row['a'])}`"
+        yield [arms_there, with_p(row, "p family", 2), row["larger in b"], row["larger in a"],
+               row["pairs"]]  # fmt: skip
+
+
+def system_of(arm: str) -> str:
+    """Return an arm's system."""
+    return arm.partition("/")[0]
+
+
 def costs(rows: list[Row]) -> Iterator[list[str]]:
     """Yield a line for each arm: speed and time against `oracle`."""
     measures = [name for name in dict.fromkeys(row["measure"] for row in rows)
@@ -152,30 +276,37 @@ def value(row: Row, digits: int = 1) -> str:
     return f"{text} ({number(row['low'], digits)} to {number(row['high'], digits)})"
 
 
-def difference(row: Row) -> str:
+def difference(row: Row, digits: int = 1) -> str:
     """Return a difference with its interval."""
-    if not row["low"]:
-        return f"{signed(row['difference'])} (equal on all routes)"
-    low, high = signed(row["low"]), signed(row["high"])
-    return f"{signed(row['difference'])} ({low} to {high})"
+    middle, low, high = (row[name] for name in ("difference", "low", "high"))
+    if not low:
+        return f"{signed(middle, digits)} (equal on all routes)"
+    return f"{signed(middle, digits)} ({signed(low, digits)} to {signed(high, digits)})"
 
 
-def with_p(row: Row) -> str:
-    """Return a difference with its interval and p after Holm; bold where p is small."""
-    if not row["p holm"]:
-        return difference(row)
-    p = float(row["p holm"])
-    text = f"**{difference(row)}**" if p < SURELY else difference(row)
+def with_p(row: Row, column: str = "p holm", digits: int = 1) -> str:
+    """Return a difference with its interval and p within its family; bold where p is small."""
+    text = difference(row, digits)
+    if not row[column]:
+        return text
+    p = float(row[column])
+    text = f"**{text}**" if p < SURELY else text
     return f"{text}; {'< 0.001' if p < 0.001 else f'{p:.3f}'}"
 
 
-def odds(row: Row) -> str:
+def odds(
+    row: Row,
+    *,
+    value: str = "odds_ratio",
+    bounds: tuple[str, str] = ("low", "high"),
+    p: str = "p_holm",
+) -> str:
     """Return an odds ratio with its interval; an asterisk where p is small after Holm."""
-    if not row["odds_ratio"]:
+    if not row[value]:
         return ""
-    star = "*" if row["p_holm"] and float(row["p_holm"]) < SURELY else ""
-    bounds = " to ".join(f"{float(row[name]):.2f}" for name in ("low", "high") if row[name])
-    return f"{float(row['odds_ratio']):.2f}{star} ({bounds})"
+    star = "*" if row[p] and float(row[p]) < SURELY else ""
+    interval = " to ".join(f"{float(row[name]):.2f}" for name in bounds if row[name])
+    return f"{float(row[value]):.2f}{star} ({interval})"
 
 
 def number(text: str, digits: int) -> str:
@@ -183,9 +314,9 @@ def number(text: str, digits: int) -> str:
     return f"{float(text):.{digits}f}"
 
 
-def signed(text: str) -> str:
+def signed(text: str, digits: int = 1) -> str:
     """Return a difference with its sign."""
-    return f"{float(text):+.1f}".replace("-", "\N{MINUS SIGN}")
+    return f"{float(text):+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 if __name__ == "__main__":
