@@ -374,8 +374,9 @@ def notes_on(
     for campaign, campaign_ways in zip(campaigns, ways, strict=True):
         if not campaign_ways:
             yield f"{campaign.folder}: no routes folder; each route name counts as one geometry"
-        if campaign.packed:
-            yield f"{campaign.folder}: {UNPACKED}"
+    if packed := [campaign.folder for campaign in campaigns if campaign.packed]:
+        several = f"{len(packed)} of {len(campaigns)} folders"
+        yield f"{packed[0] if len(packed) == 1 else several}: {UNPACKED}"
     if not len(attempts):
         yield "no attempt has a result"
     if len(missing):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 import yaml
@@ -137,9 +137,16 @@ def listed(known: list[str]) -> Markup:
     """Return notes as a list of sentences."""
     return tag(
         "div",
-        bullets(f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in known),
+        bullets(f"{capitalised(note).rstrip('.')}." for note in known),
         class_="notes",
     )
+
+
+def capitalised(note: str) -> str:
+    """Return a note as a sentence; a name that it starts with stays as it is."""
+    first = note.partition(" ")[0]
+    named = "/" in first or first.endswith(":")
+    return note if named else f"{note[:1].upper()}{note[1:]}"
 
 
 def findings(report: Report) -> Markup:
@@ -153,14 +160,28 @@ def findings(report: Report) -> Markup:
 
 
 def run(report: Report) -> Markup:
-    """Return what was run, campaign by campaign."""
-    return section(
-        "run", "What was run", [facts(campaign, report) for campaign in report.collection.campaigns]
-    )
+    """Return what was run: what all campaigns have in common, then campaign by campaign."""
+    first, *others = [facts(campaign, report) for campaign in report.collection.campaigns]
+    shared = {
+        name: text
+        for name, text in first.items()
+        if others and all(other.get(name) == text for other in others)
+    }
+    apart = [
+        {name: text for name, text in known.items() if name not in shared}
+        for known in (first, *others)
+    ]
+    return section("run", "What was run", [named_facts(part) for part in (*apart, shared) if part])
 
 
-def facts(campaign: Campaign, report: Report) -> Markup:
-    """Return the facts of one campaign."""
+def named_facts(known: Mapping[str, str]) -> Markup:
+    """Return facts with their names."""
+    items = [[tag("dt", name), tag("dd", text)] for name, text in known.items()]
+    return tag("dl", items, class_="facts")
+
+
+def facts(campaign: Campaign, report: Report) -> dict[str, str]:
+    """Return the facts of one campaign by name."""
     number = report.collection.campaigns.index(campaign)
     rows = report.collection.attempts[report.collection.attempts["source"] == number]
     header = campaign.header
@@ -168,7 +189,7 @@ def facts(campaign: Campaign, report: Report) -> Markup:
         header.get("simulator", "unknown")
     )
     versions = {"Python": header.get("python", "unknown"), **mapping(header.get("versions"))}
-    lines = {
+    return {
         "Folder": str(campaign.folder),
         **{name.capitalize(): listing(rows, name) for name in factors_of(report.collection.arms)},
         "Routes": f"{rows['route'].nunique()}, of which {rows['cluster'].nunique()} geometries",
@@ -179,8 +200,6 @@ def facts(campaign: Campaign, report: Report) -> Markup:
         "Revision": str(header.get("git") or "unknown"),
         "Versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }
-    items = [[tag("dt", name), tag("dd", text)] for name, text in lines.items()]
-    return tag("dl", items, class_="facts")
 
 
 def mapping(part: object) -> dict[str, object]:

@@ -19,7 +19,7 @@ from analysis.collection import Collection, collect
 from analysis.comparison import SURROGATES
 from analysis.contrasts import Contrasts, contrasts_of
 from analysis.report.gather import MOST_STRIPS, gather
-from analysis.report.page import SECTIONS
+from analysis.report.page import SECTIONS, capitalised
 from analysis.report.script import SCRIPT
 from analysis.statistics.intervals import expanded_percentiles, resample_weights
 from harness.records.ledger import append
@@ -344,6 +344,31 @@ def test_odd_campaigns_have_sensible_reports(tmp_path: Path) -> None:
         assert all(word in result for word in words), (folder, words)
         assert "nan" not in result.lower().split()
         assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
+
+
+def test_what_campaigns_have_in_common_is_there_once(tmp_path: Path) -> None:
+    folders = [write_little(tmp_path / name, ARM, [name], [1]) for name in ("3", "4", "5")]
+    names = [str(folder) for folder in folders]
+    assert main(["report", *names, "--results-only", "--out", str(tmp_path / "out")]) == 0
+    words = Page((tmp_path / "out" / "report.html").read_text()).words
+    section = words[words.index("What was run", words.index("Key findings")) :]
+    section = section[: section.index("Driving score")]
+    assert all(section.count(name) == 1 for name in names)
+    assert section.count("Folder") == 3
+    assert section.count("Revision") == section.count("Versions") == 1
+
+
+@pytest.mark.parametrize(
+    ("note", "sentence"),
+    [
+        ("7 results are from a later try", "7 results are from a later try"),
+        ("settings differ: routes", "Settings differ: routes"),
+        ("late/none: 3 hazards were not run", "late/none: 3 hazards were not run"),
+        ("mine: no routes folder", "mine: no routes folder"),
+    ],
+)
+def test_a_name_at_the_start_of_a_note_stays_as_it_is(note: str, sentence: str) -> None:
+    assert capitalised(note) == sentence
 
 
 def test_names_are_never_markup(tmp_path: Path) -> None:

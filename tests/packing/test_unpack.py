@@ -91,6 +91,16 @@ def test_results_and_missing_attempts_read_as_before(packed: Packed) -> None:
     }
 
 
+def test_several_unpacked_campaigns_share_one_note(packed: Packed, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(packed.unpacked, other)
+    notes = collect([packed.unpacked, other], whole=True).notes
+    assert [note for note in notes if "unpacked" in note.partition(": ")[2]] == [
+        "2 of 2 folders: unpacked, so that what needs boxes, messages or tracks is left out of all"
+        " tables"
+    ]
+
+
 def test_tables_are_the_same_and_those_of_boxes_and_messages_left_out(
     packed: Packed, tmp_path: Path
 ) -> None:
