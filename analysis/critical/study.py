@@ -58,6 +58,7 @@ class CriticalStudy:
 def critical_study(folders: Sequence[Path], name: str) -> CriticalStudy:
     """Read what was searched in campaigns, and estimate over all of them."""
     parts = [read_part(folder, name) for folder in folders]
+    refuse_simulators(folders)
     sizes = pooled(parts, folders)
     attempts = attempts_table(sizes, routes_of(parts, folders))
     refuse_duplicates(attempts, folders)
@@ -83,6 +84,16 @@ def read_part(folder: Path, name: str) -> CriticalSizes:
     if not sizes.searched:
         raise UserError(f"{file_of(folder, name)}: holds no attempt")
     return sizes
+
+
+def refuse_simulators(folders: Sequence[Path]) -> None:
+    """Refuse to pool campaigns of different simulators."""
+    names = {str(Campaign(folder).header.get("simulator", UNKNOWN)) for folder in folders}
+    kinds = sorted({name.partition(" ")[0] for name in names})
+    if len(kinds) > 1:
+        raise UserError(
+            f"campaigns of {' and '.join(kinds)}: what they measure differs; give those of one"
+        )
 
 
 def routes_of(parts: Sequence[CriticalSizes], folders: Sequence[Path]) -> list[str]:

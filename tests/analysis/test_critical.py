@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from PIL import Image
 
 from agents.driving.settings import DrivingSettings
@@ -170,6 +171,14 @@ def test_other_searches_are_not_pooled(campaign: Path, tmp_path: Path) -> None:
     other = campaign_in(tmp_path / "other", "CrucibleHill")
     write_critical(other, replace(sizes_with(searched("late", "1", 2)), coarse=(0.0, 1.0)))
     with pytest.raises(UserError, match="searched otherwise"):
+        critical_study([campaign, other], "latency")
+
+
+def test_simulators_are_not_pooled(campaign: Path, tmp_path: Path) -> None:
+    other = campaign_in(tmp_path / "other", "CrucibleHill")
+    header = yaml.safe_load((other / "campaign.yaml").read_text())
+    (other / "campaign.yaml").write_text(yaml.safe_dump({**header, "simulator": "CARLA 0.9.16"}))
+    with pytest.raises(UserError, match=r"campaigns of CARLA and carlite: what they measure"):
         critical_study([campaign, other], "latency")
 
 

@@ -224,7 +224,11 @@ def test_planning_steps_that_are_not_whole_are_named(
     pq.write_table(altered, file)
     with pytest.raises(UserError, match=rf"part\.parquet: \S+: {message}"):
         unpack([file], tmp_path / "out")
-    assert not list((tmp_path / "out").iterdir())
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "there").mkdir()
+    with pytest.raises(UserError, match=message):
+        unpack([file], tmp_path / "there")
+    assert not list((tmp_path / "there").iterdir())
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ def unpack(files: Sequence[Path], out: Path) -> list[Path]:
         if os.path.lexists(out / name):
             raise UserError(f"{out / name}: there is such a file already; choose another --out DIR")
     scratch = out / f".unpacking.{os.getpid()}"
+    new = not os.path.lexists(out)
     try:
         try:
             write_campaigns(campaigns, scratch)
@@ -34,9 +36,17 @@ def unpack(files: Sequence[Path], out: Path) -> list[Path]:
                 (scratch / name).rename(out / name)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+            if new:
+                remove_empty(out)
     except OSError as problem:
         raise UserError(f"{problem.filename or out}: {problem.strerror}") from None
     return [out / name for name in folders]
+
+
+def remove_empty(folder: Path) -> None:
+    """Remove a folder if there is nothing in it."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def write_campaigns(campaigns: Mapping[str, PackedCampaign], out: Path) -> None:
