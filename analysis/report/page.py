@@ -145,7 +145,7 @@ def listed(known: list[str]) -> Markup:
 def capitalised(note: str) -> str:
     """Return a note as a sentence; a name that it starts with stays as it is."""
     first = note.partition(" ")[0]
-    named = "/" in first or first.endswith(":")
+    named = "/" in first or (first.endswith(":") and first != WARNING)
     return note if named else f"{note[:1].upper()}{note[1:]}"
 
 

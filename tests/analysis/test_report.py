@@ -365,6 +365,7 @@ def test_what_campaigns_have_in_common_is_there_once(tmp_path: Path) -> None:
         ("settings differ: routes", "Settings differ: routes"),
         ("late/none: 3 hazards were not run", "late/none: 3 hazards were not run"),
         ("mine: no routes folder", "mine: no routes folder"),
+        ("warning: late/none: 3 of 8", "Warning: late/none: 3 of 8"),
     ],
 )
 def test_a_name_at_the_start_of_a_note_stays_as_it_is(note: str, sentence: str) -> None:
