@@ -16,10 +16,12 @@ from analysis.commands.options import (
     output_folder,
     read_collection,
 )
+from analysis.drawing.svg import standalone
 from analysis.effects.paired import OUTCOMES
 from analysis.effects.study import EffectsStudy, effects_study
+from analysis.figures.effects import effects_figure, ratios_figure
 from analysis.regression.estimators import format_ratio
-from analysis.tables.writing import format_p, write_frame
+from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_line, show_grid
 
 DESCRIPTION = """Compare arms with interventions on error patterns with those without, in pairs of
@@ -51,8 +53,17 @@ def run(options: argparse.Namespace) -> int:
     }
     for name, frame in frames.items():
         write_frame(frame.rename(columns={"arm": "of"}), out, name, ["csv"])
+    drawn = {
+        "effects-violations": effects_figure(study.effects),
+        "effects-regression": ratios_figure(study.regression),
+    }
+    for name, figure in drawn.items():
+        if figure is not None:
+            write_text(standalone(figure), out / f"{name}.svg")
     show_study(study)
-    print_line(f"{', '.join(f'{name}.csv' for name in frames)} are in {out}")
+    files = [f"{name}.csv" for name in frames]
+    files += [f"{name}.svg" for name, figure in drawn.items() if figure is not None]
+    print_line(f"{', '.join(files)} are in {out}")
     return collection.exit_code
 
 

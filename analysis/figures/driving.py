@@ -107,32 +107,32 @@ def pairs_figure(means: pd.DataFrame, arms: tuple[str, str], label: str) -> tupl
 
 def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
     """Draw differences with their intervals: full where significant, hollow where not."""
-    plotted = [
-        Row(
-            label=str(row["short"]),
-            spans=(
-                Span(
-                    value=row["difference"],
-                    low=row["low"],
-                    high=row["high"],
-                    colour="accent" if row["clear"] else "quiet",
-                    hollow=not row["clear"],
-                ),
-            ),
-            note=f"{round(row['difference'], 1) + 0.0:+.1f}, n {row['pairs']}",
-        )
-        for _, row in rows.iterrows()
-    ]
-    keys = [
-        LegendEntry("statistically significant", "accent"),
-        LegendEntry("not significant", "quiet", True),
-    ]
+    plotted = [difference_row(row["short"], row, clear=row["clear"]) for _, row in rows.iterrows()]
     return render_rows(
         plotted,
         Axis(label=label, keep=(0.0,), mark=0.0),
         says=f"{label}, with 95 % intervals",
-        keys=keys,
+        keys=SIGNIFICANCE,
     )
+
+
+def difference_row(label: str, row: pd.Series, *, clear: bool) -> Row:
+    """Return a row for a difference, its interval and its pairs."""
+    span = Span(
+        value=row["difference"],
+        low=row["low"],
+        high=row["high"],
+        colour="accent" if clear else "quiet",
+        hollow=not clear,
+    )
+    note = f"{round(row['difference'], 1) + 0.0:+.1f}, n {row['pairs']}"
+    return Row(label=str(label), spans=(span,), note=note)
+
+
+SIGNIFICANCE = (
+    LegendEntry("statistically significant", "accent"),
+    LegendEntry("not significant", "quiet", True),
+)
 
 
 def groups_figure(rows: pd.DataFrame, label: str) -> Canvas:

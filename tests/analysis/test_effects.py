@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 from itertools import combinations, permutations
 from pathlib import Path
@@ -15,11 +16,13 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.collection import collect
+from analysis.drawing.svg import standalone
 from analysis.effects.agreement import agreement, fits_of
 from analysis.effects.doses import slope_of
 from analysis.effects.paired import OUTCOMES, effect_of, in_one_family
 from analysis.effects.shapley import error_of_orders, weights_for
 from analysis.effects.study import EffectsStudy, effects_study
+from analysis.figures.effects import effects_figure, ratios_figure
 from analysis.simulation.interventions import InterventionScenario, calibrate_effects
 from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS
@@ -221,9 +224,40 @@ def test_the_command_prints_and_writes(
     assert "regression (" in printed
     table = pd.read_csv(tmp_path / "effects.csv")
     assert set(table["of"]) == {"late/latency"}
-    assert {path.name for path in tmp_path.iterdir()} == {
-        f"effects{name}.csv" for name in ("", "_doses", "_shapley", "_regression")
-    }
+    tables = {f"effects{name}.csv" for name in ("", "_doses", "_shapley", "_regression")}
+    assert {path.name for path in tmp_path.iterdir()} == tables | {"effects-violations.svg"}
+
+
+def test_figures_have_effects_in_the_order_of_patterns(study: EffectsStudy) -> None:
+    figure = effects_figure(study.effects)
+    assert figure is not None
+    texts = words_in(standalone(figure))
+    repairs = [f"repair {name}" for name in (*PATTERNS, "none", "all six")]
+    assert [text for text in texts if text.startswith("repair ")] == repairs
+    assert texts.index("late/latency") < texts.index(repairs[0])
+    assert texts[texts.index("repair CCME") + 1] == "-90.9, n 11"
+    fitted = {"odds ratio": [2.5, *[math.nan] * 5], "odds low": 1.5, "odds high": 4.0}
+    ratios = ratios_figure(study.regression.assign(**fitted, regression="timing-fair"))
+    assert ratios is not None
+    texts = words_in(standalone(ratios))
+    assert [text for text in texts if text in PATTERNS] == [*PATTERNS]
+    assert texts[texts.index("LCME") + 1] == "2.50"
+    assert texts.count("not estimated") == 5
+
+
+def test_repairs_of_some_patterns_and_ratios_that_are_unknown_are_not_drawn(
+    study: EffectsStudy,
+) -> None:
+    two = study.effects.assign(**{"effect of": "repair LCME CCME"})
+    assert effects_figure(two) is None
+    assert ratios_figure(study.regression.iloc[:0]) is None
+    assert not study.regression["odds ratio"].notna().any()
+    assert ratios_figure(study.regression) is None
+
+
+def words_in(svg: str) -> list[str]:
+    """Return the texts of a figure in order."""
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
 
 
 def test_bad_folders_are_one_line(
