@@ -53,16 +53,16 @@ def run(options: argparse.Namespace) -> int:
     }
     for name, frame in frames.items():
         write_frame(frame.rename(columns={"arm": "of"}), out, name, ["csv"])
-    drawn = {
+    figures = {
         "effects-violations": effects_figure(study.effects),
         "effects-regression": ratios_figure(study.regression),
     }
-    for name, figure in drawn.items():
+    for name, figure in figures.items():
         if figure is not None:
             write_text(standalone(figure), out / f"{name}.svg")
     show_study(study)
     files = [f"{name}.csv" for name in frames]
-    files += [f"{name}.svg" for name, figure in drawn.items() if figure is not None]
+    files += [f"{name}.svg" for name, figure in figures.items() if figure is not None]
     print_line(f"{', '.join(files)} are in {out}")
     return collection.exit_code
 

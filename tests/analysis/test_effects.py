@@ -236,16 +236,17 @@ def test_figures_have_effects_in_the_order_of_patterns(study: EffectsStudy) -> N
     assert [text for text in texts if text.startswith("repair ")] == repairs
     assert texts.index("late/latency") < texts.index(repairs[0])
     assert texts[texts.index("repair CCME") + 1] == "-90.9, n 11"
-    fitted = {"odds ratio": [2.5, *[math.nan] * 5], "odds low": 1.5, "odds high": 4.0}
-    ratios = ratios_figure(study.regression.assign(**fitted, regression="timing-fair"))
+    fitted = study.regression.assign(regression="timing-fair")
+    fitted[["odds ratio", "odds low", "odds high"]] = [(2.5, 1.5, 4.0), *[(math.nan,) * 3] * 5]
+    ratios = ratios_figure(fitted)
     assert ratios is not None
     texts = words_in(standalone(ratios))
     assert [text for text in texts if text in PATTERNS] == [*PATTERNS]
-    assert texts[texts.index("LCME") + 1] == "2.50"
+    assert texts[texts.index("LCME") + 1] == "2.5"
     assert texts.count("not estimated") == 5
 
 
-def test_repairs_of_some_patterns_and_ratios_that_are_unknown_are_not_drawn(
+def test_repairs_of_some_patterns_and_ratios_that_are_unknown_are_in_no_figure(
     study: EffectsStudy,
 ) -> None:
     two = study.effects.assign(**{"effect of": "repair LCME CCME"})
