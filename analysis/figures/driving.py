@@ -118,15 +118,15 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
 
 def difference_row(label: str, row: pd.Series, *, clear: bool) -> Row:
     """Return a row for a difference, its interval and its pairs."""
-    span = Span(
-        value=row["difference"],
-        low=row["low"],
-        high=row["high"],
-        colour="accent" if clear else "quiet",
-        hollow=not clear,
-    )
+    span = tested_span(row["difference"], row["low"], row["high"], clear=clear)
     note = f"{round(row['difference'], 1) + 0.0:+.1f}, n {row['pairs']}"
     return Row(label=str(label), spans=(span,), note=note)
+
+
+def tested_span(value: float, low: float, high: float, *, clear: bool) -> Span:
+    """Return a dot with its interval: full where it is significant, hollow where not."""
+    colour = "accent" if clear else "quiet"
+    return Span(value=value, low=low, high=high, colour=colour, hollow=not clear)
 
 
 SIGNIFICANCE = (

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas
-from analysis.drawing.plots import Axis, Row, Span, render_rows
+from analysis.drawing.plots import Axis, Row, render_rows
 from analysis.effects.agreement import VIOLATIONS
 from analysis.effects.paired import ALPHA
-from analysis.figures.driving import OVERVIEW_ROW, SIGNIFICANCE, difference_row
+from analysis.figures.driving import OVERVIEW_ROW, SIGNIFICANCE, difference_row, tested_span
 from analysis.regression.estimators import format_ratio
 from harness.vocabulary import PATTERNS
 
@@ -60,13 +60,7 @@ def effect_row(row: pd.Series) -> Row:
 def ratio_row(row: pd.Series) -> Row:
     """Return the row of a pattern's odds ratio."""
     known, clear = math.isfinite(row["odds ratio"]), row["p Holm"] < ALPHA
-    span = Span(
-        value=row["odds ratio"],
-        low=row["odds low"],
-        high=row["odds high"],
-        colour="accent" if clear else "quiet",
-        hollow=not clear,
-    )
+    span = tested_span(row["odds ratio"], row["odds low"], row["odds high"], clear=clear)
     note = format_ratio(row["odds ratio"]) if known else "not estimated"
     return Row(label=row["pattern"], spans=(span,), note=note)
 
