@@ -34,7 +34,8 @@ def show_plan(plan: Plan, folder: Path, paces: Mapping[str, Pace] | None = None)
     """Print what would be run, what not, and what it would take."""
     done = finished(folder).intersection(plan.attempts)
     seeds = {key.seed for key in plan.attempts}
-    table = Table(title=f"{len(plan.attempts)} attempts in {plan.town}", title_justify="left")
+    attempts = counted(len(plan.attempts), "attempt")
+    table = Table(title=f"{attempts} in {plan.town}", title_justify="left")
     factors = varying(key.arm for key in plan.attempts)
     for name in factors:
         table.add_column(name)
