@@ -64,7 +64,7 @@ def name_of(study: Study) -> str:
 
 
 def another_processor(record: Record) -> None:
-    record["platform"] |= {"vendor": "GenuineIntel", "family": "6", "model": "85"}
+    record["platform"]["model"] = "another"
 
 
 def another_c_library(record: Record) -> None:
