@@ -1,4 +1,4 @@
-"""The confirmation of question 3, as deviation 6 declares it: two tables in Markdown.
+"""The confirmation of question 3, as deviation 6 declares it: tables in Markdown.
 
 python docs/study/confirm.py FOLDER ...
 
@@ -8,7 +8,7 @@ The folders are campaigns with CCME repaired, with all but CCME, and with nothin
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from analysis.tables.table import codes_of
 VIOLATIONS = OUTCOMES[0]
 PRIMARY = "repair CCME"
 REPAIRS = (PRIMARY, "repair all but CCME")
+COSTS = tuple(outcome for outcome in OUTCOMES if not outcome.tested)
 HEAD = ("system", "effect of", "violations, %", "difference", "95 % interval", "p", "pairs")
 
 
@@ -33,6 +34,8 @@ def main(folders: Sequence[Path]) -> None:
     print("\nSecondary: each system, one family.\n")
     single = [effect_of_system(*name, found) for name, found in sorted(pairs.items())]
     print_table(in_one_family(single))
+    print("\nWhat the repairs cost, and other descriptions, without tests.\n")
+    print_costs(pairs)
 
 
 def pairs_by_system(folders: Sequence[Path]) -> dict[tuple[str, str], pd.DataFrame]:
@@ -61,6 +64,18 @@ def mean_effect(pairs: Sequence[pd.DataFrame]) -> PairedEffect:
 def effect_of_system(system: str, repair: str, pairs: pd.DataFrame) -> PairedEffect:
     """Return the effect of one repair on one system's violations."""
     return paired_effect(pairs, VIOLATIONS, {"system": system, "effect of": repair})
+
+
+def print_costs(pairs: Mapping[tuple[str, str], pd.DataFrame]) -> None:
+    """Print a line for each system and repair: differences of time and speed with intervals."""
+    head = ("system", "effect of", *(outcome.name for outcome in COSTS))
+    print("| " + " | ".join(head) + " |\n" + "| --- " * len(head) + "|")
+    for (system, repair), found in sorted(pairs.items()):
+        rows = [paired_effect(found, outcome).row for outcome in COSTS]
+        cells = (
+            f"{row['difference']:+.2f} ({row['low']:+.2f} to {row['high']:+.2f})" for row in rows
+        )
+        print(f"| {system} | {repair} | " + " | ".join(cells) + " |")
 
 
 def print_table(table: pd.DataFrame) -> None:

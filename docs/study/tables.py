@@ -11,6 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
+
+from analysis.statistics.significance import holm
+
 Row: TypeAlias = dict[str, str]
 
 COMPARISONS = {
@@ -20,6 +24,7 @@ COMPARISONS = {
     "2-gain-left": "Question 2: under latency against `single` undisturbed",
     "5-harm": "Question 5: on routes on which `single` has no violation",
     "5-harm-ideal": "Question 5: on routes on which `ideal_single` has no violation",
+    "5-harm-latency": "Not declared: under latency, on routes on which `single` has no violation",
 }
 SUBGROUPS = {"reveal": "by reveal time", "kind": "by kind of hazard", "town": "by town"}
 PERCENT = ("violations, %", "collisions, %", "route completion, %")
@@ -28,15 +33,21 @@ SYSTEMS = (
     "oracle", "ideal_single", "single", "ideal_late", "late", "early", "fcooper", "attfuse",
     "disconet", "v2vnet", "v2xvit", "codriving",
 )  # fmt: skip
-UNTESTED = ("mean speed, m/s", "time to goal, s")
+COSTS = ("speed, % of oracle", "time to goal, s")
+SURROGATES = (
+    "near misses", "largest required deceleration, m/s²", "hard braking",
+    "hard braking without reason", "stops", "stops without reason", "RMS jerk, m/s³",
+)  # fmt: skip
 PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
 SURELY = 0.05
 HEAD = """# Tables of the study
 
 Written by `docs/study/analyse` from the packed parts. Pairs are attempts of equal route and seed;
 intervals are 95 % and resample routes; p is of sign flips of routes' differences, after Holm within
-the family of the table. Shares and their differences are in percent; **bold** differences have
-p < 0.05 after Holm."""
+the family of the table; of repairs and ages it is within one family too, by sequential rejection
+(deviation 7). Shares and their differences are in percent; **bold** differences have p < 0.05.
+Violations stand next to what they cost in time: speed is in percent of `oracle`'s over the stretch
+that both drove, times to the goal are of pairs that both reach it. None of these is tested."""
 COST_HEAD = (
     "Against `oracle` on the same route and seed; times are of attempts that reached the goal.\n"
 )
@@ -44,15 +55,17 @@ REGRESSION_HEAD = """Odds ratios of a standard deviation of each rate (`paper`: 
 with 95 % intervals; an asterisk is p < 0.05 after Holm. None of them says what causes what.
 """
 REPAIR_HEAD = """Against nothing repaired, under latency: total effects on the same routes and seed.
-p is within one family of all tests here. *Nothing changed in* counts attempts in which there was
-nothing to repair.
+Repairs and patterns are by what the reference rig sees (`seen`). p is within one family of all
+tests here, by sequential rejection; *Holm* is Holm's within the outcome. *Changes a step* counts
+boxes; *nothing changed in* counts attempts in which there was nothing to repair.
 """
 AGE_HEAD = """Percent of drives without a violation up to an age of all messages, one seed;
 intervals are 95 % and resample routes. Where an outcome flips is known to a planning step, 0.2 s.
 """
-AGREEMENT_HEAD = """The regression is of the drives in which nothing is repaired: of a standard
-deviation of each rate, timing-fair where that can be fitted. An odds ratio above 1 goes with a
-repair that prevents violations, if the association is a cause.
+AGREEMENT_HEAD = """Patterns are by what the reference rig sees (`seen`). The regression is of the
+drives in which nothing is repaired: of a standard deviation of each rate, timing-fair where that
+can be fitted. An odds ratio above 1 goes with a repair that prevents violations, if the
+association is a cause.
 """
 
 
@@ -72,11 +85,16 @@ def main(folder: Path) -> None:
                     print_table(by_group(chosen))
     if (folder / "3-effects").is_dir():
         print_repairs(folder / "3-effects")
+    if (confirmed := folder / "3-confirm.md").is_file():
+        print("\n## Question 3: the confirmation\n")
+        print(confirmed.read_text(encoding="utf-8").rstrip())
     if (folder / "4-ages").is_dir():
         print_ages(folder / "4-ages")
     print("\n## Question 6: what it costs in time\n")
     print(COST_HEAD)
     print_table(costs(rows_of(folder / "6-tables" / "time_cost.csv")))
+    print("\nHow close it was, and what was done without a reason.\n")
+    print_table(surrogates(rows_of(folder / "6-tables" / "surrogates.csv")))
     print("\n## The regression of the same drives\n")
     print(REGRESSION_HEAD)
     print_table(regressions(rows_of(folder / "regression" / "regression.csv")))
@@ -136,7 +154,8 @@ def arms(rows: list[Row]) -> Iterator[list[str]]:
 
 def compared(rows: list[Row]) -> Iterator[list[str]]:
     """Yield a line for each pair of arms."""
-    yield ["arms", "pairs", *(f"{measure}: difference; p" for measure in TESTED), PERCENT[2]]
+    others = (PERCENT[2], *COSTS)
+    yield ["arms", "pairs", *(f"{measure}: difference; p" for measure in TESTED), *others]
     pairs = dict.fromkeys((row["arm_a"], row["arm_b"]) for row in rows)
     known = {(row["arm_a"], row["arm_b"], row["measure"]): row for row in rows}
     for a, b in pairs:
@@ -144,8 +163,9 @@ def compared(rows: list[Row]) -> Iterator[list[str]]:
         shares = f"`{b}` {float(first['b']):.1f} against {float(first['a']):.1f}"
         tested = [known.get((a, b, measure)) for measure in TESTED]
         cells = [with_p(row) if row else "" for row in tested]
-        completion = known.get((a, b, PERCENT[2]))
-        yield [shares, first["pairs"], *cells, difference(completion) if completion else ""]
+        described = [known.get((a, b, measure)) for measure in others]
+        cells += [difference(row) if row else "" for row in described]
+        yield [shares, first["pairs"], *cells]
 
 
 def by_group(rows: list[Row]) -> Iterator[list[str]]:
@@ -163,14 +183,21 @@ def repairs(rows: list[Row]) -> Iterator[list[str]]:
     """Yield a line for each system and repair."""
     effects = sorted((row for row in rows if row["compared with"] == "none"), key=by_patterns)
     known = {(row["of"], row["effect of"], row["outcome"]): row for row in effects}
+    untested = [name for name in dict.fromkeys(row["outcome"] for row in effects)
+                if name not in TESTED]  # fmt: skip
+    violations = [row for row in effects if row["outcome"] == TESTED[0]]
+    levels = holm(np.array([float(row["p"]) for row in violations]))
+    pairs = zip(violations, levels, strict=True)
+    by_holm = {(row["of"], row["effect of"]): level for row, level in pairs}
     yield ["system", "effect of", "pairs", *(f"{name}: difference; p" for name in TESTED),
-           *UNTESTED, "changes a step", "nothing changed in"]  # fmt: skip
+           "violations, Holm", *untested, "changes a step", "nothing changed in"]  # fmt: skip
     for of, effect in dict.fromkeys((row["of"], row["effect of"]) for row in effects):
         first = known[of, effect, TESTED[0]]
         tested = [known.get((of, effect, outcome)) for outcome in TESTED]
-        others = [known.get((of, effect, outcome)) for outcome in UNTESTED]
+        others = [known.get((of, effect, outcome)) for outcome in untested]
         yield [f"`{system_of(of)}`", effect, first["pairs"],
                *(with_p(row, "p family") if row else "" for row in tested),
+               f"{by_holm[of, effect]:.3f}",
                *(difference(row) if row else "" for row in others),
                number(first["changes a step"], 2), first["unchanged attempts"]]  # fmt: skip
 
@@ -251,6 +278,15 @@ def costs(rows: list[Row]) -> Iterator[list[str]]:
     known = {(row["system"], row["condition"], row["measure"]): row for row in rows}
     for system, condition in in_order({(row["system"], row["condition"]) for row in rows}):
         ours = (known.get((system, condition, measure)) for measure in measures)
+        yield [f"`{system}`", condition, *(value(row, 2) if row else "" for row in ours)]
+
+
+def surrogates(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield a line for each arm: surrogates of danger, and braking and stops without a reason."""
+    yield ["system", "condition", *SURROGATES]
+    known = {(row["system"], row["condition"], row["measure"]): row for row in rows}
+    for system, condition in in_order({(row["system"], row["condition"]) for row in rows}):
+        ours = (known.get((system, condition, measure)) for measure in SURROGATES)
         yield [f"`{system}`", condition, *(value(row, 2) if row else "" for row in ours)]
 
 
