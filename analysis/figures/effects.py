@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.plots import Axis, Row, render_rows
 from analysis.effects.agreement import VIOLATIONS
+from analysis.effects.arms import ground_truth
 from analysis.effects.paired import ALPHA
 from analysis.figures.driving import OVERVIEW_ROW, SIGNIFICANCE, difference_row, tested_span
 from analysis.regression.estimators import format_ratio
@@ -46,9 +47,10 @@ def ratios_figure(regression: pd.DataFrame) -> Canvas | None:
 
 
 def blocks(rows: pd.DataFrame, row_of: Callable[[pd.Series], Row]) -> Iterator[Row]:
-    """Yield a heading for each arm, and below it its rows."""
+    """Yield a heading for each arm with its ground truth, and below it its rows."""
     for arm, members in rows.groupby("arm", sort=False):
         yield Row(label=str(arm), strong=True)
+        yield Row(label=ground_truth(members["truth"]))
         yield from (row_of(row) for _, row in members.iterrows())
 
 
