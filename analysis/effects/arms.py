@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,9 +149,7 @@ class Matched:
     left_out: int  # routes and seeds on which a hazard had a place in some of the arms only
 
 
-def matched(
-    attempts: pd.DataFrame, arms: Mapping[Hashable, Arm], columns: Sequence[str]
-) -> Matched:
+def matched(attempts: pd.DataFrame, arms: Mapping[Any, Arm], columns: Sequence[str]) -> Matched:
     """Return what all arms have in common; every table of effects chooses attempts by this."""
     names = [*columns, hazards.ABSENT]
     sides = [
@@ -169,7 +167,8 @@ def matched(
 def pairs_of(attempts: pd.DataFrame, a: Arm, b: Arm) -> pd.DataFrame:
     """Return two arms' attempts in pairs of route and seed, with their speeds."""
     pairs = matched(attempts, {"a": a, "b": b}, [*MEASURED, REACHED]).rows
-    pairs = pairs.set_axis([f"{column}_{side}" for column, side in pairs], axis=1).reset_index()
+    names = [f"{column}_{side}" for column, side in pairs.columns.tolist()]
+    pairs = pairs.set_axis(names, axis=1).reset_index()
     reached = (map(times_in, pairs[f"{REACHED}_{side}"]) for side in "ab")
     speeds = np.array([shared_speeds(*both) for both in zip(*reached, strict=True)], np.float64)
     a_speeds, b_speeds = speeds.reshape(-1, 2).T

@@ -6,7 +6,7 @@ An intervention changes the drive from its first changed box on: the effects are
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import pandas as pd
@@ -42,6 +42,7 @@ class Outcome:
     column: str
     scale: float = 1.0
     tested: bool = True
+    _: KW_ONLY
     digits: int = 1
 
 

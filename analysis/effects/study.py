@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -132,7 +133,7 @@ def notes_on_pairs(attempts: pd.DataFrame, base: Arm, arms: list[InterventionArm
     """Yield how many attempts each comparison leaves out for a hazard without a place."""
     compared = {str(arm.arm): {"a": compared_with(arm, arms), "b": arm.arm} for arm in arms}
     doses = doses_of(attempts, base, arms)
-    groups: dict[str, Mapping[Hashable, Arm]] = {
+    groups: dict[str, Mapping[Any, Arm]] = {
         **compared,
         **{f"{base}, doses of {injected}": members for injected, members in doses.items()},
         f"{base}, Shapley shares": arms_of_shares(base, arms),

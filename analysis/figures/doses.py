@@ -8,16 +8,15 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas
-from analysis.effects.arms import ground_truth
+from analysis.drawing.scale import spread
 from analysis.effects.doses import SPEED_SHARE, VIOLATIONS
 from analysis.figures.curves import Curve, Datum, across_of, render, styles
+from analysis.figures.effects import with_ground_truth
 from analysis.statistics.intervals import NO_ESTIMATE
 from harness.vocabulary import PATTERNS
 
 FIGURES = {"effects-doses": VIOLATIONS.name, "effects-doses-speed": SPEED_SHARE}
 DOSE = "dose, multiples of the measured rates"
-ROOM = 1.05
-"""The upright axis, as a share of the highest end of an interval; violations end at 100."""
 
 
 def dose_figures(curves: pd.DataFrame) -> dict[str, Canvas | None]:
@@ -44,18 +43,16 @@ def dose_figure(curves: pd.DataFrame, outcome: str) -> Canvas | None:
         lines.setdefault(label, []).append(datum)
     look = styles(list(lines))
     parts = [Curve(label=name, style=look[name], data=tuple(data)) for name, data in lines.items()]
-    top = 100.0
-    if outcome != VIOLATIONS.name:
-        top = max(top, float(np.nanmax(rows[["value", "high"]]))) * ROOM
-    says = f"{outcome}, over the {DOSE}, with 95 % intervals; {ground_truth(rows['truth'])}"
-    canvas = render(parts, across_of(parts, DOSE), up=(0.0, top, outcome), says=says)
-    canvas.height += LINE
-    canvas.text((0, canvas.height - 4), ground_truth(rows["truth"]), colour="quiet", size=9.5)
-    return canvas
+    up = (0.0, 100.0) if outcome == VIOLATIONS.name else spread_of(rows)
+    says = f"{outcome}, over the {DOSE}, with 95 % intervals"
+    canvas = render(parts, across_of(parts, DOSE), up=(*up, outcome), says=says)
+    return with_ground_truth(canvas, rows["truth"])
 
 
-LINE = 14.0
-"""Height of the line that names the ground truth."""
+def spread_of(rows: pd.DataFrame) -> tuple[float, float]:
+    """Return the ends of an axis that has room for all intervals, and for 100 %."""
+    ends = rows[["value", "low", "high"]].to_numpy(np.float64)
+    return spread([float(end) for end in ends[np.isfinite(ends)]], [100.0])
 
 
 def injected_words(injected: str) -> str:

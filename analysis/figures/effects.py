@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import pandas as pd
 
@@ -16,6 +17,9 @@ from analysis.figures.driving import OVERVIEW_ROW, SIGNIFICANCE, difference_row,
 from analysis.regression.estimators import format_ratio
 from harness.vocabulary import PATTERNS
 
+LINE = 14.0
+"""Height of the line that names the ground truth."""
+
 
 def effects_figure(effects: pd.DataFrame) -> Canvas | None:
     """Draw what interventions do to violations: single patterns, all but one, all six; doses."""
@@ -23,13 +27,14 @@ def effects_figure(effects: pd.DataFrame) -> Canvas | None:
     if rows.empty:
         return None
     label = f"{VIOLATIONS}: difference from drives without"
-    return render_rows(
+    canvas = render_rows(
         list(blocks(rows.sort_values("effect of", key=places, kind="stable"), effect_row)),
         Axis(label=label, keep=(0.0,), mark=0.0),
         says=f"{label}, with 95 % intervals",
         keys=SIGNIFICANCE,
         height=OVERVIEW_ROW,
     )
+    return with_ground_truth(canvas, rows["truth"])
 
 
 def ratios_figure(regression: pd.DataFrame) -> Canvas | None:
@@ -37,20 +42,33 @@ def ratios_figure(regression: pd.DataFrame) -> Canvas | None:
     if regression.empty or not regression["odds ratio"].notna().any():
         return None
     label = f"odds ratio of a violation, per SD ({', '.join(regression['regression'].unique())})"
-    return render_rows(
+    canvas = render_rows(
         list(blocks(regression, ratio_row)),
         Axis(label=label, keep=(1.0,), mark=1.0, log=True),
         says=f"{label}, with 95 % intervals",
         keys=SIGNIFICANCE,
         height=OVERVIEW_ROW,
     )
+    return with_ground_truth(canvas, regression["truth"])
+
+
+def with_ground_truth(canvas: Canvas, truth_filters: Iterable[str]) -> Canvas:
+    """Return a figure with a line at its bottom that names the ground truth."""
+    words = ground_truth(truth_filters)
+    taller = replace(
+        canvas,
+        height=canvas.height + LINE,
+        description=f"{canvas.description}; {words}",
+        marks=[*canvas.marks],
+    )
+    taller.text((0, taller.height - 4), words, colour="quiet", size=9.5)
+    return taller
 
 
 def blocks(rows: pd.DataFrame, row_of: Callable[[pd.Series], Row]) -> Iterator[Row]:
-    """Yield a heading for each arm with its ground truth, and below it its rows."""
+    """Yield a heading for each arm, and below it its rows."""
     for arm, members in rows.groupby("arm", sort=False):
         yield Row(label=str(arm), strong=True)
-        yield Row(label=ground_truth(members["truth"]))
         yield from (row_of(row) for _, row in members.iterrows())
 
 

@@ -162,7 +162,7 @@ def test_doses_have_a_slope_and_are_compared_with_perfect_boxes(dosed: EffectsSt
     )
 
 
-def test_curves_of_doses_have_a_marker_for_each_dose(dosed: EffectsStudy) -> None:
+def test_curves_have_a_marker_at_every_dose(dosed: EffectsStudy) -> None:
     figures = dose_figures(dosed.curves)
     assert list(figures) == ["effects-doses", "effects-doses-speed"]
     for figure, outcome in zip(figures.values(), ("violations, %", SPEED_SHARE), strict=True):
@@ -199,9 +199,8 @@ def test_figures_have_effects_in_the_order_of_patterns(study: EffectsStudy) -> N
     texts = words_in(standalone(figure))
     repairs = [f"repair {name}" for name in (*PATTERNS, "none", "all six")]
     assert [text for text in texts if text.startswith("repair ")] == repairs
-    heading = texts.index("late/latency")
-    assert texts[heading + 1] == "ground truth: seen (hit by the ego or the reference rig)"
-    assert heading + 2 == texts.index(repairs[0])
+    assert texts.index("late/latency") + 1 == texts.index(repairs[0])
+    assert texts[-1] == "ground truth: seen (hit by the ego or the reference rig)"
     assert texts[texts.index("repair CCME") + 1] == "-90.9, n 11"
     fitted = study.regression.assign(regression="timing-fair")
     fitted[["odds ratio", "odds low", "odds high"]] = [(2.5, 1.5, 4.0), *[(math.nan,) * 3] * 5]
