@@ -166,9 +166,10 @@ def matched(attempts: pd.DataFrame, arms: Mapping[Any, Arm], columns: Sequence[s
 
 def pairs_of(attempts: pd.DataFrame, a: Arm, b: Arm) -> pd.DataFrame:
     """Return two arms' attempts in pairs of route and seed, with their speeds."""
-    pairs = matched(attempts, {"a": a, "b": b}, [*MEASURED, REACHED]).rows
-    names = [f"{column}_{side}" for column, side in pairs.columns.tolist()]
-    pairs = pairs.set_axis(names, axis=1).reset_index()
+    columns = [*MEASURED, REACHED]
+    rows = matched(attempts, {"a": a, "b": b}, columns).rows
+    sides = {f"{name}_{side}": rows[(name, side)] for name in columns for side in "ab"}
+    pairs = pd.DataFrame(sides).reset_index()
     reached = (map(times_in, pairs[f"{REACHED}_{side}"]) for side in "ab")
     speeds = np.array([shared_speeds(*both) for both in zip(*reached, strict=True)], np.float64)
     a_speeds, b_speeds = speeds.reshape(-1, 2).T

@@ -134,7 +134,11 @@ def test_what_a_pattern_still_does_when_the_others_are_gone_is_no_test() -> None
     table = last_repairs(attempts_of(arms, row_of), BASE, arms)
     violations = table[table["outcome"] == "violations, %"].set_index("pattern")
     assert list(violations.index) == ["LADE", "CCME"]
-    assert violations.loc["CCME", [WITHOUT, WITH, "difference"]].tolist() == [50.0, 0.0, -50.0]
+    assert violations[[WITHOUT, WITH, "difference"]].to_dict("index")["CCME"] == {
+        WITHOUT: 50.0,
+        WITH: 0.0,
+        "difference": -50.0,
+    }
     assert violations.loc["LADE", "difference"] == 0.0
     assert not {"p", "p family"} & set(table)
     assert last_repairs(attempts_of(arms[1:], row_of), BASE, arms[1:]).empty

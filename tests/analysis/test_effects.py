@@ -37,7 +37,7 @@ SIX = {f"repair_{name}": repair(name) for name in PATTERNS}
 NAMES = ("", "_last", "_doses", "_curves", "_shapley", "_regression", "_agreement")
 
 
-def value(table: pd.DataFrame, row: str | float, column: str) -> Any:
+def value(table: pd.DataFrame, row: Any, column: str) -> Any:
     return table.loc[row, column]
 
 
