@@ -17,16 +17,20 @@ from analysis.commands.options import (
     read_collection,
 )
 from analysis.drawing.svg import standalone
-from analysis.effects.paired import OUTCOMES
+from analysis.effects.arms import ground_truth
+from analysis.effects.last import TITLE, WITH, WITHOUT
+from analysis.effects.paired import OUTCOMES, TESTED, Outcome
 from analysis.effects.study import EffectsStudy, effects_study
+from analysis.figures.doses import dose_figures
 from analysis.figures.effects import effects_figure, ratios_figure
 from analysis.regression.estimators import format_ratio
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_line, show_grid
 
 DESCRIPTION = """Compare arms with interventions on error patterns with those without, in pairs of
-equal route and seed: total effects with 95 % confidence intervals and one family of tests; Shapley
-shares; dose and response; and what the regression says of the same drives."""
+equal route and seed: total effects with 95 % confidence intervals and one family of tests; what
+repairing a pattern adds to the repair of the others; Shapley shares; dose and response; and what
+the regression says of the same drives."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -47,15 +51,19 @@ def run(options: argparse.Namespace) -> int:
     out = output_folder(options, collection)
     frames = {
         "effects": study.effects,
+        "effects_last": study.last,
         "effects_doses": study.doses,
+        "effects_curves": study.curves,
         "effects_shapley": study.shares,
         "effects_regression": study.regression,
+        "effects_agreement": study.agreement,
     }
     for name, frame in frames.items():
         write_frame(frame.rename(columns={"arm": "of"}), out, name, ["csv"])
     figures = {
         "effects-violations": effects_figure(study.effects),
         "effects-regression": ratios_figure(study.regression),
+        **dose_figures(study.curves),
     }
     for name, figure in figures.items():
         if figure is not None:
@@ -74,26 +82,17 @@ def show_study(study: EffectsStudy) -> None:
     print_line("")
     for name, rows in grouped(study.effects, "arm"):
         for outcome in OUTCOMES:
-            show_effects(name, outcome.name, rows[rows["outcome"] == outcome.name])
+            show_effects(name, outcome, rows[rows["outcome"] == outcome.name])
+    for name, rows in grouped(study.last, "arm"):
+        for outcome in TESTED:
+            show_last(name, outcome, rows[rows["outcome"] == outcome.name])
     for name, rows in grouped(study.shares, "arm"):
         for title, of_outcome in grouped(rows, "outcome"):
             show_shares(f"{name}: {title}", of_outcome)
     for name, rows in grouped(study.doses, "arm"):
-        head = ["outcome", "from dose 0 to 1", "95 % interval", "p", "p family", "doses", "pairs"]
-        cells = [
-            [
-                row["outcome"],
-                f"{row['difference']:+.1f}",
-                interval(row),
-                *ps(row),
-                row["doses"],
-                str(row["pairs"]),
-            ]
-            for _, row in rows.iterrows()
-        ]
-        show_grid(f"{name}: dose and response, {truth_of(rows)}", head, cells)
+        show_doses(name, rows)
     for name, rows in grouped(study.regression, "arm"):
-        show_agreement(name, rows)
+        show_agreement(name, rows, study.agreement[study.agreement["arm"] == name].iloc[0])
 
 
 def grouped(frame: pd.DataFrame, by: str) -> list[tuple[str, pd.DataFrame]]:
@@ -101,21 +100,17 @@ def grouped(frame: pd.DataFrame, by: str) -> list[tuple[str, pd.DataFrame]]:
     return [(str(name), rows) for name, rows in frame.groupby(by, sort=False)] if len(frame) else []
 
 
-def show_effects(arm: str, outcome: str, rows: pd.DataFrame) -> None:
+def show_effects(arm: str, outcome: Outcome, rows: pd.DataFrame) -> None:
     """Print the effects on one outcome."""
     head = ["", "compared with", "without", "with", "difference", "95 % interval"]
-    tested = bool(rows["p"].notna().any())
-    head += ["p", "p family"] if tested else []
+    head += ["p", "p family"] if outcome.tested else []
     head += ["pairs", "routes", "changes a step", "unchanged"]
     cells = [
         [
             row["effect of"],
             row["compared with"],
-            f"{row['without']:.1f}",
-            f"{row['with']:.1f}",
-            f"{row['difference']:+.1f}",
-            interval(row),
-            *(ps(row) if tested else []),
+            *numbers(row, ("without", "with"), outcome.digits),
+            *(ps(row) if outcome.tested else []),
             str(row["pairs"]),
             str(row["routes"]),
             f"{row['changes a step']:.2f}",
@@ -124,7 +119,42 @@ def show_effects(arm: str, outcome: str, rows: pd.DataFrame) -> None:
         for _, row in rows.iterrows()
     ]
     if cells:
-        show_grid(f"{arm}: {outcome}, {truth_of(rows)}", head, cells)
+        show_grid(f"{arm}: {outcome.name}; {truth_of(rows)}", head, cells)
+
+
+def show_last(arm: str, outcome: Outcome, rows: pd.DataFrame) -> None:
+    """Print what repairing each pattern adds to the repair of the others."""
+    head = ["pattern", WITHOUT, WITH, "difference", "95 % interval", "pairs", "routes"]
+    cells = [
+        [
+            row["pattern"],
+            *numbers(row, (WITHOUT, WITH), outcome.digits),
+            str(row["pairs"]),
+            str(row["routes"]),
+        ]
+        for _, row in rows.iterrows()
+    ]
+    if cells:
+        title = f"{arm}: {TITLE}, {outcome.name}; not tested; {truth_of(rows)}"
+        show_grid(title, head, cells)
+
+
+def show_doses(arm: str, rows: pd.DataFrame) -> None:
+    """Print the slopes over doses."""
+    head = ["outcome", "injected", "from dose 0 to 1", "95 % interval", "p", "p family", "doses"]
+    cells = [
+        [
+            row["outcome"],
+            row["injected"],
+            f"{row['difference']:+.1f}",
+            interval(row),
+            *ps(row),
+            row["doses"],
+            str(row["pairs"]),
+        ]
+        for _, row in rows.iterrows()
+    ]
+    show_grid(f"{arm}: dose and response; {truth_of(rows)}", [*head, "pairs"], cells)
 
 
 def show_shares(title: str, rows: pd.DataFrame) -> None:
@@ -149,8 +179,8 @@ def show_shares(title: str, rows: pd.DataFrame) -> None:
     show_grid(f"Shapley shares, {title}: {total}; {orders}; {pairs}; {truth_of(rows)}", head, cells)
 
 
-def show_agreement(arm: str, rows: pd.DataFrame) -> None:
-    """Print the regression's word next to that of the interventions."""
+def show_agreement(arm: str, rows: pd.DataFrame, directions: pd.Series) -> None:
+    """Print what the regression says next to the interventions, and how far the two agree."""
     head = ["pattern", "regression: odds ratio", "95 % interval", "p Holm"]
     head += ["intervention: violations, points", "95 % interval", "p family", "significant"]
     cells = [
@@ -169,17 +199,35 @@ def show_agreement(arm: str, rows: pd.DataFrame) -> None:
         for _, row in rows.iterrows()
     ]
     method = ", ".join(sorted(set(rows["regression"])))
-    show_grid(f"{arm}: regression ({method}) and intervention, {truth_of(rows)}", head, cells)
+    show_grid(f"{arm}: regression ({method}) and intervention; {truth_of(rows)}", head, cells)
+    counts = ("same direction", "opposite", "no direction", "not estimated")
+    print_line(
+        f"{arm}: of {directions['patterns']} patterns, "
+        + ", ".join(f"{name} {directions[name]}" for name in counts)
+        + "; rank correlation of odds ratios with violations prevented"
+        + f" {number(directions['rank correlation'], 2)}: so few points allow no interval"
+    )
+    print_line("")
 
 
 def truth_of(rows: pd.DataFrame) -> str:
     """Return which ground truth the rows are about."""
-    return f"ground truth {', '.join(sorted(set(rows['truth'])))}"
+    return ground_truth(rows["truth"])
 
 
-def interval(row: pd.Series) -> str:
+def numbers(row: pd.Series, sides: tuple[str, str], digits: int) -> list[str]:
+    """Return both sides of a comparison, the difference and its interval."""
+    return [
+        *(f"{row[side]:.{digits}f}" for side in sides),
+        f"{row['difference']:+.{digits}f}",
+        interval(row, digits),
+    ]
+
+
+def interval(row: pd.Series, digits: int = 1) -> str:
     """Return a confidence interval as text."""
-    return f"{row['low']:+.1f} .. {row['high']:+.1f}" if np.isfinite(row["low"]) else "-"
+    low, high = (f"{row[end]:+.{digits}f}" for end in ("low", "high"))
+    return f"{low} .. {high}" if np.isfinite(row["low"]) else "-"
 
 
 def ps(row: pd.Series) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analysis.arms import arms_in, settings_in
 from analysis.collection import Collection
@@ -21,6 +22,8 @@ from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS
 
 VIOLATIONS = OUTCOMES[0].name
+FEWEST = 3
+"""Patterns that a rank correlation needs."""
 
 
 def regression_table(
@@ -101,3 +104,26 @@ def agreement(odds: float, p: float, difference: float, p_family: float) -> str:
     if associated or caused:
         return "regression only" if associated else "intervention only"
     return "neither"
+
+
+def directions(table: pd.DataFrame) -> dict[str, object]:
+    """Return how far directions and ranks of the two agree, whether significant or not.
+
+    Spearman's rank correlation (1904) is of log odds ratios and of the violations prevented; as
+    many points as there are patterns allow no interval. NaN below three or without any spread.
+    """
+    known = table[np.isfinite(table["odds ratio"]) & np.isfinite(table["difference"])]
+    log_odds = np.log(known["odds ratio"].to_numpy(np.float64))
+    prevented = -known["difference"].to_numpy(np.float64)
+    signs = np.sign(log_odds) * np.sign(prevented)
+    spread = len(known) >= FEWEST and min(np.ptp(log_odds), np.ptp(prevented)) > 0
+    return {
+        "patterns": len(table),
+        "same direction": int((signs > 0).sum()),
+        "opposite": int((signs < 0).sum()),
+        "no direction": int((signs == 0).sum()),
+        "not estimated": len(table) - len(known),
+        "rank correlation": float(stats.spearmanr(log_odds, prevented).statistic)
+        if spread
+        else np.nan,
+    }

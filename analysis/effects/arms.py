@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,25 @@ from analysis.arms import names_of, of_arms
 from analysis.attempt import broken_result
 from analysis.collection import Collection
 from analysis.comparison import PAIR
+from analysis.surrogates import MEASURES, REACHED, speed_share, times_in
 from harness.errors import UserError
+from harness.evaluation.surrogates.measures import SPACING
 from harness.records.arms import NONE, Arm
 from harness.vocabulary import PATTERNS
 
 INTERVENTION = "intervention"
 REPAIR, INJECT = "repair", "inject"
-SPEED, GOAL_TIME = "mean_speed", "time_to_goal"
+SPEED, GOAL_TIME = "shared_speed", "time_to_goal"
+STOPS, BRAKING = "stops without reason", "hard braking without reason"
+MEASURED = ("violated", "collided", "driving_score", GOAL_TIME, MEASURES[STOPS], MEASURES[BRAKING])
+"""Columns of attempts that pairs have of both sides."""
+TRUTHS = {
+    "reference": "seen (hit by the ego or the reference rig)",
+    "none": "all (all road users in the window)",
+    "anyone": "hit by the ego or a partner",
+    "ego": "hit by the ego",
+}
+"""Ground truth by `patterns.truth_filter`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -51,7 +63,7 @@ class InterventionArm:
     @property
     def effect_of(self) -> str:
         """What is repaired or injected, in short."""
-        ordered = [name for name in PATTERNS if name in self.patterns]
+        ordered = in_order(self.patterns)
         if self.kind == INJECT:
             return f"inject {self.times:g} times"
         if len(ordered) == len(PATTERNS):
@@ -60,6 +72,11 @@ class InterventionArm:
             (left,) = set(PATTERNS) - self.patterns
             return f"repair all but {left}"
         return f"repair {' '.join(ordered)}" if ordered else "repair none"
+
+
+def in_order(patterns: Iterable[str]) -> list[str]:
+    """Return patterns in their usual order."""
+    return sorted(patterns, key=PATTERNS.index)
 
 
 def intervention_arms(collection: Collection) -> list[InterventionArm]:
@@ -112,25 +129,58 @@ def arm_of(arm: Arm, records: list[dict[str, Any]]) -> InterventionArm:
     )
 
 
+def ground_truth(truth_filters: Iterable[str]) -> str:
+    """Return which ground truth tables and figures are about, in the words of the docs."""
+    words = (TRUTHS.get(name, name) for name in sorted(set(truth_filters)))
+    return f"ground truth: {'; '.join(words)}"
+
+
 def with_times(attempts: pd.DataFrame) -> pd.DataFrame:
-    """Return attempts with mean speed, and the time to the goal of those that reached it."""
-    metres = attempts["completion"] * attempts["route_length"]
+    """Return attempts with the time to the goal of those that reached it."""
     duration = attempts["duration"].where(attempts["duration"] > 0)
-    return attempts.assign(
-        **{SPEED: metres / duration, GOAL_TIME: duration.where(~attempts["violated"].astype(bool))}
-    )
+    return attempts.assign(**{GOAL_TIME: duration.where(~attempts["violated"].astype(bool))})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matched:
+    """Attempts of some arms on the same routes with the same seeds."""
+
+    rows: pd.DataFrame  # a row for each route and seed that all arms have: (column, arm's key)
+    left_out: int  # routes and seeds on which a hazard had a place in some of the arms only
+
+
+def matched(attempts: pd.DataFrame, arms: Mapping[Any, Arm], columns: Sequence[str]) -> Matched:
+    """Return what all arms have in common; every table of effects chooses attempts by this."""
+    names = [*columns, hazards.ABSENT]
+    sides = [
+        attempts.loc[of_arms(attempts, [arm]), [*PAIR, *names]]
+        .set_index(PAIR)
+        .rename(columns={name: (name, key) for name in names})
+        for key, arm in arms.items()
+    ]
+    rows = pd.concat(sides, axis=1, join="inner")
+    absent = [rows[(hazards.ABSENT, key)] for key in arms]
+    equal = np.logical_and.reduce([side == absent[0] for side in absent])
+    return Matched(rows[equal], int((~equal).sum()))
 
 
 def pairs_of(attempts: pd.DataFrame, a: Arm, b: Arm) -> pd.DataFrame:
-    """Return two arms' attempts in pairs of route and seed, without one-sided hazards."""
-    columns = [*PAIR, *MEASURED, *hazards.WORDS]
-    sides = (attempts.loc[of_arms(attempts, [arm]), columns] for arm in (a, b))
-    first, second = sides
-    pairs = first.merge(second, on=PAIR, suffixes=("_a", "_b"))
-    return pairs[~hazards.unequal(pairs, hazards.ABSENT)].reset_index(drop=True)
+    """Return two arms' attempts in pairs of route and seed, with their speeds."""
+    columns = [*MEASURED, REACHED]
+    rows = matched(attempts, {"a": a, "b": b}, columns).rows
+    sides = {f"{name}_{side}": rows[(name, side)] for name in columns for side in "ab"}
+    pairs = pd.DataFrame(sides).reset_index()
+    reached = (map(times_in, pairs[f"{REACHED}_{side}"]) for side in "ab")
+    speeds = np.array([shared_speeds(*both) for both in zip(*reached, strict=True)], np.float64)
+    a_speeds, b_speeds = speeds.reshape(-1, 2).T
+    return pairs.assign(**{f"{SPEED}_a": a_speeds, f"{SPEED}_b": b_speeds})
 
 
-MEASURED = ("violated", "collided", "driving_score", SPEED, GOAL_TIME)
+def shared_speeds(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
+    """Return two drives' mean speeds over the stretch that both drove, m/s; NaN under 10 m."""
+    share, last = speed_share(b, a), min(len(a), len(b)) - 1
+    speed = SPACING * last / a[last] if share > 0 else np.nan
+    return speed, speed * share
 
 
 def bases(arms: list[InterventionArm]) -> Iterator[tuple[Arm, list[InterventionArm]]]:

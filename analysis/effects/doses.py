@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from analysis.arms import arms_in, of_arms
-from analysis.comparison import PAIR
-from analysis.effects.arms import INJECT, InterventionArm
-from analysis.effects.paired import TESTED, PairedEffect, effect_of
+from analysis.arms import arms_in
+from analysis.effects.arms import INJECT, InterventionArm, in_order, matched
+from analysis.effects.paired import OUTCOMES, TESTED, PairedEffect, effect_of
+from analysis.statistics.intervals import Estimate, mean, rate
+from analysis.surrogates import REACHED, speed_share, times_in
 from analysis.tables.table import codes_of
 from harness.records.arms import Arm
 from harness.vocabulary import Floats
 
 FEWEST = 2
-"""Doses that a slope needs."""
+"""Doses that a slope and a curve need."""
+VIOLATIONS = OUTCOMES[0]
+SPEED_SHARE = "speed over the stretch that both drove, % of that at the lowest dose"
+Doses: TypeAlias = dict[float, Arm]
+"""The arms with one set of patterns injected, by dose."""
+
+
+def doses_of(
+    attempts: pd.DataFrame, base: Arm, arms: Sequence[InterventionArm]
+) -> dict[str, Doses]:
+    """Return the arms of each set of injected patterns that has enough doses."""
+    there = set(arms_in(attempts))
+    doses: dict[str, Doses] = {}
+    for arm in arms:
+        if arm.kind == INJECT and arm.base == base and arm.arm in there:
+            doses.setdefault(" ".join(in_order(arm.patterns)), {})[arm.times] = arm.arm
+    return {name: members for name, members in doses.items() if len(members) >= FEWEST}
 
 
 def slopes_of(
@@ -27,42 +45,73 @@ def slopes_of(
 
     The line is fitted to each route and seed, by least squares; only those driven at every dose.
     """
-    there = set(arms_in(attempts))
-    doses: dict[frozenset[str], dict[float, Arm]] = {}
-    for arm in arms:
-        if arm.kind == INJECT and arm.base == base and arm.arm in there:
-            patterns = doses.setdefault(arm.patterns, {})
-            patterns[arm.times] = arm.arm
-    effects = []
-    for members in doses.values():
-        if len(members) >= FEWEST:
-            effects += slopes_over(attempts, members)
-    return effects
+    return [
+        effect
+        for injected, members in doses_of(attempts, base, arms).items()
+        for effect in slopes_over(attempts, members, injected)
+    ]
 
 
-def slopes_over(attempts: pd.DataFrame, members: dict[float, Arm]) -> list[PairedEffect]:
+def slopes_over(attempts: pd.DataFrame, members: Doses, injected: str) -> list[PairedEffect]:
     """Return the slopes over some doses."""
     times = sorted(members)
-    columns = [outcome.column for outcome in TESTED]
-    tables = [
-        attempts.loc[of_arms(attempts, [members[dose]]), [*PAIR, *columns]]
-        .set_index(PAIR)
-        .rename(columns={name: (name, dose) for name in columns})
-        for dose in times
-    ]
-    wide = pd.concat(tables, axis=1, join="inner")
+    wide = matched(attempts, members, [outcome.column for outcome in TESTED]).rows
     clusters = codes_of(pd.Series(wide.index.get_level_values("cluster")))
     effects = []
     for outcome in TESTED:
         values = [wide[(outcome.column, dose)].to_numpy(np.float64) for dose in times]
         slope = slope_of(np.array(times), np.array(values)) * outcome.scale
-        names: dict[str, object] = {"doses": ", ".join(f"{dose:g}" for dose in times)}
+        names: dict[str, object] = {
+            "injected": injected,
+            "doses": ", ".join(f"{dose:g}" for dose in times),
+        }
         effect = effect_of(
             np.zeros(len(slope)), slope, clusters=clusters, outcome=outcome, names=names
         )
         row = {name: effect.row[name] for name in effect.row if name not in ("without", "with")}
         effects.append(replace(effect, row=row))
     return effects
+
+
+def curves_of(attempts: pd.DataFrame, base: Arm, arms: Sequence[InterventionArm]) -> pd.DataFrame:
+    """Return violations and speed at each dose, of the routes and seeds driven at every dose."""
+    rows = [
+        {"injected": injected, "outcome": outcome, "dose": dose, **columns_of(estimate)}
+        for injected, members in doses_of(attempts, base, arms).items()
+        for outcome, dose, estimate in levels_over(attempts, members)
+    ]
+    return pd.DataFrame(rows)
+
+
+def levels_over(attempts: pd.DataFrame, members: Doses) -> list[tuple[str, float, Estimate]]:
+    """Return the share of violations and the relative speed at each dose, in per cent."""
+    times = sorted(members)
+    wide = matched(attempts, members, [VIOLATIONS.column, REACHED]).rows
+    clusters = codes_of(pd.Series(wide.index.get_level_values("cluster")))
+    reached = {dose: [times_in(text) for text in wide[(REACHED, dose)]] for dose in times}
+    levels = []
+    for dose in times:
+        violated = wide[(VIOLATIONS.column, dose)].to_numpy(np.float64)
+        both = zip(reached[dose], reached[times[0]], strict=True)
+        shares = np.array([speed_share(*drives) for drives in both], np.float64)
+        known = np.isfinite(shares)
+        levels += [
+            (VIOLATIONS.name, dose, percent(rate(violated, clusters))),
+            (SPEED_SHARE, dose, percent(mean(shares[known], clusters[known]))),
+        ]
+    return levels
+
+
+def percent(estimate: Estimate) -> Estimate:
+    """Return a share in per cent."""
+    value, low, high = (100 * part for part in (estimate.value, estimate.low, estimate.high))
+    return replace(estimate, value=value, low=low, high=high)
+
+
+def columns_of(estimate: Estimate) -> Mapping[str, object]:
+    """Return an estimate as columns of a table."""
+    ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return {**ends, "attempts": estimate.n, "routes": estimate.routes, "method": estimate.method}
 
 
 def slope_of(times: Floats, values: Floats) -> Floats:

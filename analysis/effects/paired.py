@@ -6,7 +6,7 @@ An intervention changes the drive from its first changed box on: the effects are
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import pandas as pd
@@ -14,20 +14,24 @@ import pandas as pd
 from analysis.arms import arms_in, short_name
 from analysis.collection import Collection
 from analysis.effects.arms import (
+    BRAKING,
     GOAL_TIME,
     INJECT,
     SPEED,
+    STOPS,
     InterventionArm,
     bases,
     pairs_of,
 )
 from analysis.statistics.intervals import mean
 from analysis.statistics.significance import Hypothesis, adjusted, attainable, sign_flip
+from analysis.surrogates import MEASURES
 from analysis.tables.table import codes_of
 from harness.records.arms import Arm, varying
 from harness.vocabulary import Floats
 
 ALPHA = 0.05
+SHARED_SPEED = "mean speed over the stretch that both drove, m/s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +42,21 @@ class Outcome:
     column: str
     scale: float = 1.0
     tested: bool = True
+    _: KW_ONLY
+    digits: int = 1
 
 
 OUTCOMES = (
     Outcome("violations, %", "violated", 100.0),
     Outcome("collisions, %", "collided", 100.0),
     Outcome("driving score", "driving_score"),
-    Outcome("mean speed, m/s", SPEED, tested=False),
+    Outcome(SHARED_SPEED, SPEED, tested=False, digits=2),
     Outcome("time to goal, s", GOAL_TIME, tested=False),
+    Outcome(STOPS, MEASURES[STOPS], tested=False, digits=2),
+    Outcome(BRAKING, MEASURES[BRAKING], tested=False, digits=2),
 )
-"""The first three are tested; the others show what an effect costs in time. A time to the goal is
-compared where both drives of a pair reach it."""
+"""The first three are tested; the others show what an effect costs. A time to the goal is compared
+where both drives of a pair reach it, a speed over the stretch that both drove."""
 TESTED = tuple(outcome for outcome in OUTCOMES if outcome.tested)
 
 

@@ -2,9 +2,10 @@
 
 A pattern's share is what its repair adds to those repaired before it, averaged over orders of the
 six (Shapley 1953, A value for n-person games, section 3). With all 64 arms it is exact, over all
-720 orders; else it is the mean over the orders along which every arm was driven, and has an error
-of the orders besides that of the routes (Castro, Gómez and Tejada 2009, Polynomial calculation of
-the Shapley value based on sampling, section 3).
+720 orders. With the arms of five sampled orders it is the mean over these five, and has an error of
+the orders next to that of the routes (Castro, Gómez and Tejada 2009, Polynomial calculation of the
+Shapley value based on sampling, section 3). Arms of five orders happen to make up other orders as
+well: those are no random sample, and are not used.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from analysis.arms import of_arms
-from analysis.comparison import PAIR
-from analysis.effects.arms import REPAIR, InterventionArm
+from analysis.effects.arms import REPAIR, InterventionArm, matched
 from analysis.effects.paired import TESTED, Outcome
 from analysis.statistics.intervals import mean
 from analysis.tables.table import codes_of
@@ -30,9 +29,18 @@ Order = tuple[str, ...]
 Subset = frozenset[str]
 NOTHING: Subset = frozenset()
 ALL_ORDERS = math.factorial(len(PATTERNS))
+SAMPLED_ORDERS: tuple[Order, ...] = (
+    ("LADE", "CCME", "CADE", "LCME", "CCLE", "LCLE"),
+    ("LCME", "LCLE", "LADE", "CCLE", "CADE", "CCME"),
+    ("LADE", "CADE", "CCLE", "CCME", "LCME", "LCLE"),
+    ("CADE", "LCLE", "LADE", "LCME", "CCLE", "CCME"),
+    ("CADE", "CCME", "CCLE", "LCME", "LCLE", "LADE"),
+)
+"""The orders of `intervention=repair_permutations`: five shuffles by `random.Random(1)`."""
 NEEDED = (
-    "Shapley shares need the arms along one order of the six patterns at least:"
-    " intervention=repair_subsets for all 64, repair_permutations for five orders"
+    "no Shapley shares, which need the arms of all 64 subsets of the six patterns"
+    " (intervention=repair_subsets) or of the five sampled orders (repair_permutations);"
+    " other orders are no random sample"
 )
 
 
@@ -44,25 +52,37 @@ class Weights:
     orders: tuple[Order, ...]
 
 
-def weights_for(present: Sequence[Subset], names: Sequence[str] = PATTERNS) -> Weights:
-    """Return the weights over all orders along which every subset is present."""
+def orders_for(present: Sequence[Subset]) -> tuple[Order, ...]:
+    """Return all orders if every subset is present, else the sampled ones if theirs are."""
     there = set(present)
-    orders = tuple(
-        order
-        for order in permutations(names)
-        if all(frozenset(order[:n]) in there for n in range(len(names) + 1))
-    )
-    of: dict[str, dict[Subset, float]] = {name: {} for name in names}
+    for orders in (tuple(permutations(PATTERNS)), SAMPLED_ORDERS):
+        if all(set(subsets_along(order)) <= there for order in orders):
+            return orders
+    return ()
+
+
+def subsets_along(order: Order) -> list[Subset]:
+    """Return what is repaired step by step, from nothing to all."""
+    return [frozenset(order[:count]) for count in range(len(order) + 1)]
+
+
+def weights_over(orders: Sequence[Order]) -> Weights:
+    """Return the weights of a mean over some orders."""
+    of: dict[str, dict[Subset, float]] = {name: {} for name in PATTERNS}
     for order in orders:
+        subsets = subsets_along(order)
         for place, name in enumerate(order):
-            before, after = frozenset(order[:place]), frozenset(order[: place + 1])
+            before, after = subsets[place], subsets[place + 1]
             of[name][after] = of[name].get(after, 0.0) + 1 / len(orders)
             of[name][before] = of[name].get(before, 0.0) - 1 / len(orders)
-    return Weights(of, orders)
+    return Weights(of, tuple(orders))
 
 
 def error_of_orders(marginals: Floats) -> float:
-    """Return the standard error of a mean over some of all 720 orders; 0 for all of them."""
+    """Return the standard error of a mean over orders sampled without replacement; 0 for all.
+
+    That of a simple random sample of 720 (Cochran 1977, Sampling Techniques, theorem 2.2).
+    """
     count = len(marginals)
     if count == ALL_ORDERS:
         return 0.0
@@ -73,14 +93,13 @@ def error_of_orders(marginals: Floats) -> float:
 
 
 def shares_of(attempts: pd.DataFrame, base: Arm, arms: Sequence[InterventionArm]) -> pd.DataFrame:
-    """Return each pattern's share for each tested outcome; no row without a whole order."""
-    repairs = {arm.patterns: arm.arm for arm in arms if arm.kind == REPAIR}
-    subsets = {NOTHING: base, **repairs}
-    weights = weights_for(list(subsets))
-    if not weights.orders:
+    """Return each pattern's share for each tested outcome; no row if arms for that are missing."""
+    used = arms_of_shares(base, arms)
+    if not used:
         return pd.DataFrame()
-    used = {subset for by_subset in weights.of.values() for subset in by_subset}
-    wide = values_of(attempts, {subset: subsets[subset] for subset in used})
+    weights = weights_over(orders_for(list(used)))
+    columns = [outcome.column for outcome in TESTED]
+    wide = matched(attempts, used, columns).rows
     return pd.DataFrame(
         [
             share(wide, weights, pattern, outcome)
@@ -91,16 +110,12 @@ def shares_of(attempts: pd.DataFrame, base: Arm, arms: Sequence[InterventionArm]
     )
 
 
-def values_of(attempts: pd.DataFrame, arms: Mapping[Subset, Arm]) -> pd.DataFrame:
-    """Return a row for each route and seed that all arms have: the outcomes of each arm."""
-    columns = [outcome.column for outcome in TESTED]
-    tables = [
-        attempts.loc[of_arms(attempts, [arm]), [*PAIR, *columns]]
-        .set_index(PAIR)
-        .rename(columns={name: (name, subset) for name in columns})
-        for subset, arm in arms.items()
-    ]
-    return pd.concat(tables, axis=1, join="inner")
+def arms_of_shares(base: Arm, arms: Sequence[InterventionArm]) -> dict[Subset, Arm]:
+    """Return the arms along the orders that shares are averaged over, none if one is missing."""
+    repairs = {arm.patterns: arm.arm for arm in arms if arm.kind == REPAIR}
+    subsets = {NOTHING: base, **repairs}
+    along = {subset for order in orders_for(list(subsets)) for subset in subsets_along(order)}
+    return {subset: arm for subset, arm in subsets.items() if subset in along}
 
 
 def share(

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from analysis.arms import short_name
 from analysis.collection import Collection
-from analysis.effects.agreement import regression_table
+from analysis.effects.agreement import directions, regression_table
 from analysis.effects.arms import (
     INJECT,
     REPAIR,
     InterventionArm,
     bases,
+    ground_truth,
     intervention_arms,
+    matched,
     with_times,
 )
-from analysis.effects.doses import slopes_of
-from analysis.effects.paired import effects_of, in_one_family
-from analysis.effects.shapley import NEEDED, shares_of
+from analysis.effects.doses import curves_of, doses_of, slopes_of
+from analysis.effects.last import last_repairs
+from analysis.effects.paired import OUTCOMES, compared_with, effects_of, in_one_family
+from analysis.effects.shapley import NEEDED, arms_of_shares, shares_of
 from harness.errors import UserError
-from harness.records.arms import varying
-
-TRUTHS = {
-    "reference": "seen: hit by the ego or the reference rig",
-    "none": "all: all road users in the window",
-    "anyone": "hit by the ego or a partner",
-    "ego": "hit by the ego",
-}
-"""Ground truth by `patterns.truth_filter`."""
+from harness.records.arms import Arm, varying
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -37,9 +34,12 @@ class EffectsStudy:
     """Tables, each with the arm, the intervention and the ground truth in its rows."""
 
     effects: pd.DataFrame
+    last: pd.DataFrame
     doses: pd.DataFrame
+    curves: pd.DataFrame
     shares: pd.DataFrame
     regression: pd.DataFrame
+    agreement: pd.DataFrame
     notes: tuple[str, ...]
 
 
@@ -60,31 +60,43 @@ def effects_study(collection: Collection) -> EffectsStudy:
         )
     groups = list(bases(arms))
     factors = [name for name in varying(collection.arms) if name != "intervention"]
+    labels = {
+        base: {"arm": short_name(base, factors), "truth": members[0].truth_filter}
+        for base, members in groups
+    }
     slopes = [
-        ({"arm": short_name(base, factors), "truth": members[0].truth_filter}, effect)
+        (labels[base], effect)
         for base, members in groups
         for effect in slopes_of(attempts, base, members)
     ]
     table = in_one_family([*effects, *(effect for _, effect in slopes)])
-    paired = table.iloc[: len(effects)].drop(columns=["doses"], errors="ignore")
+    paired = table.iloc[: len(effects)].drop(columns=["injected", "doses"], errors="ignore")
     paired = paired.astype({"unchanged attempts": int})
-    names = pd.DataFrame([labels for labels, _ in slopes])
+    names = pd.DataFrame([of_base for of_base, _ in slopes])
     doses = table.iloc[len(effects) :].reset_index(drop=True)
     doses = doses.drop(columns=[name for name in UNUSED if name in doses]).assign(**names)
-    shares, fits, notes = [], [], notes_on(arms)
+    parts: dict[str, list[pd.DataFrame]] = {}
+    notes = notes_on(arms)
     for base, members in groups:
-        labels = {"arm": short_name(base, factors), "truth": members[0].truth_filter}
-        of_base = paired[paired["arm"] == labels["arm"]]
-        parts = shares_of(attempts, base, members)
-        if parts.empty and any(arm.kind == REPAIR for arm in members):
-            notes.append(f"{labels['arm']}: {NEEDED}")
-        shares.append(parts.assign(**labels))
-        fits.append(regression_table(collection, base, members, of_base).assign(**labels))
+        of_base = paired[paired["arm"] == labels[base]["arm"]]
+        regression = regression_table(collection, base, members, of_base)
+        tables = {
+            "last": last_repairs(attempts, base, members),
+            "curves": curves_of(attempts, base, members),
+            "shares": shares_of(attempts, base, members),
+            "regression": regression,
+            "agreement": pd.DataFrame([directions(regression)] if len(regression) else []),
+        }
+        for name, part in tables.items():
+            parts.setdefault(name, []).append(part.assign(**labels[base]))
+        if tables["shares"].empty and any(arm.kind == REPAIR for arm in members):
+            notes.append(f"{labels[base]['arm']}: {NEEDED}")
+        notes += notes_on_pairs(attempts, base, members)
+        notes += missing_in(of_base, labels[base]["arm"])
     return EffectsStudy(
         effects=paired,
         doses=doses,
-        shares=pd.concat(shares, ignore_index=True),
-        regression=pd.concat(fits, ignore_index=True),
+        **{name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()},
         notes=tuple(notes),
     )
 
@@ -100,7 +112,7 @@ def notes_on(arms: list[InterventionArm]) -> list[str]:
     """Return what to know of the arms: ground truth, and attempts in which nothing was changed."""
     truths = sorted({(arm.truth_filter, arm.rule) for arm in arms})
     notes = [
-        f"ground truth {TRUTHS.get(truth, truth)} (patterns.truth_filter={truth}); rule {rule}"
+        f"{ground_truth([truth])}, patterns.truth_filter={truth}; rule {rule}"
         for truth, rule in truths
     ]
     notes += [
@@ -115,3 +127,24 @@ def notes_on(arms: list[InterventionArm]) -> list[str]:
         if arm.capped
     ]
     return notes
+
+
+def notes_on_pairs(attempts: pd.DataFrame, base: Arm, arms: list[InterventionArm]) -> Iterator[str]:
+    """Yield how many attempts each comparison leaves out for a hazard without a place."""
+    compared = {str(arm.arm): {"a": compared_with(arm, arms), "b": arm.arm} for arm in arms}
+    doses = doses_of(attempts, base, arms)
+    groups: dict[str, Mapping[Any, Arm]] = {
+        **compared,
+        **{f"{base}, doses of {injected}": members for injected, members in doses.items()},
+        f"{base}, Shapley shares": arms_of_shares(base, arms),
+    }
+    for name, members in groups.items():
+        if members and (left := matched(attempts, members, []).left_out):
+            yield f"{name}: {left} pairs left out: a hazard had a place in some of the arms only"
+
+
+def missing_in(effects: pd.DataFrame, arm: str) -> Iterator[str]:
+    """Yield the outcomes that no pair has, such as surrogates in records made before there were."""
+    for outcome in OUTCOMES:
+        if outcome.name not in set(effects["outcome"]):
+            yield f"{arm}: {outcome.name}: missing, as no pair has it in both drives"

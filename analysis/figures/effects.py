@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.plots import Axis, Row, render_rows
 from analysis.effects.agreement import VIOLATIONS
+from analysis.effects.arms import ground_truth
 from analysis.effects.paired import ALPHA
 from analysis.figures.driving import OVERVIEW_ROW, SIGNIFICANCE, difference_row, tested_span
 from analysis.regression.estimators import format_ratio
 from harness.vocabulary import PATTERNS
+
+LINE = 14.0
+"""Height of the line that names the ground truth."""
 
 
 def effects_figure(effects: pd.DataFrame) -> Canvas | None:
@@ -22,13 +27,14 @@ def effects_figure(effects: pd.DataFrame) -> Canvas | None:
     if rows.empty:
         return None
     label = f"{VIOLATIONS}: difference from drives without"
-    return render_rows(
+    canvas = render_rows(
         list(blocks(rows.sort_values("effect of", key=places, kind="stable"), effect_row)),
         Axis(label=label, keep=(0.0,), mark=0.0),
         says=f"{label}, with 95 % intervals",
         keys=SIGNIFICANCE,
         height=OVERVIEW_ROW,
     )
+    return with_ground_truth(canvas, rows["truth"])
 
 
 def ratios_figure(regression: pd.DataFrame) -> Canvas | None:
@@ -36,13 +42,27 @@ def ratios_figure(regression: pd.DataFrame) -> Canvas | None:
     if regression.empty or not regression["odds ratio"].notna().any():
         return None
     label = f"odds ratio of a violation, per SD ({', '.join(regression['regression'].unique())})"
-    return render_rows(
+    canvas = render_rows(
         list(blocks(regression, ratio_row)),
         Axis(label=label, keep=(1.0,), mark=1.0, log=True),
         says=f"{label}, with 95 % intervals",
         keys=SIGNIFICANCE,
         height=OVERVIEW_ROW,
     )
+    return with_ground_truth(canvas, regression["truth"])
+
+
+def with_ground_truth(canvas: Canvas, truth_filters: Iterable[str]) -> Canvas:
+    """Return a figure with a line at its bottom that names the ground truth."""
+    words = ground_truth(truth_filters)
+    taller = replace(
+        canvas,
+        height=canvas.height + LINE,
+        description=f"{canvas.description}; {words}",
+        marks=[*canvas.marks],
+    )
+    taller.text((0, taller.height - 4), words, colour="quiet", size=9.5)
+    return taller
 
 
 def blocks(rows: pd.DataFrame, row_of: Callable[[pd.Series], Row]) -> Iterator[Row]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import shutil
-from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,14 @@ from analysis.__main__ import main
 from analysis.collection import collect
 from analysis.drawing.svg import standalone
 from analysis.effects.agreement import agreement, fits_of
-from analysis.effects.doses import slope_of
-from analysis.effects.paired import OUTCOMES, effect_of, in_one_family
-from analysis.effects.shapley import error_of_orders, weights_for
+from analysis.effects.arms import BRAKING, STOPS
+from analysis.effects.doses import SPEED_SHARE, slope_of
+from analysis.effects.paired import OUTCOMES, SHARED_SPEED, effect_of, in_one_family
 from analysis.effects.study import EffectsStudy, effects_study
+from analysis.figures.doses import dose_figures
 from analysis.figures.effects import effects_figure, ratios_figure
 from analysis.simulation.interventions import InterventionScenario, calibrate_effects
+from analysis.statistics.intervals import wilson
 from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS
 from tests.analysis.interventions import BASE, Ending, inject, repair, write_interventions
@@ -33,7 +34,10 @@ CRASH, CLEAN = Drive(12, "collision_pedestrian"), Drive(20)
 SIX = {f"repair_{name}": repair(name) for name in PATTERNS}
 
 
-def value(table: pd.DataFrame, row: str, column: str) -> Any:
+NAMES = ("", "_last", "_doses", "_curves", "_shapley", "_regression", "_agreement")
+
+
+def value(table: pd.DataFrame, row: Any, column: str) -> Any:
     return table.loc[row, column]
 
 
@@ -80,9 +84,11 @@ def test_one_family_is_stricter_than_single_tests(study: EffectsStudy) -> None:
 
 def test_what_an_effect_costs_in_time_stands_next_to_it(study: EffectsStudy) -> None:
     rows = study.effects[study.effects["intervention"] == "repair_CCME"].set_index("outcome")
-    assert value(rows, "mean speed, m/s", "pairs") == 11
-    assert math.isnan(value(rows, "mean speed, m/s", "p"))
+    for outcome in (SHARED_SPEED, STOPS, BRAKING):
+        assert value(rows, outcome, "pairs") == 11
+        assert math.isnan(value(rows, outcome, "p"))
     assert "time to goal, s" not in rows.index, "no pair reached the goal twice"
+    assert "late/latency: time to goal, s: missing, as no pair has it in both drives" in study.notes
 
 
 def test_an_intervention_that_changed_nothing_is_counted(study: EffectsStudy) -> None:
@@ -120,78 +126,9 @@ def test_agreement(odds: float, p: float, difference: float, p_family: float, wo
     assert agreement(odds, p, difference, p_family) == word
 
 
-def every_subset() -> list[frozenset[str]]:
-    return [frozenset(s) for n in range(7) for s in combinations(PATTERNS, n)]
-
-
-def test_shares_with_all_arms_are_shapleys_by_brute_force() -> None:
-    random = np.random.default_rng(1)
-    value = {subset: random.normal() for subset in every_subset()}
-    weights = weights_for(every_subset())
-    assert len(weights.orders) == 720
-    for name in PATTERNS:
-        brute = np.mean(
-            [
-                value[frozenset(order[: order.index(name) + 1])]
-                - value[frozenset(order[: order.index(name)])]
-                for order in permutations(PATTERNS)
-            ]
-        )
-        share = sum(weight * value[subset] for subset, weight in weights.of[name].items())
-        assert share == pytest.approx(brute)
-        rest = [s for s in every_subset() if name not in s]
-        formula = sum(
-            math.factorial(len(s)) * math.factorial(5 - len(s)) / 720
-            * (value[s | {name}] - value[s])
-            for s in rest
-        )  # fmt: skip
-        assert share == pytest.approx(formula)
-
-
-def test_shares_over_some_orders_add_up_and_need_whole_orders() -> None:
-    order = ("CCME", "LADE", "LCME", "CADE", "LCLE", "CCLE")
-    chain = [frozenset(order[:n]) for n in range(7)]
-    weights = weights_for(chain)
-    assert weights.orders == (order,)
-    value = {subset: float(len(subset) ** 2) for subset in chain}
-    shares = {
-        name: sum(weight * value[subset] for subset, weight in weights.of[name].items())
-        for name in PATTERNS
-    }
-    assert shares == {name: 2 * order.index(name) + 1 for name in PATTERNS}
-    assert sum(shares.values()) == value[chain[-1]]
-    assert weights_for(chain[:-2] + chain[-1:]).orders == ()
-
-
-def test_the_error_of_orders_shrinks_to_nothing() -> None:
-    assert math.isnan(error_of_orders(np.ones(1)))
-    some = error_of_orders(np.array([0.0, 2.0]))
-    assert some == pytest.approx(math.sqrt(2) / math.sqrt(2) * math.sqrt(1 - 2 / 720))
-    assert error_of_orders(np.arange(720.0)) == 0.0
-
-
-def test_shares_of_a_campaign_are_the_planted_ones(tmp_path: Path) -> None:
-    """Either of two repairs prevents each crash: they share its effect, the others have none."""
-    order = ("LADE", "CCME", "LCME", "LCLE", "CCLE", "CADE")
-    other = ("CCME", "LADE", "LCME", "LCLE", "CCLE", "CADE")
-    subsets = {frozenset(o[:n]) for o in (order, other) for n in range(1, 7)}
-    arms = {
-        "repair_" + "_".join(name for name in PATTERNS if name in subset): repair(*subset)
-        for subset in subsets
-    }
-    folder = write_interventions(tmp_path / "c", arms, cured_by("LADE", "CCME"))
-    shares = effects_study(collect([folder])).shares
-    of_violations = shares[shares["outcome"] == "violations, %"].set_index("pattern")
-    assert of_violations["share"].sum() == pytest.approx(-500 / 6)
-    for name in ("LADE", "CCME"):
-        assert value(of_violations, name, "share") == pytest.approx(-250 / 6)
-        assert value(of_violations, name, "of total, %") == pytest.approx(50)
-    assert value(of_violations, "LCME", "share") == pytest.approx(0)
-    assert set(of_violations["orders"]) == {2}
-    assert of_violations["error of orders"].max() > 0
-
-
-def test_doses_have_a_slope_and_are_compared_with_perfect_boxes(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def dosed(tmp_path_factory: pytest.TempPathFactory) -> EffectsStudy:
+    """Eight routes with three doses: each half a dose adds crashes on four routes."""
     arms = {f"inject_{dose:g}": inject(dose) for dose in (0.0, 0.5, 1.0)}
 
     def ending(arm: Arm, route: str, seed: int) -> Drive:
@@ -199,7 +136,12 @@ def test_doses_have_a_slope_and_are_compared_with_perfect_boxes(tmp_path: Path) 
         dose = 0.0 if name == "none" else float(name.removeprefix("inject_"))
         return CRASH if int(route) < 8 * dose else CLEAN
 
-    study = effects_study(collect([write_interventions(tmp_path / "c", arms, ending, routes=8)]))
+    folder = tmp_path_factory.mktemp("effects") / "dosed"
+    return effects_study(collect([write_interventions(folder, arms, ending, routes=8)]))
+
+
+def test_doses_have_a_slope_and_are_compared_with_perfect_boxes(dosed: EffectsStudy) -> None:
+    study = dosed
     assert set(study.effects[study.effects["intervention"] == "inject_1"]["compared with"]) == {
         "inject_0"
     }
@@ -208,9 +150,31 @@ def test_doses_have_a_slope_and_are_compared_with_perfect_boxes(tmp_path: Path) 
     assert value(slopes, "violations, %", "difference") == pytest.approx(100.0)
     assert value(slopes, "violations, %", "doses") == "0, 0.5, 1"
     assert value(slopes, "violations, %", "p family") > value(slopes, "violations, %", "p")
+    curves = study.curves[study.curves["outcome"] == "violations, %"].set_index("dose")
+    assert curves["value"].to_dict() == {0.0: 0.0, 0.5: 50.0, 1.0: 100.0}
+    assert set(curves["attempts"]) == {8}
+    assert value(curves, 0.0, "high") == pytest.approx(100 * wilson(0, 8)[1])
+    share = study.curves[study.curves["outcome"] == SPEED_SHARE].set_index("dose")
+    assert value(share, 0.0, "value") == pytest.approx(100.0)
+    assert value(share, 1.0, "value") == pytest.approx(100 * 20 / 12, rel=0.05)
     assert slope_of(np.array([0.0, 1.0, 3.0]), np.array([[1.0], [3.0], [7.0]])) == pytest.approx(
         [2]
     )
+
+
+def test_curves_have_a_marker_at_every_dose(dosed: EffectsStudy) -> None:
+    figures = dose_figures(dosed.curves)
+    assert list(figures) == ["effects-doses", "effects-doses-speed"]
+    for figure, outcome in zip(figures.values(), ("violations, %", SPEED_SHARE), strict=True):
+        assert figure is not None
+        picture = standalone(figure)
+        texts = words_in(picture)
+        assert texts[0] == "late/latency: all but CADE"
+        assert outcome in texts
+        assert "dose, multiples of the measured rates" in texts
+        assert texts[-1] == "ground truth: seen (hit by the ego or the reference rig)"
+        assert picture.count("<title>late/latency: all but CADE, dose ") == 3
+    assert dose_figures(dosed.curves.iloc[:0]) == dict.fromkeys(figures)
 
 
 def test_the_command_prints_and_writes(
@@ -218,13 +182,14 @@ def test_the_command_prints_and_writes(
 ) -> None:
     assert main(["effects", str(planted), "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert "ground truth seen: hit by the ego or the reference rig" in printed
+    assert "violations, %; ground truth: seen (hit by the ego or the reference rig)" in printed
     assert "repair all six" in printed
-    assert "Shapley shares need the arms along one order" in printed
+    assert "late/latency: no Shapley shares, which need the arms of all 64" in printed
     assert "regression (" in printed
+    assert "late/latency: of 6 patterns, same direction 0, opposite 0, no direction 0" in printed
     table = pd.read_csv(tmp_path / "effects.csv")
     assert set(table["of"]) == {"late/latency"}
-    tables = {f"effects{name}.csv" for name in ("", "_doses", "_shapley", "_regression")}
+    tables = {f"effects{name}.csv" for name in NAMES}
     assert {path.name for path in tmp_path.iterdir()} == tables | {"effects-violations.svg"}
 
 
@@ -234,7 +199,8 @@ def test_figures_have_effects_in_the_order_of_patterns(study: EffectsStudy) -> N
     texts = words_in(standalone(figure))
     repairs = [f"repair {name}" for name in (*PATTERNS, "none", "all six")]
     assert [text for text in texts if text.startswith("repair ")] == repairs
-    assert texts.index("late/latency") < texts.index(repairs[0])
+    assert texts.index("late/latency") + 1 == texts.index(repairs[0])
+    assert texts[-1] == "ground truth: seen (hit by the ego or the reference rig)"
     assert texts[texts.index("repair CCME") + 1] == "-90.9, n 11"
     fitted = study.regression.assign(regression="timing-fair")
     fitted[["odds ratio", "odds low", "odds high"]] = [(2.5, 1.5, 4.0), *[(math.nan,) * 3] * 5]
