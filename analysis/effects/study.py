@@ -22,14 +22,7 @@ from analysis.effects.paired import effects_of, in_one_family
 from analysis.effects.shapley import NEEDED, shares_of
 from harness.errors import UserError
 from harness.records.arms import varying
-
-TRUTHS = {
-    "reference": "seen: hit by the ego or the reference rig",
-    "none": "all: all road users in the window",
-    "anyone": "hit by the ego or a partner",
-    "ego": "hit by the ego",
-}
-"""Ground truth by `patterns.truth_filter`."""
+from harness.vocabulary import GROUND_TRUTHS
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -100,7 +93,8 @@ def notes_on(arms: list[InterventionArm]) -> list[str]:
     """Return what to know of the arms: ground truth, and attempts in which nothing was changed."""
     truths = sorted({(arm.truth_filter, arm.rule) for arm in arms})
     notes = [
-        f"ground truth {TRUTHS.get(truth, truth)} (patterns.truth_filter={truth}); rule {rule}"
+        f"ground truth {GROUND_TRUTHS.get(truth, truth)} (patterns.truth_filter={truth});"
+        f" rule {rule}"
         for truth, rule in truths
     ]
     notes += [

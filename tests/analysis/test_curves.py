@@ -92,6 +92,7 @@ def test_points_are_the_numbers_of_the_other_tables_at_the_measured_size(
     sources = {
         "DS": ("driving", "DS"),
         "CR %": ("driving", "CR %"),
+        "time to goal, s": ("driving", "time to goal, s"),
         "AP": ("precision", "AP pooled"),
     }
     for system, condition in SWEPT:
