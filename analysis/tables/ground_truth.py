@@ -36,7 +36,7 @@ def ground_truth_of(collection: Collection) -> str:
 
 
 def truth_of(campaign: Campaign) -> str:
-    """Return the ground truth of one campaign: `seen`, `all`, or by whom it was hit."""
+    """Return the ground truth of one campaign: `seen`, `all`, or what must have hit a road user."""
     patterns = settings_of(campaign).get("patterns")
     truth_filter = str(patterns.get("truth_filter")) if isinstance(patterns, dict) else ""
     return GROUND_TRUTHS.get(truth_filter, UNKNOWN).partition(":")[0]
