@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from analysis.arms import arms_in, of_arms, short_name
 from analysis.collection import Collection
 from analysis.statistics.intervals import mean
 from analysis.statistics.significance import holm, mcnemar, sign_flip
-from analysis.surrogates import COSTS
+from analysis.surrogates import COSTS, GOAL_TIME
 from analysis.tables.table import codes_of
 from harness.errors import UserError
 from harness.records.arms import Arm, meant, varying
@@ -126,10 +126,12 @@ def scores_in(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def surrogates_in(pairs: pd.DataFrame) -> pd.DataFrame:
+def surrogates_in(
+    pairs: pd.DataFrame, measures: Mapping[str, tuple[str, float]] = SURROGATES
+) -> pd.DataFrame:
     """Return a row for each surrogate that some pair knows of both its drives."""
     rows = []
-    for measure, (column, scale) in SURROGATES.items():
+    for measure, (column, scale) in measures.items():
         known = pairs[pairs[f"{column}_a"].notna() & pairs[f"{column}_b"].notna()]
         if len(known):
             rows.append(difference(known, measure, column, scale))
@@ -195,6 +197,17 @@ def compare_all(pairs: Sequence[tuple[Side, Side]]) -> tuple[list[Comparison], p
     for rows in table.groupby("measure").indices.values():
         table.loc[rows, "p holm"] = holm(table["p"].to_numpy(np.float64)[rows])
     return comparisons, table
+
+
+def with_time(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return differences, next to each that in the time to the goal of the same arms and group.
+
+    Its columns are `time`, `time low`, `time high` and `time pairs`; NaN where no pair knows it.
+    """
+    keys = [name for name in ("family", "arm_a", "arm_b", "by", "group") if name in rows]
+    source = {"difference": "time", **{name: f"time {name}" for name in ("low", "high", "pairs")}}
+    times = table.loc[table["measure"] == GOAL_TIME, [*keys, *source]]
+    return rows.merge(times.rename(columns=source), on=keys, how="left")
 
 
 def by_route(comparison: Comparison, column: str) -> pd.DataFrame:

@@ -16,7 +16,8 @@ import pandas as pd
 
 from analysis.arms import factors_of, settings_in
 from analysis.collection import Collection
-from analysis.comparison import SURROGATES, Comparison, compare_sides, sides_of
+from analysis.comparison import Comparison, compare_sides, sides_of
+from analysis.surrogates import MEASURES as DANGERS
 from analysis.tables.table import ESTIMATE, Table
 from harness.errors import UserError
 from harness.records.arms import CONDITION, NONE, SYSTEM, Arm, label
@@ -39,8 +40,8 @@ class Contrasts:
 
     @property
     def scores(self) -> pd.DataFrame:
-        """The rows of all measures but surrogates."""
-        return self.table[~self.table["measure"].isin(list(SURROGATES))]
+        """The rows of scores and of the cost in time."""
+        return self.table[~self.table["measure"].isin(list(DANGERS))]
 
     def of(self, measure: str, family: str | None = None) -> pd.DataFrame:
         """Return the rows of one measure, perhaps of one family."""

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.comparison import Comparison, scores_in
+from analysis.comparison import Comparison, scores_in, surrogates_in
 from analysis.hazards import HAZARDS, REVEALS
+from analysis.surrogates import COSTS
 from harness.errors import UserError
 from harness.vocabulary import Mask
 
@@ -20,21 +21,27 @@ COLUMNS = ["measure", "a", "b", "difference", "low", "high", "pairs", "routes"]
 
 
 def described(comparisons: Sequence[Comparison], by: str) -> pd.DataFrame:
-    """Return the differences of each comparison in each subgroup, with intervals, without tests."""
+    """Return the differences of each comparison in each subgroup, with intervals, without tests.
+
+    They are those in scores and, where it is known, in the cost in time.
+    """
     groups_of, parts = grouping(by), []
     for comparison in comparisons:
         for group, chosen in groups_of(comparison.pairs).items():
             pairs = comparison.pairs[chosen]
-            rows = scores_in(pairs)[COLUMNS] if len(pairs) else pd.DataFrame(columns=COLUMNS)
+            if not len(pairs):
+                continue
             names = {"arm_a": comparison.a.name, "arm_b": comparison.b.name}
-            parts.append(rows.assign(**names, by=by.partition("=")[0], group=group))
-    filled = [part for part in parts if len(part)]
-    if not filled:
+            for rows in (scores_in(pairs), surrogates_in(pairs, COSTS)):
+                if len(rows):
+                    labels = {**names, "by": by.partition("=")[0], "group": group}
+                    parts.append(rows[COLUMNS].assign(**labels))
+    if not parts:
         known = sorted(set().union(*(kinds_of(comparison.pairs) for comparison in comparisons)))
         raise UserError(
             f"--by {by}: no pair is of these; hazards are of kind {', '.join(known) or 'none'}"
         )
-    return pd.concat(filled, ignore_index=True)
+    return pd.concat(parts, ignore_index=True)
 
 
 def grouping(by: str) -> Callable[[pd.DataFrame], dict[str, Mask]]:

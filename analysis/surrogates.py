@@ -38,10 +38,11 @@ MEASURES = {
     "largest jerk, m/s³": f"{PREFIX}jerk_max",
 }
 """The measures of danger and comfort as tables have them, and their columns."""
+GOAL_TIME = "time to goal, s"
 COSTS = {
     "mean speed, m/s": (SPEED, 1.0),
     "speed, % of oracle": (OF_ORACLE, 100.0),
-    "time to goal, s": (GOAL, 1.0),
+    GOAL_TIME: (GOAL, 1.0),
     "delay against oracle, s": (DELAY, 1.0),
 }
 """The cost in time as tables have it, with columns and factors."""

@@ -45,6 +45,14 @@ SURROGATES = {
 BANDS = ("0_30", "30_50", "50_100")
 """Distance from the ego's LiDAR in the plane, m."""
 
+GROUND_TRUTHS = {
+    "reference": "seen (hit by the ego or the reference rig)",
+    "none": "all (all road users in the window)",
+    "anyone": "hit by the ego or a partner",
+    "ego": "hit by the ego",
+}
+"""Which road users are ground truth, by `patterns.truth_filter`."""
+
 Kind = Literal["ego", "roadside", "vehicle"]
 LightState = Literal["green", "yellow", "red", "off"]
 

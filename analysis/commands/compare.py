@@ -23,11 +23,13 @@ from analysis.comparison import (
     compare_all,
     side_of,
     where_clean,
+    with_time,
 )
 from analysis.contrasts import FEWEST
 from analysis.drawing.svg import standalone
 from analysis.figures.driving import differences_figure, groups_figure, pairs_figure
 from analysis.subgroups import described, grouping
+from analysis.surrogates import GOAL_TIME
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_line, show_grid
 from harness.errors import UserError
@@ -232,8 +234,8 @@ def show_one_sided(comparison: Comparison) -> None:
 
 
 def show_groups(by: str, table: pd.DataFrame) -> None:
-    """Print one measure in all subgroups; compare_by.csv has the others."""
-    head = ["", "", "first", "second", "difference", "95 % interval", "pairs", "routes"]
+    """Print one measure and the cost in time in all subgroups; compare_by.csv has the others."""
+    head = ["", "", "first", "second", "difference", "95 % interval", "pairs", "routes", GOAL_TIME]
     lines = (
         [
             str(row["short"]),
@@ -241,15 +243,28 @@ def show_groups(by: str, table: pd.DataFrame) -> None:
             *numbers(row, 1),
             str(row["pairs"]),
             str(row["routes"]),
+            time_of(row),
         ]
         for _, row in of_measure(table).iterrows()
     )
     show_grid(f"{SHOWN_MEASURE}, by {by}: second minus first, not tested", head, lines)
 
 
+def time_of(row: pd.Series) -> str:
+    """Return the difference in the time to the goal, its interval and its pairs as text."""
+    if not np.isfinite(row["time"]):
+        return "-"
+    interval = f" ({row['time low']:+.1f} .. {row['time high']:+.1f})"
+    known = interval if np.isfinite(row["time low"]) else ""
+    return f"{row['time']:+.1f}{known}, n {row['time pairs']:.0f}"
+
+
 def of_measure(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the measure that is printed and drawn, each with a name for its pair."""
-    rows = table[table["measure"] == SHOWN_MEASURE]
+    """Return the rows of the measure that is printed and drawn, each with a name for its pair.
+
+    Next to each is the difference in the time to the goal.
+    """
+    rows = with_time(table[table["measure"] == SHOWN_MEASURE], table)
     pairs = rows[["arm_a", "arm_b"]].drop_duplicates()
     distinct = pairs["arm_b"].is_unique
     return rows.assign(short=rows["arm_b"] + ("" if distinct else " - " + rows["arm_a"]))

@@ -69,7 +69,7 @@ def render_rows(
 ) -> Canvas:
     """Draw rows above an axis; several spans of a row stand one below the other."""
     label_room = min(LABELS, max(width_of(row.label) for row in rows) + 8)
-    note_room = max(width_of(row.note, 9.5) for row in rows)
+    note_room = max((width_of(row.note, 9.5) for row in rows if row.spans), default=0.0)
     legend = legend_lines(keys)
     top = 6 + 15 * len(legend) + (4 if legend else 0)
     bottom = top + height * len(rows)

@@ -18,7 +18,7 @@ from analysis.surrogates import MEASURES, REACHED, speed_share, times_in
 from harness.errors import UserError
 from harness.evaluation.surrogates.measures import SPACING
 from harness.records.arms import NONE, Arm
-from harness.vocabulary import PATTERNS
+from harness.vocabulary import GROUND_TRUTHS, PATTERNS
 
 INTERVENTION = "intervention"
 REPAIR, INJECT = "repair", "inject"
@@ -26,13 +26,6 @@ SPEED, GOAL_TIME = "shared_speed", "time_to_goal"
 STOPS, BRAKING = "stops without reason", "hard braking without reason"
 MEASURED = ("violated", "collided", "driving_score", GOAL_TIME, MEASURES[STOPS], MEASURES[BRAKING])
 """Columns of attempts that pairs have of both sides."""
-TRUTHS = {
-    "reference": "seen (hit by the ego or the reference rig)",
-    "none": "all (all road users in the window)",
-    "anyone": "hit by the ego or a partner",
-    "ego": "hit by the ego",
-}
-"""Ground truth by `patterns.truth_filter`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -131,7 +124,7 @@ def arm_of(arm: Arm, records: list[dict[str, Any]]) -> InterventionArm:
 
 def ground_truth(truth_filters: Iterable[str]) -> str:
     """Return which ground truth tables and figures are about, in the words of the docs."""
-    words = (TRUTHS.get(name, name) for name in sorted(set(truth_filters)))
+    words = (GROUND_TRUTHS.get(name, name) for name in sorted(set(truth_filters)))
     return f"ground truth: {'; '.join(words)}"
 
 

@@ -15,6 +15,7 @@ from analysis.drawing.plots import WIDTH
 from analysis.drawing.scale import Scale, spread, tick_words
 from analysis.figures.driving import arm_of
 from analysis.statistics.intervals import Estimate
+from analysis.surrogates import GOAL_TIME
 from analysis.sweeps import AGE, LOSS, SHIFT
 from analysis.tables.curves import ANY, RECEIVED, SIZE, UNLIMITED
 from analysis.tables.table import Table
@@ -33,12 +34,13 @@ TURNS = {"circle": 0, "square": 4, "triangle": 3, "diamond": 4, "down": 3}
 """The markers, and how many corners they have."""
 FIRST = {"square": 45.0, "triangle": -90.0, "diamond": 0.0, "down": 90.0}
 """Degrees at which a marker's first corner lies."""
-MEASURES = {
+MEASURES: dict[str, tuple[str, str, tuple[float, float | None]]] = {
     "DS": ("driving score", "Driving score", (0.0, 100.0)),
     "CR %": ("drives with a collision, %", "Collision rate", (0.0, 100.0)),
+    GOAL_TIME: ("time to goal of the drives that reached it, s", "Time to goal", (0.0, None)),
     "AP": ("average precision", "Average precision", (0.0, 1.0)),
 }
-"""Label of the upright axis, title of the figure, ends of the axis."""
+"""Label of the upright axis, title of the figure, ends of the axis; None: as far as points are."""
 MEASURED_AS = {
     AGE: "mean age of messages at first use, s",
     LOSS: "messages lost, %",
@@ -142,7 +144,7 @@ def sweep_figures(table: Table, sweep: str) -> Iterator[tuple[str, Canvas]]:
         wording, title, ends = MEASURES[measure]
         across = across_of(curves, axis_label(rows[0][0][-1]))
         says = f"{wording} over {rows[0][0][-1]}, a line for each system, with 95 % intervals"
-        yield title, render(curves, across, up=(*ends, wording), says=says)
+        yield title, render(curves, across, up=(*limits(ends, curves), wording), says=says)
 
 
 def with_limit(estimate: Estimate, asked: str) -> Estimate:
@@ -179,12 +181,25 @@ def volume_figures(table: Table) -> Iterator[tuple[str, Canvas]]:
         wording, title, ends = MEASURES[measure]
         across = across_of(curves, "received, bytes/s", log=True)
         says = f"{wording} over bytes received per second, a point for each system and condition"
-        yield title, render(curves, across, up=(*ends, wording), says=says, joined=False)
+        yield (
+            title,
+            render(curves, across, up=(*limits(ends, curves), wording), says=says, joined=False),
+        )
 
 
 def measures_in(table: Table) -> list[str]:
-    """Return the scores that a table has."""
-    return [name for name in MEASURES if name in table.measures]
+    """Return the scores that a table has, and knows of some arm."""
+    known = set(table.cells.loc[table.cells["value"].notna(), "measure"])
+    return [name for name in MEASURES if name in known]
+
+
+def limits(ends: tuple[float, float | None], curves: Sequence[Curve]) -> tuple[float, float]:
+    """Return the ends of the upright axis."""
+    low, high = ends
+    points = [
+        end for curve in curves for datum in curve.data for end in (datum.y.value, datum.y.high)
+    ]
+    return low, high or 1.05 * max(end for end in points if math.isfinite(end))
 
 
 def axis_label(axis: str) -> str:

@@ -109,7 +109,7 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
     """Draw differences with their intervals: full where significant, hollow where not."""
     plotted = [difference_row(row["short"], row, clear=row["clear"]) for _, row in rows.iterrows()]
     return render_rows(
-        plotted,
+        [*head_of(rows), *plotted],
         Axis(label=label, keep=(0.0,), mark=0.0),
         says=f"{label}, with 95 % intervals",
         keys=SIGNIFICANCE,
@@ -119,8 +119,20 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
 def difference_row(label: str, row: pd.Series, *, clear: bool) -> Row:
     """Return a row for a difference, its interval and its pairs."""
     span = tested_span(row["difference"], row["low"], row["high"], clear=clear)
+    return Row(label=str(label), spans=(span,), note=note_on(row))
+
+
+def note_on(row: pd.Series) -> str:
+    """Return a difference, its pairs and, where it is known, the difference in time to the goal."""
     note = f"{round(row['difference'], 1) + 0.0:+.1f}, n {row['pairs']}"
-    return Row(label=str(label), spans=(span,), note=note)
+    time = row.get("time", math.nan)
+    return f"{note}, {round(time, 1) + 0.0:+.1f} s" if math.isfinite(time) else note
+
+
+def head_of(rows: pd.DataFrame) -> list[Row]:
+    """Return a line that names the parts of the notes, if times to the goal are in them."""
+    there = "time" in rows and bool(rows["time"].notna().any())
+    return [Row(label="", note="difference, n, difference in time to goal")] if there else []
 
 
 def tested_span(value: float, low: float, high: float, *, clear: bool) -> Span:
@@ -137,15 +149,14 @@ SIGNIFICANCE = (
 
 def groups_figure(rows: pd.DataFrame, label: str) -> Canvas:
     """Draw differences in subgroups, which are not tested: a block for each pair of arms."""
-    plotted: list[Row] = []
+    plotted = head_of(rows)
     last = ""
     for _, row in rows.iterrows():
         if row["short"] != last:
             plotted.append(Row(label=row["short"], strong=True))
         last = row["short"]
         span = Span(value=row["difference"], low=row["low"], high=row["high"], colour="quiet")
-        note = f"{round(row['difference'], 1) + 0.0:+.1f}, n {row['pairs']}"
-        plotted.append(Row(label=str(row["group"]), spans=(span,), note=note))
+        plotted.append(Row(label=str(row["group"]), spans=(span,), note=note_on(row)))
     return render_rows(
         plotted,
         Axis(label=label, keep=(0.0,), mark=0.0),

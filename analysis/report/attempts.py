@@ -11,6 +11,7 @@ from analysis.cases import KINDS, anchor
 from analysis.collection import Collection
 from analysis.report.gather import Report
 from analysis.report.html import Content, Markup, paragraph, section, tag
+from analysis.tables.ground_truth import ground_truth_of
 from harness.vocabulary import PATTERNS
 
 MOST_ATTEMPTS = 1000
@@ -29,7 +30,7 @@ NUMBERS = {
 EXPLAINED = (
     "One row for each drive. A violation links to its pictures or its line above. AP: average"
     " precision of the boxes with messages, and of the ego alone. The six patterns are counts over"
-    " the whole drive."
+    " the whole drive; ground truth: "
 )
 
 
@@ -49,7 +50,7 @@ def attempts(report: Report) -> Markup:
         role="region",
         aria_label="All attempts",
     )
-    text = paragraph(EXPLAINED, class_="quiet")
+    text = paragraph(f"{EXPLAINED}{ground_truth_of(collection)}.", class_="quiet")
     return section("attempts", "All attempts", text, tag("div", scrolled, rest, class_="wide"))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pandas as pd
 
 from analysis.arms import arms_in, of_arms
-from analysis.comparison import by_route
+from analysis.comparison import by_route, with_time
 from analysis.contrasts import DISTURBED, Contrasts
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.svg import inline
@@ -129,7 +129,7 @@ def differences(report: Report) -> Markup:
     for family in dict.fromkeys(contrasts.table["family"]):
         note = "minus the same system without disturbance" if family == DISTURBED else family
         for measure in ("driving score", "violations, %"):
-            rows = contrasts.of(measure, family)
+            rows = with_time(contrasts.of(measure, family), contrasts.table)
             unit = "points" if measure == "driving score" else "percentage points"
             name = measure.removesuffix(", %").capitalize()
             canvas = differences_figure(rows.head(40), f"difference, {unit}")
@@ -142,8 +142,9 @@ def differences(report: Report) -> Markup:
         " the page. Filled: statistically significant, which means that the interval"
         " excludes zero, or all routes differ equally, and the page-wide p is below 0.05."
         " Everything else is not significant, which does not mean equal. Route completion and"
-        " collisions are not among the tests of the page. Differences in time and near misses are"
-        " in the section on these."
+        " collisions are not among the tests of the page, and neither is the cost in time, which"
+        " the table has too; the time to goal is known where both drives of a pair reached it. Near"
+        " misses are in the section on these."
     )
     return section(
         "differences",

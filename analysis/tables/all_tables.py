@@ -10,6 +10,7 @@ from analysis.tables.curves import curve_tables
 from analysis.tables.from_boxes import tables_of_boxes
 from analysis.tables.from_frames import tables_of_frames
 from analysis.tables.from_results import tables_of_results
+from analysis.tables.ground_truth import named_by_truth
 from analysis.tables.precision import precision_tables, read_detections
 from analysis.tables.table import Table
 
@@ -28,4 +29,4 @@ def tables_of(
             stage("detections")
             tables += precision_tables(collection, read_detections(collection))
             tables += tables_of_boxes(collection)
-    return tables + curve_tables(collection, tables)
+    return named_by_truth([*tables, *curve_tables(collection, tables)], collection)

@@ -15,6 +15,7 @@ from analysis.collection import CAMPAIGN, Collection
 from analysis.comparison import Comparison, difference
 from analysis.contrasts import BY, Contrasts
 from analysis.statistics.intervals import NO_ESTIMATE
+from analysis.surrogates import GOAL, GOAL_TIME
 from analysis.tables.table import ESTIMATE, Measure, Table, mean_of, rate_of
 from harness.records.arms import NONE, Arm
 
@@ -23,6 +24,7 @@ PRECISION = "average precision, %"
 MEASURES: dict[str, Measure] = {
     "driving score": mean_of("driving_score"),
     "collisions, %": rate_of("collided"),
+    GOAL_TIME: mean_of(GOAL),
     "route completion, %": mean_of("completion", 100),
     PRECISION: mean_of("ap", 100),
 }

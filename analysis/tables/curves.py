@@ -13,13 +13,19 @@ import pandas as pd
 
 from analysis.collection import Collection
 from analysis.statistics.intervals import NO_ESTIMATE, Estimate
+from analysis.surrogates import GOAL_TIME
 from analysis.sweeps import Sweep, sweeps_of
 from analysis.tables.table import ESTIMATE, Table
 from harness.records.arms import NONE, Arm, in_order
 
 SIZE, RECEIVED = "size", "received, bytes/s"
 """The measures that stand on the horizontal axis."""
-SCORES = {"DS": ("driving", "DS"), "CR %": ("driving", "CR %"), "AP": ("precision", "AP pooled")}
+SCORES = {
+    "DS": ("driving", "DS"),
+    "CR %": ("driving", "CR %"),
+    GOAL_TIME: ("driving", GOAL_TIME),
+    "AP": ("precision", "AP pooled"),
+}
 """Each score's table and its name there."""
 DIGITS = {SIZE: 3, RECEIVED: 0, "AP": 2}
 ANY = "any"

@@ -11,6 +11,7 @@ from analysis.arms import WITHOUT
 from analysis.attempt import UNITS
 from analysis.collection import Collection
 from analysis.statistics.intervals import NO_ESTIMATE
+from analysis.surrogates import GOAL, GOAL_TIME
 from analysis.tables.hazards import hazard_tables
 from analysis.tables.surrogates import surrogate_tables
 from analysis.tables.table import Measure, Table, cells, count_of, mean_of, rate_of
@@ -24,6 +25,7 @@ DRIVING: dict[str, Measure] = {
     "CR users %": rate_of("collided_with_road_user"),
     "RCR %": mean_of("completion", 100),
     "violations %": rate_of("violated"),
+    GOAL_TIME: mean_of(GOAL),
 }
 PRECISION: dict[str, Measure] = {
     "AP 10 s": mean_of("ap_end_10s"),
@@ -63,7 +65,7 @@ def driving(attempts: pd.DataFrame, arm: tuple[str, ...], rows: Sequence[tuple[s
     Next to an arm stands the stage of fusion that its system declares.
     """
     *others, last = arm
-    title = f"II. Driving: score, collision rate, route completion, by {', '.join(others)}"
+    title = f"II. Driving: score, collision rate, completion, time, by {', '.join(others)}"
     silent: dict[str, Measure] = {"without messages": count_of(WITHOUT)}
     measures = DRIVING | (silent if attempts[WITHOUT].any() else {})
     stages = dict(zip(attempts["system"], attempts[FUSION], strict=True))

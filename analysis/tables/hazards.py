@@ -10,18 +10,20 @@ import pandas as pd
 
 from analysis.hazards import HAZARDS, REVEALS
 from analysis.statistics.intervals import NO_ESTIMATE, Estimate
-from analysis.tables.table import Measure, Table, cells, rate_of
+from analysis.surrogates import GOAL, GOAL_TIME
+from analysis.tables.table import Measure, Table, cells, mean_of, rate_of
 from harness.records.metrics import NOT_RUN
 
 MIDDLE, LOWEST, HIGHEST = 50.0, 5.0, 95.0
 """Percentiles: the median, and the range that 90 % lie in."""
 SHARES: dict[str, Measure] = {
     "violations %": rate_of("violated"),
+    GOAL_TIME: mean_of(GOAL),
     "not run %": rate_of("not_run"),
     **{f"{cause.replace('_', ' ')} %": rate_of(cause) for cause in NOT_RUN},
 }
-"""Of the drives with a hazard of a kind: those with a violation of any kind, and the hazards that
-were not run, by cause."""
+"""Of the drives with a hazard of a kind: those with a violation of any kind, the time to the goal
+of those that reached it, and the hazards that were not run, by cause."""
 
 
 def hazard_tables(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Iterator[Table]:
@@ -31,7 +33,7 @@ def hazard_tables(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Iterator[Tabl
         return
     yield Table(
         name="hazards",
-        title="Drives by kind of hazard: violations, and hazards that were not run",
+        title="Drives by kind of hazard: violations, time, and hazards that were not run",
         by=(*arm, "kind"),
         cells=cells(frame, (*arm, "kind"), SHARES),
         arm=len(arm),
@@ -43,7 +45,7 @@ def hazard_tables(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Iterator[Tabl
 
 def rows_of(attempts: pd.DataFrame, arm: tuple[str, ...]) -> pd.DataFrame:
     """Return a row for each hazard of each attempt."""
-    known = attempts[["cluster", "violated", *arm]]
+    known = attempts[["cluster", "violated", GOAL, *arm]]
     rows = [
         {**attempt, **hazard}
         for attempt, hazards in zip(known.to_dict("records"), attempts[HAZARDS], strict=True)

@@ -35,14 +35,17 @@ class Table:
         return list(dict.fromkeys(self.cells["measure"]))
 
     def rows(self) -> list[tuple[tuple[str, ...], dict[str, Estimate]]]:
-        """Return the table as people read it: names of a row, and its estimates by measure."""
+        """Return the table as people read it: names of a row, and its estimates by measure.
+
+        A measure that a row lacks has no estimate there.
+        """
+        measures = self.measures
         rows: dict[tuple[str, ...], dict[str, Estimate]] = {}
         names = self.cells[list(self.by)].astype(str).itertuples(index=False, name=None)
         estimates = self.cells[["measure", *ESTIMATE]].itertuples(index=False, name=None)
         for name, (measure, *numbers) in zip(names, estimates, strict=True):
-            rows.setdefault(name, {})[measure] = Estimate(
-                **dict(zip(ESTIMATE, numbers, strict=True))
-            )
+            row = rows.setdefault(name, dict.fromkeys(measures, NO_ESTIMATE))
+            row[measure] = Estimate(**dict(zip(ESTIMATE, numbers, strict=True)))
         if not self.arm:
             return [*rows.items()]
         return sorted(rows.items(), key=lambda row: sort_key(row[0][: self.arm]))

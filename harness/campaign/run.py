@@ -105,7 +105,8 @@ def run_or_refuse(config: DictConfig) -> int:
             print_event(event="arm without effect", arm=dict(arm.factors), message=fault)
         print_event(event="speed", **asdict(speed))
     else:
-        show_results(folder, planned, rows, faults)
+        truth_filter = settings["patterns"]["truth_filter"]
+        show_results(folder, planned, rows, faults, truth_filter=truth_filter)
         if left.progress.given_up:
             console.print(used_up(left.progress), highlight=False)
         if speed.attempts:

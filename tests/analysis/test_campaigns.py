@@ -100,6 +100,9 @@ def test_the_table_has_a_column_for_every_campaign(collection: Collection) -> No
     struck = rows["late", "latency", "collisions, %"]
     assert [struck[name].value for name in table.measures] == [100.0, 0.0]
     assert [struck[name].n for name in table.measures] == [8, 8]
+    times = rows["late", "latency", "time to goal, s"]
+    assert [times[name].n for name in table.measures] == [0, 8]
+    assert times["2 new"].value == 13.0
     of_arm = collection.attempts[collection.attempts["arm"] == "late/ahead/none/campaign=1 old"]
     precision = rows["late", "none", PRECISION]["1 old"]
     assert precision.value == pytest.approx(100 * of_arm["ap"].mean())

@@ -57,6 +57,11 @@ def test_tables_regress_compare(
         "compare-late-none-late-latency.svg",
         "compare-late-none-early-none.svg",
     }
+    table = pd.read_csv(tmp_path / "compare.csv")
+    times = table.loc[table["measure"] == "time to goal, s", "difference"]
+    all_arms = (tmp_path / "compare-all.svg").read_text()
+    assert len(times) == 2
+    assert all(f", {time:+.1f} s<" in all_arms for time in times)
 
 
 def test_pairs_of_arms_two_by_two_are_one_family(
@@ -120,7 +125,7 @@ def test_an_empty_campaign_and_one_in_which_all_failed(
         assert code == 2
         assert "not one arm with results" in err
     driving = pd.read_csv(failed / "report" / "driving.csv")
-    assert driving["n"].tolist() == [0] * 5
+    assert driving["n"].tolist() == [0] * 6
     missing = pd.read_csv(failed / "report" / "missing.csv", dtype=str)
     assert sorted(missing["ending"]) == ["not tried yet", "server_crash"]
 

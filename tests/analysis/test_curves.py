@@ -34,6 +34,7 @@ SWEPT = [
     for condition in (NONE, "latency=0.2", "latency=0.6", "latency=1")
 ]
 FIXED = "harness.channel.interference.latency.Fixed"
+FIGURES = ["Driving score", "Collision rate", "Time to goal", "Average precision"]
 CONDITIONS: dict[str, Any] = {
     NONE: [],
     **{
@@ -92,6 +93,7 @@ def test_points_are_the_numbers_of_the_other_tables_at_the_measured_size(
     sources = {
         "DS": ("driving", "DS"),
         "CR %": ("driving", "CR %"),
+        "time to goal, s": ("driving", "time to goal, s"),
         "AP": ("precision", "AP pooled"),
     }
     for system, condition in SWEPT:
@@ -143,7 +145,7 @@ def test_every_comparison_that_a_curve_suggests_is_one_of_the_page(swept: Collec
 
 def test_without_frames_sizes_are_those_that_were_asked_for(swept: Collection) -> None:
     table = {made.name: made for made in tables_of(swept, results_only=True)}["curves"]
-    assert table.measures == ["size", "DS", "CR %"]
+    assert table.measures == ["size", "DS", "CR %", "time to goal, s"]
     point = cell(table, "size", system="late", condition="latency=0.6")
     assert (point["value"], point["axis"]) == (0.6, "asked: seconds")
 
@@ -152,10 +154,10 @@ def test_systems_differ_in_marker_and_dashes(
     tables: dict[str, Table],
 ) -> None:
     figures = dict(sweep_figures(tables["curves"], "latency"))
-    assert list(figures) == ["Driving score", "Collision rate", "Average precision"]
-    for canvas in figures.values():
+    assert list(figures) == FIGURES
+    for title, canvas in figures.items():
         markers = [mark for mark in canvas.marks if markers_title(mark)]
-        assert len(markers) == len(SWEPT) + 1  # the level line of `alone`
+        assert len(markers) == len(SWEPT) + 1 or title == "Time to goal"  # `alone`: a level line
         assert {"alone", "late", "early"} <= texts(canvas)
         assert "mean age of messages at first use, s (measured)" in texts(canvas)
     look = list(styles(list("abcdefgh")).values())
@@ -173,7 +175,7 @@ def texts(canvas: Canvas) -> set[str]:
 
 def test_what_received_nothing_stands_at_the_left_edge(tables: dict[str, Table]) -> None:
     figures = dict(volume_figures(tables["volume"]))
-    assert list(figures) == ["Driving score", "Collision rate", "Average precision"]
+    assert list(figures) == FIGURES
     for canvas in figures.values():
         assert "0" in texts(canvas)
         places = {markers_title(mark): middle(mark) for mark in canvas.marks if markers_title(mark)}
@@ -236,12 +238,13 @@ def test_the_report_has_the_section_and_writes_its_figures(folder: Path, tmp_pat
     assert main(["report", str(folder), "--out", str(tmp_path / "r"), "--results-only"]) == 0
     page = (tmp_path / "r" / "report.html").read_text()
     section = page.partition('id="curves"')[2].partition("</section>")[0]
-    assert section.count("<figure>") == 2
+    assert section.count("<figure>") == 3
     assert "Over the size of latency" in section
     assert "significant" not in section
-    for name in ("curve-latency-driving-score", "curve-latency-collision-rate"):
-        assert (tmp_path / "r" / f"{name}.svg").read_text().startswith("<?xml")
-        assert (tmp_path / "r" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("driving-score", "collision-rate", "time-to-goal"):
+        file = tmp_path / "r" / f"curve-latency-{name}.svg"
+        assert file.read_text().startswith("<?xml")
+        assert file.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_campaign_without_sizes_has_no_curves(collection: Collection) -> None:

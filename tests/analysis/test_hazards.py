@@ -138,6 +138,7 @@ def test_violations_and_what_was_not_run_by_kind(tmp_path: Path) -> None:
     assert rows == {
         ("early", "none", "occluded_cyclist"): {
             "violations %": (0.0, 8),
+            "time to goal, s": (19.0, 8),
             "not run %": (12.5, 8),
             "no place %": (12.5, 8),
             "ended before %": (0.0, 8),
@@ -145,6 +146,7 @@ def test_violations_and_what_was_not_run_by_kind(tmp_path: Path) -> None:
         },
         ("late", "none", "occluded_cyclist"): {
             "violations %": (25.0, 8),
+            "time to goal, s": (19.0, 6),
             "not run %": (25.0, 8),
             "no place %": (0.0, 8),
             "ended before %": (12.5, 8),

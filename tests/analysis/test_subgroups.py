@@ -14,7 +14,8 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.collection import collect
-from analysis.comparison import compare
+from analysis.commands.compare import time_of
+from analysis.comparison import MEASURES, compare
 from analysis.subgroups import (
     COLUMNS,
     by_kind,
@@ -24,6 +25,7 @@ from analysis.subgroups import (
     grouping,
     kinds_of,
 )
+from analysis.surrogates import GOAL_TIME
 from harness.errors import UserError
 from harness.randomness import stream
 from tests.analysis.little import write_little
@@ -95,7 +97,7 @@ def test_a_subgroup_is_compared_as_if_it_were_all(tmp_path: Path) -> None:
     for folder in folders:
         alone = compare(collect([folder]), LATE, LATENCY).differences.set_index("measure")
         rows = pooled[pooled["group"] == folder.name].set_index("measure")
-        assert len(rows) == 4
+        assert list(rows.index) == [*MEASURES, "mean speed, m/s", GOAL_TIME]
         pd.testing.assert_frame_equal(
             rows[COLUMNS[1:]], alone.loc[rows.index, COLUMNS[1:]], check_dtype=False
         )
@@ -108,11 +110,23 @@ def test_compare_prints_and_writes_subgroups(
     assert main([*words, "--by", "town", "--by", "kind"]) == 0
     out = capsys.readouterr().out
     assert "violations, %, by town: second minus first, not tested" in out
-    assert (tmp_path / "compare-by-kind.svg").read_text().startswith("<?xml")
     table = pd.read_csv(tmp_path / "compare_by.csv")
+    time = table[(table["measure"] == GOAL_TIME) & (table["by"] == "town")].iloc[0]
+    ending = f"{time['difference']:+.1f}, n {time['pairs']}"
+    assert any(line.rstrip().endswith(ending) for line in out.splitlines())
+    figure = (tmp_path / "compare-by-kind.svg").read_text()
+    assert figure.startswith("<?xml")
+    assert "difference in time to goal" in figure
     assert set(table["by"]) == {"town", "kind"}
     assert not {"p", "p holm"} & set(table.columns)
     assert np.isfinite(table["difference"]).all()
+
+
+def test_the_time_to_the_goal_has_its_interval_where_there_is_one() -> None:
+    row = pd.Series({"time": 1.25, "time low": -0.5, "time high": 3.04, "time pairs": 12.0})
+    assert time_of(row) == "+1.2 (-0.5 .. +3.0), n 12"
+    assert time_of(row.replace({-0.5: math.nan, 3.04: math.nan})) == "+1.2, n 12"
+    assert time_of(row.replace({1.25: math.nan})) == "-"
 
 
 BAD = {

@@ -72,6 +72,9 @@ def driving(some: list[Attempt]) -> dict[str, float]:
         "CR users %": 100 * again.mean(item.ours["collided_with_road_user"] for item in some),
         "RCR %": 100 * again.mean(item.ours["completion"] for item in some),
         "violations %": 100 * again.mean(item.ours["violation"] is not None for item in some),
+        "time to goal, s": again.mean(
+            item.ours["surrogates"]["measures"]["time_to_goal"]["value"] for item in some
+        ),
     }
 
 

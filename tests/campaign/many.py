@@ -148,6 +148,8 @@ def altered(result: dict[str, Any], key: AttemptKey, number: int) -> dict[str, A
     ours["patterns"]["total"] = {
         name: int(random.integers(50)) for name in ours["patterns"]["total"]
     }
+    time = None if ours["violation"] else float(random.uniform(20, 60))
+    ours["surrogates"] = {"measures": {"time_to_goal": {"value": time, "unit": "s"}}}
     return other
 
 

@@ -100,6 +100,7 @@ def test_all_is_done(finished: tuple[Path, subprocess.CompletedProcess[str]]) ->
     assert {(key.arm.system, key.arm.condition) for key in Campaign(out).attempts()} == KEYS
     assert [line["outcome"] for line in ledger(out)] == ["done"] * 3
     assert "what happened" in done.stdout
+    assert "ground truth: seen (hit by the ego or the reference rig)" in done.stdout
     *_, last = done.stdout.splitlines()
     assert last.startswith("3 attempts in ")
     assert " attempts per hour, real-time factor " in last

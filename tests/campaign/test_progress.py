@@ -174,6 +174,7 @@ def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
         collided=False,
         completion=0.0,
         violated=False,
+        time_to_goal=10.0,
         patterns=NO_PATTERNS,
         hazards=0,
         hazards_absent=0,

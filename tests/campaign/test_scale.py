@@ -70,12 +70,31 @@ def test_sums_are_those_of_the_records(folder: Path) -> None:
             100 * np.mean([e["completion"] for e in results])
         )
         assert row.violations == sum(attempt["violation"] is not None for attempt in results)
+        clean = [our["surrogates"] for our in results if our["violation"] is None]
+        times = [record["measures"]["time_to_goal"]["value"] for record in clean]
+        assert 0 < len(times) < 90
+        assert row.time_to_goal == pytest.approx(np.mean(times))
         assert row.patterns == {
             name: sum(attempt["patterns"]["total"][name] for attempt in results)
             for name in PATTERNS
         }
     scores = {arm: row.driving_score for arm, row in rows.items()}
     assert len(set(scores.values())) == 3
+
+
+def test_without_a_time_to_the_goal_there_is_a_dash(folder: Path) -> None:
+    """The first attempt ends in a violation, and has no surrogates, as older records."""
+    campaign = Campaign(folder)
+    keys = campaign.attempts()
+    (first,) = [key for key in keys if "surrogates" not in campaign.result(key)["crucible"]]
+    others = [key for key in keys if key.arm != first.arm]
+    rows, _ = summarise(folder, [first, *others])
+    out = StringIO()
+    Console(file=out, width=NARROWEST).print(table_of("", rows, ("n", "time s")))
+    cells = [line.strip("│").split("│") for line in out.getvalue().splitlines() if "│" in line]
+    shown = {int(row[-2]): row[-1].strip() for row in cells}
+    assert shown[1] == "-"
+    assert float(shown[90]) == pytest.approx(rows[-1].time_to_goal, abs=0.06)
 
 
 @pytest.mark.parametrize(("width", "columns"), [(80, DRIVING), (80, PATTERNS), (NARROWEST, ALL)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage, fault_of
 from harness.records.reading import Campaign
+from harness.records.surrogates import surrogates_in
 from harness.vocabulary import PATTERNS
 
 
@@ -22,6 +24,7 @@ class AttemptSummary:
     collided: bool
     completion: float  # 0 to 1
     violated: bool
+    time_to_goal: float  # s; NaN if the goal was not reached without violation, or not recorded
     patterns: tuple[int, ...]  # totals over all frames
     hazards: int
     hazards_absent: int  # had no place: not run in this attempt
@@ -38,6 +41,7 @@ class ArmSummary:
     collision_rate: float  # % of attempts
     route_completion: float  # mean %
     violations: int
+    time_to_goal: float  # mean s of the attempts that reached the goal; NaN where none did
     patterns: dict[str, int]  # totals over all frames
     hazards: int  # of all attempts
     hazards_absent: int  # of those, had no place in their attempt
@@ -114,6 +118,7 @@ def summary_of(campaign: Campaign, key: AttemptKey) -> AttemptSummary:
             collided=bool(ours["collided"]),
             completion=float(ours["completion"]),
             violated=ours["violation"] is not None,
+            time_to_goal=surrogates_in(result)["time_to_goal"],
             patterns=tuple([int(total[name]) for name in PATTERNS]),
             hazards=len(ours["hazards"]),
             hazards_absent=sum(hazard["cause"] == "no_place" for hazard in ours["hazards"]),
@@ -126,6 +131,7 @@ def summary_of(campaign: Campaign, key: AttemptKey) -> AttemptSummary:
 def row_of(arm: Arm, summaries: Sequence[AttemptSummary]) -> ArmSummary:
     """Return one row from the marks of its attempts."""
     patterns = map(sum, zip(*(summary.patterns for summary in summaries), strict=True))
+    times = [one.time_to_goal for one in summaries if not math.isnan(one.time_to_goal)]
     return ArmSummary(
         arm=arm,
         attempts=len(summaries),
@@ -133,6 +139,7 @@ def row_of(arm: Arm, summaries: Sequence[AttemptSummary]) -> ArmSummary:
         collision_rate=100 * mean(summary.collided for summary in summaries),
         route_completion=100 * mean(summary.completion for summary in summaries),
         violations=sum(summary.violated for summary in summaries),
+        time_to_goal=mean(times) if times else math.nan,
         patterns=dict(zip(PATTERNS, patterns, strict=True)),
         hazards=sum(summary.hazards for summary in summaries),
         hazards_absent=sum(summary.hazards_absent for summary in summaries),

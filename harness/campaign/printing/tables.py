@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,11 +20,12 @@ from harness.campaign.printing.terminal import console, print_line
 from harness.campaign.printing.units import format_bytes, format_duration
 from harness.records.arms import Arm, label, varying
 from harness.records.ledger import finished
-from harness.vocabulary import PATTERNS
+from harness.vocabulary import GROUND_TRUTHS, PATTERNS
 from harness.world.routes.kinds import NOT_RUN
 
-DRIVING = ("n", "DS", "CR %", "RCR %", "violations")
+DRIVING = ("n", "DS", "CR %", "RCR %", "violations", "time s")
 WITHOUT = "without messages"
+NOTHING = "-"
 WIDEST = 1000
 """Columns that no table takes."""
 MARGIN = 14
@@ -163,7 +165,12 @@ def source_of(expected: Estimate) -> str:
 
 
 def show_results(
-    folder: Path, plan: Plan, rows: Sequence[ArmSummary], faults: Mapping[Arm, str]
+    folder: Path,
+    plan: Plan,
+    rows: Sequence[ArmSummary],
+    faults: Mapping[Arm, str],
+    *,
+    truth_filter: str,
 ) -> None:
     """Print one row for each arm, which arms show nothing, and what is missing."""
     title = f"{plan.town}: what happened"
@@ -173,6 +180,7 @@ def show_results(
     else:
         console.print(table_of(title, rows, DRIVING))
         console.print(table_of("", rows, PATTERNS))
+    print_line(f"ground truth: {GROUND_TRUTHS[truth_filter]}")
     print_line(f"records: {folder}")
     for row in rows:
         if row.hazards_absent:
@@ -215,6 +223,7 @@ def table_of(title: str, rows: Sequence[ArmSummary], columns: Sequence[str]) -> 
             "CR %": f"{row.collision_rate:.1f}",
             "RCR %": f"{row.route_completion:.1f}",
             "violations": str(row.violations),
+            "time s": NOTHING if math.isnan(row.time_to_goal) else f"{row.time_to_goal:.1f}",
             **{name: str(count) for name, count in row.patterns.items()},
         }
         names = map(escape, row.arm.values(factors))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-NARROWEST = 112
+NARROWEST = 120
 """Columns that the table of results needs."""
 
 console = Console()
