@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 
-from analysis.critical.tables import LEFT, RIGHT, UNITS, confirmed, ends_of, labelled
+from analysis.critical.tables import LEFT, RIGHT, confirmed, ends_of, labelled
 from analysis.hazards import HAZARDS
 from analysis.statistics.interval_censored import mean_up_to, resampled, share_above
 from analysis.statistics.intervals import NO_ESTIMATE, Estimate
@@ -77,8 +77,7 @@ COUNTS = (VIOLATION_AT_ONCE, FLIPS, SURVIVES)
 
 def mean_names(sizes: CriticalSizes) -> tuple[str, str]:
     """Return what the means up to the largest size are called: of all, of confirmed flips."""
-    unit = f" {UNITS[sizes.of]}" if sizes.of in UNITS else ""
-    name = f"mean up to {max(sizes.coarse):g}{unit}"
+    name = f"mean up to {max(sizes.coarse):g}"
     return name, f"{name}, confirmed"
 
 
