@@ -56,9 +56,9 @@ def parser_of(program: str) -> argparse.ArgumentParser:
         " repeated (default: all)")  # fmt: skip
     add("--workers", type=int, default=1, metavar="N", help="attempts at a time (default: 1)")
     add("--by", action="append", default=[], metavar="GROUPS", help="strata of routes, as `compare`"
-        " takes them: town, kind, kind=KIND+KIND,KIND, or reveal=S,S for edges between reveal times;"
-        " may be repeated (default: reveal=0.8,1.3,2.2, and kinds: pedestrians and cyclists,"
-        " crossing vehicles)")  # fmt: skip
+        " takes them: town, kind, kind=KIND+KIND,KIND, or reveal=S,S for edges between reveal"
+        " times; may be repeated (default: reveal=0.8,1.3,2.2, and kinds: pedestrians and"
+        " cyclists, crossing vehicles)")  # fmt: skip
     add("--recorded", action="store_true", help="drive nothing: tables and figures of what is"
         " recorded (default: off)")  # fmt: skip
     add("--out", type=Path, default=None, metavar="DIR", help="folder for tables and figures"

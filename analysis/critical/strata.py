@@ -9,6 +9,7 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 
+from analysis.critical.drives import NO_HAZARDS
 from analysis.critical.tables import LEFT, RIGHT, confirmed, ends_of, labelled
 from analysis.hazards import HAZARDS
 from analysis.statistics.interval_censored import mean_up_to, resampled, share_above
@@ -53,8 +54,8 @@ def strata_table(usable: pd.DataFrame, sizes: CriticalSizes, name: str, groups: 
     Strata are of the hazards that were planned, by geometry: no drive has a part in them.
     """
     rows: list[dict[str, object]] = []
-    both_sides = usable.assign(**{f"{HAZARDS}_a": usable[HAZARDS], f"{HAZARDS}_b": "[]"})
-    chosen = {ALL: np.ones(len(usable), np.bool_), **groups(both_sides)}
+    as_pairs = usable.assign(hazards_a=usable[HAZARDS], hazards_b=NO_HAZARDS)
+    chosen = {ALL: np.ones(len(usable), np.bool_), **groups(as_pairs)}
     for arm in dict.fromkeys(usable["called"]):
         for group, inside in chosen.items():
             attempts = usable[inside & (usable["called"] == arm).to_numpy(np.bool_)]
