@@ -55,6 +55,10 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     add("--route", action="append", default=[], metavar="NAME", help="only this route; may be"
         " repeated (default: all)")  # fmt: skip
     add("--workers", type=int, default=1, metavar="N", help="attempts at a time (default: 1)")
+    add("--by", action="append", default=[], metavar="GROUPS", help="strata of routes, as `compare`"
+        " takes them: town, kind, kind=KIND+KIND,KIND, or reveal=S,S for edges between reveal"
+        " times; may be repeated (default: reveal=0.8,1.3,2.2, and kinds: pedestrians and"
+        " cyclists, crossing vehicles)")  # fmt: skip
     add("--recorded", action="store_true", help="drive nothing: tables and figures of what is"
         " recorded (default: off)")  # fmt: skip
     add("--out", type=Path, default=None, metavar="DIR", help="folder for tables and figures"
@@ -70,12 +74,14 @@ def critical(options: argparse.Namespace) -> int:
     """Search, write the critical sizes, and print what they come to."""
     from analysis.commands.critical import show_critical  # noqa: PLC0415
     from analysis.commands.options import formats_in  # noqa: PLC0415
+    from analysis.critical.strata import strata_in  # noqa: PLC0415
 
     formats = formats_in(options.format)
+    strata_in(options.by)
     if not options.recorded:
         for folder in options.folders:
             driven(folder, options)
-    return show_critical(options.folders, options.of, options.out, formats)
+    return show_critical(options.folders, options.of, options.out, formats, by=options.by)
 
 
 def driven(folder: Path, options: argparse.Namespace) -> CriticalSizes:

@@ -14,6 +14,7 @@ from analysis.drawing.canvas import Canvas
 from analysis.drawing.picture import picture, write_png
 from analysis.drawing.svg import standalone
 from analysis.figures.critical import free_figure, reveal_figure
+from analysis.hazards import HAZARDS
 from analysis.tables.writing import format_p, write_frame, write_table, write_text
 from analysis.terminal import print_line, show, show_grid
 from harness.errors import UserError
@@ -24,10 +25,15 @@ FINENESS = 3.0
 
 
 def show_critical(
-    folders: Sequence[Path], name: str, out: Path | None, formats: Sequence[str]
+    folders: Sequence[Path],
+    name: str,
+    out: Path | None,
+    formats: Sequence[str],
+    *,
+    by: Sequence[str] = (),
 ) -> int:
     """Print the tables, write them and the figures; return the exit code."""
-    study = critical_study(folders, name)
+    study = critical_study(folders, name, by)
     place = out or folders[0] / "report"
     if out is None and place.is_symlink():
         raise UserError(f"{place}: {LINK}, or choose another --out DIR")
@@ -42,13 +48,15 @@ def write_study(study: CriticalStudy, out: Path, formats: Sequence[str]) -> list
     plain = plain_formats(list(formats))
     prefix = f"critical_{study.sizes.of}"
     frames = {
-        prefix: study.attempts.drop(columns="called"),
+        prefix: study.attempts.drop(columns=["called", HAZARDS]),
         f"{prefix}_flips": study.flips,
         f"{prefix}_differences": study.differences,
     }
     for name, frame in frames.items():
         write_frame(frame, out, name, plain)
-    write_table(study.free, out, formats)
+    estimated = (study.free, *study.strata)
+    for table in estimated:
+        write_table(table, out, formats)
     canvases: dict[str, Canvas | None] = {
         f"critical-{study.sizes.of}-free": free_figure(study.free, study.sizes.of),
         f"critical-{study.sizes.of}-reveal": reveal_figure(
@@ -59,7 +67,8 @@ def write_study(study: CriticalStudy, out: Path, formats: Sequence[str]) -> list
     for name, canvas in drawings.items():
         write_text(standalone(canvas), out / f"{name}.svg")
         write_png(picture(canvas, FINENESS), out / f"{name}.png")
-    tables = [f"{name}.{ending}" for name in (*frames, study.free.name) for ending in plain]
+    names = (*frames, *(table.name for table in estimated))
+    tables = [f"{name}.{ending}" for name in names for ending in plain]
     return [*tables, *(f"{name}.{ending}" for name in drawings for ending in ("svg", "png"))]
 
 
@@ -73,7 +82,8 @@ def show_study(study: CriticalStudy) -> None:
     cells = [attempt_cells(row)[: len(head)] for row in study.attempts.to_dict("records")]
     title = f"Critical {study.sizes.of.replace('_', ' ')}, in steps of {step:g}"
     show_grid(title, head, cells)
-    show(study.free)
+    for table in (study.free, *study.strata):
+        show(table)
     if len(study.differences):
         show_differences(study)
     for note in study.notes:
@@ -107,11 +117,11 @@ def number(value: float, digits: str) -> str:
 def show_differences(study: CriticalStudy) -> None:
     """Print how arms differ, in pairs."""
     head = ["arms", "difference of means", "95 % interval", "larger in the second", "in the first"]
-    head += ["p", "p family", "pairs", "routes"]
+    head += ["p", "p family", "pairs", "routes", "confirmed", "95 % interval", "pairs"]
     cells = [
         [
             f"{row['b']} against {row['a']}",
-            f"{row['difference']:+.2f}",
+            signed(row["difference"]),
             interval(row),
             str(row["larger in b"]),
             str(row["larger in a"]),
@@ -119,12 +129,21 @@ def show_differences(study: CriticalStudy) -> None:
             format_p(row["p family"], 4),
             str(row["pairs"]),
             str(row["routes"]),
+            signed(row["difference confirmed"]),
+            interval(row, " confirmed"),
+            str(row["pairs confirmed"]),
         ]
         for _, row in study.differences.iterrows()
     ]
     show_grid("Arms in pairs of equal route and seed", head, cells)
 
 
-def interval(row: pd.Series) -> str:
+def signed(value: float) -> str:
+    """Return a difference as text."""
+    return number(value, "+.2f")
+
+
+def interval(row: pd.Series, part: str = "") -> str:
     """Return a confidence interval as text."""
-    return f"{row['low']:+.2f} .. {row['high']:+.2f}" if math.isfinite(row["low"]) else "-"
+    low, high = row[f"low{part}"], row[f"high{part}"]
+    return f"{low:+.2f} .. {high:+.2f}" if math.isfinite(low) else "-"

@@ -6,11 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from analysis.collection import UNKNOWN, clusters_of, refuse_duplicates
+from analysis.critical.drives import COLUMNS, drives_of, planned_hazards, twin_of
 from analysis.critical.stopping import Meeting, meeting_of
+from analysis.critical.strata import strata_in, strata_tables
 from analysis.critical.tables import (
     LEFT,
     RIGHT,
@@ -20,13 +23,13 @@ from analysis.critical.tables import (
     flips_table,
     free_table,
 )
+from analysis.hazards import HAZARDS
 from analysis.routes import read_ways
 from analysis.tables.table import Table
 from harness.errors import UserError
 from harness.records.critical import (
     CriticalSizes,
     Searched,
-    condition_of,
     file_of,
     read_critical,
 )
@@ -46,6 +49,7 @@ class CriticalStudy:
     attempts: pd.DataFrame  # a row for each attempt
     flips: pd.DataFrame
     free: Table
+    strata: tuple[Table, ...]
     differences: pd.DataFrame  # a row for each pair of arms
     notes: tuple[str, ...]
 
@@ -55,21 +59,28 @@ class CriticalStudy:
         return int((self.attempts["without result"] > 0).any())
 
 
-def critical_study(folders: Sequence[Path], name: str) -> CriticalStudy:
-    """Read what was searched in campaigns, and estimate over all of them."""
+def critical_study(folders: Sequence[Path], name: str, by: Sequence[str] = ()) -> CriticalStudy:
+    """Read what was searched in campaigns, and estimate over all of them.
+
+    `by` are the strata, those of `STRATA` unless there are any.
+    """
+    strata = strata_in(by)
     parts = [read_part(folder, name) for folder in folders]
     refuse_simulators(folders)
     sizes = pooled(parts, folders)
     attempts = attempts_table(sizes, routes_of(parts, folders))
     refuse_duplicates(attempts, folders)
-    met = [met_in(folder, part) for folder, part in zip(folders, parts, strict=True)]
-    attempts = with_meetings(attempts, [meeting for of_part in met for meeting in of_part])
+    met, driven = read_twins(folders, parts)
+    attempts = with_meetings(attempts, met)
+    attempts = attempts.assign(**{HAZARDS: planned_hazards(driven, len(attempts))})
+    driven = driven.join(attempts[["called", "cluster"]], on="attempt")
     usable = attempts[attempts["high"].notna()]
     return CriticalStudy(
         sizes=sizes,
         attempts=attempts,
         flips=flips_table(sizes),
-        free=free_table(usable, sizes),
+        free=free_table(usable, driven, sizes),
+        strata=tuple(strata_tables(usable, sizes, strata)),
         differences=differences_table(usable, sizes),
         notes=tuple(notes_on(sizes, attempts)),
     )
@@ -116,11 +127,19 @@ def pooled(parts: Sequence[CriticalSizes], folders: Sequence[Path]) -> CriticalS
     return replace(first, searched=searched)
 
 
-def met_in(folder: Path, sizes: CriticalSizes) -> list[Meeting | None]:
-    """Return the mover that each attempt of a campaign met."""
-    twins = Campaign(folder / TWINS)
-    there = twins.attempts()
-    return [mover_of(one, sizes, twins, there) for one in sizes.searched]
+def read_twins(
+    folders: Sequence[Path], parts: Sequence[CriticalSizes]
+) -> tuple[list[Meeting | None], pd.DataFrame]:
+    """Return the mover that each attempt met, and a row for each drive of a coarse size."""
+    met: list[Meeting | None] = []
+    rows: list[dict[str, Any]] = []
+    for folder, part in zip(folders, parts, strict=True):
+        twins = Campaign(folder / TWINS)
+        there = twins.attempts()
+        for one in part.searched:
+            rows += ({"attempt": len(met), **row} for row in drives_of(one, part, twins, there))
+            met.append(mover_of(one, part, twins, there))
+    return met, pd.DataFrame(rows, columns=COLUMNS)
 
 
 def with_meetings(attempts: pd.DataFrame, met: Sequence[Meeting | None]) -> pd.DataFrame:
@@ -147,8 +166,7 @@ def mover_of(
     if not known:
         return None
     _, first = one.interval or (math.nan, math.inf)
-    condition = condition_of(sizes.of, first if math.isfinite(first) else max(known))
-    key = AttemptKey(one.of.arm.but(condition=condition), one.of.route, one.of.seed)
+    key = twin_of(one, sizes, first if math.isfinite(first) else max(known))
     return meeting_of(twins, key, sizes.period) if key in there else None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.critical.tables import FREE, labelled
+from analysis.critical.tables import AGAIN, FREE, labelled, runs_in
 from analysis.drawing.canvas import Canvas, Polyline
 from analysis.drawing.plots import WIDTH
 from analysis.drawing.scale import Scale, spread
@@ -41,6 +41,8 @@ BAR = 6.0
 """Half the width of a bound's bar."""
 ASIDE = 3.4
 """Units between two arms at one reveal time."""
+RING, LIGHT = 2.2, 0.45
+"""Radius and opacity of what shows that a drive is free of violations again."""
 ROOM = 1.15
 """The upright axis, as a share of the largest size."""
 
@@ -63,8 +65,9 @@ def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas |
     """Return critical sizes over reveal times, of ages with the bound that stopping sets.
 
     A line spans the interval of an attempt, with its marker at the first size with a violation;
-    hollow markers are not confirmed; arrows are censored. Left of the dashed line, the median
-    stopping time, the ego's own sensors are too late for a stop. None where no mover was met.
+    hollow markers are not confirmed; arrows are censored. Small rings and light lines are at larger
+    sizes without a violation. Left of the dashed line, the median stopping time, the ego's own
+    sensors are too late for a stop. None where no mover was met.
     """
     met = attempts[attempts[REVEAL].notna() & attempts["high"].notna()]
     if met.empty:
@@ -82,6 +85,7 @@ def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas |
     for curve, (line, x) in zip(curves, places, strict=True):
         render_key(canvas, curve, (x, 8 + 16 * line), SAMPLE)
     words = "hollow: not confirmed" + ("; bar: largest age to stop" if name == AGES else "")
+    words += "; small ring: no violation again" if (met[AGAIN] != "").any() else ""
     canvas.text((WIDTH - 4, top - 26), words, anchor="end", colour="quiet", size=9.5)
     render_grid(canvas, across, up, f"critical {labelled(name)}")
     x = across.at(float(met[NEEDED].median()))
@@ -112,6 +116,7 @@ def render_attempt(
     """Draw the interval of an attempt, an arrow where it is censored."""
     low, high = row["low"], row["high"]
     title = f"{row['called']}, {row['route']}-s{row['seed']}: {low:g} to {high:g}"
+    render_free_again(canvas, row, x, up=up, style=style)
     if math.isinf(high) or math.isinf(low):
         way = -1.0 if math.isinf(high) else 1.0  # on the drawing, y points down
         start = up.at(low if math.isinf(high) else high)
@@ -123,3 +128,18 @@ def render_attempt(
         return
     canvas.line([(x, up.at(low)), (x, up.at(high))], style.colour, 2.2)
     mark(canvas, (x, up.at(high)), style, hollow=row["confirmed"] != "yes", title=title)
+
+
+def render_free_again(
+    canvas: Canvas, row: Mapping[Any, Any], x: float, *, up: Scale, style: Style
+) -> None:
+    """Draw the sizes above the first violation at which a drive has none."""
+    name = f"{row['called']}, {row['route']}-s{row['seed']}"
+    for low, high in runs_in(row[AGAIN]):
+        ends = (x, up.at(low)), (x, up.at(high))
+        title = f"{name}: no violation again, {low:g} to {high:g}"
+        canvas.marks.append(
+            Polyline(points=ends, stroke=style.colour, width=2.2, opacity=LIGHT, title=title)
+        )
+        for end in dict.fromkeys(ends):
+            canvas.dot(end, RING, colour=style.colour, hollow=True, title=title)

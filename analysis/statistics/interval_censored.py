@@ -149,6 +149,13 @@ def estimate_of(value: float, low: float, high: float, *, n: int, routes: int) -
     )
 
 
+def mean_up_to(ends: tuple[Floats, Floats], clusters: Floats, largest: float) -> Estimate:
+    """Return the mean of the smaller of the number and `largest`."""
+    data, samples, routes = resampled(*ends, clusters)
+    values = float(data.mean_up_to(largest)[0]), samples.mean_up_to(largest)
+    return with_percentiles(*values, n=len(clusters), routes=routes)
+
+
 def mean_difference(
     a: tuple[Floats, Floats], b: tuple[Floats, Floats], clusters: Floats, largest: float
 ) -> Estimate:
@@ -160,13 +167,18 @@ def mean_difference(
         return NO_ESTIMATE
     (one, sampled, routes), (other, others, _) = (resampled(*side, clusters) for side in (a, b))
     value = float(other.mean_up_to(largest)[0] - one.mean_up_to(largest)[0])
-    if routes < 2:
-        return estimate_of(value, np.nan, np.nan, n=len(clusters), routes=routes)
     differences = others.mean_up_to(largest) - sampled.mean_up_to(largest)
-    low, high = np.quantile(differences, expanded_percentiles(routes))
+    return with_percentiles(value, differences, n=len(clusters), routes=routes)
+
+
+def with_percentiles(value: float, samples: Floats, *, n: int, routes: int) -> Estimate:
+    """Return a value with the percentiles of its resamples; without any spread it has none."""
+    if routes < 2:
+        return estimate_of(value, np.nan, np.nan, n=n, routes=routes)
+    low, high = np.quantile(samples, expanded_percentiles(routes))
     if high - low < ROUNDING:
         low = high = np.nan
-    return estimate_of(value, float(low), float(high), n=len(clusters), routes=routes)
+    return estimate_of(value, float(low), float(high), n=n, routes=routes)
 
 
 def order_of_pairs(a: tuple[Floats, Floats], b: tuple[Floats, Floats]) -> Floats:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crucible.subcommands import main
-from harness.records.critical import Placebos, Searched, file_of, read_critical
+from harness.records.critical import (
+    Placebos,
+    Searched,
+    condition_of,
+    file_of,
+    read_critical,
+)
 from harness.records.reading import Campaign, read_table
 from harness.records.twins import TWINS
 from harness.records.writing import EPISODES
@@ -21,12 +28,20 @@ from tests.conftest import ROOT
 from tests.keys import key_of
 from tests.once import once
 
-BANDS = {
-    "steady": "[[0.7, 9]]",  # 0.8 s is the first age above 0.7 s
-    "banded": "[[0.3, 0.5]], heeds_places: false",  # at 0.4 s alone; no placebo shows
-    "always": "[[-1, 9]]",
-    "never": "[]",
+AGES = {
+    "steady": "FailsAt, bands: [[0.7, 9]]",  # 0.8 s is the first age above 0.7 s
+    "banded": "FailsAt, bands: [[0.3, 0.5]], heeds_places: false",  # at 0.4 s; no placebo shows
+    "always": "FailsAt, bands: [[-1, 9]]",
+    "never": "FailsAt, bands: []",
 }
+PLACES = [[148.686, 199.55], [160.794, 199.55], [174.116, 199.394]]
+"""Of roadside units along the route."""
+METRES, MOST = 1.1, 5
+OTHERS = {
+    "away": f"FailsAway, places: {PLACES}, metres: {METRES}",
+    "without": f"FailsWithout, most: {MOST}",
+}
+"""1.25 m is the first displacement above 1.1 m; a loss that takes six messages ends a drive."""
 SEARCH = ("--of", "latency", "--sizes", "0,0.4,0.8", "--placebos", "1")
 NOTHING, ALL, NO_EFFECT = Placebos(0, 1, 1), Placebos(1, 1, 1), Placebos(0, 0, 1)
 
@@ -43,13 +58,13 @@ def critical(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def made_up(folder: Path) -> Path:
+def made_up(folder: Path, systems: Mapping[str, str]) -> Path:
     """Return a campaign of the systems whose attempts under `none` were not driven."""
-    target = "_target_: tests.critical.systems.FailsAt"
+    module = "_target_: tests.critical.systems"
     routes = write_route(folder, "hop")
     settings = composed(
         "system=[]",
-        *(f"+system.{name}={{{target}, bands: {bands}}}" for name, bands in BANDS.items()),
+        *(f"+system.{name}={{{module}.{words}}}" for name, words in systems.items()),
         *(f"routes.file={routes / 'routes.xml'}", "routes.hazards=null", "routes.only=null"),
         *("traffic=none", "interference=none", "seeds=[1]"),
     )
@@ -58,7 +73,7 @@ def made_up(folder: Path) -> Path:
 
 
 def search_with_two_workers(folder: Path) -> Path:
-    out = made_up(folder)
+    out = made_up(folder, AGES)
     done = critical(out, "--workers", "2")
     assert done.returncode == 0, done.stderr
     (folder / "stdout").write_text(done.stdout)
@@ -79,8 +94,8 @@ def packages() -> Any:
         yield
 
 
-def of_system(out: Path, system: str) -> Searched:
-    (one,) = (one for one in read_critical(out, "latency").searched if one.of.arm.system == system)
+def of_system(out: Path, system: str, of: str = "latency") -> Searched:
+    (one,) = (one for one in read_critical(out, of).searched if one.of.arm.system == system)
     return one
 
 
@@ -166,5 +181,31 @@ def test_recorded_drives_nothing(out: Path, tmp_path: Path) -> None:
     assert (copy / TWINS / "ledger.jsonl").read_bytes() == ledger
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {
         *(f"critical_latency{name}.csv" for name in ("", "_flips", "_free", "_differences")),
-        "critical_latency_free.tex", "critical-latency-free.svg", "critical-latency-free.png",
+        *(f"critical_latency_{name}.csv" for name in ("reveal", "kind")),
+        *(f"critical_latency_{name}.tex" for name in ("free", "reveal", "kind")),
+        "critical-latency-free.svg", "critical-latency-free.png",
     }  # fmt: skip
+
+
+@pytest.mark.verify
+def test_the_known_displacement_and_loss_are_between_two_sizes(
+    tmp_path: Path, packages: None
+) -> None:
+    out = made_up(tmp_path, OTHERS)
+    sizes = {"pose_error": ("0,2", "0.25", "away"), "loss": ("0,0.5,1", "0.125", "without")}
+    for name, (coarse, finest, system) in sizes.items():
+        words = ("--of", name, "--sizes", coarse, "--finest", finest, "--system", system)
+        done = critical(out, *words)
+        assert done.returncode == 0, done.stderr
+    away, without = of_system(out, "away", "pose_error"), of_system(out, "without", "loss")
+    assert away.interval == (1.0, 1.25)
+    assert len(away.outcomes) == 2 + 3
+    for one in (away, without):
+        (flip,) = one.flips
+        assert (flip.into, flip.confirmed) == (True, True)
+        assert (flip.at_low, flip.at_high) == (NOTHING, ALL)
+    for size, kind in without.outcomes.items():
+        key = key_of("without", condition_of("loss", size), "hop", 1)
+        place = Campaign(out / TWINS).attempts()[key]
+        fates = read_table(place / "messages.parquet", "messages")["fate"]
+        assert bool(kind) == ((fates == "lost").sum() > MOST)

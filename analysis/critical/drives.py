@@ -1,0 +1,69 @@
+"""The drives of a search: how those of each coarse size ended, and what they cost in time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.attempt import read_result
+from analysis.hazards import HAZARDS
+from analysis.surrogates import COSTS, GOAL, SPEED
+from analysis.tables.table import Measure, mean_of, rate_of
+from harness.records.critical import CriticalSizes, Searched, condition_of
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+
+FREE_NOW, DELAY = "free now", "delay"
+COLUMNS = ["attempt", "size", FREE_NOW, SPEED, GOAL, DELAY, HAZARDS]
+"""`attempt` is the number of an attempt in its search."""
+NO_HAZARDS = "[]"
+TIMES = {
+    **{name: mean_of(column) for name, (column, _) in COSTS.items() if column in (SPEED, GOAL)},
+    "delay against size 0, s": mean_of(DELAY),
+}
+"""The cost in time, as `time_cost` has it, and the delay of the same attempts."""
+AS_DRIVEN: Mapping[str, Measure] = {"no violation at this size, %": rate_of(FREE_NOW), **TIMES}
+"""What drives of one size show, without assuming anything of other sizes."""
+
+
+def drives_of(
+    one: Searched, sizes: CriticalSizes, twins: Campaign, there: Mapping[AttemptKey, Path]
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for each coarse size of an attempt that has a result.
+
+    Other sizes are driven where an outcome flips near them only, so that they are no sample. The
+    delay is that of the time to the goal against size 0, where both drives reached it.
+    """
+    without = math.nan
+    for size in sizes.coarse:
+        kind = one.outcomes.get(size)
+        if kind is None:
+            continue
+        key = twin_of(one, sizes, size)
+        known = read_result(twins, key) if key in there else {}
+        goal = float(known.get(GOAL, math.nan))
+        without = goal if size == 0 else without
+        yield {
+            "size": size,
+            FREE_NOW: not kind,
+            SPEED: float(known.get(SPEED, math.nan)),
+            GOAL: goal,
+            DELAY: goal - without,
+            HAZARDS: known.get(HAZARDS, NO_HAZARDS),
+        }
+
+
+def twin_of(one: Searched, sizes: CriticalSizes, size: float) -> AttemptKey:
+    """Return the drive of an attempt at a size."""
+    condition = condition_of(sizes.of, size)
+    return AttemptKey(one.of.arm.but(condition=condition), one.of.route, one.of.seed)
+
+
+def planned_hazards(drives: pd.DataFrame, attempts: int) -> list[str]:
+    """Return the hazards of each attempt, in the drive at its smallest size with a result."""
+    first = drives.drop_duplicates("attempt").set_index("attempt")[HAZARDS]
+    return [str(first.get(number, NO_HAZARDS)) for number in range(attempts)]
