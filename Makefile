@@ -21,13 +21,14 @@ test: $(READY)
 	$(BIN)/python -m pytest --numprocesses=auto
 
 # Error rates of the analysis by simulation, and ten minutes of traffic in each of the development
-# towns and for jams in ours; about 50 minutes of one core. `make test` has small ones. Then the tests
+# towns and for jams in ours; about an hour of one core. `make test` has small ones. Then the tests
 # that `make test` leaves out, which has others of their kind.
 verify: $(READY)
 	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenarios "nothing matters" --check
 	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenarios "one rate 2 times" \
 		--routes 24 --systems 3 --seeds 3 --check
 	$(BIN)/crucible calibrate --pages --campaigns 2000 --routes 12 --systems 3 --seeds 2 --check
+	$(BIN)/crucible calibrate --effects --campaigns 2000 --routes 55 --systems 3 --seeds 1 --check
 	$(BIN)/crucible maps generate --seed 1 --count 6 --out build/towns
 	for seed in 1 2 3 4 5 6; do \
 		$(BIN)/crucible maps check Seeded_$$seed --maps build/towns || exit 1; done

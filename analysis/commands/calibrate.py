@@ -5,15 +5,20 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from analysis.commands.options import Commands, new_parser
+from analysis.effects.paired import TESTED
 from analysis.simulation.calibration import ALPHA, HEADLINE, METHODS, calibrate
 from analysis.simulation.campaigns import Scenario
-from analysis.simulation.interventions import ARMS, InterventionScenario, calibrate_effects
+from analysis.simulation.interventions import (
+    ARMS,
+    InterventionScenario,
+    calibrate_effects,
+    intervention_scenarios,
+)
 from analysis.simulation.report_pages import calibrate_pages
 from analysis.tables.writing import write_frame
 from analysis.terminal import print_line, show_grid
@@ -152,15 +157,12 @@ def calibrate_report_pages(size: Scenario, options: argparse.Namespace) -> int:
 
 def calibrate_interventions(options: argparse.Namespace) -> int:
     """Print how often an intervention without any effect is declared significant."""
+    size = InterventionScenario(routes=options.routes, systems=options.systems, seeds=options.seeds)
     scenes = {
-        f"{NULL}, {share:.0%} of drives change course": InterventionScenario(
-            routes=options.routes, seeds=options.seeds, other_course=share
-        )
-        for share in (0.1, 0.3, 1.0)
+        name: scene
+        for name, scene in intervention_scenarios(size).items()
+        if options.scenarios in name
     }
-    first = InterventionScenario(routes=options.routes, seeds=options.seeds)
-    scenes["one repair prevents 60 % of violations"] = replace(first, prevented=0.6)
-    scenes = {name: scene for name, scene in scenes.items() if options.scenarios in name}
     if not scenes:
         raise UserError(f"--scenarios: no scenario's name contains {options.scenarios!r}")
     rows = [
@@ -175,9 +177,11 @@ def calibrate_interventions(options: argparse.Namespace) -> int:
     ]
     show_grid("Effects of interventions", ["scenario", *numbers], cells)
     print_line(
-        f"{options.campaigns} campaigns each of {options.routes} routes, {options.seeds} seeds and"
-        f" {ARMS} arms with an intervention; shares with a significant effect that is none; low and"
-        " high: Clopper and Pearson's 95 % confidence interval of 'false, any, family'"
+        f"{options.campaigns} campaigns each of {options.routes} routes, {options.systems} systems,"
+        f" {options.seeds} seeds and {ARMS} arms with an intervention:"
+        f" {options.systems * ARMS * len(TESTED)} tests; shares with a significant effect that is"
+        " none; low and high: Clopper and Pearson's 95 % confidence interval of"
+        " 'false, any, family'; power: how often an effective intervention is significant"
     )
     if options.out:
         write_frame(rates, options.out, "calibration_effects", ["csv"])

@@ -2,54 +2,84 @@
 
 A repair that is irrelevant still changes a drive's course now and then, and with it its end: with
 the probability `other_course` a drive takes another course, with the route's chance of a violation.
+All arms of all systems have the chances of their routes in common, and all arms of a system are
+compared with the same drives. There are no injections, and so no slopes over doses.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
-import pandas as pd
 from scipy.special import expit
 
-from analysis.effects.paired import ALPHA, TESTED, PairedEffect, effect_of, in_one_family
+from analysis.effects.paired import ALPHA, TESTED
 from analysis.statistics.intervals import clopper_pearson
+from analysis.statistics.significance import MOST_EXACT, Hypothesis, adjusted, attainable, sign_flip
 from harness.randomness import stream
 from harness.vocabulary import Floats
 
 ARMS = 13
 """Six patterns alone, all but one, all six."""
+WITH_ONE_PATTERN = 7
+"""Arms in which a pattern is repaired: alone, with four others five times, with all."""
+CLEAN = {"violated": 0.0, "collided": 0.0, "driving_score": 100.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterventionScenario:
     """A campaign with interventions, before it is drawn."""
 
-    routes: int = 12
-    seeds: int = 3
+    routes: int = 55
+    systems: int = 3
+    seeds: int = 1
     route_sd: float = 1.5  # log-odds of violation from route to route
+    never: float = 0.0  # share of routes on which no drive has a violation
+    always: float = 0.0  # share of routes on which all drives have one
     other_course: float = 0.3  # probability that an irrelevant repair changes how a drive goes
-    prevented: float = 0.0  # share of violations that the first arm's repair prevents
+    effective: int = 0  # repairs that prevent violations, the first ones of each system
+    prevented: float = 0.6  # share of violations that they prevent
 
 
-def outcomes(
-    scene: InterventionScenario, random: np.random.Generator
-) -> tuple[Floats, list[dict[str, Floats]]]:
-    """Return the routes of drives, and the outcomes of the arm without and of all with a repair."""
-    clusters = np.arange(scene.routes).repeat(scene.seeds).astype(np.float64)
-    chance = expit(scene.route_sd * random.normal(size=scene.routes))[clusters.astype(int)]
+def intervention_scenarios(size: InterventionScenario) -> dict[str, InterventionScenario]:
+    """Return what is simulated, for a campaign of some size."""
+    study = replace(size, never=0.62, always=0.05, other_course=0.5)
+    return {
+        "nothing matters, 30 % of drives change course": size,
+        "nothing matters, all drives change course": replace(size, other_course=1.0),
+        "nothing matters, most routes never fail": study,
+        "one repair prevents 60 % of violations, most routes never fail": replace(
+            study, effective=1
+        ),
+        "seven repairs prevent 80 % of violations, most routes never fail": replace(
+            study, effective=WITH_ONE_PATTERN, prevented=0.8
+        ),
+    }
+
+
+def route_chances(scene: InterventionScenario, random: np.random.Generator) -> Floats:
+    """Return the probability of a violation on each route."""
+    chance = expit(scene.route_sd * random.normal(size=scene.routes))
+    kind = random.random(scene.routes)
+    return np.select([kind < scene.never, kind >= 1 - scene.always], [0.0, 1.0], chance)
+
+
+def arms_of_a_system(
+    scene: InterventionScenario, chance: Floats, random: np.random.Generator
+) -> list[dict[str, Floats]]:
+    """Return the outcomes of the arm without a repair, and of all with one; `chance` by drive."""
     first = drive(chance, random)
     arms = [first]
     for number in range(ARMS):
         other = drive(chance, random)
-        changed = random.random(len(clusters)) < scene.other_course
+        changed = random.random(len(chance)) < scene.other_course
         arm = {name: np.where(changed, other[name], first[name]) for name in first}
-        if number == 0:
-            saved = random.random(len(clusters)) < scene.prevented
-            clean = {"violated": 0.0, "collided": 0.0, "driving_score": 100.0}
-            arm = {name: np.where(saved, clean[name], arm[name]) for name in arm}
+        if number < scene.effective:
+            saved = random.random(len(chance)) < scene.prevented
+            arm = {name: np.where(saved, CLEAN[name], arm[name]) for name in arm}
         arms.append(arm)
-    return clusters, arms
+    return arms
 
 
 def drive(chance: Floats, random: np.random.Generator) -> dict[str, Floats]:
@@ -60,39 +90,59 @@ def drive(chance: Floats, random: np.random.Generator) -> dict[str, Floats]:
     return {"violated": violated, "collided": collided, "driving_score": score}
 
 
-def family_of(scene: InterventionScenario, random: np.random.Generator) -> pd.DataFrame:
-    """Return the tests of one campaign, as `effects` makes them."""
-    clusters, (first, *arms) = outcomes(scene, random)
-    effects: list[PairedEffect] = [
-        effect_of(
-            first[outcome.column] * outcome.scale,
-            arm[outcome.column] * outcome.scale,
-            clusters=clusters,
-            outcome=outcome,
-            names={"arm": number},
-        )
-        for number, arm in enumerate(arms)
+def route_differences(scene: InterventionScenario, random: np.random.Generator) -> Floats:
+    """Return what repairs change, summed over seeds: (systems, arms, outcomes, routes)."""
+    chance = route_chances(scene, random).repeat(scene.seeds)
+    changes = [
+        arm[outcome.column] - first[outcome.column]
+        for _ in range(scene.systems)
+        for first, *arms in [arms_of_a_system(scene, chance, random)]
+        for arm in arms
         for outcome in TESTED
     ]
-    return in_one_family(effects)
+    shape = (scene.systems, ARMS, len(TESTED), scene.routes, scene.seeds)
+    return np.reshape(changes, shape).sum(axis=-1)
+
+
+def p_values(differences: Floats) -> Floats:
+    """Return p as `effects` has them, plain and of one family: (two, systems, arms, outcomes)."""
+    tests = [paired_test(routes) for routes in differences.reshape(-1, differences.shape[-1])]
+    levels = [level for (level,) in adjusted([[test] for test in tests])]
+    return np.reshape([[test.p for test in tests], levels], (2, *differences.shape[:-1]))
+
+
+def paired_test(differences: Floats) -> Hypothesis:
+    """Return the test of one outcome; exact ones are the same in whatever order routes are."""
+    moved = differences[differences != 0]
+    if len(moved) <= MOST_EXACT:
+        return exact_test(tuple(np.sort(moved).tolist()))
+    return Hypothesis(sign_flip(moved).p)
+
+
+@lru_cache(maxsize=1024)
+def exact_test(moved: tuple[float, ...]) -> Hypothesis:
+    """Return the test of routes that differ, of which all signs are tried."""
+    differences = np.array(moved)
+    return Hypothesis(sign_flip(differences).p, attainable(differences))
 
 
 def calibrate_effects(scene: InterventionScenario, campaigns: int, seed: int) -> dict[str, float]:
-    """Return the shares of campaigns with a false effect, and with the planted one."""
-    false = planted = plain = 0
-    for number in range(campaigns):
-        table = family_of(scene, stream(seed, "calibrate effects", str(number)))
-        significant = table["p family"] < ALPHA
-        null = table["arm"] > 0 if scene.prevented else table["arm"] >= 0
-        false += bool((significant & null).any())
-        plain += bool(((table["p"] < ALPHA) & null).any())
-        planted += bool((significant & (table["arm"] == 0)).any())
-    low, high = clopper_pearson(false, campaigns)
+    """Return the share of campaigns with a false effect, and of systems with a true one found."""
+    p = np.array(
+        [
+            p_values(route_differences(scene, stream(seed, "calibrate effects", str(number))))
+            for number in range(campaigns)
+        ]
+    )
+    significant = (p < ALPHA).any(axis=-1)
+    works = np.arange(ARMS) < scene.effective
+    false = significant[..., ~works].any(axis=(-2, -1))
+    low, high = clopper_pearson(int(false[:, 1].sum()), campaigns)
     return {
         "campaigns": float(campaigns),
-        "false, any": plain / campaigns,
-        "false, any, family": false / campaigns,
+        "false, any": float(false[:, 0].mean()),
+        "false, any, family": float(false[:, 1].mean()),
         "low": low,
         "high": high,
-        "power": planted / campaigns if scene.prevented else float("nan"),
+        "power": float(significant[:, 1][..., works].mean()) if works.any() else float("nan"),
     }

@@ -19,8 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from harness.randomness import stream
@@ -48,9 +50,17 @@ def sign_flip(differences: Floats) -> SignFlip:
     if len(moved) <= MOST_EXACT:
         sums = all_signed_sums(moved)
         return SignFlip(float((np.abs(sums) >= seen).mean()), len(moved), True)
-    signs = stream(len(moved), "analysis", "sign_flip").choice((-1.0, 1.0), (SAMPLES, len(moved)))
-    as_large = int((np.abs(signs @ moved) >= seen).sum())
+    as_large = int((np.abs(random_signs(len(moved)).astype(np.float64) @ moved) >= seen).sum())
     return SignFlip((as_large + 1) / (SAMPLES + 1), len(moved), False)
+
+
+@lru_cache(maxsize=64)
+def random_signs(routes: int) -> NDArray[np.int8]:
+    """Return the samples of signs for a number of routes with a difference, always the same."""
+    signs = stream(routes, "analysis", "sign_flip").choice((-1.0, 1.0), (SAMPLES, routes))
+    small = signs.astype(np.int8)
+    small.setflags(write=False)
+    return small
 
 
 def attainable(differences: Floats) -> Floats | None:
@@ -114,7 +124,8 @@ def adjusted(slots: Sequence[Sequence[Hypothesis]]) -> list[list[float]]:
         [np.max([test.at_most(at) for test in slot[step:]], axis=0) for step in range(len(slot))]
         for slot in slots
     ]
-    levels = [[np.nan] * len(slot) for slot in slots]
+    tested = [np.cumprod(np.isfinite([test.p for test in slot])) > 0 for slot in slots]
+    levels: list[list[float]] = [np.where(mask, 1.0, np.nan).tolist() for mask in tested]
     place = {test: column for column, test in enumerate(flat)}
     tried = [0] * len(slots)
     total = np.sum([slot_costs[0] for slot_costs in costs if slot_costs], axis=0) if flat else at
@@ -125,7 +136,7 @@ def adjusted(slots: Sequence[Sequence[Hypothesis]]) -> list[list[float]]:
             for number, step in enumerate(tried)
             if step < len(slots[number]) and np.isfinite(slots[number][step].p)
         ]
-        if not ready:
+        if not ready or level >= 1:  # the largest level that there is
             return levels
         best = min(ready, key=lambda column: (total[column], at[column]))
         number, step = flat[best]

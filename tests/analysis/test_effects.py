@@ -23,8 +23,6 @@ from analysis.effects.paired import OUTCOMES, SHARED_SPEED, effect_of, in_one_fa
 from analysis.effects.study import EffectsStudy, effects_study
 from analysis.figures.doses import dose_figures
 from analysis.figures.effects import effects_figure, ratios_figure
-from analysis.simulation.interventions import InterventionScenario, calibrate_effects
-from analysis.statistics.intervals import wilson
 from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS
 from tests.analysis.interventions import BASE, Ending, inject, repair, write_interventions
@@ -316,20 +314,6 @@ def test_drives_without_two_planning_steps_have_no_error_model(
     error = capsys.readouterr().err
     assert error == "late/ahead/latency: no attempt has two planning steps: nothing to measure\n"
     assert not (tmp_path / "m.json").exists()
-
-
-def test_nothing_is_declared_significant_more_often_than_promised() -> None:
-    """A small version of `crucible calibrate --effects`."""
-    scene = InterventionScenario(routes=8, seeds=2, other_course=0.5)
-    rates = calibrate_effects(scene, 60, seed=1)
-    assert rates["low"] <= 0.05
-    assert rates["false, any"] > rates["false, any, family"], "many tests, uncorrected"
-
-
-def test_a_simulated_effect_is_significant() -> None:
-    scene = InterventionScenario(routes=12, seeds=3, prevented=1.0)
-    rates = calibrate_effects(scene, 5, seed=1)
-    assert rates["power"] == 1.0
 
 
 def test_a_family_counts_tests_and_not_descriptions() -> None:
