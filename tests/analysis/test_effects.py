@@ -23,6 +23,7 @@ from analysis.effects.paired import OUTCOMES, SHARED_SPEED, effect_of, in_one_fa
 from analysis.effects.study import EffectsStudy, effects_study
 from analysis.figures.doses import dose_figures
 from analysis.figures.effects import effects_figure, ratios_figure
+from analysis.statistics.intervals import wilson
 from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS
 from tests.analysis.interventions import BASE, Ending, inject, repair, write_interventions
