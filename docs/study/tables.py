@@ -62,6 +62,12 @@ boxes; *nothing changed in* counts attempts in which there was nothing to repair
 AGE_HEAD = """Percent of drives without a violation up to an age of all messages, one seed;
 intervals are 95 % and resample routes. Where an outcome flips is known to a planning step, 0.2 s.
 """
+FREE = "free of violations, %"
+AGE_COSTS = ("mean speed, m/s", "time to goal, s", "delay against size 0, s")
+FINE_HEAD = """`late` perceives at every step of the simulator (`perceive_every=1`), on the first
+three routes on which its outcome flips (deviation 5). Intervals are from the last age without a
+violation to the first with one.
+"""
 AGREEMENT_HEAD = """Patterns are by what the reference rig sees (`seen`). The regression is of the
 drives in which nothing is repaired: of a standard deviation of each rate, timing-fair where that
 can be fitted. An odds ratio above 1 goes with a repair that prevents violations, if the
@@ -90,6 +96,11 @@ def main(folder: Path) -> None:
         print(confirmed.read_text(encoding="utf-8").rstrip())
     if (folder / "4-ages").is_dir():
         print_ages(folder / "4-ages")
+    if (folder / "4-fine").is_dir():
+        print("\n## Question 4: finer ages\n")
+        print(FINE_HEAD)
+        files = (folder / part / "critical_latency.csv" for part in ("4-ages", "4-fine"))
+        print_table(finer(*map(rows_of, files)))
     print("\n## Question 6: what it costs in time\n")
     print(COST_HEAD)
     print_table(costs(rows_of(folder / "6-tables" / "time_cost.csv")))
@@ -118,6 +129,11 @@ def print_ages(folder: Path) -> None:
     print("\n## Question 4: how late is too late\n")
     print(AGE_HEAD)
     print_table(free_by_age(rows_of(folder / "critical_latency_free.csv")))
+    print("\nWhat it costs in time, of all drives at each age.\n")
+    print_table(times_by_age(rows_of(folder / "critical_latency_free.csv")))
+    for part, words in (("reveal", "reveal time"), ("kind", "kind of hazard")):
+        print(f"\nBy {words}: routes, and what happens on them.\n")
+        print_table(strata(rows_of(folder / f"critical_latency_{part}.csv"), part))
     print("\nCritical ages of single attempts.\n")
     print_table(censored(rows_of(folder / "critical_latency.csv")))
     print("\nDifferences of mean critical ages up to the largest, in s.\n")
@@ -230,12 +246,56 @@ def shapley(rows: list[Row]) -> Iterator[list[str]]:
 
 def free_by_age(rows: list[Row]) -> Iterator[list[str]]:
     """Yield a line for each age, a column for each arm."""
+    rows = [row for row in rows if row["measure"] == FREE]
     arms_there = list(dict.fromkeys(row["arm of"] for row in rows))
     yield ["age, s", *(f"`{system_of(arm)}`" for arm in arms_there)]
     known = {(row["arm of"], row["size"]): row for row in rows}
     for size in sorted({row["size"] for row in rows}, key=float):
         cells = (known.get((arm, size)) for arm in arms_there)
         yield [size, *(value(row) if row else "" for row in cells)]
+
+
+def times_by_age(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield a line for each arm and age that all attempts drove: speed and time to the goal."""
+    rows = [row for row in rows if row["measure"] in AGE_COSTS]
+    yield ["system", "age, s", *AGE_COSTS]
+    known = {(row["arm of"], row["size"], row["measure"]): row for row in rows}
+    for arm, size in dict.fromkeys((row["arm of"], row["size"]) for row in rows):
+        cells = (known.get((arm, size, measure)) for measure in AGE_COSTS)
+        yield [f"`{system_of(arm)}`", size, *(value(row, 2) if row else "" for row in cells)]
+
+
+def strata(rows: list[Row], part: str) -> Iterator[list[str]]:
+    """Yield a line for each arm and stratum, a column for each measure."""
+    measures = list(dict.fromkeys(row["measure"] for row in rows))
+    yield ["system", part, "routes", *measures]
+    known = {(row["arm of"], row[part], row["measure"]): row for row in rows}
+    for arm, stratum in dict.fromkeys((row["arm of"], row[part]) for row in rows):
+        cells = [known.get((arm, stratum, measure)) for measure in measures]
+        routes = next((row["routes"] for row in cells if row), "")
+        texts = (value(row) if row else "" for row in cells)
+        yield [f"`{system_of(arm)}`", stratum, routes, *texts]
+
+
+def finer(coarse: list[Row], fine: list[Row]) -> Iterator[list[str]]:
+    """Yield a line for each attempt driven at finer ages: both intervals of its critical age."""
+    yield ["system", "town and route", "age on the coarse grid, s", "on the fine one, s",
+           "the fine within the coarse"]  # fmt: skip
+    known = {attempt_of(row): row for row in coarse}
+    for row in fine:
+        name = attempt_of(row)
+        first = known[name]
+        (low, high), (least, most) = (
+            (float(one["low"]), float(one["high"])) for one in (row, first)
+        )
+        within = "yes" if least <= low and high <= most else "no"
+        yield [f"`{name[0]}`", f"{name[1]}, {name[2]}", f"{least:g} to {most:g}",
+               f"{low:g} to {high:g}", within]  # fmt: skip
+
+
+def attempt_of(row: Row) -> tuple[str, str, str, str]:
+    """Return what two searches have in common of an attempt: system, town, route and seed."""
+    return row["system"], row["cluster"].partition("/")[0], row["route"], row["seed"]
 
 
 def censored(rows: list[Row]) -> Iterator[list[str]]:
@@ -305,7 +365,9 @@ def in_order(arms_known: set[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def value(row: Row, digits: int = 1) -> str:
-    """Return a value with its interval."""
+    """Return a value with its interval, nothing where it is missing."""
+    if not row["value"]:
+        return ""
     text = number(row["value"], digits)
     if not row["low"]:
         return text

@@ -8,6 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+
+from crucible.subcommands import main as crucible
+from tests.analysis.test_critical import campaign_in
 
 STUDY = Path("docs/study")
 NAN = float("nan")
@@ -44,6 +48,31 @@ def test_every_packed_file_is_listed() -> None:
     listed = (STUDY / "parts" / "README.md").read_text()
     files = [file.name for file in STUDY.glob("parts/*.parquet")]
     assert [name for name in files if f"`{name}`" not in listed] == []
+
+
+def test_searches_become_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    campaign = campaign_in(tmp_path / "campaign", "Crucible05")
+    for name in ("4-ages", "4-fine"):
+        words = [
+            "critical",
+            str(campaign),
+            "--of",
+            "latency",
+            "--recorded",
+            "--out",
+            str(tmp_path / name),
+        ]
+        assert crucible(words) == 0
+    script = runpy.run_path(str(STUDY / "tables.py"))
+    capsys.readouterr()
+    script["print_ages"](tmp_path / "4-ages")
+    tables = capsys.readouterr().out
+    assert "| age, s |" in tables
+    assert "| system | reveal | routes |" in tables
+    searches = (script["rows_of"](tmp_path / "4-ages" / "critical_latency.csv") for _ in range(2))
+    _, *lines = script["finer"](*searches)
+    assert {line[-1] for line in lines} == {"yes"}
+    assert all(line[2] == line[3] for line in lines)
 
 
 def repeats(files: list[Path]) -> list[tuple[Path, Path, dict[str, int]]]:
