@@ -18,7 +18,7 @@ from analysis.effects.measure import measured
 from analysis.terminal import print_line, show_grid
 from harness.errors import UserError
 from harness.evaluation.frame_evaluation import EvaluationSettings
-from harness.evaluation.interventions.error_model import OF_BOXES, ErrorModel
+from harness.evaluation.interventions.error_model import COPIES, OF_BOXES, ErrorModel
 from harness.files import write_whole
 from harness.records.arms import NONE, Arm
 from harness.vocabulary import BANDS
@@ -95,21 +95,25 @@ def drives_of(
 
 def show_model(model: ErrorModel) -> None:
     """Print shares and persistence."""
-    head = ["pattern", *(f"{band.replace('_', ' to ')} m, %" for band in BANDS), "lasts, steps"]
+    bands = [f"{band.replace('_', ' to ')} m" for band in BANDS]
+    head = ["pattern", *(f"{band}, %" for band in bands), *(f"{band}, steps" for band in bands)]
     rows = [
         [
             name,
             *(f"{100 * share:.1f}" for share in model.share[name]),
-            lasts(model.stay[name]),
+            *map(lasts, model.stay[name]),
         ]
-        for name in OF_BOXES
+        for name in (*OF_BOXES, COPIES)
     ]
     truth = f"ground truth {model.source['truth_filter']}"
     title = f"{model.source['arm']}: {model.source['attempts']} attempts, {truth}"
     show_grid(
-        f"{title}; errors, of true boxes that the ego alone detects (L) or not (C)", head, rows
+        f"{title}; errors, of true boxes that the ego alone detects (L) or not (C), and of the ego"
+        " alone's additional boxes (CADE); and the steps that they last",
+        head,
+        rows,
     )
-    print_line(f"LADE: {model.ghosts_a_step:.2f} a step, lasting {lasts(model.stay['LADE'])} steps")
+    print_line(f"LADE: {model.ghosts_a_step:.2f} a step, lasting {lasts(model.ghosts_stay)} steps")
 
 
 def lasts(stay: float) -> str:

@@ -2,7 +2,8 @@
 
 Only drives without an intervention are measured. Persistence is the share of errors that are there
 at the next planning step too, of those whose next step is known: drives end, and actors leave the
-window, at any moment of an error.
+window, at any moment of an error. CADE is measured on the false detections of the ego alone that
+count: additional boxes themselves, of which cooperation repeats some.
 """
 
 from __future__ import annotations
@@ -17,41 +18,69 @@ import pandas as pd
 from harness.errors import UserError
 from harness.evaluation.frame_evaluation import EvaluationSettings, bands_of
 from harness.evaluation.interventions.error_model import (
+    COPIES,
     GHOSTS,
+    IN_BANDS,
     MOST_KEPT,
     OF_BOXES,
     ErrorModel,
+    same_detections,
 )
 from harness.evaluation.patterns import highest
 from harness.geometry import boxes_between
 from harness.overlap import overlaps_of_a_class
 from harness.vocabulary import BANDS, CLASSES, PATTERNS, Boxes, Floats, Integers, Mask, Pose
 
+LEAST_FOLLOWED = 10
+"""Errors of a band with a next step, below which their persistence is that of all bands."""
 AXES = ["x", "y", "z", "length", "width", "height", "yaw"]
-SAME_GHOST = 2.5
-"""Metres in the world between additional boxes of two successive steps that are one."""
 WORLD = Pose(0.0, 0.0)
 POSE = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Tally:
-    """What was counted so far."""
+    """What was counted so far; arrays are by distance band."""
 
-    boxes: dict[str, Floats] = field(
-        default_factory=lambda: {group: np.zeros(len(BANDS)) for group in "LC"}
-    )
-    errors: dict[str, Floats] = field(
-        default_factory=lambda: {name: np.zeros(len(BANDS)) for name in OF_BOXES}
-    )
-    followed: dict[str, int] = field(default_factory=lambda: dict.fromkeys((*OF_BOXES, GHOSTS), 0))
-    lasting: dict[str, int] = field(default_factory=lambda: dict.fromkeys((*OF_BOXES, GHOSTS), 0))
-    offsets: dict[int, list[Floats]] = field(default_factory=dict)
+    boxes: dict[str, Floats] = field(default_factory=lambda: zeros("L", "C", COPIES))
+    errors: dict[str, Floats] = field(default_factory=lambda: zeros(*IN_BANDS))
+    followed: dict[str, Floats] = field(default_factory=lambda: zeros(*IN_BANDS))
+    lasting: dict[str, Floats] = field(default_factory=lambda: zeros(*IN_BANDS))
+    offsets: dict[tuple[int, int], list[Floats]] = field(default_factory=dict)
     ghosts: dict[int, list[Floats]] = field(default_factory=dict)
     ghost_count: int = 0
+    ghosts_followed: int = 0
+    ghosts_lasting: int = 0
     steps: int = 0
     attempts: int = 0
     intervals: list[float] = field(default_factory=list)
+
+
+def zeros(*names: str) -> dict[str, Floats]:
+    """Return nothing counted, by name."""
+    return {name: np.zeros(len(BANDS)) for name in names}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FalseDetections:
+    """Those of the ego alone at a step, in the world."""
+
+    boxes: Boxes
+    bands: Integers
+    copied: Mask  # among the cooperative boxes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Before:
+    """The errors of the step before; boxes stand in the world."""
+
+    actors: Mapping[int, tuple[str, int]]  # pattern and band of those that count
+    ghosts: Boxes
+    false: FalseDetections
+
+
+NO_FALSE = FalseDetections(Boxes.none(), np.zeros(0, np.int64), np.zeros(0, np.bool_))
+NOTHING = Before({}, Boxes.none(), NO_FALSE)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -63,6 +92,7 @@ class StepBoxes:
     actors: Integers
     true_pattern: Sequence[str]
     ego_alone: Boxes
+    alone_counted: Mask
     cooperative: Boxes
     coop_pattern: Sequence[str]
     lidar_in_world: Pose
@@ -79,30 +109,33 @@ def measured(
         add_drive(tally, frames, boxes, poses, settings=settings)
     if not tally.intervals:
         raise UserError(f"{source['arm']}: no attempt has two planning steps: nothing to measure")
-    shares = {
-        name: np.divide(
-            errors,
-            tally.boxes[name[0]],
-            out=np.zeros(len(BANDS)),
-            where=tally.boxes[name[0]] > 0,
-        )
-        for name, errors in tally.errors.items()
-    }
-    stay = {
-        name: tally.lasting[name] / tally.followed[name] if tally.followed[name] else 0.0
-        for name in tally.followed
-    }
     counted = {**source, "attempts": tally.attempts, "steps": tally.steps}
-    counted["boxes"] = int(sum(boxes.sum() for boxes in tally.boxes.values()))
+    counted["boxes"] = int(sum(tally.boxes[group].sum() for group in "LC"))
+    counted["false_detections"] = int(tally.boxes[COPIES].sum())
     return ErrorModel(
         source=counted,
         period=round(float(np.median(tally.intervals)), 6),
-        share=shares,
-        stay=stay,
-        offsets={number: thinned(rows, 0) for number, rows in sorted(tally.offsets.items())},
+        share={
+            name: portions(errors, tally.boxes[COPIES if name == COPIES else name[0]])
+            for name, errors in tally.errors.items()
+        },
+        stay={name: staying(tally.lasting[name], tally.followed[name]) for name in IN_BANDS},
+        offsets={of: thinned(rows, 0) for of, rows in sorted(tally.offsets.items())},
         ghosts_a_step=tally.ghost_count / tally.steps,
+        ghosts_stay=tally.ghosts_lasting / max(tally.ghosts_followed, 1),
         ghosts={number: thinned(rows, 0) for number, rows in sorted(tally.ghosts.items())},
     )
+
+
+def portions(counts: Floats, of: Floats) -> Floats:
+    """Return counts as shares of others; 0 where there are none."""
+    return np.divide(counts, of, out=np.zeros(len(BANDS)), where=of > 0)
+
+
+def staying(lasting: Floats, followed: Floats) -> Floats:
+    """Return by band how likely errors last; as in all bands where a band has few."""
+    in_all = lasting.sum() / max(followed.sum(), 1.0)
+    return np.where(followed >= LEAST_FOLLOWED, portions(lasting, followed), in_all)
 
 
 def thinned(rows: Sequence[Floats], column: int) -> Floats:
@@ -126,7 +159,7 @@ def add_drive(
     tally.intervals += np.diff(frames["time"]).tolist()
     of_ego = poses[poses["sender"].astype(str) == "ego"]
     places = {row["frame"]: pose_of(row) for row in of_ego.to_dict("records")}
-    before: tuple[dict[int, str], Boxes] = ({}, Boxes.none())
+    before = NOTHING
     for step in steps_of(boxes, frames["frame"].tolist(), places):
         before = add_step(tally, step, before, settings)
 
@@ -163,21 +196,17 @@ def steps_of(
             actors=actors[true],
             true_pattern=pattern[true].tolist(),
             ego_alone=every[alone],
+            alone_counted=counted[alone],
             cooperative=every[both],
             coop_pattern=pattern[both].tolist(),
             lidar_in_world=places.get(number, WORLD),
         )
 
 
-def add_step(
-    tally: Tally,
-    step: StepBoxes,
-    before: tuple[dict[int, str], Boxes],
-    settings: EvaluationSettings,
-) -> tuple[dict[int, str], Boxes]:
-    """Count one planning step; return the states of its actors, and its ghosts in the world."""
+def add_step(tally: Tally, step: StepBoxes, before: Before, settings: EvaluationSettings) -> Before:
+    """Count one planning step; return its errors."""
     tally.steps += 1
-    states = add_truth(tally, step, before[0], settings)
+    actors = add_truth(tally, step, before.actors, settings)
     shown = np.array([name == GHOSTS for name in step.coop_pattern], np.bool_)
     ghosts = step.cooperative[shown]
     tally.ghost_count += len(ghosts)
@@ -185,52 +214,61 @@ def add_step(
         kept = np.append(ghosts.geometry[row], ghosts.scores[row])
         tally.ghosts.setdefault(int(ghosts.classes[row]), []).append(kept)
     in_world = boxes_between(ghosts, step.lidar_in_world, WORLD)
-    if tally.steps > 1:
-        tally.followed[GHOSTS] += len(before[1])
-        tally.lasting[GHOSTS] += same_ghosts(before[1], in_world)
-    return states, in_world
+    tally.ghosts_followed += len(before.ghosts)
+    tally.ghosts_lasting += len(same_detections(before.ghosts, in_world))
+    return Before(actors, in_world, add_false(tally, step, before.false))
 
 
-def same_ghosts(before: Boxes, now: Boxes) -> int:
-    """Return how many additional boxes are there again: one to one, the nearest first."""
-    away = np.linalg.norm(before.geometry[:, None, :2] - now.geometry[None, :, :2], axis=2)
-    away[before.classes[:, None] != now.classes[None, :]] = np.inf
-    count = 0
-    while away.size and away.min() <= SAME_GHOST:
-        row, column = np.unravel_index(int(away.argmin()), away.shape)
-        away[row, :] = away[:, column] = np.inf
-        count += 1
-    return count
+def add_false(tally: Tally, step: StepBoxes, before: FalseDetections) -> FalseDetections:
+    """Count the false detections of the ego alone; return them."""
+    free = highest(overlaps_of_a_class(step.ego_alone, step.true_boxes)) == 0
+    boxes = step.ego_alone[free & step.alone_counted]
+    bands = bands_of(boxes.geometry)
+    shown = np.array([name == COPIES for name in step.coop_pattern], np.bool_)
+    copied: Mask = highest(overlaps_of_a_class(boxes, step.cooperative[shown])) > 0
+    inside = bands < len(BANDS)
+    np.add.at(tally.boxes[COPIES], bands[inside], 1)
+    np.add.at(tally.errors[COPIES], bands[inside & copied], 1)
+    in_world = boxes_between(boxes, step.lidar_in_world, WORLD)
+    for last, now in same_detections(before.boxes, in_world):
+        band = before.bands[last]
+        if before.copied[last] and band < len(BANDS):
+            tally.followed[COPIES][band] += 1
+            tally.lasting[COPIES][band] += copied[now]
+    return FalseDetections(in_world, bands, copied)
 
 
 def add_truth(
-    tally: Tally, step: StepBoxes, before: Mapping[int, str], settings: EvaluationSettings
-) -> dict[int, str]:
-    """Count the true boxes of a step; return the error of each actor that counts, if any."""
+    tally: Tally,
+    step: StepBoxes,
+    before: Mapping[int, tuple[str, int]],
+    settings: EvaluationSettings,
+) -> dict[int, tuple[str, int]]:
+    """Count the true boxes of a step; return the error and band of each actor that counts."""
     taus = np.array(settings.taus)[step.true_boxes.classes]
     alone: Mask = highest(overlaps_of_a_class(step.true_boxes, step.ego_alone)) > taus
     overlaps = overlaps_of_a_class(step.true_boxes, step.cooperative)
     bands = bands_of(step.true_boxes.geometry)
-    states: dict[int, str] = {}
+    states: dict[int, tuple[str, int]] = {}
     rows = zip(step.counted, step.actors.tolist(), step.true_pattern, strict=True)
     for row, (counts, actor, pattern) in enumerate(rows):
         if not counts or bands[row] >= len(BANDS):
             continue
         tally.boxes["L" if alone[row] else "C"][bands[row]] += 1
-        states[int(actor)] = pattern
+        states[int(actor)] = pattern, int(bands[row])
         if pattern in OF_BOXES:
             tally.errors[pattern][bands[row]] += 1
         if pattern.endswith("LE") and pattern in PATTERNS and overlaps.shape[1]:
             box = int(overlaps[row].argmax())
-            add_offset(tally, step, row, box)
-        last = before.get(int(actor), "")
+            add_offset(tally, step, row, box, band=int(bands[row]))
+        last, band = before.get(int(actor), ("", 0))
         if last in OF_BOXES:
-            tally.followed[last] += 1
-            tally.lasting[last] += last[2:] == pattern[2:]
+            tally.followed[last][band] += 1
+            tally.lasting[last][band] += last[2:] == pattern[2:]
     return states
 
 
-def add_offset(tally: Tally, step: StepBoxes, row: int, box: int) -> None:
+def add_offset(tally: Tally, step: StepBoxes, row: int, box: int, *, band: int) -> None:
     """Add how a mislocalised box differs from its true box, in the true box's frame."""
     true, detected = step.true_boxes.geometry[row], step.cooperative.geometry[box]
     cos, sin = np.cos(true[6]), np.sin(true[6])
@@ -246,4 +284,5 @@ def add_offset(tally: Tally, step: StepBoxes, row: int, box: int) -> None:
         detected[4] / true[4],
         step.cooperative.scores[box],
     ]
-    tally.offsets.setdefault(int(step.true_boxes.classes[row]), []).append(np.array(offset))
+    of = int(step.true_boxes.classes[row]), band
+    tally.offsets.setdefault(of, []).append(np.array(offset))

@@ -12,7 +12,7 @@ import pandas as pd
 from harness.evaluation.frame_evaluation import EvaluatedFrame, EvaluationSettings
 from harness.evaluation.interventions.error_model import ErrorModel
 from harness.evaluation.interventions.intervention import Intervention, Scene
-from harness.vocabulary import CLASSES, PATTERNS, Boxes, GroundTruth, Perceived, Pose
+from harness.vocabulary import CLASSES, PATTERNS, Boxes, GroundTruth, Mask, Perceived, Pose
 
 PERIOD = 0.2
 ACTORS = 10
@@ -22,6 +22,12 @@ TRUTH = np.array(
 )
 KNOWN = np.arange(ACTORS) % 2 == 0
 """Those that the ego detects alone."""
+FALSE = np.array(
+    [[6.0, y, 0.0, 4.2, 1.9, 1.5, 0.3] for y in (-26.0, -18.0, 18.0, 24.0, -42.0, -36.0, 38.0)]
+)
+"""False detections of the ego alone, standing in the world; the last three are beyond 30 m."""
+BLINKS, ON, OFF = 2, 30, 10
+"""One of them, and the steps for which it is there and is not, in turn."""
 
 
 def model_with(**changes: Any) -> ErrorModel:
@@ -34,10 +40,21 @@ def model_with(**changes: Any) -> ErrorModel:
             "LCLE": np.array([0.1, 0.3, 0.0]),
             "CCME": np.array([0.4, 0.4, 0.0]),
             "CCLE": np.array([0.2, 0.1, 0.0]),
+            "CADE": np.array([0.6, 0.3, 0.0]),
         },
-        stay={"LCME": 0.8, "LCLE": 0.7, "CCME": 0.9, "CCLE": 0.75, "LADE": 0.85},
-        offsets={0: np.array([[0.5, 0.0, 0.0, 1.0, 1.0, 0.7], [0.0, -0.6, 0.2, 0.9, 1.0, 0.4]])},
+        stay={
+            "LCME": np.array([0.8, 0.85, 0.0]),
+            "LCLE": np.array([0.7, 0.6, 0.0]),
+            "CCME": np.array([0.9, 0.8, 0.0]),
+            "CCLE": np.array([0.75, 0.75, 0.0]),
+            "CADE": np.array([0.9, 0.7, 0.0]),
+        },
+        offsets={
+            (0, 0): np.array([[0.5, 0.0, 0.0, 1.0, 1.0, 0.7], [0.0, -0.6, 0.2, 0.9, 1.0, 0.4]]),
+            (0, 1): np.array([[-0.55, 0.0, 0.0, 1.0, 1.0, 0.2]]),
+        },
         ghosts_a_step=0.6,
+        ghosts_stay=0.85,
         ghosts={
             0: np.array(
                 [[20.0, 30.0, 0, 4.5, 2, 1.5, 0.1, 0.3], [-30.0, -30.0, 0, 4, 2, 1.5, 1, 0.5]]
@@ -48,13 +65,23 @@ def model_with(**changes: Any) -> ErrorModel:
 
 
 def scene_at(step: int) -> Scene:
-    """Return a planning step: the ego goes ahead slowly, and the others with it."""
+    """Return a planning step: the ego goes ahead slowly, and the others with it.
+
+    What it detects alone are the true boxes that are known, and then the false ones.
+    """
     truth = GroundTruth(
         Boxes(TRUTH.copy(), np.zeros(ACTORS, np.int64), np.ones(ACTORS)),
         np.arange(ACTORS) + 100,
         np.full(ACTORS, 50),
     )
-    alone = truth.boxes_in_lidar[KNOWN]
+    false = FALSE[np.flatnonzero(false_there(step))]
+    false[:, 0] -= 0.02 * step
+    alone = Boxes.join(
+        [
+            truth.boxes_in_lidar[KNOWN],
+            Boxes(false, np.zeros(len(false), np.int64), np.full(len(false), 0.6)),
+        ]
+    )
     return Scene(
         perceived=Perceived(Boxes.none(), alone),
         truth=truth,
@@ -63,6 +90,13 @@ def scene_at(step: int) -> Scene:
         parked=Boxes.none(),
         lidar_in_world=Pose(0.02 * step, 0.0),
         actors=truth.actor_ids - 100,
+    )
+
+
+def false_there(step: int) -> Mask:
+    """Return which false detections of the ego alone are there."""
+    return np.array(
+        [number != BLINKS or step % (ON + OFF) < ON for number in range(len(FALSE))], np.bool_
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,18 @@ from harness.campaign.folder.inputs import other_files, with_inputs
 from harness.campaign.planning.plan import Plan, plan
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.config import digest
+from harness.campaign.twins.record_diff import partings
+from harness.campaign.twins.twins import Twin, Twins
 from harness.errors import AttemptError, UserError
 from harness.installation import CONF
 from harness.records.arms import Arm
 from harness.records.reading import Campaign, read_table
 from harness.records.schema import TABLES
+from harness.records.twins import TWINS, Change
 from harness.vocabulary import PATTERNS
 from tests.campaign.tiny import composed, run, write_route
 from tests.interventions.street import model_with
+from tests.once import once
 
 NOTHING = (
     "+intervention.nothing={_target_: harness.evaluation.interventions.repair.Repair, patterns: []}"
@@ -145,10 +150,15 @@ def patterns_in(file: str) -> dict[str, Any]:
     return {name: part["patterns"] for name, part in parts.items()}
 
 
-@pytest.mark.slow
-def test_arms_with_interventions_are_driven_and_recorded(routes: Path, tmp_path: Path) -> None:
-    """Repairing nothing gives the plain arm's bytes; repairing all leaves no pattern."""
-    out = tmp_path / "out"
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder, not to be changed, of a campaign with four interventions."""
+    return once(tmp_path_factory, "interventions", drive)
+
+
+def drive(folder: Path) -> Path:
+    """Drive it."""
+    out, routes = folder / "out", write_route(folder, "step")
     short = (
         "patterns.truth_filter=none",
         "routes.only=[step]",
@@ -156,7 +166,7 @@ def test_arms_with_interventions_are_driven_and_recorded(routes: Path, tmp_path:
         "interference=latency",
         f"out={out}",
     )
-    model = tmp_path / "model.json"
+    model = folder / "model.json"
     model.write_text(model_with().text())
     inject = (
         "traffic.vehicles=120",
@@ -165,8 +175,18 @@ def test_arms_with_interventions_are_driven_and_recorded(routes: Path, tmp_path:
     )
     done = run(routes, "system=ideal_late", "intervention=repair_all", NOTHING, *inject, *short)
     assert done.returncode == 0, done.stdout + done.stderr
-    campaign = Campaign(out)
-    places = {key.arm["intervention"]: place for key, place in campaign.attempts().items()}
+    return out
+
+
+def places_of(out: Path) -> dict[str, Path]:
+    """Return where the records of each intervention are."""
+    return {key.arm["intervention"]: place for key, place in Campaign(out).attempts().items()}
+
+
+@pytest.mark.slow
+def test_arms_with_interventions_are_driven_and_recorded(driven: Path) -> None:
+    """Repairing nothing gives the plain arm's bytes; repairing all leaves no pattern."""
+    places = places_of(driven)
     assert set(places) == {"none", "nothing", "repair_all", "inject"}
     plain = places["none"]
     assert not (plain / "box_changes.parquet").exists()
@@ -201,4 +221,16 @@ def test_arms_with_interventions_are_driven_and_recorded(routes: Path, tmp_path:
         assert record["truth_filter"] == "none"
     injected = read_table(places["inject"] / "frames.parquet", "frames")
     assert injected[["LCME", "LADE"]].sum().min() > 0
-    assert not injected["CADE"].any()
+    assert not injected["CADE"].any(), "this ego alone has no false detections to repeat"
+
+
+@pytest.mark.slow
+def test_a_twin_keeps_the_intervention(driven: Path, tmp_path: Path) -> None:
+    """Without a change it is equal to its attempt byte for byte."""
+    out = shutil.copytree(driven, tmp_path / "out")
+    (key,) = (key for key in Campaign(out).attempts() if key.arm["intervention"] == "inject")
+    Twins(out, progress="quiet").drive([Twin(key, Change())])
+    twins = places_of(out / TWINS)
+    assert set(twins) == {"inject"}
+    assert len(read_table(twins["inject"] / "box_changes.parquet", "box_changes")) > 0
+    assert partings(places_of(out)["inject"], twins["inject"]) == []

@@ -2,16 +2,16 @@
 
 A model is a small JSON file, which `crucible errors` writes. Errors are tracks: an actor that is
 missed at one planning step is missed at the next one with the probability `stay`. Shares are of
-true boxes that count, by distance band: `L...` of those that the ego alone detects, `C...` of the
-others. CADE is not among the errors: it repeats a false detection of the ego alone, and ego-alone
-boxes are never changed.
+true boxes that count: `L...` of those that the ego alone detects, `C...` of the others. Those of
+CADE, which repeats a false detection of the ego alone, are of these false detections. Shares,
+persistence and offsets are by distance band; additional boxes are by their places.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,14 @@ import numpy as np
 from harness.errors import UserError
 from harness.files import at_home
 from harness.nesting import parse_json
-from harness.vocabulary import BANDS, CLASSES, Floats
+from harness.vocabulary import BANDS, CLASSES, Boxes, Floats
 
-VERSION = 1
+VERSION = 2
 OF_BOXES = ("LCME", "LCLE", "CCME", "CCLE")
 """Patterns of true boxes."""
-GHOSTS = "LADE"
-INJECTABLE = (*OF_BOXES, GHOSTS)
+GHOSTS, COPIES = "LADE", "CADE"
+IN_BANDS = (*OF_BOXES, COPIES)
+"""Patterns with shares and persistence by distance band."""
 OFFSET = ("along", "across", "yaw", "length", "width", "score")
 """A mislocalised box: its shift in lengths and widths of the true box, its turn in radians, its
 size over the true one, its score."""
@@ -35,7 +36,9 @@ GHOST = ("x", "y", "z", "length", "width", "height", "yaw", "score")
 """An additional detection in the ego's LiDAR frame."""
 SIZES = ("length", "width", "height")
 MOST_KEPT = 60
-"""Offsets of a class, and ghosts of a class, that a file holds."""
+"""Offsets of a class in a band, and ghosts of a class, that a file holds."""
+SAME_DETECTION = 2.5
+"""Metres in the world between additional boxes of two successive steps that are one."""
 BROKEN = (OSError, ValueError, KeyError, TypeError, RecursionError)
 
 
@@ -45,10 +48,11 @@ class ErrorModel:
 
     source: Mapping[str, Any]  # system, condition, ground truth, attempts, steps: for readers
     period: float  # s between planning steps
-    share: Mapping[str, Floats]  # by pattern of true boxes: of those boxes, by band
-    stay: Mapping[str, float]  # by pattern: probability that an error lasts another step
-    offsets: Mapping[int, Floats]  # by class: rows as OFFSET has them
-    ghosts_a_step: float  # additional detections at a planning step, on average
+    share: Mapping[str, Floats]  # by pattern but LADE: of the boxes that can show it, by band
+    stay: Mapping[str, Floats]  # the same: probability that an error lasts another step
+    offsets: Mapping[tuple[int, int], Floats]  # by class and band: rows as OFFSET has them
+    ghosts_a_step: float  # LADE at a planning step, on average
+    ghosts_stay: float  # probability that one lasts another step
     ghosts: Mapping[int, Floats]  # by class: rows as GHOST has them
 
     def record(self) -> dict[str, Any]:
@@ -57,15 +61,11 @@ class ErrorModel:
             "crucible_error_model": VERSION,
             "source": dict(self.source),
             "period": self.period,
-            "share": {
-                name: dict(zip(BANDS, rounded(self.share[name]), strict=True)) for name in OF_BOXES
-            },
-            "stay": {name: round(self.stay[name], 6) for name in INJECTABLE},
-            "offsets": {
-                "columns": list(OFFSET),
-                **{CLASSES[n]: [rounded(row) for row in rows] for n, rows in self.offsets.items()},
-            },
+            "share": by_band(self.share),
+            "stay": by_band(self.stay),
+            "offsets": {"columns": list(OFFSET), **offsets_by_name(self.offsets)},
             "ghosts_a_step": round(self.ghosts_a_step, 6),
+            "ghosts_stay": round(self.ghosts_stay, 6),
             "ghosts": {
                 "columns": list(GHOST),
                 **{CLASSES[n]: [rounded(row) for row in rows] for n, rows in self.ghosts.items()},
@@ -81,6 +81,21 @@ class ErrorModel:
 def rounded(values: Floats) -> list[float]:
     """Return numbers with six digits behind the point."""
     return [round(float(value), 6) for value in values]
+
+
+def by_band(values: Mapping[str, Floats]) -> dict[str, dict[str, float]]:
+    """Return numbers by the names of patterns and bands."""
+    return {name: dict(zip(BANDS, rounded(values[name]), strict=True)) for name in IN_BANDS}
+
+
+def offsets_by_name(
+    offsets: Mapping[tuple[int, int], Floats],
+) -> dict[str, dict[str, list[list[float]]]]:
+    """Return offsets by the names of classes and bands."""
+    named: dict[str, dict[str, list[list[float]]]] = {}
+    for (of_class, band), rows in sorted(offsets.items()):
+        named.setdefault(CLASSES[of_class], {})[BANDS[band]] = [rounded(row) for row in rows]
+    return named
 
 
 def one_line_rows(text: str) -> str:
@@ -103,7 +118,8 @@ def read_error_model(file: Path | str) -> ErrorModel:
     try:
         record = parse_json(path.read_bytes())
         if record["crucible_error_model"] != VERSION:
-            raise ValueError(f"version {record['crucible_error_model']}, not {VERSION}")
+            version = record["crucible_error_model"]
+            raise ValueError(f"version {version}, not {VERSION}: measure with `crucible errors`")
         return model_of(record)
     except BROKEN as problem:
         reason = (problem.strerror or "") if isinstance(problem, OSError) else str(problem)
@@ -113,40 +129,50 @@ def read_error_model(file: Path | str) -> ErrorModel:
 
 def model_of(record: Mapping[str, Any]) -> ErrorModel:
     """Return the model of a file's contents; ValueError, KeyError or TypeError if it is none."""
-    share = {
-        name: np.array([probability(record["share"][name][band]) for band in BANDS])
-        for name in OF_BOXES
-    }
+    share, stay = (probabilities(record[part]) for part in ("share", "stay"))
     for missed, poor in (("LCME", "LCLE"), ("CCME", "CCLE")):
         if (share[missed] + share[poor] > 1 + 1e-6).any():
             raise ValueError(f"{missed} and {poor} have shares above 1 together")
-    stay = {name: probability(record["stay"][name]) for name in INJECTABLE}
     return ErrorModel(
         source=dict(record["source"]),
         period=positive(record["period"]),
         share=share,
         stay=stay,
-        offsets=rows_by_class(record["offsets"], OFFSET),
+        offsets={
+            (of_class, BANDS.index(band)): table_of(rows, OFFSET)
+            for of_class, bands in by_class(record["offsets"], OFFSET)
+            for band, rows in bands.items()
+        },
         ghosts_a_step=positive(record["ghosts_a_step"], least=0.0),
-        ghosts=rows_by_class(record["ghosts"], GHOST),
+        ghosts_stay=probability(record["ghosts_stay"]),
+        ghosts={
+            of_class: table_of(rows, GHOST) for of_class, rows in by_class(record["ghosts"], GHOST)
+        },
     )
 
 
-def rows_by_class(part: Mapping[str, Any], columns: Sequence[str]) -> dict[int, Floats]:
-    """Return rows of numbers by class."""
+def probabilities(part: Mapping[str, Any]) -> dict[str, Floats]:
+    """Return numbers from 0 to 1 by pattern, in the order of bands."""
+    return {name: np.array([probability(part[name][band]) for band in BANDS]) for name in IN_BANDS}
+
+
+def by_class(part: Mapping[str, Any], columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
+    """Yield what a part holds of each class, if its columns are these."""
     if part["columns"] != list(columns):
         raise ValueError(f"columns are {part['columns']}; {list(columns)} is needed")
-    tables = {}
     for name, rows in part.items():
         if name != "columns":
-            table = np.array(rows, np.float64).reshape(len(rows), len(columns))
-            if not np.isfinite(table).all():
-                raise ValueError(f"{name}: a number is not finite")
-            sizes = [columns.index(size) for size in SIZES if size in columns]
-            if (table[:, sizes] <= 0).any():
-                raise ValueError(f"{name}: a size is not above 0")
-            tables[CLASSES.index(name)] = table
-    return tables
+            yield CLASSES.index(name), rows
+
+
+def table_of(rows: Sequence[Any], columns: Sequence[str]) -> Floats:
+    """Return rows of numbers, with sizes above 0."""
+    table = np.array(rows, np.float64).reshape(len(rows), len(columns))
+    if not np.isfinite(table).all():
+        raise ValueError(f"{', '.join(columns)}: a number is not finite")
+    if (table[:, [columns.index(size) for size in SIZES if size in columns]] <= 0).any():
+        raise ValueError(f"{', '.join(columns)}: a size is not above 0")
+    return table
 
 
 def probability(value: Any) -> float:
@@ -163,3 +189,18 @@ def positive(value: Any, least: float = 1e-6) -> float:
     if not (math.isfinite(number) and number >= least):
         raise ValueError(f"{number}: must be ≥ {least:g}")
     return number
+
+
+def same_detections(before: Boxes, now: Boxes) -> list[tuple[int, int]]:
+    """Return which additional boxes of two steps are one: one to one, the nearest first.
+
+    Both stand in the world; only boxes of one class can be the same.
+    """
+    away = np.linalg.norm(before.geometry[:, None, :2] - now.geometry[None, :, :2], axis=2)
+    away[before.classes[:, None] != now.classes[None, :]] = np.inf
+    pairs = []
+    while away.size and away.min() <= SAME_DETECTION:
+        row, column = divmod(int(away.argmin()), len(now))
+        away[row, :] = away[:, column] = np.inf
+        pairs.append((row, column))
+    return pairs

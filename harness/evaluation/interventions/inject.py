@@ -2,8 +2,9 @@
 
 In the window every true box that counts has a perfect detection, but for the errors: an actor that
 is missed, or mislocalised by an offset that it keeps, for as many planning steps as such errors
-last; and additional boxes that stand still in the world for a while. Detections outside the window,
-of parked cars and of true boxes that do not count stay as the system made them.
+last; additional boxes that stand still in the world for a while (LADE); and copies of false
+detections of the ego alone, kept for a while too (CADE). Detections outside the window, of parked
+cars and of true boxes that do not count stay as the system made them.
 
 Every actor has a random stream, so that a larger dose is the smaller one and more, as long as the
 drives are the same.
@@ -19,9 +20,11 @@ import numpy as np
 
 from harness.evaluation.frame_evaluation import bands_of, in_window, visible
 from harness.evaluation.interventions.error_model import (
+    COPIES,
     GHOSTS,
-    INJECTABLE,
+    OFFSET,
     read_error_model,
+    same_detections,
 )
 from harness.evaluation.interventions.intervention import (
     NO_ACTOR,
@@ -36,16 +39,20 @@ from harness.evaluation.patterns import highest
 from harness.geometry import boxes_between
 from harness.overlap import bev_iou, overlaps_of_a_class
 from harness.randomness import stream
-from harness.vocabulary import BANDS, Boxes, Floats, Mask, Pose
+from harness.vocabulary import BANDS, PATTERNS, Boxes, Floats, Mask, Pose
 
 WORLD = Pose(0.0, 0.0)
 NONE, MISSED, MISLOCALISED = "", "ME", "LE"
 """What is wrong with an actor: the ends of the patterns' names."""
 STATES = (MISSED, MISLOCALISED)
+COPIED = "ADE"
+"""What is wrong with a false detection of the ego alone."""
 MOST_SHARE = 0.98
 """Of true boxes of one kind in one band, with an error: a larger dose is cut, and recorded."""
+MOST_COPIED = 1.0
+"""The same of false detections of the ego alone: all of them can be repeated."""
 Chain: TypeAlias = dict[str | None, dict[str, float]]
-"""Probabilities of the next error by the one before; None for an actor that comes into sight."""
+"""Probabilities of the next error by the one before; None for what comes into sight."""
 TRIES = 20
 """Offsets and places that are tried before a simple one is taken, or none."""
 
@@ -66,6 +73,14 @@ class Ghost:
     in_world: Boxes
 
 
+@dataclass(slots=True, eq=False)
+class FalseDetections:
+    """Those of the ego alone at one step, and which of them are copied."""
+
+    in_world: Boxes
+    states: list[str | None]
+
+
 class Inject(Intervention):
     """Puts errors on perfect boxes, at measured rates or a multiple of them."""
 
@@ -76,38 +91,38 @@ class Inject(Intervention):
         self,
         model: str,  # a file that `crucible errors` wrote
         times: float = 1.0,  # of the measured rates; 0 for perfect boxes
-        patterns: Sequence[str] = INJECTABLE,  # of LCME, LCLE, LADE, CCME, CCLE
+        patterns: Sequence[str] = PATTERNS,  # of LCME, LCLE, LADE, CCME, CCLE, CADE
     ) -> None:
         self.patterns = checked_patterns(patterns)
-        for name in self.patterns:
-            if name not in INJECTABLE:
-                raise ValueError(
-                    f"patterns: {name} repeats a false detection of the ego alone, and ego-alone"
-                    f" boxes are never changed; valid: {', '.join(INJECTABLE)}"
-                )
         if not (np.isfinite(times) and times >= 0):
             raise ValueError(f"times = {times}: must be ≥ 0")
         self.times, self.file = times, model
         self.model = read_error_model(model)
         self.capped: list[str] = []
-        self._chains = {group: self._chains_of(group) for group in "LC"}
+        self._chains = {
+            group: self._chains_of(group, {state: f"{group}C{state}" for state in STATES})
+            for group in "LC"
+        }
+        self._copying = self._chains_of(COPIES, {COPIED: COPIES}, MOST_COPIED)
 
-    def _chains_of(self, group: str) -> list[Chain]:
+    def _chains_of(
+        self, kind: str, names: Mapping[str, str], most: float = MOST_SHARE
+    ) -> list[Chain]:
         """Return the chain of each distance band; beyond the bands nothing is wrong."""
-        stays = {state: self.model.stay[f"{group}C{state}"] for state in STATES}
+        nothing = dict.fromkeys(names, 0.0)
         chains = []
         for number, band in enumerate(BANDS):
-            shares = {}
-            for state in STATES:
-                name = f"{group}C{state}"
-                measured = float(self.model.share[name][number]) if name in self.patterns else 0.0
-                shares[state] = measured * self.times
+            stays = {state: float(self.model.stay[name][number]) for state, name in names.items()}
+            shares = {
+                state: float(self.model.share[name][number]) * self.times * (name in self.patterns)
+                for state, name in names.items()
+            }
             total = sum(shares.values())
-            if total > MOST_SHARE:
-                self.capped.append(f"{group} {band}")
-                shares = {state: share * MOST_SHARE / total for state, share in shares.items()}
+            if total > most:
+                self.capped.append(f"{kind} {band}")
+                shares = {state: share * most / total for state, share in shares.items()}
             chains.append(chain_of(shares, stays))
-        return [*chains, chain_of(dict.fromkeys(STATES, 0.0), stays)]
+        return [*chains, chain_of(nothing, nothing)]
 
     def reset(self, seed: int, period: float) -> None:
         """Start an attempt; the model's steps must be as long as the attempt's."""
@@ -120,6 +135,8 @@ class Inject(Intervention):
         self._actors: dict[int, ActorErrors] = {}
         self._ghosts: list[Ghost] | None = None
         self._random = stream(seed, "intervention", "ghosts")
+        self._false = FalseDetections(Boxes.none(), [])
+        self._of_copies = stream(seed, "intervention", "copies")
 
     def record(self) -> dict[str, Any]:
         """Return patterns, dose and model."""
@@ -143,9 +160,10 @@ class Inject(Intervention):
                     continue
                 box = Boxes(change.after[None, :], box.classes, np.array([change.score]))
             parts.append(box)
-        ghosts = self._shown_ghosts(scene)
-        changes += [added_ghost(ghosts[row : row + 1]) for row in range(len(ghosts))]
-        return Intervened(Boxes.join([*parts, ghosts]), tuple(changes))
+        for pattern, boxes in ((GHOSTS, self._shown_ghosts(scene)), (COPIES, self._copies(scene))):
+            changes += [added(pattern, boxes[row : row + 1]) for row in range(len(boxes))]
+            parts.append(boxes)
+        return Intervened(Boxes.join(parts), tuple(changes))
 
     def _kept(self, scene: Scene) -> Mask:
         """Return which detections stay: outside the window, parked, of boxes that do not count."""
@@ -176,25 +194,24 @@ class Inject(Intervention):
         if errors.state == MISSED:
             return injected("removed", pattern, box, after=NO_BOX, score=1.0, actor=true)
         if before != MISLOCALISED or errors.offset is None:
-            errors.offset = self._new_offset(box, float(scene.taus[true]), errors.random)
+            rows = self._offsets(int(box.classes[0]), band)
+            errors.offset = new_offset(rows, box, float(scene.taus[true]), errors.random)
         after = displaced(box.geometry[0], errors.offset)
         score = float(errors.offset[-1])
         return injected("moved", pattern, box, after=after, score=score, actor=true)
 
-    def _new_offset(self, box: Boxes, tau: float, random: np.random.Generator) -> Floats:
-        """Return a measured offset that mislocalises this box; by half its length if none does."""
-        rows = self.model.offsets.get(int(box.classes[0]), np.zeros((0, 6)))
-        for _ in range(TRIES if len(rows) else 0):
-            offset = rows[int(random.integers(len(rows)))]
-            overlap = bev_iou(displaced(box.geometry[0], offset)[None, :], box.geometry)[0, 0]
-            if 0 < overlap <= tau:
-                return np.asarray(offset)
-        return np.array([0.5, 0.0, 0.0, 1.0, 1.0, 1.0])
+    def _offsets(self, of_class: int, band: int) -> Floats:
+        """Return the measured offsets of a class in a band, or in all of them if it has none."""
+        tables = self.model.offsets
+        if len(tables.get((of_class, band), ())):
+            return tables[of_class, band]
+        others = [rows for (number, _), rows in sorted(tables.items()) if number == of_class]
+        return np.concatenate([np.zeros((0, len(OFFSET))), *others])
 
     def _shown_ghosts(self, scene: Scene) -> Boxes:
         """Let ghosts appear and go; return those that are additional detections here and now."""
         rate = self.model.ghosts_a_step * self.times * (GHOSTS in self.patterns)
-        stay = self.model.stay[GHOSTS]
+        stay = self.model.ghosts_stay
         if self._ghosts is None:
             self._ghosts, new = [], self._random.poisson(rate)
         else:
@@ -207,7 +224,7 @@ class Inject(Intervention):
                 self._ghosts.append(Ghost(boxes_between(born, scene.lidar_in_world, WORLD)))
         there = Boxes.join([ghost.in_world for ghost in self._ghosts])
         boxes = boxes_between(there, WORLD, scene.lidar_in_world)
-        return boxes[additional(scene, boxes)]
+        return boxes[showing(scene, boxes, GHOSTS)]
 
     def _new_ghost(self, scene: Scene) -> Boxes | None:
         """Return an additional box at a measured place; none if there is no room at any."""
@@ -215,9 +232,23 @@ class Inject(Intervention):
         for _ in range(TRIES if rows else 0):
             number, row = rows[int(self._random.integers(len(rows)))]
             box = Boxes(row[None, :7].copy(), np.array([number]), row[7:8].copy())
-            if additional(scene, box)[0]:
+            if showing(scene, box, GHOSTS)[0]:
                 return box
         return None
+
+    def _copies(self, scene: Scene) -> Boxes:
+        """Return the false detections of the ego alone that are copied at this step."""
+        alone = scene.perceived.ego_alone
+        boxes = alone[showing(scene, alone, COPIES)]
+        in_world = boxes_between(boxes, scene.lidar_in_world, WORLD)
+        states: list[str | None] = [None] * len(boxes)
+        for before, now in same_detections(self._false.in_world, in_world):
+            states[now] = self._false.states[before]
+        uniforms = self._of_copies.random(len(boxes))
+        for row, band in enumerate(bands_of(boxes.geometry)):
+            states[row] = next_state(states[row], self._copying[band], float(uniforms[row]))
+        self._false = FalseDetections(in_world, states)
+        return boxes[np.array([state == COPIED for state in states], np.bool_)]
 
 
 def counted(scene: Scene) -> Mask:
@@ -226,32 +257,45 @@ def counted(scene: Scene) -> Mask:
     return visible(scene.truth, scene.hits_observers, scene.settings) & inside
 
 
-def additional(scene: Scene, boxes: Boxes) -> Mask:
-    """Return which boxes would show LADE."""
+def showing(scene: Scene, boxes: Boxes, pattern: str) -> Mask:
+    """Return which boxes would show LADE, or CADE, among the cooperative ones."""
     free = highest(scene.overlaps(boxes).T) == 0
-    alone = highest(overlaps_of_a_class(boxes, scene.perceived.ego_alone)) == 0
+    shared = highest(overlaps_of_a_class(boxes, scene.perceived.ego_alone)) > 0
     inside = in_window(boxes.geometry, scene.settings)
-    return np.asarray(free & alone & inside & ~scene.ignored(boxes))
+    return np.asarray(free & (shared == (pattern == COPIES)) & inside & ~scene.ignored(boxes))
+
+
+def new_offset(rows: Floats, box: Boxes, tau: float, random: np.random.Generator) -> Floats:
+    """Return a measured offset that mislocalises this box; half its length if none does."""
+    for _ in range(TRIES if len(rows) else 0):
+        offset = rows[int(random.integers(len(rows)))]
+        overlap = bev_iou(displaced(box.geometry[0], offset)[None, :], box.geometry)[0, 0]
+        if 0 < overlap <= tau:
+            return np.asarray(offset)
+    return np.array([0.5, 0.0, 0.0, 1.0, 1.0, 1.0])
 
 
 def chain_of(shares: Mapping[str, float], stays: Mapping[str, float]) -> Chain:
-    """Return the Markov chain of an actor that has these shares, and errors that last so long.
+    """Return the Markov chain of boxes that have these shares, and errors that last so long.
 
     An error gives way to none, and comes from none. Where so many come and go that none is too
-    rare for that, as many as needed turn into the other error; where even that is too much, errors
-    last longer than asked: the shares are kept.
+    rare for that, as many as needed turn into the other error, if there is one; where even that is
+    too much, errors last longer than asked: the shares are kept.
     """
     correct = 1.0 - sum(shares.values())
     leave = {state: share * (1.0 - stays[state]) for state, share in shares.items()}
-    turn = min(max((sum(leave.values()) - correct) / 2, 0.0), *leave.values())
+    most = min(leave.values()) if len(leave) > 1 else 0.0
+    turn = min(max((sum(leave.values()) - correct) / 2, 0.0), most)
     pass_none = {state: flow - turn for state, flow in leave.items()}
     slower = min(1.0, correct / sum(pass_none.values())) if sum(pass_none.values()) > 0 else 1.0
-    nexts = {None: {**shares}, NONE: {s: flow * slower / correct for s, flow in pass_none.items()}}
+    nexts: Chain = {None: {**shares}, NONE: {**shares}}
+    if correct > 0:
+        nexts[NONE] = {state: flow * slower / correct for state, flow in pass_none.items()}
     for state, share in shares.items():
-        (other,) = (name for name in shares if name != state)
+        others = [name for name in shares if name != state]
         gone = pass_none[state] * slower / share if share else 1.0
         turned = turn / share if share else 0.0
-        nexts[state] = {state: max(1.0 - gone - turned, 0.0), other: turned}
+        nexts[state] = {state: max(1.0 - gone - turned, 0.0), **dict.fromkeys(others, turned)}
     return nexts
 
 
@@ -293,11 +337,11 @@ def injected(
     )
 
 
-def added_ghost(box: Boxes) -> Change:
+def added(pattern: str, box: Boxes) -> Change:
     """Return the change that an additional box is."""
     return Change(
         kind="added",
-        pattern=GHOSTS,
+        pattern=pattern,
         of_class=int(box.classes[0]),
         before=NO_BOX,
         after=box.geometry[0].copy(),
