@@ -101,7 +101,7 @@ def route_differences(scene: InterventionScenario, random: np.random.Generator) 
         for outcome in TESTED
     ]
     shape = (scene.systems, ARMS, len(TESTED), scene.routes, scene.seeds)
-    return np.reshape(changes, shape).sum(axis=-1)
+    return np.asarray(np.reshape(changes, shape).sum(axis=-1))
 
 
 def p_values(differences: Floats) -> Floats:
@@ -134,9 +134,9 @@ def calibrate_effects(scene: InterventionScenario, campaigns: int, seed: int) ->
             for number in range(campaigns)
         ]
     )
-    significant = (p < ALPHA).any(axis=-1)
+    significant = np.asarray((p < ALPHA).any(axis=-1))
     works = np.arange(ARMS) < scene.effective
-    false = significant[..., ~works].any(axis=(-2, -1))
+    false = np.asarray(significant[..., ~works].any(axis=(-2, -1)))
     low, high = clopper_pearson(int(false[:, 1].sum()), campaigns)
     return {
         "campaigns": float(campaigns),
