@@ -132,7 +132,7 @@ def note_on(row: pd.Series) -> str:
 def head_of(rows: pd.DataFrame) -> list[Row]:
     """Return a line that names the parts of the notes, if times to the goal are in them."""
     there = "time" in rows and bool(rows["time"].notna().any())
-    return [Row(label="", note="difference, n, difference in time to goal")] if there else []
+    return [Row(label="", note="difference, n, time")] if there else []
 
 
 def tested_span(value: float, low: float, high: float, *, clear: bool) -> Span:

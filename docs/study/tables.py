@@ -116,9 +116,13 @@ def print_repairs(folder: Path) -> None:
     print("\n## Question 3: repairs under latency\n")
     print(REPAIR_HEAD)
     print_table(repairs(rows_of(folder / "effects.csv")))
+    print("\nWhat a pattern's repair adds to that of the other five, not tested.\n")
+    print_table(last(rows_of(folder / "effects_last.csv")))
     print("\n## Question 3: what the regression says, and what interventions say\n")
     print(AGREEMENT_HEAD)
     print_table(agreements(rows_of(folder / "effects_regression.csv")))
+    print("\nDirections and ranks, significant or not.\n")
+    print_table(directions(rows_of(folder / "effects_agreement.csv")))
     if shares := rows_of(folder / "effects_shapley.csv"):
         print("\n## Question 3: Shapley shares, from five orders\n")
         print_table(shapley(shares))
@@ -233,6 +237,25 @@ def agreements(rows: list[Row]) -> Iterator[list[str]]:
         ratio = odds(row, value="odds ratio", bounds=("odds low", "odds high"), p="p Holm")
         yield [f"`{system_of(row['of'])}`", row["pattern"], ratio, with_p(row, "p family"),
                row["agreement"]]  # fmt: skip
+
+
+def last(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield a line for each system and pattern that is repaired after the others."""
+    yield ["system", "pattern", *TESTED]
+    known = {(row["of"], row["pattern"], row["outcome"]): row for row in rows}
+    arms_there = sorted({row["of"] for row in rows}, key=lambda of: SYSTEMS.index(system_of(of)))
+    for of, pattern in ((of, pattern) for of in arms_there for pattern in PATTERNS):
+        cells = (known.get((of, pattern, outcome)) for outcome in TESTED)
+        yield [f"`{system_of(of)}`", pattern, *(difference(row) if row else "" for row in cells)]
+
+
+def directions(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield a line for each system: in how many patterns regression and repair agree."""
+    measures = ("same direction", "opposite", "no direction", "rank correlation")
+    yield ["system", *measures]
+    for row in rows:
+        counts = [row[name] for name in measures[:3]]
+        yield [f"`{system_of(row['of'])}`", *counts, number(row[measures[3]], 2)]
 
 
 def shapley(rows: list[Row]) -> Iterator[list[str]]:

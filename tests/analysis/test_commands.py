@@ -57,8 +57,8 @@ def test_tables_regress_compare(
         "compare-late-none-late-latency.svg",
         "compare-late-none-early-none.svg",
     }
-    compared = pd.read_csv(tmp_path / "compare.csv")
-    times = compared.loc[compared["measure"] == "time to goal, s", "difference"]
+    rows = pd.read_csv(tmp_path / "compare.csv")
+    times = rows.loc[rows["measure"] == "time to goal, s", "difference"]
     all_arms = (tmp_path / "compare-all.svg").read_text()
     assert len(times) == 2
     assert all(f", {time:+.1f} s<" in all_arms for time in times)

@@ -116,7 +116,7 @@ def test_compare_prints_and_writes_subgroups(
     assert any(line.rstrip().endswith(ending) for line in out.splitlines())
     figure = (tmp_path / "compare-by-kind.svg").read_text()
     assert figure.startswith("<?xml")
-    assert "difference in time to goal" in figure
+    assert "difference, n, time" in figure
     assert set(table["by"]) == {"town", "kind"}
     assert not {"p", "p holm"} & set(table.columns)
     assert np.isfinite(table["difference"]).all()
