@@ -26,6 +26,10 @@ COMPARISONS = {
     "5-harm-ideal": "Question 5: on routes on which `ideal_single` has no violation",
     "5-harm-latency": "Not declared: under latency, on routes on which `single` has no violation",
 }
+CHOSEN_BY_AN_ARM = ("5-harm", "5-harm-latency")
+CHOSEN_HEAD = """Routes are chosen by `single` being clean: differences can only be one way,
+part of them is chance, and p does not hold.
+"""
 SUBGROUPS = {"reveal": "by reveal time", "kind": "by kind of hazard", "town": "by town"}
 PERCENT = ("violations, %", "collisions, %", "route completion, %")
 TESTED = ("violations, %", "collisions, %", "driving score")
@@ -48,9 +52,7 @@ the family of the table; of repairs and ages it is within one family too, by seq
 (deviation 7). Shares and their differences are in percent; **bold** differences have p < 0.05.
 Violations stand next to what they cost in time: speed is in percent of `oracle`'s over the stretch
 that both drove, times to the goal are of pairs that both reach it. None of these is tested."""
-COST_HEAD = (
-    "Against `oracle` on the same route and seed; times are of attempts that reached the goal.\n"
-)
+COST_HEAD = "Against `oracle` on the same route and seed; times are of attempts at the goal.\n"
 REGRESSION_HEAD = """Odds ratios of a standard deviation of each rate (`paper`: of one error more),
 with 95 % intervals; an asterisk is p < 0.05 after Holm. None of them says what causes what.
 """
@@ -83,6 +85,8 @@ def main(folder: Path) -> None:
     for name, title in COMPARISONS.items():
         if (folder / name).is_dir():
             print(f"\n## {title}\n")
+            if name in CHOSEN_BY_AN_ARM:
+                print(CHOSEN_HEAD)
             print_table(compared(rows_of(folder / name / "compare.csv")))
             for part, words in SUBGROUPS.items():
                 groups = rows_of(folder / name / "compare_by.csv")
@@ -243,8 +247,7 @@ def last(rows: list[Row]) -> Iterator[list[str]]:
     """Yield a line for each system and pattern that is repaired after the others."""
     yield ["system", "pattern", *TESTED]
     known = {(row["of"], row["pattern"], row["outcome"]): row for row in rows}
-    arms_there = sorted({row["of"] for row in rows}, key=lambda of: SYSTEMS.index(system_of(of)))
-    for of, pattern in ((of, pattern) for of in arms_there for pattern in PATTERNS):
+    for of, pattern in dict.fromkeys((row["of"], row["pattern"]) for row in rows):
         cells = (known.get((of, pattern, outcome)) for outcome in TESTED)
         yield [f"`{system_of(of)}`", pattern, *(difference(row) if row else "" for row in cells)]
 
@@ -254,8 +257,8 @@ def directions(rows: list[Row]) -> Iterator[list[str]]:
     measures = ("same direction", "opposite", "no direction", "rank correlation")
     yield ["system", *measures]
     for row in rows:
-        counts = [row[name] for name in measures[:3]]
-        yield [f"`{system_of(row['of'])}`", *counts, number(row[measures[3]], 2)]
+        cells = [row[name] for name in measures[:3]]
+        yield [f"`{system_of(row['of'])}`", *cells, number(row[measures[3]], 2)]
 
 
 def shapley(rows: list[Row]) -> Iterator[list[str]]:
