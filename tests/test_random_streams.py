@@ -74,6 +74,7 @@ STREAMS = [
     "interference/stray_returns/*",
     "interference/wet_ground/*",
     "intervention/*",
+    "intervention/copies",
     "intervention/ghosts",
     "keep",
     "lidar/*",
