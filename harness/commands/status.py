@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 """Names that are printed before the rest is a number."""
 NOT_TRIED = "not tried yet"
+NOTHING = "-"
 
 
 def add(commands: Commands) -> None:
@@ -92,15 +93,17 @@ def table_of(title: str, arms: Sequence[tuple[ArmProgress, Means | None]]) -> Ta
     factors = varying(arm.arm for arm, _ in arms)
     for name in factors:
         table.add_column(name, overflow="fold")
-    for name in ("results", "DS (by seed)", "CR % (by seed)"):
+    for name in ("results", "DS (by seed)", "CR % (by seed)", "time s"):
         table.add_column(name, justify="right", no_wrap=True)
     for arm, means in arms:
         cells = [*arm.arm.values(factors), f"{means.attempts if means else 0}/{arm.planned}"]
         if means is None:
-            cells += ["-", "-"]
+            cells += [NOTHING] * 3
         else:
             cells.append(with_span(means.driving_score, means.driving_scores))
             cells.append(with_span(means.collision_rate, means.collision_rates))
+            time = means.time_to_goal
+            cells.append(NOTHING if time is None else f"{time:.1f}")
         table.add_row(*map(escape, map(printable, cells)))
     return table
 

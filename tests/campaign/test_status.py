@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import shutil
 import sys
@@ -19,6 +20,7 @@ from harness.campaign.planning.survey import ledger_of
 from harness.errors import UserError
 from harness.records.ledger import LEDGER
 from harness.records.ledger import key_of as ledger_key
+from harness.records.surrogates import surrogates_in
 from harness.records.writing import EPISODES
 from tests.campaign.many import finish, line_of, write_json
 from tests.campaign.tiny import composed, write_route
@@ -105,12 +107,17 @@ def test_numbers_are_those_of_the_results(made: Path, counted: Callable[[Path], 
     lines = counted(made)["arms"]
     arms = {(line["arm"]["system"], line["arm"]["condition"]): line for line in lines}
     arm = arms["ideal_late", "none"]
-    scores = {}
+    scores, times = {}, []
     for file in (made / EPISODES / "ideal_late" / "ahead" / "none").rglob("result.json"):
-        ours = json.loads(file.read_text())["crucible"]
+        result = json.loads(file.read_text())
+        ours = result["crucible"]
         scores[ours["attempt"]["route"], ours["attempt"]["seed"]] = ours["driving_score"]
+        times.append(surrogates_in(result)["time_to_goal"])
     assert len(scores) == arm["planned"] == arm["final"]["attempts"] == 4
     assert arm["final"]["driving_score"] == pytest.approx(sum(scores.values()) / 4)
+    reached = [time for time in times if not math.isnan(time)]
+    time = sum(reached) / len(reached) if reached else None
+    assert arm["final"]["time_to_goal"] == pytest.approx(time)
     by_seed = {seed: (scores["bend", seed] + scores["hop", seed]) / 2 for seed in (1, 2)}
     assert arm["final"]["driving_scores"] == pytest.approx({"1": by_seed[1], "2": by_seed[2]})
     assert arm["first"]["attempts"] == 3

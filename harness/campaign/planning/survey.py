@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,6 +46,7 @@ class Means:
     attempts: int
     driving_score: float  # mean, 0 to 100
     collision_rate: float  # % of attempts
+    time_to_goal: float | None  # mean s of the attempts that reached the goal, if any did
     driving_scores: dict[int, float]  # mean by seed
     collision_rates: dict[int, float]  # % by seed
 
@@ -252,10 +254,12 @@ def means_of(summaries: Mapping[AttemptKey, AttemptSummary]) -> Means | None:
         seed: 100 * mean(attempt.collided for attempt in of_seed)
         for seed, of_seed in by_seed.items()
     }
+    times = [one.time_to_goal for one in summaries.values() if not math.isnan(one.time_to_goal)]
     return Means(
         attempts=len(summaries),
         driving_score=mean(summary.driving_score for summary in summaries.values()),
         collision_rate=100 * mean(summary.collided for summary in summaries.values()),
+        time_to_goal=mean(times) if times else None,
         driving_scores=scores,
         collision_rates=rates,
     )
