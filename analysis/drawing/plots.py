@@ -115,7 +115,8 @@ def render_axis(canvas: Canvas, scale: Scale, *, axis: Axis, top: float, bottom:
 def render_row(canvas: Canvas, row: Row, *, scale: Scale, y: float, label_room: float) -> None:
     """Draw one row."""
     room = label_room if row.spans else WIDTH
-    canvas.text((0, y + 3.6), shortened(row.label, room), bold=row.strong)
+    if row.label:
+        canvas.text((0, y + 3.6), shortened(row.label, room), bold=row.strong)
     if row.note:
         canvas.text((WIDTH, y + 3.4), row.note, anchor="end", colour="quiet", size=9.5)
     known = [span for span in row.spans if math.isfinite(span.value)]
