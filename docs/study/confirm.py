@@ -1,23 +1,26 @@
-"""The confirmation of question 3, as deviation 6 declares it: tables in Markdown.
+"""The confirmation of question 3, as deviation 6 declares it: tables in Markdown, and a figure.
 
-python docs/study/confirm.py FOLDER ...
+python docs/study/confirm.py FOLDER ... [--figure FILE.svg]
 
 The folders are campaigns with CCME repaired, with all but CCME, and with nothing repaired.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from analysis.collection import collect
+from analysis.collection import Collection, collect
+from analysis.drawing.svg import standalone
 from analysis.effects.arms import bases, intervention_arms, pairs_of, with_times
 from analysis.effects.paired import OUTCOMES, PairedEffect, effect_of, in_one_family, paired_effect
+from analysis.figures.effects import effects_figure
 from analysis.tables.table import codes_of
+from harness.files import write_whole
 
 VIOLATIONS = OUTCOMES[0]
 PRIMARY = "repair CCME"
@@ -26,21 +29,33 @@ COSTS = tuple(outcome for outcome in OUTCOMES if not outcome.tested)
 HEAD = ("system", "effect of", "violations, %", "difference", "95 % interval", "p", "pairs")
 
 
-def main(folders: Sequence[Path]) -> None:
-    """Print the one primary test, and the family of the secondary ones."""
-    pairs = pairs_by_system(folders)
+def main(folders: Sequence[Path], figure: Path | None) -> None:
+    """Print the one primary test, and the family of the secondary ones; draw all."""
+    collection = collect(folders)
+    pairs = pairs_by_system(collection)
+    mean = in_one_family([mean_effect([pairs[name] for name in pairs if name[1] == PRIMARY])])
     print("Primary: the mean of the systems, one test.\n")
-    print_table(in_one_family([mean_effect([pairs[name] for name in pairs if name[1] == PRIMARY])]))
+    print_table(mean)
     print("\nSecondary: each system, one family.\n")
     single = [effect_of_system(*name, found) for name, found in sorted(pairs.items())]
-    print_table(in_one_family(single))
+    secondary = in_one_family(single)
+    print_table(secondary)
     print("\nWhat the repairs cost, and other descriptions, without tests.\n")
     print_costs(pairs)
+    if figure is not None:
+        draw(pd.concat([mean, secondary]), collection, figure)
 
 
-def pairs_by_system(folders: Sequence[Path]) -> dict[tuple[str, str], pd.DataFrame]:
+def draw(effects: pd.DataFrame, collection: Collection, figure: Path) -> None:
+    """Draw all effects on violations; what is significant is so in its own family."""
+    (truth,) = {arm.truth_filter for arm in intervention_arms(collection)}
+    canvas = effects_figure(effects.assign(arm=effects["system"], truth=truth))
+    assert canvas is not None
+    write_whole(figure, standalone(canvas))
+
+
+def pairs_by_system(collection: Collection) -> dict[tuple[str, str], pd.DataFrame]:
     """Return the pairs of each system and repair: with it, and with nothing repaired."""
-    collection = collect(folders)
     attempts = with_times(collection.attempts)
     return {
         (base["system"], arm.effect_of): pairs_of(attempts, base, arm.arm)
@@ -89,6 +104,8 @@ def print_table(table: pd.DataFrame) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit("usage: python docs/study/confirm.py FOLDER ...")
-    main([Path(name) for name in sys.argv[1:]])
+    parser = argparse.ArgumentParser(usage="confirm.py FOLDER ... [--figure FILE.svg]")
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--figure", type=Path)
+    arguments = parser.parse_args()
+    main(arguments.folders, arguments.figure)
