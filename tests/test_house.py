@@ -279,6 +279,14 @@ def test_the_front_door_imports_a_room_only_when_it_is_asked_for() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("command", ["compare", "tables", "effects", "report", "critical"])
+def test_commands_of_analysis_start_without_what_few_of_them_need(command: str) -> None:
+    slow = "{'statsmodels', 'scipy.stats', 'matplotlib'}"
+    code = f"import sys, analysis.commands.{command}; print(sorted({slow} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_no_module_imports_itself_by_way_of_others() -> None:
     files = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts): path

@@ -9,7 +9,6 @@ from itertools import combinations, groupby
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis.arms import short_name
 from analysis.critical.drives import AS_DRIVEN, TIMES
@@ -145,8 +144,10 @@ def fisher(flip: Flip) -> float:
     free, failing = (flip.at_low, flip.at_high) if flip.into else (flip.at_high, flip.at_low)
     if not free.effective or not failing.effective:
         return math.nan
+    from scipy.stats import fisher_exact  # noqa: PLC0415 - a second
+
     table = [[side.violated, side.effective - side.violated] for side in (failing, free)]
-    return float(stats.fisher_exact(table, alternative="greater").pvalue)
+    return float(fisher_exact(table, alternative="greater").pvalue)
 
 
 def ends_of(rows: pd.DataFrame, side: str = "") -> tuple[Floats, Floats]:

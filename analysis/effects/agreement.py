@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis.arms import arms_in, settings_in
 from analysis.collection import Collection
@@ -19,7 +18,7 @@ from analysis.effects.paired import ALPHA, OUTCOMES
 from analysis.regression.by_condition import ConditionFits, fit_condition
 from analysis.regression.estimators import TIMING_FAIR, WINDOW
 from harness.records.arms import Arm
-from harness.vocabulary import PATTERNS
+from harness.vocabulary import PATTERNS, Floats
 
 VIOLATIONS = OUTCOMES[0].name
 FEWEST = 3
@@ -123,7 +122,11 @@ def directions(table: pd.DataFrame) -> dict[str, object]:
         "opposite": int((signs < 0).sum()),
         "no direction": int((signs == 0).sum()),
         "not estimated": len(table) - len(known),
-        "rank correlation": float(stats.spearmanr(log_odds, prevented).statistic)
-        if spread
-        else np.nan,
+        "rank correlation": rank_correlation(log_odds, prevented) if spread else np.nan,
     }
+
+
+def rank_correlation(a: Floats, b: Floats) -> float:
+    """Return Spearman's rank correlation, equal values at the mean of their ranks."""
+    ranks_a, ranks_b = (pd.Series(values).rank().to_numpy(np.float64) for values in (a, b))
+    return float(np.corrcoef(ranks_a, ranks_b)[0, 1])

@@ -9,10 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import statsmodels.api as sm
-from scipy import stats
-from scipy.special import expit
-from statsmodels.tools.sm_exceptions import PerfectSeparationError
+from scipy.special import expit, stdtr, stdtrit
 
 from analysis.regression.design import Design
 from analysis.regression.sample import NoFitError, Sample
@@ -44,9 +41,9 @@ def terms_of(
     names: Sequence[str], units: Floats, *, coefficients: Floats, errors: Floats, freedom: float
 ) -> pd.DataFrame:
     """Return odds ratios for one unit more, with t intervals (infinite freedom: normal ones)."""
-    reach = stats.t.ppf((1 + LEVEL) / 2, freedom) * errors
+    reach = stdtrit(freedom, (1 + LEVEL) / 2) * errors
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * stats.t.sf(np.abs(coefficients / errors), freedom)
+        p = 2 * stdtr(freedom, -np.abs(coefficients / errors))
     return pd.DataFrame(
         {
             "term": list(names),
@@ -91,6 +88,9 @@ def paper_logit(sample: Sample) -> Fit:
     Wald z tests, no systems, no clusters; p and OR for one error more. Kept for comparison with
     the paper only.
     """
+    import statsmodels.api as sm  # noqa: PLC0415 - a second, which most commands do not need
+    from statsmodels.tools.sm_exceptions import PerfectSeparationError  # noqa: PLC0415
+
     refuse_single_outcome(sample.y)
     varied = np.ptp(sample.counts, axis=0) > 0
     names = [name for name, some in zip(PATTERNS, varied, strict=True) if some]
@@ -144,7 +144,7 @@ def firth_jackknife(design: Design, resamples: int = 0) -> Fit:
     )
     effect = marginal_effects(design, full, np.ones((1, len(design.y))))[0]
     spread = jackknife_errors(effect, marginal_effects(design, left, weights))
-    reach = stats.t.ppf((1 + LEVEL) / 2, freedom) * spread
+    reach = stdtrit(freedom, (1 + LEVEL) / 2) * spread
     terms = terms.assign(effect=effect, effect_low=effect - reach, effect_high=effect + reach)
     note = ""
     if resamples:
@@ -171,6 +171,8 @@ def gee_bias_reduced(design: Design) -> Fit:
 
     Covariance as Mancl and DeRouen (2001, Biometrics 57) correct it for few clusters; t with G - 1.
     """
+    import statsmodels.api as sm  # noqa: PLC0415
+
     model = sm.GEE(
         design.y,
         design.matrix,

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from harness.randomness import stream
 from harness.vocabulary import Floats, Integers
@@ -125,14 +125,14 @@ def resample_weights(routes: int, times: int = RESAMPLES) -> Floats:
 
 def expanded_percentiles(routes: int, level: float = LEVEL) -> tuple[float, float]:
     """Return the two percentiles, as shares, that few routes ask for."""
-    reach = math.sqrt(routes / (routes - 1)) * stats.t.ppf((1 - level) / 2, routes - 1)
-    share = float(stats.norm.cdf(reach))
+    reach = math.sqrt(routes / (routes - 1)) * special.stdtrit(routes - 1, (1 - level) / 2)
+    share = float(special.ndtr(reach))
     return share, 1 - share
 
 
 def wilson(events: float, n: int, level: float = LEVEL) -> tuple[float, float]:
     """Return Wilson's score interval of a share (Wilson 1927)."""
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(special.ndtri((1 + level) / 2))
     centre = (events + z * z / 2) / (n + z * z)
     reach = z / (n + z * z) * math.sqrt(events * (n - events) / n + z * z / 4)
     return max(centre - reach, 0.0), min(centre + reach, 1.0)
@@ -140,8 +140,8 @@ def wilson(events: float, n: int, level: float = LEVEL) -> tuple[float, float]:
 
 def clopper_pearson(events: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     """Return the exact interval of a share (Clopper and Pearson 1934)."""
-    low = stats.beta.ppf((1 - level) / 2, events, n - events + 1) if events else 0.0
-    high = stats.beta.ppf((1 + level) / 2, events + 1, n - events) if events < n else 1.0
+    low = special.betaincinv(events, n - events + 1, (1 - level) / 2) if events else 0.0
+    high = special.betaincinv(events + 1, n - events, (1 + level) / 2) if events < n else 1.0
     return float(low), float(high)
 
 

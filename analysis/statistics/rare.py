@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr
 
 from analysis.statistics.confidence_sequence import LEVEL, confidence_sequence
 from harness.errors import UserError
@@ -45,7 +45,7 @@ class RateEstimate:
 
 def shares(points: Floats) -> Floats:
     """Return the shares of parameters' ranges, from 0 to 1, that points stand for."""
-    return np.asarray(stats.norm.cdf(points))
+    return np.asarray(ndtr(points))
 
 
 def sample(centre: Floats, count: int, random: np.random.Generator) -> Floats:

@@ -23,7 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import bdtr
 
 from harness.randomness import stream
 from harness.vocabulary import Floats
@@ -86,7 +86,7 @@ def all_signed_sums(values: Floats) -> Floats:
 def mcnemar(only_a: int, only_b: int) -> float:
     """Return the exact two-sided p of pairs in which one arm alone violated (McNemar 1947)."""
     discordant = only_a + only_b
-    return float(stats.binomtest(only_a, discordant).pvalue) if discordant else 1.0
+    return min(1.0, 2 * float(bdtr(min(only_a, only_b), discordant, 0.5)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

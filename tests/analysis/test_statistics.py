@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binomtest, norm
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 from analysis.statistics.diagnostics import condition_number, inflation, separation
@@ -137,6 +137,12 @@ def test_mcnemar_below_six_discordant_routes_cannot_reach_005() -> None:
     assert mcnemar(0, 6) == pytest.approx(0.03125)
     assert mcnemar(3, 3) == 1.0
     assert mcnemar(0, 0) == 1.0
+
+
+@pytest.mark.parametrize("only_a", range(0, 40, 3))
+@pytest.mark.parametrize("only_b", range(1, 40, 5))
+def test_mcnemar_is_a_two_sided_binomial_test(only_a: int, only_b: int) -> None:
+    assert mcnemar(only_a, only_b) == pytest.approx(binomtest(only_a, only_a + only_b).pvalue)
 
 
 def test_holm() -> None:
