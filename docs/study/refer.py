@@ -33,7 +33,8 @@ def main(towns: str, rest: Sequence[str]) -> int:
             continue
         files.append(str(file))
         for campaign in campaigns:
-            made_by += ["--made-by", campaign.name, *words_of(campaign)]
+            if not campaign.holds_twins:  # `crucible critical` drove those
+                made_by += ["--made-by", campaign.name, *words_of(campaign)]
             arms |= {attempt.key.arm["interference"] for attempt in campaign.attempts}
     placebo = ["--placebo", PLACEBO] if PLACEBO in arms else []
     protocol = ["--protocol", str(STUDY / "protocol.md"), "--maps", towns]
