@@ -25,6 +25,11 @@ def refuse_failed(done: subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 0, f"{ended(done.returncode)}\n{done.stderr[-5000:]}"
 
 
+def died(code: int) -> bool:
+    """Return whether a child process ended as the client library ends one."""
+    return -code in {signal.SIGABRT, signal.SIGSEGV}
+
+
 def ended(code: int) -> str:
     """Return how a child process ended."""
     return f"died of {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.dying import ended, refuse_failed
+from tests.dying import died, ended, refuse_failed
 
 DYING = """
 import os, signal
@@ -63,3 +63,6 @@ def test_children_that_die_are_named() -> None:
     with pytest.raises(AssertionError, match="died of SIGABRT"):
         refuse_failed(done)
     assert ended(3) == "ended with code 3"
+    assert died(done.returncode)
+    assert not died(-signal.SIGKILL)
+    assert not died(3)

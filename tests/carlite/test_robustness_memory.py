@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 
@@ -12,13 +11,14 @@ import pytest
 
 from tests.carlite.raw import rss
 from tests.conftest import ROOT, Carlite
-from tests.dying import refuse_failed
+from tests.dying import died, refuse_failed
 
 ROUNDS_OF_A_PART, PARTS, DEATHS = 50, 4, 3
 
 
 # The client library now and then ends its process while LiDARs are destroyed on a busy machine
-# (`clmdep_msgpack::type_error` in a thread of its own), so rounds have processes of their own.
+# (`clmdep_msgpack::type_error` in a thread of its own, or a segmentation fault), so rounds have
+# processes of their own.
 ROUNDS = f"""
 import os, sys, carla
 from tests.carlite.raw import populate
@@ -50,7 +50,7 @@ def test_memory_stays_flat_over_rounds_of_actors(target: Carlite) -> None:
         done = subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
         )
-        if done.returncode == -signal.SIGABRT and deaths < DEATHS:
+        if died(done.returncode) and deaths < DEATHS:
             levels, deaths = [], deaths + 1  # it left its actors: again from the beginning
             continue
         refuse_failed(done)
