@@ -2,7 +2,8 @@
 
 Nothing of ours in Python ends a process by a signal; the client library now and then does, when
 the world is loaded under it. A worker that dies in a test which uses it costs one more run of that
-test, and the summary says so; a second death is a failure. Any other failure is one at once.
+test, and a child process of a test one more run of the child; the summary says so, and a second
+death is a failure. Any other failure is one at once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,16 @@ import pytest
 FOREIGN = re.compile(r"\bcarla\b")
 """What a file holds whose tests use the client library in their own process."""
 AGAIN = "died"
+
+
+def outlived(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
+    """Run a child process that uses the client library, and fail with what it said if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **how)
+    if died(done.returncode):
+        warnings.warn(f"{ended(done.returncode)}, run once more: {command}", stacklevel=2)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **how)
+    refuse_failed(done)
+    return done
 
 
 def refuse_failed(done: subprocess.CompletedProcess[str]) -> None:

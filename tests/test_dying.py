@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.dying import died, ended, refuse_failed
+from tests.dying import died, ended, outlived, refuse_failed
 
 DYING = """
 import os, signal
@@ -55,6 +55,31 @@ def test_a_death_in_the_client_library_costs_one_more_run(tmp_path: Path) -> Non
         said = f"its process died, run once more: test_{name}.py::test_it"
         assert (said in done.stdout) == bool(deaths and client)
     assert "3 failed, 1 passed, 2 died" in done.stdout
+
+
+def test_a_child_that_dies_is_run_once_more(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    said = "import os, sys; open(sys.argv[1], 'a').write('x'); "
+    dies = said + "os.path.getsize(sys.argv[1]) > {} or os.kill(os.getpid(), 11)"
+
+    def child(code: str) -> None:
+        runs.unlink(missing_ok=True)
+        outlived([sys.executable, "-c", code, str(runs)], timeout=60)
+
+    child(dies.format(0))
+    assert runs.read_text() == "x"
+    with pytest.warns(UserWarning, match="SIGSEGV, run once more"):
+        child(dies.format(1))
+    assert runs.read_text() == "xx"
+    with (
+        pytest.warns(UserWarning, match="SIGSEGV, run once more"),
+        pytest.raises(AssertionError, match="SIGSEGV"),
+    ):
+        child(dies.format(2))
+    assert runs.read_text() == "xx"
+    with pytest.raises(AssertionError, match="ended with code 3"):
+        child(said + "sys.exit(3)")
+    assert runs.read_text() == "x"
 
 
 def test_children_that_die_are_named() -> None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-import subprocess
 import sys
 import traceback
 from collections.abc import Callable
 
 from tests.conftest import ROOT, Carlite, synchronous
-from tests.dying import refuse_failed
+from tests.dying import outlived
 
 
 def apart(test: Callable[..., None]) -> Callable[[Carlite], None]:
@@ -23,15 +22,11 @@ def apart(test: Callable[..., None]) -> Callable[[Carlite], None]:
     name = f"{test.__module__}:{test.__name__}"
 
     def run(carlite: Carlite) -> None:
-        done = subprocess.run(
+        outlived(
             [sys.executable, "-m", "tests.carlite.apart", name, carlite.host, str(carlite.port)],
             cwd=ROOT,
-            capture_output=True,
-            text=True,
             timeout=120,
-            check=False,
         )
-        refuse_failed(done)
 
     run.__dict__["body"] = test
     run.__name__, run.__doc__, run.__module__ = test.__name__, test.__doc__, test.__module__

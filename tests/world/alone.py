@@ -5,28 +5,23 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import subprocess
 import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
 
 from tests.conftest import ROOT
-from tests.dying import refuse_failed
+from tests.dying import outlived
 
 
 def alone(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a module's function elsewhere; arguments and result travel as JSON."""
-    done = subprocess.run(
+    done = outlived(
         [sys.executable, "-m", "tests.world.alone", function.__module__, function.__name__],
         input=json.dumps(arguments),
         cwd=ROOT,
-        capture_output=True,
-        text=True,
         timeout=240,
-        check=False,
     )
-    refuse_failed(done)
     return json.loads(done.stdout.splitlines()[-1])
 
 
