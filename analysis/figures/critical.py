@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.critical.tables import AGAIN, FREE, labelled, runs_in
-from analysis.drawing.canvas import Canvas, Polyline
+from analysis.drawing.canvas import Canvas, Polyline, width_of
 from analysis.drawing.plots import WIDTH
 from analysis.drawing.scale import Scale, spread
 from analysis.figures.curves import (
@@ -21,7 +21,6 @@ from analysis.figures.curves import (
     Datum,
     Style,
     across_of,
-    legend_places,
     mark,
     render,
     render_grid,
@@ -37,10 +36,12 @@ REVEAL, NEEDED, BOUND = "reveal, s", "stopping, s", "largest age to stop, s"
 AGES = "latency"
 """The disturbance of which sizes are ages: for others there is no bound."""
 ARROW, HEAD = 15.0, 3.0
-BAR = 6.0
+BAR = 5.0
 """Half the width of a bound's bar."""
-ASIDE = 3.4
-"""Units between two arms at one reveal time."""
+PANEL = 130.0
+"""Height of an arm's own axes, if there are several."""
+WORDS, TITLE, AXIS, UNDER = 12.0, 38.0, 20.0, 16.0
+"""Room for the words on top, above and below an arm's axes, and for the last one's label."""
 RING, LIGHT = 2.2, 0.45
 """Radius and opacity of what shows that a drive is free of violations again."""
 ROOM = 1.15
@@ -64,40 +65,39 @@ def free_figure(table: Table, name: str) -> Canvas:
 def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas | None:
     """Return critical sizes over reveal times, of ages with the bound that stopping sets.
 
-    A line spans the interval of an attempt, with its marker at the first size with a violation;
-    hollow markers are not confirmed; arrows are censored. Small rings and light lines are at larger
-    sizes without a violation. Left of the dashed line, the median stopping time, the ego's own
-    sensors are too late for a stop. None where no mover was met.
+    Arms are below each other. A line spans the interval of an attempt, with its marker at the first
+    size with a violation; hollow markers are not confirmed; arrows are censored. Small rings and
+    light lines are at larger sizes without a violation. Left of the dashed line, the median
+    stopping time, the ego's own sensors are too late for a stop. None where no mover was met.
     """
     met = attempts[attempts[REVEAL].notna() & attempts["high"].notna()]
     if met.empty:
         return None
     look = styles(list(dict.fromkeys(met["called"])))
-    curves = [Curve(label=arm, style=style, data=()) for arm, style in look.items()]
-    places = list(legend_places(curves, SAMPLE))
-    top = 54.0 + 16 * max(line for line, _ in places)
-    ends = spread([*met[REVEAL], *met[NEEDED]], [0.0])
-    up = Scale(low=0.0, high=ROOM * largest, first=top + HEIGHT, last=top)
-    scale = Scale(low=ends[0], high=ends[1], first=NUMBERS + 8, last=WIDTH - 12)
-    across = Across(scale=scale, label="measured reveal time, s")
+    height = HEIGHT if len(look) == 1 else PANEL
+    upright = f"critical {labelled(name)}"
     says = f"critical {name} over the measured reveal time of the hazard, by attempt"
-    canvas = Canvas(WIDTH, top + HEIGHT + 36, says)
-    for curve, (line, x) in zip(curves, places, strict=True):
-        render_key(canvas, curve, (x, 8 + 16 * line), SAMPLE)
+    canvas = Canvas(WIDTH, WORDS + len(look) * (TITLE + height + AXIS) + UNDER, says)
     words = "hollow: not confirmed" + ("; bar: largest age to stop" if name == AGES else "")
     words += "; small ring: no violation again" if (met[AGAIN] != "").any() else ""
-    canvas.text((WIDTH - 4, top - 26), words, anchor="end", colour="quiet", size=9.5)
-    render_grid(canvas, across, up, f"critical {labelled(name)}")
-    x = across.at(float(met[NEEDED].median()))
-    canvas.dash([(x, up.first), (x, up.last)], "quiet", 1.1)
-    canvas.text((x + 4, up.last + 9), "stopping time", colour="quiet", size=9.5)
-    for number, arm in enumerate(look):
-        aside = ASIDE * (number - (len(look) - 1) / 2)
-        for row in met[met["called"] == arm].to_dict("records"):
-            place = scale.at(row[REVEAL]) + aside
-            if name == AGES:
-                render_bound(canvas, row, place, up)
-            render_attempt(canvas, row, place, up=up, style=look[arm])
+    canvas.text((WIDTH - 4, 9.0), words, anchor="end", colour="quiet", size=9.5)
+    ends = spread([*met[REVEAL], *met[NEEDED]], [0.0])
+    scale = Scale(low=ends[0], high=ends[1], first=NUMBERS + 8, last=WIDTH - 12)
+    stopping = scale.at(float(met[NEEDED].median()))
+    for number, (arm, style) in enumerate(look.items()):
+        top = WORDS + number * (TITLE + height + AXIS) + TITLE
+        up = Scale(low=0.0, high=ROOM * largest, first=top + height, last=top)
+        label = "measured reveal time, s" if number == len(look) - 1 else ""
+        render_grid(canvas, Across(scale=scale, label=label), up, upright)
+        render_key(canvas, Curve(label=arm, style=style, data=()), (0.0, top - TITLE + 8), SAMPLE)
+        canvas.dash([(stopping, up.first), (stopping, up.last)], "quiet", 1.1)
+        beyond = max(stopping - 2, width_of(upright) + 12)
+        canvas.text((beyond, up.last - 4), "stopping time", colour="quiet", size=9.5)
+        rows = met[met["called"] == arm].to_dict("records")
+        for row in rows if name == AGES else ():
+            render_bound(canvas, row, scale.at(row[REVEAL]), up)
+        for row in rows:
+            render_attempt(canvas, row, scale.at(row[REVEAL]), up=up, style=style)
     return canvas
 
 
@@ -107,7 +107,7 @@ def render_bound(canvas: Canvas, row: Mapping[Any, Any], x: float, up: Scale) ->
         y = up.at(row[BOUND])
         title = f"{row['route']}-s{row['seed']}: largest age to stop {row[BOUND]:.2f} s"
         ends = (x - BAR, y), (x + BAR, y)
-        canvas.marks.append(Polyline(points=ends, stroke="quiet", width=2.6, title=title))
+        canvas.marks.append(Polyline(points=ends, stroke="quiet", width=1.5, title=title))
 
 
 def render_attempt(
