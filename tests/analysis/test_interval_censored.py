@@ -25,6 +25,16 @@ ENDS = (-math.inf, 0.0, 1.0, 2.0, math.inf)
 CELLS = len(ENDS) - 1
 """Smallest intervals in which a number can be known to lie."""
 FINE = 48
+AFTER = math.inf
+RETRACTION = [
+    (45, AFTER), (6, 10), (0, 7), (46, AFTER), (46, AFTER), (7, 16), (17, AFTER), (7, 14),
+    (37, 44), (0, 8), (4, 11), (15, AFTER), (11, 15), (22, AFTER), (46, AFTER), (46, AFTER),
+    (25, 37), (46, AFTER), (26, 40), (46, AFTER), (27, 34), (36, 44), (46, AFTER), (36, 48),
+    (37, AFTER), (40, AFTER), (17, 25), (46, AFTER), (11, 18), (38, AFTER), (5, 12), (37, AFTER),
+    (0, 5), (18, AFTER), (24, AFTER), (36, AFTER), (5, 11), (19, 35), (17, 25), (24, AFTER),
+    (32, AFTER), (33, AFTER), (19, 26), (37, AFTER), (34, AFTER), (36, AFTER),
+]  # fmt: skip
+"""Months between which a retraction was first seen."""
 observations = st.lists(
     st.sampled_from(list(combinations(range(len(ENDS)), 2))), min_size=1, max_size=6
 )
@@ -104,6 +114,21 @@ def test_it_is_kaplan_and_meier_s_estimate_where_steps_are_known(
         if time <= last:
             assert most[0] == pytest.approx(survival, abs=1e-5)
             assert least[0] == pytest.approx(survival, abs=1e-5)
+
+
+def test_published_estimate_of_breast_retraction() -> None:
+    """Of the 46 women of Finkelstein and Wolfe (1985, Biometrics 41, 933) with radiation alone.
+
+    The masses are those that the R package `interval` prints (Fay and Shaw 2010, Journal of
+    Statistical Software 36, 2).
+    """
+    low, high = np.array(RETRACTION).T
+    estimate = turnbull(low, high)
+    masses = zip(estimate.low, estimate.high, estimate.mass[0].round(4), strict=True)
+    assert {(a, b): mass for a, b, mass in masses if mass} == {
+        (4, 5): 0.0463, (6, 7): 0.0334, (7, 8): 0.0887, (11, 12): 0.0708,
+        (24, 25): 0.0926, (33, 34): 0.0818, (38, 40): 0.1209, (46, 48): 0.4656,
+    }  # fmt: skip
 
 
 def test_innermost_intervals_of_five_observations() -> None:
