@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
+from analysis.critical.drives import AS_DRIVEN
 from analysis.critical.tables import AGAIN, FREE, labelled, runs_in
 from analysis.drawing.canvas import Canvas, Polyline, width_of
 from analysis.drawing.plots import WIDTH
@@ -31,8 +32,10 @@ from analysis.figures.curves import LEFT as NUMBERS
 from analysis.statistics.intervals import NO_ESTIMATE
 from analysis.tables.table import Table
 
-REVEAL, NEEDED, BOUND = "reveal, s", "stopping, s", "largest age to stop, s"
+REVEAL, NEEDED, BOUND = "reveal by geometry, s", "stopping, s", "largest age to stop, s"
 """Columns of attempts: the horizontal axis, the time to stop, and the ages that leave it."""
+DRIVEN = next(iter(AS_DRIVEN))
+"""The share of drives of a size without a violation."""
 AGES = "latency"
 """The disturbance of which sizes are ages: for others there is no bound."""
 ARROW, HEAD = 15.0, 3.0
@@ -49,17 +52,31 @@ ROOM = 1.15
 
 
 def free_figure(table: Table, name: str) -> Canvas:
-    """Return the share still free of violations over the size, a line for each arm."""
-    lines: dict[str, list[Datum]] = {}
-    for (arm, size), cells in table.rows():
-        x = replace(NO_ESTIMATE, value=float(size))
-        lines.setdefault(arm, []).append(Datum(x=x, y=cells[FREE], title=f"{arm}, {size}"))
-    look = styles(list(lines))
-    curves = [Curve(label=arm, style=look[arm], data=tuple(data)) for arm, data in lines.items()]
+    """Return the share still free of violations over the size, a line for each arm.
+
+    Hollow markers are the drives of one size alone, whatever happens at smaller ones.
+    """
+    look = styles([arm for (arm, _), _ in table.rows()])
+    curves = [
+        Curve(label=arm, style=style, data=tuple(shares(table, arm, measure)), more=more)
+        for measure, more in ((FREE, False), (DRIVEN, True))
+        for arm, style in look.items()
+    ]
     wording = "attempts free of violations, %"
     across = across_of(curves, labelled(name))
     says = f"{wording}, over {labelled(name)}, with 95 % intervals that resample routes"
-    return render(curves, across, up=(0.0, 100.0, wording), says=says)
+    words = f"hollow: drives of one {'age' if name == AGES else 'size'} alone"
+    return render(curves, across, up=(0.0, 100.0, wording), says=says, words=words)
+
+
+def shares(table: Table, arm: str, measure: str) -> Iterator[Datum]:
+    """Yield the points of an arm; those of one size alone are hollow, without an interval."""
+    for (of, size), cells in table.rows():
+        estimate = cells.get(measure, NO_ESTIMATE)
+        if of == arm and math.isfinite(estimate.value):
+            x, alone = replace(NO_ESTIMATE, value=float(size)), measure == DRIVEN
+            y = replace(estimate, low=math.nan, high=math.nan) if alone else estimate
+            yield Datum(x=x, y=y, title=f"{arm}, {size}{' alone' * alone}", hollow=alone)
 
 
 def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas | None:
@@ -68,7 +85,8 @@ def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas |
     Arms are below each other. A line spans the interval of an attempt, with its marker at the first
     size with a violation; hollow markers are not confirmed; arrows are censored. Small rings and
     light lines are at larger sizes without a violation. Left of the dashed line, the median
-    stopping time, the ego's own sensors are too late for a stop. None where no mover was met.
+    stopping time, the ego's own sensors are too late for a stop. Reveal times are those by
+    geometry, in which no drive has a part. None where no mover was met.
     """
     met = attempts[attempts[REVEAL].notna() & attempts["high"].notna()]
     if met.empty:
@@ -76,7 +94,7 @@ def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas |
     look = styles(list(dict.fromkeys(met["called"])))
     height = HEIGHT if len(look) == 1 else PANEL
     upright = f"critical {labelled(name)}"
-    says = f"critical {name} over the measured reveal time of the hazard, by attempt"
+    says = f"critical {name} over the reveal time of the hazard by geometry, by attempt"
     canvas = Canvas(WIDTH, WORDS + len(look) * (TITLE + height + AXIS) + UNDER, says)
     words = "hollow: not confirmed" + ("; bar: largest age to stop" if name == AGES else "")
     words += "; small ring: no violation again" if (met[AGAIN] != "").any() else ""
@@ -87,7 +105,7 @@ def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas |
     for number, (arm, style) in enumerate(look.items()):
         top = WORDS + number * (TITLE + height + AXIS) + TITLE
         up = Scale(low=0.0, high=ROOM * largest, first=top + height, last=top)
-        label = "measured reveal time, s" if number == len(look) - 1 else ""
+        label = "reveal time by geometry, s" if number == len(look) - 1 else ""
         render_grid(canvas, Across(scale=scale, label=label), up, upright)
         render_key(canvas, Curve(label=arm, style=style, data=()), (0.0, top - TITLE + 8), SAMPLE)
         canvas.dash([(stopping, up.first), (stopping, up.last)], "quiet", 1.1)

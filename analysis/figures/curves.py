@@ -80,6 +80,7 @@ class Curve:
     style: Style
     data: tuple[Datum, ...]
     level: bool = False  # the same at every size
+    more: bool = False  # further points of the line of that name: not joined, not in the legend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,21 +242,26 @@ def render(
     up: tuple[float, float, str],
     says: str,
     joined: bool = True,
+    words: str = "",
 ) -> Canvas:
-    """Draw curves, or their points only, above a legend of lines and markers."""
+    """Draw curves, or their points only, below a legend of lines and markers, and of words."""
     sample = SAMPLE if joined else NO_LINE
-    places = list(legend_places(curves, sample))
+    words = words if joined else FULL_OR_HOLLOW
+    lines = [curve for curve in curves if not curve.more]
+    places = list(legend_places(lines, sample))
     top = 22 + 16 * (1 + max((line for line, _ in places), default=0))
     upright = Scale(low=up[0], high=up[1], first=top + HEIGHT, last=top)
     canvas = Canvas(WIDTH, top + HEIGHT + 36, says)
-    for curve, (line, x) in zip(curves, places, strict=True):
+    for curve, (line, x) in zip(lines, places, strict=True):
         render_key(canvas, curve, (x, 8 + 16 * line), sample)
     render_grid(canvas, across, upright, up[2])
-    if not joined:
-        canvas.text((WIDTH, top - 8), FULL_OR_HOLLOW, anchor="end", colour="quiet", size=9.5)
-    for number, curve in enumerate(curves):
-        aside = APART * (number - (len(curves) - 1) / 2) if joined else 0.0
-        render_curve(canvas, curve, replace(across, aside=aside), up=upright, joined=joined)
+    if words:
+        canvas.text((WIDTH, top - 8), words, anchor="end", colour="quiet", size=9.5)
+    numbers = {curve.label: number for number, curve in enumerate(lines)}
+    for curve in curves:
+        aside = APART * (numbers[curve.label] - (len(lines) - 1) / 2) if joined else 0.0
+        moved = replace(across, aside=aside)
+        render_curve(canvas, curve, moved, up=upright, joined=joined and not curve.more)
     return canvas
 
 

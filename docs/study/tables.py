@@ -64,7 +64,8 @@ boxes; *nothing changed in* counts attempts in which there was nothing to repair
 AGE_HEAD = """Percent of drives without a violation up to an age of all messages, one seed;
 intervals are 95 % and resample routes. Where an outcome flips is known to a planning step, 0.2 s.
 """
-FREE = "free of violations, %"
+FREE, AS_DRIVEN = "free of violations, %", "no violation at this size, %"
+BOUND, AGAIN = "largest age to stop, s", "free again"
 AGE_COSTS = ("mean speed, m/s", "time to goal, s", "delay against size 0, s")
 FINE_HEAD = """`late` perceives at every step of the simulator (`perceive_every=1`), on the first
 three routes on which its outcome flips (deviation 5). Intervals are from the last age without a
@@ -136,13 +137,15 @@ def print_ages(folder: Path) -> None:
     """Print at which ages outcomes flip."""
     print("\n## Question 4: how late is too late\n")
     print(AGE_HEAD)
-    print_table(free_by_age(rows_of(folder / "critical_latency_free.csv")))
+    print_table(free_by_age(rows_of(folder / "critical_latency_free.csv"), FREE))
+    print("\nPercent of drives of one age without a violation, whatever happens at other ages.\n")
+    print_table(free_by_age(rows_of(folder / "critical_latency_free.csv"), AS_DRIVEN))
     print("\nWhat it costs in time, of all drives at each age.\n")
     print_table(times_by_age(rows_of(folder / "critical_latency_free.csv")))
     for part, words in (("reveal", "reveal time"), ("kind", "kind of hazard")):
         print(f"\nBy {words}: routes, and what happens on them.\n")
         print_table(strata(rows_of(folder / f"critical_latency_{part}.csv"), part))
-    print("\nCritical ages of single attempts.\n")
+    print("\nCritical ages of single attempts: first violations, and what comes behind them.\n")
     print_table(censored(rows_of(folder / "critical_latency.csv")))
     print("\nDifferences of mean critical ages up to the largest, in s.\n")
     print_table(age_differences(rows_of(folder / "critical_latency_differences.csv")))
@@ -270,9 +273,9 @@ def shapley(rows: list[Row]) -> Iterator[list[str]]:
                signed(row["total"])]  # fmt: skip
 
 
-def free_by_age(rows: list[Row]) -> Iterator[list[str]]:
-    """Yield a line for each age, a column for each arm."""
-    rows = [row for row in rows if row["measure"] == FREE]
+def free_by_age(rows: list[Row], measure: str) -> Iterator[list[str]]:
+    """Yield a line for each age, a column for each arm: a share of its attempts."""
+    rows = [row for row in rows if row["measure"] == measure and row["value"]]
     arms_there = list(dict.fromkeys(row["arm of"] for row in rows))
     yield ["age, s", *(f"`{system_of(arm)}`" for arm in arms_there)]
     known = {(row["arm of"], row["size"]): row for row in rows}
@@ -283,7 +286,7 @@ def free_by_age(rows: list[Row]) -> Iterator[list[str]]:
 
 def times_by_age(rows: list[Row]) -> Iterator[list[str]]:
     """Yield a line for each arm and age that all attempts drove: speed and time to the goal."""
-    rows = [row for row in rows if row["measure"] in AGE_COSTS]
+    rows = [row for row in rows if row["measure"] in AGE_COSTS and row["value"]]
     yield ["system", "age, s", *AGE_COSTS]
     known = {(row["arm of"], row["size"], row["measure"]): row for row in rows}
     for arm, size in dict.fromkeys((row["arm of"], row["size"]) for row in rows):
@@ -299,8 +302,13 @@ def strata(rows: list[Row], part: str) -> Iterator[list[str]]:
     for arm, stratum in dict.fromkeys((row["arm of"], row[part]) for row in rows):
         cells = [known.get((arm, stratum, measure)) for measure in measures]
         routes = next((row["routes"] for row in cells if row), "")
-        texts = (value(row) if row else "" for row in cells)
+        texts = (value(row, digits_of(row)) if row else "" for row in cells)
         yield [f"`{system_of(arm)}`", stratum, routes, *texts]
+
+
+def digits_of(row: Row) -> int:
+    """Return the digits of a measure in a stratum: none of counts, which have no interval."""
+    return 2 if row["measure"].startswith("mean") else int(row["method"] != "none")
 
 
 def finer(coarse: list[Row], fine: list[Row]) -> Iterator[list[str]]:
@@ -327,7 +335,8 @@ def attempt_of(row: Row) -> tuple[str, str, str, str]:
 def censored(rows: list[Row]) -> Iterator[list[str]]:
     """Yield a line for each arm: how many attempts fail at once, flip, or never fail."""
     yield ["system", "attempts", "a violation without latency", "at an age",
-           "of these confirmed", "flips back", "none up to the largest age"]  # fmt: skip
+           "of these confirmed", "free again at a larger age", "at an age that leaves time to stop",
+           "flips back", "none up to the largest age"]  # fmt: skip
     for arm in dict.fromkeys(row["arm"] for row in rows):
         ours = [row for row in rows if row["arm"] == arm]
         flipped = [row for row in ours if not row["censored"]]
@@ -336,6 +345,8 @@ def censored(rows: list[Row]) -> Iterator[list[str]]:
             sum(row["censored"] == "left" for row in ours),
             len(flipped),
             sum(row["confirmed"] == "yes" for row in flipped),
+            sum(bool(row[AGAIN]) for row in flipped),
+            sum(float(row["high"]) <= float(row[BOUND] or "nan") for row in flipped),
             sum(int(row["flips back"]) > 0 for row in ours),
             sum(row["censored"] == "right" for row in ours),
         )

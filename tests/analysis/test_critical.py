@@ -249,7 +249,7 @@ def test_the_figure_has_what_was_met(campaign: Path) -> None:
     words = [mark.text for mark in other.marks if isinstance(mark, Label)]
     assert "critical loss, share" in words
     assert not any("largest age" in getattr(mark, "title", "") for mark in other.marks)
-    nowhere = study.attempts.assign(**{"reveal, s": np.nan})
+    nowhere = study.attempts.assign(**{"reveal by geometry, s": np.nan})
     assert reveal_figure(nowhere, "latency", 0.8) is None
 
 

@@ -69,6 +69,7 @@ def test_searches_become_tables(tmp_path: Path, capsys: pytest.CaptureFixture[st
     tables = capsys.readouterr().out
     assert "| age, s |" in tables
     assert "| system | reveal | routes |" in tables
+    assert "whatever happens at other ages" in tables
     searches = (script["rows_of"](tmp_path / "4-ages" / "critical_latency.csv") for _ in range(2))
     _, *lines = script["finer"](*searches)
     assert {line[-1] for line in lines} == {"yes"}
