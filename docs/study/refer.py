@@ -15,6 +15,7 @@ from pathlib import Path
 
 from crucible.subcommands import main as crucible
 from crucible.verification.machine import this_machine
+from harness.records.arms import CONDITION
 from harness.records.packing.parts import PackedCampaign, campaigns_in
 
 STUDY = Path(__file__).parent
@@ -25,7 +26,7 @@ ONLY = "routes.only="
 def main(towns: str, rest: Sequence[str]) -> int:
     """Write the reference of all campaigns that can be driven again here."""
     versions = dict(this_machine().versions)
-    files, made_by, arms = [], [], set()
+    files, made_by, conditions = [], [], set()
     for file in sorted(STUDY.glob("parts/*.parquet")):
         campaigns = campaigns_in([file]).values()
         if other := [one.name for one in campaigns if one.contents.get("versions") != versions]:
@@ -35,8 +36,8 @@ def main(towns: str, rest: Sequence[str]) -> int:
         for campaign in campaigns:
             if not campaign.holds_twins:  # `crucible critical` drove those
                 made_by += ["--made-by", campaign.name, *words_of(campaign)]
-            arms |= {attempt.key.arm["interference"] for attempt in campaign.attempts}
-    placebo = ["--placebo", PLACEBO] if PLACEBO in arms else []
+            conditions |= {attempt.key.arm[CONDITION] for attempt in campaign.attempts}
+    placebo = ["--placebo", PLACEBO] if PLACEBO in conditions else []
     protocol = ["--protocol", str(STUDY / "protocol.md"), "--maps", towns]
     out = ["--out", str(STUDY / "reference.json")]
     return crucible(["reference", *files, *protocol, *placebo, *made_by, *rest, *out])

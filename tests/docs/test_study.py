@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,11 @@ def test_every_packed_file_is_listed() -> None:
     listed = (STUDY / "parts" / "README.md").read_text()
     files = [file.name for file in STUDY.glob("parts/*.parquet")]
     assert [name for name in files if f"`{name}`" not in listed] == []
+
+
+def test_the_reference_says_how_far_placebos_agree() -> None:
+    reference = json.loads((STUDY / "reference.json").read_text(encoding="utf-8"))
+    assert reference["placebo"]["condition"] == "placebo"
 
 
 def test_searches_become_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
