@@ -3,7 +3,8 @@
 python docs/study/repeats.py docs/study/parts/*.parquet
 
 An attempt repeats one of an earlier file if town, arm, route and seed are equal. The town is in
-the campaign's name, PART-TOWN-REST. All later drives are compared with the first.
+the campaign's name, PART-TOWN-REST. All later drives are compared with the first. Those of
+`fine-TOWN-0` perceive more often, and repeat nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ Key: TypeAlias = tuple[str, str, str, int]
 
 HEAD = ("file", "drives again of", "drives", "records equal", "results equal", "steps equal")
 DIGEST = "sha256"
+FINE = "fine"
 STEPS = "frame"
 """The first of the columns of planning steps; all behind it are of steps as well."""
 
@@ -50,7 +52,9 @@ def attempts(file: Path) -> Iterator[tuple[Key, Attempt]]:
     """Yield the attempts of a packed file, in its order."""
     for row in pq.read_table(file).to_pylist():
         if row["kind"] == "attempt":
-            town = row["campaign"].split("-")[1]
+            part, town = row["campaign"].split("-")[:2]
+            if part == FINE:
+                continue
             yield (town, row["arm"], row["route"], row["seed"]), row
 
 
@@ -58,9 +62,9 @@ def compared(attempt: Attempt, before: Attempt) -> Counter[str]:
     """Count one drive, and each of its parts that is equal: record, result, all steps."""
     return Counter(
         drives=1,
-        records=attempt[DIGEST] == before[DIGEST],
-        results=attempt["text"] == before["text"],
-        steps=all(same(attempt[name], before[name]) for name in steps_of(attempt)),
+        records=int(attempt[DIGEST] == before[DIGEST]),
+        results=int(attempt["text"] == before["text"]),
+        steps=int(all(same(attempt[name], before[name]) for name in steps_of(attempt))),
     )
 
 

@@ -27,8 +27,10 @@ def test_a_drive_again_is_compared_with_the_first(tmp_path: Path) -> None:
         drive("late/repaired", speed=[1.0, 0.0], CADE=[0, 0]),
     )
     other_town = packed(tmp_path / "c", "repairs-2-0", drive("late", speed=[9.0], CADE=[9]))
-    counts = repeats([first, tmp_path / "b", other_town])
-    assert counts == [(tmp_path / "b", first, {"drives": 1, "steps": 1})]
+    finer = packed(tmp_path / "d", "fine-1-0", drive("late", speed=[9.0], CADE=[9]))
+    [(file, earlier, equal)] = repeats([first, tmp_path / "b", other_town, finer])
+    assert (file, earlier) == (tmp_path / "b", first)
+    assert equal == {"drives": 1, "steps": 1}
 
 
 def test_a_step_that_differs_is_counted(tmp_path: Path) -> None:
