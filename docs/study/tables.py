@@ -5,17 +5,28 @@ python docs/study/tables.py FOLDER > docs/study/tables.md
 
 from __future__ import annotations
 
-import csv
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
+from ages import print_ages
+from cells import (
+    SYSTEMS,
+    Row,
+    difference,
+    in_order,
+    number,
+    odds,
+    print_table,
+    rows_of,
+    signed,
+    system_of,
+    value,
+    with_p,
+)  # fmt: skip
 
 from analysis.statistics.significance import holm
-
-Row: TypeAlias = dict[str, str]
 
 COMPARISONS = {
     "1-sharing": "Question 1: each network against `single`, both undisturbed",
@@ -33,17 +44,12 @@ part of them is chance, and p does not hold.
 SUBGROUPS = {"reveal": "by reveal time", "kind": "by kind of hazard", "town": "by town"}
 PERCENT = ("violations, %", "collisions, %", "route completion, %")
 TESTED = ("violations, %", "collisions, %", "driving score")
-SYSTEMS = (
-    "oracle", "ideal_single", "single", "ideal_late", "late", "early", "fcooper", "attfuse",
-    "disconet", "v2vnet", "v2xvit", "codriving",
-)  # fmt: skip
 COSTS = ("speed, % of oracle", "time to goal, s")
 SURROGATES = (
     "near misses", "largest required deceleration, m/s²", "hard braking",
     "hard braking without reason", "stops", "stops without reason", "RMS jerk, m/s³",
 )  # fmt: skip
 PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
-SURELY = 0.05
 HEAD = """# Tables of the study
 
 Written by `docs/study/analyse` from the packed parts. Pairs are attempts of equal route and seed;
@@ -60,16 +66,6 @@ REPAIR_HEAD = """Against nothing repaired, under latency: total effects on the s
 Repairs and patterns are by what the reference rig sees (`seen`). p is within one family of all
 tests here, by sequential rejection; *Holm* is Holm's within the outcome. *Changes a step* counts
 boxes; *nothing changed in* counts attempts in which there was nothing to repair.
-"""
-AGE_HEAD = """Percent of drives without a violation up to an age of all messages, one seed;
-intervals are 95 % and resample routes. Where an outcome flips is known to a planning step, 0.2 s.
-"""
-FREE, AS_DRIVEN = "free of violations, %", "no violation at this size, %"
-BOUND, AGAIN = "largest age to stop, s", "free again"
-AGE_COSTS = ("mean speed, m/s", "time to goal, s", "delay against size 0, s")
-FINE_HEAD = """`late` perceives at every step of the simulator (`perceive_every=1`), on the first
-three routes on which its outcome flips (deviation 5). Intervals are from the last age without a
-violation to the first with one.
 """
 AGREEMENT_HEAD = """Patterns are by what the reference rig sees (`seen`). The regression is of the
 drives in which nothing is repaired: of a standard deviation of each rate, timing-fair where that
@@ -100,12 +96,7 @@ def main(folder: Path) -> None:
         print("\n## Question 3: the confirmation\n")
         print(confirmed.read_text(encoding="utf-8").rstrip())
     if (folder / "4-ages").is_dir():
-        print_ages(folder / "4-ages")
-    if (folder / "4-fine").is_dir():
-        print("\n## Question 4: finer ages\n")
-        print(FINE_HEAD)
-        files = (folder / part / "critical_latency.csv" for part in ("4-ages", "4-fine"))
-        print_table(finer(*map(rows_of, files)))
+        print_ages(folder / "4-ages", folder / "4-fine")
     print("\n## Question 6: what it costs in time\n")
     print(COST_HEAD)
     print_table(costs(rows_of(folder / "6-tables" / "time_cost.csv")))
@@ -131,40 +122,6 @@ def print_repairs(folder: Path) -> None:
     if shares := rows_of(folder / "effects_shapley.csv"):
         print("\n## Question 3: Shapley shares, from five orders\n")
         print_table(shapley(shares))
-
-
-def print_ages(folder: Path) -> None:
-    """Print at which ages outcomes flip."""
-    print("\n## Question 4: how late is too late\n")
-    print(AGE_HEAD)
-    print_table(free_by_age(rows_of(folder / "critical_latency_free.csv"), FREE))
-    print("\nPercent of drives of one age without a violation, whatever happens at other ages.\n")
-    print_table(free_by_age(rows_of(folder / "critical_latency_free.csv"), AS_DRIVEN))
-    print("\nWhat it costs in time, of all drives at each age.\n")
-    print_table(times_by_age(rows_of(folder / "critical_latency_free.csv")))
-    for part, words in (("reveal", "reveal time"), ("kind", "kind of hazard")):
-        print(f"\nBy {words}: routes, and what happens on them.\n")
-        print_table(strata(rows_of(folder / f"critical_latency_{part}.csv"), part))
-    print("\nCritical ages of single attempts: first violations, and what comes behind them.\n")
-    print_table(censored(rows_of(folder / "critical_latency.csv")))
-    print("\nDifferences of mean critical ages up to the largest, in s.\n")
-    print_table(age_differences(rows_of(folder / "critical_latency_differences.csv")))
-
-
-def rows_of(file: Path) -> list[Row]:
-    """Return a CSV file's rows, none where it is missing."""
-    if not file.is_file():
-        return []
-    with file.open(newline="", encoding="utf-8") as text:
-        return list(csv.DictReader(text))
-
-
-def print_table(lines: Iterable[Sequence[str]]) -> None:
-    """Print a table whose first line has the names of its columns."""
-    for number, line in enumerate(lines):
-        print("| " + " | ".join(line) + " |")
-        if number == 0:
-            print("| " + " | ".join(["---"] * len(line)) + " |")
 
 
 def arms(rows: list[Row]) -> Iterator[list[str]]:
@@ -273,100 +230,6 @@ def shapley(rows: list[Row]) -> Iterator[list[str]]:
                signed(row["total"])]  # fmt: skip
 
 
-def free_by_age(rows: list[Row], measure: str) -> Iterator[list[str]]:
-    """Yield a line for each age, a column for each arm: a share of its attempts."""
-    rows = [row for row in rows if row["measure"] == measure and row["value"]]
-    arms_there = list(dict.fromkeys(row["arm of"] for row in rows))
-    yield ["age, s", *(f"`{system_of(arm)}`" for arm in arms_there)]
-    known = {(row["arm of"], row["size"]): row for row in rows}
-    for size in sorted({row["size"] for row in rows}, key=float):
-        cells = (known.get((arm, size)) for arm in arms_there)
-        yield [size, *(value(row) if row else "" for row in cells)]
-
-
-def times_by_age(rows: list[Row]) -> Iterator[list[str]]:
-    """Yield a line for each arm and age that all attempts drove: speed and time to the goal."""
-    rows = [row for row in rows if row["measure"] in AGE_COSTS and row["value"]]
-    yield ["system", "age, s", *AGE_COSTS]
-    known = {(row["arm of"], row["size"], row["measure"]): row for row in rows}
-    for arm, size in dict.fromkeys((row["arm of"], row["size"]) for row in rows):
-        cells = (known.get((arm, size, measure)) for measure in AGE_COSTS)
-        yield [f"`{system_of(arm)}`", size, *(value(row, 2) if row else "" for row in cells)]
-
-
-def strata(rows: list[Row], part: str) -> Iterator[list[str]]:
-    """Yield a line for each arm and stratum, a column for each measure."""
-    measures = list(dict.fromkeys(row["measure"] for row in rows))
-    yield ["system", part, "routes", *measures]
-    known = {(row["arm of"], row[part], row["measure"]): row for row in rows}
-    for arm, stratum in dict.fromkeys((row["arm of"], row[part]) for row in rows):
-        cells = [known.get((arm, stratum, measure)) for measure in measures]
-        routes = next((row["routes"] for row in cells if row), "")
-        texts = (value(row, digits_of(row)) if row else "" for row in cells)
-        yield [f"`{system_of(arm)}`", stratum, routes, *texts]
-
-
-def digits_of(row: Row) -> int:
-    """Return the digits of a measure in a stratum: none of counts, which have no interval."""
-    return 2 if row["measure"].startswith("mean") else int(row["method"] != "none")
-
-
-def finer(coarse: list[Row], fine: list[Row]) -> Iterator[list[str]]:
-    """Yield a line for each attempt driven at finer ages: both intervals of its critical age."""
-    yield ["system", "town and route", "age on the coarse grid, s", "on the fine one, s",
-           "the fine within the coarse"]  # fmt: skip
-    known = {attempt_of(row): row for row in coarse}
-    for row in fine:
-        name = attempt_of(row)
-        first = known[name]
-        (low, high), (least, most) = (
-            (float(one["low"]), float(one["high"])) for one in (row, first)
-        )
-        within = "yes" if least <= low and high <= most else "no"
-        yield [f"`{name[0]}`", f"{name[1]}, {name[2]}", f"{least:g} to {most:g}",
-               f"{low:g} to {high:g}", within]  # fmt: skip
-
-
-def attempt_of(row: Row) -> tuple[str, str, str, str]:
-    """Return what two searches have in common of an attempt: system, town, route and seed."""
-    return row["system"], row["cluster"].partition("/")[0], row["route"], row["seed"]
-
-
-def censored(rows: list[Row]) -> Iterator[list[str]]:
-    """Yield a line for each arm: how many attempts fail at once, flip, or never fail."""
-    yield ["system", "attempts", "a violation without latency", "at an age",
-           "of these confirmed", "free again at a larger age", "at an age that leaves time to stop",
-           "flips back", "none up to the largest age"]  # fmt: skip
-    for arm in dict.fromkeys(row["arm"] for row in rows):
-        ours = [row for row in rows if row["arm"] == arm]
-        flipped = [row for row in ours if not row["censored"]]
-        counts = (
-            len(ours),
-            sum(row["censored"] == "left" for row in ours),
-            len(flipped),
-            sum(row["confirmed"] == "yes" for row in flipped),
-            sum(bool(row[AGAIN]) for row in flipped),
-            sum(float(row["high"]) <= float(row[BOUND] or "nan") for row in flipped),
-            sum(int(row["flips back"]) > 0 for row in ours),
-            sum(row["censored"] == "right" for row in ours),
-        )
-        yield [f"`{system_of(arm)}`", *map(str, counts)]
-
-
-def age_differences(rows: list[Row]) -> Iterator[list[str]]:
-    """Yield a line for each pair of arms."""
-    yield ["arms", "difference; p", "larger in the second", "in the first", "pairs"]
-    for row in rows:
-        arms_there = f"`{system_of(row['b'])}` less `{system_of(row['a'])}`"
-        yield [arms_there, with_p(row, "p family", 2), row["larger in b"], row["larger in a"],
-               row["pairs"]]  # fmt: skip
-
-
-def system_of(arm: str) -> str:
-    """Return an arm's system."""
-    return arm.partition("/")[0]
-
-
 def costs(rows: list[Row]) -> Iterator[list[str]]:
     """Yield a line for each arm: speed and time against `oracle`."""
     measures = [name for name in dict.fromkeys(row["measure"] for row in rows)
@@ -394,64 +257,6 @@ def regressions(rows: list[Row]) -> Iterator[list[str]]:
     for condition, method in dict.fromkeys((row["condition"], row["method"]) for row in rows):
         terms = (known.get((condition, method, pattern)) for pattern in PATTERNS)
         yield [condition, method.partition(":")[0], *(odds(row) if row else "" for row in terms)]
-
-
-def in_order(arms_known: set[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return systems and conditions, systems as the study has them, undisturbed first."""
-    return sorted(arms_known, key=lambda arm: (SYSTEMS.index(arm[0]), arm[1] != "none", arm[1]))
-
-
-def value(row: Row, digits: int = 1) -> str:
-    """Return a value with its interval, nothing where it is missing."""
-    if not row["value"]:
-        return ""
-    text = number(row["value"], digits)
-    if not row["low"]:
-        return text
-    return f"{text} ({number(row['low'], digits)} to {number(row['high'], digits)})"
-
-
-def difference(row: Row, digits: int = 1) -> str:
-    """Return a difference with its interval."""
-    middle, low, high = (row[name] for name in ("difference", "low", "high"))
-    if not low:
-        return f"{signed(middle, digits)} (equal on all routes)"
-    return f"{signed(middle, digits)} ({signed(low, digits)} to {signed(high, digits)})"
-
-
-def with_p(row: Row, column: str = "p holm", digits: int = 1) -> str:
-    """Return a difference with its interval and p within its family; bold where p is small."""
-    text = difference(row, digits)
-    if not row[column]:
-        return text
-    p = float(row[column])
-    text = f"**{text}**" if p < SURELY else text
-    return f"{text}; {'< 0.001' if p < 0.001 else f'{p:.3f}'}"
-
-
-def odds(
-    row: Row,
-    *,
-    value: str = "odds_ratio",
-    bounds: tuple[str, str] = ("low", "high"),
-    p: str = "p_holm",
-) -> str:
-    """Return an odds ratio with its interval; an asterisk where p is small after Holm."""
-    if not row[value]:
-        return ""
-    star = "*" if row[p] and float(row[p]) < SURELY else ""
-    interval = " to ".join(f"{float(row[name]):.2f}" for name in bounds if row[name])
-    return f"{float(row[value]):.2f}{star} ({interval})"
-
-
-def number(text: str, digits: int) -> str:
-    """Return a number with so many digits behind the point."""
-    return f"{float(text):.{digits}f}"
-
-
-def signed(text: str, digits: int = 1) -> str:
-    """Return a difference with its sign."""
-    return f"{float(text):+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 if __name__ == "__main__":
