@@ -27,12 +27,10 @@ def sampled(
 
     Systems without networks get at least a quarter of the sample, since only they are to repeat
     on other processors. With one seed a larger sample has all attempts of a smaller one. Twins are
-    left out: settings do not say how they differ.
+    attempts as others are: their campaign's settings have their conditions.
     """
     strata: dict[bool, list[tuple[str, PackedAttempt]]] = {False: [], True: []}
     for name, campaign in sorted(campaigns.items()):
-        if campaign.holds_twins:
-            continue
         networks = networks_in(campaign.settings)
         for attempt in sorted(campaign.attempts, key=lambda attempt: attempt.key):
             strata[attempt.key.arm.system in networks].append((name, attempt))

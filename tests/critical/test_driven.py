@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from crucible.subcommands import main
+from crucible.verification.driving import Again, drive_again
 from harness.records.critical import (
     Placebos,
     Searched,
@@ -19,6 +20,9 @@ from harness.records.critical import (
     file_of,
     read_critical,
 )
+from harness.records.digests import digest_of_records
+from harness.records.packing.pack import pack
+from harness.records.packing.parts import campaigns_in
 from harness.records.reading import Campaign, read_table
 from harness.records.twins import TWINS
 from harness.records.writing import EPISODES
@@ -185,6 +189,21 @@ def test_recorded_drives_nothing(out: Path, tmp_path: Path) -> None:
         *(f"critical_latency_{name}.tex" for name in ("free", "reveal", "kind")),
         "critical-latency-free.svg", "critical-latency-free.png",
     }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_packed_twins_are_driven_again_with_the_same_bytes(
+    out: Path, tmp_path: Path, packages: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CRUCIBLE_PACKAGES", "tests")
+    pack([out], tmp_path / "part.parquet")
+    twins = campaigns_in([tmp_path / "part.parquet"])[f"{out.name}/{TWINS}"]
+    of = key_of("steady", condition_of("latency", 0.8, "pose", 1), "hop", 1)
+    again = Again(out=tmp_path, maps=None, protocol=None, workers=1, trust=False)
+    (place,) = drive_again(twins, [of], again).values()
+    (packed,) = (attempt for attempt in twins.attempts if attempt.key == of)
+    assert digest_of_records(place) == packed.records
+    assert Campaign(tmp_path / twins.name).result(of)["crucible"]["violation"]
 
 
 @pytest.mark.verify
