@@ -58,22 +58,18 @@ def test_the_reference_says_how_far_placebos_agree() -> None:
     assert reference["placebo"]["condition"] == "placebo"
 
 
-def test_searches_become_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_searches_become_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     campaign = campaign_in(tmp_path / "campaign", "Crucible05")
-    for name in ("4-ages", "4-fine"):
-        words = [
-            "critical",
-            str(campaign),
-            "--of",
-            "latency",
-            "--recorded",
-            "--out",
-            str(tmp_path / name),
-        ]
-        assert crucible(words) == 0
-    script = runpy.run_path(str(STUDY / "tables.py"))
+    parts = [tmp_path / "4-ages", tmp_path / "4-fine"]
+    for part in parts:
+        words = ("--of", "latency", "--recorded", "--out", str(part))
+        assert crucible(["critical", str(campaign), *words]) == 0
+    monkeypatch.syspath_prepend(STUDY)  # as for a script there
+    script = runpy.run_path(str(STUDY / "ages.py"))
     capsys.readouterr()
-    script["print_ages"](tmp_path / "4-ages")
+    script["print_ages"](*parts)
     tables = capsys.readouterr().out
     assert "| age, s |" in tables
     assert "| system | reveal | routes |" in tables
