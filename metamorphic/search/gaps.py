@@ -74,7 +74,7 @@ def times_to_collision(one: Floats, other: Floats, velocity: Floats, most: float
     """
     low, high = projections(one, other)
     speed = np.einsum("nac,nc->na", axes_of(one, other), velocity)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         edges = np.stack([-low / speed, -high / speed])
     still = speed == 0
     enters = np.where(still, np.where((low <= 0) & (high >= 0), -np.inf, np.inf), edges.min(axis=0))
