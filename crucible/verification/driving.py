@@ -79,7 +79,8 @@ def drive_again(
     with locked(folder):
         prepare(folder, settings, simulator.name)
         write_routes(campaign, folder)
-        assignments = [read_assignment(folder, route) for route in {key.route for key in keys}]
+        wanted = {(key.route, key.arm.condition) for key in keys}  # a condition may have its own
+        assignments = [read_assignment(folder, *one) for one in sorted(wanted)]
         towns = {assignment.route.town for assignment in assignments}
         if len(towns) > 1:
             raise UserError(f"{campaign.name}: routes in {', '.join(sorted(towns))}")

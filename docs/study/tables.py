@@ -24,7 +24,7 @@ from cells import (
     system_of,
     value,
     with_p,
-)  # fmt: skip
+)
 
 from analysis.statistics.significance import holm
 

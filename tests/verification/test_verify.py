@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,17 @@ import yaml
 from analysis.__main__ import main as analysis
 from crucible.subcommands import main
 from crucible.verification.comparing import ALL, WITHOUT, must_be_equal, redriven_of
+from crucible.verification.driving import Again, drive_again
 from crucible.verification.reference import read_reference
+from harness.errors import UserError
 from harness.kernels import NEEDED, features
 from harness.records.digests import digest_of_bytes, digest_of_file
 from harness.records.ledger import lines
 from harness.records.packing.parts import campaigns_in
 from harness.records.packing.unpack import unpack
 from harness.records.reading import Campaign
+from harness.world.hazards.spec import HazardSpec
+from tests.checks.test_hazard import Barrel
 from tests.verification.conftest import Study
 
 Record = dict[str, Any]
@@ -310,6 +314,23 @@ def test_settings_of_strangers_need_trust(copy: Study, capsys: pytest.CaptureFix
     repack(copy, "sha256", lambda old: digest if old == row["sha256"] else old)
     assert verify(copy) == 2
     assert "not declared safe" in capsys.readouterr().err
+
+
+def test_hazards_of_strangers_need_trust_in_the_route_of_one_condition_too(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CRUCIBLE_PACKAGES", "tests")
+    ((name, campaign),) = campaigns_in([study.pack]).items()
+    keys = [attempt.key for attempt in campaign.attempts]
+    (loss,) = (key for key in keys if key.arm.condition == "loss")
+    spec = HazardSpec(route=loss.route, kind=f"{Barrel.__module__}.Barrel", station=10.0)
+    usual = json.loads(campaign.routes[f"routes/{loss.route}.json"])
+    own = json.dumps({**usual, "hazards": [asdict(spec)]})
+    campaign.routes[f"routes/loss/{loss.route}.json"] = own
+    again = Again(out=tmp_path, maps=None, protocol=None, workers=1, trust=False)
+    with pytest.raises(UserError, match=r"Barrel, whose class is not declared safe.*--trust"):
+        drive_again(campaign, [loss], again)
+    assert not list((tmp_path / name).glob("episodes/**/*.json"))
 
 
 def test_what_is_not_there_is_not_referred_to(
