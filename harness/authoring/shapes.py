@@ -60,7 +60,8 @@ def main(arguments: list[str] | None = None) -> None:
 def written(arrays: Arrays) -> bytes:
     """Return arrays as the bytes of a .npz file, which holds no time of day."""
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    named: dict[str, Any] = {**arrays}
+    np.savez(buffer, **named)
     return buffer.getvalue()
 
 

@@ -56,12 +56,12 @@ class Asked(Driver):
         super().reset(route)
         plan = self._planner.plan
 
-        def kept(*arguments: object, **others: object) -> object:
-            made = plan(*arguments, **others)  # type: ignore[arg-type]
+        def kept(*arguments: Any, **others: Any) -> Any:
+            made = plan(*arguments, **others)
             self.asked = made.acceleration
             return made
 
-        self._planner.plan = kept  # type: ignore[method-assign,assignment]
+        self._planner.plan = kept  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -85,7 +86,7 @@ def run() -> list[tuple[str, str]]:
     sweep, rows = sweep_of(POINTS), []
     for name, weather in WEATHERS.items():
         random = np.random.default_rng(1)
-        ours = milliseconds(lambda weather=weather, random=random: weather(sweep, random))  # type: ignore[misc]
+        ours = milliseconds(partial(weather, sweep, random))
         outcome = weather(sweep, np.random.default_rng(1))
         kept, lost, scattered = (scattering.shares(outcome.fates) / POINTS).tolist()
         rows.append((f"{name}: kept, lost, scattered", f"{kept:.3f}, {lost:.3f}, {scattered:.3f}"))

@@ -298,7 +298,8 @@ def test_a_view_that_fails_ends_alone(
         infraction: Any = SimpleNamespace(ego_stationary=False, time=1.0, kind="red_light")
         view.infraction(infraction, 0.0)
         view.step(make)
-        view.end(None, 0.0, ())  # type: ignore[arg-type]
+        drive: Any = None
+        view.end(drive, 0.0, ())
     assert not made
     assert capsys.readouterr().err == "live view: RuntimeError: the viewer has gone; not shown on\n"
 

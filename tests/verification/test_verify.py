@@ -325,8 +325,8 @@ def test_hazards_of_strangers_need_trust_in_the_route_of_one_condition_too(
     (loss,) = (key for key in keys if key.arm.condition == "loss")
     spec = HazardSpec(route=loss.route, kind=f"{Barrel.__module__}.Barrel", station=10.0)
     usual = json.loads(campaign.routes[f"routes/{loss.route}.json"])
-    own = json.dumps({**usual, "hazards": [asdict(spec)]})
-    campaign.routes[f"routes/loss/{loss.route}.json"] = own
+    changed = json.dumps({**usual, "hazards": [asdict(spec)]})
+    campaign.routes[f"routes/loss/{loss.route}.json"] = changed
     again = Again(out=tmp_path, maps=None, protocol=None, workers=1, trust=False)
     with pytest.raises(UserError, match=r"Barrel, whose class is not declared safe.*--trust"):
         drive_again(campaign, [loss], again)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import Any
 
 from harness.carlite.randomness import stream
 
@@ -67,7 +68,8 @@ def sampled(seed: int, **given: float) -> Parameters:
         low, high = RANGES[side]
         length = _sample(seed, side, *EXTENT) / (given.get(count) or chosen[count])
         chosen[side] = round(min(max(length, low), high), 1)
-    return Parameters(**{**chosen, **given})  # type: ignore[arg-type]
+    values: dict[str, Any] = {**chosen, **given}
+    return Parameters(**values)
 
 
 def _sample(seed: int, name: str, low: float, high: float) -> float:

@@ -67,8 +67,9 @@ def unknown_key(place: str, overrides: Sequence[str]) -> str:
         valid = [str(name) for name in node] if isinstance(node, DictConfig) else []
         if part not in valid:
             return about(".".join(path), part, valid, parameters_of(node, ".".join(path)))
-        node = OmegaConf.to_container(node, resolve=False)[part]  # type: ignore[index, call-overload]
-        node = OmegaConf.create(node) if isinstance(node, dict) else node
+        whole: Any = OmegaConf.to_container(node, resolve=False)
+        below = whole[part]
+        node = OmegaConf.create(below) if isinstance(below, dict) else below
         path.append(part)
     return ""
 
