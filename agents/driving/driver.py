@@ -15,9 +15,11 @@ from agents.driving.settings import DrivingSettings
 from agents.driving.sidestep import sidestep
 from agents.driving.tracking import Tracker
 from harness.geometry import boxes_between, compose
-from harness.vocabulary import Boxes, Control, EgoObservation, Pose, Route
+from harness.vocabulary import Boxes, Control, EgoObservation, Floats, Pose, Route
 
 WORLD = Pose(0.0, 0.0)
+WAYPOINTS = 10
+"""Places of a plan that other agents may be told, one planning step apart; V2Xverse's are ten."""
 
 
 class Driver:
@@ -33,6 +35,8 @@ class Driver:
         self._pedals = Pedals(self._settings.car)
         self._tracker = Tracker()
         self._station = 0.0
+        self.planned_xy: Floats = np.zeros((0, 2))
+        """Where the ego plans to be after each of the next planning steps, in the world."""
 
     def step(self, observation: EgoObservation, detections_in_lidar: Boxes) -> Control:
         """Return the control until the next step."""
@@ -46,6 +50,7 @@ class Driver:
         plan = self._planner.plan(
             path, self._station, speed=speed, tracks=tracks, lights=observation.lights
         )
+        self.planned_xy = path.at(plan.stations[1 : 1 + WAYPOINTS])[0]
         throttle, brake = self._pedals.press(plan, speed)
         offset = float(path.locate(here, self._station)[1][0])
         wheel = steering(

@@ -42,6 +42,7 @@ class Plan:
     acceleration: float
     speed: float  # at the next step
     stays: bool  # the ego stands still over the whole plan
+    stations: Floats  # (times,) m along the path, at the times of the plan, now first
 
 
 class Planner:
@@ -100,7 +101,7 @@ class Planner:
         best = int(cost.argmin())
         ahead, driven = profiles.speed[best], float(np.ptp(profiles.station[best]))
         acceleration = float(ahead[1] - ahead[0]) / settings.step
-        return Plan(acceleration, float(ahead[1]), driven < WORTH_MOVING)
+        return Plan(acceleration, float(ahead[1]), driven < WORTH_MOVING, profiles.station[best])
 
     def _unless_waited_too_long(self, stop: Stop | None, speed: float) -> Stop | None:
         """Return no stop after waiting too long for a queue behind a junction."""

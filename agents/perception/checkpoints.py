@@ -73,6 +73,8 @@ def design_in(folder: Path, fusion: Fusion) -> Design:
         fit = ", ".join(schemes_for(trained_on)) or "no scheme of ours"
         raise UserError(f"{path}: fusion.core_method is {trained_on!r}, which fits {fit}")
     refuse_unpublished(settings, path, fusion.scheme, published)
+    refuse_other_preparation(settings, path)
+    fusion.take_published_settings(settings["model"]["args"], path)
     return replace(
         published.design,
         grid=grid_in(settings, path, published),
@@ -101,6 +103,17 @@ def refuse_unpublished(
             raise UserError(
                 f"{path}: model.args.{name} is {reprlib.repr(given)}; V2Xverse's {scheme}, which is"
                 f" all that there is here, has {usual!r}"
+            )
+
+
+def refuse_other_preparation(settings: dict[str, Any], path: Path) -> None:
+    """Refuse settings by which V2Xverse would prepare points in another way than we do."""
+    preparation = settings["fusion"].get("args") or {}
+    for name in ("proj_first", "clip_pc"):
+        if isinstance(preparation, dict) and preparation.get(name):
+            raise UserError(
+                f"{path}: fusion.args.{name} is true: points would be prepared otherwise than"
+                " V2Xverse's published networks take them, where it is false"
             )
 
 

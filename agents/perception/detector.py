@@ -16,6 +16,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
 from agents.perception.decoding import candidates, inside, nms, weighted_box_fusion
 from agents.perception.fusion.base import Maps, Partner
+from agents.perception.fusion.driving_request import DrivingRequest
 from agents.perception.network import Network, device_here, one_thread, whole_floats
 from agents.perception.raising import height_above, lowered_boxes, raised_points
 from harness.vocabulary import Boxes, Features, Pose, Singles
@@ -63,11 +64,16 @@ class Detector:
         return lowered_boxes(inside(raised, self.design.grid), height)
 
     @torch.inference_mode()
-    def message(self, maps: Maps) -> Features:
-        """Return what a partner sends of its maps."""
+    def message(
+        self,
+        maps: Maps,
+        request: DrivingRequest | None = None,
+        lidar_in_world: Pose | None = None,
+    ) -> Features:
+        """Return what a partner sends of its maps: all, or what the ego's request leaves."""
         fusion = self.network.intermediate
         assert fusion is not None, f"{self.network.scheme} sends no feature maps"
-        sent = self.network.send(maps)
+        sent = self.network.send(maps, request, lidar_in_world)
         return fusion.payload(tuple(level[0].cpu().numpy() for level in sent))
 
     @torch.inference_mode()

@@ -17,6 +17,7 @@ from agents.perception.fusion.catalogue import is_shipped
 from agents.perception.network import Network
 from agents.perception.operating_point import OperatingPoint, operating_point_in, same_for_all
 from agents.perception.random_weights import random_weights
+from agents.v2xverse.child.absent_keys import MAY_BE_ABSENT
 from harness.errors import UserError
 
 FOLDER = Path(__file__).parent / "weights"
@@ -39,7 +40,7 @@ def network_with_weights(
         folder = Path(checkpoint).expanduser()
         network = Network(fusion, design_in(folder, fusion))
         file = newest(folder)
-        fill(network, state_in(file), file)
+        fill(network, drop_unread_layers(state_in(file)), file)
         return network
     network = Network(fusion, fusion.design(size))
     if weights == RANDOM:
@@ -140,6 +141,15 @@ def fill(network: Network, state: Mapping[str, Tensor], source: Path) -> None:
             for key, numbers in state.items()
         }
     )
+
+
+def drop_unread_layers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights in a checkpoint without those that V2Xverse never reads.
+
+    V2Xverse's CoDriving has a Gaussian filter that it does not use; our network has none. A
+    checkpoint holds the filter or lacks it: both are the same network.
+    """
+    return {key: numbers for key, numbers in state.items() if key not in MAY_BE_ABSENT}
 
 
 def misfits(

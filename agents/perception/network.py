@@ -17,12 +17,13 @@ from torch import Tensor, nn
 from agents.perception.backbones import Backbone, Shrinking
 from agents.perception.designs import Design
 from agents.perception.fusion.base import FeatureSpec, Fusion, IntermediateFusion, Maps, Partner
+from agents.perception.fusion.driving_request import DrivingRequest
 from agents.perception.grid import CODE_CHANNELS, SCORE_CHANNELS
 from agents.perception.pillars import PillarEncoder
 from agents.perception.pointwise import Convolution
 from agents.perception.sparse import SparseBackbone
 from agents.perception.warping import Rotation
-from harness.vocabulary import Singles
+from harness.vocabulary import Pose, Singles
 
 PRIOR = 0.01
 """Score everywhere before training."""
@@ -81,11 +82,29 @@ class Network(nn.Module):
         levels = self.backbone.levels(self.pillar_vfe(clouds))
         return levels if self.multi_scale else (self.shrunk(levels),)
 
-    def send(self, maps: Maps) -> Maps:
-        """Return what a partner sends of its maps."""
+    def send(
+        self,
+        maps: Maps,
+        request: DrivingRequest | None = None,
+        lidar_in_world: Pose | None = None,
+    ) -> Maps:
+        """Return what a partner sends of its maps, once the ego has asked if it has.
+
+        Args:
+            maps: the partner's feature maps.
+            request: the ego's plan, or None before its first.
+            lidar_in_world: where the partner believes its LiDAR to be; needed with a request.
+        """
         if self.intermediate is None:
             return maps
-        return self.intermediate.send(maps, lambda: self.cls_head(self.to_detect_on(maps)))
+
+        def logits() -> Tensor:
+            scores: Tensor = self.cls_head(self.to_detect_on(maps))
+            return scores
+
+        if request is None or lidar_in_world is None:
+            return self.intermediate.send(maps, logits)
+        return self.intermediate.send_on_request(maps, logits, request, lidar_in_world)
 
     def receive(self, maps: Maps) -> Maps:
         """Return the maps of a message as they are fused."""

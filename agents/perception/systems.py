@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from agents.driving.driver import Driver
+from agents.driving.driver import WORLD, Driver
 from agents.driving.settings import DrivingSettings
 from agents.merging import on_ego
 from agents.perception.designs import Size
@@ -25,18 +25,20 @@ from agents.perception.fusion.base import (
     Partner,
 )
 from agents.perception.fusion.catalogue import named
+from agents.perception.fusion.driving_request import DrivingRequest
 from agents.perception.loading import (
     files,
     network_with_weights,
     operating_point,
     refuse_unloadable,
 )
-from harness.geometry import boxes_between, relative
+from harness.geometry import boxes_between, points_between, relative
 from harness.vocabulary import (
     Boxes,
     Control,
     EgoObservation,
     Features,
+    Floats,
     FusionStage,
     Message,
     Observation,
@@ -231,6 +233,7 @@ class Intermediate(NetworkSystem):
     safe_from_file = True
     stage = IntermediateFusion
     fusion: IntermediateFusion  # how features are fused
+    _request: DrivingRequest | None = None
 
     def __init__(
         self,
@@ -243,9 +246,24 @@ class Intermediate(NetworkSystem):
     ) -> None:
         super().__init__(fusion, size, weights=weights, checkpoint=checkpoint, driving=driving)
 
+    def reset(self, seed: int, route: Route) -> None:
+        """Start an attempt: the ego has asked for nothing yet."""
+        super().reset(seed, route)
+        self._request = None
+
     def share(self, observation: Observation) -> Features:
         """Return what a partner sends of its feature maps."""
-        return self.detector.message(self._encoded(observation)[0])
+        maps, _ = self._encoded(observation)
+        return self.detector.message(maps, self._request, observation.lidar_in_world)
+
+    def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
+        """Drive by the boxes; a fusion module that reads requests is told the plan."""
+        control = super().drive(observation, boxes)
+        if self.fusion.reads_requests:
+            # Senders know the plan of the last planning step; the request itself is not delayed,
+            # lost or counted as bytes.
+            self._request = make_request(self._driver.planned_xy, observation.lidar_in_world)
+        return control
 
     def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect from the ego's maps, and again from the fused ones."""
@@ -262,6 +280,14 @@ class Intermediate(NetworkSystem):
             raise TypeError(f"{message.sender} sent no features")
         maps = self.detector.received(message.payload, ego, message.sender)
         return Partner(maps, relative(message.lidar_in_world, lidar_in_world))
+
+
+def make_request(waypoints_in_world: Floats, lidar_in_world: Pose) -> DrivingRequest:
+    """Return a request for features round waypoints (N, 2) in the world."""
+    heights = np.zeros((len(waypoints_in_world), 2))
+    points = np.column_stack([waypoints_in_world, heights]).astype(np.float32)
+    in_lidar = points_between(points, WORLD, lidar_in_world)
+    return DrivingRequest(np.asarray(in_lidar[:, :2], np.float64), lidar_in_world)
 
 
 def sent_points(message: Message) -> Singles:

@@ -283,7 +283,7 @@ FUSIONS: dict[str, dict[str, Any]] = {
         ("v2vnet", "v2vnet.gru_flag", False, "v2vnet.gru_flag is False; .* has True"),
         ("codriving", "fusion_args.multi_scale", False, "multi_scale is False; .* has True"),
         ("codriving", "fusion_args.agg_operator", {"mode": "MAX"}, "mode is 'MAX'; .* has 'ATTEN'"),
-        ("codriving", "fusion_args.communication", {"thre": 0.1}, "communication is .* has None"),
+        ("codriving", "fusion_args.communication", {"thre": 1}, "communication: cav_lidar_range"),
         ("codriving", "fusion_args", None, "multi_scale is None; .* has True"),
     ],
 )

@@ -14,7 +14,7 @@ import yaml
 from agents.perception.designs import FULL_GRID
 from agents.perception.fusion.base import SparseFeatures, merged
 from agents.perception.fusion.catalogue import INTERMEDIATE, SCHEMES
-from agents.perception.fusion.codriving import where_confident
+from agents.perception.fusion.codriving import compute_confidence, mask_levels
 from agents.perception.raising import height_above, raised_points
 from agents.perception.systems import Early, Intermediate, Late, Single, sent_points
 from harness.campaign.planning.validation import refuse_misfit
@@ -216,7 +216,9 @@ def test_codriving_sends_only_where_it_is_confident() -> None:
     logits = torch.full((1, 3, 96, 128), -9.0)
     row, column = np.argwhere(features.maps[0].any(0))[0].tolist()
     logits[0, 1, row, column] = 3.0
-    sure = SparseFeatures(tuple(level[0].numpy() for level in where_confident(maps, logits, 0.5)))
+    sure = SparseFeatures(
+        tuple(level[0].numpy() for level in mask_levels(maps, compute_confidence(logits), 0.5))
+    )
     assert [np.argwhere(level.any(0)).tolist() for level in sure.maps] == [
         [[row, column]],
         [[row // 2, column // 2]],

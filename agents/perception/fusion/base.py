@@ -7,8 +7,9 @@ subclass `IntermediateFusion` and write `forward`: docs/how-to/own-fusion.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.perception.designs import LITE, Design, Published, Size
+from agents.perception.fusion.driving_request import DrivingRequest
 from agents.perception.grid import Grid
 from agents.perception.warping import warp
 from harness.errors import UserError
@@ -86,6 +88,9 @@ class Fusion(nn.Module):
             raise UserError(f"system: {cls.scheme} comes in size lite only")
         return cls.v2xverse.design
 
+    def take_published_settings(self, settings: Mapping[str, Any], path: Path) -> None:
+        """Take what a checkpoint's `model.args` set of this scheme, before `build`."""
+
     def built(self, features: FeatureSpec) -> Self:
         """Return this module with its layers, for these feature maps."""
         self.features = features
@@ -139,6 +144,8 @@ class IntermediateFusion(Fusion):
 
     stage = "intermediate"
     multi_scale: ClassVar[bool] = False
+    reads_requests = False
+    """Whether senders are told the ego's plan: `send_on_request` then stands for `send`."""
 
     def clouds(self, ego: Sweep, partners: Sequence[Sweep]) -> tuple[list[Singles], list[Pose]]:
         """Return each agent's points."""
@@ -148,6 +155,23 @@ class IntermediateFusion(Fusion):
     def send(self, maps: Maps, logits: Callable[[], Tensor]) -> Maps:
         """Return what a partner sends of its maps; `logits()` gives its own detection scores."""
         return maps
+
+    def send_on_request(
+        self,
+        maps: Maps,
+        logits: Callable[[], Tensor],
+        request: DrivingRequest,
+        lidar_in_world: Pose,
+    ) -> Maps:
+        """Return what a partner sends of its maps once it knows where the ego plans to be.
+
+        Args:
+            maps: the partner's feature maps, (1, channels, rows, columns) each.
+            logits: gives the partner's own detection scores.
+            request: the ego's plan of its last planning step.
+            lidar_in_world: the pose that the partner believes its LiDAR has.
+        """
+        return self.send(maps, logits)
 
     def receive(self, maps: Maps) -> Maps:
         """Return the maps of a message in the shape of the ego's: undo what `send` compressed."""

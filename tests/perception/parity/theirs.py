@@ -75,10 +75,12 @@ def prepare() -> None:
 class Theirs:
     """One scheme of V2Xverse's, with its preprocessing and post-processing."""
 
-    def __init__(self, scheme: str, grid: Grid) -> None:
+    def __init__(self, scheme: str, grid: Grid, fusion_args: dict[str, Any] | None = None) -> None:
         prepare()
         self.scheme = scheme
         self.settings = settings_of(scheme, grid)
+        if fusion_args:
+            self.settings["model"]["args"]["fusion_args"] |= fusion_args
         model = self.settings["model"]
         module = importlib.import_module(f"opencood.models.{model['core_method']}")
         wanted = model["core_method"].replace("_", "")
@@ -89,7 +91,12 @@ class Theirs:
         self.voxels = voxels.SpVoxelPreprocessor(self.settings["preprocess"], train=False)
         self.boxes = boxes.VoxelPostprocessor(self.settings["postprocess"], train=False)
 
-    def run(self, clouds: Sequence[Singles], poses_in_ego: Sequence[Pose]) -> Any:
+    def run(
+        self,
+        clouds: Sequence[Singles],
+        poses_in_ego: Sequence[Pose],
+        waypoints: torch.Tensor | None = None,
+    ) -> Any:
         """Return the network's output dictionary for agents, the ego first."""
         voxels = [self.voxels.preprocess(cloud) for cloud in clouds]
         lidar = self.voxels.collate_batch(voxels)
@@ -99,7 +106,7 @@ class Theirs:
             "pairwise_t_matrix": torch.from_numpy(pairwise(poses_in_ego)[None]),
         }
         with torch.no_grad():
-            return self.network(data)
+            return self.network(data) if waypoints is None else self.network(data, waypoints)
 
     def boxes_of(self, outputs: Sequence[Any], poses_in_ego: Sequence[Pose]) -> list[Floats]:
         """Return corners (N, 8, 3) and scores of each class, after joint suppression."""

@@ -1,0 +1,115 @@
+"""CoDriving's driving request: the ego asks its partners for features along its planned path.
+
+Liu et al., 2025, section IV-B. The ego's waypoints become a map of Gaussian bumps; each partner
+multiplies its own confidence by that map, as it lies in the partner's frame, before the threshold
+decides which cells are sent. The numbers are those of V2Xverse's published code
+(`opencood/utils/waypoint2map.py`, `opencood/models/comm_modules/codriving.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from agents.perception.fusion.communication import CommunicationSettings
+from agents.perception.grid import Grid
+from agents.perception.warping import affine
+from harness.vocabulary import Floats, Pose
+
+GAIN, LEAST, MOST = 5.0, 1e-4, 1.0 - 1e-4
+"""The request is multiplied by `GAIN` and kept between `LEAST` and `MOST`."""
+
+REFERENCE_ROWS, REFERENCE_WIDTH = 96, 24.0
+"""The map for which a radius is meant: 96 rows over 24 m."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrivingRequest:
+    """Where the ego plans to be, in the LiDAR frame in which it planned."""
+
+    waypoints_in_lidar: Floats  # (waypoints, 2): metres ahead and to the right
+    lidar_in_world: Pose
+
+
+def draw_request_map(
+    waypoints_in_lidar: Floats, shape: tuple[int, int], settings: CommunicationSettings
+) -> Tensor:
+    """Return the request (rows, columns) in the ego's frame, float64, 0 to 1.
+
+    Args:
+        waypoints_in_lidar: (waypoints, 2), metres ahead and to the right.
+        shape: rows and columns of the map of confidences.
+        settings: reach and width of the bumps, and the range that the map stands for.
+    """
+    rows, columns = shape
+    low, high = settings.detection_range[:3], settings.detection_range[3:]
+    length, width = high[0] - low[0], high[1] - low[1]
+    # V2Xverse computes places in float32.
+    places = np.asarray(waypoints_in_lidar, np.float32) * np.float32(columns / length)
+    column = places[:, 0] + np.float32(columns * (high[0] / length))
+    row = places[:, 1] + np.float32(rows * (high[1] / width))
+    reach = int(settings.radius * rows / REFERENCE_ROWS * REFERENCE_WIDTH / width)
+    sigma = (2 * reach + 1) / settings.sigma_reverse
+    drawn = np.zeros(shape)
+    for at_row, at_column in zip(row, column, strict=True):
+        if 0 <= at_row < rows and 0 <= at_column < columns:
+            draw_bump(drawn, (int(at_row), int(at_column)), reach=reach, sigma=sigma)
+    return torch.from_numpy(drawn)
+
+
+def draw_bump(drawn: Floats, cell: tuple[int, int], *, reach: int, sigma: float) -> None:
+    """Raise a map (rows, columns) to a Gaussian bump wherever it is lower.
+
+    Args:
+        drawn: the map, changed in place.
+        cell: row and column of the middle.
+        reach: cells to each side that the bump has.
+        sigma: cells of one standard deviation.
+    """
+    (rows, columns), (row, column) = drawn.shape, cell
+    first_row, last_row = max(row - reach, 0), min(row + reach + 1, rows)
+    first_column, last_column = max(column - reach, 0), min(column + reach + 1, columns)
+    down = np.arange(first_row, last_row)[:, None] - float(row)
+    along = np.arange(first_column, last_column)[None, :] - float(column)
+    bump = np.exp(-(down**2 + along**2) / (2.0 * sigma**2))
+    bump[bump < np.finfo(bump.dtype).eps] = 0.0
+    part = drawn[first_row:last_row, first_column:last_column]
+    np.maximum(part, bump, out=part)
+
+
+def warp_request(request: Tensor, sender_in_ego: Pose, grid: Grid) -> Tensor:
+    """Return a request (rows, columns) of the ego as V2Xverse lays it on a sender's grid.
+
+    V2Xverse inverts the transform of a warp by transposing its rotation and negating its shift.
+    That is exact only where the sender has the ego's heading; results are compared with V2Xverse's,
+    so the same is done here.
+    """
+    rows, columns = request.shape
+    theta = affine(sender_in_ego, grid)  # (2, 3): from the ego's grid to the sender's
+    tall = rows / columns
+    inverse = np.array(
+        [
+            [theta[0, 0], theta[1, 0] * tall * tall, -theta[0, 2]],
+            [theta[0, 1] / tall / tall, theta[1, 1], -theta[1, 2]],
+        ]
+    )
+    cells = functional.affine_grid(
+        torch.from_numpy(inverse)[None], [1, 1, rows, columns], align_corners=False
+    )
+    return functional.grid_sample(request[None, None], cells, align_corners=False)[0, 0].clamp(0, 1)
+
+
+def weigh_confidence(confidence: Tensor, warped: Tensor, highest: float) -> Tensor:
+    """Return confidences (1, 1, rows, columns) after the request in the sender's frame.
+
+    Args:
+        confidence: the sender's best score of any class, in each cell.
+        warped: the request (rows, columns) on the sender's grid.
+        highest: the request's highest value at the ego.
+    """
+    factor = warped.to(confidence) * GAIN / (highest + 1e-7)
+    return confidence * factor.clamp(LEAST, MOST)
