@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agents.commandline import ended
 from agents.conformance.instantiation import class_named, is_class_name, maker, settings_of
+from agents.v2xverse.agent_files import WHERE
 from harness.errors import UserError
 from harness.findings import Finding
 from harness.options import Parser
@@ -31,6 +32,7 @@ KINDS = {
     ),
 }
 """What a class is by the base that it inherits from, and the module that checks it."""
+V2XVERSE = "v2xverse"
 OF_SYSTEMS = ("reads_points", "reads_messages", "reset", "share", "step")
 NAMES = "package.module:Class of a plug-in; study=NAME or DIR/study/NAME.yaml; or a shipped system"
 
@@ -81,6 +83,9 @@ def examined(
     name: str, settings: Sequence[str], recording: Path | None
 ) -> tuple[str, list[Finding]]:
     """Return what a plug-in is, and what its check finds."""
+    described = describe_v2xverse(name, settings)
+    if described and not any(word.startswith("root=") for word in settings):
+        return "a checkpoint", described
     make = maker(name, settings)
     if is_class_name(name):
         named = class_named(name)
@@ -103,7 +108,24 @@ def examined(
     from agents.conformance.recording import recorded  # noqa: PLC0415
 
     make()
-    return "a system under test", Examination(make, recorded(recording)).findings()
+    return "a system under test", described + Examination(make, recorded(recording)).findings()
+
+
+def describe_v2xverse(name: str, settings: Sequence[str]) -> list[Finding]:
+    """Return what a V2Xverse checkpoint holds, if one is named; torch reads it as data."""
+    if name != V2XVERSE:
+        return []
+    given = dict(word.split("=", 1) for word in settings if "=" in word)
+    if "checkpoint" not in given:
+        if "root" not in given:
+            raise UserError(f"v2xverse needs a checkpoint or a checkout with one: {WHERE}")
+        return []
+    from agents.v2xverse.checkpoint_report import describe_checkpoint  # noqa: PLC0415
+
+    folder = Path(given["checkpoint"]).expanduser()
+    if not folder.is_dir():
+        raise UserError(f"v2xverse: checkpoint: no such folder: {folder}")
+    return list(describe_checkpoint(folder))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,9 @@ def settings_of(name: str, given: Sequence[str]) -> dict[str, Any]:
         settings = yaml.safe_load(file.read_text())[name]
     try:
         merged = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(given)))
-        plain = OmegaConf.to_container(merged, resolve=True, throw_on_missing=True)
+        # A campaign has a simulator to which settings may refer; here there is none.
+        around = OmegaConf.create({"simulator": {"maps": None}, "system": merged})
+        plain = OmegaConf.to_container(around.system, resolve=True, throw_on_missing=True)
     except (OmegaConfBaseException, ValueError) as problem:
         raise UserError(f"{' '.join([name, *given])}: {one_line(problem)}") from None
     assert isinstance(plain, dict)

@@ -8,7 +8,6 @@ has the rest. Files are read as data: nothing in them is ever executed.
 from __future__ import annotations
 
 import math
-import re
 import reprlib
 from dataclasses import replace
 from pathlib import Path
@@ -24,24 +23,8 @@ from agents.perception.grid import Grid
 from agents.perception.published_settings import read_settings
 from harness.errors import UserError
 
-BEST = re.compile(r"net_epoch_bestval_at(\d+)\.pth")
-EPOCH = re.compile(r"net_epoch(\d+)\.pth")
-
 COARSEST = 8
 """Pillars along one cell of a backbone's coarsest level."""
-
-
-def newest(folder: Path) -> Path:
-    """Return the file of the best epoch by validation, else of the last."""
-    for pattern in (BEST, EPOCH):
-        epochs = {
-            int(match[1]): path
-            for path in folder.iterdir()
-            if (match := pattern.fullmatch(path.name))
-        }
-        if epochs:
-            return epochs[max(epochs)]
-    raise UserError(f"{folder}: there is no net_epoch_bestval_at*.pth and no net_epoch*.pth")
 
 
 def state_in(path: Path) -> dict[str, Tensor]:

@@ -10,7 +10,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from agents.perception.checkpoints import design_in, newest, state_in
+from agents.perception.checkpoint_files import find_newest_weights
+from agents.perception.checkpoints import design_in, state_in
 from agents.perception.designs import Size
 from agents.perception.fusion.base import Fusion
 from agents.perception.fusion.catalogue import is_shipped
@@ -39,7 +40,7 @@ def network_with_weights(
             )
         folder = Path(checkpoint).expanduser()
         network = Network(fusion, design_in(folder, fusion))
-        file = newest(folder)
+        file = find_newest_weights(folder)
         fill(network, drop_unread_layers(state_in(file)), file)
         return network
     network = Network(fusion, fusion.design(size))
@@ -69,7 +70,7 @@ def files(
     """Return the files that a network is made of; no class stands for one that is not ours."""
     if checkpoint is not None:
         config = Path(checkpoint).expanduser() / "config.yaml"
-        return [config, newest(config.parent)] if config.is_file() else [config]
+        return [config, find_newest_weights(config.parent)] if config.is_file() else [config]
     return [] if weights == RANDOM else [file_of(fusion, size, weights)]
 
 

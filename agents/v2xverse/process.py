@@ -51,6 +51,7 @@ class Child:
             self.end()
             raise ChildError(f"it speaks version {version} of the pipe; {wire.VERSION} is needed")
         self.versions: dict[str, str] = words.get("versions", {})
+        self.notes: list[str] = words.get("notes", [])
 
     def ask(
         self, words: dict[str, Any], arrays: dict[str, Any], seconds: float

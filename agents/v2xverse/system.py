@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from agents.merging import on_ego
+from agents.perception.checkpoint_files import find_newest_weights
+from agents.v2xverse.agent_files import AgentFiles, find_agent_files
 from agents.v2xverse.child import wire
 from agents.v2xverse.process import Child, ChildError
 from agents.v2xverse.roads import Roads
@@ -55,17 +58,20 @@ class V2Xverse:
         *,
         python: str = "python",  # the interpreter in which the checkout runs
         agent_config: str | None = None,  # a file, from root; null: that of the method
+        checkpoint: str | None = None,  # folder of perception/ and planning/; null: of agent_config
         maps: str | None = None,  # folder of the towns' OpenDRIVE files
         start_timeout: float = 600.0,  # s until networks are loaded
         step_timeout: float = 300.0,  # s
     ) -> None:
-        (config,) = self.files(root, method, agent_config)
+        files = self.find_files(root, method, agent_config, checkpoint)
         if shutil.which(python) is None:
             raise UserError(f"system: there is no python {python}")
         self._scratch = tempfile.TemporaryDirectory(prefix="v2xverse-")
         hello = {
             "root": str(checkout(root)),
-            "agent_config": str(config),
+            "agent_config": str(files.config),
+            "perception": [str(files.perception), find_newest_weights(files.perception).name],
+            "planner": str(files.planner),
             "folder": self._scratch.name,
         }
         self.fusion_stage = STAGES.get(method, "intermediate")
@@ -74,6 +80,8 @@ class V2Xverse:
             self._child = Child([python, str(FAR_END)], hello, start_timeout)
         except ChildError as problem:
             raise UserError(f"system: V2Xverse in {root} by {python}: {problem}") from None
+        for note in self._child.notes:
+            print(f"system: V2Xverse: {note}", file=sys.stderr)
 
     @classmethod
     def files(
@@ -81,9 +89,17 @@ class V2Xverse:
         root: str,
         method: Method = "codriving",
         agent_config: str | None = None,
+        checkpoint: str | None = None,
         **others: object,
     ) -> list[Path]:
-        """Return the file that names its checkpoints; what those hold is not looked at."""
+        """Return its configuration and checkpoints; what weights hold is not looked at."""
+        return cls.find_files(root, method, agent_config, checkpoint).all_files()
+
+    @classmethod
+    def find_files(
+        cls, root: str, method: Method, agent_config: str | None, checkpoint: str | None
+    ) -> AgentFiles:
+        """Return where configuration and checkpoints are, or say in one line what is missing."""
         if (method == "single") == cls.reads_messages:
             raise UserError("system: method=single is for agents.v2xverse.system.V2XverseAlone")
         for folder in NEEDED:
@@ -92,7 +108,7 @@ class V2Xverse:
         config = checkout(root) / (agent_config or CONFIG.format(method=method))
         if not config.is_file():
             raise UserError(f"system: there is no agent_config {config}")
-        return [config]
+        return find_agent_files(checkout(root), config, checkpoint)
 
     def reset(self, seed: int, route: Route) -> None:
         """Start a route there."""

@@ -15,7 +15,8 @@ import torch
 import yaml
 from safetensors.torch import save_file
 
-from agents.perception.checkpoints import design_in, newest, state_in
+from agents.perception.checkpoint_files import find_newest_weights
+from agents.perception.checkpoints import design_in, state_in
 from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.loading import fill, network_with_weights
 from agents.perception.network import Network
@@ -171,12 +172,12 @@ def test_weights_come_by_name(tmp_path: Path, content: object) -> None:
 
 def test_the_best_epoch_is_taken_else_the_last(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no net_epoch_bestval"):
-        newest(tmp_path)
+        find_newest_weights(tmp_path)
     for name in ("net_epoch9.pth", "net_epoch10.pth", "net_epoch11.pth.old", "net_epochx.pth"):
         (tmp_path / name).touch()
-    assert newest(tmp_path).name == "net_epoch10.pth"
+    assert find_newest_weights(tmp_path).name == "net_epoch10.pth"
     (tmp_path / "net_epoch_bestval_at3.pth").touch()
-    assert newest(tmp_path).name == "net_epoch_bestval_at3.pth"
+    assert find_newest_weights(tmp_path).name == "net_epoch_bestval_at3.pth"
 
 
 def lite(scheme: str = "fcooper") -> Network:

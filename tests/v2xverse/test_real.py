@@ -9,12 +9,15 @@ import pytest
 
 from agents.conformance.recorded_steps import Recording
 from agents.conformance.recording import recorded
+from agents.perception.fusion.codriving import CoDriving
 from agents.perception.fusion.fcooper import FCooper
 from agents.perception.systems import Intermediate
 from agents.v2xverse.system import V2Xverse
+from harness.errors import UserError
 from harness.overlap import bev_iou
 from harness.vocabulary import Boxes, Message, System
 from tests.v2xverse.made_up import PYTHON, ROOT, agent, needs_v2xverse
+from tests.v2xverse.published_folder import write_published_folder
 
 pytestmark = [pytest.mark.slow, needs_v2xverse]
 
@@ -49,6 +52,27 @@ def assert_the_same(theirs: Boxes, ours: Boxes) -> None:
     assert np.array_equal(theirs.classes, ours.classes[overlap.argmax(axis=1)])
     heights = theirs.geometry[:, 2] - ours.geometry[overlap.argmax(axis=1), 2]
     assert np.abs(heights).max() < 0.1
+
+
+def test_the_published_folder_drives_through_both_doors(street: Recording, tmp_path: Path) -> None:
+    folder = write_published_folder(tmp_path / "codriving")
+    theirs = V2Xverse(ROOT, "codriving", python=PYTHON, checkpoint=str(folder))
+    ours = Intermediate(CoDriving(), checkpoint=str(folder / "perception"))
+    for system in (theirs, ours):
+        system.reset(1, street.route)
+    now = street.steps[0].observation
+    step = theirs.step(now, of_unit(theirs, street))
+    expected = ours.step(now, of_unit(ours, street))
+    assert_the_same(step.ego_alone, expected.ego_alone)
+    assert len(step.cooperative) != len(step.ego_alone)
+    assert step.control.throttle > 0.0
+    assert expected.control.throttle > 0.0
+
+
+def test_one_more_missing_key_stops_v2xverse_too(tmp_path: Path) -> None:
+    folder = write_published_folder(tmp_path / "codriving", without=("cls_head.bias",))
+    with pytest.raises(UserError, match=r"lacks 1 keys, cls_head\.bias among them"):
+        V2Xverse(ROOT, "codriving", python=PYTHON, checkpoint=str(folder))
 
 
 def test_it_sees_what_our_network_sees_and_drives_ahead(street: Recording, tmp_path: Path) -> None:

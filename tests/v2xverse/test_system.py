@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from agents.v2xverse.roads import Roads
 from agents.v2xverse.system import (
@@ -23,8 +24,11 @@ from agents.v2xverse.system import (
 from harness.errors import UserError
 from harness.vocabulary import EgoObservation, Message, Points, Pose
 from tests.agents.little_world import straight
+from tests.v2xverse.test_published_folder import AGENT
 
 LIDAR = Pose(1.3, 0.0, 1.85)
+PERCEPTION = "checkpoints/codriving/perception"
+PLANNER, DESIGN = "checkpoints/codriving/planner/codriving_planner.ckpt", "end2end.yaml"
 NO_POINTS = np.zeros((0, 4), np.float32)
 
 
@@ -33,7 +37,10 @@ def checkout(folder: Path) -> Path:
         (folder / item).mkdir(parents=True)
     config = folder / CONFIG.format(method="codriving")
     config.parent.mkdir()
-    config.write_text("{}")
+    config.write_text(yaml.dump(AGENT))
+    for path in (PERCEPTION + "/config.yaml", PERCEPTION + "/net_epoch1.pth", PLANNER, DESIGN):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("{}")
     return folder
 
 
@@ -55,7 +62,13 @@ def test_what_is_missing_is_named_before_a_campaign_begins(tmp_path: Path) -> No
     with pytest.raises(UserError, match="is no checkout of V2Xverse"):
         V2Xverse.files(str(tmp_path), python="nobodys_python")
     root = str(checkout(tmp_path))
-    assert V2Xverse.files(root) == [tmp_path / CONFIG.format(method="codriving")]
+    assert V2Xverse.files(root) == [
+        tmp_path / CONFIG.format(method="codriving"),
+        tmp_path / PERCEPTION / "config.yaml",
+        tmp_path / PERCEPTION / "net_epoch1.pth",
+        tmp_path / DESIGN,
+        tmp_path / PLANNER,
+    ]
     with pytest.raises(UserError, match="no agent_config"):
         V2Xverse.files(root, "late")
     with pytest.raises(UserError, match=r"method=single is for .*V2XverseAlone"):

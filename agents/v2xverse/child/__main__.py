@@ -29,9 +29,16 @@ def main() -> None:
         wire.send(answers, {"kind": "refused", "version": wire.VERSION})
         return
     made = importlib.import_module("stack").Stack
-    stack = made(words["root"], words["agent_config"], words["folder"])
+    stack = made(
+        words["root"],
+        words["agent_config"],
+        perception=words["perception"],
+        planner=words["planner"],
+        folder=words["folder"],
+    )
     versions = {"python": sys.version.split()[0], "torch": str(sys.modules["torch"].__version__)}
-    wire.send(answers, {"kind": "ready", "version": wire.VERSION, "versions": versions})
+    ready = {"kind": "ready", "version": wire.VERSION, "versions": versions, "notes": stack.notes}
+    wire.send(answers, ready)
     while True:
         asked = wire.receive(sys.stdin.buffer)
         if asked is None:

@@ -26,30 +26,49 @@ NO_PICTURE = np.zeros((600, 800, 3), np.uint8)
 
 
 class Stack:
-    """Everything of V2Xverse's that drives."""
+    """Everything of V2Xverse's that drives.
 
-    def __init__(self, root: str, agent_config: str, folder: str) -> None:
+    Args:
+        root: the checkout.
+        agent_config: the agent's configuration.
+        perception: the folder of the perception checkpoint, and the name of its weights' file.
+        planner: the planner's checkpoint.
+        folder: an empty folder that this process may write into.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        agent_config: str,
+        *,
+        perception: list[str],
+        planner: str,
+        folder: str,
+    ) -> None:
         for path in reversed(PATHS):
             sys.path.insert(0, str(Path(root) / path))
         os.chdir(root)
         importlib.import_module("allowances").make()
         self._torch: Any = importlib.import_module("torch")
         self._folder = folder
+        self.notes: list[str] = []
         os.environ.update(SAVE_PATH=folder, ROUTES="route.xml")
         yaml = importlib.import_module("yaml")
         self.config = yaml.safe_load(Path(agent_config).read_text())
         self._device = self._torch.device("cuda" if self._torch.cuda.is_available() else "cpu")
         self._seed(0)
-        self._load_perception()
-        self._load_planner()
+        self._load_perception(*perception)
+        self._load_planner(planner)
         self._core: Any = importlib.import_module("team_code.pnp_infer_action_e2e")
         self._router: Any = importlib.import_module("team_code.planner_pnp")
         self._leave_out()
 
-    def _load_perception(self) -> None:
+    def _load_perception(self, source: str, weights: str) -> None:
         tools: Any = importlib.import_module("opencood.tools.train_utils")
         settings = importlib.import_module("team_code.utils.yaml_utils")
-        folder = self.config["perception"]["perception_model_dir"]
+        absences: Any = importlib.import_module("absent_keys")
+        folder = link_checkpoint(source, weights, str(Path(self._folder, "perception")))
+        self.config["perception"]["perception_model_dir"] = folder
         hypes = settings.load_yaml(folder)
         refuse_disturbing(self.config, hypes)
         self.config["perception"]["perception_hypes"] = hypes
@@ -57,13 +76,19 @@ class Stack:
         hypes["test_dir"] = hypes["validate_dir"] = hypes["root_dir"] = None
         self._data = datasets.build_dataset(hypes, visualize=True, train=False)
         self._network = tools.create_model(hypes)
-        tools.check_missing_key = refuse_missing
+
+        def check(needed: Any, given: Any) -> None:
+            absent = absences.refuse_missing_keys(needed, given)
+            if absent:
+                self.notes.append(absences.describe_absent_keys(absent))
+
+        tools.check_missing_key = check
         epoch, self._network = tools.load_saved_model(folder, self._network)
         if not epoch:
-            raise FileNotFoundError(f"no net_epoch*.pth in {folder}")
+            raise FileNotFoundError(f"no net_epoch*.pth in {source}")
         self._network.to(self._device).eval()
 
-    def _load_planner(self) -> None:
+    def _load_planner(self, checkpoint: str) -> None:
         planning = self.config["planning"]
         settings = importlib.import_module("common.io").load_config_from_yaml(
             planning["planner_config"]
@@ -72,7 +97,7 @@ class Stack:
         build = importlib.import_module("common.registry")
         self._planner = build.build_object_within_registry_from_config(registry, settings["model"])
         load = importlib.import_module("common.torch_helper").load_checkpoint
-        load(planning["planner_model_checkpoint"], self._device, self._planner)
+        load(checkpoint, self._device, self._planner)
         self._planner.to(self._device).eval()
 
     def _leave_out(self) -> None:
@@ -231,11 +256,25 @@ def refuse_disturbing(config: dict[str, Any], hypes: dict[str, Any]) -> None:
         raise ValueError(f"{', '.join(disturbing)} is set: leave it out, interference does that")
 
 
-def refuse_missing(needed: Any, given: Any) -> None:
-    """Refuse weights that do not set the whole network; V2Xverse only prints it."""
-    missing = sorted(set(needed) - set(given))
-    if missing:
-        raise KeyError(f"the checkpoint lacks {len(missing)} keys, {missing[0]} among them")
+def link_checkpoint(source: str, weights: str, folder: str) -> str:
+    """Return a new folder with the settings and one file of weights, for V2Xverse's own loaders.
+
+    They need `test_dir` as a text, and look for one best epoch. What a published file has there is
+    a path of its authors' machine; nothing is read from it. The settings are kept as they are
+    written, with the instructions for Python objects that V2Xverse's reader follows.
+    """
+    yaml: Any = importlib.import_module("yaml")
+    tree = yaml.compose(Path(source, "config.yaml").read_text(), Loader=yaml.SafeLoader)
+    paths = ("root_dir", "validate_dir", "test_dir")
+    kept = [(key, value) for key, value in tree.value if key.value not in paths]
+    text = "tag:yaml.org,2002:str"
+    tree.value = kept + [
+        (yaml.ScalarNode(text, name), yaml.ScalarNode(text, "none")) for name in paths
+    ]
+    os.mkdir(folder)  # noqa: PTH102
+    Path(folder, "config.yaml").write_text(yaml.serialize(tree))
+    Path(folder, weights).symlink_to(Path(source, weights))
+    return folder
 
 
 def gps(xy: Any) -> Any:

@@ -8,6 +8,7 @@ writes what V2Xverse's own network gives into the golden files, for comparison w
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -42,7 +43,7 @@ class Combination:
     threshold: float
     requests: bool
     smooth: bool
-    shape: dict[str, float]  # radius and sigma_reverse, where they are set
+    shape: Mapping[str, float]  # radius and sigma_reverse, where they are set
     agents: int
 
     @property
