@@ -19,7 +19,7 @@ from harness.vocabulary import Boxes, Control, EgoObservation, Floats, Pose, Rou
 
 WORLD = Pose(0.0, 0.0)
 WAYPOINTS = 10
-"""Places of a plan that other agents may be told, one planning step apart; V2Xverse's are ten."""
+"""Places of a plan that other agents may receive, one planning step apart; V2Xverse's are ten."""
 
 
 class Driver:

@@ -257,7 +257,7 @@ class Intermediate(NetworkSystem):
         return self.detector.message(maps, self._request, observation.lidar_in_world)
 
     def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
-        """Drive by the boxes; a fusion module that reads requests is told the plan."""
+        """Drive by the boxes; a fusion module that reads requests gets the plan."""
         control = super().drive(observation, boxes)
         if self.fusion.reads_requests:
             # Senders know the plan of the last planning step; the request itself is not delayed,

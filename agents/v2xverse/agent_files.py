@@ -122,10 +122,10 @@ def find_planner(place: Path) -> Path:
     around = [place.parent.parent] if named_file else [place, place.parent]
     for outer in around:
         for name in PLANNING:
-            found = sorted((outer / name).glob("*.ckpt"))
-            if len(found) > 1:
-                names = ", ".join(path.name for path in found)
-                raise UserError(f"system: {outer / name} has {len(found)} planners: {names}")
-            if found:
-                return found[0]
+            planners = sorted((outer / name).glob("*.ckpt"))
+            if len(planners) > 1:
+                names = ", ".join(path.name for path in planners)
+                raise UserError(f"system: {outer / name} has {len(planners)} planners: {names}")
+            if planners:
+                return planners[0]
     raise UserError(f"system: no planner checkpoint (planning/*.ckpt) in {around[0]}; {WHERE}")

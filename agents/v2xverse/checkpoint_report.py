@@ -112,11 +112,11 @@ def read_planner(file: Path) -> dict[str, Tensor]:
     except Exception as problem:  # whatever a file can provoke
         first = str(problem).strip().split("\n")[0].split(". ")[0]
         raise UserError(f"{file}: cannot be read as weights alone: {first}") from None
-    found = content.get(STATE) if isinstance(content, dict) else None
+    weights = content.get(STATE) if isinstance(content, dict) else None
     # Training on several GPUs puts `module.` before each key; V2Xverse's loader takes it away.
     state = (
-        {str(key).removeprefix("module."): numbers for key, numbers in found.items()}
-        if isinstance(found, dict)
+        {str(key).removeprefix("module."): numbers for key, numbers in weights.items()}
+        if isinstance(weights, dict)
         else None
     )
     if not isinstance(state, dict) or not all(isinstance(v, Tensor) for v in state.values()):

@@ -15,7 +15,7 @@ from agents.perception.fusion.communication import (
     is_finite_number,
     read_communication,
 )
-from agents.perception.fusion.driving_request import DrivingRequest, draw_request_map
+from agents.perception.fusion.driving_request import DrivingRequest, render_request_map
 from agents.perception.grid import Grid
 from harness.errors import UserError
 from harness.vocabulary import Pose
@@ -42,7 +42,7 @@ def grid() -> Grid:
     return small("codriving")
 
 
-def test_each_combination_gives_what_v2xverse_gave(grid: Grid) -> None:
+def test_all_combinations_give_what_v2xverse_gave(grid: Grid) -> None:
     with np.load(FILE) as stored:
         outputs, which = stored["outputs"], stored["which"]
     assert len(which) == len(COMBINATIONS)
@@ -83,11 +83,11 @@ def test_masks_change_what_is_sent_and_its_bytes(grid: Grid) -> None:
 
 def test_a_request_is_highest_at_the_waypoints() -> None:
     settings = CommunicationSettings(threshold=0.1, detection_range=RANGE, radius=20)
-    drawn = draw_request_map(np.array([[4.0, 2.0], [90.0, 0.0]]), (32, 64), settings)
-    row, column = divmod(int(drawn.argmax()), 64)
+    request_map = render_request_map(np.array([[4.0, 2.0], [90.0, 0.0]]), (32, 64), settings)
+    row, column = divmod(int(request_map.argmax()), 64)
     assert (row, column) == (24, 48)  # 4 m of 16 ahead of the middle, 2 m of 8 to the right
-    assert drawn.max() == 1.0
-    assert not draw_request_map(np.array([[90.0, 0.0]]), (32, 64), settings).any()
+    assert request_map.max() == 1.0
+    assert not render_request_map(np.array([[90.0, 0.0]]), (32, 64), settings).any()
 
 
 WHOLE: dict[str, Any] = {"thre": 0.1, "cav_lidar_range": [*RANGE], "driving_request": True}

@@ -64,9 +64,9 @@ def test_one_more_key_missing_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(UserError, match=f"1 keys are wrong\n *missing *{ONE_MORE}"):
         network_with_weights(CoDriving(), checkpoint=str(folder / "perception"))
-    found = sentences(list(describe_checkpoint(folder)))
-    assert f"perception failed: codriving: 1 keys are wrong, missing {ONE_MORE} (3)" in found[1]
-    assert "planner failed: 1 keys missing, decoder.layers.2.bias among them" in found
+    said = sentences(list(describe_checkpoint(folder)))
+    assert f"perception failed: codriving: 1 keys are wrong, missing {ONE_MORE} (3)" in said[1]
+    assert "planner failed: 1 keys missing, decoder.layers.2.bias among them" in said
 
 
 def test_check_says_what_is_in_the_folder(
@@ -166,7 +166,7 @@ def changed(section: str, **values: Any) -> dict[str, Any]:
     [AGENT, changed("perception", perception_model_dir="checkpoints/codriving")],
     ids=["planner, where the hub has planning", "codriving_8_10: without perception"],
 )
-def test_paths_that_lead_nowhere_are_found(
+def test_paths_that_lead_nowhere_are_replaced(
     folder: Path, tmp_path: Path, agent: dict[str, Any]
 ) -> None:
     root = checkout_with(tmp_path / "root", folder, agent)

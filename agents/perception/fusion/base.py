@@ -145,7 +145,7 @@ class IntermediateFusion(Fusion):
     stage = "intermediate"
     multi_scale: ClassVar[bool] = False
     reads_requests = False
-    """Whether senders are told the ego's plan: `send_on_request` then stands for `send`."""
+    """Whether senders receive the ego's plan: `send_on_request` then stands for `send`."""
 
     def clouds(self, ego: Sweep, partners: Sequence[Sweep]) -> tuple[list[Singles], list[Pose]]:
         """Return each agent's points."""

@@ -21,7 +21,7 @@ from agents.perception.fusion.base import FeatureSpec, IntermediateFusion, Maps,
 from agents.perception.fusion.communication import CommunicationSettings, read_communication
 from agents.perception.fusion.driving_request import (
     DrivingRequest,
-    draw_request_map,
+    render_request_map,
     warp_request,
     weigh_confidence,
 )
@@ -47,11 +47,11 @@ class CoDriving(IntermediateFusion):
 
     def __init__(
         self,
-        confidence: float | None = None,  # of cells that are sent; null: the checkpoint's, or size
+        confidence: float | None = None,  # 0 to 1, of cells that are sent; null: of the size
         *,
         driving_request: bool = False,  # whether the ego asks for features along its plan
-        request_radius: float | None = None,  # cells of 0.25 m; null: the checkpoint's, or 160
-        request_sigma_reverse: float | None = None,  # null: the checkpoint's, or 2
+        request_radius: float | None = None,  # of a bump, cells of 0.25 m; null: checkpoint or 160
+        request_sigma_reverse: float | None = None,  # of bumps, per width; null: checkpoint or 2
     ) -> None:
         """Send cells with at least this score: 0 is all; if not set, 0.01 in lite, 0 in full."""
         super().__init__()
@@ -114,9 +114,11 @@ class CoDriving(IntermediateFusion):
         confidence = compute_confidence(logits())
         sender_in_ego = relative(lidar_in_world, request.lidar_in_world)
         rows, columns = confidence.shape[-2:]
-        drawn = draw_request_map(request.waypoints_in_lidar, (rows, columns), self.communication)
-        warped = warp_request(drawn, sender_in_ego, self.features.grid)
-        weighed = weigh_confidence(confidence, warped, float(drawn.max()))
+        request_map = render_request_map(
+            request.waypoints_in_lidar, (rows, columns), self.communication
+        )
+        warped = warp_request(request_map, sender_in_ego, self.features.grid)
+        weighed = weigh_confidence(confidence, warped, float(request_map.max()))
         return mask_levels(maps, weighed, self.confidence)
 
     def payload(self, maps: tuple[Singles, ...]) -> Features:

@@ -35,7 +35,7 @@ class DrivingRequest:
     lidar_in_world: Pose
 
 
-def draw_request_map(
+def render_request_map(
     waypoints_in_lidar: Floats, shape: tuple[int, int], settings: CommunicationSettings
 ) -> Tensor:
     """Return the request (rows, columns) in the ego's frame, float64, 0 to 1.
@@ -54,30 +54,30 @@ def draw_request_map(
     row = places[:, 1] + np.float32(rows * (high[1] / width))
     reach = int(settings.radius * rows / REFERENCE_ROWS * REFERENCE_WIDTH / width)
     sigma = (2 * reach + 1) / settings.sigma_reverse
-    drawn = np.zeros(shape)
+    request_map = np.zeros(shape)
     for at_row, at_column in zip(row, column, strict=True):
         if 0 <= at_row < rows and 0 <= at_column < columns:
-            draw_bump(drawn, (int(at_row), int(at_column)), reach=reach, sigma=sigma)
-    return torch.from_numpy(drawn)
+            add_bump(request_map, (int(at_row), int(at_column)), reach=reach, sigma=sigma)
+    return torch.from_numpy(request_map)
 
 
-def draw_bump(drawn: Floats, cell: tuple[int, int], *, reach: int, sigma: float) -> None:
+def add_bump(request_map: Floats, cell: tuple[int, int], *, reach: int, sigma: float) -> None:
     """Raise a map (rows, columns) to a Gaussian bump wherever it is lower.
 
     Args:
-        drawn: the map, changed in place.
+        request_map: the map, changed in place.
         cell: row and column of the middle.
         reach: cells to each side that the bump has.
         sigma: cells of one standard deviation.
     """
-    (rows, columns), (row, column) = drawn.shape, cell
+    (rows, columns), (row, column) = request_map.shape, cell
     first_row, last_row = max(row - reach, 0), min(row + reach + 1, rows)
     first_column, last_column = max(column - reach, 0), min(column + reach + 1, columns)
     down = np.arange(first_row, last_row)[:, None] - float(row)
     along = np.arange(first_column, last_column)[None, :] - float(column)
     bump = np.exp(-(down**2 + along**2) / (2.0 * sigma**2))
     bump[bump < np.finfo(bump.dtype).eps] = 0.0
-    part = drawn[first_row:last_row, first_column:last_column]
+    part = request_map[first_row:last_row, first_column:last_column]
     np.maximum(part, bump, out=part)
 
 

@@ -113,9 +113,9 @@ def their_output(combination: Combination, grid: Grid) -> dict[str, torch.Tensor
     from tests.perception.parity.theirs import Theirs
 
     theirs = Theirs("codriving", grid, {"communication": combination.settings(grid)})
-    own = theirs.network.state_dict()
+    needed = theirs.network.state_dict()
     weights = random_weights(
-        {key: tensor for key, tensor in own.items() if "naive_communication" not in key}, grid
+        {key: tensor for key, tensor in needed.items() if "naive_communication" not in key}, grid
     )
     theirs.network.load_state_dict(weights, strict=False)
     clouds, _ = scene(grid)
