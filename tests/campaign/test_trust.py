@@ -236,6 +236,8 @@ def test_a_strangers_folder_does_not_run_code(
         "_target_": "agents.v2xverse.child.stack.Stack",
         "root": str(folder),
         "agent_config": "x",
+        "perception": ["x", "x"],
+        "planner": "x",
         "folder": "x",
     }
     code = f"from harness.campaign.settings.config import build; build({evil!r}, 'system.x')"
