@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from harness.campaign.settings.declared import Part, Settings
+from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.sweeps import with_sweeps
 from harness.errors import UserError
 from harness.installation import EXTRAS, missing
@@ -67,11 +68,8 @@ NOT_OF_THE_RESULT = (
 def plain(config: DictConfig) -> Settings:
     """Resolve interpolations and sweeps; the result is nothing but names, numbers and lists."""
     try:
-        settings = OmegaConf.to_container(
-            OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"]),
-            resolve=True,
-            throw_on_missing=True,
-        )
+        with pure_resolvers():
+            settings = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as problem:
         raise UserError(f"configuration: {one_line(problem)}") from None
     assert isinstance(settings, dict)
