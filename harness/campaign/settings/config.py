@@ -113,6 +113,11 @@ def find_class(target: Any, place: str) -> type[Any]:
     return named
 
 
+def is_of_user(target: object) -> bool:
+    """Return whether a `_target_` lies in a package that the user has named."""
+    return str(target).startswith(THEIRS)
+
+
 def packages_of(place: str) -> tuple[str, ...]:
     """Return the packages whose classes may be named in a place of the configuration."""
     ours = OURS.get(place.partition(".")[0])

@@ -16,7 +16,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from harness.campaign.settings.config import THEIRS, find_class, one_line
+from harness.campaign.settings.config import find_class, is_of_user, one_line
 from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.trust import declares_itself_safe, targets
 from harness.errors import UserError
@@ -108,7 +108,7 @@ def plain_values(config: DictConfig) -> dict[str, Any]:
 
 def is_safe(target: Any, place: str) -> bool:
     """Return whether a file may name a class there; one that nothing may name is refused later."""
-    if str(target).startswith(THEIRS) and THEIRS:
+    if is_of_user(target):
         return True
     group, dot, rest = place.partition(".")
     try:
