@@ -15,6 +15,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -34,7 +35,9 @@ def watcher(stranger: str, here: str) -> Callable[[str, tuple[Any, ...]], None]:
     """Return an audit hook that notes what a stranger's file must not make a command do."""
 
     def whole(path: Any) -> str:
-        return os.path.abspath(os.fsdecode(path)) if isinstance(path, str | bytes) else ""
+        if not isinstance(path, str | bytes):
+            return ""
+        return os.path.normpath(Path.cwd() / os.fsdecode(path))
 
     def is_theirs(path: Any) -> bool:
         return whole(path).startswith(stranger)

@@ -136,7 +136,7 @@ def write_strangers_files(folder: Path, elsewhere: Path) -> dict[str, list[str]]
         "launcher chosen": {"defaults": [{"override /hydra/launcher": "evil"}]},
         "placed": {"defaults": [{"/traffic@hydra.callbacks": "few"}]},
     }
-    words = ["--config-dir", str(folder), "dry_run=true"]
+    words = ["dry_run=true", "--config-dir", str(folder)]
     commands = {}
     for number, (name, content) in enumerate(studies.items()):
         write_yaml(folder / "study" / f"s{number}.yaml", content, STUDY)
@@ -162,7 +162,7 @@ def write_strangers_files(folder: Path, elsewhere: Path) -> dict[str, list[str]]
     top = folder / "top"
     shipped = yaml.safe_load((ROOT / "conf" / "config.yaml").read_text())
     write_yaml(top / "config.yaml", {**shipped, "hydra": {"searchpath": ["pkg://evil"]}})
-    commands["search path is without effect"] = ["run", "-cd", str(top), "dry_run=true"]
+    commands["search path is without effect"] = ["run", "dry_run=true", "-cd", str(top)]
     return commands
 
 
