@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.collection import Collection, collect, key_of
+from harness.environments import child_environment
 from harness.errors import UserError
 from harness.records import reading
 from harness.records.keys import AttemptKey
@@ -213,7 +214,7 @@ def importable(made: type) -> type:
 
 def environment_for(classes: Iterable[type]) -> dict[str, str]:
     """Return an environment in which these classes are found, and allowed as systems."""
-    environment = dict(os.environ)
+    environment = child_environment()
     for made in classes:
         package = made.__module__.partition(".")[0]
         file = sys.modules[package].__file__

@@ -58,6 +58,12 @@ def main(arguments: Sequence[str], program: str = "crucible check") -> int:
         help="of studies: the folder of your configuration, as for crucible run; may be repeated"
         " (default: none)",
     )
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="of studies: build all classes that files of your configuration name"
+        " (default: declared safe only)",
+    )
     options = parser.parse_args(arguments)
     return ended(lambda: run_check(options))
 
@@ -72,7 +78,8 @@ def run_check(options: argparse.Namespace) -> int:
     if is_study(options.plug_in):
         if options.settings:
             raise UserError(f"{options.settings[0]}: a study is checked as it is, without settings")
-        kind, findings = "a study", examined_study(options.plug_in, options.config_dir)
+        folders, trust = options.config_dir, options.trust
+        kind, findings = "a study", examined_study(options.plug_in, folders, trust=trust)
     else:
         kind, findings = examined(options.plug_in, options.settings, options.recording)
     show(f"{options.plug_in} as {kind}", findings, Console())

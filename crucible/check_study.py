@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hydra import compose, initialize_config_dir
-from hydra.core.plugins import Plugins
-
-from crucible.run import CONFIG_FOLDER, UserConfigFirst
+from harness.campaign.settings.composing import compose_config
 from harness.campaign.settings.composition import explained
 from harness.campaign.settings.config import plain
 from harness.campaign.settings.declared import Settings
@@ -27,23 +23,19 @@ def is_study(name: str) -> bool:
     return name.startswith(CHOICE) or name.endswith(SUFFIX)
 
 
-def examined_study(name: str, folders: Sequence[Path]) -> list[Finding]:
+def examined_study(name: str, folders: Sequence[Path], *, trust: bool = False) -> list[Finding]:
     """Return what the check of a study finds; a study that is not there is bad input."""
     study, folders = located(name, folders)
 
     def composed(chosen: str) -> Settings:
         override = f"{CHOICE}{chosen}"
         try:
-            with initialize_config_dir(version_base="1.3", config_dir=str(CONF)):
-                config = compose("config", [override])
+            config = compose_config([override], folders, trust=trust)
         except Exception as problem:  # Hydra and OmegaConf have no common one
             raise UserError(explained(problem, [override], folders)) from None
         settings: Settings = plain(config)
         return settings
 
-    words = [word for folder in folders for word in (CONFIG_FOLDER[0], str(folder))]
-    sys.argv = ["crucible check", *words]  # the search path is read from there
-    Plugins.instance().register(UserConfigFirst)
     return StudyExamination(study, composed).findings()
 
 

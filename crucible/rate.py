@@ -44,8 +44,8 @@ def main(arguments: Sequence[str], program: str = "crucible rate") -> int:
         " interval is looked at (default: 10)")  # fmt: skip
     add("--proposal", type=Path, default=None, metavar="DIR", help="a finished search: half of the"
         " samples come from near its failures (default: none)")  # fmt: skip
-    add("--trust", action="store_true", help="build all classes that the proposal's settings name"
-        " (default: declared safe only)")  # fmt: skip
+    add("--trust", action="store_true", help="build all classes that files of --config-dir and the"
+        " proposal's settings name (default: declared safe only)")  # fmt: skip
     options = parser.parse_args(settings_first(arguments, before=0))
     from harness.campaign.run import guarded  # noqa: PLC0415 - takes a second
 
@@ -62,7 +62,8 @@ def rate(options: argparse.Namespace) -> int:
             raise UserError(f"--{name} {getattr(options, name)}: must be ≥ 1")
     if not 0 < options.width <= 1:
         raise UserError(f"--width {options.width:g}: must be > 0 and ≤ 1")
-    ready = planned_search(composed(options.config, options.overrides, options.config_dir))
+    config = composed(options.config, options.overrides, options.config_dir, trust=options.trust)
+    ready = planned_search(config)
     centre = None
     if options.proposal is not None:
         centre = centre_of(options.proposal, ready, trust=options.trust)

@@ -1,67 +1,81 @@
-"""`crucible run`: Hydra composes the configuration, the campaign runs."""
+"""`crucible run`: a configuration is composed from files and words, and the campaign runs."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
-import os
 import sys
 import traceback
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import get_type_hints
 
-os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # its problems come to us, and leave as one line
-
-import hydra
-from hydra._internal.utils import get_args_parser
-from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
-from hydra.core.plugins import Plugins
-from hydra.plugins.search_path_plugin import SearchPathPlugin
-from omegaconf import DictConfig
+from omegaconf import Container, DictConfig, OmegaConf
 
 from harness.campaign.run import BAD_INPUT, SOME_FAILED, run
 from harness.campaign.settings.annotated import annotated
+from harness.campaign.settings.composing import compose_config
 from harness.campaign.settings.composition import explained
 from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.sweeps import SWEEP
+from harness.errors import UserError
 from harness.installation import CONF
-from harness.options import unknown_argument
+from harness.options import Parser
 from harness.records.arms import NONE
 
 SWEEPS = ("-m", "--multirun")
 CONDITIONS = "interference"
-CONFIG_FOLDER = ("--config-dir", "-cd")
+WITH_VALUE = ("--config-dir", "-cd", "--cfg", "-c", "--package", "-p", "--info", "-i")
+"""Options whose value is the next word."""
+GROUPS_FIRST = "configuration groups, chosen by group=choice:"
+SETTINGS_NEXT = "settings, set by name=value:"
 
 
-class UserConfigFirst(SearchPathPlugin):
-    """Lets files of `--config-dir DIR` take the place of shipped ones; Hydra only adds them."""
+def parser_of(program: str) -> Parser:
+    """Return the parser of what is no setting."""
+    parser = Parser(prog=program, description=__doc__, add_help=False, allow_abbrev=False)
+    add = parser.add_argument
+    add("overrides", nargs="*", metavar="SETTING", help="group=choice or name=value")
+    add("--help", "-h", action="store_true", help="print this, all groups and all settings")
+    add("--config-dir", "-cd", type=Path, action="append", default=[], metavar="DIR",
+        help="folder of your own files, DIR/<group>/<choice>.yaml, read before the shipped ones;"
+        " may be repeated (default: none)")  # fmt: skip
+    add("--trust", action="store_true", help="build all classes that files of DIR name (default:"
+        " declared safe only)")  # fmt: skip
+    add("--cfg", "-c", choices=["job"], help="print the settings and what they mean; run nothing"
+        " (default: run)")  # fmt: skip
+    add("--resolve", action="store_true", help="with --cfg: replace interpolations by their values"
+        " (default: as written)")  # fmt: skip
+    add("--package", "-p", metavar="NAME", help="with --cfg: print one part, such as traffic"
+        " (default: all)")  # fmt: skip
+    add("--info", "-i", choices=["searchpath"], help="print where files are searched for; run"
+        " nothing (default: run)")  # fmt: skip
+    return parser
 
-    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Put the folder before the shipped configuration."""
-        for folder in config_folders(sys.argv[1:]):
-            main = SearchPathQuery(provider="main")
-            search_path.prepend("crucible", f"file://{folder.absolute()}", main)
+
+def options_first(arguments: Sequence[str]) -> list[str]:
+    """Return the words with options in front: settings may stand anywhere between them."""
+    options, words = list[str](), list[str]()
+    for before, word in zip(["", *arguments], arguments, strict=False):
+        is_option = word.startswith("-") or before in WITH_VALUE
+        (options if is_option else words).append(word)
+    return [*options, *words]
 
 
-def config_folders(arguments: list[str]) -> list[Path]:
-    """Return the folders that a command line names with `--config-dir`."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument(*CONFIG_FOLDER, type=Path, action="append", default=[], dest="folders")
-    folders: list[Path] = parser.parse_known_args(arguments)[0].folders
-    return folders
-
-
-def refuse_unknown_options(arguments: list[str]) -> None:
-    """Refuse an option that Hydra does not have; settings are written without dashes."""
-    parser = get_args_parser()
-    for word in parser.parse_known_args(arguments)[1]:
-        key = word.partition("=")[0].strip("-").replace("-", "_")
-        close = get_close_matches(key, get_type_hints(Settings), n=1)
-        if close:
-            raise ValueError(f"unknown option {word}; did you mean {close[0]}=...?")
-        raise ValueError(unknown_argument(word, list(parser._option_string_actions)))
+def refuse_settings_with_dashes(arguments: Sequence[str], parser: Parser) -> None:
+    """Refuse what no campaign has: several runs, and settings that are written as options."""
+    if any(word in SWEEPS for word in arguments):
+        raise UserError(
+            "no multirun: a campaign takes lists of systems, conditions and seeds,"
+            " and sizes of disturbances: sweep.latency=[0,0.2,0.5]"
+        )
+    known = {name for action in parser._actions for name in action.option_strings}
+    for word in arguments:
+        name = word.partition("=")[0]
+        close = get_close_matches(name.strip("-").replace("-", "_"), get_type_hints(Settings), n=1)
+        if word.startswith("-") and name not in known and close:
+            raise UserError(f"unknown option {word}; did you mean {close[0]}=...?")
 
 
 def with_sweep_alone(arguments: list[str]) -> list[str]:
@@ -73,49 +87,60 @@ def with_sweep_alone(arguments: list[str]) -> list[str]:
     return [*arguments[: swept[0]], f"{CONDITIONS}={NONE}", *arguments[swept[0] :]]
 
 
-def overrides_in(arguments: list[str]) -> list[str]:
-    """Return the words of a command line that choose and set, without Hydra's options."""
-    overrides: list[str] = get_args_parser().parse_known_args(arguments)[0].overrides
-    return overrides
+def printed(config: DictConfig, package: str | None, *, resolve: bool) -> str:
+    """Return the settings, or one part of them, as YAML with what every setting means."""
+    part = OmegaConf.select(config, package) if package else config
+    if part is None:
+        raise UserError(f"--package {package}: not in the configuration")
+    with pure_resolvers():
+        if isinstance(part, Container):
+            return annotated(OmegaConf.to_yaml(part, resolve=resolve))
+    return str(part)
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
-def compose(config: DictConfig) -> None:
-    """Run the campaign of a configuration; an unexpected error is printed with its traceback."""
-    try:
-        code = run(config)
-    except Exception:
-        traceback.print_exc()
-        code = SOME_FAILED
-    sys.exit(code)
+def help_text(parser: Parser, folders: Sequence[Path]) -> str:
+    """Return what is no setting, the choices of every group, and every setting."""
+    everywhere = [*folders, CONF]
+    groups = sorted({one.name for folder in everywhere for one in folder.iterdir() if one.is_dir()})
+    lines = [parser.format_help(), GROUPS_FIRST]
+    for group in groups:
+        choices = {file.stem for folder in everywhere for file in folder.glob(f"{group}/*.yaml")}
+        if choices:
+            lines.append(f"{group}: {', '.join(sorted(choices))}")
+    return "\n".join([*lines, "", SETTINGS_NEXT])
 
 
-def show() -> None:
-    """Let Hydra print the configuration, and add what every setting means."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        compose()
-    print(annotated(printed.getvalue()))
+def shown(options: argparse.Namespace, config: DictConfig, parser: Parser) -> str:
+    """Return what is printed instead of a campaign, nothing if the campaign is to run."""
+    if options.help:
+        return f"{help_text(parser, options.config_dir)}\n{printed(config, None, resolve=False)}"
+    if options.info:
+        return "\n".join(str(folder.absolute()) for folder in (*options.config_dir, CONF))
+    if options.cfg:
+        return printed(config, options.package, resolve=options.resolve)
+    return ""
 
 
 def main(arguments: list[str], program: str = "crucible run") -> int:
     """Run, and answer what cannot be composed with one line and exit code 2."""
-    arguments = with_sweep_alone(arguments)
-    sys.argv = [program, *arguments]  # Hydra reads its arguments there
+    parser = parser_of(program)
+    overrides, folders = list[str](), list[Path]()
     try:
-        if any(word in SWEEPS for word in arguments):
-            raise ValueError(
-                "no multirun: a campaign takes lists of systems, conditions and seeds,"
-                " and sizes of disturbances: sweep.latency=[0,0.2,0.5]"
-            )
-        refuse_unknown_options(arguments)
-        Plugins.instance().register(UserConfigFirst)
-        if get_args_parser().parse_known_args(arguments)[0].cfg:
-            show()
-        else:
-            compose()
+        refuse_settings_with_dashes(arguments, parser)
+        options = parser.parse_args(options_first(arguments))
+        overrides, folders = with_sweep_alone(options.overrides), options.config_dir
+        config = compose_config(overrides, folders, trust=options.trust)
+        text = shown(options, config, parser)
     except Exception as problem:  # Hydra and OmegaConf have no common one
-        why = explained(problem, overrides_in(arguments), config_folders(arguments))
-        print(f"{program}: {why}", file=sys.stderr)
+        print(f"{program}: {explained(problem, overrides, folders)}", file=sys.stderr)
         return BAD_INPUT
-    return 0
+    if text:
+        print(text)
+        if options.help:
+            sys.exit(0)
+        return 0
+    try:
+        return run(config)
+    except Exception:  # not foreseen: the traceback says where
+        traceback.print_exc()
+        return SOME_FAILED

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness import run_module
-from harness.installation import PACKAGES
 
 PAUSE = 0.05
 """Seconds between two looks at a process."""
@@ -24,14 +23,6 @@ BY_SIGNAL = 128
 def module_command(module: str, *arguments: str) -> list[str]:
     """Return the command that runs a module like `python -m`, with Crucible's packages first."""
     return [sys.executable, run_module.__file__, module, *arguments]
-
-
-def foreign_environment() -> dict[str, str]:
-    """Return the environment of a program whose `agents` are CARLA's, not Crucible's."""
-    environment, ours = dict(os.environ), os.path.realpath(PACKAGES)
-    entries = environment.pop("PYTHONPATH", "").split(os.pathsep)
-    kept = [entry for entry in entries if entry and os.path.realpath(entry) != ours]
-    return environment | ({"PYTHONPATH": os.pathsep.join(kept)} if kept else {})
 
 
 class Process(Protocol):

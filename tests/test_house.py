@@ -43,6 +43,7 @@ ROOMS = {
 GROUND = {
     "colours",
     "ego_body",
+    "environments",
     "field_notes",
     "errors",
     "files",

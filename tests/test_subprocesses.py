@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from agents.v2xverse.process import Child, ChildError
+from harness.environments import AT_START, foreign_environment
 from harness.installation import PACKAGES
 from harness.subprocesses import (
     end_group,
-    foreign_environment,
     group_is_there,
     how_ended,
     is_running,
@@ -61,7 +61,7 @@ def test_v2xverse_imports_the_agents_of_carla(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = carla_like(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(PACKAGES), str(other)]))
+    monkeypatch.setitem(AT_START, "PYTHONPATH", os.pathsep.join([str(PACKAGES), str(other)]))
     (tmp_path / "child.py").write_text(CHILD)
     with pytest.raises(ChildError, match="these are the agents of CARLA"):
         Child([sys.executable, str(tmp_path / "child.py")], {}, 60.0)
@@ -69,7 +69,7 @@ def test_v2xverse_imports_the_agents_of_carla(
 
 
 def test_nothing_is_left_of_a_path_of_ours_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(PACKAGES))
+    monkeypatch.setitem(AT_START, "PYTHONPATH", str(PACKAGES))
     assert "PYTHONPATH" not in foreign_environment()
 
 

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from agents.conformance.recorded_steps import Recording, read
+from harness.environments import child_environment
 from harness.errors import AttemptError
 from harness.nesting import parse_json
 from harness.subprocesses import module_command
@@ -56,7 +57,9 @@ def record(file: Path) -> None:
             f"attempts_per_route={TRIES}",
             f"out={quoted(Path(folder) / 'out')}",
         ]
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        done = subprocess.run(
+            command, env=child_environment(), check=False, capture_output=True, text=True
+        )
         if not file.exists():
             why = cause(done, Path(folder) / "out" / "ledger.jsonl")
             raise AttemptError("agent_exception", f"recording failed: {why}")

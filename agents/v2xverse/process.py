@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from agents.v2xverse.child import wire
-from harness.subprocesses import foreign_environment, how_ended
+from harness.environments import foreign_environment
+from harness.subprocesses import how_ended
 
 LAST_WORDS = 600
 """Characters of what a child said on stderr that go into a failure's message."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
@@ -35,6 +34,7 @@ from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.checkout import with_checkout
 from harness.campaign.settings.config import build, one_line, plain
 from harness.campaign.settings.declared import Settings
+from harness.environments import passed_on
 from harness.errors import AttemptError, UserError
 from harness.records.ledger import finished, rebuild
 from harness.world.simulators import Simulator
@@ -42,8 +42,6 @@ from harness.world.simulators import Simulator
 DONE, SOME_FAILED, BAD_INPUT, NO_INFRASTRUCTURE = 0, 1, 2, 3
 INTERRUPTED = 130
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-PASSED_ON = ("CRUCIBLE_PACKAGES", "PYTHONPATH")
-"""Environment variables that attempt processes need on any machine."""
 
 
 def run(config: DictConfig) -> int:
@@ -149,7 +147,7 @@ def do(
         simulator=settings["simulator"],
         attempt_timeout=settings["attempt_timeout"],
         memory_limit=executor.memory_limit,
-        environment={name: os.environ[name] for name in PASSED_ON if name in os.environ},
+        environment=passed_on(),
         directory=Path.cwd(),
         live=live,
     )

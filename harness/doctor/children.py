@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from harness.environments import child_environment
 from harness.installation import PACKAGES
 from harness.subprocesses import how_ended
 
@@ -22,7 +23,13 @@ def run_python(*arguments: str) -> tuple[int, str, str]:
     command = [sys.executable, *arguments]
     try:
         done = subprocess.run(
-            command, cwd=PACKAGES, capture_output=True, text=True, timeout=PATIENCE, check=False
+            command,
+            cwd=PACKAGES,
+            env=child_environment(),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return 1, "", f"no answer within {PATIENCE:g} s"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harness.doctor.children import run_code
 from harness.doctor.finding import Finding, Places
+from harness.environments import child_environment
 
 OLDEST, NEWEST = (3, 10), (3, 12)
 WORKER_GB = 1.0
@@ -134,7 +135,9 @@ def check_gpu() -> Iterator[Finding]:
     """Check for a GPU, and whether torch sees it; carlite needs neither."""
     cure = "nothing, for carlite; CARLA itself needs an NVIDIA GPU with its driver"
     try:
-        listed = subprocess.run(QUERY, capture_output=True, text=True, timeout=30, check=True)
+        listed = subprocess.run(
+            QUERY, env=child_environment(), capture_output=True, text=True, timeout=30, check=True
+        )
         yield Finding("GPU", "ok", "; ".join(listed.stdout.strip().splitlines()))
     except FileNotFoundError:
         yield Finding("GPU", "warning", "none reported by nvidia-smi", cure)

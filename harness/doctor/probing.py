@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.doctor.comparing import Difference, compare
 from harness.doctor.facts import Section
+from harness.environments import child_environment
 from harness.errors import AttemptError, UserError
 from harness.subprocesses import module_command
 from harness.world.maps import NAME, find_map
@@ -86,7 +87,12 @@ def collect(host: str, port: int, town: str, file: Path) -> dict[str, Any]:
     command = module_command("harness.doctor.collecting", host, str(port), town, str(file))
     try:
         done = subprocess.run(
-            command, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False
+            command,
+            env=child_environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
         last_line = done.stderr.strip().splitlines()[-1:] or ["nothing"]
     except subprocess.TimeoutExpired:

@@ -10,6 +10,8 @@ import sys
 import time
 from contextlib import suppress
 
+from harness.environments import child_environment
+
 PORT = 9876
 """Rerun's own choice."""
 HERE = f"rerun+http://127.0.0.1:{PORT}/proxy"
@@ -57,7 +59,12 @@ def start() -> bool:
     nothing = subprocess.DEVNULL
     try:
         viewer = subprocess.Popen(
-            command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+            command,
+            env=child_environment(),
+            stdin=nothing,
+            stdout=nothing,
+            stderr=nothing,
+            start_new_session=True,
         )
     except OSError:
         return False

@@ -11,7 +11,6 @@ train`, and a study of all weights.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from harness.environments import child_environment
 from harness.errors import AttemptError, UserError
 from harness.recordings import Scenario, scenarios
 from metamorphic.generation import RANDOM, Budget, Done, Generation, Keep, generate
@@ -173,7 +173,7 @@ def trained(experiment: Experiment, arm: Arm, folders: dict[str, Path], display:
         data = selected(experiment, arm, folders[TRAIN], display)
         words = list(words_of(experiment, arm, data=data, held_out=folders[HELD_OUT]))
         command = [sys.executable, "-m", "agents.training", "train", *words]
-        done = subprocess.run(command, check=False, env={**os.environ, **THREADS})
+        done = subprocess.run(command, check=False, env=child_environment(THREADS))
         files = sorted(folder.glob("*.safetensors"))
         if done.returncode or not files:
             raise AttemptError("agent_setup", f"{arm.name}: training ended with {done.returncode}")

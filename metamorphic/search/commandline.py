@@ -73,6 +73,11 @@ def add_search(commands: Commands) -> None:
         action="store_true",
         help="run and confirm all searches of search.study, one after the other",
     )
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="build all classes that files of --config-dir name (default: declared safe only)",
+    )
     parser.set_defaults(run=run_search)
 
 
@@ -193,12 +198,15 @@ def run_search(options: argparse.Namespace) -> int:
     from metamorphic.search.searching import planned_study  # noqa: PLC0415
 
     if options.study:
-        study = planned_study(options.config, options.overrides, options.config_dir)
+        study = planned_study(
+            options.config, options.overrides, options.config_dir, trust=options.trust
+        )
         for ready in study.searches:
             search_one(ready)
             confirm_one(ready, study.confirming)
         return show_curves([ready.folder for ready in study.searches], trust=True)
-    ready = planned_search(composed(options.config, options.overrides, options.config_dir))
+    config = composed(options.config, options.overrides, options.config_dir, trust=options.trust)
+    ready = planned_search(config)
     return search_one(ready)
 
 

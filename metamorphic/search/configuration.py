@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from harness.campaign.folder.assignments import Assignment
@@ -19,6 +18,7 @@ from harness.campaign.folder.campaign_folder import place
 from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.planning.plan import arms_of, plan, without_place
 from harness.campaign.planning.validation import refuse_misfit, refuse_misshapen
+from harness.campaign.settings.composing import compose_config
 from harness.campaign.settings.composition import BLAMED, explained
 from harness.campaign.settings.config import NOT_OF_THE_RESULT, build, plain
 from harness.campaign.settings.declared import Settings
@@ -104,19 +104,17 @@ def without_effect(disturbance: Any) -> bool:
     return bool(getattr(disturbance, "size_zero", False) or too_small())
 
 
-def composed(name: str, overrides: Sequence[str], folders: Sequence[Path] = ()) -> DictConfig:
+def composed(
+    name: str, overrides: Sequence[str], folders: Sequence[Path] = (), *, trust: bool = False
+) -> DictConfig:
     """Return the configuration of a file of `conf/search`, or of the same folder elsewhere."""
     choices = sorted(
         {path.stem for folder in (*folders, CONF) for path in (folder / GROUP).glob("*.yaml")}
     )
     if name not in choices:
         raise UserError(f"{GROUP}: {unknown('configuration', name, choices)}")
-    paths = ",".join(f"file://{folder.absolute()}" for folder in folders)
-    more = [f"hydra.searchpath=[{paths}]"] if folders else []
-    line = [*more, f"+{GROUP}={name}", *overrides]
     try:
-        with initialize_config_dir(version_base="1.3", config_dir=str(CONF)):
-            return compose("config", line)
+        return compose_config([f"+{GROUP}={name}", *overrides], folders, trust=trust)
     except Exception as problem:  # Hydra and OmegaConf have no common one
         blamed = BLAMED.search(str(problem))
         if blamed is not None and blamed[1].startswith(f"{GROUP}."):

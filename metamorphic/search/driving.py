@@ -18,13 +18,13 @@ from harness.campaign.folder.assignments import write_assignments
 from harness.campaign.folder.campaign_folder import locked, read_header, write_header
 from harness.campaign.planning.plan import SEEDS, refuse_unnameable
 from harness.campaign.printing.progress import Nothing
-from harness.campaign.run import PASSED_ON
 from harness.campaign.running.executors.interface import Executor, TaskSettings, WorkerSlot
 from harness.campaign.running.executors.local import LocalExecutor
 from harness.campaign.running.runner import Runner
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.config import build
 from harness.campaign.settings.declared import Settings
+from harness.environments import passed_on
 from harness.errors import UserError
 from harness.files import refuse_links
 from harness.records.arms import NONE
@@ -184,7 +184,7 @@ class Driver:
             simulator=self.ready.campaign["simulator"],
             attempt_timeout=self.ready.campaign["attempt_timeout"],
             memory_limit=self._executor.memory_limit,
-            environment={name: os.environ[name] for name in PASSED_ON if name in os.environ},
+            environment=passed_on(),
             directory=Path.cwd(),
         )
 

@@ -51,9 +51,11 @@ class SearchStudy:
     folder: Path
 
 
-def planned_study(name: str, overrides: Sequence[str], folders: Sequence[Path] = ()) -> SearchStudy:
+def planned_study(
+    name: str, overrides: Sequence[str], folders: Sequence[Path] = (), *, trust: bool = False
+) -> SearchStudy:
     """Return all searches of a configuration's `search.study`; nothing is written."""
-    config = composed(name, overrides, folders)
+    config = composed(name, overrides, folders, trust=trust)
     given = OmegaConf.to_container(config["search"], resolve=False)
     assert isinstance(given, dict)
     study = given.get("study")
@@ -80,6 +82,7 @@ def planned_study(name: str, overrides: Sequence[str], folders: Sequence[Path] =
                     f"out={quoted(out / system / f'{sampler}-s{seed}')}",
                 ],
                 folders,
+                trust=trust,
             )
         )
         for seed in seeds

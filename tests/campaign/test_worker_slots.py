@@ -35,6 +35,7 @@ from harness.campaign.running.executors.slurm import JobWorkerSlot
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 from harness.campaign.running.runner import InfrastructureError, Runner
 from harness.campaign.running.work_queue import WorkQueue
+from harness.environments import AT_START
 from harness.errors import AttemptError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import lines
@@ -268,6 +269,7 @@ def test_workers_elsewhere_find_the_packages_that_the_runner_finds(
     environment = {"CRUCIBLE_PACKAGES": "mylab", "PYTHONPATH": "/home/me/lab"}
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
+        monkeypatch.setitem(AT_START, name, value)
     lender = Lender()
     settings: Any = {
         "simulator": NO_CARLA,

@@ -15,6 +15,7 @@ from harness.doctor.finding import Finding, Places, worst
 from harness.doctor.machine import check_disk, check_gpu, free
 from harness.doctor.packages import Requirement, check_extra, requirements, unloadable
 from harness.doctor.simulation import check_cache, check_carla, check_files, check_maps
+from harness.environments import AT_START
 from harness.installation import install_command
 from harness.world.maps import SHIPPED_TOWNS
 from tests.conftest import ROOT
@@ -128,7 +129,7 @@ def test_a_package_that_ends_its_process_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "deadly.py").write_text("import os; os.abort()")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setitem(AT_START, "PYTHONPATH", str(tmp_path))
     assert unloadable(["json", "deadly", "csv"]) == "deadly does not load: ended by signal 6"
     assert unloadable(["json", "csv"]) is None
 

@@ -27,7 +27,6 @@ defaults:
 routes: {{file: {routes}/routes.xml, hazards: null, only: null}}
 seeds: [1]
 study: {{name: tiny}}
-out: {out}
 progress: plain
 system:
   ideal_late: {{_target_: tests.metamorphic.searched.Veering}}
@@ -81,13 +80,14 @@ def write_configuration(folder: Path, *names: str, text: str = CONFIG) -> Path:
     write_route(folder, *(names or ("step",)))
     (folder / "conf" / "search").mkdir(parents=True)
     out = folder / "out"
-    (folder / "conf" / "search" / "tiny.yaml").write_text(text.format(routes=folder, out=out))
+    (folder / "conf" / "search" / "tiny.yaml").write_text(text.format(routes=folder))
     return out
 
 
 def line_of(folder: Path, *settings: str) -> list[str]:
     """Return the command line of that search."""
-    config = ["tiny", *settings, "--config-dir", str(folder / "conf")]
+    words = [f"out={folder / 'out'}", *settings]  # that of a file may not be elsewhere
+    config = ["tiny", *words, "--config-dir", str(folder / "conf")]
     return [sys.executable, "-m", "crucible", "search", *config]
 
 

@@ -78,7 +78,8 @@ BAD = [
 def test_a_bad_configuration_is_one_line_and_nothing_is_written(
     home: Path, settings: Sequence[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["search", "tiny", *settings, "--config-dir", str(home / "conf")]) == 2
+    words = ["tiny", f"out={home / 'out'}", *settings]
+    assert main(["search", *words, "--config-dir", str(home / "conf")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("search: ")
     assert complaint in line
@@ -136,7 +137,8 @@ def test_a_folder_that_is_no_search_is_left_as_it_is(
 ) -> None:
     (home / "out").mkdir()
     (home / "out" / "campaign.yaml").write_text("mine")
-    assert main(["search", "tiny", "--config-dir", str(home / "conf")]) == 2
+    out = f"out={home / 'out'}"
+    assert main(["search", "tiny", out, "--config-dir", str(home / "conf")]) == 2
     assert "not empty and not a search" in capsys.readouterr().err
     assert [path.name for path in (home / "out").iterdir()] == ["campaign.yaml"]
 

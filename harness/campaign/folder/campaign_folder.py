@@ -18,6 +18,7 @@ import yaml
 from harness.campaign.settings.config import NOT_OF_THE_RESULT, digest
 from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.differences import differences
+from harness.environments import child_environment
 from harness.errors import UserError
 from harness.files import at_home, refuse_links, write_whole
 from harness.installation import PACKAGES
@@ -171,6 +172,7 @@ def git_revision() -> str | None:
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
             cwd=PACKAGES,
+            env=child_environment(),
             capture_output=True,
             text=True,
             timeout=10,

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import (
     ConfigCompositionException,
@@ -19,6 +18,7 @@ from hydra.errors import (
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from harness.campaign.settings.composing import TOP, compose_config
 from harness.campaign.settings.config import find_class, one_line
 from harness.errors import UserError
 from harness.installation import CONF
@@ -29,7 +29,6 @@ BLAMED = re.compile(r"Could not (?:override|delete(?: from config)?\.?) ?'([^']+
 AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^=']+)=([^']*)'")
 """How Hydra names a list without brackets."""
 INCLUDER = re.compile(r"In '([^']+)'")
-TOP = "config"
 INTERNAL = ("_target_", "hydra")
 
 
@@ -105,7 +104,6 @@ def without_values(overrides: Sequence[str]) -> DictConfig:
         if override.key_or_group.split("@")[0] in groups
     ]
     try:
-        with initialize_config_dir(version_base="1.3", config_dir=str(CONF)):
-            return compose(TOP, chosen)
+        return compose_config(chosen)
     except (HydraException, OmegaConfBaseException):
         return OmegaConf.create({})

@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from harness.campaign.settings.declared import Part, Settings
+from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.sweeps import with_sweeps
 from harness.errors import UserError
 from harness.installation import EXTRAS, missing
@@ -67,11 +68,8 @@ NOT_OF_THE_RESULT = (
 def plain(config: DictConfig) -> Settings:
     """Resolve interpolations and sweeps; the result is nothing but names, numbers and lists."""
     try:
-        settings = OmegaConf.to_container(
-            OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"]),
-            resolve=True,
-            throw_on_missing=True,
-        )
+        with pure_resolvers():
+            settings = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as problem:
         raise UserError(f"configuration: {one_line(problem)}") from None
     assert isinstance(settings, dict)
@@ -113,6 +111,11 @@ def find_class(target: Any, place: str) -> type[Any]:
     if not isinstance(named, type) or not f"{named.__module__}.".startswith(packages):
         raise UserError(f"{refused}, which is no class of ours")
     return named
+
+
+def is_of_user(target: object) -> bool:
+    """Return whether a `_target_` lies in a package that the user has named."""
+    return str(target).startswith(THEIRS)
 
 
 def packages_of(place: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
+from harness.environments import child_environment
 from harness.errors import AttemptError
 from harness.kernels import shared_kernels
 from harness.subprocesses import end_group, group_is_there, is_running, within
@@ -38,7 +39,7 @@ class Launched:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **shared_kernels()},
+            env=child_environment(shared_kernels()),
             start_new_session=True,
             pass_fds=locks,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -13,6 +12,7 @@ from threading import Lock
 
 from harness.campaign.attempt.tasks import Task
 from harness.campaign.running.executors.interface import ONE_CORE, TaskSettings
+from harness.environments import child_environment
 from harness.files import open_here
 from harness.kernels import shared_kernels
 from harness.subprocesses import module_command
@@ -155,13 +155,7 @@ def started(work: TaskSettings) -> Server:
                     stdin=theirs.fileno(),
                     stdout=lines,
                     stderr=lines,
-                    env={
-                        **os.environ,
-                        **ONE_CORE,
-                        **ONE_THREAD,
-                        **shared_kernels(),
-                        **work.environment,
-                    },
+                    env=child_environment(ONE_CORE, ONE_THREAD, shared_kernels(), work.environment),
                     start_new_session=True,
                 )
             except OSError:

@@ -14,6 +14,7 @@ from types import TracebackType
 from harness.campaign.attempt.tasks import Position, Task, read_answer, read_position
 from harness.campaign.running.executors.forks import ForkedProcess, ForkServer
 from harness.campaign.running.executors.interface import ONE_CORE
+from harness.environments import child_environment
 from harness.errors import AttemptError, FailureClass
 from harness.files import open_here
 from harness.kernels import shared_kernels
@@ -76,7 +77,7 @@ class AttemptProcess:
             forked = forks and forks.fork(task, self._answer.fileno(), self._log.fileno())
             if forked:
                 files.callback(forked.close)
-            variables = {**os.environ, **ONE_CORE, **shared_kernels(), **environment}
+            variables = child_environment(ONE_CORE, shared_kernels(), environment)
             self._process = forked or self._started(task, variables, directory)
             self._files = files.pop_all()
 
