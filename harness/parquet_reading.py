@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from harness.parquet_pages import MOST_PAGES, ColumnCost, PageError, cost_of_chunk
-from harness.safe_reading import MEGABYTE, TABLE, FileKind, open_regular
+from harness.safe_reading import MEGABYTE, PARQUET_TABLE, FileKind, open_regular
 
 MAGIC = b"PAR1"
 LONGEST_FOOTER = 2 * MEGABYTE
@@ -46,7 +47,7 @@ class TableLimits:
 
     unpacked: int = MOST_UNPACKED  # bytes
     rows: int = 20_000_000
-    kind: FileKind = TABLE
+    kind: FileKind = PARQUET_TABLE
 
 
 class OpenTable:
@@ -60,10 +61,9 @@ class OpenTable:
         self.metadata = self._file.metadata
         refuse_odd_footer(self.metadata)
         self.schema: pa.Schema = self._file.schema_arrow
-
-    def rows(self) -> int:
-        """Return the rows that reading would give, part by part."""
-        return sum(self.metadata.row_group(n).num_rows for n in range(self.metadata.num_row_groups))
+        self.rows = sum(  # that reading would give, part by part
+            self.metadata.row_group(n).num_rows for n in range(self.metadata.num_row_groups)
+        )
 
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Return some columns, or all, if they unpack to no more than the limits."""
@@ -98,6 +98,8 @@ class OpenTable:
                 path: str = chunk.path_in_schema
                 if wanted is not None and path.partition(".")[0] not in wanted:
                     continue
+                if chunk.num_values <= 0:  # no page of it is read
+                    continue
                 cost = cost_of_chunk(read, first_page(chunk), chunk.total_compressed_size, most)
                 pages += cost.pages
                 if pages > MOST_PAGES:
@@ -113,7 +115,6 @@ class OpenTable:
                     if cost.looked_up and not self._in_dictionary(path):
                         texts.add(path)
         return texts
-
 
     def _in_dictionary(self, path: str) -> bool:
         """Return whether a column keeps its texts in a dictionary in memory, too."""
@@ -136,7 +137,7 @@ def refuse_long_footer(opened: BinaryIO) -> None:
         raise UnfitTableError("not a Parquet file")
     length: int = struct.unpack("<I", tail[:4])[0]
     if length > min(LONGEST_FOOTER, size - 12):
-        raise UnfitTableError(f"a footer of {length:,} bytes")
+        raise UnfitTableError(f"not Parquet, or with a footer of {length:,} bytes")
 
 
 def refuse_odd_footer(metadata: pq.FileMetaData) -> None:
@@ -169,8 +170,9 @@ def written_out(table: pa.Table, schema: pa.Schema, most: int) -> pa.Table:
             left -= sum(map(text_size, column.chunks))
             if left < 0:
                 raise UnfitTableError(f"{name}: its texts come to more than {most:,} bytes")
-            column = column.cast(wanted)
-        columns.append(column)
+            columns.append(column.cast(wanted))
+        else:
+            columns.append(column)
     fields = [schema.field(name) for name in table.column_names]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
 
@@ -181,21 +183,25 @@ def text_size(chunk: pa.DictionaryArray) -> int:
     return pc.sum(lengths.take(chunk.indices)).as_py() or 0
 
 
+@contextmanager
 def open_table(
     file: Path | str,
     limits: TableLimits | None = None,
     *,
     within: Path | None = None,
     follow: bool = False,
-) -> tuple[BinaryIO, OpenTable]:
-    """Open a Parquet file; what is closed afterwards, and what is read."""
+) -> Iterator[OpenTable]:
+    """Open a Parquet file; `within` and `follow` are those of `open_regular`."""
     limits = limits or TableLimits()
-    opened = open_regular(file, limits.kind, within=within, follow=follow)
-    try:
-        return opened, OpenTable(opened, limits)
-    except BaseException:
-        opened.close()
-        raise
+    with open_regular(file, limits.kind, within=within, follow=follow) as opened:
+        yield OpenTable(opened, limits)
+
+
+def table_rows(file: Path | str, *, within: Path | None = None) -> int:
+    """Return how many rows a Parquet file has, by its footer."""
+    with open_table(file, within=within) as table:
+        rows: int = table.rows
+    return rows
 
 
 def read_parquet_within(
@@ -205,9 +211,8 @@ def read_parquet_within(
     within: Path | None = None,
     follow: bool = False,
 ) -> pa.Table:
-    """Return the table in a Parquet file; ValueError or ArrowException if it is none or too large."""
-    opened, table = open_table(file, limits, within=within, follow=follow)
-    with opened:
-        if not 0 <= table.rows() <= table.limits.rows:
-            raise UnfitTableError(f"{table.rows():,} rows; {table.limits.rows:,} at most")
+    """Return the table in a Parquet file; ValueError or ArrowException if it is none or large."""
+    with open_table(file, limits, within=within, follow=follow) as table:
+        if not 0 <= table.rows <= table.limits.rows:
+            raise UnfitTableError(f"{table.rows:,} rows; {table.limits.rows:,} at most")
         return table.read()

@@ -11,6 +11,7 @@ what a table may take in memory.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -38,38 +39,56 @@ class FileKind:
     most: int  # bytes
 
 
-SETTINGS = FileKind("settings", 4 * MEGABYTE)
-"""`campaign.yaml` and other YAML: real ones have 7 kB, and 100,000 values are the most that is read."""
-RECORD = FileKind("a record in JSON", 8 * MEGABYTE)
-"""`result.json`, `timing.json`, cards, headers: real ones have 7 kB; one takes 25 times its size."""
-ROUTE = FileKind("a route as it was laid", 16 * MEGABYTE)
+SETTINGS_FILE = FileKind("settings", 4 * MEGABYTE)
+"""`campaign.yaml` and other YAML: real ones have 7 kB. Of values, 100,000 are read."""
+JSON_RECORD = FileKind("a record in JSON", 8 * MEGABYTE)
+"""`result.json`, `timing.json`, cards, headers: they have 7 kB, and take 25 times that."""
+LAID_ROUTE = FileKind("a route as it was laid", 16 * MEGABYTE)
 """`routes/*.json`: 33 kB for a kilometre, so 500 km."""
 STUDY_RECORD = FileKind("a record of a study", 16 * MEGABYTE)
 """`reference.json`, `critical/*.json`: they grow with the attempts, by half a kilobyte each."""
-LEDGER = FileKind("a ledger", 256 * MEGABYTE)
+LEDGER_FILE = FileKind("a ledger", 256 * MEGABYTE)
 """`ledger.jsonl`: 220 bytes a try and up to 3 kB for one that failed; read line by line."""
 LEDGER_LINE = 1 * MEGABYTE
 """Bytes of a line of a ledger."""
+SEARCH_LEDGER = FileKind("the ledger of a search", 32 * MEGABYTE)
+"""An evaluation has a kilobyte; it is read whole, for the digests of its lines."""
+PROTOCOL = FileKind("a protocol", 16 * MEGABYTE)
+"""A text of some pages."""
 ROUTE_DOCUMENT = FileKind("routes or hazards", 16 * MEGABYTE)
 """XML and JSON of routes and hazards: V2Xverse's largest has 1 MB."""
-MAP = FileKind("a map in OpenDRIVE", 64 * MEGABYTE)
+OPENDRIVE_MAP = FileKind("a map in OpenDRIVE", 64 * MEGABYTE)
 """CARLA's Town05, which is read most, has 4.7 MB."""
-TABLE = FileKind("a table", 1_000 * MEGABYTE)
+PARQUET_TABLE = FileKind("a table", 1_000 * MEGABYTE)
 """Parquet of an attempt: 50 kB of planning steps; recorded sweeps have a megabyte a second."""
 PACKED_STUDY = FileKind("a packed study", 256 * MEGABYTE)
 """The largest part of the published study has 2 MB for 260 attempts."""
 TEXT_TABLE = FileKind("a table in CSV", 256 * MEGABYTE)
 """A row of an attempt has 2 kB."""
-ARRAY = FileKind("an array", 64 * MEGABYTE)
+NUMPY_ARRAY = FileKind("an array", 64 * MEGABYTE)
 """`.npy` of a sweep: 8 bytes a point, 30,000 points."""
-ARRAYS = FileKind("arrays", 512 * MEGABYTE)
+NUMPY_ARRAYS = FileKind("arrays", 512 * MEGABYTE)
 """`.npz` of recorded planning steps, which are a few seconds; the most that they hold, too."""
 CHECKPOINT = FileKind("weights", 2_000 * MEGABYTE)
 """Real ones have 5 to 200 MB."""
 KINDS = (
-    *(SETTINGS, RECORD, ROUTE, STUDY_RECORD, LEDGER, ROUTE_DOCUMENT, MAP, TABLE, PACKED_STUDY),
-    *(TEXT_TABLE, ARRAY, ARRAYS, CHECKPOINT),
+    SETTINGS_FILE,
+    JSON_RECORD,
+    LAID_ROUTE,
+    STUDY_RECORD,
+    LEDGER_FILE,
+    SEARCH_LEDGER,
+    PROTOCOL,
+    ROUTE_DOCUMENT,
+    OPENDRIVE_MAP,
+    PARQUET_TABLE,
+    PACKED_STUDY,
+    TEXT_TABLE,
+    NUMPY_ARRAY,
+    NUMPY_ARRAYS,
+    CHECKPOINT,
 )
+"""All of them."""
 
 IS_LINK = "a link; links in a folder are not followed, put the file itself there"
 WITHOUT_WAITING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -173,7 +192,11 @@ def read_text_within(
 
 
 def read_json_within(
-    path: Path | str, kind: FileKind = RECORD, *, within: Path | None = None, follow: bool = False
+    path: Path | str,
+    kind: FileKind = JSON_RECORD,
+    *,
+    within: Path | None = None,
+    follow: bool = False,
 ) -> Any:
     """Return what a JSON file holds; ValueError if it is none."""
     return parse_json(read_within(path, kind, within=within, follow=follow))
@@ -181,7 +204,7 @@ def read_json_within(
 
 def read_yaml_within(
     path: Path | str,
-    kind: FileKind = SETTINGS,
+    kind: FileKind = SETTINGS_FILE,
     *,
     within: Path | None = None,
     follow: bool = False,
@@ -215,10 +238,25 @@ def read_lines_within(
             yield left
 
 
+def sum_of_file(
+    file: Path,
+    *,
+    within: Path | None = None,
+    follow: bool = False,
+    kind: FileKind = PARQUET_TABLE,
+) -> str:
+    """Return the SHA-256 of a regular file, read piece by piece."""
+    digest = hashlib.sha256()
+    with open_regular(file, kind, within=within, follow=follow) as opened:
+        while piece := opened.read(MEGABYTE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
 def read_array_within(path: Path, *, within: Path | None = None) -> np.ndarray[Any, Any]:
     """Return the array in a `.npy` file; ValueError if it holds something else."""
     try:
-        array = np.load(BytesIO(read_within(path, ARRAY, within=within)), allow_pickle=False)
+        array = np.load(BytesIO(read_within(path, NUMPY_ARRAY, within=within)), allow_pickle=False)
     except (MemoryError, OverflowError, SyntaxError, RecursionError, EOFError) as problem:
         raise ValueError(f"not an array ({type(problem).__name__})") from None
     if not isinstance(array, np.ndarray):
@@ -229,8 +267,8 @@ def read_array_within(path: Path, *, within: Path | None = None) -> np.ndarray[A
 @contextmanager
 def open_arrays(path: Path) -> Iterator[Any]:
     """Open a `.npz` file whose arrays do not grow beyond any memory when they are unpacked."""
-    with open_regular(path, ARRAYS, follow=True) as opened:
-        refuse_inflating(path, opened, ARRAYS.most)
+    with open_regular(path, NUMPY_ARRAYS, follow=True) as opened:
+        refuse_inflating(path, opened, NUMPY_ARRAYS.most)
         with np.load(opened, allow_pickle=False) as arrays:
             yield arrays
 
