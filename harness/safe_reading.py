@@ -39,7 +39,7 @@ class FileKind:
     most: int  # bytes
 
 
-SETTINGS_FILE = FileKind("settings", 4 * MEGABYTE)
+SETTINGS_FILE = FileKind("settings", MEGABYTE)
 """`campaign.yaml` and other YAML: real ones have 7 kB. Of values, 100,000 are read."""
 JSON_RECORD = FileKind("a record in JSON", 8 * MEGABYTE)
 """`result.json`, `timing.json`, cards, headers: they have 7 kB, and take 25 times that."""
@@ -47,7 +47,7 @@ LAID_ROUTE = FileKind("a route as it was laid", 16 * MEGABYTE)
 """`routes/*.json`: 33 kB for a kilometre, so 500 km."""
 STUDY_RECORD = FileKind("a record of a study", 16 * MEGABYTE)
 """`reference.json`, `critical/*.json`: they grow with the attempts, by half a kilobyte each."""
-LEDGER_FILE = FileKind("a ledger", 256 * MEGABYTE)
+LEDGER_FILE = FileKind("a ledger", 128 * MEGABYTE)
 """`ledger.jsonl`: 220 bytes a try and up to 3 kB for one that failed; read line by line."""
 LEDGER_LINE = 1 * MEGABYTE
 """Bytes of a line of a ledger."""

@@ -24,7 +24,7 @@ from harness.records.writing import EPISODES, disk_problem
 from harness.safe_reading import LEDGER_FILE, read_lines_within, refuse_link
 
 LEDGER = "ledger.jsonl"
-MOST_LINES = 500_000
+MOST_LINES = 200_000
 """Lines of a ledger: several tries for each of the most attempts that a campaign can have."""
 DEEPEST = 20
 """Folders below `episodes/` that are looked through: more factors than any arm has."""
@@ -73,11 +73,9 @@ def written(campaign: Path) -> Iterator[bytes]:
     """Yield every line, whole or not."""
     file = campaign / LEDGER
     try:
-        for number, text in enumerate(read_lines_within(file, LEDGER_FILE)):
-            if number >= MOST_LINES:
-                raise UserError(f"{file}: more than {MOST_LINES:,} lines")
-            if text:
-                yield text
+        if sum(1 for _ in read_lines_within(file, LEDGER_FILE)) > MOST_LINES:
+            raise UserError(f"{file}: more than {MOST_LINES:,} lines")
+        yield from filter(None, read_lines_within(file, LEDGER_FILE))
     except FileNotFoundError:
         return
     except OSError as problem:
