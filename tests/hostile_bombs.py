@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-Bomb = Callable[[Path, Path], None]
+Bomb = Callable[[Path, Path], object]
 """Writes a file, given where the real one is kept."""
 LONG = 400_000_000
 """Characters of a text, values of a list in bytes."""
@@ -20,7 +20,7 @@ LONG = 400_000_000
 
 def text_of(content: Callable[[], str]) -> Bomb:
     """Return a bomb that is a text."""
-    return lambda file, _: file.write_text(content()) and None
+    return lambda file, _: file.write_text(content())
 
 
 def extended(with_text: Callable[[dict[str, object]], object]) -> Bomb:
@@ -36,7 +36,7 @@ def extended(with_text: Callable[[dict[str, object]], object]) -> Bomb:
 
 def lines_of(line: str, count: int) -> Bomb:
     """Return a bomb of equal lines behind the real ones."""
-    return lambda file, kept: file.write_text(kept.read_text() + line * count) and None
+    return lambda file, kept: file.write_text(kept.read_text() + line * count)
 
 
 JSON: dict[str, Bomb] = {
@@ -47,20 +47,23 @@ JSON: dict[str, Bomb] = {
     "numbers that are infinite": extended(
         lambda record: record.update(dict.fromkeys(record, float("inf")))
     ),
-    "lists instead of values": extended(lambda record: record.update(dict.fromkeys(record, []))),
-    "not UTF-8": lambda file, _: file.write_bytes(b"\xff\xfe\xff" * 1000) and None,
+    "lists instead of values": extended(
+        lambda record: record.update({name: [] for name in record})
+    ),
+    "not UTF-8": lambda file, _: file.write_bytes(b"\xff\xfe\xff" * 1000),
 }
 YAML: dict[str, Bomb] = {
     "nested brackets": text_of(lambda: "a: " + "[" * 100_000),
     "aliases of aliases": text_of(
-        lambda: "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 9}]\n" for n in range(1, 30))
+        lambda: (
+            "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 9}]\n" for n in range(1, 30))
+        )
     ),
     "many seeds": lambda file, kept: file.write_text(
         kept.read_text().replace("  seeds:\n", f"  seeds: {list(range(80_000))}\n  before:\n")
-    )
-    and None,
+    ),
     "a long text": text_of(lambda: "a: " + "x" * 900_000),
-    "not UTF-8": lambda file, _: file.write_bytes(b"\xff\xfe\xff" * 1000) and None,
+    "not UTF-8": lambda file, _: file.write_bytes(b"\xff\xfe\xff" * 1000),
 }
 XML: dict[str, Bomb] = {
     "nested elements": text_of(lambda: "<a>" * 100_000),
@@ -68,7 +71,7 @@ XML: dict[str, Bomb] = {
     "laughs": text_of(
         lambda: '<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;&b;">]><a>&c;</a>'
     ),
-    "not UTF-8": lambda file, _: file.write_bytes(b"\xff\xfe\xff" * 1000) and None,
+    "not UTF-8": lambda file, _: file.write_bytes(b"\xff\xfe\xff" * 1000),
 }
 
 
@@ -144,11 +147,11 @@ PARQUET: dict[str, Bomb] = {
     "a text for many rows": rewritten(with_repeated_text),
 }
 NPY: dict[str, Bomb] = {
-    "a shape that lies": lambda file, _: file.write_bytes(npy_header("(1000000000000, 4)")) and None,
+    "a shape that lies": lambda file, _: file.write_bytes(npy_header("(1000000000000, 4)")),
     "objects": lambda file, _: np.save(
         file.open("wb"), np.array([{"a": 1}], dtype=object), allow_pickle=True
     ),
-    "nested brackets": lambda file, _: file.write_bytes(npy_header("(" * 5000)) and None,
+    "nested brackets": lambda file, _: file.write_bytes(npy_header("(" * 5000)),
 }
 
 
@@ -162,11 +165,13 @@ def deflated(name: str) -> Bomb:
     """Return a bomb that is a ZIP file with one entry of zeros."""
 
     def write(file: Path, _: Path) -> None:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
-            with made.open(name, "w") as entry:
-                entry.write(npy_header("(1000000000,)"))
-                for _piece in range(1500):
-                    entry.write(bytes(1_000_000))
+        with (
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made,
+            made.open(name, "w") as entry,
+        ):
+            entry.write(npy_header("(1000000000,)"))
+            for _piece in range(1500):
+                entry.write(bytes(1_000_000))
 
     return write
 
@@ -182,22 +187,21 @@ def of_a_million_entries(file: Path, _: Path) -> None:
 
 CHANGED: dict[str, Bomb] = {"cut": cut, "changed bytes": without_order}
 LEDGER: dict[str, Bomb] = {
-    "one endless line": lambda file, _: file.write_text("x" * 50_000_000) and None,
+    "one endless line": lambda file, _: file.write_text("x" * 50_000_000),
     "many lines": lambda file, kept: lines_of(kept.read_text().splitlines()[0] + "\n", 600_000)(
         file, kept
     ),
-    "nested brackets": lambda file, _: file.write_text("[" * 900_000 + "\n") and None,
+    "nested brackets": lambda file, _: file.write_text("[" * 900_000 + "\n"),
 }
 ZIP: dict[str, Bomb] = {
     "deflated zeros": deflated("archive/data.pkl"),
     "many entries": of_a_million_entries,
 }
 WEIGHTS: dict[str, Bomb] = {
-    "a long header": lambda file, _: file.write_bytes((2**40).to_bytes(8, "little")) and None,
+    "a long header": lambda file, _: file.write_bytes((2**40).to_bytes(8, "little")),
     "nested brackets": lambda file, _: file.write_bytes(
         (500_000).to_bytes(8, "little") + b"[" * 500_000
-    )
-    and None,
+    ),
 }
 BOMBS = {
     "json": JSON,
@@ -208,7 +212,7 @@ BOMBS = {
     "zip": ZIP,
     "ledger": LEDGER,
     "weights": WEIGHTS,
-    "csv": {"one endless line": lambda file, _: file.write_text("x," * 5_000_000) and None},
+    "csv": {"one endless line": lambda file, _: file.write_text("x," * 5_000_000)},
 }
 
 

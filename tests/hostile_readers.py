@@ -30,6 +30,7 @@ from harness.carlite.towns.loading import load as load_town
 from harness.errors import UserError
 from harness.evaluation.interventions.error_model import read_error_model
 from harness.protocols import digest_of
+from harness.recordings import read_look, scenarios
 from harness.records.critical import read_critical
 from harness.records.packing.pack import pack
 from harness.records.packing.unpack import unpack
@@ -37,7 +38,6 @@ from harness.records.points import sweeps
 from harness.records.reading import Campaign
 from harness.records.schema import POINTS, TABLES
 from harness.records.writing import storing
-from harness.recordings import read_look, scenarios
 from harness.world.maps import SHIPPED_TOWNS, network_of
 from harness.world.routes.checkout import traffic_of
 from harness.world.routes.documents import read_json as read_document
@@ -50,7 +50,7 @@ from metamorphic.search.ledger import LEDGER, header_with, open_ledger, read_led
 from tests.analysis.little import write_little
 
 Read = Callable[[Path, Path], tuple[str, bool]]
-"""From a home and a folder for output: what comes out, and whether it says that files are damaged."""
+"""From a home and a folder for output: what comes out, and whether files are called damaged."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,9 @@ TRY = "try1"
 ATTEMPT = "main/episodes/late/ahead/none/0-s1/try1"
 READERS: tuple[Reader, ...] = (
     *(
-        Reader(f"{name} {file}", f"main/{file}", kind, read, opens=(name, kind) != ("status", "json"))
+        Reader(
+            f"{name} {file}", f"main/{file}", kind, read, opens=(name, kind) != ("status", "json")
+        )
         for name, read in (("status", status), ("tables", tables), ("pack", packing))
         for file, kind in (
             ("campaign.yaml", "yaml"),
@@ -135,51 +137,77 @@ READERS: tuple[Reader, ...] = (
         Reader(f"{name} result.json", f"{ATTEMPT}/result.json", "json", read)
         for name, read in (("status", status), ("tables", tables), ("pack", packing))
     ),
-    *(
-        Reader(f"tables {name}", f"{ATTEMPT}/{name}.parquet", "parquet", tables) for name in TABLES
-    ),
+    *(Reader(f"tables {name}", f"{ATTEMPT}/{name}.parquet", "parquet", tables) for name in TABLES),
     Reader("pack frames", f"{ATTEMPT}/frames.parquet", "parquet", packing),
     Reader("pack boxes", f"{ATTEMPT}/boxes.parquet", "parquet", packing),
     Reader("pack timing.json", f"{ATTEMPT}/timing.json", "json", packing),
     Reader("timing.json", f"{ATTEMPT}/timing.json", "json", timings),
     Reader("routes", "main/routes/0.json", "json", routes),
     Reader("unpack", "part.parquet", "parquet", unpacking),
-    Reader("critical", "main/critical/a.json", "json", simple(lambda h: read_critical(h / "main", "a"))),
+    Reader(
+        "critical", "main/critical/a.json", "json", simple(lambda h: read_critical(h / "main", "a"))
+    ),
     Reader("pack critical", "main/critical/a.json", "json", packing),
     Reader("points", "points/points.parquet", "parquet", simple(lambda h: sweeps(h / "points"))),
     Reader(
-        "reference", "reference.json", "json",
+        "reference",
+        "reference.json",
+        "json",
         simple(lambda h: references.read_reference(h / "reference.json")),
     ),
     Reader("protocol", "protocol.md", "csv", simple(lambda h: digest_of(h / "protocol.md"))),
     Reader("routes xml", "routes.xml", "xml", simple(lambda h: read_routes(h / "routes.xml"))),
     Reader("hazards", "hazards.json", "json", simple(lambda h: read_document(h / "hazards.json"))),
-    Reader("space", "space.yaml", "yaml", simple(lambda h: read_space(h / "space.yaml", ["cut_in"]))),
+    Reader(
+        "space", "space.yaml", "yaml", simple(lambda h: read_space(h / "space.yaml", ["cut_in"]))
+    ),
     Reader("checkout", "traffic.yaml", "yaml", simple(lambda h: traffic_of(h / "traffic.yaml"))),
-    Reader("map", "maps/Small.xodr", "xml", simple(lambda h: network_of.__wrapped__("Small", h / "maps"))),
+    Reader(
+        "map",
+        "maps/Small.xodr",
+        "xml",
+        simple(lambda h: network_of.__wrapped__("Small", h / "maps")),
+    ),
     Reader("carlite's map", "maps/Small.xodr", "xml", town),
     Reader("scene", "recording/a/7/000000.yaml", "json", recording),
     Reader("sweep", "recording/a/7/000000.npy", "npy", recording),
     Reader("scenario", "recording/a/data_protocol.yaml", "json", recording),
     Reader("recorded steps", "steps.npz", "zip", simple(lambda h: read_steps(h / "steps.npz"))),
     Reader("errors", "errors.json", "json", simple(lambda h: read_error_model(h / "errors.json"))),
-    Reader("search", f"search/{LEDGER}", "ledger", simple(lambda h: read_ledger(h / "search" / LEDGER))),
+    Reader(
+        "search", f"search/{LEDGER}", "ledger", simple(lambda h: read_ledger(h / "search" / LEDGER))
+    ),
     Reader("study header", "study/header.json", "json", simple(lambda h: read_header(h / "study"))),
     Reader(
-        "study table", "study/parts/00000.measures.parquet", "parquet",
+        "study table",
+        "study/parts/00000.measures.parquet",
+        "parquet",
         simple(lambda h: read_table(h / "study", "measures")),
     ),
-    Reader("packed study", "study.parquet", "parquet", simple(lambda h: read_packed(h / "study.parquet"))),
-    Reader("regress csv", "table.csv", "csv", simple(lambda h: read_regress_table(h / "table.csv"))),
     Reader(
-        "regress parquet", "table.parquet", "parquet",
+        "packed study",
+        "study.parquet",
+        "parquet",
+        simple(lambda h: read_packed(h / "study.parquet")),
+    ),
+    Reader(
+        "regress csv", "table.csv", "csv", simple(lambda h: read_regress_table(h / "table.csv"))
+    ),
+    Reader(
+        "regress parquet",
+        "table.parquet",
+        "parquet",
         simple(lambda h: read_regress_table(h / "table.parquet")),
     ),
     Reader("training state", "state.pt", "zip", simple(lambda h: read_state(h / "state.pt"))),
     Reader("card", "w.json", "json", simple(lambda h: card_of_weights(h / "w.safetensors"))),
-    Reader("evaluation", "evaluation.json", "json", simple(lambda h: record_in(h / "evaluation.json"))),
     Reader(
-        "weights", "w.safetensors", "weights",
+        "evaluation", "evaluation.json", "json", simple(lambda h: record_in(h / "evaluation.json"))
+    ),
+    Reader(
+        "weights",
+        "w.safetensors",
+        "weights",
         simple(lambda h: operating_point_in(h / "w.safetensors", "late")),
     ),
 )
@@ -213,8 +241,8 @@ def write_home(home: Path) -> None:
     )
     (home / "space.yaml").write_text(yaml.safe_dump({}) or "{}")
     background = {"vehicle_amount": 1, "pedestrian_amount": 1, "CRAZY_LEVEL": 0}
-    content = {"Background": {**background, "CRAZY_PROPORTION": 0}}
-    (home / "traffic.yaml").write_text(yaml.safe_dump(content))
+    traffic = {"Background": {**background, "CRAZY_PROPORTION": 0}}
+    (home / "traffic.yaml").write_text(yaml.safe_dump(traffic))
     (home / "maps").mkdir()
     (home / "maps" / "Small.xodr").write_bytes((SHIPPED_TOWNS / "CrucibleOld.xodr").read_bytes())
     write_recording(home / "recording" / "a")
@@ -259,7 +287,9 @@ def write_studies(home: Path) -> None:
         for field in schema:
             if field.name not in whole.column_names:
                 whole = whole.append_column(field, pa.nulls(3, field.type))
-    pq.write_table(whole.replace_schema_metadata({b"crucible_study": b"{}"}), home / "study.parquet")
+    pq.write_table(
+        whole.replace_schema_metadata({b"crucible_study": b"{}"}), home / "study.parquet"
+    )
     frame = pd.DataFrame({"system": ["a"] * 9, "condition": "b", "route": "c", "violated": True})
     frame.to_csv(home / "table.csv")
     frame.to_parquet(home / "table.parquet")

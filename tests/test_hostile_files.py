@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.hostile_files import DAMAGED, REFUSED, Case, Range, is_good, tricks_for
@@ -25,4 +23,6 @@ def test_a_reader_refuses_or_reports_what_it_cannot_read(field: Range, reader: R
     links = ("link to /dev/zero", "link to itself", "folder", "pipe", "socket", "device")
     if reader.opens:
         open_outcomes = {trick: said[trick] for trick in (*links, "link to a pipe", "huge")}
-        assert {trick: one for trick, one in open_outcomes.items() if one not in (REFUSED, DAMAGED)} == {}
+        assert {
+            trick: one for trick, one in open_outcomes.items() if one not in (REFUSED, DAMAGED)
+        } == {}
