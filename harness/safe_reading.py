@@ -40,7 +40,7 @@ class FileKind:
 
 
 SETTINGS_FILE = FileKind("settings", MEGABYTE)
-"""`campaign.yaml` and other YAML: real ones have 7 kB. Of values, 100,000 are read."""
+"""`campaign.yaml` and other YAML: real ones have 7 kB. Of values, 30,000 are read."""
 JSON_RECORD = FileKind("a record in JSON", 8 * MEGABYTE)
 """`result.json`, `timing.json`, cards, headers: they have 7 kB, and take 25 times that."""
 LAID_ROUTE = FileKind("a route as it was laid", 16 * MEGABYTE)
