@@ -25,7 +25,7 @@ from metamorphic.records import SCORES, TABLES, read_header, read_table
 HEADER = b"crucible_study"
 ORDER = "order_of_systems"
 PLACEBOS = "placebo_"
-LIMITS_OF_STUDY = TableLimits(unpacked=1_500 * MEGABYTE)
+LIMITS_OF_STUDY = TableLimits(unpacked=800 * MEGABYTE)
 """Of a packed study: the published one has two million rows of 36 columns, most of them null."""
 Frames = dict[str, pd.DataFrame]
 

@@ -111,7 +111,7 @@ def with_many_rows(table: pa.Table) -> pa.Table:
     """Return the first row of a table, very often."""
     if not len(table) or any(pa.types.is_list(field.type) for field in table.schema):
         return table
-    rows = pa.array(np.zeros(2_000_000, np.int64))
+    rows = pa.array(np.zeros(3_000_000, np.int64))
     return table.combine_chunks().slice(0, 1).take(rows)
 
 
