@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +61,7 @@ class Reader:
     file: str  # below the home
     kind: str  # of file
     read: Read
-    opens: bool = True  # the file, and not only its name
+    opens: bool = field(default=True, kw_only=True)  # the file, and not only its name
 
 
 def status(home: Path, _: Path) -> tuple[str, bool]:
