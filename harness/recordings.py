@@ -31,6 +31,8 @@ INTENSITY_UNIT = 1 / 32767
 COSINE_UNIT = 1 / 255
 AGENT = re.compile(r"-?\d+")
 WORLD = Pose(0.0, 0.0)
+UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, RecursionError, OverflowError)
+"""What a file that is no look can provoke."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -105,7 +107,7 @@ def read_protocol(protocol: Path) -> dict[str, Any]:
         named = {name: str(record[name]) for name in ("town", "purpose")}
         egos = [int(actor) for actor in record.get("egos", [])]
         return {**record, **named, "seed": int(record["seed"]), "egos": egos}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+    except (*UNREADABLE, AttributeError) as problem:
         raise UserError(f"{protocol}: not of a recorded scenario ({problem!r})") from None
 
 
@@ -136,7 +138,7 @@ def read_look(folder: Path, agent: int, moment: str) -> Look:
     place = folder / str(agent) / moment
     try:
         return _look_in(place, agent)
-    except (OSError, ValueError, EOFError, KeyError, TypeError, RecursionError) as problem:
+    except UNREADABLE as problem:
         why = str(problem).partition("\n")[0]
         raise UserError(
             f"{place}: .yaml and .npy are no look of a recording ({why}); remove the scenario, and"
