@@ -284,9 +284,9 @@ def write_studies(home: Path) -> None:
     write_block(home / "study", 0, rows)
     whole = pa.table({"table": pa.array(["measures"] * 3)})
     for schema in STUDY_TABLES.values():
-        for field in schema:
-            if field.name not in whole.column_names:
-                whole = whole.append_column(field, pa.nulls(3, field.type))
+        for one in schema:
+            if one.name not in whole.column_names:
+                whole = whole.append_column(one, pa.nulls(3, one.type))
     pq.write_table(
         whole.replace_schema_metadata({b"crucible_study": b"{}"}), home / "study.parquet"
     )
