@@ -19,6 +19,7 @@ from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign, broken
 from harness.records.twins import TWINS, Change, Window, twins_of
+from harness.safe_reading import sum_of_file
 
 COLUMNS = [
     "folder",
@@ -141,7 +142,7 @@ def cases_with_twins(cases: Sequence[Case]) -> Iterator[tuple[Campaign, list[Cas
     """Yield each campaign of twins, and the violations that have some in it."""
     for folder in dict.fromkeys(case.folder for case in cases):
         if (folder / TWINS / "campaign.yaml").is_file():
-            twins = Campaign(folder / TWINS)
+            twins = Campaign(folder / TWINS, within=folder)
             there = twins.attempts()
             of_folder = (case for case in cases if case.folder == folder)
             yield twins, [case for case in of_folder if twins_of(case.key, there)]
@@ -235,7 +236,11 @@ def messages_differ(case: Case, twins: Campaign, key: AttemptKey) -> bool:
         for campaign, of in ((case.campaign, case.key), (twins, key))
     ]
     try:
-        return files[0].read_bytes() != files[1].read_bytes()
+        first, second = (
+            sum_of_file(file, within=campaign.folder)
+            for file, campaign in zip(files, (case.campaign, twins), strict=True)
+        )
+        return first != second
     except OSError as problem:
         raise broken(Path(problem.filename), problem) from None
 

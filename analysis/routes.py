@@ -10,7 +10,9 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.geometry import same_way
+from harness.records.keys import MOST_ROUTES
 from harness.records.reading import read_json
+from harness.safe_reading import LAID_ROUTE, refuse_link
 from harness.vocabulary import Floats
 
 ROUTES = "routes"
@@ -28,12 +30,16 @@ class Way:
 
 def read_ways(folder: Path) -> list[Way]:
     """Return the routes of a campaign folder; empty if it has none."""
-    return [way_in(file) for file in sorted((folder / ROUTES).glob("*.json"))]
+    refuse_link(folder / ROUTES)
+    files = sorted((folder / ROUTES).glob("*.json"))
+    if len(files) > MOST_ROUTES:
+        raise UserError(f"{folder / ROUTES}: {len(files):,} routes; {MOST_ROUTES:,} at most")
+    return [way_in(file, folder) for file in files]
 
 
-def way_in(file: Path) -> Way:
-    """Return the route in a file."""
-    record = read_json(file)
+def way_in(file: Path, folder: Path) -> Way:
+    """Return the route in a file of a campaign's folder."""
+    record = read_json(file, LAID_ROUTE, within=folder)
     try:
         xyz = np.asarray(record["way"]["xyz"], np.float64)
         if xyz.ndim != 2 or xyz.shape[1] != 3 or not len(xyz) or not np.isfinite(xyz).all():

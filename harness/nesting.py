@@ -15,7 +15,7 @@ import yaml
 
 DEEPEST = 64
 """Levels of nesting that a file may have."""
-MOST_VALUES = 100_000
+MOST_VALUES = 30_000
 """Values that a YAML file may stand for once its aliases are written out."""
 STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 BRACKETS = re.compile(r"[\[\]{}]")

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.safe_reading import PROTOCOL, read_within
 
 PREFIX = "Test_"
 """What the names of all test towns begin with, and those of no other town."""
@@ -22,7 +23,7 @@ ROUTES = "routes"
 def digest_of(protocol: Path) -> str:
     """Return a protocol's digest: SHA-256 of the file's bytes, as hexadecimal digits."""
     try:
-        return hashlib.sha256(protocol.read_bytes()).hexdigest()
+        return hashlib.sha256(read_within(protocol, PROTOCOL, follow=True)).hexdigest()
     except OSError as problem:
         raise UserError(f"protocol: {protocol}: {problem.strerror}") from None
 

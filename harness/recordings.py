@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.geometry import boxes_between
-from harness.nesting import parse_json
+from harness.safe_reading import read_array_within, read_json_within
 from harness.vocabulary import CLASSES, Boxes, GroundTruth, Pose, Singles, Surfaces
 
 PROTOCOL = "data_protocol.yaml"
@@ -30,6 +31,8 @@ INTENSITY_UNIT = 1 / 32767
 COSINE_UNIT = 1 / 255
 AGENT = re.compile(r"-?\d+")
 WORLD = Pose(0.0, 0.0)
+UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, RecursionError, OverflowError)
+"""What a file that is no look can provoke."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -100,11 +103,11 @@ def scenarios(folder: Path) -> list[Scenario]:
 def read_protocol(protocol: Path) -> dict[str, Any]:
     """Return what a scenario says of how it was made."""
     try:
-        record = parse_json(protocol.read_text())
+        record = read_json_within(protocol, within=protocol.parent.parent)
         named = {name: str(record[name]) for name in ("town", "purpose")}
         egos = [int(actor) for actor in record.get("egos", [])]
         return {**record, **named, "seed": int(record["seed"]), "egos": egos}
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (*UNREADABLE, AttributeError) as problem:
         raise UserError(f"{protocol}: not of a recorded scenario ({problem!r})") from None
 
 
@@ -135,7 +138,7 @@ def read_look(folder: Path, agent: int, moment: str) -> Look:
     place = folder / str(agent) / moment
     try:
         return _look_in(place, agent)
-    except (ValueError, EOFError, KeyError, TypeError) as problem:
+    except UNREADABLE as problem:
         why = str(problem).partition("\n")[0]
         raise UserError(
             f"{place}: .yaml and .npy are no look of a recording ({why}); remove the scenario, and"
@@ -144,12 +147,13 @@ def read_look(folder: Path, agent: int, moment: str) -> Look:
 
 
 def _look_in(place: Path, agent: int) -> Look:
-    record = parse_json(place.with_suffix(".yaml").read_text())
+    folder = place.parent.parent
+    record = read_json_within(place.with_suffix(".yaml"), within=folder)
     x, y, z, roll, yaw, pitch = record["lidar_pose"]
     angles = (math.radians(angle) for angle in (yaw, pitch, roll))
     lidar_in_world = Pose(x, y, z, *angles)
     units = np.array([*[POINT_UNIT] * 3, INTENSITY_UNIT], np.float32)
-    points = np.load(place.with_suffix(".npy")).astype(np.float32) * units
+    points = read_array_within(place.with_suffix(".npy"), within=folder).astype(np.float32) * units
     truth = _truth(record["vehicles"], lidar_in_world)
     parked = boxes_between(_boxes(record["parked"]), WORLD, lidar_in_world)
     return Look(
@@ -165,9 +169,9 @@ def _look_in(place: Path, agent: int) -> Look:
 
 def _surfaces(file: Path, points: int) -> Surfaces | None:
     """Read the surfaces of so many points, if they were recorded."""
-    if not file.is_file():
+    if not os.path.lexists(file):
         return None
-    pairs = np.load(file)
+    pairs = read_array_within(file)
     if pairs.shape != (points, 2):
         raise ValueError(f"{len(pairs)} surfaces of {points} points")
     return Surfaces(pairs[:, 0].copy(), pairs[:, 1].astype(np.float32) * np.float32(COSINE_UNIT))

@@ -20,8 +20,8 @@ import numpy as np
 
 from analysis.statistics.intervals import Estimate, mean, ratio
 from harness.files import write_whole
-from harness.nesting import parse_json
 from harness.randomness import stream
+from harness.records.reading import read_json
 from harness.vocabulary import Boxes, Floats
 from metamorphic.answers import Perceiving, answer
 from metamorphic.checks import Objects, additional, mislocalised, missed
@@ -99,7 +99,7 @@ def run(climbing: Climbing, workers: int, done: Done) -> list[dict[str, Any]]:
     left = [source for source in chosen if not row_file(climbing, source).is_file()]
     done(len(chosen) - len(left))
     in_processes(partial(search, climbing), left, workers, done)
-    return [parse_json(row_file(climbing, source).read_text()) for source in chosen]
+    return [read_json(row_file(climbing, source)) for source in chosen]
 
 
 def row_file(climbing: Climbing, source: Source) -> Path:

@@ -20,9 +20,9 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.files import write_whole
-from harness.nesting import parse_json
 from harness.randomness import stream
 from harness.recordings import PROTOCOL, Look, read_protocol, write_look
+from harness.safe_reading import read_json_within
 from harness.suggestions import unknown
 from harness.vocabulary import GroundTruth
 from metamorphic.answers import Perceiving, answer
@@ -239,7 +239,10 @@ def flat(source: Source) -> str:
 
 def read_candidates(file: Path, scene: int) -> list[Candidate]:
     """Return the candidates of a scene."""
-    return [Candidate(scene=scene, **row) for row in parse_json(file.read_text())]
+    try:
+        return [Candidate(scene=scene, **row) for row in read_json_within(file)]
+    except (OSError, ValueError, TypeError, RecursionError) as problem:
+        raise UserError(f"{file}: not the scores of a scene ({problem})") from None
 
 
 def place(generation: Generation, source: Source, candidate: Candidate) -> Path:

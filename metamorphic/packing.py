@@ -17,11 +17,16 @@ import pyarrow.parquet as pq
 
 from harness.errors import UserError
 from harness.files import write_whole
+from harness.nesting import parse_json
+from harness.parquet_reading import TableLimits, read_parquet_within
+from harness.safe_reading import MEGABYTE
 from metamorphic.records import SCORES, TABLES, read_header, read_table
 
 HEADER = b"crucible_study"
 ORDER = "order_of_systems"
 PLACEBOS = "placebo_"
+LIMITS_OF_STUDY = TableLimits(unpacked=800 * MEGABYTE)
+"""Of a packed study: the published one has two million rows of 36 columns, most of them null."""
 Frames = dict[str, pd.DataFrame]
 
 
@@ -59,9 +64,9 @@ def in_order(frame: pd.DataFrame) -> pd.DataFrame:
 def read_packed(file: Path) -> tuple[dict[str, Any], Frames]:
     """Return the header and the tables of a packed study."""
     try:
-        whole = pq.read_table(file)
-        header = json.loads((whole.schema.metadata or {})[HEADER])
-    except (pa.ArrowInvalid, KeyError, ValueError):
+        whole = read_parquet_within(file, LIMITS_OF_STUDY, follow=True)
+        header = parse_json((whole.schema.metadata or {})[HEADER])
+    except (OSError, pa.ArrowException, KeyError, ValueError, RecursionError):
         raise UserError(f"{file}: not the packed records of a metamorphic study") from None
     frame = whole.to_pandas()
     return header, {

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 
 from harness.errors import UserError
 from harness.files import write_whole
-from harness.nesting import parse_json
+from harness.parquet_reading import read_parquet_within
+from harness.safe_reading import STUDY_RECORD, is_regular, read_json_within, refuse_link
 
 HEADER = "header.json"
 VERDICT = ("wrong", "right", "unjudged", "both_wrong", "judged")
@@ -94,7 +95,7 @@ def part(folder: Path, table: str, block: int) -> Path:
 
 def is_written(folder: Path, block: int) -> bool:
     """Return whether a block is complete."""
-    return all(part(folder, table, block).is_file() for table in TABLES)
+    return all(is_regular(part(folder, table, block)) for table in TABLES)
 
 
 def write_block(folder: Path, block: int, rows: Rows) -> None:
@@ -107,13 +108,24 @@ def write_block(folder: Path, block: int, rows: Rows) -> None:
 
 def read_table(folder: Path, table: str) -> pa.Table:
     """Return a table of all blocks that are complete."""
+    refuse_link(folder / "parts")
     blocks = [int(path.name[:5]) for path in sorted((folder / "parts").glob("*.measures.parquet"))]
     parts = [
-        pq.read_table(part(folder, table, block), schema=TABLES[table])
+        read_block(part(folder, table, block), TABLES[table], folder)
         for block in blocks
         if is_written(folder, block)
     ]
     return pa.concat_tables(parts) if parts else TABLES[table].empty_table()
+
+
+def read_block(file: Path, schema: pa.Schema, folder: Path) -> pa.Table:
+    """Return a block's table, if it has the columns of its schema."""
+    try:
+        table = read_parquet_within(file, within=folder)
+        return table.select(schema.names).cast(schema)
+    except (OSError, ValueError, KeyError, pa.ArrowException) as problem:
+        reason = " ".join(str(problem).split())
+        raise UserError(f"{file}: not a table of a study ({reason})") from None
 
 
 def begin(folder: Path, header: Mapping[str, Any]) -> None:
@@ -135,10 +147,10 @@ def read_header(folder: Path) -> dict[str, Any]:
     """Return what makes a study what it is."""
     file = folder / HEADER
     try:
-        header = parse_json(file.read_text())
+        header = read_json_within(file, STUDY_RECORD)
     except FileNotFoundError:
         raise UserError(f"{folder}: no {HEADER}: not the folder of a metamorphic study") from None
-    except ValueError as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise UserError(f"{file}: not the header of a study ({problem})") from None
     if not isinstance(header, dict):
         raise UserError(f"{file}: not the header of a study")

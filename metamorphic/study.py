@@ -19,6 +19,7 @@ from typing import Any
 from harness.campaign.settings.config import find_class
 from harness.errors import AttemptError, UserError
 from harness.randomness import stream
+from harness.safe_reading import CHECKPOINT, read_within
 from metamorphic.answers import Answer, Perceiving, answer
 from metamorphic.catalogue import Entry, entries
 from metamorphic.checks import Objects
@@ -90,7 +91,7 @@ def digest_of(system: str) -> str:
     settings = dict(settings_of(system))
     kind = find_class(settings.pop("_target_"), f"system.{system}")
     files = kind.files(**settings) if hasattr(kind, "files") else []
-    content = b"".join(path.read_bytes() for path in sorted(files))
+    content = b"".join(read_within(path, CHECKPOINT, follow=True) for path in sorted(files))
     return hashlib.sha256(content).hexdigest() if files else ""
 
 

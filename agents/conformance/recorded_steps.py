@@ -12,6 +12,7 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.nesting import parse_json
+from harness.safe_reading import open_arrays
 from harness.vocabulary import (
     Boxes,
     EgoObservation,
@@ -103,7 +104,7 @@ def read(path: Path) -> Recording:
 
 def recording_in(path: Path) -> Recording:
     """Return the recording in a file, unchecked."""
-    with np.load(path, allow_pickle=False) as file:
+    with open_arrays(path) as file:
         record = parse_json(str(file["record"]))
         arrays = iter([file[f"arr_{number}"] for number in range(len(file.files) - 1)])
     name, town = record["route"]

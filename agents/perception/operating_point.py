@@ -18,6 +18,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from harness.errors import UserError
+from harness.safe_reading import CHECKPOINT, check_regular
 from harness.vocabulary import CLASSES, Boxes, Floats, Integers
 
 Record: TypeAlias = dict[str, Any]
@@ -87,6 +88,7 @@ def expit(logits: Floats) -> Floats:
 
 def operating_point_in(file: Path, scheme: str) -> OperatingPoint | None:
     """Return the operating point of a scheme in a file of weights, if it has one."""
+    check_regular(file, CHECKPOINT, follow=True)
     try:
         with safe_open(file, "np") as weights:
             metadata: Mapping[str, str] = weights.metadata() or {}

@@ -22,7 +22,7 @@ from agents.training.detection_metrics import HEADLINE
 from agents.training.samples import CONDITIONS
 from harness.errors import UserError
 from harness.files import write_whole
-from harness.nesting import parse_json
+from harness.safe_reading import STUDY_RECORD, read_json_within
 from harness.vocabulary import Floats
 
 Rows: TypeAlias = list[list[str]]
@@ -104,8 +104,10 @@ def schemes_in(files: Sequence[Path]) -> dict[str, Scheme]:
 def record_in(file: Path) -> dict[str, Any]:
     """Return what `evaluate --out` wrote."""
     try:
-        record = parse_json(file.read_text())
-    except ValueError as problem:
+        record = read_json_within(file, STUDY_RECORD, follow=True)
+    except OSError as problem:
+        raise UserError(f"{file}: {problem.strerror}") from None
+    except (ValueError, RecursionError) as problem:
         raise UserError(f"{file}: no evaluation ({problem})") from None
     needed = {"scheme", "training", "data", "conditions", "average precision"}
     if not isinstance(record, dict) or not needed <= set(record):

@@ -7,6 +7,7 @@ drive with them; the best are kept, and a checkpoint is written from which the s
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ from harness.errors import UserError
 from harness.kernels import processor_name
 from harness.randomness import derived_seed, stream
 from harness.recordings import Scenario, scenarios
+from harness.safe_reading import CHECKPOINT, open_regular, refuse_inflating
 
 STATE = "state.pt"
 ELSEWHERE = "name another --out, or remove the file to start again"
@@ -83,7 +85,7 @@ class Run:
     def resume(self) -> None:
         """Resume where an earlier run stopped, if one did."""
         path = self.config.out / STATE
-        if path.is_file():
+        if os.path.lexists(path):
             state = read_state(path)
             refuse_other(path, state.get("config"), self.identity)
             self.network.load_state_dict(state["network"])
@@ -96,7 +98,13 @@ class Run:
 def read_state(path: Path) -> dict[str, Any]:
     """Return what an earlier run wrote."""
     try:
-        state: dict[str, Any] = torch.load(path, weights_only=True, map_location=device_here())
+        with open_regular(path, CHECKPOINT) as opened:
+            refuse_inflating(path, opened, CHECKPOINT.most, stored=True)
+            state: dict[str, Any] = torch.load(
+                opened, weights_only=True, map_location=device_here()
+            )
+    except UserError:
+        raise
     except Exception as problem:  # whatever a file can provoke
         first = str(problem).partition("\n")[0].partition(". ")[0] or type(problem).__name__
         raise UserError(f"{path}: cannot be read ({first}); {ELSEWHERE}") from None

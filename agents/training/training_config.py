@@ -11,6 +11,7 @@ from agents.perception.fusion.base import Fusion
 from agents.training.detection_metrics import Visible
 from agents.training.fusion_names import fusion_of
 from harness.recordings import scenarios
+from harness.safe_reading import CHECKPOINT, sum_of_file
 
 FILES = ("data", "held_out", "start", "out", "weights")
 """Options that name files: where those lie does not matter."""
@@ -57,7 +58,7 @@ def identity(config: TrainingConfig) -> dict[str, Any]:
         **{name: value for name, value in options.items() if name not in FILES},
         "data": [digest_of(folder) for folder in config.data],
         "held_out": [digest_of(folder) for folder in config.held_out],
-        "start": config.start and sha256(config.start.read_bytes()).hexdigest(),
+        "start": config.start and sum_of_file(config.start, follow=True, kind=CHECKPOINT),
     }
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ from agents.training.detection_metrics import HEADLINE, VISIBLE, Cell, Precision
 from agents.training.training_config import TrainingConfig
 from harness.errors import UserError
 from harness.files import write_whole
-from harness.nesting import parse_json
 from harness.recordings import Scenario
+from harness.safe_reading import CHECKPOINT, read_json_within, sum_of_file
 
 EVALUATED = "AP@0.5, eleven-point"
 SHARED = ("pillar_vfe.", "backbone.", "shrink_conv.", "cls_head.", "reg_head.")
@@ -134,10 +134,10 @@ def card_of_weights(weights: Path) -> dict[str, Any]:
     """Return the card of some weights."""
     path = weights.with_suffix(".json")
     try:
-        card = parse_json(path.read_text())
+        card = read_json_within(path)
     except OSError as problem:
         raise UserError(f"{path}: {problem.strerror}; it has no card") from None
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise UserError(f"{path}: no card of weights ({problem})") from None
     if not isinstance(card, dict):
         raise UserError(f"{path}: no card of weights")
@@ -146,7 +146,7 @@ def card_of_weights(weights: Path) -> dict[str, Any]:
 
 def training_of(weights: Path) -> dict[str, Any]:
     """Return how weights were trained, as far as tables show it."""
-    if not weights.with_suffix(".json").is_file():
+    if not os.path.lexists(weights.with_suffix(".json")):
         return {}
     card = card_of_weights(weights)
     return {name: card.get(name) for name in ("seed", "robust", "command")}
@@ -154,7 +154,7 @@ def training_of(weights: Path) -> dict[str, Any]:
 
 def digest_of_weights(weights: Path) -> str:
     """Return the digest by which tables name weights."""
-    return sha256(weights.read_bytes()).hexdigest()
+    return sum_of_file(weights, follow=True, kind=CHECKPOINT)
 
 
 def add_evaluation(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.safe_reading import OPENDRIVE_MAP, read_text_within
 from harness.vocabulary import Floats, Integers, Pose, Route
 
 AHEAD, BEHIND, ASIDE, PER_METRE = 36.0, 12.0, 12.0, 4
@@ -29,7 +30,9 @@ class Roads:
             return Roads(route.xyz[:, :2], route.lane_width)
         import carla  # noqa: PLC0415
 
-        lanes = carla.Map(route.town, file.read_text()).generate_waypoints(NOT_SAMPLED)
+        lanes = carla.Map(route.town, read_text_within(file, OPENDRIVE_MAP)).generate_waypoints(
+            NOT_SAMPLED
+        )
         places = [lane.transform.location for lane in lanes]
         return Roads(
             np.array([[place.x, place.y] for place in places]),

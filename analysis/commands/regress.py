@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     formats = formats_in(options.format)
     systems = options.systems.split(",") if options.systems else None
     collection: Collection | None = None
-    if len(options.folders) == 1 and options.folders[0].is_file():
+    if len(options.folders) == 1 and not options.folders[0].is_dir():
         attempts = read_table(options.folders[0])
         out = Path(options.out) if options.out else options.folders[0].parent
     else:

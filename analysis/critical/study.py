@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,7 +90,7 @@ def critical_study(folders: Sequence[Path], name: str, by: Sequence[str] = ()) -
 def read_part(folder: Path, name: str) -> CriticalSizes:
     """Return what was searched in one campaign."""
     Campaign(folder)
-    if not file_of(folder, name).is_file():
+    if not os.path.lexists(file_of(folder, name)):
         raise UserError(f"{file_of(folder, name)}: not there; `crucible critical` writes it")
     sizes = read_critical(folder, name)
     if not sizes.searched:
@@ -134,7 +135,7 @@ def read_twins(
     met: list[Meeting | None] = []
     rows: list[dict[str, Any]] = []
     for folder, part in zip(folders, parts, strict=True):
-        twins = Campaign(folder / TWINS)
+        twins = Campaign(folder / TWINS, within=folder)
         there = twins.attempts()
         for one in part.searched:
             rows += ({"attempt": len(met), **row} for row in drives_of(one, part, twins, there))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ import pandas as pd
 
 from analysis.arms import ARM
 from harness.errors import UserError
+from harness.parquet_reading import read_parquet_within
 from harness.records.arms import Arm
 from harness.records.reading import BROKEN, broken
+from harness.safe_reading import TEXT_TABLE, read_within
 from harness.vocabulary import PATTERNS, Floats, Integers
 
 WINDOW = "end_10s"
@@ -57,7 +60,7 @@ class Sample:
 def read_table(file: Path) -> pd.DataFrame:
     """Return a table of attempts from CSV or Parquet, as `tables` writes it."""
     try:
-        frame = pd.read_parquet(file) if file.suffix == ".parquet" else read_csv(file)
+        frame = read_stored(file) if file.suffix == ".parquet" else read_csv(file)
     except OSError as problem:
         raise broken(file, problem) from None
     except BROKEN:  # what pandas says of it helps no_truth
@@ -94,6 +97,12 @@ def read_table(file: Path) -> pd.DataFrame:
     return frame if "cluster" in frame.columns else frame.assign(cluster=frame["route"])
 
 
+def read_stored(file: Path) -> pd.DataFrame:
+    """Return a table in Parquet, whichever columns it has."""
+    frame: pd.DataFrame = read_parquet_within(file, follow=True).to_pandas()
+    return frame
+
+
 def refuse_row(
     file: Path, frame: pd.DataFrame, *, column: str, wrong: pd.Series[bool], needed: str
 ) -> None:
@@ -122,8 +131,11 @@ def plain(value: object) -> object:
 
 def read_csv(file: Path) -> pd.DataFrame:
     """Return a CSV whose names stay as they are written: `01`, `None`."""
-    frame = pd.read_csv(file)
-    names = pd.read_csv(file, dtype=str, usecols=lambda name: name in WORDS, na_filter=False)
+    content = read_within(file, TEXT_TABLE, follow=True)
+    frame = pd.read_csv(BytesIO(content))
+    names = pd.read_csv(
+        BytesIO(content), dtype=str, usecols=lambda name: name in WORDS, na_filter=False
+    )
     words = {str(name): names[name].str.replace(APOSTROPHE, "", regex=True) for name in names}
     return frame.assign(**words)
 

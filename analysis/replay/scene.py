@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -73,7 +74,7 @@ Sweeps: TypeAlias = Mapping[tuple[int, str], Singles]
 
 def sweeps_of(drive: Drive) -> Sweeps:
     """Return the sweeps of all agents; empty where none were recorded."""
-    kept = (drive.folder / "points.parquet").exists()
+    kept = os.path.lexists(drive.folder / "points.parquet")
     return sweeps(drive.folder) if kept else {}
 
 

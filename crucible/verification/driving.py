@@ -25,6 +25,7 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import rebuild
 from harness.records.packing.parts import PackedCampaign
 from harness.records.reading import Campaign
+from harness.safe_reading import LAID_ROUTE, read_within, refuse_link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,8 @@ def write_routes(campaign: PackedCampaign, folder: Path) -> None:
     """Write the routes as they were laid; those of another study are refused."""
     for place, text in campaign.routes.items():
         file = folder / place
+        refuse_link(file, within=folder)
         if not file.exists():
             write_whole(file, text)
-        elif file.read_bytes() != text.encode():
+        elif read_within(file, LAID_ROUTE, within=folder) != text.encode():
             raise UserError(f"{file}: another route of that name; choose another --out DIR")

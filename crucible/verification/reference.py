@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from crucible.verification.agreement import Agreement
@@ -16,8 +16,11 @@ from harness.records.digests import digest_of_file
 from harness.records.packing.parts import PackedCampaign
 from harness.records.reading import read_json
 from harness.records.schema import VERSION
+from harness.safe_reading import STUDY_RECORD, refuse_link
 
 FORMAT = 1
+MOST_TOWNS = 1_000
+"""Test towns that a protocol may make: each takes seconds."""
 KEY = "crucible_reference"
 
 
@@ -93,7 +96,7 @@ class Reference:
 
 def read_reference(file: Path) -> Reference:
     """Return the reference in a file."""
-    record = read_json(file)
+    record = read_json(file, STUDY_RECORD, follow=True)
     if record.get(KEY) != FORMAT:
         raise UserError(f"{file}: not a reference of a study that `crucible reference` wrote")
     try:
@@ -107,9 +110,22 @@ def read_reference(file: Path) -> Reference:
             placebo=record["placebo"],
         )
         assert reference.placebo is None or reference.of_placebo is not None
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise UserError(f"{file}: not a whole reference ({problem!r})") from None
+    refuse_elsewhere(file, reference)
     return reference
+
+
+def refuse_elsewhere(file: Path, reference: Reference) -> None:
+    """Refuse a reference that names files outside its folder, or through a link; or many towns."""
+    named = [] if reference.protocol is None else [str(reference.protocol.get("file"))]
+    for name in (*named, *reference.packs):
+        place = PurePosixPath(name)
+        if place.is_absolute() or ".." in place.parts or "\0" in name:
+            raise UserError(f"{file}: names {name[:80]!r}, which is not in its folder or below")
+        refuse_link(file.parent / name, within=file.parent)
+    if not 0 <= reference.count <= MOST_TOWNS:
+        raise UserError(f"{file}: {reference.count:,} test towns; {MOST_TOWNS} at most")
 
 
 def campaign_of(record: Any) -> CampaignReference:

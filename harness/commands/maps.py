@@ -232,6 +232,7 @@ def make(out: Path, seed: int, name: str, given: dict[str, float]) -> list[str]:
 def check(options: argparse.Namespace) -> int:
     """Check a town's map, then its traffic; 1 if anything is wrong."""
     from harness.authoring.checks import DRIVABLE, faults_of, subject_of  # noqa: PLC0415
+    from harness.safe_reading import OPENDRIVE_MAP, read_text_within  # noqa: PLC0415
     from harness.world.flow import flow_in  # noqa: PLC0415
     from harness.world.maps import find_map  # noqa: PLC0415
 
@@ -240,7 +241,7 @@ def check(options: argparse.Namespace) -> int:
     if path is None:
         raise UserError(f"{town}: map not found; name the folder of its .xodr file with --maps DIR")
     try:
-        faults = faults_of(subject_of(town, path.read_text(encoding="utf-8")), DRIVABLE)
+        faults = faults_of(subject_of(town, read_text_within(path, OPENDRIVE_MAP)), DRIVABLE)
     except ValueError as problem:
         raise UserError(f"{path}: {problem}") from None
     if options.minutes > 0:

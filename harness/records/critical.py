@@ -18,6 +18,7 @@ from harness.files import LINK, write_whole
 from harness.records.arms import NONE
 from harness.records.keys import AttemptKey
 from harness.records.reading import read_json
+from harness.safe_reading import STUDY_RECORD
 
 CRITICAL = "critical"
 """The folder in that of the campaign."""
@@ -135,7 +136,7 @@ def searched_record(one: Searched) -> dict[str, Any]:
 def read_critical(campaign: Path, name: str) -> CriticalSizes:
     """Return the critical sizes of a disturbance; a broken file is one line."""
     file = file_of(campaign, name)
-    record = read_json(file)
+    record = read_json(file, STUDY_RECORD, within=campaign)
     try:
         if record["version"] != VERSION or record["of"] != name:
             raise ValueError("another version or disturbance")

@@ -6,19 +6,21 @@ import hashlib
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.safe_reading import sum_of_file
 
 TIMING = "timing.json"
 """The only file of a try that may differ between equal runs."""
 
 
-def digest_of_records(folder: Path) -> str:
+def digest_of_records(folder: Path, within: Path | None = None) -> str:
     """Return the digest of a try's records: SHA-256 of a line `NAME SHA256` for each of its files.
 
-    Files are sorted by name, and `timing.json` is left out; both sums are hexadecimal.
+    Files are sorted by name, and `timing.json` is left out; both sums are hexadecimal. No file
+    may be a link, and neither may a folder below the one that the user named, `within`.
     """
     try:
         files = sorted(path for path in folder.iterdir() if path.name != TIMING)
-        lines = [f"{path.name} {digest_of_bytes(path.read_bytes())}\n" for path in files]
+        lines = [f"{path.name} {sum_of_file(path, within=within)}\n" for path in files]
     except OSError as problem:
         raise UserError(f"{problem.filename or folder}: {problem.strerror}") from None
     return digest_of_bytes("".join(lines).encode())
@@ -27,7 +29,7 @@ def digest_of_records(folder: Path) -> str:
 def digest_of_file(file: Path) -> str:
     """Return the SHA-256 of a file, hexadecimal."""
     try:
-        return digest_of_bytes(file.read_bytes())
+        return sum_of_file(file, follow=True)
     except OSError as problem:
         raise UserError(f"{file}: {problem.strerror}") from None
 

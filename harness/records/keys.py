@@ -11,6 +11,10 @@ from typing import Any
 from harness.records.arms import Arm
 from harness.records.names import named, safe_name
 
+MOST_ROUTES, MOST_SEEDS, MOST_ARMS = 10_000, 10_000, 5_000
+"""How many a campaign can have: counted before they are multiplied."""
+MOST_ATTEMPTS = 100_000
+"""Attempts of a campaign, driven or planned: a machine drives that many in years."""
 ROUTE_AND_SEED = re.compile(r"(.+)-s(0|[1-9][0-9]*)")
 
 

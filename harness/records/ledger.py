@@ -21,8 +21,11 @@ from harness.nesting import parse_json
 from harness.records.arms import CORE
 from harness.records.keys import AttemptKey
 from harness.records.writing import EPISODES, disk_problem
+from harness.safe_reading import LEDGER_FILE, read_lines_within, refuse_link
 
 LEDGER = "ledger.jsonl"
+MOST_LINES = 200_000
+"""Lines of a ledger: several tries for each of the most attempts that a campaign can have."""
 DEEPEST = 20
 """Folders below `episodes/` that are looked through: more factors than any arm has."""
 TRY = re.compile(r"try([1-9][0-9]*)")
@@ -66,13 +69,15 @@ def lines(campaign: Path) -> Iterator[dict[str, Any]]:
     return (line for text in written(campaign) if (line := whole(text)) is not None)
 
 
-def written(campaign: Path) -> list[bytes]:
-    """Return every line, whole or not."""
+def written(campaign: Path) -> Iterator[bytes]:
+    """Yield every line, whole or not."""
     file = campaign / LEDGER
     try:
-        return [text for text in file.read_bytes().split(b"\n") if text]
+        if sum(1 for _ in read_lines_within(file, LEDGER_FILE)) > MOST_LINES:
+            raise UserError(f"{file}: more than {MOST_LINES:,} lines")
+        yield from filter(None, read_lines_within(file, LEDGER_FILE))
     except FileNotFoundError:
-        return []
+        return
     except OSError as problem:
         raise UserError(f"{file}: {problem.strerror}") from None
 
@@ -178,6 +183,7 @@ def _torn(handle: int) -> bool:
 
 def _finished(campaign: Path) -> Iterator[tuple[AttemptKey, str, int]]:
     """Yield the attempts with a result, their folders and the numbers of their last tries."""
+    refuse_link(campaign / EPISODES)
     try:
         yield from _finished_in(str(campaign / EPISODES), ())
     except OSError as problem:

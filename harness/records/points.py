@@ -6,6 +6,7 @@ and intensity: a fifth of the bytes when compressed. Differences wrap round, and
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -37,12 +38,12 @@ def unpacked(kept: bytes) -> Singles:
     return np.ascontiguousarray(whole.T.astype(np.float32) * STEP)
 
 
-def sweeps(attempt: Path) -> dict[tuple[int, str], Singles]:
+def sweeps(attempt: Path, within: Path | None = None) -> dict[tuple[int, str], Singles]:
     """Return the points of all LiDARs by frame and sender, if the campaign recorded them."""
     file = attempt / "points.parquet"
-    if not file.exists():
+    if not os.path.lexists(file):
         raise UserError(f"{attempt}: no sweeps are kept; record.points=true keeps them")
-    table = read_table(file, "points")
+    table = read_table(file, "points", within)
     return {
         (int(frame), str(sender)): unpacked(kept)
         for frame, sender, kept in zip(

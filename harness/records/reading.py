@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 
 from harness.errors import UserError
-from harness.nesting import check_yaml, parse_json
+from harness.parquet_reading import TableLimits, open_table, table_rows
 from harness.records.arms import CORE, Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import tries
@@ -22,6 +21,16 @@ from harness.records.metrics import are_metrics
 from harness.records.packing.layout import PACKED, lacks
 from harness.records.schema import AFTER_SENSING, ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
 from harness.records.writing import EPISODES
+from harness.safe_reading import (
+    JSON_RECORD,
+    MEGABYTE,
+    SETTINGS_FILE,
+    FileKind,
+    is_regular,
+    read_json_within,
+    read_yaml_within,
+    refuse_link,
+)
 
 if TYPE_CHECKING:  # loading pandas takes half a second, and only tables need it
     import pandas as pd
@@ -30,18 +39,25 @@ BROKEN = (OSError, ValueError, MemoryError, RecursionError, OverflowError, pa.Ar
 """What readers raise on bytes that are not what they should be."""
 SETTLING = 100
 """Planning steps before the first one that is recorded, and some."""
+LIMITS = {"points": TableLimits(unpacked=1_000 * MEGABYTE)}
+"""Tables that may take more memory than others: recorded sweeps of four LiDARs, for minutes."""
 
 
 class Campaign:
-    """A campaign folder, running or finished."""
+    """A campaign folder, running or finished: nothing in it is read through a link."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, within: Path | None = None) -> None:
+        """Look at a folder; one that lies in a folder which the user named may be no link."""
         self.folder = folder
+        if within is not None:
+            refuse_link(folder, within=within)
+        file = folder / "campaign.yaml"
         try:
-            there = (folder / "campaign.yaml").is_file()
+            there = file.exists()
         except OSError as problem:
             raise broken(folder, problem) from None
-        if not there:
+        refuse_link(file)
+        if not there or not is_regular(file):
             raise UserError(f"{folder}: not a campaign folder (no campaign.yaml in it)")
 
     @cached_property
@@ -66,7 +82,7 @@ class Campaign:
     def result(self, key: AttemptKey) -> dict[str, Any]:
         """Return an attempt's `result.json`."""
         file = f"{self._folder(key)}/result.json"
-        result = read_json(file)
+        result = read_json(file, within=self.folder)
         ours = result.get("crucible")
         if not isinstance(ours, dict) or ours.get("schema") != VERSION:
             raise UserError(f"{file}: not a result of schema {VERSION}")
@@ -80,7 +96,7 @@ class Campaign:
 
     def timing(self, key: AttemptKey) -> dict[str, Any]:
         """Return an attempt's `timing.json`."""
-        return read_json(self._folder(key) / "timing.json")
+        return read_json(self._folder(key) / "timing.json", within=self.folder)
 
     def table(self, name: str, key: AttemptKey) -> pd.DataFrame:
         """Return one table of an attempt."""
@@ -88,13 +104,13 @@ class Campaign:
 
     def columns(self, name: str, key: AttemptKey) -> pa.Table:
         """Return one table of an attempt as it was stored, for a look at a few of its columns."""
-        return _read(self._file(name, key), name)
+        return _read(self._file(name, key), name, self.folder)
 
     def tables(self, name: str, keys: Iterable[AttemptKey]) -> pd.DataFrame:
         """Return one table of many attempts, each row with its attempt."""
         keys = list(keys)
         factors = list(dict.fromkeys(factor for key in keys for factor in key.arm.names))
-        parts = [_of_attempt(_read(self._file(name, key), name), key, factors) for key in keys]
+        parts = [_of_attempt(self.columns(name, key), key, factors) for key in keys]
         nothing = AttemptKey(Arm.of(), "", 0)
         parts = parts or [_of_attempt(ALL_TABLES[name].empty_table(), nothing, CORE)]
         pooled = pa.concat_tables(parts, promote_options="default")
@@ -122,9 +138,7 @@ def read_header(file: Path) -> dict[str, Any]:
     We write no aliases. With them, a few lines could hold themselves, or more than any memory.
     """
     try:
-        text = file.read_text(encoding="utf-8")
-        check_yaml(text, aliases=False)
-        header = yaml.safe_load(text)
+        header = read_yaml_within(file, SETTINGS_FILE)
     except (*BROKEN, yaml.YAMLError) as problem:
         raise broken(file, problem) from None
     if not isinstance(header, dict) or header.get("schema") != VERSION:
@@ -141,9 +155,9 @@ def which_reads(header: object) -> str:
     return f" but of {header['schema']}; {reader}, which wrote it, reads it"
 
 
-def read_table(file: Path, name: str) -> pd.DataFrame:
-    """Return a table, if it is whole and of this version."""
-    return frame_of(_read(file, name))
+def read_table(file: Path, name: str, within: Path | None = None) -> pd.DataFrame:
+    """Return a table, if it is whole and of this version; `within` is as in `open_regular`."""
+    return frame_of(_read(file, name, within))
 
 
 def frame_of(table: pa.Table) -> pd.DataFrame:
@@ -152,11 +166,16 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
     return frame
 
 
-def read_json(file: Path | str) -> dict[str, Any]:
-    """Return the contents of a JSON file, if it is an object."""
+def read_json(
+    file: Path | str,
+    kind: FileKind = JSON_RECORD,
+    *,
+    within: Path | None = None,
+    follow: bool = False,
+) -> dict[str, Any]:
+    """Return the contents of a JSON file, if it is an object; the rest is as in `open_regular`."""
     try:
-        with open(file, "rb") as opened:  # noqa: PTH123, of ten thousand files
-            record = parse_json(opened.read())
+        record = read_json_within(file, kind, within=within, follow=follow)
     except BROKEN as problem:
         raise broken(file, problem) from None
     if not isinstance(record, dict):
@@ -171,15 +190,15 @@ def broken(file: Path | str, problem: BaseException) -> UserError:
     return UserError(f"{file}: {reason or 'cannot be read'}")
 
 
-def _read(file: Path, name: str) -> pa.Table:
+def _read(file: Path, name: str, within: Path | None = None) -> pa.Table:
     try:
-        with pq.ParquetFile(file, page_checksum_verification=True) as opened:
-            written = opened.schema_arrow
+        with open_table(file, LIMITS.get(name), within=within) as opened:
+            written = opened.schema
             version = (written.metadata or {}).get(b"crucible_schema")
             if version != str(VERSION).encode() or not is_schema(written, name):
                 raise UserError(f"{file}: not a table {name} of schema {VERSION}")
-            refuse_overlong(file, name, opened.metadata)
-            table: pa.Table = opened.read(use_threads=False)  # most are small
+            refuse_overlong(file, name, opened.rows, within)
+            table = opened.read()
             table.validate(full=True)
     except BROKEN as problem:
         raise broken(file, problem) from None
@@ -203,19 +222,14 @@ def is_schema(written: pa.Schema, name: str) -> bool:
     )
 
 
-def refuse_overlong(file: Path, name: str, footer: pq.FileMetaData) -> None:
+def refuse_overlong(file: Path, name: str, rows: int, within: Path | None = None) -> None:
     """Refuse a table whose footer claims more rows than its attempt can have."""
-    rows, most = rows_in(footer), MOST_ROWS[name]
+    most = MOST_ROWS[name]
     steps = file.with_name("frames.parquet")
-    if name in ROWS_A_STEP and steps.is_file():
-        most = min(most, ROWS_A_STEP[name] * (rows_in(pq.read_metadata(steps)) + SETTLING))
+    if name in ROWS_A_STEP and is_regular(steps):
+        most = min(most, ROWS_A_STEP[name] * (table_rows(steps, within=within) + SETTLING))
     if not 0 <= rows <= most:
         raise UserError(f"{file}: claims {rows:,} rows; its attempt can have {most:,} at most")
-
-
-def rows_in(footer: pq.FileMetaData) -> int:
-    """Return the rows that reading a file would give, part by part."""
-    return sum(footer.row_group(number).num_rows for number in range(footer.num_row_groups))
 
 
 def _of_attempt(table: pa.Table, key: AttemptKey, factors: Sequence[str]) -> pa.Table:

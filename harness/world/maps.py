@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import carla
 
 from harness.errors import UserError
+from harness.safe_reading import OPENDRIVE_MAP, read_text_within
 from harness.world.roads import RoadNetwork
 
 SHIPPED_TOWNS = Path(__file__).parent.parent / "carlite" / "towns" / "data"
@@ -19,7 +21,7 @@ def find_map(town: str, maps: Path | None) -> Path | None:
     """Return a town's OpenDRIVE file, from a folder of maps or of our own towns."""
     folders = [maps, SHIPPED_TOWNS] if maps is not None else [SHIPPED_TOWNS]
     candidates = [folder / f"{town}.xodr" for folder in folders if NAME.fullmatch(town)]
-    return next((path for path in candidates if path.is_file()), None)
+    return next((path for path in candidates if os.path.lexists(path)), None)
 
 
 @lru_cache(maxsize=4)
@@ -33,7 +35,8 @@ def network_of(town: str, maps: Path | None) -> RoadNetwork:
             " and name that folder"
         )
     try:
-        network = RoadNetwork(carla.Map(town, path.read_text(encoding="utf-8")))
+        text = read_text_within(path, OPENDRIVE_MAP)
+        network = RoadNetwork(carla.Map(town, text))
     except (OSError, ValueError, RuntimeError, IndexError) as problem:
         raise UserError(
             f"{path}: is no map that CARLA can read ({problem}); save it again"

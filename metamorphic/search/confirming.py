@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,7 +85,7 @@ def read_confirmations(searched: Searched) -> list[Confirmation]:
     """Return what a finished confirmation found."""
     folder = searched.ready.folder
     file = ledger_of(folder / CONFIRM)
-    if not file.is_file():
+    if not os.path.lexists(file):
         raise UserError(f"{folder}: not confirmed yet; run crucible confirm {folder}")
     header, rows = read_ledger(file)
     settings = header["settings"]

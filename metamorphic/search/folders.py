@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,7 @@ def ledger_of(folder: Path) -> Path:
 def read_search(folder: Path, *, workers: int = 1, trust: bool = False) -> Searched:
     """Return a finished search; one that is not finished or was changed is refused."""
     file = ledger_of(folder)
-    if not file.is_file():
+    if not os.path.lexists(file):
         raise UserError(f"{folder}: not a search (no {LEDGERS}/{LEDGER} in it)")
     header, evaluations = read_ledger(file)
     search = settings_in(file, header["settings"])

@@ -19,6 +19,7 @@ from harness.errors import UserError
 from harness.files import open_here
 from harness.locks import lock_file
 from harness.nesting import parse_json
+from harness.safe_reading import SEARCH_LEDGER, read_within, refuse_link, refuse_unfit
 from metamorphic.search.candidates import Evaluation
 from metamorphic.search.settings import SearchSettings, digest_of
 
@@ -40,7 +41,7 @@ def header_with(settings: Mapping[str, Any], versions: Mapping[str, str]) -> dic
 def read_ledger(file: Path) -> tuple[dict[str, Any], list[Evaluation]]:
     """Return the header and the evaluations of a ledger, without a torn last line."""
     try:
-        data = file.read_bytes()
+        data = read_within(file, SEARCH_LEDGER)
     except OSError as problem:
         raise UserError(f"{file}: {problem.strerror}") from None
     header, evaluations, _ = _checked(file, data)
@@ -55,6 +56,7 @@ class Ledger:
     def __init__(self, file: Path, handle: int, header: dict[str, Any]) -> None:
         self.file = file
         self._handle = handle
+        refuse_unfit(file, os.fstat(handle), SEARCH_LEDGER)
         data = os.pread(handle, os.fstat(handle).st_size, 0)
         earlier, self.evaluations, self._chain = _checked(file, data)
         if earlier:
@@ -87,8 +89,9 @@ def open_ledger(folder: Path, header: dict[str, Any]) -> Iterator[Ledger]:
     file = folder / LEDGER
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = open_here(str(file), os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        handle = open_here(str(file), os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK)
     except OSError as problem:
+        refuse_link(file)
         raise UserError(f"{file}: {problem.strerror}") from None
     try:
         if not lock_file(handle):

@@ -16,6 +16,7 @@ from harness.files import write_whole
 from harness.nesting import parse_json
 from harness.records.names import named, safe_name
 from harness.records.reading import BROKEN, broken
+from harness.safe_reading import LAID_ROUTE, is_regular, read_text_within, refuse_link
 from harness.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.kinds import NOT_RUN
@@ -83,7 +84,9 @@ def write_assignments(
 
 def condition_has_assignment(campaign: Path, route: str, condition: str) -> bool:
     """Return whether a condition has a route of its own, with other hazards than the others."""
-    return _file(campaign, route, condition).is_file()
+    file = _file(campaign, route, condition)
+    refuse_link(file, within=campaign)
+    return is_regular(file)
 
 
 def read_assignment(campaign: Path, route: str, condition: str | None = None) -> Assignment:
@@ -92,14 +95,15 @@ def read_assignment(campaign: Path, route: str, condition: str | None = None) ->
         condition = None
     file = _file(campaign, route, condition)
     try:
-        return Assignment.from_json(file.read_text())
+        return Assignment.from_json(read_text_within(file, LAID_ROUTE, within=campaign))
     except (*BROKEN, KeyError, TypeError) as problem:
         raise broken(file, problem) from None
 
 
 def assigned_routes(campaign: Path) -> list[str]:
     """Return the names of the routes that a campaign has; hidden files are not whole."""
-    names = []
+    names: list[str] = []
+    refuse_link(campaign / FOLDER)
     for file in os.listdir(campaign / FOLDER):  # noqa: PTH208
         if file.endswith(".json") and not file.startswith("."):
             with suppress(UnicodeError):  # a stranger's

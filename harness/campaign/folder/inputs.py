@@ -20,6 +20,7 @@ from harness.campaign.settings.routes import asking, route_source_of
 from harness.errors import UserError
 from harness.files import at_home
 from harness.protocols import digest_of
+from harness.safe_reading import CHECKPOINT, sum_of_file
 from harness.world.routes.files import route_files
 
 DIGITS = 12
@@ -109,6 +110,6 @@ def sum_of_folder(folder: Path) -> str:
 def short_sum(file: Path) -> str:
     """Return a few digits that change with what a file holds."""
     try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()[:DIGITS]
+        return sum_of_file(file, follow=True, kind=CHECKPOINT)[:DIGITS]
     except OSError as problem:
         raise UserError(f"{file}: {problem.strerror}") from None

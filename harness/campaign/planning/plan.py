@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,7 +30,13 @@ from harness.errors import UserError
 from harness.files import at_home
 from harness.protocols import refuse_unannounced
 from harness.records.arms import NONE, Arm, label, varying
-from harness.records.keys import AttemptKey
+from harness.records.keys import (
+    MOST_ARMS,
+    MOST_ATTEMPTS,
+    MOST_ROUTES,
+    MOST_SEEDS,
+    AttemptKey,
+)
 from harness.records.reading import Campaign
 from harness.vocabulary import Route
 from harness.world.hazards.catalogue import KINDS
@@ -116,9 +123,22 @@ def plan(settings: Settings) -> Plan:
 def paired(
     routes: Iterable[str], seeds: Iterable[int], arms: Iterable[Arm]
 ) -> tuple[AttemptKey, ...]:
-    """Return every arm on every route with every seed."""
-    routes, arms = list(routes), list(arms)
+    """Return every arm on every route with every seed, unless they are too many."""
+    routes, seeds, arms = list(routes), list(seeds), list(arms)
+    refuse_many(routes=len(routes), seeds=len(seeds), arms=len(arms))
     return tuple(AttemptKey(arm, route, seed) for seed in seeds for route in routes for arm in arms)
+
+
+def refuse_many(*, routes: int, seeds: int, arms: int) -> None:
+    """Refuse more attempts than a campaign can have, before they are multiplied."""
+    for count, most, name in (
+        (routes, MOST_ROUTES, "routes"),
+        (seeds, MOST_SEEDS, "seeds"),
+        (arms, MOST_ARMS, "arms"),
+        (routes * seeds * arms, MOST_ATTEMPTS, "attempts"),
+    ):
+        if count > most:
+            raise UserError(f"configuration: {count:,} {name}; a campaign has {most:,} at most")
 
 
 def refuse_unnameable(keys: Iterable[AttemptKey]) -> None:
@@ -130,6 +150,7 @@ def refuse_unnameable(keys: Iterable[AttemptKey]) -> None:
 def arms_of(settings: Settings) -> tuple[list[Arm], tuple[str, ...]]:
     """Return the arms, each system with its cooperations and conditions; and what does not fit."""
     cooperations = cooperations_of(settings)
+    refuse_many_arms(settings, len(cooperations))
     arms = [
         Arm.of(system=system, cooperation=cooperation, condition=condition)
         for system in settings["system"]
@@ -143,6 +164,15 @@ def arms_of(settings: Settings) -> tuple[list[Arm], tuple[str, ...]]:
     return [arm for arm in arms if arm not in reasons], described
 
 
+def refuse_many_arms(settings: Settings, cooperations: int) -> None:
+    """Refuse more arms than a campaign can have, before any of them is made."""
+    count = len(settings["system"]) * max(cooperations, 1)
+    for factor in (settings["interference"], settings.get("intervention", {})):
+        count *= 1 + len(factor)
+    if count > MOST_ARMS:
+        raise UserError(f"configuration: {count:,} arms; a campaign has {MOST_ARMS:,} at most")
+
+
 def seeds_of(settings: Settings) -> Sequence[int]:
     """Return the seeds; each must be a whole number of its own."""
     seeds = settings.get("seeds")
@@ -150,11 +180,15 @@ def seeds_of(settings: Settings) -> Sequence[int]:
         isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < SEEDS for seed in seeds
     ):
         raise UserError(
-            f"configuration: seeds is {seeds};"
+            f"configuration: seeds is {reprlib.repr(seeds)};"
             f" a list of whole numbers from 0 to {SEEDS - 1} is needed"
         )
     if len(set(seeds)) != len(seeds):
-        raise UserError(f"configuration: seeds {seeds} name one twice")
+        raise UserError(f"configuration: seeds {reprlib.repr(seeds)} name one twice")
+    if len(seeds) > MOST_SEEDS:
+        raise UserError(
+            f"configuration: {len(seeds):,} seeds; a campaign has {MOST_SEEDS:,} at most"
+        )
     return seeds
 
 

@@ -201,16 +201,16 @@ def by_number(name: str) -> tuple[int, str]:
 def ledger_of(folder: Path) -> tuple[dict[AttemptKey, list[dict[str, Any]]], list[str]]:
     """Return the lines of every attempt, and a note on lines that cannot be read."""
     tries: dict[AttemptKey, list[dict[str, Any]]] = defaultdict(list)
-    texts = written(folder)
-    torn = 0
-    for text in texts:
+    torn = count = 0
+    for text in written(folder):
+        count += 1
         line = whole(text)
         if line is None:
             torn += 1
             continue
         key = key_of(line)
         tries[key].append(line)
-    trouble = f"{folder / LEDGER}: {torn} of {len(texts)} lines cannot be read"
+    trouble = f"{folder / LEDGER}: {torn} of {count} lines cannot be read"
     return dict(tries), [trouble] if torn else []
 
 

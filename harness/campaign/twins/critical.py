@@ -21,6 +21,7 @@ from harness.errors import UserError
 from harness.records.arms import NONE
 from harness.records.critical import Flip, Placebos, Searched
 from harness.records.keys import AttemptKey
+from harness.safe_reading import sum_of_file
 
 Numbered = Mapping[int, str | None]
 """By the number of a size, the kind of violation: empty for none, nothing without a result."""
@@ -147,6 +148,10 @@ def placebos_of(
 ) -> Placebos:
     """Return how the placebos of one size ended; what drove as without a placebo shows nothing."""
     there = [twin for twin in driven if endings[twin.key] is not None]
-    before = (twins.place(of) / SAME_DRIVE).read_bytes()
-    effective = [twin for twin in there if (twins.place(twin) / SAME_DRIVE).read_bytes() != before]
+    before = sum_of_file(twins.place(of) / SAME_DRIVE, within=twins.folder)
+    effective = [
+        twin
+        for twin in there
+        if sum_of_file(twins.place(twin) / SAME_DRIVE, within=twins.folder) != before
+    ]
     return Placebos(sum(bool(endings[twin.key]) for twin in effective), len(effective), len(there))

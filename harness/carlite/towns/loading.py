@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,6 +25,8 @@ from harness.carlite.towns.model import Town
 
 SHIPPED_TOWNS = Path(__file__).parent / "data"
 SUFFIX = ".xodr"
+LARGEST = 64_000_000
+"""Bytes of a map: CARLA's Town05 has 4.7 million."""
 
 
 def available(maps: Path | None) -> list[str]:
@@ -56,7 +60,7 @@ def is_made_up(town: Town) -> bool:
 
 def _built(name: str, path: Path) -> Town:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _content(path).decode("utf-8-sig")
     except (OSError, UnicodeError) as error:
         raise UserError(f"{path}: cannot be read ({error})") from None
     kept = cache.read(name, text)
@@ -68,6 +72,16 @@ def _built(name: str, path: Path) -> Town:
         raise UserError(f"{path}: {error}") from None
     cache.write(town)
     return town
+
+
+def _content(path: Path) -> bytes:
+    """Return what a map holds, if it is a regular file and no larger than maps are."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as opened:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+            raise UserError(f"{path}: not a regular file of {LARGEST:,} bytes at most")
+        return opened.read(LARGEST)
 
 
 def from_opendrive(name: str, text: str) -> Town:

@@ -46,6 +46,8 @@ LONGEST, SHARPEST = 100_000.0, 100.0
 """Beyond these, a road's length or curvature is taken for a mistake."""
 DEEPEST = 64
 """Levels of elements that a document may have."""
+MOST_ELEMENTS = 1_000_000
+"""Elements of a document: CARLA's Town05 has 60,000, and each takes half a kilobyte."""
 PIECE = 1 << 16
 """Characters that are parsed before a problem with them is noticed."""
 
@@ -104,10 +106,14 @@ class _BoundedTree(ElementTree.TreeBuilder):
     """Builds elements; ValueError once they are nested too deeply."""
 
     _depth = 0
+    _count = 0
 
     def start(self, tag: str, attrs: dict[str, str]) -> Element:
         """Open an element."""
         self._depth += 1
+        self._count += 1
+        if self._count > MOST_ELEMENTS:
+            raise ValueError(f"more than {MOST_ELEMENTS:,} elements")
         if self._depth > DEEPEST:
             raise ValueError(f"<{tag[:40]}> is nested deeper than {DEEPEST} levels")
         return super().start(tag, attrs)

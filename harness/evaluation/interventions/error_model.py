@@ -20,7 +20,7 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.files import at_home
-from harness.nesting import parse_json
+from harness.safe_reading import read_json_within
 from harness.vocabulary import BANDS, CLASSES, Boxes, Floats
 
 VERSION = 2
@@ -116,7 +116,7 @@ def read_error_model(file: Path | str) -> ErrorModel:
     """Return the model in a file; anything wrong with it is one line."""
     path = at_home(str(file), "model")
     try:
-        record = parse_json(path.read_bytes())
+        record = read_json_within(path, follow=True)
         if record["crucible_error_model"] != VERSION:
             version = record["crucible_error_model"]
             raise ValueError(f"version {version}, not {VERSION}: measure with `crucible errors`")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +37,14 @@ from harness.records.packing.parts import PackedCampaign, campaigns_in
 from harness.records.packing.paths import portable, portable_text
 from harness.records.reading import Campaign
 from harness.records.twins import TWINS
+from harness.safe_reading import (
+    JSON_RECORD,
+    LAID_ROUTE,
+    STUDY_RECORD,
+    FileKind,
+    read_text_within,
+    refuse_link,
+)
 
 Row = dict[str, Any]
 
@@ -91,7 +100,7 @@ def named_campaigns(folders: Sequence[Path]) -> dict[str, Campaign]:
             )
         campaigns[name] = Campaign(folder)
         if any(sizes_texts(folder)):
-            campaigns[f"{name}/{TWINS}"] = Campaign(folder / TWINS)
+            campaigns[f"{name}/{TWINS}"] = Campaign(folder / TWINS, within=folder)
     return dict(sorted(campaigns.items()))
 
 
@@ -135,16 +144,18 @@ def header_text(campaign: Campaign) -> str:
 
 def route_texts(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the files of a campaign's routes, by their place in its folder."""
+    refuse_link(folder / ROUTES)
     for file in sorted((folder / ROUTES).rglob("*.json")):
         place = file.relative_to(folder)
         if not any(part.startswith(".") for part in place.parts):
-            yield place.as_posix(), text_of(file)
+            yield place.as_posix(), text_of(file, LAID_ROUTE, folder)
 
 
 def sizes_texts(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the files of a campaign's critical sizes, by their place in its folder."""
+    refuse_link(folder / CRITICAL)
     for file in sorted((folder / CRITICAL).glob("[!.]*.json")):
-        yield file.relative_to(folder).as_posix(), text_of(file)
+        yield file.relative_to(folder).as_posix(), text_of(file, STUDY_RECORD, folder)
 
 
 def ledger_lines(folder: Path) -> Iterator[str]:
@@ -168,8 +179,8 @@ def attempt_row(name: str, campaign: Campaign, key: AttemptKey, place: Path) -> 
     return {
         "kind": ATTEMPT,
         "campaign": name,
-        "text": text_of(place / "result.json"),
-        "sha256": digest_of_records(place),
+        "text": text_of(place / "result.json", JSON_RECORD, campaign.folder),
+        "sha256": digest_of_records(place, campaign.folder),
         "arm": str(key.arm),
         "system": key.arm.system,
         "cooperation": key.arm.cooperation,
@@ -185,18 +196,18 @@ def attempt_row(name: str, campaign: Campaign, key: AttemptKey, place: Path) -> 
 
 def timing_of(campaign: Campaign, key: AttemptKey, place: Path) -> tuple[str | None, float | None]:
     """Return an attempt's `timing.json` and the seconds it took, None where they are not known."""
-    if not (place / "timing.json").is_file():
+    if not os.path.lexists(place / "timing.json"):
         return None, None
     seconds = campaign.timing(key).get("seconds")
     total = seconds.get("total") if isinstance(seconds, Mapping) else None
     known = float(total) if isinstance(total, int | float) else None
-    return text_of(place / "timing.json"), known
+    return text_of(place / "timing.json", JSON_RECORD, campaign.folder), known
 
 
-def text_of(file: Path) -> str:
-    """Return a file's text; its bytes are those of the text in UTF-8."""
+def text_of(file: Path, kind: FileKind, within: Path) -> str:
+    """Return a file's text, if it lies in a folder; its bytes are those of the text in UTF-8."""
     try:
-        return file.read_bytes().decode()
+        return read_text_within(file, kind, within=within)
     except OSError as problem:
         raise UserError(f"{file}: {problem.strerror}") from None
     except UnicodeDecodeError:

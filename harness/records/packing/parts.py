@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 
 from harness.errors import UserError
 from harness.nesting import check_yaml, parse_json
+from harness.parquet_reading import TableLimits, open_table
 from harness.records.arms import Arm
 from harness.records.critical import CRITICAL
 from harness.records.digests import digest_of_bytes
@@ -32,9 +32,29 @@ from harness.records.packing.layout import (
     STEPS,
     TRIES,
 )
-from harness.records.reading import BROKEN, broken, rows_in
+from harness.records.reading import BROKEN, broken
 from harness.records.schema import VERSION
 from harness.records.twins import TWINS
+from harness.safe_reading import (
+    JSON_RECORD,
+    LAID_ROUTE,
+    LEDGER_LINE,
+    MEGABYTE,
+    PACKED_STUDY,
+    SETTINGS_FILE,
+    STUDY_RECORD,
+    FileKind,
+)
+
+LIMITS = TableLimits(unpacked=256 * MEGABYTE, rows=MOST_ROWS, kind=PACKED_STUDY)
+"""Of a part: its texts, or its planning steps, in memory; the largest published one has 41 MB."""
+TEXT_KINDS: dict[str, FileKind] = {
+    CAMPAIGN: SETTINGS_FILE,
+    ROUTE: LAID_ROUTE,
+    SIZES: STUDY_RECORD,
+    ATTEMPT: JSON_RECORD,
+}
+"""What the text of a row is once it is a file again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -148,18 +168,17 @@ def read_part(file: Path) -> Part:
 def read_columns(file: Path, columns: Sequence[str]) -> pa.Table:
     """Return some columns of a file, if it is whole and of this version."""
     try:
-        with pq.ParquetFile(file, page_checksum_verification=True) as opened:
-            schema = opened.schema_arrow
+        with open_table(file, LIMITS, follow=True) as opened:
+            schema = opened.schema
             metadata = schema.metadata or {}
             if HEADER not in metadata:
                 raise UserError(f"{file}: not a packed study")
             version = metadata.get(b"crucible_schema")
             if metadata[HEADER] != b"%d" % FORMAT or version != b"%d" % VERSION:
                 raise UserError(f"{file}: not a packed study of schema {VERSION}")
-            if not schema.equals(SCHEMA) or not 0 <= rows_in(opened.metadata) <= MOST_ROWS:
+            if not schema.equals(SCHEMA) or not 0 <= opened.rows <= MOST_ROWS:
                 raise UserError(f"{file}: not the columns and rows of a packed study")
-            table: pa.Table = opened.read(columns=list(columns), use_threads=False)
-            table = table.combine_chunks()
+            table = opened.read(columns).combine_chunks()
             table.validate(full=True)
     except BROKEN as problem:
         raise broken(file, problem) from None
@@ -189,6 +208,7 @@ def add_row(campaign: PackedCampaign, part: Part, number: int, row: Mapping[str,
     kind, text = row["kind"], row["text"]
     if kind not in KINDS:
         raise ValueError(kind)
+    refuse_long_text(kind, text)
     if kind == ROUTE:
         campaign.sums[checked_place(row["name"], ROUTES, 2)] = row["sha256"]
         if text is not None:
@@ -211,6 +231,14 @@ def add_row(campaign: PackedCampaign, part: Part, number: int, row: Mapping[str,
         )
     if kind != ATTEMPT and text is not None and digest_of_bytes(text.encode()) != row["sha256"]:
         raise ValueError(f"{row['name']}: not the text that its digest is of")
+
+
+def refuse_long_text(kind: str, text: str | None) -> None:
+    """Refuse a text that would be a larger file, or hold a longer line, than readers take."""
+    longest = LEDGER_LINE if kind == TRIES else TEXT_KINDS[kind].most
+    parts = (text or "").split("\n") if kind == TRIES else [text or ""]
+    if any(len(part) > longest for part in parts):
+        raise ValueError(f"{kind}: a text of more than {longest:,} characters")
 
 
 def checked_name(name: str) -> str:

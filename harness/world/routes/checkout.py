@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from harness.errors import UserError
+from harness.safe_reading import read_yaml_within
 
 CLONE = "git clone https://github.com/CollaborativePerception/V2Xverse"
 ROUTES = "simulation/leaderboard/data/evaluation_routes"
@@ -60,7 +61,7 @@ def traffic_of(file: Path) -> dict[str, Any]:
 
 def _background(file: Path) -> dict[str, Any]:
     try:
-        document = yaml.safe_load(file.read_text(encoding="utf-8"))
+        document = read_yaml_within(file, follow=True, aliases=True)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as problem:
         why = " ".join(str(problem).split())[:200]
         raise UserError(f"{file}: not a scenario_parameter file of V2Xverse ({why})") from None

@@ -12,9 +12,12 @@ from xml.parsers import expat
 
 from harness.errors import UserError
 from harness.nesting import DEEPEST, TOO_DEEP, NestingError, parse_json
+from harness.safe_reading import ROUTE_DOCUMENT, read_within
 
 FURTHEST = 1e6
 """Metres from the origin: no town is as large, and CARLA's single floats end there."""
+MOST_ELEMENTS = 500_000
+"""XML elements of a file: half a kilobyte of memory each."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,12 +66,17 @@ def parse_xml(content: bytes | str, path: Path) -> Element:
     stack: list[Element] = []
     roots: list[Element] = []
     parser = expat.ParserCreate()
+    count = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag=tag, attributes=attributes, line=parser.CurrentLineNumber, file=path)
         if len(stack) >= DEEPEST:
             element.wrong(f"is {TOO_DEEP}; flatten the file")
         (stack[-1].children if stack else roots).append(element)
+        nonlocal count
+        count += 1
+        if count > MOST_ELEMENTS:
+            element.wrong(f"is one of more than {MOST_ELEMENTS:,}; split the file")
         stack.append(element)
 
     def end(_: str) -> None:
@@ -114,7 +122,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def read_bytes(path: Path) -> bytes:
     """Return what a file holds."""
     try:
-        return path.read_bytes()
+        return read_within(path, ROUTE_DOCUMENT, follow=True)
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise UserError(f"{path}: cannot be read ({reason}); check the path") from None

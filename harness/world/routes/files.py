@@ -16,6 +16,7 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.files import write_whole
+from harness.safe_reading import refuse_link
 from harness.vocabulary import Floats
 from harness.world.maps import NAME
 from harness.world.routes.documents import Element, finite, read_xml
@@ -130,6 +131,8 @@ def route_files(path: Path) -> list[Path]:
     """Return the files that a path stands for: itself, those of a folder, or those of a pattern."""
     if path.is_dir():
         files = list(path.glob("*.xml"))
+        for file in files:
+            refuse_link(file)
     elif glob.has_magic(str(path)) and not path.exists():
         files = [Path(name) for name in glob.glob(str(path), recursive=True)]  # noqa: PTH207
     else:

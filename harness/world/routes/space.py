@@ -11,6 +11,8 @@ import numpy as np
 import yaml
 
 from harness.errors import UserError
+from harness.nesting import NestingError
+from harness.safe_reading import read_yaml_within
 from harness.world.hazards.catalogue import SHIPPED_KINDS
 from harness.world.hazards.emerging import ANY
 from harness.world.hazards.encounter import TIMING
@@ -50,10 +52,10 @@ def declared_space(kinds: Sequence[str]) -> dict[str, dict[str, Parameter]]:
 def read_space(path: Path, kinds: Sequence[str]) -> dict[str, dict[str, Parameter]]:
     """Return the declared space, narrowed by a file: kind, parameter, then a range or words."""
     try:
-        content = yaml.safe_load(path.read_text())
-    except (OSError, UnicodeDecodeError) as problem:
+        content = read_yaml_within(path, follow=True, aliases=True)
+    except (OSError, UnicodeDecodeError, NestingError) as problem:
         raise UserError(f"{path}: cannot be read ({problem})") from None
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         raise UserError(f"{path}: is not valid YAML") from None
     if not isinstance(content, dict):
         raise UserError(f"{path}: must map kinds to their parameters")

@@ -22,6 +22,7 @@ from harness.campaign.attempt.tasks import Outcome, Position
 from harness.campaign.running.executors.interface import TaskSettings
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 from harness.records.keys import AttemptKey
+from harness.safe_reading import read_json_within
 
 PAUSE = 0.5
 """Seconds between two looks."""
@@ -103,7 +104,7 @@ class Mailbox:
 
     def _read(self, name: str) -> Any:
         try:
-            return json.loads((self.folder / f"{name}.json").read_text())
+            return read_json_within(self.folder / f"{name}.json")
         except OSError:
             return None
 

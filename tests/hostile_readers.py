@@ -1,0 +1,295 @@
+"""Every reader of files that somebody else may have written, each with a small real file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+import yaml
+from safetensors.numpy import save_file
+
+import crucible.verification.reference as references
+from agents.conformance.recorded_steps import read as read_steps
+from agents.perception.operating_point import operating_point_in
+from agents.training.side_by_side import record_in
+from agents.training.train import read_state
+from agents.training.weight_files import card_of_weights
+from analysis.collection import collect
+from analysis.regression.sample import read_table as read_regress_table
+from harness.campaign.folder.assignments import assigned_routes, read_assignment
+from harness.campaign.planning.survey import survey
+from harness.carlite.errors import UserError as CarliteError
+from harness.carlite.towns.loading import load as load_town
+from harness.errors import UserError
+from harness.evaluation.interventions.error_model import read_error_model
+from harness.protocols import digest_of
+from harness.recordings import read_look, scenarios
+from harness.records.critical import read_critical
+from harness.records.packing.pack import pack
+from harness.records.packing.unpack import unpack
+from harness.records.points import sweeps
+from harness.records.reading import Campaign
+from harness.records.schema import POINTS, TABLES
+from harness.records.writing import storing
+from harness.world.maps import SHIPPED_TOWNS, network_of
+from harness.world.routes.checkout import traffic_of
+from harness.world.routes.documents import read_json as read_document
+from harness.world.routes.files import read_routes
+from harness.world.routes.space import read_space
+from metamorphic.packing import read_packed
+from metamorphic.records import TABLES as STUDY_TABLES
+from metamorphic.records import empty, read_header, read_table, write_block
+from metamorphic.search.ledger import LEDGER, header_with, open_ledger, read_ledger
+from tests.analysis.little import write_little
+
+Read = Callable[[Path, Path], tuple[str, bool]]
+"""From a home and a folder for output: what comes out, and whether files are called damaged."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader, and a file that it reads."""
+
+    name: str
+    file: str  # below the home
+    kind: str  # of file
+    read: Read
+    opens: bool = field(default=True, kw_only=True)  # the file, and not only its name
+
+
+def status(home: Path, _: Path) -> tuple[str, bool]:
+    """`crucible status`."""
+    state = survey(home / "main")
+    return repr(state), bool(state.troubles)
+
+
+def tables(home: Path, _: Path) -> tuple[str, bool]:
+    """What `crucible tables` and others read."""
+    found = collect([home / "main"], whole=True)
+    return repr(found.notes), bool(len(found.left_out))
+
+
+def packing(home: Path, out: Path) -> tuple[str, bool]:
+    """`crucible pack`: all that goes out."""
+    pack([home / "main"], out / "part.parquet")
+    table = pq.read_table(out / "part.parquet", columns=["text", "timing", "name"])
+    return repr(table.to_pydict()), False
+
+
+def unpacking(home: Path, out: Path) -> tuple[str, bool]:
+    """`crucible unpack`."""
+    return repr(unpack([home / "part.parquet"], out / "study")), False
+
+
+def routes(home: Path, _: Path) -> tuple[str, bool]:
+    """What an attempt drives."""
+    names = assigned_routes(home / "main")
+    return repr([read_assignment(home / "main", name) for name in names]), False
+
+
+def timings(home: Path, _: Path) -> tuple[str, bool]:
+    """All `timing.json`."""
+    campaign = Campaign(home / "main")
+    return repr([campaign.timing(key) for key in campaign.attempts()]), False
+
+
+def recording(home: Path, _: Path) -> tuple[str, bool]:
+    """A recorded scene."""
+    (one,) = scenarios(home / "recording")
+    return repr(read_look(one.folder, 7, "000000")), False
+
+
+def town(home: Path, _: Path) -> tuple[str, bool]:
+    """A map, as carlite reads it."""
+    try:
+        return load_town("Small", home / "maps").name, False
+    except CarliteError as problem:
+        raise UserError(str(problem)) from None
+
+
+def simple(read: Callable[[Path], object]) -> Read:
+    """Return a reader of the home."""
+    return lambda home, _: (repr(read(home)), False)
+
+
+TRY = "try1"
+ATTEMPT = "main/episodes/late/ahead/none/0-s1/try1"
+READERS: tuple[Reader, ...] = (
+    *(
+        Reader(
+            f"{name} {file}", f"main/{file}", kind, read, opens=(name, kind) != ("status", "json")
+        )
+        for name, read in (("status", status), ("tables", tables), ("pack", packing))
+        for file, kind in (
+            ("campaign.yaml", "yaml"),
+            ("ledger.jsonl", "ledger"),
+            ("routes/0.json", "json"),
+        )
+    ),
+    *(
+        Reader(f"{name} result.json", f"{ATTEMPT}/result.json", "json", read)
+        for name, read in (("status", status), ("tables", tables), ("pack", packing))
+    ),
+    *(Reader(f"tables {name}", f"{ATTEMPT}/{name}.parquet", "parquet", tables) for name in TABLES),
+    Reader("pack frames", f"{ATTEMPT}/frames.parquet", "parquet", packing),
+    Reader("pack boxes", f"{ATTEMPT}/boxes.parquet", "parquet", packing),
+    Reader("pack timing.json", f"{ATTEMPT}/timing.json", "json", packing),
+    Reader("timing.json", f"{ATTEMPT}/timing.json", "json", timings),
+    Reader("routes", "main/routes/0.json", "json", routes),
+    Reader("unpack", "part.parquet", "parquet", unpacking),
+    Reader(
+        "critical", "main/critical/a.json", "json", simple(lambda h: read_critical(h / "main", "a"))
+    ),
+    Reader("pack critical", "main/critical/a.json", "json", packing),
+    Reader("points", "points/points.parquet", "parquet", simple(lambda h: sweeps(h / "points"))),
+    Reader(
+        "reference",
+        "reference.json",
+        "json",
+        simple(lambda h: references.read_reference(h / "reference.json")),
+    ),
+    Reader("protocol", "protocol.md", "csv", simple(lambda h: digest_of(h / "protocol.md"))),
+    Reader("routes xml", "routes.xml", "xml", simple(lambda h: read_routes(h / "routes.xml"))),
+    Reader("hazards", "hazards.json", "json", simple(lambda h: read_document(h / "hazards.json"))),
+    Reader(
+        "space", "space.yaml", "yaml", simple(lambda h: read_space(h / "space.yaml", ["cut_in"]))
+    ),
+    Reader("checkout", "traffic.yaml", "yaml", simple(lambda h: traffic_of(h / "traffic.yaml"))),
+    Reader(
+        "map",
+        "maps/Small.xodr",
+        "xml",
+        simple(lambda h: network_of.__wrapped__("Small", h / "maps")),
+    ),
+    Reader("carlite's map", "maps/Small.xodr", "xml", town),
+    Reader("scene", "recording/a/7/000000.yaml", "json", recording),
+    Reader("sweep", "recording/a/7/000000.npy", "npy", recording),
+    Reader("scenario", "recording/a/data_protocol.yaml", "json", recording),
+    Reader("recorded steps", "steps.npz", "zip", simple(lambda h: read_steps(h / "steps.npz"))),
+    Reader("errors", "errors.json", "json", simple(lambda h: read_error_model(h / "errors.json"))),
+    Reader(
+        "search", f"search/{LEDGER}", "ledger", simple(lambda h: read_ledger(h / "search" / LEDGER))
+    ),
+    Reader("study header", "study/header.json", "json", simple(lambda h: read_header(h / "study"))),
+    Reader(
+        "study table",
+        "study/parts/00000.measures.parquet",
+        "parquet",
+        simple(lambda h: read_table(h / "study", "measures")),
+    ),
+    Reader(
+        "packed study",
+        "study.parquet",
+        "parquet",
+        simple(lambda h: read_packed(h / "study.parquet")),
+    ),
+    Reader(
+        "regress csv", "table.csv", "csv", simple(lambda h: read_regress_table(h / "table.csv"))
+    ),
+    Reader(
+        "regress parquet",
+        "table.parquet",
+        "parquet",
+        simple(lambda h: read_regress_table(h / "table.parquet")),
+    ),
+    Reader("training state", "state.pt", "zip", simple(lambda h: read_state(h / "state.pt"))),
+    Reader("card", "w.json", "json", simple(lambda h: card_of_weights(h / "w.safetensors"))),
+    Reader(
+        "evaluation", "evaluation.json", "json", simple(lambda h: record_in(h / "evaluation.json"))
+    ),
+    Reader(
+        "weights",
+        "w.safetensors",
+        "weights",
+        simple(lambda h: operating_point_in(h / "w.safetensors", "late")),
+    ),
+)
+"""All of them."""
+
+
+def write_home(home: Path) -> None:
+    """Write every reader's file."""
+    main = write_little(home / "main", routes=("0",))
+    pack([main], home / "part.parquet")
+    header = yaml.safe_load((main / "campaign.yaml").read_text())
+    header["settings"] |= {name: {} for name in ("cooperation", "interference", "intervention")}
+    header["settings"] |= {"study": {"name": "a"}, "seeds": [1, 2]}
+    (main / "campaign.yaml").write_text(yaml.safe_dump(header))
+    (main / "critical").mkdir()
+    (main / "critical" / "a.json").write_text(json.dumps({"version": 1, "of": "a"}))
+    (main / "twins").mkdir()
+    (main / "twins" / "campaign.yaml").write_text((main / "campaign.yaml").read_text())
+    for name, content in (
+        ("reference.json", {"crucible_reference": 1}),
+        ("hazards.json", {"available_scenarios": []}),
+        ("errors.json", {"crucible_error_model": 1}),
+        ("evaluation.json", {"scheme": "late"}),
+        ("w.json", {"scheme": "late"}),
+    ):
+        (home / name).write_text(json.dumps(content))
+    (home / "protocol.md").write_text("A protocol.\n")
+    (home / "routes.xml").write_text(
+        '<routes><route id="0" town="Crucible05"><waypoint x="1" y="2" z="0"/>'
+        '<waypoint x="9" y="2" z="0"/></route></routes>'
+    )
+    (home / "space.yaml").write_text(yaml.safe_dump({}) or "{}")
+    background = {"vehicle_amount": 1, "pedestrian_amount": 1, "CRAZY_LEVEL": 0}
+    traffic = {"Background": {**background, "CRAZY_PROPORTION": 0}}
+    (home / "traffic.yaml").write_text(yaml.safe_dump(traffic))
+    (home / "maps").mkdir()
+    (home / "maps" / "Small.xodr").write_bytes((SHIPPED_TOWNS / "CrucibleOld.xodr").read_bytes())
+    write_recording(home / "recording" / "a")
+    np.savez(home / "steps.npz", np.zeros(3), record=np.array(json.dumps({"route": ["a", "b"]})))
+    (home / "search").mkdir()
+    with open_ledger(home / "search", header_with({"a": 1}, {})):
+        pass
+    write_studies(home)
+    torch.save({"config": {}}, home / "state.pt")
+    save_file({"a": np.zeros(3, np.float32)}, home / "w.safetensors")
+    (home / "points").mkdir()
+    rows = {"frame": [0], "sender": ["ego"], "points": [bytes(80)]}
+    arrays = [
+        pa.array(rows[field.name]).cast(field.type)
+        if not pa.types.is_dictionary(field.type)
+        else pa.array(rows[field.name]).dictionary_encode().cast(field.type)
+        for field in POINTS
+    ]
+    table = pa.Table.from_arrays(arrays, schema=POINTS)
+    pq.write_table(table, home / "points" / "points.parquet", **storing("points", POINTS))
+
+
+def write_recording(folder: Path) -> None:
+    """Write a recorded scene."""
+    (folder / "7").mkdir(parents=True)
+    protocol = {"town": "Crucible05", "purpose": "testing", "seed": 1}
+    (folder / "data_protocol.yaml").write_text(json.dumps(protocol))
+    look = {"time": 0.0, "lidar_pose": [0.0] * 6, "vehicles": {}, "parked": []}
+    (folder / "7" / "000000.yaml").write_text(json.dumps(look))
+    np.save(folder / "7" / "000000.npy", np.zeros((5, 4), np.int16))
+
+
+def write_studies(home: Path) -> None:
+    """Write tables of studies."""
+    (home / "study").mkdir()
+    (home / "study" / "header.json").write_text("{}")
+    rows = empty()
+    rows["measures"] = [{"scene": "a", "cluster": "a", "system": "late", "operator": "none"}] * 9
+    write_block(home / "study", 0, rows)
+    whole = pa.table({"table": pa.array(["measures"] * 3)})
+    for schema in STUDY_TABLES.values():
+        for one in schema:
+            if one.name not in whole.column_names:
+                whole = whole.append_column(one, pa.nulls(3, one.type))
+    pq.write_table(
+        whole.replace_schema_metadata({b"crucible_study": b"{}"}), home / "study.parquet"
+    )
+    frame = pd.DataFrame({"system": ["a"] * 9, "condition": "b", "route": "c", "violated": True})
+    frame.to_csv(home / "table.csv")
+    frame.to_parquet(home / "table.parquet")

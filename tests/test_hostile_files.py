@@ -1,0 +1,28 @@
+"""No file that somebody else wrote hangs a reader, fills its memory, or brings out another file."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hostile_files import DAMAGED, REFUSED, Case, Range, is_good, tricks_for
+from tests.hostile_readers import READERS, Reader
+
+pytestmark = pytest.mark.xdist_group("hostile")
+
+
+@pytest.fixture(scope="module")
+def field(tmp_path_factory: pytest.TempPathFactory) -> Range:
+    """A home with a small campaign and other files, and a place outside of it."""
+    return Range(tmp_path_factory.mktemp("hostile"))
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
+def test_a_reader_refuses_or_reports_what_it_cannot_read(field: Range, reader: Reader) -> None:
+    said = {trick: field.outcome(Case(reader, trick)) for trick in tricks_for(reader)}
+    assert {trick: one for trick, one in said.items() if not is_good(one)} == {}
+    links = ("link to /dev/zero", "link to itself", "folder", "pipe", "socket", "device")
+    if reader.opens:
+        open_outcomes = {trick: said[trick] for trick in (*links, "link to a pipe", "huge")}
+        assert {
+            trick: one for trick, one in open_outcomes.items() if one not in (REFUSED, DAMAGED)
+        } == {}
