@@ -41,6 +41,7 @@ ROOMS = {
 }
 
 GROUND = {
+    "bounded_log",
     "colours",
     "ego_body",
     "field_notes",

@@ -12,6 +12,7 @@ import carla
 import psutil
 import pytest
 
+from harness.carlite.__main__ import main
 from tests.conftest import ROOT, Carlite
 
 BAD_OPTIONS = [
@@ -175,3 +176,24 @@ def test_numba_brings_no_scipy_into_a_server(carlite: Carlite) -> None:
     maps = Path(f"/proc/{carlite.process.pid}/maps").read_text()
     assert "numba" in maps
     assert "/scipy/" not in maps
+
+
+@pytest.mark.parametrize("line", [["--moon"], ["--host", "no.such.host.invalid"]])
+def test_a_command_line_leaves_no_signal_handler_behind(line: list[str]) -> None:
+    """Whoever runs the command line in a process of its own goes on afterwards."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.getsignal(number) for number in numbers]
+    assert main(line) == 2
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_a_server_that_was_stopped_leaves_no_signal_handler_behind() -> None:
+    code = "import signal, sys; from harness.carlite.__main__ import main; handler = lambda *_: 0;"
+    code += " signal.signal(signal.SIGTERM, handler); code = main(['--port', '0']);"
+    code += " sys.exit(0 if (code, signal.getsignal(signal.SIGTERM)) == (0, handler) else 3)"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE)
+    assert process.stdout
+    assert b"ready" in process.stdout.readline()
+    process.terminate()
+    process.communicate()
+    assert process.returncode == 0
