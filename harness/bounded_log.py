@@ -130,16 +130,16 @@ class CopiedOutput:
     the start of the child: afterwards only children hold the end that is written to.
 
     Args:
-        handle: the log, open for reading and writing; the thread has a handle of its own.
+        handle: the log, open for reading and writing; the thread uses a copy of it.
     """
 
     def __init__(self, handle: int) -> None:
-        own_handle = os.dup(handle)
-        log = BoundedLog(own_handle)
+        copy = os.dup(handle)
+        log = BoundedLog(copy)
         log.make_room()
         self._pipe = LogPipe(log)
         self.writing = self._pipe.writing
-        self._thread = Thread(target=self._copy_until_closed, args=(own_handle,), daemon=True)
+        self._thread = Thread(target=self._copy_until_closed, args=(copy,), daemon=True)
         self._thread.start()
 
     def __enter__(self) -> CopiedOutput:

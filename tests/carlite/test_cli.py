@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from harness.carlite.__main__ import main
-from tests.conftest import ROOT, Carlite
+from tests.conftest import PATIENCE, ROOT, Carlite
 
 BAD_OPTIONS = [
     (["--port", "65534"], "65534"),
@@ -135,7 +135,7 @@ def test_a_signal_while_starting_is_no_accident() -> None:
     while not psutil.Process(process.pid).net_connections():
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
-    _, log = process.communicate(timeout=10)
+    _, log = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert log == b""
 
@@ -180,7 +180,7 @@ def test_numba_brings_no_scipy_into_a_server(carlite: Carlite) -> None:
 
 @pytest.mark.parametrize("line", [["--moon"], ["--host", "no.such.host.invalid"]])
 def test_a_command_line_leaves_no_signal_handler_behind(line: list[str]) -> None:
-    """Whoever runs the command line in a process of its own goes on afterwards."""
+    """A caller that runs it in a process with handlers goes on afterwards."""
     numbers = (signal.SIGTERM, signal.SIGINT)
     before = [signal.getsignal(number) for number in numbers]
     assert main(line) == 2
