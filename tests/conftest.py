@@ -24,6 +24,8 @@ settings.register_profile("unhurried", deadline=None, suppress_health_check=[Hea
 settings.load_profile("unhurried")  # on a busy machine an example takes as long as it takes
 
 ROOT = Path(__file__).parent.parent
+PATIENCE = 60.0
+"""Seconds that a test waits for what takes a moment on an idle machine; it may be a busy one."""
 READY = re.compile(r"carlite (\S+) ready on (\S+):(\d+), town (\S+)\n")
 
 
@@ -66,7 +68,7 @@ class Carlite:
         Carlite.running.remove(self)
         self.process.terminate()
         try:
-            self.process.wait(5)
+            self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -85,13 +87,13 @@ class Carlite:
 
         The client library now and then crashes when the episode changes under it.
         """
-        with socket.create_connection((self.host, self.port), 20.0) as connection:
+        with socket.create_connection((self.host, self.port), PATIENCE) as connection:
             request = [0, 1, "load_new_episode", [[False], self.town, True, 0xFFFF]]
             connection.sendall(msgpack.packb(request))
             reply = msgpack.unpackb(connection.recv(4096))
         assert reply == [1, 1, None, [[False]]]
 
-    def client(self, timeout: float = 20.0) -> carla.Client:
+    def client(self, timeout: float = PATIENCE) -> carla.Client:
         """Connect the real client."""
         socket.create_connection((self.host, self.port), timeout).close()
         client = carla.Client(self.host, self.port)

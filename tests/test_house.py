@@ -41,6 +41,7 @@ ROOMS = {
 }
 
 GROUND = {
+    "bounded_log",
     "colours",
     "ego_body",
     "environments",
@@ -403,6 +404,16 @@ def test_fields_with_a_place_are_counted(
     assert list(ordered_fields(module)) == [("Thing", count)]
 
 
+MANY_ARGUMENTS = {
+    *("zip", "suppress", "struct.pack", "module_command", "table.add_row"),
+    *("tag", "section", "paragraph", "brush.text", "scaled", "Table"),
+    *("at_least_one", "number", "numbers", "_schema"),
+    *("Fan", "boxes_of", "casting.cast", "rasterise_ground", "rasterise_things"),
+    *("calls.accept", "calls.refuse", "follow", "snapshot.write_lights"),
+}
+"""What may be called with five positional arguments or more: any number, columns, arrays."""
+
+
 def positional_calls(path: Path) -> list[str]:
     """Return the calls of a module with five or more positional arguments, by line."""
     return [
@@ -438,4 +449,5 @@ def test_arguments_are_named_from_the_fifth_on() -> None:
         if path not in kernels and path.name != "v2xvit.py"
     ]
     calls = [call for path in modules for call in positional_calls(path)]
-    assert len(calls) <= 47, "\n".join(calls)
+    others = [call for call in calls if call.rpartition(": ")[2] not in MANY_ARGUMENTS]
+    assert others == []

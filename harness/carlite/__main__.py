@@ -14,6 +14,8 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
@@ -110,14 +112,29 @@ def stop_at_once(*_: object) -> NoReturn:
     sys.exit(0)
 
 
-def main(arguments: list[str], program: str = "python -m harness.carlite") -> int:
-    """Run a server until it is asked to stop; return the exit code."""
-    signal.signal(signal.SIGTERM, stop_at_once)
-    signal.signal(signal.SIGINT, stop_at_once)
-    try:
-        options = parse(arguments, program)
-        from harness.carlite.server import Options, Server  # noqa: PLC0415 - bad options fail fast
+@contextmanager
+def stopping_at_once() -> Iterator[None]:
+    """Let SIGTERM and Ctrl-C stop the process while the block lasts, until a server handles them.
 
+    Afterwards the handlers are as they were: the caller may go on.
+    """
+    earlier = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number in earlier:
+        signal.signal(number, stop_at_once)
+    try:
+        yield
+    finally:
+        for number, handler in earlier.items():
+            # None: it was installed by a program in C, and Python cannot put it back
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Serve until asked to stop."""
+    from harness.carlite.accepting import more_descriptors  # noqa: PLC0415 - as below
+    from harness.carlite.server import Options, Server  # noqa: PLC0415 - bad options fail fast
+
+    with more_descriptors():
         server = Server(
             Options(
                 host=options.host,
@@ -129,6 +146,14 @@ def main(arguments: list[str], program: str = "python -m harness.carlite") -> in
             )
         )
         asyncio.run(server.serve())
+
+
+def main(arguments: list[str], program: str = "python -m harness.carlite") -> int:
+    """Run a server until it is asked to stop; return the exit code."""
+    try:
+        options = parse(arguments, program)
+        with stopping_at_once():
+            run(options)
     except UserError as problem:
         log.print_line(str(problem))
         return 2

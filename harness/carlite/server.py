@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.carlite import CARLA_VERSION, calls, compiled, log
+from harness.carlite.accepting import Acceptor, ProtocolStarter
 from harness.carlite.errors import UserError
 from harness.carlite.inbox import Backlog
 from harness.carlite.rpc import Call, Connection, Session, TickGate
@@ -121,8 +122,11 @@ class Server:
         asked_to_stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, asked_to_stop.set)
+        log.take_asyncio_lines(loop)
         self.streams.open()
-        listeners = [await loop.create_server(lambda: Connection(self), sock=self._calls_at)]
+        starter = ProtocolStarter(lambda: Connection(self))
+        acceptor = Acceptor(self._calls_at, starter, "connections")
+        acceptor.open()
         if self._traffic_at:
             self._traffic = TrafficPort(
                 self._traffic_at, lambda: loop.call_soon_threadsafe(self._instruct_drivers)
@@ -136,8 +140,7 @@ class Server:
         clock.cancel()
         if self._traffic:
             self._traffic.close()
-        for listener in listeners:
-            listener.close()
+        acceptor.close()
         for connection in tuple(self.connections):
             connection.close()
         self.streams.close()

@@ -26,7 +26,7 @@ import struct
 from collections import deque
 from itertools import count
 
-from harness.carlite import log
+from harness.carlite.accepting import Acceptor
 
 HIGH_WATER = 8 << 20
 PATIENCE = 1.0
@@ -173,7 +173,7 @@ class StreamHub:
     def __init__(self, listener: socket.socket) -> None:
         self.port: int = listener.getsockname()[1]
         self.patient = True
-        self._listener = listener
+        self._acceptor = Acceptor(listener, self._greet, "stream connections")
         self._readers: dict[int, list[Reader]] = {}
         self._strangers: set[Reader] = set()
         self._expected: list[tuple[int, float]] = []
@@ -183,13 +183,11 @@ class StreamHub:
 
     def open(self) -> None:
         """Start accepting readers in the running event loop."""
-        self._listener.setblocking(False)
-        self._listen()
+        self._acceptor.open()
 
     def close(self) -> None:
         """Close the listening socket and every reader."""
-        asyncio.get_running_loop().remove_reader(self._listener.fileno())
-        self._listener.close()
+        self._acceptor.close()
         known = [reader for readers in self._readers.values() for reader in readers]
         for reader in [*self._strangers, *known]:
             reader.close()
@@ -280,19 +278,6 @@ class StreamHub:
             if not readers:
                 del self._readers[stream_id]
 
-    def _accept(self) -> None:
-        try:
-            connection, _ = self._listener.accept()
-        except (BlockingIOError, InterruptedError, ConnectionError):
-            return
-        except OSError as problem:
-            log.print_line(f"no more stream connections: {problem.strerror}")
-            loop = asyncio.get_running_loop()
-            loop.remove_reader(self._listener.fileno())
-            loop.call_later(1.0, self._listen)
-            return
+    def _greet(self, connection: socket.socket) -> None:
+        """Wait for the id of the stream that a new connection is to read."""
         self._strangers.add(Reader(self, connection))
-
-    def _listen(self) -> None:
-        if self._listener.fileno() >= 0:
-            asyncio.get_running_loop().add_reader(self._listener.fileno(), self._accept)

@@ -22,6 +22,7 @@ from typing import NamedTuple, cast
 import msgpack
 
 from harness.carlite import log
+from harness.carlite.accepting import Acceptor, ProtocolStarter
 from harness.carlite.errors import CallError
 from harness.carlite.inbox import DISMISSAL, Backlog, Inbox
 from harness.carlite.traffic.endpoint import ASKING, SETTLED, understood
@@ -55,8 +56,9 @@ class TrafficPort:
         self._wake = wake
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
-        server = self.loop.create_server(lambda: Connection(self), sock=listener)
-        asyncio.run_coroutine_threadsafe(server, self.loop).result()
+        starter = ProtocolStarter(lambda: Connection(self))
+        self._acceptor = Acceptor(listener, starter, "connections to the Traffic Manager")
+        asyncio.run_coroutine_threadsafe(self._open(), self.loop).result()
 
     def give(self, order: Order) -> None:
         """Leave an order for the world, in the port's thread."""
@@ -80,10 +82,16 @@ class TrafficPort:
             if answer is not None:
                 self.loop.call_soon_threadsafe(answer, error, result)
 
+    async def _open(self) -> None:
+        """Start accepting, in the port's thread."""
+        log.take_asyncio_lines(self.loop)
+        self._acceptor.open()
+
     def close(self) -> None:
         """End the thread; clients notice when the process ends."""
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
+        self._acceptor.close()
 
 
 class Connection(asyncio.Protocol):

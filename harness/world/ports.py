@@ -7,6 +7,7 @@ The folder is the same for all users and jobs: with one for each user or job, lo
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import Iterable, Iterator
@@ -46,7 +47,8 @@ def locked(name: str) -> Iterator[int | None]:
     """Hold a lock by name; None if another process has it."""
     try:
         lock = open_lock(name)
-    except OSError:
+    except OSError as problem:
+        refuse_without_descriptors(problem)
         yield None
         return
     try:
@@ -71,9 +73,21 @@ def open_lock(name: str) -> int:
         return made
 
 
+def refuse_without_descriptors(problem: OSError) -> None:
+    """Refuse to go on where no file can be opened: that is no port that is taken."""
+    if problem.errno in (errno.EMFILE, errno.ENFILE):
+        message = f"{problem.strerror}: raise the limit (ulimit -n)"
+        raise AttemptError("server_launch", message) from None
+
+
 def free(port: int) -> bool:
     """Return whether a server could listen there, on any address."""
-    with socket.socket() as trial:
+    try:
+        trial = socket.socket()
+    except OSError as problem:
+        refuse_without_descriptors(problem)
+        raise
+    with trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             trial.bind(("", port))

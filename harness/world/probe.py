@@ -8,6 +8,7 @@ episode come from the thread that moves the world.
 from __future__ import annotations
 
 import socket
+import time
 from contextlib import suppress
 
 import msgpack
@@ -22,12 +23,12 @@ def probe(host: str, port: int, timeout: float = 5.0) -> str:
     where = f"{host}:{port}"
     version = episode = None
     try:
-        with socket.create_connection((host, port), timeout) as connection:
-            connection.settimeout(timeout)
-            with suppress(ConnectionError):  # hung up before it has answered: no CARLA does that
-                version = ask(connection, 1, "version")
-                if is_version(version):
-                    episode = ask(connection, 2, "get_episode_settings")
+        connection = socket.create_connection((host, port), timeout)
+        # One that hangs up before it has answered is no CARLA.
+        with connection, suppress(ConnectionError):
+            version = ask(connection, 1, "version", timeout=timeout)
+            if is_version(version):
+                episode = ask(connection, 2, "get_episode_settings", timeout=timeout)
     except ConnectionRefusedError:
         raise AttemptError("server_launch", f"{where}: nothing listens there") from None
     except TimeoutError:
@@ -46,8 +47,7 @@ def probe(host: str, port: int, timeout: float = 5.0) -> str:
 def towns_at(host: str, port: int, timeout: float = 2.0) -> list[str]:
     """Return the towns of the CARLA that listens; nothing if it does not answer that."""
     with suppress(OSError), socket.create_connection((host, port), timeout) as connection:
-        connection.settimeout(timeout)
-        match ask(connection, 1, "get_available_maps"):
+        match ask(connection, 1, "get_available_maps", timeout=timeout):
             case [1, [*maps]]:
                 return sorted(str(name).rpartition("/")[2] for name in maps)
     return []
@@ -62,21 +62,32 @@ def is_version(answer: object) -> bool:
             return False
 
 
-def ask(connection: socket.socket, number: int, name: str, *arguments: int) -> object:
-    """Make a remote call; return CARLA's answer, nothing if it is none."""
+def ask(
+    connection: socket.socket, number: int, name: str, *arguments: int, timeout: float
+) -> object:
+    """Make a remote call; return CARLA's answer, nothing if it is none.
+
+    The whole answer must come within the timeout: what listens may send it byte by byte.
+    """
+    until = time.monotonic() + timeout
+    connection.settimeout(timeout)
     connection.sendall(msgpack.packb([0, number, name, [[False], *arguments]]))
-    match receive(connection):
+    match receive(connection, until):
         case [1, replied, None, [answer]] if replied == number:
             return answer
         case _:
             return None
 
 
-def receive(connection: socket.socket) -> object:
-    """Return the first msgpack object that comes, if one does."""
+def receive(connection: socket.socket, until: float) -> object:
+    """Return the first msgpack object that comes, if one does; TimeoutError when it is late."""
     unpacker = msgpack.Unpacker(max_buffer_size=LARGEST_REPLY, strict_map_key=False)
     received = 0
     while received < LARGEST_REPLY:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        connection.settimeout(left)
         data = connection.recv(LARGEST_REPLY)
         if not data:
             return None

@@ -92,8 +92,7 @@ def strike_off(host: str, port: int, manager_port: int) -> None:
     Managers that were killed stay on its list, and the library waits four seconds for each.
     """
     with suppress(OSError), socket.create_connection((host, port), PATIENCE) as connection:
-        connection.settimeout(PATIENCE)
-        ask(connection, 1, "destroy_traffic_manager", manager_port)
+        ask(connection, 1, "destroy_traffic_manager", manager_port, timeout=PATIENCE)
 
 
 def place_of(problem: BaseException) -> str:

@@ -172,7 +172,7 @@ def test_other_settings_are_refused_with_what_differs(routes: Path, again: Path)
 
 def test_no_process_outlives_the_runner(killed: tuple[Path, list[psutil.Process]]) -> None:
     _, family = killed
-    _, alive = psutil.wait_procs(family, timeout=10)
+    _, alive = psutil.wait_procs(family, timeout=PATIENCE)
     assert [path for path in alive if path.status() != psutil.STATUS_ZOMBIE] == []
 
 

@@ -102,7 +102,7 @@ def test_a_worker_that_is_lost_elsewhere_costs_its_try(
     assert_same(alone, tmp_path / "out")
     failed = [line for line in ledger(tmp_path / "out") if line["outcome"] == "failed"]
     assert [line["failure"] for line in failed] == ["interrupted"]
-    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
 
 
 @pytest.mark.parametrize(("executor", "module"), [("ray", "ray"), ("slurm", "submitit")])

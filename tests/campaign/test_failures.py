@@ -164,7 +164,7 @@ def test_an_interrupted_runner_reports_it(tmp_path: Path, routes: Path) -> None:
             _, said = runner.communicate(timeout=PATIENCE)
         assert runner.returncode == 130
         assert complaints(said) == ["crucible run: interrupted; the same command resumes from here"]
-        assert psutil.wait_procs(family, timeout=10)[1] == []
+        assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
         assert failures(tmp_path / "out") == [("ideal_single", "interrupted")] * number
     assert run(routes, *line[2:]).returncode == 0
     assert [line["try"] for line in ledger(tmp_path / "out")] == [1, 2, 3]

@@ -17,6 +17,7 @@ from typing import IO, Any
 import psutil
 import pytest
 
+from harness.bounded_log import LONGEST_FAILURE, LONGEST_LOG, NOTE
 from harness.campaign.attempt.tasks import Task, read_answer
 from harness.campaign.folder.assignments import Assignment, write_assignments
 from harness.campaign.folder.campaign_folder import prepare
@@ -222,6 +223,18 @@ class Mine:
 """
 
 
+WORDY = """
+import os
+class Mine:
+    @property
+    def window(self):
+        os.write(1, b"it begins\\n")
+        for _ in range(3000):
+            os.write(2, b"the same line again\\n" * 200)
+        raise ValueError("a long story " * 100_000)
+"""
+
+
 def with_package(folder: Path, work: TaskSettings, text: str) -> TaskSettings:
     """Return a campaign that has started with a system of the user's next to one of ours."""
     (folder / "mylab.py").write_text(text)
@@ -281,8 +294,8 @@ def test_a_system_made_before_has_random_generators_and_a_key_for_every_attempt(
     forks = ForkServer(theirs)
     replies = []
     for _ in range(2):
-        with tempfile.TemporaryFile("w+") as answers:
-            process = forks.fork(task, answers.fileno(), answers.fileno())
+        with tempfile.TemporaryFile("w+") as answers, tempfile.TemporaryFile() as log:
+            process = forks.fork(task, answers.fileno(), log.fileno())
             assert process is not None
             server = server_of(process).pid
             assert process.wait(PATIENCE) == 0
@@ -308,3 +321,35 @@ def test_its_log_is_not_written_through_a_link(
     forks = ForkServer(replace(work, folder=tmp_path))
     assert forks.fork(task_of(work), answers.fileno(), answers.fileno()) is None
     assert outside.read_text() == ""
+
+
+@pytest.mark.parametrize("is_forked", [False, True], ids=["started", "forked"])
+def test_what_a_system_prints_is_bounded(
+    work: TaskSettings, tmp_path: Path, is_forked: bool
+) -> None:
+    """Its log keeps the beginning and the traceback at the end; its message is short."""
+    theirs = with_package(tmp_path, work, WORDY)
+    route = replace(straight(), name=KEY.route)
+    write_assignments(theirs.folder, [Assignment(route, (), None)])
+    task = replace(task_of(theirs), key=key_of("mine", "none", KEY.route, KEY.seed))
+    log = theirs.folder / "logs" / "worker-1.log"
+    server: Any = SimpleNamespace(running=lambda: True)
+    forks = ForkServer(theirs)
+    with AttemptProcess(
+        task,
+        log,
+        environment=theirs.environment,
+        directory=ROOT,
+        forks=forks if is_forked else None,
+    ) as process:
+        assert isinstance(process._process, ForkedProcess) == is_forked
+        failure, message = process.ending(server, PATIENCE)
+    forks.close()
+    assert failure == "agent_exception"
+    assert message.startswith("ValueError: a long story")
+    assert len(message) < 1.1 * LONGEST_FAILURE
+    text = log.read_bytes()
+    assert len(text) <= LONGEST_LOG
+    assert text.startswith(b"it begins")
+    assert NOTE.search(text)
+    assert b"Traceback" in text

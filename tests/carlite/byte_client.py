@@ -8,14 +8,14 @@ from typing import Any
 
 import msgpack
 
-from tests.conftest import Carlite
+from tests.conftest import PATIENCE, Carlite
 
 
 class Raw:
     """One connection for calls."""
 
     def __init__(self, server: Carlite) -> None:
-        self.connection = socket.create_connection((server.host, server.port), 20)
+        self.connection = socket.create_connection((server.host, server.port), PATIENCE)
         self._unpacker = msgpack.Unpacker()
         self._number = 0
 
@@ -67,7 +67,7 @@ class Stream:
 
     def __init__(self, token: bytes) -> None:
         stream_id, port, _, _, host = struct.unpack("<IHBB4s12x", token)
-        self.connection = socket.create_connection((socket.inet_ntoa(host), port), 20)
+        self.connection = socket.create_connection((socket.inet_ntoa(host), port), PATIENCE)
         self.connection.sendall(struct.pack("<I", stream_id))
 
     def __enter__(self) -> Stream:

@@ -11,15 +11,15 @@ import carla
 import msgpack
 import psutil
 
-from tests.conftest import Carlite
+from tests.conftest import PATIENCE, Carlite
 
 
 def rpc(server: Carlite) -> socket.socket:
-    return socket.create_connection((server.host, server.port), 5)
+    return socket.create_connection((server.host, server.port), PATIENCE)
 
 
 def stream(server: Carlite) -> socket.socket:
-    return socket.create_connection((server.host, stream_port(server)), 5)
+    return socket.create_connection((server.host, stream_port(server)), PATIENCE)
 
 
 def call(connection: socket.socket, name: str, *arguments: object) -> Any:

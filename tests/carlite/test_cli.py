@@ -12,7 +12,8 @@ import carla
 import psutil
 import pytest
 
-from tests.conftest import ROOT, Carlite
+from harness.carlite.__main__ import main
+from tests.conftest import PATIENCE, ROOT, Carlite
 
 BAD_OPTIONS = [
     (["--port", "65534"], "65534"),
@@ -134,7 +135,7 @@ def test_a_signal_while_starting_is_no_accident() -> None:
     while not psutil.Process(process.pid).net_connections():
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
-    _, log = process.communicate(timeout=10)
+    _, log = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert log == b""
 
@@ -175,3 +176,24 @@ def test_numba_brings_no_scipy_into_a_server(carlite: Carlite) -> None:
     maps = Path(f"/proc/{carlite.process.pid}/maps").read_text()
     assert "numba" in maps
     assert "/scipy/" not in maps
+
+
+@pytest.mark.parametrize("line", [["--moon"], ["--host", "no.such.host.invalid"]])
+def test_a_command_line_leaves_no_signal_handler_behind(line: list[str]) -> None:
+    """A caller that runs it in a process with handlers goes on afterwards."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.getsignal(number) for number in numbers]
+    assert main(line) == 2
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_a_server_that_was_stopped_leaves_no_signal_handler_behind() -> None:
+    code = "import signal, sys; from harness.carlite.__main__ import main; handler = lambda *_: 0;"
+    code += " signal.signal(signal.SIGTERM, handler); code = main(['--port', '0']);"
+    code += " sys.exit(0 if (code, signal.getsignal(signal.SIGTERM)) == (0, handler) else 3)"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE)
+    assert process.stdout
+    assert b"ready" in process.stdout.readline()
+    process.terminate()
+    process.communicate()
+    assert process.returncode == 0

@@ -42,7 +42,7 @@ def attach(
 def next_frame(world: carla.World, frames: Queue[Any]) -> Any:
     frame = world.tick()
     while True:
-        data = frames.get(timeout=10.0)
+        data = frames.get(timeout=60.0)
         if data.frame == frame:
             return data
 

@@ -25,7 +25,7 @@ world.tick()
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    world.tick(20.0)
+    world.tick(60.0)
     print("ticked", flush=True)
 except RuntimeError as problem:
     print(problem, flush=True)
@@ -50,8 +50,11 @@ print("ready", flush=True)
 sys.stdin.readline()
 try:
     for _ in range(20):
-        world.tick(20.0)
+        world.tick(60.0)
         time.sleep(0.1)
+    until = time.monotonic() + 60.0
+    while len(set(frames)) < 23 and time.monotonic() < until:
+        time.sleep(0.01)  # callbacks run in other threads
     print("ticked", len(set(frames)), flush=True)
 except RuntimeError as problem:
     print(problem, flush=True)
@@ -64,7 +67,7 @@ for sensor in sensors:
     sensor.listen(lambda scan: time.sleep(0.2))
 until = time.monotonic() + 4.0
 while time.monotonic() < until:
-    world.tick(20.0)
+    world.tick(60.0)
 print("ticked", flush=True)
 os._exit(0)
 """

@@ -27,7 +27,7 @@ RELOADS = 12
 BUSY = f"""
 import os, sys, time, carla
 client = carla.Client("127.0.0.1", int(sys.argv[1]))
-client.set_timeout(20.0)
+client.set_timeout(60.0)
 world = client.get_world()
 for nap in [0.0, 0.01, 0.1] * {RELOADS // 3}:
     world.apply_settings(carla.WorldSettings(fixed_delta_seconds=0.002))
@@ -41,7 +41,7 @@ os._exit(0)
 TRAFFIC = f"""
 import os, sys, carla
 client = carla.Client("127.0.0.1", int(sys.argv[1]))
-client.set_timeout(20.0)
+client.set_timeout(60.0)
 world = client.get_world()
 client.get_trafficmanager(8000)
 for _ in range({RELOADS}):

@@ -12,10 +12,12 @@ import msgpack
 import pytest
 
 from harness.carlite import rpc, tick_gate
+from harness.carlite.accepting import Acceptor, ProtocolStarter
 from harness.carlite.errors import CallError
 from harness.carlite.inbox import Backlog
 from harness.carlite.rpc import Call, Connection, Reply, Request, Session, TickGate, failure, parse
 from harness.carlite.streams import StreamHub
+from tests.conftest import PATIENCE
 
 
 def boom(world: object, session: Session) -> object:
@@ -104,10 +106,11 @@ class Client:
 @asynccontextmanager
 async def opened() -> AsyncIterator[tuple[House, Callable[[], Coroutine[Any, Any, Client]]]]:
     house = House()
-    server = await asyncio.get_running_loop().create_server(
-        lambda: Connection(house), "127.0.0.1", 0
-    )
-    port = server.sockets[0].getsockname()[1]
+    house.hub.open()
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    acceptor = Acceptor(listener, ProtocolStarter(lambda: Connection(house)), "connections")
+    acceptor.open()
 
     async def connect() -> Client:
         return Client(*await asyncio.open_connection("127.0.0.1", port))
@@ -115,14 +118,14 @@ async def opened() -> AsyncIterator[tuple[House, Callable[[], Coroutine[Any, Any
     try:
         yield house, connect
     finally:
-        server.close()
+        acceptor.close()
         for connection in tuple(house.connections):
             connection.close()
-        house.hub._listener.close()
+        house.hub.close()
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(test, 20))
+    asyncio.run(asyncio.wait_for(test, PATIENCE))
 
 
 def test_replies_are_wrapped_by_kind() -> None:
@@ -382,9 +385,9 @@ def test_a_client_that_leaves_takes_its_waiting_tick_along() -> None:
             client.writer.transport.abort()
             await asyncio.sleep(0.01)
             house.ready = True
+            await until(lambda: not house.connections)
             await asyncio.sleep(0.01)
             assert house.served == []
-            assert not house.connections
 
     run(story())
 

@@ -43,7 +43,7 @@ def test_a_client_may_bring_a_traffic_manager() -> None:
                     [sys.executable, "-c", DRIVE, str(server.port), str(port)],
                     capture_output=True,
                     text=True,
-                    timeout=30,
+                    timeout=120,
                     check=False,
                 )
             except subprocess.TimeoutExpired:

@@ -9,7 +9,7 @@ import time
 import carla
 
 from tests.carlite.byte_client import Raw, Stream
-from tests.conftest import Carlite
+from tests.conftest import PATIENCE, Carlite
 
 
 def test_the_first_frame_after_listening_is_not_missed(world: carla.World) -> None:
@@ -19,7 +19,7 @@ def test_the_first_frame_after_listening_is_not_missed(world: carla.World) -> No
         frames: queue.Queue[int] = queue.Queue()
         sensor.listen(lambda data, frames=frames: frames.put(data.frame))
         ticked = world.tick()
-        assert frames.get(timeout=2.0) == ticked
+        assert frames.get(timeout=PATIENCE) == ticked
         sensor.destroy()
 
 
@@ -31,7 +31,7 @@ def test_every_frame_arrives_once_and_in_order(world: carla.World) -> None:
         sensor.listen(lambda data, frames=frames: frames.put(data.frame))
     ticked = [world.tick() for _ in range(100)]
     for frames in heard:
-        assert [frames.get(timeout=2.0) for _ in ticked] == ticked
+        assert [frames.get(timeout=PATIENCE) for _ in ticked] == ticked
 
 
 def test_two_clients_listen_to_the_same_sensor(carlite: Carlite, world: carla.World) -> None:
@@ -44,21 +44,10 @@ def test_two_clients_listen_to_the_same_sensor(carlite: Carlite, world: carla.Wo
     same.listen(lambda data: heard[1].put(data.frame))
     ticked = [world.tick() for _ in range(10)]
     for frames in heard:
-        assert [frames.get(timeout=2.0) for _ in ticked] == ticked
+        assert [frames.get(timeout=PATIENCE) for _ in ticked] == ticked
     same.stop()
     later = world.tick()
-    assert heard[0].get(timeout=2.0) == later
-
-
-def test_an_asynchronous_world_keeps_time(client: carla.Client) -> None:
-    world = client.get_world()
-    began, first = time.monotonic(), world.wait_for_tick()
-    while time.monotonic() < began + 1.0:
-        last = world.wait_for_tick()
-    simulated = last.timestamp.elapsed_seconds - first.timestamp.elapsed_seconds
-    assert 0.5 < simulated < 1.1
-    world.apply_settings(carla.WorldSettings(fixed_delta_seconds=0.02))
-    assert abs(world.wait_for_tick().timestamp.delta_seconds - 0.02) < 1e-6
+    assert heard[0].get(timeout=PATIENCE) == later
 
 
 def test_a_synchronous_world_waits(world: carla.World) -> None:

@@ -19,7 +19,7 @@ from harness.carlite.streams import FURTHER
 from harness.carlite.traffic.endpoint import CALLS
 from tests.carlite.apart import apart
 from tests.carlite.byte_client import Raw
-from tests.conftest import Carlite
+from tests.conftest import PATIENCE, Carlite
 
 
 def drive_off(client: carla.Client, world: carla.World, count: int = 5) -> list[carla.Vehicle]:
@@ -144,7 +144,7 @@ def connect(carlite: Carlite) -> socket.socket:
     """Connect to the Traffic Manager's own socket."""
     with Raw(carlite) as raw:
         host, port = raw.value("get_traffic_manager_running", 8000)
-    return socket.create_connection((host, port), 5)
+    return socket.create_connection((host, port), PATIENCE)
 
 
 def talk(carlite: Carlite, *messages: object) -> list[list[object]]:
@@ -220,7 +220,7 @@ HOSTILE = (
 
 
 def wait_for_the_end(stranger: socket.socket) -> None:
-    stranger.settimeout(20.0)
+    stranger.settimeout(PATIENCE)
     with suppress(ConnectionResetError):
         assert stranger.recv(100) == b""
 
@@ -229,7 +229,7 @@ def dial_on(address: tuple[str, int], enough: threading.Event) -> int:
     """Dial as a client library does whose server is gone; return how often."""
     dials = 0
     while not enough.is_set():
-        with socket.create_connection(address, 5) as stranger:
+        with socket.create_connection(address, PATIENCE) as stranger:
             stranger.sendall(struct.pack("<I", FURTHER | 1))
             wait_for_the_end(stranger)
         dials += 1

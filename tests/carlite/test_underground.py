@@ -99,7 +99,7 @@ def hits(world: carla.World, actor: carla.Actor, at: carla.Transform, **sensor: 
     scans: Queue[carla.SemanticLidarMeasurement] = Queue()
     lidar.listen(scans.put)
     frame = world.tick()
-    while (scan := scans.get(timeout=20)).frame != frame:
+    while (scan := scans.get(timeout=60)).frame != frame:
         pass
     lidar.stop()
     lidar.destroy()

@@ -10,7 +10,7 @@ import pytest
 
 from harness.carlite import towns
 from tests.carlite.test_replies_actors import MODEL3, spawn
-from tests.conftest import Carlite
+from tests.conftest import PATIENCE, Carlite
 
 SYNCHRONOUS = carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05)
 
@@ -89,13 +89,14 @@ def test_settings_may_outlive_the_episode(client: carla.Client) -> None:
     assert reset.get_settings().fixed_delta_seconds is None
 
 
-def test_an_asynchronous_world_keeps_real_time(asynchronous: carla.World) -> None:
-    start, began = asynchronous.wait_for_tick().timestamp, time.monotonic()
-    time.sleep(1.0)
-    end, passed = asynchronous.wait_for_tick().timestamp, time.monotonic() - began
+def test_an_asynchronous_world_runs_by_itself(asynchronous: carla.World) -> None:
+    """In steps of 0.05 s; `test_free_running.py` has how they follow the clock."""
+    start = asynchronous.wait_for_tick().timestamp
+    for _ in range(20):
+        end = asynchronous.wait_for_tick().timestamp
+    assert end.frame >= start.frame + 20
     simulated = end.elapsed_seconds - start.elapsed_seconds
-    assert simulated == pytest.approx(passed, abs=0.3)
-    assert end.frame - start.frame == pytest.approx(simulated / 0.05, abs=1)
+    assert simulated == pytest.approx(0.05 * (end.frame - start.frame))
 
 
 def test_an_asynchronous_world_reports_its_fixed_step(asynchronous: carla.World) -> None:
@@ -126,7 +127,7 @@ def test_listening_on_ticks(world: carla.World) -> None:
     heard: list[int] = []
     number = world.on_tick(lambda snapshot: heard.append(snapshot.frame))
     frames = [world.tick() for _ in range(5)]
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while len(heard) < len(frames) and time.monotonic() < deadline:
         time.sleep(0.001)
     world.remove_on_tick(number)
@@ -139,7 +140,7 @@ def test_several_clients_share_the_world(world: carla.World, carlite: Carlite) -
     assert isinstance(car, carla.Vehicle)
     frame = world.tick()
     for other in others:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + PATIENCE
         while other.get_snapshot().frame < frame and time.monotonic() < deadline:
             time.sleep(0.001)
         seen = other.get_actor(car.id)
@@ -157,7 +158,7 @@ def test_another_client_notices_a_new_episode(client: carla.Client, carlite: Car
     old = before.get_map().name
     other = next(name for name in towns.available(None) if not old.endswith(name))
     client.load_world(other)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while watching.get_world().id == before.id and time.monotonic() < deadline:
         time.sleep(0.01)
     assert watching.get_world().get_map().name.endswith(other)

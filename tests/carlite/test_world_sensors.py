@@ -13,7 +13,7 @@ import pytest
 from harness.carlite.labels import Label
 from tests.carlite.byte_client import Raw
 from tests.carlite.test_replies_actors import MODEL3, floats, pose, spawn
-from tests.conftest import Carlite
+from tests.conftest import PATIENCE, Carlite
 
 
 class Ear:
@@ -26,7 +26,7 @@ class Ear:
         sensor.listen(self.heard.put)
 
     def next(self) -> carla.SensorData:
-        return self.heard.get(timeout=5)
+        return self.heard.get(timeout=PATIENCE)
 
     def silent(self) -> bool:
         time.sleep(0.05)

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import msgpack
@@ -64,6 +65,15 @@ def endless(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
         while True:
             connection.sendall(b"\x93" * 4096)
+
+
+def trickling(connection: socket.socket) -> None:
+    """Send an answer that stays unfinished byte by byte, each well within the time limit."""
+    with contextlib.suppress(OSError):
+        connection.sendall(b"\xdc\x0f\xff")
+        for _ in range(1000):
+            connection.sendall(b"\x01")
+            time.sleep(0.02)
 
 
 def hanging_up(reset: bool) -> Answer:
@@ -148,6 +158,12 @@ def test_a_host_that_cannot_be_one() -> None:
     with pytest.raises(AttemptError, match="label too long") as caught:
         probe("a" * 80, 2000)
     assert caught.value.failure == "server_launch"
+
+
+def test_an_answer_that_trickles_in_counts_as_none() -> None:
+    with listener(trickling) as port, pytest.raises(AttemptError, match=r"within 0\.2 s") as caught:
+        probe("127.0.0.1", port, timeout=0.2)
+    assert caught.value.failure == "server_hang"
 
 
 def test_no_server() -> None:

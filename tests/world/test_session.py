@@ -68,7 +68,7 @@ def drive(host: str, port: int) -> dict[str, float]:
 def registered(carlite: Carlite, manager_port: int) -> bool:
     """Ask the server whether it knows a Traffic Manager."""
     with socket.create_connection((carlite.host, carlite.port), 20.0) as connection:
-        answer = ask(connection, 1, "is_traffic_manager_running", manager_port)
+        answer = ask(connection, 1, "is_traffic_manager_running", manager_port, timeout=5.0)
     assert isinstance(answer, list)
     return bool(answer[1])
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.bounded_log import LONGEST_LOG, NOTE
 from harness.errors import AttemptError, UserError
 from harness.world.simulators import CarlaSimulator, CarliteSimulator, LaunchError, carlite
-from harness.world.simulators.launching import launched
+from harness.world.simulators.launching import TAIL, launched
 from tests.conftest import ROOT, Carlite
 from tests.standin.watch import ailment, can_be_bound, family, left, server_of, until
 
@@ -33,6 +34,25 @@ while not pathlib.Path(sys.argv[1]).exists():
 print("y" * 3000, "second", flush=True)
 time.sleep(600)
 """
+
+
+FLOOD = """
+import os
+print("it begins", flush=True)
+while True:
+    os.write(2, b"the same line again\\n" * 200)
+"""
+
+
+def test_a_server_that_prints_without_end_fills_no_disk() -> None:
+    """A foreign one, as CARLA is: its log keeps the beginning and the end."""
+    with launched([sys.executable, "-c", FLOOD], ROOT) as server:
+        assert until(lambda: NOTE.search(server.said(0)) is not None)
+        for _ in range(100):
+            assert len(server.said(0)) <= LONGEST_LOG
+        assert server.said(0).startswith(b"it begins\n")
+        assert "the same line again" in server.log_tail()
+        assert len(server.log_tail()) <= TAIL
 
 
 def test_a_lease_ends_with_its_block() -> None:

@@ -101,8 +101,8 @@ def test_who_ends_at_the_start_is_quoted(
 
 def test_who_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDIN_SILENT", "1")
-    message = failure_at_start(CarlaSimulator(root=INSTALL, start_timeout=2.0))
-    assert "not ready after 2 s; last line of its log: Disabling core dumps." in message
+    message = failure_at_start(CarlaSimulator(root=INSTALL, start_timeout=6.0))
+    assert "not ready after 6 s; last line of its log: Disabling core dumps." in message
 
 
 def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

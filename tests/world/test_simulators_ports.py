@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -106,6 +107,22 @@ def test_where_all_is_taken_that_is_said() -> None:
 def test_a_port_in_use_is_passed_over() -> None:
     with socket.create_server(("127.0.0.1", PLACES[0])), reserve(PLACES) as ports:
         assert ports.first == PLACES[1]
+
+
+def test_without_file_descriptors_no_port_is_blamed() -> None:
+    limit, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    following = os.dup(0)
+    os.close(following)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (following, allowed))
+        with (
+            pytest.raises(AttemptError, match="Too many open files: raise the limit") as caught,
+            reserve(PLACES),
+        ):
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, allowed))
+    assert caught.value.failure == "server_launch"
 
 
 def test_a_problem_inside_gives_the_port_back() -> None:

@@ -2,7 +2,8 @@
 
 The client library may abort its process; here that costs one try and nothing else. The process
 forks once more: one half runs the attempt, the other kills whatever is left of the group when the
-attempt or the process that started it has exited.
+attempt or the process that started it has exited. That half also copies what the attempt prints
+into the log, within a bound: a system may print without end.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import os
 import resource
 import signal
 import sys
-import time
 import traceback
 from contextlib import suppress
 
+from harness.bounded_log import BoundedLog, LogPipe, shorten_message
 from harness.campaign.attempt.tasks import Position, Report, Task, answer, position_line
 from harness.errors import AttemptError, FailureClass, UserError
 from harness.world.simulators import LINUX, end_with_parent
@@ -33,13 +34,15 @@ def main() -> None:
 
 def lead(task: Task, parent: int) -> int:
     """Run the attempt in one process and supervise it from the other; return its exit code."""
+    output = LogPipe(BoundedLog(sys.stderr.fileno()))
     player = os.fork()
     if player:
-        return watch(player, parent)
+        output.leave_writing_to_child()
+        return watch(player, parent, output)
     if LINUX:
         end_with_parent()
     answers = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what systems print belongs in the log
+    output.take_as_output()  # what systems print belongs in the log
     reply = play(task, lambda position: write_position(answers, position))
     os.write(answers, b"\n" + reply.encode())
     sys.stdout.flush()
@@ -47,14 +50,18 @@ def lead(task: Task, parent: int) -> int:
     os._exit(0)  # the client library's threads do not always end by themselves
 
 
-def watch(player: int, parent: int) -> int:
-    """Wait for the attempt; return its exit code as shells do. Without a parent, kill all."""
+def watch(player: int, parent: int, output: LogPipe) -> int:
+    """Wait for the attempt and copy what it prints; return its exit code as shells do.
+
+    Without a parent, kill all.
+    """
     while os.getppid() == parent:
         pid, status = os.waitpid(player, os.WNOHANG)
         if pid:
+            output.copy(0.0)
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
-        time.sleep(PAUSE)
+        output.copy(PAUSE)
     os.killpg(0, signal.SIGKILL)
     raise AssertionError("unreachable")
 
@@ -90,7 +97,7 @@ def limit_memory(most: float) -> None:
 
 def named(problem: Exception) -> tuple[FailureClass, str]:
     """Return the failure class of an exception, and its message."""
-    text = " ".join(str(problem).split())
+    text = shorten_message(" ".join(str(problem).split()))
     if out_of_memory(problem):
         return "agent_out_of_memory", text or "out of memory"
     if isinstance(problem, AttemptError):

@@ -33,6 +33,8 @@ from harness.campaign.settings.trust import targets
 PAUSE = 0.05
 LONGEST = 1 << 20
 """Bytes of a task."""
+HANDLES = 3
+"""Files of a request: for the reply, for the log, and the socket of reports."""
 NOT_DRIVEN = ("executor", "export")
 """Groups that no attempt builds."""
 KEY = 32
@@ -91,9 +93,13 @@ def serve(requests: socket.socket) -> None:
     while True:
         heard = wait([requests, *ended.values()], PAUSE)
         if requests in heard:
-            message, handles, _, _ = socket.recv_fds(requests, LONGEST, 3)
+            message, handles, _, _ = socket.recv_fds(requests, LONGEST, HANDLES)
             if not message:
                 return
+            if len(handles) < HANDLES:  # no descriptors left here: the asker starts a process
+                for handle in handles:
+                    os.close(handle)
+                continue
             report = socket.socket(fileno=handles[2])
             others = [requests, *running.values(), *ended.values()]
             pid = forked(message, handles, others)

@@ -4,6 +4,9 @@
 is a program by itself because nothing else is certain. Linux can end a process with its parent
 (PR_SET_PDEATHSIG), but "parent" means the thread that forked, which may end long before its
 process, and the children of an exited process get no signal: CARLA is started by a shell script.
+
+What the command prints comes through a pipe and is copied to the keeper's own output, within the
+bound of all logs: CARLA is not ours, and may print without end.
 """
 
 from __future__ import annotations
@@ -13,7 +16,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from pathlib import Path
+
+if not __package__:  # as a program it finds nothing but Python's own library
+    sys.path.append(str(Path(__file__).parents[3]))
+
+from harness.bounded_log import BoundedLog, LogPipe
 
 LINUX = sys.platform == "linux"
 DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
@@ -30,16 +38,21 @@ def keep(parent: int, command: list[str]) -> None:
     """Run a command until it or the parent ends, then end the group, this process included."""
     signal.signal(signal.SIGTERM, lambda *_: None)  # comes to the whole group
     try:
+        output = LogPipe(BoundedLog(sys.stdout.fileno()))
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
+            stdout=output.writing,
+            stderr=output.writing,
             preexec_fn=end_with_parent if LINUX else None,  # noqa: PLW1509 - one thread only
         )
     except OSError as problem:
         print(f"{command[0]}: {problem.strerror}", file=sys.stderr, flush=True)
         return
+    output.leave_writing_to_child()
     while process.poll() is None and os.getppid() == parent:
-        time.sleep(PAUSE)
+        output.copy(PAUSE)
+    output.copy(0.0)  # the last lines say why a server has ended
     os.killpg(0, signal.SIGKILL)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from threading import Lock
 
+from harness.bounded_log import CopiedOutput
 from harness.campaign.attempt.tasks import Task
 from harness.campaign.running.executors.interface import ONE_CORE, TaskSettings
 from harness.environments import child_environment
@@ -142,10 +143,10 @@ class ForkServer:
 
 
 def started(work: TaskSettings) -> Server:
-    """Start a server."""
+    """Start a server; what packages print in it goes into its log, within the bound of logs."""
     log = work.folder / "logs" / "fork-server.log"
     log.parent.mkdir(exist_ok=True)
-    with open(log, "a", opener=open_here) as lines:
+    with open(log, "a+b", opener=open_here) as lines, CopiedOutput(lines.fileno()) as output:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:
@@ -153,8 +154,8 @@ def started(work: TaskSettings) -> Server:
                     module_command("harness.campaign.attempt.fork_server", str(work.folder)),
                     cwd=work.directory,
                     stdin=theirs.fileno(),
-                    stdout=lines,
-                    stderr=lines,
+                    stdout=output.writing,
+                    stderr=output.writing,
                     env=child_environment(ONE_CORE, ONE_THREAD, shared_kernels(), work.environment),
                     start_new_session=True,
                 )

@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
+from harness.bounded_log import BoundedLog
 from harness.campaign.attempt.tasks import Position, Task, read_answer, read_position
 from harness.campaign.running.executors.forks import ForkedProcess, ForkServer
 from harness.campaign.running.executors.interface import ONE_CORE
@@ -70,6 +71,7 @@ class AttemptProcess:
             try:
                 log.parent.mkdir(exist_ok=True)
                 self._log = files.enter_context(open(log, "a+", opener=open_here))
+                BoundedLog(self._log.fileno()).make_room()
                 self._log_began = os.fstat(self._log.fileno()).st_size
                 self._answer = files.enter_context(tempfile.TemporaryFile("w+"))
             except OSError as problem:
