@@ -36,8 +36,8 @@ class GivenFiles:
 
     def place_of(self, word: str) -> str:
         """Return the first file that has a word, as `FILE: `; nothing if none has."""
-        found = (file for file in self._files() if has_word(file, word))
-        return f"{first}: " if (first := next(found, None)) else ""
+        blamed = (file for file in self._files() if has_word(file, word))
+        return f"{first}: " if (first := next(blamed, None)) else ""
 
     def refuse_untrusted(
         self, config: DictConfig, overrides: Sequence[str], compose: Compose

@@ -2,7 +2,7 @@
 
 Hydra's own `main` would build its callbacks, set environment variables, configure logging and write
 its output folder, all of it as the configuration says. Crucible composes without that `main`, and
-refuses what a file sets there, so that nobody believes that it works. `WITHOUT_EFFECT` is what
+refuses what a file sets there, so that no user relies on it. `WITHOUT_EFFECT` is what
 files may contain: values that ask for nothing.
 """
 
