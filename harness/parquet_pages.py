@@ -151,15 +151,15 @@ USUAL = re.compile(
     rb"(?:\x15\x00\x15%b\x15%b(?:%b\x1c|\x2c)\x15%b\x15%b%b%b(?:\x1c\x00)?\x00\x00)"
     % (VARINT, VARINT, UNREAD, VARINT, VARINT, UNREAD, UNREAD)
 )
-"""The header of a page of data as most writers write it: the same numbers, found faster."""
+"""The header of a page of data as most writers write it: the same numbers, read faster."""
 
 
 def usual_header(data: bytes) -> PageHeader | None:
     """Return the header that bytes begin with, if it has the usual fields and no others."""
-    found = USUAL.match(data)
-    if found is None:
+    header = USUAL.match(data)
+    if header is None:
         return None
-    unpacked, stored, values, encoding = map(whole_number, found.groups())
+    unpacked, stored, values, encoding = map(whole_number, header.groups())
     if min(unpacked, stored, values) < 0 or max(unpacked, stored, values) > LARGEST:
         return None
     return PageHeader(
@@ -168,7 +168,7 @@ def usual_header(data: bytes) -> PageHeader | None:
         stored=stored,
         values=values,
         encoding=encoding,
-        size=found.end(),
+        size=header.end(),
     )
 
 
@@ -212,15 +212,15 @@ def page_header(data: bytes) -> PageHeader:
 
 def values_in(at: Compact, encoding: int) -> tuple[int, int]:
     """Return how many values a page has, and in which encoding: the field of that number."""
-    values = found = field = 0
+    values = size_of_page = field = 0
     while True:
         field, kind = at.field(field)
         if kind == 0:
-            return values, found
+            return values, size_of_page
         if kind == NUMBER and field == 1:
             values = at.number()
         elif kind == NUMBER and field == encoding:
-            found = at.number()
+            size_of_page = at.number()
         else:
             at.skip(kind)
 

@@ -1,4 +1,4 @@
-"""Reads Parquet that somebody else may have written, if it unpacks to no more than its kind can.
+"""Reads Parquet from others, if it unpacks to no more than its kind can.
 
 A few kilobytes of Parquet can stand for gigabytes: long texts compress ten thousand times, and a
 number that is repeated a billion times is one entry of a run-length encoding. Both are counted from

@@ -1,4 +1,4 @@
-"""Reads files that somebody else may have written: regular ones only, and no more than fits.
+"""Reads files from others: regular ones only, and no more than fits.
 
 A study, a campaign folder or a checkpoint is passed on. A file in it may be a link to a file of the
 reader's home, a link to `/dev/zero`, a pipe that nothing writes to, or larger than any memory.
@@ -130,14 +130,14 @@ def open_regular(
     return os.fdopen(handle, "rb", 0)
 
 
-def refuse_unfit(path: Path | str, found: os.stat_result, kind: FileKind) -> None:
+def refuse_unfit(path: Path | str, status: os.stat_result, kind: FileKind) -> None:
     """Refuse what is not a regular file, or is larger than its kind can be."""
-    if not stat.S_ISREG(found.st_mode):
-        what = next((name for test, name in OTHERS if test(found.st_mode)), "something else")
+    if not stat.S_ISREG(status.st_mode):
+        what = next((name for test, name in OTHERS if test(status.st_mode)), "something else")
         raise UserError(f"{path}: {what}, not a regular file")
-    if found.st_size > kind.most:
+    if status.st_size > kind.most:
         raise UserError(
-            f"{path}: {found.st_size:,} bytes; {kind.name} may have {kind.most:,} at most"
+            f"{path}: {status.st_size:,} bytes; {kind.name} may have {kind.most:,} at most"
         )
 
 

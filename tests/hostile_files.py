@@ -40,7 +40,7 @@ MOST_SECONDS = 20
 BLOCKED = 90.0
 """Seconds after which a child counts as waiting for something."""
 MARKER = "SECRET-OF-THE-READERS-HOME"
-"""In every file outside: found in no output."""
+"""In every file outside: it appears in no output."""
 REFUSED, DAMAGED, WITHIN = "refused in one line", "reported as damaged", "read within limits"
 GOOD = (REFUSED, DAMAGED, WITHIN)
 
@@ -246,9 +246,9 @@ def main(words: list[str]) -> int:
             counts.setdefault(case.trick, Counter())[said if is_good(said) else "BAD"] += 1
     columns = (*GOOD, "BAD")
     print(f"{'replaced by':24}", *(f"{name:>20}" for name in columns))
-    for trick, found in sorted(counts.items()):
-        print(f"{trick:24}", *(f"{found[name]:20}" for name in columns))
-    totals = [sum(found[name] for found in counts.values()) for name in columns]
+    for trick, outcomes in sorted(counts.items()):
+        print(f"{trick:24}", *(f"{outcomes[name]:20}" for name in columns))
+    totals = [sum(outcomes[name] for outcomes in counts.values()) for name in columns]
     print(f"{'all':24}", *(f"{total:20}" for total in totals))
     print(*bad, sep="\n")
     return 1 if bad else 0

@@ -1,4 +1,4 @@
-"""Every reader of files that somebody else may have written, each with a small real file."""
+"""Every reader of files from others, each with a small real file."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def status(home: Path, _: Path) -> tuple[str, bool]:
 
 def tables(home: Path, _: Path) -> tuple[str, bool]:
     """What `crucible tables` and others read."""
-    found = collect([home / "main"], whole=True)
-    return repr(found.notes), bool(len(found.left_out))
+    collection = collect([home / "main"], whole=True)
+    return repr(collection.notes), bool(len(collection.left_out))
 
 
 def packing(home: Path, out: Path) -> tuple[str, bool]:

@@ -1,4 +1,4 @@
-"""No file that somebody else wrote hangs a reader, fills its memory, or brings out another file."""
+"""No file from others hangs a reader, fills its memory, or brings out another file."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.grid import Grid
 from agents.perception.published_settings import read_settings
 from harness.errors import UserError
+from harness.safe_reading import CHECKPOINT, open_regular, refuse_inflating
 
 COARSEST = 8
 """Pillars along one cell of a backbone's coarsest level."""
@@ -30,7 +31,11 @@ COARSEST = 8
 def state_in(path: Path) -> dict[str, Tensor]:
     """Return the weights in a file, by name."""
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        with open_regular(path, CHECKPOINT, within=path.parent) as opened:
+            refuse_inflating(path, opened, CHECKPOINT.most, stored=True)
+            state = torch.load(opened, map_location="cpu", weights_only=True)
+    except UserError:
+        raise
     except Exception as problem:  # whatever a file can provoke
         first = str(problem).strip().split("\n")[0].split(". ")[0]
         raise UserError(
@@ -47,7 +52,7 @@ def state_in(path: Path) -> dict[str, Tensor]:
 def design_in(folder: Path, fusion: Fusion) -> Design:
     """Return V2Xverse's network of a scheme with the window and thresholds of a folder."""
     path = folder / "config.yaml"
-    if not path.is_file():
+    if not path.exists():
         raise UserError(f"{folder}: there is no config.yaml; name a folder as V2Xverse writes it")
     settings = read_settings(path)
     trained_on = str(value(settings, path, "fusion", "core_method"))

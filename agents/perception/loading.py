@@ -20,6 +20,7 @@ from agents.perception.operating_point import OperatingPoint, operating_point_in
 from agents.perception.random_weights import random_weights
 from agents.v2xverse.child.absent_keys import MAY_BE_ABSENT
 from harness.errors import UserError
+from harness.safe_reading import CHECKPOINT, check_regular
 
 FOLDER = Path(__file__).parent / "weights"
 RANDOM = "random"
@@ -112,6 +113,7 @@ def file_name(fusion: type[Fusion], size: Size = "lite") -> str:
 def read(file: Path) -> dict[str, Tensor]:
     """Read weights."""
     try:
+        check_regular(file, CHECKPOINT, follow=True)
         state: dict[str, Tensor] = load_file(file)
     except (SafetensorError, OSError) as problem:
         raise UserError(f"{file}: holds no weights: {problem}") from None

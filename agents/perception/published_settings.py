@@ -16,9 +16,7 @@ import yaml
 
 from harness.errors import UserError
 from harness.nesting import check_yaml
-
-LARGEST = 1_000_000
-"""Bytes that settings may have."""
+from harness.safe_reading import SETTINGS_FILE, read_text_within
 
 PYTHON = "tag:yaml.org,2002:python/"
 KINDS = "biuf"
@@ -32,9 +30,7 @@ class PlainLoader(yaml.SafeLoader):
 def read_settings(path: Path) -> dict[str, Any]:
     """Return the settings in a file."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise UserError(f"{path}: more than {LARGEST:,} bytes; these are no settings")
-        text = path.read_text(encoding="utf-8")
+        text = read_text_within(path, SETTINGS_FILE)
         check_yaml(text, aliases=True)
         settings = yaml.load(text, PlainLoader)
     except OSError as problem:

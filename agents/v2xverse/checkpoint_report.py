@@ -20,6 +20,7 @@ from agents.v2xverse.child.absent_keys import MAY_BE_ABSENT
 from agents.v2xverse.planner_shapes import list_planner_shapes
 from harness.errors import UserError
 from harness.findings import Finding
+from harness.safe_reading import CHECKPOINT, open_regular, refuse_inflating
 
 PUBLISHED_COUNTS = {"perception": (8_177_435, 8_187_194), "planner": (1_660_229, 1_662_290)}
 """Of V2Xverse's CoDriving, the one set of weights that it publishes: trained numbers, and all
@@ -108,7 +109,11 @@ def describe_planner(folder: Path) -> Iterator[Finding]:
 def read_planner(file: Path) -> dict[str, Tensor]:
     """Return a planner's weights; they stand under `model_state_dict`."""
     try:
-        content = torch.load(file, map_location="cpu", weights_only=True)
+        with open_regular(file, CHECKPOINT, within=file.parent) as opened:
+            refuse_inflating(file, opened, CHECKPOINT.most, stored=True)
+            content = torch.load(opened, map_location="cpu", weights_only=True)
+    except UserError:
+        raise
     except Exception as problem:  # whatever a file can provoke
         first = str(problem).strip().split("\n")[0].split(". ")[0]
         raise UserError(f"{file}: cannot be read as weights alone: {first}") from None

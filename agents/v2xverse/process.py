@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from agents.v2xverse.child import wire
+from harness.bounded_log import CopiedOutput
 from harness.environments import foreign_environment
 from harness.subprocesses import how_ended
 
 LAST_WORDS = 600
 """Characters of what a child said on stderr that go into a failure's message."""
+LAST_OUTPUT = 5.0
+"""Seconds in which what a child printed before it ended is read."""
 GOING = 30.0
 """Seconds that a child may take to end after its last answer."""
 
@@ -32,13 +35,16 @@ class Child:
     def __init__(self, command: Sequence[str], hello: dict[str, Any], seconds: float) -> None:
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._said,
-                env=foreign_environment(),
-            )
+            # What it prints goes through a pipe into a file with a bound.
+            with CopiedOutput(self._said.fileno()) as output:
+                self._output = output
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=output.writing,
+                    env=foreign_environment(),
+                )
         except OSError as problem:
             raise ChildError(f"{command[0]} cannot be run: {problem.strerror}") from None
         assert self._process.stdin
@@ -98,6 +104,8 @@ class Child:
         return how_ended(code)
 
     def _failed(self, what: str) -> ChildError:
+        self._process.kill()
+        self._output.wait(LAST_OUTPUT)
         said = Path(f"/proc/self/fd/{self._said.fileno()}").read_text(errors="replace").strip()
         self.end()
         words = [word for word in said.split() if word.strip("^~")]

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
-from agents.v2xverse.system import NEEDED
 from crucible.run import main
 from harness.environments import AT_START, child_environment, passed_on
 from tests.analysis.little import write_little
 from tests.conftest import ROOT
 from tests.once import once
+from tests.v2xverse.published_folder import write_checkout
 
 CHILD = {"_target_": "agents.v2xverse.process.Child", "command": ["touch", "mark"], "hello": {}}
 STUDY = "# @package _global_\n"
@@ -39,7 +39,8 @@ NAMED = ("system", "interference", "export")
 def stack(folder: Path) -> dict[str, Any]:
     """Return settings that import a module of the folder, if they are followed."""
     target = "agents.v2xverse.child.stack.Stack"
-    return {"_target_": target, "root": str(folder), "agent_config": "x", "folder": "x"}
+    more = {"perception": ["x", "x"], "planner": "x", "folder": "x"}
+    return {"_target_": target, "root": str(folder), "agent_config": "x", **more}
 
 
 def programs(folder: Path) -> dict[str, dict[str, Any]]:
@@ -116,9 +117,7 @@ def write_strangers_files(folder: Path, elsewhere: Path) -> dict[str, list[str]]
     for name in ("evil.py", "allowances.py", "sitecustomize.py", "hydra_plugins/evil.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(EVIL)
-    for name in NEEDED:
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    (folder / "config").touch()
+    write_checkout(folder, "config")
     (folder / "program").write_text(f"#!/bin/sh\ntouch '{folder / 'mark'}'\n")
     (folder / "program").chmod(0o755)
     studies: dict[str, Mapping[str, Any]] = {
@@ -149,12 +148,13 @@ def write_strangers_files(folder: Path, elsewhere: Path) -> dict[str, list[str]]
     )
     commands["package in the head"] = ["run", "traffic=head", *words]
     condition = [{"_target_": "evil.Evil"}]
-    for name, content in {
+    searches: dict[str, Mapping[str, Any]] = {
         "search": {"search": {"condition": condition}},
         "search child": {"system": {"x": CHILD}, "search": {"condition": []}},
         "search child in the condition": {"search": {"condition": [CHILD]}},
         "search callbacks": {"hydra": {"callbacks": {"c": stack(folder)}}},
-    }.items():
+    }
+    for name, content in searches.items():
         file = name.replace(" ", "_")
         write_yaml(folder / "search" / f"{file}.yaml", content, STUDY)
         for command in ("search", "rate"):
@@ -225,8 +225,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
         )
         assert done.returncode == 0, done.stderr
         assert not elsewhere.exists()
-        found: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
-        return found
+        events: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+        return events
 
     return once(tmp_path_factory, "doors", run_commands)
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from agents.v2xverse.system import NEEDED
 from harness.__main__ import main
 from harness.campaign.folder.campaign_folder import read_header
 from harness.campaign.twins.twins import Twin, Twins
@@ -19,6 +18,7 @@ from harness.records.twins import TWINS, Change
 from tests.campaign.many import finished_bend
 from tests.campaign.tiny import composed
 from tests.keys import key_of
+from tests.v2xverse.published_folder import write_checkout
 
 KEY = key_of("ideal_late", "latency", "bend", 1)
 Settings = dict[str, Any]
@@ -44,10 +44,7 @@ def mark(tmp_path: Path) -> Path:
 
 def their_v2xverse(folder: Path, mark: Path) -> Settings:
     """Return settings that start a program which lies in the folder."""
-    root = folder / "evil"
-    for item in NEEDED:
-        (root / item).mkdir(parents=True, exist_ok=True)
-    (root / "config").touch()
+    root = write_checkout(folder / "evil", "config")
     program = root / "run"
     program.write_text(f"#!/bin/sh\ntouch '{mark}'\n")
     program.chmod(0o755)

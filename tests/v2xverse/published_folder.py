@@ -18,6 +18,7 @@ from agents.perception.fusion.codriving import CoDriving
 from agents.perception.network import Network
 from agents.perception.random_weights import random_weights
 from agents.v2xverse.planner_shapes import list_planner_shapes
+from agents.v2xverse.system import NEEDED
 
 WINDOW = [-36, -12, -22, 36, 12, 14]
 WEIGHTS = "net_epoch_bestval_at16.pth"
@@ -177,3 +178,40 @@ def published_settings() -> dict[str, Any]:
         },
         "loss": {"core_method": "center_point_loss_multiclass", "args": {}},
     }
+
+
+AGENT: dict[str, Any] = {
+    "control": {"max_speed": 5, "target_point_distance": 10},
+    "RSU": {"change_rsu_frame": 5},
+    "simulation": {"ego_num": 1, "skip_frames": 4},
+    "perception": {
+        "core_method": "collaborative_perception",
+        "detection_range": [36, 12, 12, 12],
+        "perception_model_dir": "checkpoints/codriving/perception",
+    },
+    "planning": {
+        "core_method": "MotionNet",
+        "planner_config": "end2end.yaml",
+        "planner_model_checkpoint": "checkpoints/codriving/planner/codriving_planner.ckpt",
+    },
+}
+"""A configuration of V2Xverse's agent, with what is read of it."""
+
+NAMED_BY_AGENT = (
+    "checkpoints/codriving/perception/config.yaml",
+    "checkpoints/codriving/perception/net_epoch1.pth",
+    "checkpoints/codriving/planner/codriving_planner.ckpt",
+    "end2end.yaml",
+)
+
+
+def write_checkout(root: Path, config: str) -> Path:
+    """Write the folders and files that a checkout must have before it is run; they are empty."""
+    for item in NEEDED:
+        (root / item).mkdir(parents=True, exist_ok=True)
+    for name in NAMED_BY_AGENT:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("{}")
+    (root / config).parent.mkdir(parents=True, exist_ok=True)
+    (root / config).write_text(yaml.dump(AGENT))
+    return root

@@ -24,7 +24,12 @@ from agents.v2xverse.child.stack import link_checkpoint
 from crucible.check import main
 from harness.errors import UserError
 from harness.findings import Finding
-from tests.v2xverse.published_folder import WEIGHTS, published_settings, write_published_folder
+from tests.v2xverse.published_folder import (
+    AGENT,
+    WEIGHTS,
+    published_settings,
+    write_published_folder,
+)
 
 ONE_MORE = "cls_head.bias"
 
@@ -129,23 +134,6 @@ def test_only_what_the_constructor_fills_may_be_absent(sigma: float) -> None:
     left_random = network_of(Communication(sigma, filled=False)).state_dict()
     with pytest.raises(KeyError, match="constructor does not set it to a Gaussian kernel"):
         refuse_missing_keys(left_random, file)
-
-
-AGENT: dict[str, Any] = {
-    "control": {"max_speed": 5, "target_point_distance": 10},
-    "RSU": {"change_rsu_frame": 5},
-    "simulation": {"ego_num": 1, "skip_frames": 4},
-    "perception": {
-        "core_method": "collaborative_perception",
-        "detection_range": [36, 12, 12, 12],
-        "perception_model_dir": "checkpoints/codriving/perception",
-    },
-    "planning": {
-        "core_method": "MotionNet",
-        "planner_config": "end2end.yaml",
-        "planner_model_checkpoint": "checkpoints/codriving/planner/codriving_planner.ckpt",
-    },
-}
 
 
 def checkout_with(root: Path, folder: Path, agent: dict[str, Any]) -> Path:

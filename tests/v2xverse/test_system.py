@@ -9,12 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from agents.v2xverse.roads import Roads
 from agents.v2xverse.system import (
     CONFIG,
-    NEEDED,
     V2Xverse,
     V2XverseAlone,
     nearest,
@@ -24,24 +22,14 @@ from agents.v2xverse.system import (
 from harness.errors import UserError
 from harness.vocabulary import EgoObservation, Message, Points, Pose
 from tests.agents.little_world import straight
-from tests.v2xverse.test_published_folder import AGENT
+from tests.v2xverse.published_folder import NAMED_BY_AGENT, write_checkout
 
 LIDAR = Pose(1.3, 0.0, 1.85)
-PERCEPTION = "checkpoints/codriving/perception"
-PLANNER, DESIGN = "checkpoints/codriving/planner/codriving_planner.ckpt", "end2end.yaml"
 NO_POINTS = np.zeros((0, 4), np.float32)
 
 
 def checkout(folder: Path) -> Path:
-    for item in NEEDED:
-        (folder / item).mkdir(parents=True)
-    config = folder / CONFIG.format(method="codriving")
-    config.parent.mkdir()
-    config.write_text(yaml.dump(AGENT))
-    for path in (PERCEPTION + "/config.yaml", PERCEPTION + "/net_epoch1.pth", PLANNER, DESIGN):
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text("{}")
-    return folder
+    return write_checkout(folder, CONFIG.format(method="codriving"))
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
@@ -64,10 +52,7 @@ def test_what_is_missing_is_named_before_a_campaign_begins(tmp_path: Path) -> No
     root = str(checkout(tmp_path))
     assert V2Xverse.files(root) == [
         tmp_path / CONFIG.format(method="codriving"),
-        tmp_path / PERCEPTION / "config.yaml",
-        tmp_path / PERCEPTION / "net_epoch1.pth",
-        tmp_path / DESIGN,
-        tmp_path / PLANNER,
+        *(tmp_path / NAMED_BY_AGENT[number] for number in (0, 1, 3, 2)),
     ]
     with pytest.raises(UserError, match="no agent_config"):
         V2Xverse.files(root, "late")

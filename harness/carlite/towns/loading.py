@@ -78,8 +78,8 @@ def _content(path: Path) -> bytes:
     """Return what a map holds, if it is a regular file and no larger than maps are."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as opened:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
             raise UserError(f"{path}: not a regular file of {LARGEST:,} bytes at most")
         return opened.read(LARGEST)
 
