@@ -212,15 +212,15 @@ def page_header(data: bytes) -> PageHeader:
 
 def values_in(at: Compact, encoding: int) -> tuple[int, int]:
     """Return how many values a page has, and in which encoding: the field of that number."""
-    values = size_of_page = field = 0
+    values = encoding_id = field = 0
     while True:
         field, kind = at.field(field)
         if kind == 0:
-            return values, size_of_page
+            return values, encoding_id
         if kind == NUMBER and field == 1:
             values = at.number()
         elif kind == NUMBER and field == encoding:
-            size_of_page = at.number()
+            encoding_id = at.number()
         else:
             at.skip(kind)
 
