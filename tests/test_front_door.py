@@ -355,7 +355,7 @@ def test_without_packages_it_is_one_line(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
     cure = "source .venv/bin/activate" if (ROOT / ".venv").is_dir() else "make setup"
-    assert done.stderr == f"crucible run: hydra is not installed: {cure}\n"
+    assert done.stderr == f"crucible run: omegaconf is not installed: {cure}\n"
 
 
 INNER = [
