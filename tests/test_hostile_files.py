@@ -7,7 +7,7 @@ import pytest
 from tests.hostile_files import DAMAGED, REFUSED, Case, Range, is_good, tricks_for
 from tests.hostile_readers import READERS, Reader
 
-pytestmark = pytest.mark.xdist_group("hostile")
+pytestmark = [pytest.mark.xdist_group("hostile"), pytest.mark.verify]
 
 
 @pytest.fixture(scope="module")

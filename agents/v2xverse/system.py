@@ -64,8 +64,7 @@ class V2Xverse:
         step_timeout: float = 300.0,  # s
     ) -> None:
         files = self.find_files(root, method, agent_config, checkpoint)
-        if shutil.which(python) is None:
-            raise UserError(f"system: there is no python {python}")
+        refuse_missing_interpreter(python)
         self._scratch = tempfile.TemporaryDirectory(prefix="v2xverse-")
         hello = {
             "root": str(checkout(root)),
@@ -89,11 +88,15 @@ class V2Xverse:
         root: str,
         method: Method = "codriving",
         agent_config: str | None = None,
+        *,
         checkpoint: str | None = None,
+        python: str = "python",
         **others: object,
     ) -> list[Path]:
         """Return its configuration and checkpoints; what weights hold is not looked at."""
-        return cls.find_files(root, method, agent_config, checkpoint).all_files()
+        files = cls.find_files(root, method, agent_config, checkpoint)
+        refuse_missing_interpreter(python)
+        return files.all_files()
 
     @classmethod
     def find_files(
@@ -135,6 +138,14 @@ class V2XverseAlone(V2Xverse):
     """The same without partners: V2Xverse's `single`."""
 
     reads_messages = False
+
+
+def refuse_missing_interpreter(python: str) -> None:
+    """Refuse an interpreter that is not there."""
+    if shutil.which(python) is None:
+        raise UserError(
+            f"system: there is no python {python}; name the interpreter of V2Xverse's environment"
+        )
 
 
 def checkout(root: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,12 +49,14 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_named_before_a_campaign_begins(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is no checkout of V2Xverse"):
-        V2Xverse.files(str(tmp_path), python="nobodys_python")
+        V2Xverse.files(str(tmp_path))
     root = str(checkout(tmp_path))
-    assert V2Xverse.files(root) == [
+    assert V2Xverse.files(root, python=sys.executable) == [
         tmp_path / CONFIG.format(method="codriving"),
         *(tmp_path / NAMED_BY_AGENT[number] for number in (0, 1, 3, 2)),
     ]
+    with pytest.raises(UserError, match="there is no python nobodys_python; name the interpreter"):
+        V2Xverse.files(root, python="nobodys_python")
     with pytest.raises(UserError, match="no agent_config"):
         V2Xverse.files(root, "late")
     with pytest.raises(UserError, match=r"method=single is for .*V2XverseAlone"):

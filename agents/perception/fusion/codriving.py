@@ -6,6 +6,7 @@ detection score is high enough. With a driving request, the score counts most al
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -61,8 +62,8 @@ class CoDriving(IntermediateFusion):
             ("request_radius", request_radius),
             ("request_sigma_reverse", request_sigma_reverse),
         ):
-            if value is not None and not value > 0.0:
-                raise UserError(f"fusion.{name} = {value:g}: must be > 0")
+            if value is not None and not 0.0 < value < math.inf:
+                raise UserError(f"fusion.{name} = {value:g}: must be > 0 and finite")
         self.reads_requests = driving_request
         self._given = confidence
         self._radius, self._sigma_reverse = request_radius, request_sigma_reverse
