@@ -103,8 +103,8 @@ def read_state(path: Path) -> dict[str, Any]:
             state: dict[str, Any] = torch.load(
                 opened, weights_only=True, map_location=device_here()
             )
-    except UserError:
-        raise
+    except UserError as problem:
+        raise UserError(f"{problem}; {ELSEWHERE}") from None
     except Exception as problem:  # whatever a file can provoke
         first = str(problem).partition("\n")[0].partition(". ")[0] or type(problem).__name__
         raise UserError(f"{path}: cannot be read ({first}); {ELSEWHERE}") from None

@@ -11,6 +11,8 @@ train`, and a study of all weights.
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -112,15 +114,30 @@ def split(experiment: Experiment) -> dict[str, Path]:
         folders[name] = experiment.folder / name
         folders[name].mkdir(parents=True, exist_ok=True)
         for scenario in chosen:
-            link(scenario, folders[name])
+            place_scenario(scenario, folders[name])
     return folders
 
 
-def link(scenario: Scenario, folder: Path) -> None:
-    """Put a scenario into a folder, by reference."""
+def place_scenario(scenario: Scenario, folder: Path) -> None:
+    """Put a scenario into a folder: hard links, or copies on another disk.
+
+    Readers follow no symbolic link inside a folder. The folder is renamed in when it is whole.
+    """
     place = folder / scenario.folder.name
-    if not place.exists():
-        place.symlink_to(scenario.folder.resolve(), target_is_directory=True)
+    if place.exists():
+        return
+    scratch = folder / f".{place.name}"
+    shutil.rmtree(scratch, ignore_errors=True)
+    shutil.copytree(scenario.folder.resolve(), scratch, copy_function=link_or_copy)
+    scratch.rename(place)
+
+
+def link_or_copy(source: str, target: str) -> None:
+    """Make a hard link to a file, or a copy where the disk is another one."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def carry_out(experiment: Experiment, display: Display) -> Path:

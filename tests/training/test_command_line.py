@@ -36,7 +36,7 @@ def data(tmp_path: Path) -> str:
         (["--peak-rate", "-1"], "--peak-rate -1: must be > 0"),
         (["--peak-rate", "nan"], "--peak-rate nan: must be > 0"),
         (["--most", "2"], "9 samples, of which --most shows 2, are fewer than a batch"),
-        (["--start", "none.safetensors"], "none.safetensors: holds no weights"),
+        (["--start", "none.safetensors"], "none.safetensors: No such file"),
         (["--all-layers"], "--all-layers: needs --start"),
     ],
 )
