@@ -45,6 +45,9 @@ class BoundedLog:
         """Write some bytes; what cannot be written, as on a full disk, is lost."""
         with suppress(OSError):
             if self._is_file:
+                # Room is made first: a reader never sees more than the limit.
+                if len(data) <= self._limit // 8:
+                    self._shorten_beyond(self._limit - len(data), kept=self._limit // 2)
                 os.lseek(self._handle, 0, os.SEEK_END)
                 write_wholly(self._handle, data)
                 self._shorten_beyond(self._limit, kept=self._limit // 2)
