@@ -28,12 +28,12 @@ COARSEST = 8
 """Pillars along one cell of a backbone's coarsest level."""
 
 
-def state_in(path: Path) -> dict[str, Tensor]:
-    """Return the weights in a file, by name."""
+def load_as_data(path: Path) -> Any:
+    """Return what PyTorch wrote into a file; nothing but weights and plain data is unpickled."""
     try:
         with open_regular(path, CHECKPOINT, within=path.parent) as opened:
             refuse_inflating(path, opened, CHECKPOINT.most, stored=True)
-            state = torch.load(opened, map_location="cpu", weights_only=True)
+            return torch.load(opened, map_location="cpu", weights_only=True)
     except UserError:
         raise
     except Exception as problem:  # whatever a file can provoke
@@ -41,6 +41,11 @@ def state_in(path: Path) -> dict[str, Tensor]:
         raise UserError(
             f"{path}: cannot be read as weights alone: {first or type(problem).__name__}"
         ) from None
+
+
+def state_in(path: Path) -> dict[str, Tensor]:
+    """Return the weights in a file, by name."""
+    state = load_as_data(path)
     if not isinstance(state, dict) or not state:
         raise UserError(f"{path}: weights by name are needed, this is {type(state).__name__}")
     for name, numbers in state.items():

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from agents.perception.checkpoint_files import find_newest_weights
-from agents.perception.checkpoints import design_in, schemes_for, state_in, value
+from agents.perception.checkpoints import design_in, load_as_data, schemes_for, state_in, value
 from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.loading import drop_unread_layers, misfits
 from agents.perception.network import Network
@@ -20,7 +19,6 @@ from agents.v2xverse.child.absent_keys import MAY_BE_ABSENT
 from agents.v2xverse.planner_shapes import list_planner_shapes
 from harness.errors import UserError
 from harness.findings import Finding
-from harness.safe_reading import CHECKPOINT, open_regular, refuse_inflating
 
 PUBLISHED_COUNTS = {"perception": (8_177_435, 8_187_194), "planner": (1_660_229, 1_662_290)}
 """Of V2Xverse's CoDriving, the one set of weights that it publishes: trained numbers, and all
@@ -108,15 +106,7 @@ def describe_planner(folder: Path) -> Iterator[Finding]:
 
 def read_planner(file: Path) -> dict[str, Tensor]:
     """Return a planner's weights; they stand under `model_state_dict`."""
-    try:
-        with open_regular(file, CHECKPOINT, within=file.parent) as opened:
-            refuse_inflating(file, opened, CHECKPOINT.most, stored=True)
-            content = torch.load(opened, map_location="cpu", weights_only=True)
-    except UserError:
-        raise
-    except Exception as problem:  # whatever a file can provoke
-        first = str(problem).strip().split("\n")[0].split(". ")[0]
-        raise UserError(f"{file}: cannot be read as weights alone: {first}") from None
+    content = load_as_data(file)
     weights = content.get(STATE) if isinstance(content, dict) else None
     # Training on several GPUs puts `module.` before each key; V2Xverse's loader takes it away.
     state = (
