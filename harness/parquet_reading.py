@@ -79,7 +79,7 @@ class OpenTable:
             )
         names = None if columns is None else list(columns)
         table: pa.Table = file.read(columns=names, use_threads=False)
-        return written_out(table, self.schema, self.limits.unpacked) if texts else table
+        return written_out(table, self.schema, self.limits) if texts else table
 
     def _refuse_large(self, columns: Sequence[str] | None) -> set[str]:
         """Refuse columns that unpack to too much; return those of texts in a dictionary."""
@@ -160,8 +160,12 @@ def refuse_repeating(path: str, cost: ColumnCost) -> None:
         raise UnfitTableError(f"{path}: texts in encoding {cost.odd_encoding}; write them plain")
 
 
-def written_out(table: pa.Table, schema: pa.Schema, most: int) -> pa.Table:
-    """Return a table with the types of its schema, if its texts come to no more than so much."""
+def written_out(table: pa.Table, schema: pa.Schema, limits: TableLimits | None = None) -> pa.Table:
+    """Return the table with the types of a schema, if its texts come to no more than the limits.
+
+    Texts in a dictionary take little however often they stand there; written out they do not.
+    """
+    most = (limits or TableLimits()).unpacked
     left = most
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -170,9 +174,7 @@ def written_out(table: pa.Table, schema: pa.Schema, most: int) -> pa.Table:
             left -= sum(map(text_size, column.chunks))
             if left < 0:
                 raise UnfitTableError(f"{name}: its texts come to more than {most:,} bytes")
-            columns.append(column.cast(wanted))
-        else:
-            columns.append(column)
+        columns.append(column if column.type == wanted else column.cast(wanted))
     fields = [schema.field(name) for name in table.column_names]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
 

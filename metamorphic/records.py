@@ -7,6 +7,7 @@ killed loses the blocks that were being computed, and the same command goes on w
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 
 from harness.errors import UserError
 from harness.files import write_whole
-from harness.parquet_reading import read_parquet_within
+from harness.parquet_reading import read_parquet_within, written_out
 from harness.safe_reading import STUDY_RECORD, is_regular, read_json_within, refuse_link
 
 HEADER = "header.json"
@@ -113,7 +114,7 @@ def read_table(folder: Path, table: str) -> pa.Table:
     parts = [
         read_block(part(folder, table, block), TABLES[table], folder)
         for block in blocks
-        if is_written(folder, block)
+        if all(os.path.lexists(part(folder, name, block)) for name in TABLES)
     ]
     return pa.concat_tables(parts) if parts else TABLES[table].empty_table()
 
@@ -121,8 +122,7 @@ def read_table(folder: Path, table: str) -> pa.Table:
 def read_block(file: Path, schema: pa.Schema, folder: Path) -> pa.Table:
     """Return a block's table, if it has the columns of its schema."""
     try:
-        table = read_parquet_within(file, within=folder)
-        return table.select(schema.names).cast(schema)
+        return written_out(read_parquet_within(file, within=folder).select(schema.names), schema)
     except (OSError, ValueError, KeyError, pa.ArrowException) as problem:
         reason = " ".join(str(problem).split())
         raise UserError(f"{file}: not a table of a study ({reason})") from None

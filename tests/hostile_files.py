@@ -6,9 +6,7 @@ replaces files at random by links, pipes, devices, folders, bombs and nested bra
 read, and prints a table of what came of it. Exit code 1 if any reader hung, used too much memory,
 let something out, or ended with a traceback.
 
-Each case is a forked child. Its memory counts as the growth of its resident set: at most
-`MOST_MEMORY`. A limit on data three times as high only protects the machine: were it the measure, a
-reader that allocates everything until it is refused more would look as if it had refused the file.
+`tests/hostile_child.py` reads: a child of its own for each file, with limits on memory and time.
 """
 
 from __future__ import annotations
@@ -16,33 +14,19 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import resource
-import select
 import shutil
-import signal
 import socket
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import UserError
 from tests.hostile_bombs import bombs_for
+from tests.hostile_child import GOOD, MARKER, Children
 from tests.hostile_readers import READERS, Reader, write_home
-
-MOST_MEMORY = 1_000_000_000
-"""Bytes that a reader may take beyond what was imported."""
-MOST_SECONDS = 20
-"""Seconds of a processor; a machine may be busy."""
-BLOCKED = 90.0
-"""Seconds after which a child counts as waiting for something."""
-MARKER = "SECRET-OF-THE-READERS-HOME"
-"""In every file outside: it appears in no output."""
-REFUSED, DAMAGED, WITHIN = "refused in one line", "reported as damaged", "read within limits"
-GOOD = (REFUSED, DAMAGED, WITHIN)
 
 
 @dataclass(frozen=True)
@@ -55,7 +39,8 @@ class Case:
 
 def tricks_for(reader: Reader) -> list[str]:
     """Return what a reader's file can be replaced by."""
-    return [*PLACES, *bombs_for(reader.kind)]
+    places = [place for place in PLACES if not (reader.named and place == OUTSIDE)]
+    return [*places, *bombs_for(reader.kind)]
 
 
 def link_to(target: Callable[[Path], Path]) -> Callable[[Path, Path], None]:
@@ -96,8 +81,9 @@ def make_huge(file: Path, _: Path) -> None:
         made.truncate(3_000_000_000)
 
 
+OUTSIDE = "link outside"
 PLACES: dict[str, Callable[[Path, Path], None]] = {
-    "link outside": link_to(lambda outside: outside / "secret"),
+    OUTSIDE: link_to(lambda outside: outside / "secret"),
     "link to /dev/zero": link_to(lambda _: Path("/dev/zero")),
     "link to a pipe": link_to(lambda outside: outside / "pipe"),
     "link to itself": link_to(lambda _: Path("itself")),
@@ -110,105 +96,67 @@ PLACES: dict[str, Callable[[Path, Path], None]] = {
 }
 
 
-@contextmanager
-def replaced(file: Path, trick: str, kind: str, outside: Path) -> Iterator[None]:
-    """Put something hostile in place of a file, and the file back afterwards."""
-    kept = file.with_name(".hostile")
-    file.rename(kept)
-    try:
-        if trick == "link to itself":
-            file.symlink_to(file.name)
-        elif trick in PLACES:
-            PLACES[trick](file, outside)
-        else:
-            bombs_for(kind)[trick](file, kept)
-        yield
-    finally:
-        if file.is_dir() and not file.is_symlink():
-            file.rmdir()
-        else:
-            file.unlink(missing_ok=True)
-        kept.rename(file)
-
-
-def outcome_of(reader: Reader, home: Path, out: Path) -> str:
-    """Read in this process; return what came of it."""
-    try:
-        text, damaged = reader.read(home, out)
-    except UserError as problem:
-        if MARKER in str(problem):
-            return f"let out: {problem}"[:200]
-        return REFUSED if len(str(problem)) < 2_000 else f"a line of {len(str(problem))} characters"
-    except BaseException as problem:
-        return f"traceback: {type(problem).__name__}: {problem}"[:200].replace("\n", " ")
-    if MARKER in text:
-        return f"let out: {text[:100]}"
-    return DAMAGED if damaged else WITHIN
-
-
-def in_child(reader: Reader, home: Path, out: Path) -> str:
-    """Read in a forked process; return what came of it, and what it took if that is too much."""
-    answers, writes = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with suppress(BaseException):
-            os.close(answers)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            os.dup2(1, 2)
-            before = resident()
-            resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS + 1))
-            most = before + 3 * MOST_MEMORY + (1 << 30)
-            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-            said = outcome_of(reader, home, out)
-            took = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
-            if took > MOST_MEMORY:
-                said = f"memory: {took / 1e9:.1f} GB, then {said}"
-            os.write(writes, said.encode(errors="replace"))
-        os._exit(0)
-    os.close(writes)
-    try:
-        ready, _, _ = select.select([answers], [], [], BLOCKED)
-        said = os.read(answers, 4096).decode(errors="replace") if ready else "hung"
-    finally:
-        os.close(answers)
-        with suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    return said or "hung, or died without a word"
-
-
-def resident() -> int:
-    """Return the bytes of this process that are in memory."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 class Range:
     """A home with a small campaign and other files, and a place outside of it."""
 
     def __init__(self, place: Path) -> None:
-        self.home, self.outside, self.out = (place / name for name in ("home", "outside", "out"))
+        folders = (place / name for name in ("home", "outside", "out", "bombs"))
+        self.home, self.outside, self.out, self.bombs = folders
         self.outside.mkdir()
         (self.outside / "secret").write_text(f'{{"{MARKER}": 1}}\n')
         os.mkfifo(self.outside / "pipe")
+        self.bombs.mkdir()
         write_home(self.home)
+        self.children = Children(self.home)
+
+    def close(self) -> None:
+        """End the process that reads."""
+        self.children.close()
 
     def outcome(self, case: Case) -> str:
         """Return what comes of a case."""
         self.out.mkdir()
         before = listing(self.outside)
         try:
-            file = self.home / case.reader.file
-            with replaced(file, case.trick, case.reader.kind, self.outside):
-                said = in_child(case.reader, self.home, self.out)
+            with self.replaced(case):
+                said = self.children.outcome(case.reader, self.out)
         finally:
             shutil.rmtree(self.out)
         return said if listing(self.outside) == before else "wrote outside"
 
+    @contextmanager
+    def replaced(self, case: Case) -> Iterator[None]:
+        """Put something hostile in place of a file, and the file back afterwards."""
+        file = self.home / case.reader.file
+        kept = file.with_name(".hostile")
+        file.rename(kept)
+        try:
+            if case.trick == "link to itself":
+                file.symlink_to(file.name)
+            elif case.trick in PLACES:
+                PLACES[case.trick](file, self.outside)
+            else:
+                os.link(self.bomb(case, kept), file)
+            yield
+        finally:
+            if file.is_dir() and not file.is_symlink():
+                file.rmdir()
+            else:
+                file.unlink(missing_ok=True)
+            kept.rename(file)
+
+    def bomb(self, case: Case, kept: Path) -> Path:
+        """Return a bomb for a file, which is made once for all its readers."""
+        made = self.bombs / f"{case.reader.file}-{case.trick}".replace("/", "-")
+        if not made.exists():
+            bombs_for(case.reader.kind)[case.trick](made, kept)
+        return made
+
     def undisturbed(self, reader: Reader) -> str:
-        """Return what comes of a reader's own file."""
+        """Return what comes of a reader's real file."""
         self.out.mkdir()
         try:
-            return in_child(reader, self.home, self.out)
+            return self.children.outcome(reader, self.out)
         finally:
             shutil.rmtree(self.out)
 
@@ -244,6 +192,7 @@ def main(words: list[str]) -> int:
                 bad.append(f"{reader.name}: {case.trick}: {said}")
                 print(bad[-1], file=sys.stderr, flush=True)
             counts.setdefault(case.trick, Counter())[said if is_good(said) else "BAD"] += 1
+        field.close()
     columns = (*GOOD, "BAD")
     print(f"{'replaced by':24}", *(f"{name:>20}" for name in columns))
     for trick, outcomes in sorted(counts.items()):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
@@ -16,14 +15,17 @@ import yaml
 from safetensors.numpy import save_file
 
 import crucible.verification.reference as references
+from agents.conformance.recorded_steps import Recording
 from agents.conformance.recorded_steps import read as read_steps
+from agents.conformance.recorded_steps import write as write_steps
 from agents.perception.operating_point import operating_point_in
 from agents.training.side_by_side import record_in
 from agents.training.train import read_state
 from agents.training.weight_files import card_of_weights
 from analysis.collection import collect
 from analysis.regression.sample import read_table as read_regress_table
-from harness.campaign.folder.assignments import assigned_routes, read_assignment
+from crucible.verification.machine import this_machine
+from harness.campaign.folder.assignments import Assignment, assigned_routes, read_assignment
 from harness.campaign.planning.survey import survey
 from harness.carlite.errors import UserError as CarliteError
 from harness.carlite.towns.loading import load as load_town
@@ -31,13 +33,14 @@ from harness.errors import UserError
 from harness.evaluation.interventions.error_model import read_error_model
 from harness.protocols import digest_of
 from harness.recordings import read_look, scenarios
-from harness.records.critical import read_critical
+from harness.records.critical import read_critical, write_critical
 from harness.records.packing.pack import pack
 from harness.records.packing.unpack import unpack
 from harness.records.points import sweeps
 from harness.records.reading import Campaign
 from harness.records.schema import POINTS, TABLES
 from harness.records.writing import storing
+from harness.vocabulary import Route
 from harness.world.maps import SHIPPED_TOWNS, network_of
 from harness.world.routes.checkout import traffic_of
 from harness.world.routes.documents import read_json as read_document
@@ -48,6 +51,8 @@ from metamorphic.records import TABLES as STUDY_TABLES
 from metamorphic.records import empty, read_header, read_table, write_block
 from metamorphic.search.ledger import LEDGER, header_with, open_ledger, read_ledger
 from tests.analysis.little import write_little
+from tests.critical.little import sizes_with
+from tests.interventions.street import model_with
 
 Read = Callable[[Path, Path], tuple[str, bool]]
 """From a home and a folder for output: what comes out, and whether files are called damaged."""
@@ -62,6 +67,7 @@ class Reader:
     kind: str  # of file
     read: Read
     opens: bool = field(default=True, kw_only=True)  # the file, and not only its name
+    named: bool = field(default=False, kw_only=True)  # by the user: it may be a link
 
 
 def status(home: Path, _: Path) -> tuple[str, bool]:
@@ -119,7 +125,7 @@ def simple(read: Callable[[Path], object]) -> Read:
     return lambda home, _: (repr(read(home)), False)
 
 
-TRY = "try1"
+EVALUATED = ("scheme", "training", "data", "conditions", "average precision")
 ATTEMPT = "main/episodes/late/ahead/none/0-s1/try1"
 READERS: tuple[Reader, ...] = (
     *(
@@ -145,9 +151,12 @@ READERS: tuple[Reader, ...] = (
     Reader("routes", "main/routes/0.json", "json", routes),
     Reader("unpack", "part.parquet", "parquet", unpacking),
     Reader(
-        "critical", "main/critical/a.json", "json", simple(lambda h: read_critical(h / "main", "a"))
+        "critical",
+        "main/critical/latency.json",
+        "json",
+        simple(lambda h: read_critical(h / "main", "latency")),
     ),
-    Reader("pack critical", "main/critical/a.json", "json", packing),
+    Reader("pack critical", "main/critical/latency.json", "json", packing),
     Reader("points", "points/points.parquet", "parquet", simple(lambda h: sweeps(h / "points"))),
     Reader(
         "reference",
@@ -157,9 +166,19 @@ READERS: tuple[Reader, ...] = (
     ),
     Reader("protocol", "protocol.md", "csv", simple(lambda h: digest_of(h / "protocol.md"))),
     Reader("routes xml", "routes.xml", "xml", simple(lambda h: read_routes(h / "routes.xml"))),
-    Reader("hazards", "hazards.json", "json", simple(lambda h: read_document(h / "hazards.json"))),
     Reader(
-        "space", "space.yaml", "yaml", simple(lambda h: read_space(h / "space.yaml", ["cut_in"]))
+        "hazards",
+        "hazards.json",
+        "json",
+        simple(lambda h: read_document(h / "hazards.json")),
+        named=True,
+    ),
+    Reader(
+        "space",
+        "space.yaml",
+        "yaml",
+        simple(lambda h: read_space(h / "space.yaml", ["cut_in"])),
+        named=True,
     ),
     Reader("checkout", "traffic.yaml", "yaml", simple(lambda h: traffic_of(h / "traffic.yaml"))),
     Reader(
@@ -219,21 +238,31 @@ def write_home(home: Path) -> None:
     main = write_little(home / "main", routes=("0",))
     pack([main], home / "part.parquet")
     header = yaml.safe_load((main / "campaign.yaml").read_text())
-    header["settings"] |= {name: {} for name in ("cooperation", "interference", "intervention")}
+    header["settings"] |= {"cooperation": {"ahead": {}}, "intervention": {"none": {}}}
+    header["settings"] |= {"interference": {"none": {}, "latency": {}}}
     header["settings"] |= {"study": {"name": "a"}, "seeds": [1, 2]}
     (main / "campaign.yaml").write_text(yaml.safe_dump(header))
     (main / "critical").mkdir()
-    (main / "critical" / "a.json").write_text(json.dumps({"version": 1, "of": "a"}))
+    write_critical(main, sizes_with())
+    (main / "routes" / "0.json").write_text(Assignment(straight(), (), None).to_json())
     (main / "twins").mkdir()
     (main / "twins" / "campaign.yaml").write_text((main / "campaign.yaml").read_text())
     for name, content in (
-        ("reference.json", {"crucible_reference": 1}),
         ("hazards.json", {"available_scenarios": []}),
-        ("errors.json", {"crucible_error_model": 1}),
-        ("evaluation.json", {"scheme": "late"}),
+        ("evaluation.json", dict.fromkeys(EVALUATED, "late")),
         ("w.json", {"scheme": "late"}),
     ):
         (home / name).write_text(json.dumps(content))
+    (home / "errors.json").write_text(model_with().text())
+    references.Reference(
+        schema=1,
+        protocol=None,
+        count=1,
+        towns={},
+        campaigns=(),
+        machine=this_machine(),
+        placebo=None,
+    ).write(home / "reference.json")
     (home / "protocol.md").write_text("A protocol.\n")
     (home / "routes.xml").write_text(
         '<routes><route id="0" town="Crucible05"><waypoint x="1" y="2" z="0"/>'
@@ -246,7 +275,7 @@ def write_home(home: Path) -> None:
     (home / "maps").mkdir()
     (home / "maps" / "Small.xodr").write_bytes((SHIPPED_TOWNS / "CrucibleOld.xodr").read_bytes())
     write_recording(home / "recording" / "a")
-    np.savez(home / "steps.npz", np.zeros(3), record=np.array(json.dumps({"route": ["a", "b"]})))
+    write_steps(home / "steps.npz", Recording(straight(), ()))
     (home / "search").mkdir()
     with open_ledger(home / "search", header_with({"a": 1}, {})):
         pass
@@ -290,6 +319,23 @@ def write_studies(home: Path) -> None:
     pq.write_table(
         whole.replace_schema_metadata({b"crucible_study": b"{}"}), home / "study.parquet"
     )
-    frame = pd.DataFrame({"system": ["a"] * 9, "condition": "b", "route": "c", "violated": True})
+    frame = collect([home / "main"], whole=True).attempts
     frame.to_csv(home / "table.csv")
     frame.to_parquet(home / "table.parquet")
+
+
+def straight() -> Route:
+    """Return a straight route of nine metres."""
+    count = 10
+    along = np.arange(float(count))
+    return Route(
+        name="0",
+        town="Crucible05",
+        xyz=np.stack([along, np.zeros(count), np.zeros(count)], axis=1),
+        yaw=np.zeros(count),
+        station=along,
+        lane_width=np.full(count, 3.5),
+        speed_limit=np.full(count, 8.0),
+        in_junction=np.zeros(count, bool),
+        lane_change=np.zeros(count, bool),
+    )

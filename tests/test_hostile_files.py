@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from tests.hostile_files import DAMAGED, REFUSED, Case, Range, is_good, tricks_for
+from tests.hostile_child import DAMAGED, REFUSED
+from tests.hostile_files import Case, Range, is_good, tricks_for
 from tests.hostile_readers import READERS, Reader
 
-pytestmark = [pytest.mark.xdist_group("hostile"), pytest.mark.verify]
+pytestmark = [pytest.mark.xdist_group("hostile")]
 
 
 @pytest.fixture(scope="module")
-def field(tmp_path_factory: pytest.TempPathFactory) -> Range:
+def field(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Range]:
     """A home with a small campaign and other files, and a place outside of it."""
-    return Range(tmp_path_factory.mktemp("hostile"))
+    field = Range(tmp_path_factory.mktemp("hostile"))
+    yield field
+    field.close()
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_a_reader_refuses_or_reports_what_it_cannot_read(field: Range, reader: Reader) -> None:
+    assert is_good(field.undisturbed(reader))
     said = {trick: field.outcome(Case(reader, trick)) for trick in tricks_for(reader)}
     assert {trick: one for trick, one in said.items() if not is_good(one)} == {}
     links = ("link to /dev/zero", "link to itself", "folder", "pipe", "socket", "device")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,10 @@ SHORT = "drive shorter than 10 s"
 NO_TRUTH = "no ground-truth box in the last 10 s"
 APOSTROPHE = r"^'(?=[=+\-@\t'])"
 """What `tables` puts before a name that a spreadsheet would take for a formula."""
+MOST_COLUMNS = 5_000
+"""Of a CSV: a table of attempts has some 150."""
+LONGEST_NAMES = 1_000_000
+"""Bytes within which the line of column names of a CSV ends."""
 LONGEST = 40
 """Characters of a wrong value that are shown."""
 BOOLEANS = {True: 1, False: 0, "True": 1, "False": 0, "true": 1, "false": 0}
@@ -132,12 +137,28 @@ def plain(value: object) -> object:
 def read_csv(file: Path) -> pd.DataFrame:
     """Return a CSV whose names stay as they are written: `01`, `None`."""
     content = read_within(file, TEXT_TABLE, follow=True)
+    refuse_wide(file, content)
     frame = pd.read_csv(BytesIO(content))
     names = pd.read_csv(
         BytesIO(content), dtype=str, usecols=lambda name: name in WORDS, na_filter=False
     )
     words = {str(name): names[name].str.replace(APOSTROPHE, "", regex=True) for name in names}
     return frame.assign(**words)
+
+
+def refuse_wide(file: Path, content: bytes) -> None:
+    """Refuse a CSV with more columns than a table of attempts has, before pandas makes them."""
+    start = content[:LONGEST_NAMES]
+    rows = csv.reader(StringIO(start.decode(errors="replace")))
+    try:
+        names = next(rows, [])
+        whole = len(content) == len(start) or next(rows, None) is not None
+    except csv.Error:
+        whole = False
+    if not whole or len(names) > MOST_COLUMNS:
+        raise UserError(
+            f"{file}: more than {MOST_COLUMNS:,} columns, or {LONGEST_NAMES:,} bytes of names"
+        )
 
 
 def sample_of(attempts: pd.DataFrame, systems: Sequence[str] | None = None) -> Sample:
