@@ -23,10 +23,9 @@ from typing import Any, BinaryIO
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
-import yaml
 
 from harness.errors import UserError
-from harness.nesting import check_yaml, parse_json
+from harness.nesting import parse_json, parse_yaml
 
 MEGABYTE = 1_000_000
 
@@ -212,8 +211,7 @@ def read_yaml_within(
 ) -> Any:
     """Return what a YAML file holds, as plain values; ValueError or YAMLError if it is none."""
     text = read_text_within(path, kind, within=within, follow=follow)
-    check_yaml(text, aliases=aliases)
-    return yaml.safe_load(text)
+    return parse_yaml(text, aliases=aliases)
 
 
 def read_lines_within(

@@ -10,8 +10,6 @@ from tests.hostile_child import DAMAGED, REFUSED
 from tests.hostile_files import Case, Range, is_good, tricks_for
 from tests.hostile_readers import READERS, Reader
 
-pytestmark = [pytest.mark.xdist_group("hostile")]
-
 
 @pytest.fixture(scope="module")
 def field(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Range]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.arms import ARM
 from harness.errors import UserError
-from harness.parquet_reading import read_parquet_within
+from harness.parquet_reading import TableLimits, read_parquet_within
 from harness.records.arms import Arm
 from harness.records.reading import BROKEN, broken
 from harness.safe_reading import TEXT_TABLE, read_within
@@ -28,6 +28,8 @@ SHORT = "drive shorter than 10 s"
 NO_TRUTH = "no ground-truth box in the last 10 s"
 APOSTROPHE = r"^'(?=[=+\-@\t'])"
 """What `tables` puts before a name that a spreadsheet would take for a formula."""
+MOST_ROWS = 1_000_000
+"""Of a table of attempts, or of moments of attempts."""
 MOST_COLUMNS = 5_000
 """Of a CSV: a table of attempts has some 150."""
 LONGEST_NAMES = 1_000_000
@@ -104,7 +106,8 @@ def read_table(file: Path) -> pd.DataFrame:
 
 def read_stored(file: Path) -> pd.DataFrame:
     """Return a table in Parquet, whichever columns it has."""
-    frame: pd.DataFrame = read_parquet_within(file, follow=True).to_pandas()
+    limits = TableLimits(rows=MOST_ROWS)
+    frame: pd.DataFrame = read_parquet_within(file, limits, follow=True).to_pandas()
     return frame
 
 
@@ -137,7 +140,7 @@ def plain(value: object) -> object:
 def read_csv(file: Path) -> pd.DataFrame:
     """Return a CSV whose names stay as they are written: `01`, `None`."""
     content = read_within(file, TEXT_TABLE, follow=True)
-    refuse_wide(file, content)
+    refuse_large(file, content)
     frame = pd.read_csv(BytesIO(content))
     names = pd.read_csv(
         BytesIO(content), dtype=str, usecols=lambda name: name in WORDS, na_filter=False
@@ -146,8 +149,10 @@ def read_csv(file: Path) -> pd.DataFrame:
     return frame.assign(**words)
 
 
-def refuse_wide(file: Path, content: bytes) -> None:
-    """Refuse a CSV with more columns than a table of attempts has, before pandas makes them."""
+def refuse_large(file: Path, content: bytes) -> None:
+    """Refuse a CSV larger than a table of attempts can be, before pandas reads it."""
+    if content.count(b"\n") > MOST_ROWS:
+        raise UserError(f"{file}: more than {MOST_ROWS:,} lines")
     start = content[:LONGEST_NAMES]
     rows = csv.reader(StringIO(start.decode(errors="replace")))
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -63,9 +64,9 @@ LINES = {
     "seeds=[-1]": "seeds is [-1]",
     "seeds=[1,1]": "seeds [1, 1] name one twice",
     "tick=nan": "tick = nan: must be finite",
-    "routes.file=???": "routes.file",
-    "system=[]": "system is null",
-    "~executor": "executor is null; a _target_ is needed",
+    "routes.file=???": "routes.file is not set; write routes.file=VALUE",
+    "system=[]": "system is missing; one setting or more by name is needed",
+    "~executor": "executor is missing; a _target_ is needed",
     "study=demo ~executor": "executor is {'workers': 2}; a _target_ is needed",
     "dry_run=maybe": "dry_run is 'maybe'; true or false is needed",
     "attempts_per_route=0": "attempts_per_route = 0: must be > 0",
@@ -250,3 +251,26 @@ def test_settings_can_be_shown(tmp_path: Path) -> None:
     done = run(write_route(tmp_path), "study=paper_code", "--cfg", "job")
     assert (done.returncode, done.stderr) == (0, "")
     assert "blocked_seconds: 15.0" in done.stdout
+
+
+STRANGE_STUDIES = {
+    "defaults:\n  - override /hydra/launcher: joblib\n": "takes nothing from hydra.*; remove it",
+    "hydra:\n  searchpath: [pkg://foo]\n": "takes nothing from hydra.*; remove it",
+    None: "a pipe, not a regular file",
+}
+
+
+@pytest.mark.parametrize("content", STRANGE_STUDIES)
+def test_a_strange_study_is_named(
+    content: str | None, tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "other.yaml").write_text("hydra: {}\n")
+    file = tmp_path / "study" / "strange.yaml"
+    if content is None:
+        os.mkfifo(file)
+    else:
+        file.write_text(f"# @package _global_\n{content}")
+    said = refused("study=strange", "--config-dir", str(tmp_path))
+    assert f"{file}: " in said
+    assert STRANGE_STUDIES[content] in said

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
+from hydra.errors import HydraException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -24,11 +25,16 @@ from harness.campaign.settings.hydra_node import NODE, foreign_keys, keys_of_hyd
 from harness.campaign.settings.resolvers import ENVIRONMENT, pure_resolvers
 from harness.errors import UserError
 from harness.installation import CONF
+from harness.safe_reading import SETTINGS_FILE, check_regular
 
 TOP = "config"
 """The file that all others are composed into."""
 NO_OTHER_FOLDERS = "hydra.searchpath=[]"
 """In front of all overrides: a file's own search path may name packages, which are imported."""
+
+
+SETS_HYDRA = ("/hydra/", "hydra.", "hydra:")
+"""How a file begins to set something of Hydra's."""
 
 
 class UserConfigFirst(SearchPathPlugin):
@@ -69,9 +75,14 @@ def compose_config(
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"--config-dir {folder}: folder not found")
+        refuse_odd_files(folder)
     known = keys_of_hydra()
     with config_folders(folders), pure_resolvers():
-        config = compose(TOP, [NO_OTHER_FOLDERS, *overrides], return_hydra_config=True)
+        try:
+            config = compose(TOP, [NO_OTHER_FOLDERS, *overrides], return_hydra_config=True)
+        except HydraException as problem:
+            blame_hydra_settings(problem, GivenFiles(folders, chosen_in(overrides)))
+            raise
         choices = OmegaConf.to_container(config[NODE].runtime.choices, resolve=False)
         assert isinstance(choices, dict)
         files = GivenFiles(folders, {str(group): chosen for group, chosen in choices.items()})
@@ -84,6 +95,28 @@ def compose_config(
     if folders and not trust:
         files.refuse_untrusted(config, overrides, shipped)
     return config
+
+
+def refuse_odd_files(folder: Path) -> None:
+    """Refuse links, pipes, devices and files larger than settings, before Hydra reads any."""
+    groups = [entry.name for entry in CONF.iterdir() if entry.is_dir()]
+    for place in (folder, *(folder / group for group in groups)):
+        for file in sorted(place.glob("*.yaml")):
+            check_regular(file, SETTINGS_FILE, within=folder)
+
+
+def blame_hydra_settings(problem: HydraException, files: GivenFiles) -> None:
+    """Refuse a file whose own settings of Hydra are what could not be composed."""
+    complaint = str(problem).partition("Available options")[0]
+    about_hydra = "hydra/" in complaint or "hydra." in complaint
+    if about_hydra and (where := files.place_of(*SETS_HYDRA)):
+        raise UserError(f"{where}Crucible takes nothing from hydra.*; remove it") from None
+
+
+def chosen_in(overrides: Sequence[str]) -> dict[str, str]:
+    """Return the choices of groups that words of the command line have."""
+    words = (word.lstrip("+").partition("=") for word in overrides)
+    return {group: choice for group, _, choice in words if "." not in group}
 
 
 def shipped(overrides: Sequence[str]) -> DictConfig:

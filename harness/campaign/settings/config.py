@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Literal, TypeVar, cast, overload
 
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from harness.campaign.settings.declared import Part, Settings
 from harness.campaign.settings.resolvers import pure_resolvers
@@ -70,6 +70,9 @@ def plain(config: DictConfig) -> Settings:
     try:
         with pure_resolvers():
             settings = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except MissingMandatoryValue as problem:
+        key = problem.full_key
+        raise UserError(f"configuration: {key} is not set; write {key}=VALUE") from None
     except OmegaConfBaseException as problem:
         raise UserError(f"configuration: {one_line(problem)}") from None
     assert isinstance(settings, dict)

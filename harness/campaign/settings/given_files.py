@@ -34,9 +34,9 @@ class GivenFiles:
     def __init__(self, folders: Sequence[Path], choices: Mapping[str, Any]) -> None:
         self._folders, self._choices = folders, choices
 
-    def place_of(self, word: str) -> str:
-        """Return the first file that has a word, as `FILE: `; nothing if none has."""
-        blamed = (file for file in self._files() if has_word(file, word))
+    def place_of(self, *words: str) -> str:
+        """Return the first file that has one of some words, as `FILE: `; nothing if none has."""
+        blamed = (file for file in self._files() if any(has_word(file, word) for word in words))
         return f"{first}: " if (first := next(blamed, None)) else ""
 
     def refuse_untrusted(

@@ -24,7 +24,11 @@ def mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
     if is_typeddict(hint) and isinstance(value, dict):
         known = get_type_hints(hint)
         for name, inner in known.items():
-            yield from mistakes(value.get(name), inner, f"{place}.{name}" if place else name)
+            whole = f"{place}.{name}" if place else name
+            if name not in value and not fits(None, inner):
+                yield f"{whole} is missing; {words(inner)} is needed"
+            else:
+                yield from mistakes(value.get(name), inner, whole)
         where = f"{place}: " if place else ""
         yield from (where + unknown("key", name, known) for name in value if name not in known)
     elif get_origin(hint) in (dict, Mapping) and isinstance(value, dict):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import yaml
 
 from harness.errors import UserError
-from harness.nesting import check_yaml, parse_json
+from harness.nesting import parse_json, parse_yaml
 from harness.parquet_reading import TableLimits, open_table
 from harness.records.arms import Arm
 from harness.records.critical import CRITICAL
@@ -279,8 +279,7 @@ def join(known: PackedCampaign, more: PackedCampaign, file: Path) -> None:
 def header_in(header: str, name: str) -> dict[str, Any]:
     """Return what a packed `campaign.yaml` holds."""
     try:
-        check_yaml(header, aliases=False)
-        contents = yaml.safe_load(header)
+        contents = parse_yaml(header, aliases=False)
     except (*BROKEN, yaml.YAMLError) as problem:
         raise UserError(f"{name}: not a campaign's configuration ({problem!r})") from None
     whole = isinstance(contents, dict) and isinstance(contents.get("settings"), dict)
