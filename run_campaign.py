@@ -1,6 +1,6 @@
 """The same as `crucible run`, without an installation."""
 
-from crucible.commandline import run_campaign as main
+from crucible.commandline import start_run_subcommand as main
 
 __all__ = ["main"]
 

@@ -11,7 +11,7 @@ from harness.errors import AttemptError, UserError
 BAD_INPUT, NO_GROUND = 2, 3
 
 
-def at_least_one(options: argparse.Namespace, *names: str) -> None:
+def refuse_less_than_one(options: argparse.Namespace, *names: str) -> None:
     """Refuse numbers of things of which there must be one."""
     for name in names:
         number = getattr(options, name)
@@ -19,7 +19,7 @@ def at_least_one(options: argparse.Namespace, *names: str) -> None:
             raise UserError(f"--{name} {number}: must be 1 or more")
 
 
-def ended(work: Callable[[], int]) -> int:
+def run_and_report(work: Callable[[], int]) -> int:
     """Do the work; return its exit code, or that of what kept it from its end."""
     try:
         return work()

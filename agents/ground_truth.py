@@ -53,7 +53,7 @@ class IdealSystem(PrivilegedPerceivingSystem):
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
     ) -> Perceived:
         """Detect what the ego's LiDAR hits."""
-        boxes = within(seen(truth, self._min_hits), self._window)
+        boxes = crop_to_window_boxes(select_hit_boxes(truth, self._min_hits), self._window)
         return Perceived(boxes, boxes)
 
     def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
@@ -61,12 +61,12 @@ class IdealSystem(PrivilegedPerceivingSystem):
         return self._driver.step(observation, boxes)
 
 
-def within(boxes_in_lidar: Boxes, window: tuple[float, float]) -> Boxes:
+def crop_to_window_boxes(boxes_in_lidar: Boxes, window: tuple[float, float]) -> Boxes:
     """Return the boxes whose centres lie in a window round the LiDAR."""
     inside: Mask = np.all(np.abs(boxes_in_lidar.geometry[:, :2]) <= window, axis=1)
     return boxes_in_lidar[inside]
 
 
-def seen(truth: GroundTruth, min_hits: int) -> Boxes:
+def select_hit_boxes(truth: GroundTruth, min_hits: int) -> Boxes:
     """Return the ground-truth boxes with at least so many hits of the observer's LiDAR."""
     return truth.boxes_in_lidar[truth.hits >= min_hits]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agents.ground_truth import IdealSystem, seen, within
-from agents.merging import merge
+from agents.ground_truth import IdealSystem, crop_to_window_boxes, select_hit_boxes
+from agents.merging import merge_partner_boxes
 from harness.vocabulary import Boxes, EgoObservation, GroundTruth, Message, Observation, Perceived
 
 
@@ -21,12 +21,16 @@ class IdealLate(IdealSystem):
 
     def share(self, observation: Observation, truth: GroundTruth) -> Boxes:
         """Return the boxes that this partner's LiDAR hits."""
-        return seen(truth, self._min_hits)
+        return select_hit_boxes(truth, self._min_hits)
 
     def perceive(
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
     ) -> Perceived:
         """Detect what the ego's LiDAR hits, and merge it with the partners' boxes."""
-        visible = seen(truth, self._min_hits)
-        merged = merge(visible, messages, observation.lidar_in_world, observation.lidar_in_vehicle)
-        return Perceived(within(merged, self._window), within(visible, self._window))
+        visible = select_hit_boxes(truth, self._min_hits)
+        merged = merge_partner_boxes(
+            visible, messages, observation.lidar_in_world, observation.lidar_in_vehicle
+        )
+        return Perceived(
+            crop_to_window_boxes(merged, self._window), crop_to_window_boxes(visible, self._window)
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.geometry import boxes_between
+from harness.geometry import transform_boxes
 from harness.vocabulary import Boxes, Mask, Message, Pose
 
 EGO = Pose(0.0, 0.0)
@@ -16,7 +16,7 @@ EGO_BODY = (2.9, 1.5)
 """Metres ahead or behind, and aside, of the ego's centre: a box there is the ego itself."""
 
 
-def merge(
+def merge_partner_boxes(
     of_ego: Boxes, messages: tuple[Message, ...], lidar_in_world: Pose, lidar_in_ego: Pose
 ) -> Boxes:
     """Return the ego's boxes and what partners add to them, in the ego's LiDAR frame now.
@@ -29,13 +29,13 @@ def merge(
     for message in newest_first:
         if not isinstance(message.payload, Boxes):
             raise TypeError(f"{message.sender} sent no boxes")
-        theirs = boxes_between(message.payload, message.lidar_in_world, lidar_in_world)
-        theirs = theirs[~on_ego(theirs, lidar_in_ego)]
-        merged = Boxes.join([merged, theirs[~known(theirs, merged)]])
+        theirs = transform_boxes(message.payload, message.lidar_in_world, lidar_in_world)
+        theirs = theirs[~find_ego_boxes(theirs, lidar_in_ego)]
+        merged = Boxes.join([merged, theirs[~find_known_boxes(theirs, merged)]])
     return merged
 
 
-def known(boxes: Boxes, already: Boxes) -> Mask:
+def find_known_boxes(boxes: Boxes, already: Boxes) -> Mask:
     """Return which boxes may be a road user that is among the others."""
     away = np.linalg.norm(boxes.geometry[:, None, :2] - already.geometry[None, :, :2], axis=2)
     reach = np.clip(0.5 * already.geometry[:, 3], CLOSEST, FARTHEST)
@@ -44,9 +44,9 @@ def known(boxes: Boxes, already: Boxes) -> Mask:
     return result
 
 
-def on_ego(boxes_in_lidar: Boxes, lidar_in_ego: Pose) -> Mask:
+def find_ego_boxes(boxes_in_lidar: Boxes, lidar_in_ego: Pose) -> Mask:
     """Return which boxes are where the ego is."""
-    boxes_in_ego = boxes_between(boxes_in_lidar, lidar_in_ego, EGO).geometry
+    boxes_in_ego = transform_boxes(boxes_in_lidar, lidar_in_ego, EGO).geometry
     ahead, aside = EGO_BODY
     result: Mask = (np.abs(boxes_in_ego[:, 0]) < ahead) & (np.abs(boxes_in_ego[:, 1]) < aside)
     return result

@@ -7,8 +7,8 @@ import sys
 from importlib import import_module
 
 from harness.errors import UserError
-from harness.installation import missing
-from harness.options import Parser
+from harness.installation import format_missing_package
+from harness.options import OneLineParser
 
 COMMANDS = {
     "tables": "print and write the tables of campaigns",
@@ -28,7 +28,7 @@ COMMANDS = {
 def main(arguments: list[str] | None = None, program: str = "python -m analysis") -> int:
     """Run one command; a user error is one line and exit code 2."""
     asked = sys.argv[1:] if arguments is None else arguments
-    parser = Parser(prog=program, description=__doc__)
+    parser = OneLineParser(prog=program, description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     try:
         for name, what in COMMANDS.items():
@@ -45,7 +45,10 @@ def main(arguments: list[str] | None = None, program: str = "python -m analysis"
     except ModuleNotFoundError as problem:
         if (problem.name or "").startswith(("analysis", "harness")):
             raise
-        print(f"{program} {asked[0]}: {missing(problem.name or '', 'analysis')}", file=sys.stderr)
+        print(
+            f"{program} {asked[0]}: {format_missing_package(problem.name or '', 'analysis')}",
+            file=sys.stderr,
+        )
         return 2
     except KeyboardInterrupt:
         print("interrupted; files written so far are complete", file=sys.stderr)

@@ -11,90 +11,92 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from analysis.hazards import hazards_of
+from analysis.hazards import make_hazard_columns
 from harness.errors import UserError
 from harness.evaluation.windows import WINDOWS
 from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage
-from harness.records.metrics import MetricValue, metrics_of
+from harness.records.metrics import MetricValue, parse_result_metrics
 from harness.records.packing.layout import LEFT_OUT
-from harness.records.reading import Campaign, frame_of
+from harness.records.reading import CampaignRecords, convert_to_dataframe
 from harness.records.schema import ALL_TABLES, SOURCES
-from harness.records.surrogates import reached_in, surrogates_in
+from harness.records.surrogates import read_reached_times, read_surrogates
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
 
 SPANS = ("total", *WINDOWS)
 """Periods over which errors are counted: the whole drive, and the windows before its end."""
 COUNTED = (*PATTERNS, "truth_all")
-UNITS = "metrics"
+METRIC_UNITS = "metrics"
 """The column with the units of an attempt's metrics by name, as JSON."""
 NAN = float("nan")
 LONGEST = 1e6
 """Longest possible drive, s."""
 
 
-def read_result(campaign: Campaign, key: AttemptKey) -> dict[str, Any]:
+def read_result(campaign: CampaignRecords, key: AttemptKey) -> dict[str, Any]:
     """Return an attempt's row; an incomplete result is a user error."""
-    result = campaign.result(key)
+    result = campaign.read_result(key)
     try:
-        return row_of(key, result)
+        return build_result_row(key, result)
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
-        raise broken_result(campaign, key, problem) from None
+        raise make_result_error(campaign, key, problem) from None
 
 
-def broken_result(campaign: Campaign, key: AttemptKey, problem: Exception) -> UserError:
+def make_result_error(campaign: CampaignRecords, key: AttemptKey, problem: Exception) -> UserError:
     """Return the error for an incomplete result."""
-    return UserError(f"{campaign.file_of(key)}: incomplete result ({problem!r})")
+    return UserError(f"{campaign.get_result_path(key)}: incomplete result ({problem!r})")
 
 
-def violation_place(campaign: Campaign, key: AttemptKey) -> tuple[tuple[float, float], int]:
+def read_violation_place(
+    campaign: CampaignRecords, key: AttemptKey
+) -> tuple[tuple[float, float], int]:
     """Return where a violation was, NaN for nowhere, and the actor that was hit, 0 for none."""
-    violation = campaign.result(key)["crucible"]["violation"]
+    violation = campaign.read_result(key)["crucible"]["violation"]
     try:
-        place = number(violation["x"]), number(violation["y"])
+        place = parse_optional_number(violation["x"]), parse_optional_number(violation["y"])
         return place, int(violation["with_actor"] or 0)
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
-        raise broken_result(campaign, key, problem) from None
+        raise make_result_error(campaign, key, problem) from None
 
 
-def row_of(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
+def build_result_row(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of a result by name; unknown values are NaN."""
     ours = result["crucible"]
     attempt, violation = ours["attempt"], ours["violation"]
     return {
-        "arm": checked_text(key.arm),
-        "route": checked_text(key.route),
+        "arm": check_text(key.arm),
+        "route": check_text(key.route),
         "seed": key.seed,
-        "simulator": checked_text(attempt["simulator"]),
-        "driving_score": finite(ours["driving_score"]),
-        "completion": finite(ours["completion"]),
-        "penalty": finite(ours["penalty"]),
+        "simulator": check_text(attempt["simulator"]),
+        "driving_score": check_finite_number(ours["driving_score"]),
+        "completion": check_finite_number(ours["completion"]),
+        "penalty": check_finite_number(ours["penalty"]),
         "collided": bool(ours["collided"]),
         "collided_with_road_user": bool(ours["collided_with_road_user"]),
         "violated": violation is not None,
-        "violation": "" if violation is None else checked_text(violation["kind"]),
-        "violation_time": NAN if violation is None else seconds(violation["time"]),
-        "violation_with": "" if violation is None else checked_text(violation["with_type"]),
+        "violation": "" if violation is None else check_text(violation["kind"]),
+        "violation_time": NAN if violation is None else check_seconds(violation["time"]),
+        "violation_with": "" if violation is None else check_text(violation["with_type"]),
         "ego_stationary": violation is not None and bool(violation["ego_stationary"]),
-        "duration": seconds(result["meta"]["duration_game"]),
-        "route_length": finite(result["meta"]["route_length"]),
+        "duration": check_seconds(result["meta"]["duration_game"]),
+        "route_length": check_finite_number(result["meta"]["route_length"]),
         **{
-            f"{name}_{span}": number(ours["patterns"][span][name])
+            f"{name}_{span}": parse_optional_number(ours["patterns"][span][name])
             for span in SPANS
             for name in COUNTED
         },
-        **hazards_of(ours["hazards"]),
-        "fusion": checked_text(ours["messages"]["fusion"]),
-        **message_columns(MessageUsage.of(result)),
-        **precision_columns(ours["average_precision"]["cooperative"], "ap"),
-        **precision_columns(ours["average_precision"]["ego_alone"], "ap_ego_alone"),
-        **{f"surrogate_{name}": value for name, value in surrogates_in(result).items()},
-        "surrogate_reached": json.dumps(reached_in(result)),
-        **metric_columns(metrics_of(result)),
+        **make_hazard_columns(ours["hazards"]),
+        "fusion": check_text(ours["messages"]["fusion"]),
+        **make_message_columns(MessageUsage.from_result(result)),
+        **make_precision_columns(ours["average_precision"]["cooperative"], "ap"),
+        **make_precision_columns(ours["average_precision"]["ego_alone"], "ap_ego_alone"),
+        **{f"surrogate_{name}": value for name, value in read_surrogates(result).items()},
+        "surrogate_reached": json.dumps(read_reached_times(result)),
+        **make_metric_columns(parse_result_metrics(result)),
     }
 
 
-def message_columns(usage: MessageUsage) -> dict[str, Any]:
+def make_message_columns(usage: MessageUsage) -> dict[str, Any]:
     """Return the columns about an attempt's messages."""
     return {
         "reads_messages": usage.reads,
@@ -103,60 +105,63 @@ def message_columns(usage: MessageUsage) -> dict[str, Any]:
         "messages_used": usage.used,
         "messages_differ": usage.different,
         "silence_asked": usage.silence_asked,
-        "disturbances": checked_text(json.dumps(usage.disturbances)),
+        "disturbances": check_text(json.dumps(usage.disturbances)),
     }
 
 
-def metric_columns(metrics: Mapping[str, MetricValue]) -> dict[str, Any]:
+def make_metric_columns(metrics: Mapping[str, MetricValue]) -> dict[str, Any]:
     """Return a column for each metric, and one with their units."""
-    units = {name: checked_text(metric.unit) for name, metric in metrics.items()}
+    units = {name: check_text(metric.unit) for name, metric in metrics.items()}
     return {
-        UNITS: checked_text(json.dumps(units)),
+        METRIC_UNITS: check_text(json.dumps(units)),
         **{name: metric.value for name, metric in metrics.items()},
     }
 
 
-def precision_columns(precision: dict[str, Any], name: str) -> dict[str, float]:
+def make_precision_columns(precision: dict[str, Any], name: str) -> dict[str, float]:
     """Return the average precision, eleven-point unless named: all, last 10 s, class, band."""
     return {
-        name: number(precision["eleven_point"]),
-        f"{name}_all_point": number(precision["all_point"]),
-        f"{name}_pooled_all_point": number(precision["pooled_all_point"]),
-        f"{name}_end_10s": number(precision["end_10s"]["eleven_point"]),
-        f"{name}_end_10s_all_point": number(precision["end_10s"]["all_point"]),
-        f"{name}_end_10s_pooled_all_point": number(precision["end_10s"]["pooled_all_point"]),
+        name: parse_optional_number(precision["eleven_point"]),
+        f"{name}_all_point": parse_optional_number(precision["all_point"]),
+        f"{name}_pooled_all_point": parse_optional_number(precision["pooled_all_point"]),
+        f"{name}_end_10s": parse_optional_number(precision["end_10s"]["eleven_point"]),
+        f"{name}_end_10s_all_point": parse_optional_number(precision["end_10s"]["all_point"]),
+        f"{name}_end_10s_pooled_all_point": parse_optional_number(
+            precision["end_10s"]["pooled_all_point"]
+        ),
         **{
-            f"{name}_{part}": number(precision[part]["eleven_point"]) for part in (*CLASSES, *BANDS)
+            f"{name}_{part}": parse_optional_number(precision[part]["eleven_point"])
+            for part in (*CLASSES, *BANDS)
         },
     }
 
 
-def checked_text(value: Any) -> str:
+def check_text(value: Any) -> str:
     """Return a text; one with unpaired surrogates is refused."""
     text = str(value)
     text.encode()
     return text
 
 
-def writable(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """Return a text in which unpaired surrogates, from bytes that are not UTF-8, are escaped."""
     return text.encode(errors="backslashreplace").decode()
 
 
-def number(value: Any) -> float:
+def parse_optional_number(value: Any) -> float:
     """Return a number; None, of a drive that was too short, is NaN."""
-    return NAN if value is None else finite(value)
+    return NAN if value is None else check_finite_number(value)
 
 
-def seconds(value: Any) -> float:
+def check_seconds(value: Any) -> float:
     """Return a time of a drive."""
-    number = finite(value)
+    number = check_finite_number(value)
     if not 0 <= number <= LONGEST:
         raise ValueError(f"duration {number} s: must be between 0 and {LONGEST:g} s")
     return number
 
 
-def finite(value: Any) -> float:
+def check_finite_number(value: Any) -> float:
     """Return a finite number."""
     number = float(value)
     if not math.isfinite(number):
@@ -164,7 +169,7 @@ def finite(value: Any) -> float:
     return number
 
 
-UNKNOWN = {
+COLUMNS_WITH_NAN = {
     "frames": {"oldest_age"},
     "messages": {"delivered_time", "age_asked", "age_measured"},
     "events": {"x", "y", "ego_speed", "relative_speed"},
@@ -174,28 +179,28 @@ SIZES = ("length", "width", "height")
 NAMES = {"source": SOURCES, "class": CLASSES, "pattern": ("", *PATTERNS)}
 
 
-def checked_table(campaign: Campaign, name: str, key: AttemptKey) -> pd.DataFrame:
+def read_checked_table(campaign: CampaignRecords, name: str, key: AttemptKey) -> pd.DataFrame:
     """Return one table of an attempt."""
-    return frame_of(checked_columns(campaign, name, key))
+    return convert_to_dataframe(read_checked_columns(campaign, name, key))
 
 
-def checked_columns(campaign: Campaign, name: str, key: AttemptKey) -> pa.Table:
+def read_checked_columns(campaign: CampaignRecords, name: str, key: AttemptKey) -> pa.Table:
     """Return one table of an attempt as it was stored."""
-    table = campaign.columns(name, key)
+    table = campaign.read_attempt_columns(name, key)
     unknown = LEFT_OUT if campaign.packed else ()
-    for problem in problems(name, table, unknown):
-        raise UserError(f"{campaign.file_of(key).with_name(name)}.parquet: {problem}")
+    for problem in find_table_problems(name, table, unknown):
+        raise UserError(f"{campaign.get_result_path(key).with_name(name)}.parquet: {problem}")
     return table
 
 
-def problems(name: str, table: pa.Table, unknown: Sequence[str] = ()) -> Iterator[str]:
+def find_table_problems(name: str, table: pa.Table, unknown: Sequence[str] = ()) -> Iterator[str]:
     """Yield invalid numbers and names in a table; NaN is none in the columns that are unknown."""
     for field in ALL_TABLES[name]:
         column = table[field.name]
         if pa.types.is_floating(field.type):
             values = column.to_numpy().astype(np.float64)
             bad = ~np.isfinite(values)
-            if field.name in UNKNOWN.get(name, ()) or field.name in unknown:
+            if field.name in COLUMNS_WITH_NAN.get(name, ()) or field.name in unknown:
                 bad = np.isinf(values)
             if field.name in SIZES:
                 bad |= values < 0

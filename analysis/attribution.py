@@ -9,22 +9,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.attempt import checked_table, read_result
-from analysis.cases import Case
-from analysis.collection import KEY, row_key, settings_of
-from analysis.report.html import plural
-from analysis.statistics.intervals import NO_ESTIMATE, Estimate, rate
-from analysis.tables.table import scaled
+from analysis.attempt import read_checked_table, read_result
+from analysis.cases import ViolationCase
+from analysis.collection import ATTEMPT_KEY, get_campaign_settings, make_row_key
+from analysis.report.html import format_counted_noun
+from analysis.statistics.intervals import NO_ESTIMATE, IntervalEstimate, estimate_share
+from analysis.tables.table import scale_estimate
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign, broken
-from harness.records.twins import TWINS, Change, Window, twins_of
+from harness.records.reading import CampaignRecords, make_unreadable_error
+from harness.records.twins import TWINS, TwinChange, Window, list_attempt_twins
 from harness.safe_reading import sum_of_file
 
 COLUMNS = [
     "folder",
     "case",
-    *KEY,
+    *ATTEMPT_KEY,
     "violation",
     "reproduced",
     "without",
@@ -48,7 +48,7 @@ TWIN_COLUMNS = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Twin:
+class TwinOutcome:
     """An attempt driven again: how it ended, and the ages of its messages at delivery."""
 
     change: str
@@ -61,10 +61,10 @@ class Twin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attribution:
+class ViolationAttribution:
     """A violation and its twins: True where it happened again, None where not run."""
 
-    case: Case
+    case: ViolationCase
     tick: float  # s
     repeats: bool | None
     without: bool | None  # all disturbances
@@ -72,7 +72,7 @@ class Attribution:
     other_samples: tuple[bool, ...]
     sampled: bool  # whether other samples were run; identical ones are not in `other_samples`
     windows: tuple[Window, ...] | None  # the smallest set that is sufficient
-    twins: tuple[Twin, ...]
+    twins: tuple[TwinOutcome, ...]
 
     @property
     def seconds(self) -> str:
@@ -82,12 +82,12 @@ class Attribution:
         )
 
     @property
-    def anyway(self) -> Estimate:
+    def anyway(self) -> IntervalEstimate:
         """How often it happens with other samples of the disturbance, in per cent."""
         if not self.other_samples:
             return NO_ESTIMATE
         hits = np.array(self.other_samples, np.float64)
-        return scaled(rate(hits, np.arange(len(hits), dtype=np.float64)), 100)
+        return scale_estimate(estimate_share(hits, np.arange(len(hits), dtype=np.float64)), 100)
 
     @property
     def conclusion(self) -> str:
@@ -112,79 +112,84 @@ class Attribution:
         return f"{needed}{when}; {others}"
 
 
-def attributions_of(cases: Sequence[Case]) -> tuple[list[Attribution], list[str]]:
+def attribute_violations(
+    cases: Sequence[ViolationCase],
+) -> tuple[list[ViolationAttribution], list[str]]:
     """Return the attribution of every violation that has twins, and twins' broken records.
 
     A violation with a broken twin has none. Twins that were unpacked have no messages, and show
     nothing here.
     """
     attributions, broken_twins = [], []
-    for twins, with_twins in cases_with_twins(cases):
+    for twins, with_twins in iterate_cases_with_twins(cases):
         for case in () if twins.packed else with_twins:
-            if problem := broken_twin(case, twins):
+            if problem := check_twin_records(case, twins):
                 broken_twins.append(f"twin of case {case.number}: {problem}")
-            elif (attribution := attribution_of(case, twins)) is not None:
+            elif (attribution := build_attribution(case, twins)) is not None:
                 attributions.append(attribution)
     return attributions, broken_twins
 
 
-def notes_on_twins(cases: Sequence[Case]) -> list[str]:
+def describe_unpacked_twins(cases: Sequence[ViolationCase]) -> list[str]:
     """Return a note for each campaign whose twins were unpacked."""
     return [
-        f"{twins.folder}: unpacked, so that {plural(len(with_twins), 'violation')} with twins"
+        f"{twins.folder}: unpacked, so that {format_counted_noun(len(with_twins), 'violation')}"
+        " with twins"
         " cannot be attributed"
-        for twins, with_twins in cases_with_twins(cases)
+        for twins, with_twins in iterate_cases_with_twins(cases)
         if with_twins and twins.packed
     ]
 
 
-def cases_with_twins(cases: Sequence[Case]) -> Iterator[tuple[Campaign, list[Case]]]:
+def iterate_cases_with_twins(
+    cases: Sequence[ViolationCase],
+) -> Iterator[tuple[CampaignRecords, list[ViolationCase]]]:
     """Yield each campaign of twins, and the violations that have some in it."""
     for folder in dict.fromkeys(case.folder for case in cases):
         if (folder / TWINS / "campaign.yaml").is_file():
-            twins = Campaign(folder / TWINS, within=folder)
-            there = twins.attempts()
+            twins = CampaignRecords(folder / TWINS, within=folder)
+            there = twins.find_attempts()
             of_folder = (case for case in cases if case.folder == folder)
-            yield twins, [case for case in of_folder if twins_of(case.key, there)]
+            yield twins, [case for case in of_folder if list_attempt_twins(case.key, there)]
 
 
-def broken_twin(case: Case, twins: Campaign) -> str:
+def check_twin_records(case: ViolationCase, twins: CampaignRecords) -> str:
     """Return what is wrong with the records of a violation's twins, or nothing."""
     try:
-        for key in twins_of(case.key, twins.attempts()).values():
+        for key in list_attempt_twins(case.key, twins.find_attempts()).values():
             read_result(twins, key)
-            checked_table(twins, "messages", key)
+            read_checked_table(twins, "messages", key)
     except UserError as problem:
         return str(problem)
     return ""
 
 
-def attribution_of(case: Case, twins: Campaign) -> Attribution | None:
+def build_attribution(case: ViolationCase, twins: CampaignRecords) -> ViolationAttribution | None:
     """Return the attribution of a violation, if its attempt has twins."""
-    driven = twins_of(case.key, twins.attempts())
+    driven = list_attempt_twins(case.key, twins.find_attempts())
     if not driven:
         return None
-    happened = {change: ends_alike(twins, key, case.kind) for change, key in driven.items()}
-    count, tick = disturbances_and_tick(case)
-    left_out = {change.without: hit for change, hit in happened.items() if only_without(change)}
-    samples = dict(other_samples(happened))
-    random = any(messages_differ(case, twins, driven[change]) for change in samples)
-    return Attribution(
+    happened = {change: has_same_violation(twins, key, case.kind) for change, key in driven.items()}
+    count, tick = read_disturbances_and_tick(case)
+    left_out = {change.without: hit for change, hit in happened.items() if is_omission_only(change)}
+    samples = dict(select_other_samples(happened))
+    random = any(has_different_messages(case, twins, driven[change]) for change in samples)
+    return ViolationAttribution(
         case=case,
         tick=tick,
-        repeats=happened.get(Change()),
+        repeats=happened.get(TwinChange()),
         without=next((hit for names, hit in left_out.items() if len(names) == count), None),
         without_one={names[0]: hit for names, hit in left_out.items() if len(names) == 1 < count},
         other_samples=tuple(samples.values()) if random else (),
         sampled=bool(samples),
-        windows=fewest_windows(happened),
-        twins=tuple(twin_of(twins, change, key) for change, key in sorted_twins(driven)),
+        windows=find_smallest_windows(happened),
+        twins=tuple(read_twin_outcome(twins, change, key) for change, key in sort_twins(driven)),
     )
 
 
-def disturbances_and_tick(case: Case) -> tuple[int, float]:
+def read_disturbances_and_tick(case: ViolationCase) -> tuple[int, float]:
     """Return the number of disturbances of a case, and the length of a tick in s."""
-    settings = settings_of(case.campaign)
+    settings = get_campaign_settings(case.campaign)
     try:
         return len(settings["interference"].get(case.key.arm.condition, [])), float(
             settings["tick"]
@@ -196,19 +201,19 @@ def disturbances_and_tick(case: Case) -> tuple[int, float]:
         ) from None
 
 
-def sorted_twins(driven: Mapping[Change, AttemptKey]) -> list[tuple[Change, AttemptKey]]:
+def sort_twins(driven: Mapping[TwinChange, AttemptKey]) -> list[tuple[TwinChange, AttemptKey]]:
     """Return twins in the order in which they are run: unchanged, without, windows, samples."""
     return sorted(
         driven.items(), key=lambda twin: (twin[0].sample, twin[0].windows or (), twin[0].without)
     )
 
 
-def twin_of(twins: Campaign, change: Change, key: AttemptKey) -> Twin:
+def read_twin_outcome(twins: CampaignRecords, change: TwinChange, key: AttemptKey) -> TwinOutcome:
     """Return a twin's outcome from its records."""
-    result, messages = read_result(twins, key), checked_table(twins, "messages", key)
+    result, messages = read_result(twins, key), read_checked_table(twins, "messages", key)
     ages = messages["age_measured"].dropna()
-    return Twin(
-        change=change.condition("").strip() or "unchanged",
+    return TwinOutcome(
+        change=change.format_condition("").strip() or "unchanged",
         violation=result["violation"],
         time=result["violation_time" if result["violated"] else "duration"],
         messages=len(messages),
@@ -218,21 +223,21 @@ def twin_of(twins: Campaign, change: Change, key: AttemptKey) -> Twin:
     )
 
 
-def ends_alike(twins: Campaign, key: AttemptKey, kind: str) -> bool:
+def has_same_violation(twins: CampaignRecords, key: AttemptKey, kind: str) -> bool:
     """Return whether a twin ended in a violation of that kind."""
     result = read_result(twins, key)
     return bool(result["violated"] and result["violation"] == kind)
 
 
-def only_without(change: Change) -> bool:
+def is_omission_only(change: TwinChange) -> bool:
     """Return whether a change only leaves out disturbances."""
     return bool(change.without) and change.windows is None and not change.sample
 
 
-def messages_differ(case: Case, twins: Campaign, key: AttemptKey) -> bool:
+def has_different_messages(case: ViolationCase, twins: CampaignRecords, key: AttemptKey) -> bool:
     """Return whether a twin's messages differ; they do not where nothing is random."""
     files = [
-        campaign.file_of(of).with_name("messages.parquet")
+        campaign.get_result_path(of).with_name("messages.parquet")
         for campaign, of in ((case.campaign, case.key), (twins, key))
     ]
     try:
@@ -242,17 +247,17 @@ def messages_differ(case: Case, twins: Campaign, key: AttemptKey) -> bool:
         )
         return first != second
     except OSError as problem:
-        raise broken(Path(problem.filename), problem) from None
+        raise make_unreadable_error(Path(problem.filename), problem) from None
 
 
-def other_samples(happened: Mapping[Change, bool]) -> Iterator[tuple[Change, bool]]:
+def select_other_samples(happened: Mapping[TwinChange, bool]) -> Iterator[tuple[TwinChange, bool]]:
     """Yield the twins whose disturbances use another sample."""
     for change in sorted(happened, key=lambda change: change.sample):
         if change.sample and not change.without and change.windows is None:
             yield change, happened[change]
 
 
-def fewest_windows(happened: Mapping[Change, bool]) -> tuple[Window, ...] | None:
+def find_smallest_windows(happened: Mapping[TwinChange, bool]) -> tuple[Window, ...] | None:
     """Return the smallest set of windows with which it happened, none of which can be left out."""
     tried = {
         change.windows: hit
@@ -266,7 +271,7 @@ def fewest_windows(happened: Mapping[Change, bool]) -> tuple[Window, ...] | None
     return None
 
 
-def attribution_table(attributions: Sequence[Attribution]) -> pd.DataFrame:
+def build_attributions_frame(attributions: Sequence[ViolationAttribution]) -> pd.DataFrame:
     """Return a row for each violation."""
     rows = []
     for attribution in attributions:
@@ -275,12 +280,13 @@ def attribution_table(attributions: Sequence[Attribution]) -> pd.DataFrame:
             (
                 str(attribution.case.folder),
                 attribution.case.number,
-                *row_key(attribution.case.key),
+                *make_row_key(attribution.case.key),
                 attribution.case.kind,
-                outcome(attribution.repeats),
-                outcome(attribution.without),
+                format_twin_outcome(attribution.repeats),
+                format_twin_outcome(attribution.without),
                 ", ".join(
-                    f"{name}: {outcome(hit)}" for name, hit in attribution.without_one.items()
+                    f"{name}: {format_twin_outcome(hit)}"
+                    for name, hit in attribution.without_one.items()
                 ),
                 sum(attribution.other_samples),
                 len(attribution.other_samples),
@@ -293,16 +299,16 @@ def attribution_table(attributions: Sequence[Attribution]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def twins_table(attributions: Sequence[Attribution]) -> pd.DataFrame:
+def build_twins_table(attributions: Sequence[ViolationAttribution]) -> pd.DataFrame:
     """Return a row for each twin of each violation."""
     rows = [
-        (str(of.case.folder), of.case.number, *row_key(of.case.key), *twin)
+        (str(of.case.folder), of.case.number, *make_row_key(of.case.key), *twin)
         for of in attributions
         for twin in map(astuple, of.twins)
     ]
-    return pd.DataFrame(rows, columns=["folder", "case", *KEY, *TWIN_COLUMNS])
+    return pd.DataFrame(rows, columns=["folder", "case", *ATTEMPT_KEY, *TWIN_COLUMNS])
 
 
-def outcome(hit: bool | None) -> str:
+def format_twin_outcome(hit: bool | None) -> str:
     """Return an outcome as text."""
     return {None: "not run", True: "happens", False: "does not happen"}[hit]

@@ -16,10 +16,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.attempt import checked_columns, read_result, violation_place, writable
+from analysis.attempt import (
+    escape_surrogates,
+    read_checked_columns,
+    read_result,
+    read_violation_place,
+)
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
 from harness.vocabulary import Mask
 
@@ -31,7 +36,7 @@ MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Broken:
+class BrokenRecord:
     """An attempt whose record is broken."""
 
     campaign: int
@@ -40,55 +45,55 @@ class Broken:
     reason: str  # names the file
 
 
-def check_tables(campaign: Campaign, key: AttemptKey, violated: bool) -> None:
+def check_attempt_tables(campaign: CampaignRecords, key: AttemptKey, violated: bool) -> None:
     """Read all tables of a record; what is wrong with them is a user error.
 
     Of a campaign that was unpacked, these are the planning steps alone.
     """
     if campaign.packed:
-        checked_columns(campaign, "frames", key)
+        read_checked_columns(campaign, "frames", key)
         return
-    tables = {name: checked_columns(campaign, name, key) for name in TABLES}
+    tables = {name: read_checked_columns(campaign, name, key) for name in TABLES}
     boxes, frames = (tables[name]["frame"].to_numpy() for name in ("boxes", "frames"))
     strange = np.setdiff1d(boxes, frames)
     if len(strange):
-        file = campaign.file_of(key).with_name("boxes.parquet")
+        file = campaign.get_result_path(key).with_name("boxes.parquet")
         raise UserError(f"{file}: boxes of frame {strange[0]}, which frames.parquet lacks")
     if violated:
-        violation_place(campaign, key)
+        read_violation_place(campaign, key)
 
 
 def read_record(
-    campaign: Campaign, key: AttemptKey, *, whole: bool
+    campaign: CampaignRecords, key: AttemptKey, *, whole: bool
 ) -> tuple[dict[str, Any] | None, str]:
     """Return an attempt's row, None if its result is broken, and what is wrong with its record."""
     row = None
     try:
         row = read_result(campaign, key)
         if whole:
-            check_tables(campaign, key, row["violated"])
+            check_attempt_tables(campaign, key, row["violated"])
     except UserError as problem:
         return row, str(problem)
     return row, ""
 
 
-def on_broken_places(attempts: pd.DataFrame, broken: Sequence[Broken]) -> Mask:
+def match_broken_places(attempts: pd.DataFrame, broken: Sequence[BrokenRecord]) -> Mask:
     """Return which attempts are on the route and have the seed of a broken record."""
     places = {(item.cluster, item.key.route, item.key.seed) for item in broken}
     names = zip(attempts["cluster"], attempts["route"], attempts["seed"], strict=True)
     return pd.Series([name in places for name in names], dtype=bool).to_numpy()
 
 
-def table_of(broken: Sequence[Broken], partners: pd.DataFrame) -> pd.DataFrame:
+def build_left_out_table(broken: Sequence[BrokenRecord], partners: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each attempt that is left out: the broken ones, then their partners."""
     rows = [
         (
-            writable(str(item.key.arm)),
-            writable(item.key.route),
+            escape_surrogates(str(item.key.arm)),
+            escape_surrogates(item.key.route),
             item.key.seed,
             item.campaign,
             BROKEN,
-            writable(item.reason),
+            escape_surrogates(item.reason),
         )
         for item in broken
     ]
@@ -97,7 +102,7 @@ def table_of(broken: Sequence[Broken], partners: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def lines_on(left_out: pd.DataFrame) -> Iterator[str]:
+def describe_left_out(left_out: pd.DataFrame) -> Iterator[str]:
     """Yield how much is left out, and a line for each broken record."""
     broken = left_out[left_out["left out as"] == BROKEN]
     if broken.empty:
@@ -112,7 +117,7 @@ def lines_on(left_out: pd.DataFrame) -> Iterator[str]:
         yield f"{more} more broken records are in broken.csv"
 
 
-def folder_names(left_out: pd.DataFrame, folders: Mapping[int, Path]) -> pd.DataFrame:
+def add_folder_names(left_out: pd.DataFrame, folders: Mapping[int, Path]) -> pd.DataFrame:
     """Return the table with the folders of the campaigns in words."""
     return left_out.assign(source=[str(folders[number]) for number in left_out["source"]]).rename(
         columns={"source": "folder"}

@@ -9,12 +9,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.collection import CASE, KEY, Collection, key_of, row_key
+from analysis.collection import (
+    ATTEMPT_KEY,
+    CASE,
+    CampaignCollection,
+    make_row_key,
+    parse_attempt_key,
+)
 from harness.records.arms import SHOWN_APART, Arm
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 
-KINDS = {
+VIOLATION_TEXTS = {
     "collision_pedestrian": "collision with a pedestrian",
     "collision_vehicle": "collision with a vehicle",
     "collision_layout": "collision with the scenery",
@@ -23,12 +29,12 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class ViolationCase:
     """A violation; numbers count within a campaign, in the order of its attempts."""
 
     number: int
     source: int  # which of the campaigns
-    campaign: Campaign
+    campaign: CampaignRecords
     key: AttemptKey
     kind: str
     time: float  # s since the start of the attempt
@@ -44,7 +50,7 @@ class Case:
     @property
     def arm_title(self) -> str:
         """The arm of its attempt."""
-        return SHOWN_APART.join(filter(None, (arm_title(self.key.arm), self.label)))
+        return SHOWN_APART.join(filter(None, (format_arm_title(self.key.arm), self.label)))
 
     @property
     def place(self) -> str:
@@ -64,7 +70,7 @@ class Case:
     @property
     def anchor(self) -> str:
         """What it is linked to by in a page."""
-        return anchor(self.source, self.number)
+        return format_case_anchor(self.source, self.number)
 
     @property
     def folder(self) -> Path:
@@ -72,46 +78,46 @@ class Case:
         return self.campaign.folder
 
 
-def anchor(source: int, number: int) -> str:
+def format_case_anchor(source: int, number: int) -> str:
     """Return what a case of a campaign is linked to by."""
     return f"case-{source}-{number}"
 
 
-def title_of(key: AttemptKey) -> str:
+def format_attempt_title(key: AttemptKey) -> str:
     """Return the title of an attempt."""
-    return f"{arm_title(key.arm)}, route {key.route}, seed {key.seed}"
+    return f"{format_arm_title(key.arm)}, route {key.route}, seed {key.seed}"
 
 
-def arm_title(arm: Arm) -> str:
+def format_arm_title(arm: Arm) -> str:
     """Return an arm's name for titles."""
     return SHOWN_APART.join(str(arm).split("/"))
 
 
 def describe_violation(kind: str, other: str, time: float, stationary: bool) -> str:
     """Return a violation in a few words."""
-    what = KINDS.get(kind, kind.replace("_", " "))
+    what = VIOLATION_TEXTS.get(kind, kind.replace("_", " "))
     other_party = f" ({other})" if other else ""
     struck = ", the ego was stationary" if stationary else ""
     return f"{what}{other_party} after {time:.1f} s{struck}"
 
 
-def cases_of(collection: Collection) -> list[Case]:
+def list_violation_cases(collection: CampaignCollection) -> list[ViolationCase]:
     """Return every violation of some campaigns."""
-    return list(iterate_cases(collection))
+    return list(iterate_violation_cases(collection))
 
 
-def iterate_cases(collection: Collection) -> Iterator[Case]:
+def iterate_violation_cases(collection: CampaignCollection) -> Iterator[ViolationCase]:
     """Yield violations, numbered from 1 in each campaign."""
-    names = ["source", *KEY, CASE, "violation", "violation_time", "violation_with"]
+    names = ["source", *ATTEMPT_KEY, CASE, "violation", "violation_time", "violation_with"]
     columns = (collection.attempts[name] for name in (*names, "ego_stationary"))
     for index, *key, number, kind, time, other, stood in zip(*columns, strict=True):
         if number:
             campaign = collection.campaigns[index]
-            yield Case(
+            yield ViolationCase(
                 number=number,
                 source=index,
                 campaign=campaign,
-                key=key_of(*key),
+                key=parse_attempt_key(*key),
                 kind=kind,
                 time=time,
                 other=other,
@@ -120,13 +126,13 @@ def iterate_cases(collection: Collection) -> Iterator[Case]:
             )
 
 
-def case_table(cases: list[Case]) -> pd.DataFrame:
+def build_case_table(cases: list[ViolationCase]) -> pd.DataFrame:
     """Return the cases as a table."""
     rows = [
         (
             str(case.folder),
             case.number,
-            *row_key(case.key),
+            *make_row_key(case.key),
             case.kind,
             case.time,
             case.other,
@@ -135,13 +141,22 @@ def case_table(cases: list[Case]) -> pd.DataFrame:
         )
         for case in cases
     ]
-    names = ["folder", "case", *KEY, "violation", "time", "with", "ego_stationary", "command"]
+    names = [
+        "folder",
+        "case",
+        *ATTEMPT_KEY,
+        "violation",
+        "time",
+        "with",
+        "ego_stationary",
+        "command",
+    ]
     return pd.DataFrame(rows, columns=names)
 
 
-def cases_to_show(cases: list[Case], most: int) -> list[Case]:
+def select_shown_cases(cases: list[ViolationCase], most: int) -> list[ViolationCase]:
     """Return some cases of every arm in turn, collisions first."""
-    arms: dict[Arm, list[Case]] = {}
+    arms: dict[Arm, list[ViolationCase]] = {}
     for case in sorted(cases, key=lambda case: not case.kind.startswith("collision")):
         arms.setdefault(case.key.arm, []).append(case)
     turns = [

@@ -13,31 +13,30 @@ import pandas as pd
 
 from analysis import broken
 from analysis.arms import (
-    COUNTS,
-    FLAGS,
-    WORDS,
-    Fault,
-    arms_in,
-    factors_of,
-    faults_in,
-    notes_on_arms,
-    without_faulty,
+    MESSAGE_COUNTS,
+    MESSAGE_FLAGS,
+    MESSAGE_TEXTS,
+    ArmFault,
+    collect_factors,
+    describe_arm_problems,
+    drop_faulty_arms,
+    find_arm_faults,
+    list_arms,
 )
-from analysis.attempt import COUNTED, SPANS, UNITS, checked_text, writable
-from analysis.broken import Broken, read_record
-from analysis.hazards import hazards_of, warnings
-from analysis.routes import Way, geometries, read_ways
-from analysis.statistics.intervals import FEWEST
-from analysis.surrogates import COLUMNS as SURROGATE_COLUMNS
-from analysis.surrogates import REACHED, with_oracle
+from analysis.attempt import COUNTED, METRIC_UNITS, SPANS, check_text, escape_surrogates
+from analysis.broken import BrokenRecord, read_record
+from analysis.hazards import describe_hazards_not_run, make_hazard_columns
+from analysis.routes import RouteWay, read_route_ways, resolve_geometries
+from analysis.statistics.intervals import FEWEST_RESAMPLED_ROUTES
+from analysis.surrogates import REACHED, SURROGATE_COLUMNS, add_oracle_columns
 from harness.errors import UserError
-from harness.records.arms import CORE, NONE, Arm, varying
+from harness.records.arms import CORE, NONE, Arm, list_varying_factors
 from harness.records.keys import AttemptKey
-from harness.records.ledger import key_of as ledger_key
-from harness.records.ledger import lines
-from harness.records.reading import Campaign
+from harness.records.ledger import get_line_key as ledger_key
+from harness.records.ledger import iter_ledger_lines
+from harness.records.reading import CampaignRecords
 
-KEY = ["arm", "route", "seed"]
+ATTEMPT_KEY = ["arm", "route", "seed"]
 CASE = "case"
 """The column with the number of a violation in its campaign; 0 for none."""
 CAMPAIGN = "campaign"
@@ -56,24 +55,24 @@ IRRELEVANT_SETTINGS = {
     "retry_failed",
 }
 """Settings that do not change results."""
-UNKNOWN = "?"
+UNKNOWN_TOWN = "?"
 """The town of a route that is not in its campaign's folder."""
 UNPACKED = "unpacked, so that what needs boxes, messages or tracks is left out of all tables"
-MISSING = [*KEY, "source", "ending", "message"]
-WARNING = "warning:"
+MISSING = [*ATTEMPT_KEY, "source", "ending", "message"]
+WARNING_PREFIX = "warning:"
 """Start of the notes that are shown first."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Collection:
+class CampaignCollection:
     """Campaigns, read: attempts with results, missing attempts, notes."""
 
-    campaigns: tuple[Campaign, ...]
+    campaigns: tuple[CampaignRecords, ...]
     attempts: pd.DataFrame  # a row for each result; `cluster` is the route's geometry
     missing: pd.DataFrame  # planned attempts without result, and how their last try ended
     notes: tuple[str, ...]  # notes for readers of any table
     on_attempt: Callable[[], None] = lambda: None  # called for each attempt that is read
-    faults: tuple[Fault, ...] = ()  # arms that are left out
+    faults: tuple[ArmFault, ...] = ()  # arms that are left out
     labels: tuple[str, ...] = ()  # of campaigns that are compared: values of their factor
     left_out: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=broken.COLUMNS))
     """Attempts with broken records, and their pair partners."""
@@ -83,11 +82,11 @@ class Collection:
         """The first campaign's folder: reports go there."""
         return self.campaigns[0].folder
 
-    def attempts_in_order(self) -> Iterator[tuple[int, Campaign, AttemptKey]]:
+    def iterate_attempts(self) -> Iterator[tuple[int, CampaignRecords, AttemptKey]]:
         """Yield every attempt's row, campaign and key."""
-        columns = (self.attempts[name] for name in ("source", *KEY))
+        columns = (self.attempts[name] for name in ("source", *ATTEMPT_KEY))
         for row, (campaign, *key) in enumerate(zip(*columns, strict=True)):
-            yield row, self.campaigns[campaign], key_of(*key)
+            yield row, self.campaigns[campaign], parse_attempt_key(*key)
             self.on_attempt()
 
     @property
@@ -98,7 +97,9 @@ class Collection:
     @cached_property
     def arms(self) -> list[Arm]:
         """The arms, those without any result too."""
-        return sorted({*arms_in(self.attempts), *arms_in(self.missing), *arms_in(self.left_out)})
+        return sorted(
+            {*list_arms(self.attempts), *list_arms(self.missing), *list_arms(self.left_out)}
+        )
 
     @cached_property
     def packed(self) -> bool:
@@ -108,27 +109,27 @@ class Collection:
     @cached_property
     def factors(self) -> tuple[str, ...]:
         """The factors that distinguish its arms: columns of the attempts."""
-        return varying(self.arms)
+        return list_varying_factors(self.arms)
 
 
-def key_of(arm: str, route: str, seed: int) -> AttemptKey:
+def parse_attempt_key(arm: str, route: str, seed: int) -> AttemptKey:
     """Return the attempt of a row, as its campaign has it: without the factor of campaigns."""
-    return AttemptKey(Arm.parse(arm).but(**{CAMPAIGN: NONE}), route, seed)
+    return AttemptKey(Arm.parse_name(arm).replace_factors(**{CAMPAIGN: NONE}), route, seed)
 
 
-def row_key(key: AttemptKey) -> tuple[str, str, int]:
+def make_row_key(key: AttemptKey) -> tuple[str, str, int]:
     """Return an attempt as rows name it."""
     return str(key.arm), key.route, key.seed
 
 
-def collect(
+def collect_campaigns(
     folders: Sequence[Path],
     mixed: bool = False,
     *,
     pooled: bool = True,
     whole: bool = False,
     partners: bool = False,
-) -> Collection:
+) -> CampaignCollection:
     """Read campaigns; carlite and CARLA are pooled only if `mixed` is true.
 
     Folders that hold the same attempt are compared: their arms get a further factor. Without
@@ -137,43 +138,47 @@ def collect(
     """
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UserError(f"{', '.join(map(str, folders))}: the same folder twice; give it once")
-    campaigns = tuple(Campaign(folder) for folder in folders)
-    finished = [campaign.attempts() for campaign in campaigns]
-    ways = [read_ways(folder) for folder in folders]
-    clusters = clusters_of(ways)
-    factors = factors_of(key.arm for attempts in finished for key in attempts)
-    rows, problems = read_attempts(campaigns, finished, clusters, whole=whole)
-    rows = [with_factors(row, factors, campaigns) for row in rows]
-    attempts = numbered(pd.DataFrame(rows) if rows else empty_attempts())
-    attempts, left_out = without_broken(attempts, problems, partners=partners)
-    labels = labels_of(campaigns, finished, clusters) if pooled else ()
-    attempts, left_out = (labelled(frame, labels, factors) for frame in (attempts, left_out))
-    refuse_mixture(attempts, mixed)
+    campaigns = tuple(CampaignRecords(folder) for folder in folders)
+    finished = [campaign.find_attempts() for campaign in campaigns]
+    ways = [read_route_ways(folder) for folder in folders]
+    clusters = resolve_route_clusters(ways)
+    factors = collect_factors(key.arm for attempts in finished for key in attempts)
+    rows, problems = read_attempt_rows(campaigns, finished, clusters, whole=whole)
+    rows = [add_factor_values(row, factors, campaigns) for row in rows]
+    attempts = number_violations(pd.DataFrame(rows) if rows else make_empty_attempts())
+    attempts, left_out = drop_broken_attempts(attempts, problems, partners=partners)
+    labels = label_campaigns(campaigns, finished, clusters) if pooled else ()
+    attempts, left_out = (
+        add_campaign_labels(frame, labels, factors) for frame in (attempts, left_out)
+    )
+    refuse_mixed_simulators(attempts, mixed)
     missing = [
         row
         for index, campaign in enumerate(campaigns)
-        for row in missing_in(index, campaign, finished[index], [way.name for way in ways[index]])
+        for row in list_missing_attempts(
+            index, campaign, finished[index], [way.name for way in ways[index]]
+        )
     ]
-    lacking = labelled(pd.DataFrame(missing, columns=MISSING), labels)
-    faults = faults_in(attempts, together=pooled)
-    attempts = with_oracle(without_faulty(attempts, faults))
-    lacking = without_faulty(lacking, faults)
-    lines = (f"{WARNING} {line}" for line in broken.lines_on(left_out))
-    notes = (*lines, *notes_on_arms(attempts, faults))
-    notes += (*notes_on(campaigns, attempts, lacking, ways=ways, left_out=left_out),)
-    return Collection(
+    lacking = add_campaign_labels(pd.DataFrame(missing, columns=MISSING), labels)
+    faults = find_arm_faults(attempts, together=pooled)
+    attempts = add_oracle_columns(drop_faulty_arms(attempts, faults))
+    lacking = drop_faulty_arms(lacking, faults)
+    lines = (f"{WARNING_PREFIX} {line}" for line in broken.describe_left_out(left_out))
+    notes = (*lines, *describe_arm_problems(attempts, faults))
+    notes += (*list_collection_notes(campaigns, attempts, lacking, ways=ways, left_out=left_out),)
+    return CampaignCollection(
         campaigns=campaigns,
         attempts=attempts,
         missing=lacking,
-        notes=tuple(sorted(notes, key=lambda note: not note.startswith(WARNING))),
+        notes=tuple(sorted(notes, key=lambda note: not note.startswith(WARNING_PREFIX))),
         faults=faults,
         left_out=left_out,
         labels=labels,
     )
 
 
-def labels_of(
-    campaigns: Sequence[Campaign],
+def label_campaigns(
+    campaigns: Sequence[CampaignRecords],
     finished: Sequence[Mapping[AttemptKey, Path]],
     clusters: Mapping[tuple[int, str], str],
 ) -> tuple[str, ...]:
@@ -187,8 +192,8 @@ def labels_of(
             holders.setdefault(key, []).append(index)
     shared = False
     for key, places in ((key, places) for key, places in holders.items() if len(places) > 1):
-        towns = [clusters.get((n, key.route), UNKNOWN).partition("/")[0] for n in places]
-        if UNKNOWN in towns:
+        towns = [clusters.get((n, key.route), UNKNOWN_TOWN).partition("/")[0] for n in places]
+        if UNKNOWN_TOWN in towns:
             folders = ", ".join(str(campaigns[n].folder) for n in places)
             raise UserError(
                 f"{folders}: {key} is in more than one folder, and one has no routes folder to"
@@ -196,11 +201,11 @@ def labels_of(
             )
         shared |= len(set(towns)) < len(towns)
     width = len(str(len(campaigns)))
-    names = [writable(campaign.folder.resolve().name) for campaign in campaigns]
+    names = [escape_surrogates(campaign.folder.resolve().name) for campaign in campaigns]
     return tuple(f"{n:0{width}} {name}" for n, name in enumerate(names, 1)) if shared else ()
 
 
-def labelled(
+def add_campaign_labels(
     frame: pd.DataFrame, labels: Sequence[str], factors: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """Return rows whose arms have their campaign's name as a factor, and a column for it."""
@@ -208,7 +213,7 @@ def labelled(
         return frame
     names = [labels[source] for source in frame["source"]]
     arms = [
-        str(Arm.parse(arm).but(**{CAMPAIGN: name}))
+        str(Arm.parse_name(arm).replace_factors(**{CAMPAIGN: name}))
         for arm, name in zip(frame["arm"], names, strict=True)
     ]
     frame = frame.assign(arm=arms)
@@ -217,106 +222,110 @@ def labelled(
     return frame
 
 
-def as_recorded(attempts: pd.DataFrame) -> pd.DataFrame:
+def restore_arm_names(attempts: pd.DataFrame) -> pd.DataFrame:
     """Return attempts whose arms are called as in their campaigns."""
-    return attempts.assign(arm=[str(key_of(arm, "", 0).arm) for arm in attempts["arm"]])
+    return attempts.assign(arm=[str(parse_attempt_key(arm, "", 0).arm) for arm in attempts["arm"]])
 
 
-def read_attempts(
-    campaigns: Sequence[Campaign],
+def read_attempt_rows(
+    campaigns: Sequence[CampaignRecords],
     finished: Sequence[Mapping[AttemptKey, Path]],
     clusters: Mapping[tuple[int, str], str],
     *,
     whole: bool,
-) -> tuple[list[dict[str, Any]], list[Broken]]:
+) -> tuple[list[dict[str, Any]], list[BrokenRecord]]:
     """Return a row for each result that can be read, and the broken records."""
     rows: list[dict[str, Any]] = []
     problems = []
     for index, campaign in enumerate(campaigns):
         for key, place in sorted(finished[index].items()):
-            cluster = clusters.get((index, key.route), f"{UNKNOWN}/{key.route}")
+            cluster = clusters.get((index, key.route), f"{UNKNOWN_TOWN}/{key.route}")
             row, reason = read_record(campaign, key, whole=whole)
             if row is not None:
                 number = int(place.name.removeprefix("try"))
                 rows.append({**row, "source": index, "cluster": cluster, "try": number})
             if reason:
-                problems.append(Broken(campaign=index, cluster=cluster, key=key, reason=reason))
+                problems.append(
+                    BrokenRecord(campaign=index, cluster=cluster, key=key, reason=reason)
+                )
     return rows, problems
 
 
-def without_broken(
-    attempts: pd.DataFrame, problems: Sequence[Broken], *, partners: bool
+def drop_broken_attempts(
+    attempts: pd.DataFrame, problems: Sequence[BrokenRecord], *, partners: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the attempts that remain, and the table of those that are left out."""
-    keys = {(item.campaign, *row_key(item.key)) for item in problems}
-    names = zip(*(attempts[name] for name in ("source", *KEY)), strict=True)
+    keys = {(item.campaign, *make_row_key(item.key)) for item in problems}
+    names = zip(*(attempts[name] for name in ("source", *ATTEMPT_KEY)), strict=True)
     bad = pd.Series([name in keys for name in names], dtype=bool).to_numpy()
-    alike = broken.on_broken_places(attempts, problems) & ~bad & (not partners)
+    alike = broken.match_broken_places(attempts, problems) & ~bad & (not partners)
     return (
         attempts[~bad & ~alike].reset_index(drop=True),
-        broken.table_of(problems, attempts[alike]),
+        broken.build_left_out_table(problems, attempts[alike]),
     )
 
 
-def numbered(attempts: pd.DataFrame) -> pd.DataFrame:
+def number_violations(attempts: pd.DataFrame) -> pd.DataFrame:
     """Return attempts with the numbers of their violations, counted in each campaign."""
     violated = attempts["violated"].astype(int)
     numbers = violated.groupby(attempts["source"]).cumsum() * violated
     return attempts.assign(**{CASE: numbers.astype(int)})
 
 
-def with_factors(
-    row: Mapping[str, Any], factors: Sequence[str], campaigns: Sequence[Campaign]
+def add_factor_values(
+    row: Mapping[str, Any], factors: Sequence[str], campaigns: Sequence[CampaignRecords]
 ) -> dict[str, Any]:
     """Return an attempt's row with the values of its factors behind the name of its arm."""
     if taken := [name for name in factors if name in {*row, *RESERVED}]:
         folder = campaigns[row["source"]].folder
         raise UserError(f"{folder}: factor {taken[0]}: the name is reserved for a column")
-    arm = Arm.parse(row["arm"])
+    arm = Arm.parse_name(row["arm"])
     places = {name: row[name] for name in ("source", "cluster", "try")}
-    values = {name: checked_text(arm[name]) for name in factors}
+    values = {name: check_text(arm[name]) for name in factors}
     return {**places, "arm": row["arm"], **values, **row}
 
 
-def empty_attempts() -> pd.DataFrame:
+def make_empty_attempts() -> pd.DataFrame:
     """Return the table of a campaign without any result."""
     texts = ("cluster", "arm", *CORE, "route", "simulator", "violation", "violation_with", "fusion")
-    words = {name: pd.Series(dtype=str) for name in (*texts, *WORDS, UNITS)}
-    truths = ("violated", "collided", "collided_with_road_user", "ego_stationary", *FLAGS)
+    words = {name: pd.Series(dtype=str) for name in (*texts, *MESSAGE_TEXTS, METRIC_UNITS)}
+    truths = ("violated", "collided", "collided_with_road_user", "ego_stationary", *MESSAGE_FLAGS)
     flags = {name: pd.Series(dtype=bool) for name in truths}
-    whole = {name: pd.Series(dtype=int) for name in ("source", "seed", "try", *COUNTS)}
+    whole = {name: pd.Series(dtype=int) for name in ("source", "seed", "try", *MESSAGE_COUNTS)}
     other: tuple[str, ...] = ("driving_score", "completion", "violation_time", "duration")
     other += ("ap", "ap_ego_alone", "ap_end_10s", "ap_ego_alone_end_10s")
     counts = tuple(f"{name}_{span}" for span in SPANS for name in COUNTED)
-    hazards = {name: pd.Series(dtype=type(value)) for name, value in hazards_of([]).items()}
+    hazards = {
+        name: pd.Series(dtype=type(value)) for name, value in make_hazard_columns([]).items()
+    }
     words |= {**hazards, REACHED: pd.Series(dtype=str)}
     other += (*counts, *SURROGATE_COLUMNS)
     return pd.DataFrame(words | flags | whole | {n: pd.Series(dtype=float) for n in other})
 
 
-def clusters_of(ways: Sequence[Sequence[Way]]) -> dict[tuple[int, str], str]:
+def resolve_route_clusters(ways: Sequence[Sequence[RouteWay]]) -> dict[tuple[int, str], str]:
     """Return the geometry of every campaign's every route."""
     flat = [(index, way) for index, campaign_ways in enumerate(ways) for way in campaign_ways]
-    names = geometries([way for _, way in flat])
+    names = resolve_geometries([way for _, way in flat])
     return {(index, way.name): name for (index, way), name in zip(flat, names, strict=True)}
 
 
-def refuse_duplicates(attempts: pd.DataFrame, folders: Sequence[Path]) -> None:
+def refuse_duplicate_attempts(attempts: pd.DataFrame, folders: Sequence[Path]) -> None:
     """Refuse folders that hold the same attempt twice.
 
     Where a folder has no routes its town is not known, and might be any.
     """
     place = attempts["cluster"].str.partition("/")[0] if len(attempts) else attempts["cluster"]
-    twice = attempts.assign(town=place).duplicated(["town", *KEY])
-    twice |= (place == UNKNOWN) & attempts.duplicated(KEY, keep=False)
+    twice = attempts.assign(town=place).duplicated(["town", *ATTEMPT_KEY])
+    twice |= (place == UNKNOWN_TOWN) & attempts.duplicated(ATTEMPT_KEY, keep=False)
     if twice.any():
-        key = key_of(*attempts.loc[twice, KEY].iloc[0])
+        key = parse_attempt_key(*attempts.loc[twice, ATTEMPT_KEY].iloc[0])
         raise UserError(
             f"{', '.join(map(str, folders))}: {key} is in more than one folder; give one"
         )
 
 
-def refuse_mixture(attempts: pd.DataFrame, mixed: bool) -> None:
+def refuse_mixed_simulators(attempts: pd.DataFrame, mixed: bool) -> None:
     """Refuse to pool records of different simulators unless allowed."""
     kinds = sorted({name.partition(" ")[0] for name in attempts["simulator"]})
     if len(kinds) > 1 and not mixed:
@@ -326,7 +335,7 @@ def refuse_mixture(attempts: pd.DataFrame, mixed: bool) -> None:
         )
 
 
-def settings_of(campaign: Campaign) -> Mapping[str, Any]:
+def get_campaign_settings(campaign: CampaignRecords) -> Mapping[str, Any]:
     """Return the settings a campaign was made with."""
     settings: Any = campaign.header.get("settings")
     whole = (
@@ -341,36 +350,39 @@ def settings_of(campaign: Campaign) -> Mapping[str, Any]:
     return checked
 
 
-def missing_in(
-    index: int, campaign: Campaign, finished: Mapping[AttemptKey, Path], routes: Sequence[str]
+def list_missing_attempts(
+    index: int,
+    campaign: CampaignRecords,
+    finished: Mapping[AttemptKey, Path],
+    routes: Sequence[str],
 ) -> Iterator[dict[str, object]]:
     """Yield the planned attempts without result, of all arms that were tried."""
-    last = {ledger_key(line): line for line in lines(campaign.folder)}
+    last = {ledger_key(line): line for line in iter_ledger_lines(campaign.folder)}
     arms = sorted({key.arm for key in (*finished, *last)})
-    seeds = settings_of(campaign)["seeds"]
+    seeds = get_campaign_settings(campaign)["seeds"]
     planned = {AttemptKey(arm, route, seed) for arm in arms for route in routes for seed in seeds}
     for key in sorted((planned | set(last)) - set(finished)):
         line = last.get(key, {"failure": "not tried yet", "message": ""})
         yield {
-            "arm": writable(str(key.arm)),
-            "route": writable(key.route),
+            "arm": escape_surrogates(str(key.arm)),
+            "route": escape_surrogates(key.route),
             "seed": key.seed,
             "source": index,
-            "ending": writable(line["failure"] or "done, but its records are missing"),
-            "message": writable(line["message"]),
+            "ending": escape_surrogates(line["failure"] or "done, but its records are missing"),
+            "message": escape_surrogates(line["message"]),
         }
 
 
-def notes_on(
-    campaigns: Sequence[Campaign],
+def list_collection_notes(
+    campaigns: Sequence[CampaignRecords],
     attempts: pd.DataFrame,
     missing: pd.DataFrame,
     *,
-    ways: Sequence[Sequence[Way]],
+    ways: Sequence[Sequence[RouteWay]],
     left_out: pd.DataFrame,
 ) -> Iterator[str]:
     """Yield notes for readers of any table."""
-    yield from warnings(attempts)
+    yield from describe_hazards_not_run(attempts)
     for campaign, campaign_ways in zip(campaigns, ways, strict=True):
         if not campaign_ways:
             yield f"{campaign.folder}: no routes folder; each route name counts as one geometry"
@@ -384,28 +396,32 @@ def notes_on(
         counts = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
         planned = len(missing) + len(attempts) + len(left_out)
         yield f"{len(missing)} of {planned} attempts have no result: {counts}"
-    tried = {arm.system for arm in (*arms_in(missing), *arms_in(left_out))}
+    tried = {arm.system for arm in (*list_arms(missing), *list_arms(left_out))}
     tried |= set(attempts["system"])
     for campaign in campaigns:
-        for name in sorted(set(map(str, settings_of(campaign)["system"])) - tried - {"checkpoint"}):
+        for name in sorted(
+            set(map(str, get_campaign_settings(campaign)["system"])) - tried - {"checkpoint"}
+        ):
             yield f"{campaign.folder}: system {name} has no attempt"
     routes = attempts["cluster"].nunique()
-    if 1 < routes < FEWEST:
+    if 1 < routes < FEWEST_RESAMPLED_ROUTES:
         yield f"{routes} routes: intervals that resample them cover less than 95 %"
     again = int((attempts["try"] > 1).sum())
     if again:
         yield f"{again} results are from a second or later try"
     digests = {str(campaign.header.get("digest")) for campaign in campaigns}
     if len(digests) > 1:
-        yield f"settings differ between the folders: {', '.join(differing(campaigns))}"
+        yield (
+            f"settings differ between the folders: {', '.join(list_differing_settings(campaigns))}"
+        )
     struck = int(attempts["ego_stationary"].sum())
     if struck:
         yield f"{struck} violations are of a stationary ego"
 
 
-def differing(campaigns: Sequence[Campaign]) -> list[str]:
+def list_differing_settings(campaigns: Sequence[CampaignRecords]) -> list[str]:
     """Return which settings, by their groups, are not the same in all folders."""
-    settings = [settings_of(campaign) for campaign in campaigns]
+    settings = [get_campaign_settings(campaign) for campaign in campaigns]
     names = dict.fromkeys(
         name for group in settings for name in group if name not in IRRELEVANT_SETTINGS
     )

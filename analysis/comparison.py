@@ -9,33 +9,40 @@ import numpy as np
 import pandas as pd
 
 from analysis import hazards, surrogates
-from analysis.arms import arms_in, of_arms, short_name
-from analysis.collection import Collection
-from analysis.statistics.intervals import mean
-from analysis.statistics.significance import holm, mcnemar, sign_flip
-from analysis.surrogates import COSTS, GOAL_TIME
-from analysis.tables.table import codes_of
+from analysis.arms import format_short_arm_name, list_arms, match_arms
+from analysis.collection import CampaignCollection
+from analysis.statistics.intervals import estimate_mean
+from analysis.statistics.significance import (
+    compute_holm_p_values,
+    compute_mcnemar_p,
+    run_sign_flip_test,
+)
+from analysis.surrogates import GOAL_TIME, TIME_COSTS
+from analysis.tables.table import encode_names
 from harness.errors import UserError
-from harness.records.arms import Arm, meant, varying
+from harness.records.arms import Arm, find_meant_arms, list_varying_factors
 from harness.vocabulary import Mask
 
-MEASURES = {
+COMPARED_MEASURES = {
     "driving score": ("driving_score", 1.0),
     "route completion, %": ("completion", 100.0),
     "violations, %": ("violated", 100.0),
     "collisions, %": ("collided", 100.0),
 }
-SURROGATES = {**{name: (column, 1.0) for name, column in surrogates.MEASURES.items()}, **COSTS}
+COMPARED_SURROGATES = {
+    **{name: (column, 1.0) for name, column in surrogates.SURROGATE_MEASURES.items()},
+    **TIME_COSTS,
+}
 """Compared where they are known, and not tested on the page."""
 PRECISION = "ap"
 """Average precision of an attempt: compared between campaigns, and not tested."""
 YES_OR_NO = {"violated", "collided"}
-PAIR = ["cluster", "route", "seed"]
+PAIRED_BY = ["cluster", "route", "seed"]
 """Attempts of two arms are a pair on the same way, called the same, with the same seed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class ComparisonSide:
     """An arm, as one side of a comparison."""
 
     arm: Arm
@@ -44,11 +51,11 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Comparison:
+class ArmComparison:
     """One arm against another."""
 
-    a: Side
-    b: Side
+    a: ComparisonSide
+    b: ComparisonSide
     pairs: pd.DataFrame  # a row for each route and seed that both have
     unpaired: tuple[pd.DataFrame, pd.DataFrame]  # attempts of either that the other lacks
     differences: pd.DataFrame  # a row for each measure
@@ -57,113 +64,125 @@ class Comparison:
     sensitivity: pd.DataFrame  # the differences with all pairs, and with equal ones only
 
 
-def arm_named(text: str, attempts: pd.DataFrame) -> Arm:
+def find_named_arm(text: str, attempts: pd.DataFrame) -> Arm:
     """Return the arm of a name, in which factors may be left out where that leaves one arm."""
-    there = arms_in(attempts)
-    matches = meant(text, there)
+    there = list_arms(attempts)
+    matches = find_meant_arms(text, there)
     if len(matches) == 1:
         return matches[0]
-    factors = varying(there)
+    factors = list_varying_factors(there)
     what = f"{text}: not one arm with results" if not matches else f"{text}: several arms"
-    known = ", ".join(short_name(arm, factors) for arm in matches or there)
+    known = ", ".join(format_short_arm_name(arm, factors) for arm in matches or there)
     raise UserError(f"{what}; there are {known or 'none'}")
 
 
-def side_of(attempts: pd.DataFrame, arm: Arm, name: str) -> Side:
+def build_comparison_side(attempts: pd.DataFrame, arm: Arm, name: str) -> ComparisonSide:
     """Return an arm's attempts."""
-    numbers = [name for name, _ in (MEASURES | SURROGATES).values()]
-    columns = [*numbers, PRECISION, *hazards.WORDS]
-    attempts_of_arm = attempts.loc[of_arms(attempts, [arm]), [*PAIR, *columns]]
-    return Side(arm, name, attempts_of_arm.reset_index(drop=True))
+    numbers = [name for name, _ in (COMPARED_MEASURES | COMPARED_SURROGATES).values()]
+    columns = [*numbers, PRECISION, *hazards.HAZARD_COLUMNS]
+    attempts_of_arm = attempts.loc[match_arms(attempts, [arm]), [*PAIRED_BY, *columns]]
+    return ComparisonSide(arm, name, attempts_of_arm.reset_index(drop=True))
 
 
-def where_clean(side: Side, other: Side) -> Side:
+def select_clean_attempts(side: ComparisonSide, other: ComparisonSide) -> ComparisonSide:
     """Return an arm's attempts on routes and seeds on which another arm has no violation."""
-    clean = other.attempts.loc[~other.attempts["violated"].astype(bool), PAIR]
-    return replace(side, attempts=side.attempts.merge(clean, on=PAIR))
+    clean = other.attempts.loc[~other.attempts["violated"].astype(bool), PAIRED_BY]
+    return replace(side, attempts=side.attempts.merge(clean, on=PAIRED_BY))
 
 
-def sides_of(collection: Collection, arms: Sequence[Arm]) -> list[Side]:
+def build_comparison_sides(
+    collection: CampaignCollection, arms: Sequence[Arm]
+) -> list[ComparisonSide]:
     """Return some arms of a collection, by their names there."""
-    return [side_of(collection.attempts, arm, short_name(arm, collection.factors)) for arm in arms]
+    return [
+        build_comparison_side(
+            collection.attempts, arm, format_short_arm_name(arm, collection.factors)
+        )
+        for arm in arms
+    ]
 
 
-def compare(collection: Collection, a: Arm, b: Arm) -> Comparison:
+def compare_arms(collection: CampaignCollection, a: Arm, b: Arm) -> ArmComparison:
     """Pair two arms of a collection."""
-    return compare_sides(*sides_of(collection, [a, b]))
+    return compare_sides(*build_comparison_sides(collection, [a, b]))
 
 
-def compare_sides(a: Side, b: Side) -> Comparison:
+def compare_sides(a: ComparisonSide, b: ComparisonSide) -> ArmComparison:
     """Pair two arms by route and seed; differences are b less a."""
-    pairs = a.attempts.merge(b.attempts, on=PAIR, suffixes=("_a", "_b"))
+    pairs = a.attempts.merge(b.attempts, on=PAIRED_BY, suffixes=("_a", "_b"))
     if pairs.empty:
         raise UserError(f"{a.name} and {b.name} have no common route and seed: nothing to pair")
-    absent = hazards.unequal(pairs, hazards.ABSENT)
+    absent = hazards.find_unequal_pairs(pairs, hazards.ABSENT)
     kept = pairs[~absent]
     if kept.empty:
         raise UserError(f"{a.name} and {b.name}: in every pair a hazard was placed in one arm only")
-    return Comparison(
+    return ArmComparison(
         a=a,
         b=b,
         pairs=kept,
-        unpaired=(unpaired(a, pairs), unpaired(b, pairs)),
-        differences=differences_in(kept),
-        one_sided=hazards.one_sided(pairs, a.name, b.name),
+        unpaired=(find_unpaired_attempts(a, pairs), find_unpaired_attempts(b, pairs)),
+        differences=compute_differences(kept),
+        one_sided=hazards.build_one_sided_table(pairs, a.name, b.name),
         left_out=int(absent.sum()),
-        sensitivity=sensitivity_of(pairs, absent),
+        sensitivity=compute_pairing_sensitivity(pairs, absent),
     )
 
 
-def differences_in(pairs: pd.DataFrame) -> pd.DataFrame:
+def compute_differences(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each measure, then for each surrogate that is known."""
-    parts = [scores_in(pairs), surrogates_in(pairs)]
+    parts = [compute_score_differences(pairs), compute_surrogate_differences(pairs)]
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 
-def scores_in(pairs: pd.DataFrame) -> pd.DataFrame:
+def compute_score_differences(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each measure."""
-    rows = [difference(pairs, measure, *source) for measure, source in MEASURES.items()]
+    rows = [
+        estimate_difference(pairs, measure, *source)
+        for measure, source in COMPARED_MEASURES.items()
+    ]
     return pd.DataFrame(rows)
 
 
-def surrogates_in(
-    pairs: pd.DataFrame, measures: Mapping[str, tuple[str, float]] = SURROGATES
+def compute_surrogate_differences(
+    pairs: pd.DataFrame, measures: Mapping[str, tuple[str, float]] = COMPARED_SURROGATES
 ) -> pd.DataFrame:
     """Return a row for each surrogate that some pair knows of both its drives."""
     rows = []
     for measure, (column, scale) in measures.items():
         known = pairs[pairs[f"{column}_a"].notna() & pairs[f"{column}_b"].notna()]
         if len(known):
-            rows.append(difference(known, measure, column, scale))
+            rows.append(estimate_difference(known, measure, column, scale))
     return pd.DataFrame(rows)
 
 
-def sensitivity_of(pairs: pd.DataFrame, absent: Mask) -> pd.DataFrame:
+def compute_pairing_sensitivity(pairs: pd.DataFrame, absent: Mask) -> pd.DataFrame:
     """Return the differences by other choices of pairs, where those are other pairs."""
-    same = ~absent & ~hazards.unequal(pairs, hazards.RAN)
+    same = ~absent & ~hazards.find_unequal_pairs(pairs, hazards.RAN)
     chosen = {"all pairs": pairs, "the same hazards ran in both": pairs[same]}
     parts = [
-        scores_in(chosen_pairs).assign(chosen=name)
+        compute_score_differences(chosen_pairs).assign(chosen=name)
         for name, chosen_pairs in chosen.items()
         if len(chosen_pairs) not in (0, len(pairs) - int(absent.sum()))
     ]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def unpaired(side: Side, pairs: pd.DataFrame) -> pd.DataFrame:
+def find_unpaired_attempts(side: ComparisonSide, pairs: pd.DataFrame) -> pd.DataFrame:
     """Return the attempts of an arm that are in no pair: route and seed."""
-    keys = pd.MultiIndex.from_frame(side.attempts[PAIR])
-    rest = side.attempts[~keys.isin(pd.MultiIndex.from_frame(pairs[PAIR]))]
-    return rest[PAIR].reset_index(drop=True)
+    keys = pd.MultiIndex.from_frame(side.attempts[PAIRED_BY])
+    rest = side.attempts[~keys.isin(pd.MultiIndex.from_frame(pairs[PAIRED_BY]))]
+    return rest[PAIRED_BY].reset_index(drop=True)
 
 
-def difference(pairs: pd.DataFrame, measure: str, column: str, scale: float) -> dict[str, object]:
+def estimate_difference(
+    pairs: pd.DataFrame, measure: str, column: str, scale: float
+) -> dict[str, object]:
     """Return one measure's difference, its route-clustered interval and its test."""
     a, b = (pairs[f"{column}_{side}"].to_numpy(np.float64) * scale for side in "ab")
-    clusters = codes_of(pairs["cluster"])
-    estimate = mean(b - a, clusters)
+    clusters = encode_names(pairs["cluster"])
+    estimate = estimate_mean(b - a, clusters)
     sums = np.bincount(clusters.astype(np.int64), b - a).astype(np.float64)
-    test = sign_flip(sums)
+    test = run_sign_flip_test(sums)
     row: dict[str, object] = {
         "measure": measure,
         "a": a.mean(),
@@ -179,11 +198,13 @@ def difference(pairs: pd.DataFrame, measure: str, column: str, scale: float) -> 
         "p mcnemar": np.nan,
     }
     if column in YES_OR_NO and estimate.n == estimate.routes:
-        row["p mcnemar"] = mcnemar(int((a > b).sum()), int((b > a).sum()))
+        row["p mcnemar"] = compute_mcnemar_p(int((a > b).sum()), int((b > a).sum()))
     return row
 
 
-def compare_all(pairs: Sequence[tuple[Side, Side]]) -> tuple[list[Comparison], pd.DataFrame]:
+def compare_all_pairs(
+    pairs: Sequence[tuple[ComparisonSide, ComparisonSide]],
+) -> tuple[list[ArmComparison], pd.DataFrame]:
     """Compare pairs of arms; Holm's p is over all of them, measure by measure."""
     comparisons = [compare_sides(first, second) for first, second in pairs]
     table = pd.concat(
@@ -195,11 +216,11 @@ def compare_all(pairs: Sequence[tuple[Side, Side]]) -> tuple[list[Comparison], p
     )
     table["p holm"] = np.nan
     for rows in table.groupby("measure").indices.values():
-        table.loc[rows, "p holm"] = holm(table["p"].to_numpy(np.float64)[rows])
+        table.loc[rows, "p holm"] = compute_holm_p_values(table["p"].to_numpy(np.float64)[rows])
     return comparisons, table
 
 
-def with_time(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+def add_time_difference(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return differences, next to each that in the time to the goal of the same arms and group.
 
     Its columns are `time`, `time low`, `time high` and `time pairs`; NaN where no pair knows it.
@@ -210,7 +231,7 @@ def with_time(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     return rows.merge(times.rename(columns=source), on=keys, how="left")
 
 
-def by_route(comparison: Comparison, column: str) -> pd.DataFrame:
+def compute_route_means(comparison: ArmComparison, column: str) -> pd.DataFrame:
     """Return each route's mean of both arms, named as short as is unambiguous."""
     means = comparison.pairs.groupby("cluster")[[f"{column}_a", f"{column}_b"]].mean()
     towns = {str(name).partition("/")[0] for name in means.index}

@@ -14,16 +14,16 @@ from itertools import combinations, product
 
 import pandas as pd
 
-from analysis.arms import factors_of, settings_in
-from analysis.collection import Collection
-from analysis.comparison import Comparison, compare_sides, sides_of
-from analysis.surrogates import MEASURES as DANGERS
-from analysis.tables.table import ESTIMATE, Table
+from analysis.arms import collect_factors, group_arms_by_setting
+from analysis.collection import CampaignCollection
+from analysis.comparison import ArmComparison, build_comparison_sides, compare_sides
+from analysis.surrogates import SURROGATE_MEASURES as DANGERS
+from analysis.tables.table import ESTIMATE, EstimatesTable
 from harness.errors import UserError
-from harness.records.arms import CONDITION, NONE, SYSTEM, Arm, label
+from harness.records.arms import CONDITION, NONE, SYSTEM, Arm, format_arm_label
 
 ALPHA = 0.05
-FEWEST = 6
+FEWEST_DIFFERING_ROUTES = 6
 """Routes with a difference that a sign-flip test at 0.05 needs: two of 2^6 signs."""
 DISTURBED = "disturbed against undisturbed"
 BY, SYSTEMS = "by ", "systems under "
@@ -31,10 +31,10 @@ BY, SYSTEMS = "by ", "systems under "
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contrasts:
+class ArmContrasts:
     """All comparisons, and one table of them."""
 
-    pairs: tuple[Comparison, ...]
+    pairs: tuple[ArmComparison, ...]
     table: pd.DataFrame  # a row for each comparison and measure
     refused: tuple[str, ...]  # what could not be compared, and why
 
@@ -43,27 +43,27 @@ class Contrasts:
         """The rows of scores and of the cost in time."""
         return self.table[~self.table["measure"].isin(list(DANGERS))]
 
-    def of(self, measure: str, family: str | None = None) -> pd.DataFrame:
+    def select_measure(self, measure: str, family: str | None = None) -> pd.DataFrame:
         """Return the rows of one measure, perhaps of one family."""
         rows = self.table["measure"] == measure
         return self.table[rows & (self.table["family"] == family)] if family else self.table[rows]
 
 
-def differences_table(contrasts: Contrasts) -> Table:
+def build_differences_table(contrasts: ArmContrasts) -> EstimatesTable:
     """Return the differences as a table of estimates, for those who typeset it."""
     names = {"arm_b": "second", "arm_a": "first", "difference": "value", "pairs": "n"}
     cells = contrasts.scores.rename(columns=names)
     title = "Second minus first, paired by route and seed"
     by = ("second", "first")
     frame = cells.assign(method="bootstrap")[[*by, "measure", *ESTIMATE]]
-    return Table(name="differences", title=title, by=by, cells=frame)
+    return EstimatesTable(name="differences", title=title, by=by, cells=frame)
 
 
-def contrasts_of(collection: Collection) -> Contrasts:
+def compute_contrasts(collection: CampaignCollection) -> ArmContrasts:
     """Compare whatever is there to compare."""
     pairs, parts, refused = [], [], []
-    for family, a, b in planned_comparisons(collection.arms):
-        first, second = sides_of(collection, [a, b])
+    for family, a, b in plan_comparisons(collection.arms):
+        first, second = build_comparison_sides(collection, [a, b])
         try:
             comparison = compare_sides(first, second)
         except UserError as problem:
@@ -71,14 +71,14 @@ def contrasts_of(collection: Collection) -> Contrasts:
             continue
         pairs.append(comparison)
         names = {"family": family, "arm_a": first.name, "arm_b": second.name}
-        short = short_label(family, a, b, collection.factors)
+        short = format_contrast_label(family, a, b, collection.factors)
         parts.append(comparison.differences.assign(**names, short=short))
     if not parts:
-        return Contrasts((), no_comparisons(), tuple(refused))
-    return Contrasts(tuple(pairs), pd.concat(parts, ignore_index=True), tuple(refused))
+        return ArmContrasts((), make_empty_contrasts(), tuple(refused))
+    return ArmContrasts(tuple(pairs), pd.concat(parts, ignore_index=True), tuple(refused))
 
 
-def planned_comparisons(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
+def plan_comparisons(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
     """Yield each comparison's family and arms: those that differ in one factor.
 
     Where one of them is at `none` in that factor the others are compared with it, else each with
@@ -87,42 +87,42 @@ def planned_comparisons(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
     """
     for factor in [
         CONDITION,
-        *(name for name in factors_of(arms) if name not in (SYSTEM, CONDITION)),
+        *(name for name in collect_factors(arms) if name not in (SYSTEM, CONDITION)),
     ]:
         family = DISTURBED if factor == CONDITION else f"{BY}{factor}"
-        rest = [name for name in factors_of(arms) if name != factor]
-        for members in groups_of(arms, rest):
+        rest = [name for name in collect_factors(arms) if name != factor]
+        for members in group_arms(arms, rest):
             plain = [arm for arm in members if arm[factor] == NONE]
             pairs = product(plain, [arm for arm in members if arm not in plain])
             for a, b in pairs if plain else combinations(members, 2):
                 yield family, a, b
     compared: set[tuple[Arm, Arm]] = set()
-    for name, members in settings_in(arms).items():
+    for name, members in group_arms_by_setting(arms).items():
         for a, b in combinations(members, 2):
             if a.system != b.system and (a, b) not in compared:
                 compared.add((a, b))
                 yield f"{SYSTEMS}{name}", a, b
 
 
-def groups_of(arms: Sequence[Arm], factors: Sequence[str]) -> Iterator[list[Arm]]:
+def group_arms(arms: Sequence[Arm], factors: Sequence[str]) -> Iterator[list[Arm]]:
     """Yield arms that have the same values of some factors."""
     groups: dict[tuple[str, ...], list[Arm]] = {}
     for arm in sorted(arms):
-        groups.setdefault(arm.values(factors), []).append(arm)
+        groups.setdefault(arm.get_values(factors), []).append(arm)
     yield from groups.values()
 
 
-def short_label(family: str, a: Arm, b: Arm, factors: Sequence[str]) -> str:
+def format_contrast_label(family: str, a: Arm, b: Arm, factors: Sequence[str]) -> str:
     """Return what a comparison is called in the figure of its family."""
     if family == DISTURBED:
-        return label(b, factors)
+        return format_arm_label(b, factors)
     if family.startswith(SYSTEMS):
         return f"{b.system} minus {a.system}"
     factor = family.removeprefix(BY)
-    return f"{label(b, factors)} minus {a[factor]}"
+    return f"{format_arm_label(b, factors)} minus {a[factor]}"
 
 
-def no_comparisons() -> pd.DataFrame:
+def make_empty_contrasts() -> pd.DataFrame:
     """Return a table without rows."""
     words = ["family", "arm_a", "arm_b", "short", "measure", "test"]
     numbers = ["a", "b", "difference", "low", "high", "p", "p page", "p mcnemar"]

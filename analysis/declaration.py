@@ -8,27 +8,31 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.comparison import MEASURES, Comparison
-from analysis.contrasts import ALPHA, Contrasts
+from analysis.comparison import COMPARED_MEASURES, ArmComparison
+from analysis.contrasts import ALPHA, ArmContrasts
 from analysis.regression.by_condition import ConditionFits
-from analysis.report.html import plural as numbered_of
-from analysis.statistics.significance import Hypothesis, adjusted, attainable
+from analysis.report.html import format_counted_noun as numbered_of
+from analysis.statistics.significance import (
+    HypothesisTest,
+    adjust_p_values,
+    list_attainable_p_values,
+)
 from analysis.tables.campaigns import FAMILY
-from analysis.tables.table import codes_of
+from analysis.tables.table import encode_names
 
 IN_ORDER = ("driving score", "violations, %")
 """The measures that are tested of a comparison: the second only once the first is rejected."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Declaration:
+class FamilyDeclaration:
     """All tests of a page with p-values that hold for all of them together."""
 
     tests: pd.DataFrame  # kind, name, measure, p, least, p page
-    contrasts: Contrasts  # with `p page`, and `clear` where a sentence may say so
+    contrasts: ArmContrasts  # with `p page`, and `clear` where a sentence may say so
     odds: dict[str, pd.DataFrame]  # by condition: the headline's terms with `p page`
 
-    def describe(self) -> str:
+    def describe_tests(self) -> str:
         """Return what is tested on the page, how, and what it has no power to find."""
         of = {kind: len(rows) for kind, rows in self.tests.groupby("kind")}
         comparisons, terms = of.get("comparison", 0) // len(IN_ORDER), of.get("odds", 0)
@@ -58,39 +62,46 @@ class Declaration:
         return text
 
 
-def declare(contrasts: Contrasts, regressions: Sequence[ConditionFits]) -> Declaration:
+def declare_tests(
+    contrasts: ArmContrasts, regressions: Sequence[ConditionFits]
+) -> FamilyDeclaration:
     """Return the family of a page: comparisons, then the headline's patterns by condition."""
     rows: list[dict[str, object]] = []
-    slots: list[list[Hypothesis]] = []
+    slots: list[list[HypothesisTest]] = []
     for pair in contrasts.pairs:
         p_values = pair.differences.set_index("measure")["p"]
         slots.append(
-            [Hypothesis(float(p_values[name]), reachable(pair, name)) for name in IN_ORDER]
+            [
+                HypothesisTest(float(p_values[name]), list_comparison_p_values(pair, name))
+                for name in IN_ORDER
+            ]
         )
         names = {"kind": "comparison", "name": f"{pair.b.name} against {pair.a.name}"}
         rows += [{**names, "measure": name, "p": p_values[name]} for name in IN_ORDER]
     for fits in regressions:
         terms = None if fits.headline is None else fits.headline.terms
         for _, term in (pd.DataFrame() if terms is None else terms).iterrows():
-            slots.append([Hypothesis(float(term["p"]))])
+            slots.append([HypothesisTest(float(term["p"]))])
             names = {"kind": "odds", "name": fits.condition, "measure": str(term["term"])}
             rows.append({**names, "p": term["p"]})
-    least = [test.least() for slot in slots for test in slot]
-    level = [p for slot in adjusted(slots) for p in slot]
+    least = [test.compute_least_p() for slot in slots for test in slot]
+    level = [p for slot in adjust_p_values(slots) for p in slot]
     tests = pd.DataFrame(rows, columns=["kind", "name", "measure", "p"])
     tests["least"], tests["p page"] = least, level
-    return Declaration(tests, with_significance(contrasts, tests), odds_of(regressions, tests))
+    return FamilyDeclaration(
+        tests, add_significance(contrasts, tests), select_headline_odds(regressions, tests)
+    )
 
 
-def reachable(pair: Comparison, measure: str) -> np.ndarray | None:
+def list_comparison_p_values(pair: ArmComparison, measure: str) -> np.ndarray | None:
     """Return the p-values that a comparison could have had."""
-    column, scale = MEASURES[measure]
+    column, scale = COMPARED_MEASURES[measure]
     a, b = (pair.pairs[f"{column}_{side}"].to_numpy(np.float64) * scale for side in "ab")
-    clusters = codes_of(pair.pairs["cluster"]).astype(np.int64)
-    return attainable(np.bincount(clusters, b - a).astype(np.float64))
+    clusters = encode_names(pair.pairs["cluster"]).astype(np.int64)
+    return list_attainable_p_values(np.bincount(clusters, b - a).astype(np.float64))
 
 
-def with_significance(contrasts: Contrasts, tests: pd.DataFrame) -> Contrasts:
+def add_significance(contrasts: ArmContrasts, tests: pd.DataFrame) -> ArmContrasts:
     """Return comparisons with the page-wide p, and whether they count as significant.
 
     An interval that excludes zero is needed as well. A difference that is equal on every route has
@@ -109,7 +120,9 @@ def with_significance(contrasts: Contrasts, tests: pd.DataFrame) -> Contrasts:
     return replace(contrasts, table=table_with_p)
 
 
-def odds_of(regressions: Sequence[ConditionFits], tests: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def select_headline_odds(
+    regressions: Sequence[ConditionFits], tests: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
     """Return the headline's terms of each condition with the page's p."""
     tests_of_odds = tests[tests["kind"] == "odds"]
     return {

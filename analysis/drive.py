@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.attempt import checked_table, read_result, violation_place
-from analysis.cases import describe_violation, title_of
-from harness.geometry import boxes_between
+from analysis.attempt import read_checked_table, read_result, read_violation_place
+from analysis.cases import describe_violation, format_attempt_title
+from harness.geometry import transform_boxes
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.vocabulary import Boxes, Floats, Pose
 
 WORLD = Pose(0.0, 0.0)
@@ -24,7 +24,7 @@ TURNS = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Drive:
+class RecordedDrive:
     """An attempt; tables are those of its records."""
 
     key: AttemptKey
@@ -53,20 +53,20 @@ class Drive:
     @property
     def title(self) -> str:
         """Which attempt it is."""
-        return title_of(self.key)
+        return format_attempt_title(self.key)
 
     @property
     def ending(self) -> str:
         """What its end is called."""
         return "the violation" if self.violated else "the end"
 
-    def row_at(self, time: float) -> int:
+    def find_step_row(self, time: float) -> int:
         """Return the last planning step until then, or the first there is."""
         return max(int(np.searchsorted(self.times, time + 1e-6)) - 1, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Snapshot:
+class DriveSnapshot:
     """One planning step."""
 
     time: float  # s
@@ -77,35 +77,37 @@ class Snapshot:
     lidar_in_world: Pose  # the ego's
 
 
-def drive_of(campaign: Campaign, key: AttemptKey) -> Drive | None:
+def read_recorded_drive(campaign: CampaignRecords, key: AttemptKey) -> RecordedDrive | None:
     """Return an attempt from its records; None if it ended before the first step."""
-    frames = checked_table(campaign, "frames", key)
+    frames = read_checked_table(campaign, "frames", key)
     if frames.empty:
         return None
     row = read_result(campaign, key)
-    place, other = violation_place(campaign, key) if row["violated"] else ((math.nan, math.nan), 0)
-    return Drive(
+    place, other = (
+        read_violation_place(campaign, key) if row["violated"] else ((math.nan, math.nan), 0)
+    )
+    return RecordedDrive(
         key=key,
-        folder=campaign.file_of(key).parent,
+        folder=campaign.get_result_path(key).parent,
         frames=frames,
-        boxes=checked_table(campaign, "boxes", key),
-        poses=checked_table(campaign, "poses", key),
-        messages=checked_table(campaign, "messages", key),
-        events=checked_table(campaign, "events", key),
-        map=checked_table(campaign, "map", key),
-        tracks=checked_table(campaign, "tracks", key),
-        actors=checked_table(campaign, "actors", key),
-        sightings=checked_table(campaign, "sightings", key),
-        scenery=checked_table(campaign, "scenery", key),
+        boxes=read_checked_table(campaign, "boxes", key),
+        poses=read_checked_table(campaign, "poses", key),
+        messages=read_checked_table(campaign, "messages", key),
+        events=read_checked_table(campaign, "events", key),
+        map=read_checked_table(campaign, "map", key),
+        tracks=read_checked_table(campaign, "tracks", key),
+        actors=read_checked_table(campaign, "actors", key),
+        sightings=read_checked_table(campaign, "sightings", key),
+        scenery=read_checked_table(campaign, "scenery", key),
         end=row["violation_time" if row["violated"] else "duration"],
-        what=describe_ending(row),
+        what=describe_drive_ending(row),
         violated=row["violated"],
         place=place,
         other=other,
     )
 
 
-def describe_ending(row: Mapping[str, Any]) -> str:
+def describe_drive_ending(row: Mapping[str, Any]) -> str:
     """Return how a drive ended, in a few words."""
     if not row["violated"]:
         return f"no violation, over after {row['duration']:.1f} s"
@@ -113,19 +115,21 @@ def describe_ending(row: Mapping[str, Any]) -> str:
     return describe_violation(row["violation"], other, row["violation_time"], stood)
 
 
-def snapshot_of(drive: Drive, row: int) -> Snapshot:
+def build_snapshot(drive: RecordedDrive, row: int) -> DriveSnapshot:
     """Return a planning step by its row in frames."""
     state = drive.frames.iloc[row]
     poses = drive.poses[drive.poses["frame"] == state["frame"]]
     here = drive.boxes[drive.boxes["frame"] == state["frame"]]
     ego = poses[poses["kind"].astype(str) == "ego"]
-    lidar = pose_of(state, "ego_") if ego.empty else pose_of(ego.iloc[0], "true_")
-    in_world = boxes_between(boxes_of(here), lidar, WORLD).geometry
+    lidar = (
+        get_recorded_pose(state, "ego_") if ego.empty else get_recorded_pose(ego.iloc[0], "true_")
+    )
+    in_world = transform_boxes(build_recorded_boxes(here), lidar, WORLD).geometry
     names = ("world_x", "world_y", "world_z")
     places = {name: in_world[:, axis] for axis, name in enumerate(names)}
     boxes = here.assign(**places, world_yaw=in_world[:, 6])
     time = float(state["time"])
-    return Snapshot(
+    return DriveSnapshot(
         time=time,
         before=drive.end - time,
         state=state,
@@ -135,7 +139,7 @@ def snapshot_of(drive: Drive, row: int) -> Snapshot:
     )
 
 
-def boxes_of(rows: pd.DataFrame) -> Boxes:
+def build_recorded_boxes(rows: pd.DataFrame) -> Boxes:
     """Return recorded boxes without their classes."""
     return Boxes(
         rows[GEOMETRY].to_numpy(np.float64),
@@ -144,6 +148,6 @@ def boxes_of(rows: pd.DataFrame) -> Boxes:
     )
 
 
-def pose_of(row: pd.Series, prefix: str) -> Pose:
+def get_recorded_pose(row: pd.Series, prefix: str) -> Pose:
     """Return a recorded pose."""
     return Pose(*(float(row[f"{prefix}{name}"]) for name in TURNS))

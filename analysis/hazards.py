@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.arms import arms_in, of_arms, short_name
-from harness.records.arms import varying
+from analysis.arms import format_short_arm_name, list_arms, match_arms
+from harness.records.arms import list_varying_factors
 from harness.records.metrics import NOT_RUN
 from harness.vocabulary import Mask
 
@@ -26,10 +26,10 @@ HAZARDS = "hazards"
 ABSENT, RAN, PLANNED = "hazards_absent", "hazards_run", "hazards_planned"
 REVEALS = ("reveal", "reveal_measured")
 """Reveal times of a hazard that was placed and hides a mover; older records have none."""
-WORDS = (ABSENT, RAN, HAZARDS)
+HAZARD_COLUMNS = (ABSENT, RAN, HAZARDS)
 MOST_NOT_RUN = 0.05
 """Share of an arm's hazards above which a report begins with a warning."""
-SAID = {
+CAUSE_TEXTS = {
     "no_place": "had no place",
     "ended_before": "not due before the drive ended",
     "disturbed": "disturbed by another road user",
@@ -37,7 +37,7 @@ SAID = {
 COLUMNS = ["route", "seed", "hazard", "ran in", "in the other arm", "left out"]
 
 
-def hazards_of(hazards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def make_hazard_columns(hazards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what an attempt's row says of its hazards, each as `kind@station` in words."""
     names = [f"{hazard['kind']}@{float(hazard['station']):.0f}" for hazard in hazards]
     causes = [str(hazard["cause"]) for hazard in hazards]
@@ -48,12 +48,12 @@ def hazards_of(hazards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         PLANNED: len(hazards),
         ABSENT: " ".join(n for n, cause in zip(names, causes, strict=True) if cause == "no_place"),
         RAN: " ".join(n for n, cause in zip(names, causes, strict=True) if not cause),
-        HAZARDS: json.dumps([hazard_of(hazard) for hazard in hazards]),
+        HAZARDS: json.dumps([extract_hazard_facts(hazard) for hazard in hazards]),
         **counts,
     }
 
 
-def hazard_of(hazard: Mapping[str, Any]) -> dict[str, Any]:
+def extract_hazard_facts(hazard: Mapping[str, Any]) -> dict[str, Any]:
     """Return a hazard's kind and cause, and a mover's reveal times by geometry and measured, s."""
     encounter = hazard.get("encounter") or {}
     times = {name: encounter.get(name) for name in REVEALS}
@@ -63,15 +63,17 @@ def hazard_of(hazard: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": str(hazard["kind"])[:80], "cause": str(hazard["cause"]), **times}
 
 
-def unequal(pairs: pd.DataFrame, column: str) -> Mask:
+def find_unequal_pairs(pairs: pd.DataFrame, column: str) -> Mask:
     """Return which pairs differ in the hazards that a column names."""
     return np.asarray(pairs[f"{column}_a"] != pairs[f"{column}_b"], np.bool_)
 
 
-def one_sided(pairs: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
+def build_one_sided_table(pairs: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     """Return a row for each hazard that ran in one arm of a pair only."""
     rows = []
-    for _, pair in pairs[unequal(pairs, RAN) | unequal(pairs, ABSENT)].iterrows():
+    for _, pair in pairs[
+        find_unequal_pairs(pairs, RAN) | find_unequal_pairs(pairs, ABSENT)
+    ].iterrows():
         ran = [set(str(pair[f"{RAN}_{side}"]).split()) for side in "ab"]
         absent = [set(str(pair[f"{ABSENT}_{side}"]).split()) for side in "ab"]
         for hazard in sorted((ran[0] ^ ran[1]) | (absent[0] ^ absent[1])):
@@ -83,16 +85,19 @@ def one_sided(pairs: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def warnings(attempts: pd.DataFrame) -> Iterator[str]:
+def describe_hazards_not_run(attempts: pd.DataFrame) -> Iterator[str]:
     """Yield a line for each arm with hazards not run: a warning where they are more than 5 %."""
-    arms = arms_in(attempts)
+    arms = list_arms(attempts)
     for arm in arms:
-        rows, name = attempts[of_arms(attempts, [arm])], short_name(arm, varying(arms))
+        rows, name = (
+            attempts[match_arms(attempts, [arm])],
+            format_short_arm_name(arm, list_varying_factors(arms)),
+        )
         counts = {cause: int(rows[f"hazards_{cause}"].sum()) for cause in NOT_RUN}
         planned, missed = int(rows[PLANNED].sum()), sum(counts.values())
         if missed:
             grave = "warning: " if missed > MOST_NOT_RUN * planned else ""
-            why = ", ".join(f"{n} {SAID[cause]}" for cause, n in counts.items() if n)
+            why = ", ".join(f"{n} {CAUSE_TEXTS[cause]}" for cause, n in counts.items() if n)
             yield (
                 f"{grave}{name}: {missed} of {planned} hazards were not run"
                 f" ({100 * missed / planned:.0f} %): {why}"

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from harness.errors import UserError
-from harness.geometry import same_way
+from harness.geometry import is_same_way
 from harness.records.keys import MOST_ROUTES
-from harness.records.reading import read_json
+from harness.records.reading import read_json_object
 from harness.safe_reading import LAID_ROUTE, refuse_link
 from harness.vocabulary import Floats
 
@@ -20,7 +20,7 @@ ROUTES = "routes"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Way:
+class RouteWay:
     """A route as it was laid."""
 
     name: str
@@ -28,33 +28,33 @@ class Way:
     xyz: Floats  # (n, 3), m in the world
 
 
-def read_ways(folder: Path) -> list[Way]:
+def read_route_ways(folder: Path) -> list[RouteWay]:
     """Return the routes of a campaign folder; empty if it has none."""
     refuse_link(folder / ROUTES)
     files = sorted((folder / ROUTES).glob("*.json"))
     if len(files) > MOST_ROUTES:
         raise UserError(f"{folder / ROUTES}: {len(files):,} routes; {MOST_ROUTES:,} at most")
-    return [way_in(file, folder) for file in files]
+    return [read_route_way(file, folder) for file in files]
 
 
-def way_in(file: Path, folder: Path) -> Way:
+def read_route_way(file: Path, folder: Path) -> RouteWay:
     """Return the route in a file of a campaign's folder."""
-    record = read_json(file, LAID_ROUTE, within=folder)
+    record = read_json_object(file, LAID_ROUTE, within=folder)
     try:
         xyz = np.asarray(record["way"]["xyz"], np.float64)
         if xyz.ndim != 2 or xyz.shape[1] != 3 or not len(xyz) or not np.isfinite(xyz).all():
             raise ValueError("way.xyz")
-        return Way(str(record["name"]), str(record["town"]), xyz)
+        return RouteWay(str(record["name"]), str(record["town"]), xyz)
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise UserError(f"{file}: not a route of a campaign ({problem!r})") from None
 
 
-def geometries(ways: Sequence[Way]) -> list[str]:
+def resolve_geometries(ways: Sequence[RouteWay]) -> list[str]:
     """Return for each way the town and the name of the first one that is driven like it."""
-    first: list[tuple[str, Way]] = []
+    first: list[tuple[str, RouteWay]] = []
     names = []
     for way in ways:
-        name = next((name for name, other in first if one_way(other, way)), None)
+        name = next((name for name, other in first if has_same_way(other, way)), None)
         if name is None:
             taken = {first_name for first_name, _ in first}
             name = f"{way.town}/{way.name}"
@@ -65,6 +65,6 @@ def geometries(ways: Sequence[Way]) -> list[str]:
     return names
 
 
-def one_way(a: Way, b: Way) -> bool:
+def has_same_way(a: RouteWay, b: RouteWay) -> bool:
     """Return whether two routes are driven along one way."""
-    return a.town == b.town and same_way(a.xyz, b.xyz)
+    return a.town == b.town and is_same_way(a.xyz, b.xyz)

@@ -11,75 +11,86 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.comparison import Comparison, scores_in, surrogates_in
+from analysis.comparison import (
+    ArmComparison,
+    compute_score_differences,
+    compute_surrogate_differences,
+)
 from analysis.hazards import HAZARDS, REVEALS
-from analysis.surrogates import COSTS
+from analysis.surrogates import TIME_COSTS
 from harness.errors import UserError
 from harness.vocabulary import Mask
 
 COLUMNS = ["measure", "a", "b", "difference", "low", "high", "pairs", "routes"]
 
 
-def described(comparisons: Sequence[Comparison], by: str) -> pd.DataFrame:
+def compute_subgroup_differences(comparisons: Sequence[ArmComparison], by: str) -> pd.DataFrame:
     """Return the differences of each comparison in each subgroup, with intervals, without tests.
 
     They are those in scores and, where it is known, in the cost in time.
     """
-    groups_of, parts = grouping(by), []
+    groups_of, parts = parse_grouping(by), []
     for comparison in comparisons:
         for group, chosen in groups_of(comparison.pairs).items():
             pairs = comparison.pairs[chosen]
             if not len(pairs):
                 continue
             names = {"arm_a": comparison.a.name, "arm_b": comparison.b.name}
-            for rows in (scores_in(pairs), surrogates_in(pairs, COSTS)):
+            for rows in (
+                compute_score_differences(pairs),
+                compute_surrogate_differences(pairs, TIME_COSTS),
+            ):
                 if len(rows):
                     labels = {**names, "by": by.partition("=")[0], "group": group}
                     parts.append(rows[COLUMNS].assign(**labels))
     if not parts:
-        known = sorted(set().union(*(kinds_of(comparison.pairs) for comparison in comparisons)))
+        known = sorted(
+            set().union(*(collect_hazard_kinds(comparison.pairs) for comparison in comparisons))
+        )
         raise UserError(
             f"--by {by}: no pair is of these; hazards are of kind {', '.join(known) or 'none'}"
         )
     return pd.concat(parts, ignore_index=True)
 
 
-def grouping(by: str) -> Callable[[pd.DataFrame], dict[str, Mask]]:
+def parse_grouping(by: str) -> Callable[[pd.DataFrame], dict[str, Mask]]:
     """Return what divides pairs: `town`, `kind`, `kind=a+b,c` or `reveal=0.8,1.3`."""
     name, equals, text = by.partition("=")
     if by == "town":
-        return by_town
+        return group_by_town
     if name == "kind":
-        return partial(by_kind, groups=kinds_in(text) if equals else None)
+        return partial(group_by_hazard_kind, groups=parse_kind_groups(text) if equals else None)
     if name == "reveal":
-        return partial(by_reveal, edges=edges_in(text))
+        return partial(group_by_reveal_time, edges=parse_reveal_edges(text))
     raise UserError(f"--by {by}: must be town, kind, kind=KIND+KIND,KIND or reveal=S,S")
 
 
-def by_town(pairs: pd.DataFrame) -> dict[str, Mask]:
+def group_by_town(pairs: pd.DataFrame) -> dict[str, Mask]:
     """Return the pairs of each town."""
     towns = pairs["cluster"].astype(str).str.partition("/")[0].to_numpy(str)
     return {str(town): np.asarray(towns == town, np.bool_) for town in np.unique(towns)}
 
 
-def by_kind(pairs: pd.DataFrame, groups: Sequence[Sequence[str]] | None) -> dict[str, Mask]:
+def group_by_hazard_kind(
+    pairs: pd.DataFrame, groups: Sequence[Sequence[str]] | None
+) -> dict[str, Mask]:
     """Return the pairs on whose routes a hazard of some kinds was planned; None: of each kind."""
-    kinds = [{str(hazard["kind"]) for hazard in planned} for planned in hazards_of_pairs(pairs)]
+    kinds = [{str(hazard["kind"]) for hazard in planned} for planned in parse_pair_hazards(pairs)]
     if groups is None:
-        groups = [[kind] for kind in sorted(kinds_of(pairs))]
+        groups = [[kind] for kind in sorted(collect_hazard_kinds(pairs))]
     return {
         " + ".join(group): np.array([bool(those & set(group)) for those in kinds], np.bool_)
         for group in groups
     }
 
 
-def by_reveal(pairs: pd.DataFrame, edges: Sequence[float]) -> dict[str, Mask]:
+def group_by_reveal_time(pairs: pd.DataFrame, edges: Sequence[float]) -> dict[str, Mask]:
     """Return the pairs between edges, by the shortest reveal time by geometry of their hazards."""
     placed, _ = REVEALS
     times = np.array(
         [
             min((float(one[placed]) for one in planned if one[placed] is not None), default=np.nan)
-            for planned in hazards_of_pairs(pairs)
+            for planned in parse_pair_hazards(pairs)
         ]
     )
     groups: dict[str, Mask] = {}
@@ -91,18 +102,18 @@ def by_reveal(pairs: pd.DataFrame, edges: Sequence[float]) -> dict[str, Mask]:
     return {**groups, "unknown": unknown} if unknown.any() else groups
 
 
-def kinds_of(pairs: pd.DataFrame) -> set[str]:
+def collect_hazard_kinds(pairs: pd.DataFrame) -> set[str]:
     """Return the kinds of all hazards that were planned."""
-    return {str(hazard["kind"]) for planned in hazards_of_pairs(pairs) for hazard in planned}
+    return {str(hazard["kind"]) for planned in parse_pair_hazards(pairs) for hazard in planned}
 
 
-def hazards_of_pairs(pairs: pd.DataFrame) -> list[list[dict[str, Any]]]:
+def parse_pair_hazards(pairs: pd.DataFrame) -> list[list[dict[str, Any]]]:
     """Return the hazards of each pair, of both arms."""
     sides = (pairs[f"{HAZARDS}_{side}"] for side in "ab")
     return [[*json.loads(a), *json.loads(b)] for a, b in zip(*sides, strict=True)]
 
 
-def kinds_in(text: str) -> list[list[str]]:
+def parse_kind_groups(text: str) -> list[list[str]]:
     """Return groups of kinds: a+b,c."""
     groups = [[kind for kind in group.split("+") if kind] for group in text.split(",")]
     if not all(groups):
@@ -110,7 +121,7 @@ def kinds_in(text: str) -> list[list[str]]:
     return groups
 
 
-def edges_in(text: str) -> list[float]:
+def parse_reveal_edges(text: str) -> list[float]:
     """Return seconds in ascending order."""
     try:
         edges = [float(edge) for edge in text.split(",")]

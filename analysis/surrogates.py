@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.attempt import broken_result, checked_table
+from analysis.attempt import make_result_error, read_checked_table
 from harness.evaluation.driving import COLLISIONS
-from harness.evaluation.surrogates.measures import Ending
-from harness.evaluation.surrogates.motion import Motion, motion_of
-from harness.evaluation.surrogates.reasons import SignalInterval, Way
+from harness.evaluation.surrogates.measures import DriveEnding
+from harness.evaluation.surrogates.motion import RoadUserMotion, build_motion
+from harness.evaluation.surrogates.reasons import EgoWay, SignalInterval
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.records.schema import MICRO, MILLI
 from harness.vocabulary import SURROGATES, Floats
 
@@ -23,8 +23,8 @@ PREFIX = "surrogate_"
 SPEED, GOAL = f"{PREFIX}mean_speed", f"{PREFIX}time_to_goal"
 OF_ORACLE, DELAY = f"{PREFIX}speed_of_oracle", f"{PREFIX}delay_to_oracle"
 REACHED = f"{PREFIX}reached"
-COLUMNS = (*(f"{PREFIX}{name}" for name in SURROGATES), OF_ORACLE, DELAY)
-MEASURES = {
+SURROGATE_COLUMNS = (*(f"{PREFIX}{name}" for name in SURROGATES), OF_ORACLE, DELAY)
+SURROGATE_MEASURES = {
     "smallest gap, m": f"{PREFIX}smallest_gap",
     "smallest time to collision, s": f"{PREFIX}smallest_ttc",
     "smallest post-encroachment time, s": f"{PREFIX}smallest_pet",
@@ -39,7 +39,7 @@ MEASURES = {
 }
 """The measures of danger and comfort as tables have them, and their columns."""
 GOAL_TIME = "time to goal, s"
-COSTS = {
+TIME_COSTS = {
     "mean speed, m/s": (SPEED, 1.0),
     "speed, % of oracle": (OF_ORACLE, 100.0),
     GOAL_TIME: (GOAL, 1.0),
@@ -50,7 +50,7 @@ ORACLE = "oracle"
 PLACE = ["cluster", "route", "seed"]
 
 
-def with_oracle(attempts: pd.DataFrame) -> pd.DataFrame:
+def add_oracle_columns(attempts: pd.DataFrame) -> pd.DataFrame:
     """Return attempts with their speed as a share of `oracle`'s, and their delay at the goal.
 
     `oracle` drives the same route with the same seed: in the same campaign, or else in the first of
@@ -60,7 +60,7 @@ def with_oracle(attempts: pd.DataFrame) -> pd.DataFrame:
     """
     oracle = attempts[attempts["system"] == ORACLE].sort_values("source", kind="stable")
     places = list(zip(*(oracle[name] for name in ("source", *PLACE)), strict=True))
-    rows = list(zip(map(times_in, oracle[REACHED]), oracle[GOAL], strict=True))
+    rows = list(zip(map(parse_reached_times, oracle[REACHED]), oracle[GOAL], strict=True))
     other = {place[1:]: row for place, row in zip(reversed(places), reversed(rows), strict=True)}
     near = dict(zip(places, rows, strict=True))
     shares, delays = [], []
@@ -68,63 +68,63 @@ def with_oracle(attempts: pd.DataFrame) -> pd.DataFrame:
         *(attempts[name] for name in (REACHED, GOAL, "source", *PLACE)), strict=True
     ):
         times, time = near.get(tuple(place)) or other.get(tuple(place[1:])) or ((), np.nan)
-        shares.append(speed_share(times_in(reached), times))
+        shares.append(compute_speed_share(parse_reached_times(reached), times))
         delays.append(goal - time)
     columns = {OF_ORACLE: shares, DELAY: delays}
     return attempts.assign(**{name: np.array(column, float) for name, column in columns.items()})
 
 
-def times_in(text: str) -> tuple[float, ...]:
+def parse_reached_times(text: str) -> tuple[float, ...]:
     """Return the times of a cell."""
     return tuple(json.loads(text))
 
 
-def speed_share(times: Sequence[float], reference: Sequence[float]) -> float:
+def compute_speed_share(times: Sequence[float], reference: Sequence[float]) -> float:
     """Return a drive's speed over another's on the stretch that both drove; NaN under 10 m."""
     last = min(len(times), len(reference)) - 1
     return reference[last] / times[last] if last > 0 and times[last] > 0 else np.nan
 
 
-def motion_in(
-    campaign: Campaign, key: AttemptKey, tick_seconds: float
-) -> tuple[Motion, Way, Ending]:
+def read_motion(
+    campaign: CampaignRecords, key: AttemptKey, tick_seconds: float
+) -> tuple[RoadUserMotion, EgoWay, DriveEnding]:
     """Return what an attempt's surrogates are computed from."""
-    tables = {name: checked_table(campaign, name, key) for name in ("tracks", "actors", "map")}
+    tables = {name: read_checked_table(campaign, name, key) for name in ("tracks", "actors", "map")}
     tracks, actors = (
         {str(column): tables[name][column].to_numpy() for column in tables[name]}
         for name in ("tracks", "actors")
     )
-    frames = checked_table(campaign, "frames", key)
-    ours = campaign.result(key)["crucible"]
+    frames = read_checked_table(campaign, "frames", key)
+    ours = campaign.read_result(key)["crucible"]
     try:
-        motion = motion_of(tracks, actors, tick_seconds=tick_seconds, units=(MILLI, MICRO))
+        motion = build_motion(tracks, actors, tick_seconds=tick_seconds, units=(MILLI, MICRO))
         signals = [
             SignalInterval(
                 station=float(item["station"]), start=int(item["start"]), last=int(item["last"])
             )
             for item in (ours.get("surrogates") or {}).get("signals", [])
         ]
-        ending = ending_in(ours, len(motion) - 1)
+        ending = parse_recorded_ending(ours, len(motion) - 1)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise broken_result(campaign, key, problem) from None
+        raise make_result_error(campaign, key, problem) from None
     route = tables["map"]
     xy = route.loc[route["kind"].astype(str) == "route", ["x", "y"]].to_numpy(np.float64)
-    stations = stations_in(frames, len(motion))
-    return motion, Way(xy=xy, station=stations, signals=signals), ending
+    stations = interpolate_stations(frames, len(motion))
+    return motion, EgoWay(xy=xy, station=stations, signals=signals), ending
 
 
-def stations_in(frames: pd.DataFrame, ticks: int) -> Floats:
+def interpolate_stations(frames: pd.DataFrame, ticks: int) -> Floats:
     """Return metres along the route in every tick."""
     at, station = (frames[name].to_numpy(np.float64) for name in ("frame", "station"))
     return np.asarray(np.interp(np.arange(ticks), at, station))
 
 
-def ending_in(ours: Mapping[str, Any], last: int) -> Ending:
+def parse_recorded_ending(ours: Mapping[str, Any], last: int) -> DriveEnding:
     """Return how a recorded drive ended."""
     violation = ours["violation"]
     if violation is None:
-        return Ending(tick=last, collided=False, finished=float(ours["completion"]) >= 1)
-    return Ending(
+        return DriveEnding(tick=last, collided=False, finished=float(ours["completion"]) >= 1)
+    return DriveEnding(
         tick=int(violation["frame"]),
         collided=violation["kind"] in COLLISIONS,
         struck=int(violation["with_actor"]),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
-from analysis.collection import Collection, settings_of
+from analysis.collection import CampaignCollection, get_campaign_settings
 from harness.records.arms import NONE
 
 Path: TypeAlias = tuple[str | int | None, ...]
@@ -38,7 +38,7 @@ UNLIMITED = ("bytes_per_second", "visibility")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
+class ConditionSweep:
     """Conditions over the size of a disturbance."""
 
     name: str
@@ -48,33 +48,39 @@ class Sweep:
     none: float  # the size of `none`: 0, or no limit
 
 
-def sweeps_of(collection: Collection) -> list[Sweep]:
+def find_collection_sweeps(collection: CampaignCollection) -> list[ConditionSweep]:
     """Return the sweeps among the conditions that have results."""
     conditions: dict[str, Any] = {}
     unequal = set()
     driven = {arm.condition for arm in collection.arms} - {NONE}
     for campaign in collection.campaigns:
-        known = settings_of(campaign).get("interference")
+        known = get_campaign_settings(campaign).get("interference")
         for name, parts in known.items() if isinstance(known, dict) else ():
             if name in driven and conditions.setdefault(name, parts) != parts:
                 unequal.add(name)
-    return list(sweeps_in({name: conditions[name] for name in conditions if name not in unequal}))
+    return list(
+        iterate_condition_sweeps(
+            {name: conditions[name] for name in conditions if name not in unequal}
+        )
+    )
 
 
-def sweeps_in(conditions: Mapping[str, Any]) -> Iterator[Sweep]:
+def iterate_condition_sweeps(conditions: Mapping[str, Any]) -> Iterator[ConditionSweep]:
     """Yield the sweeps among conditions as settings have them."""
     groups: dict[tuple[Path, str], dict[str, float]] = {}
     for name, parts in sorted(conditions.items()):
         if isinstance(parts, list) and all(isinstance(part, dict) for part in parts):
-            for path, size in islice(numbers_in(parts), MOST_NUMBERS):
-                groups.setdefault((path, without(parts, path)), {})[name] = size
+            for path, size in islice(iterate_numbers(parts), MOST_NUMBERS):
+                groups.setdefault((path, format_without_number(parts, path)), {})[name] = size
     for (path, _), sizes in groups.items():
-        alone = len(sizes) == 1 and all(size == size_in(name) for name, size in sizes.items())
+        alone = len(sizes) == 1 and all(
+            size == parse_condition_size(name) for name, size in sizes.items()
+        )
         if len(set(sizes.values())) > 1 or alone:
-            yield sweep_of(sizes, conditions[next(iter(sizes))], path)
+            yield build_sweep(sizes, conditions[next(iter(sizes))], path)
 
 
-def size_in(condition: str) -> float:
+def parse_condition_size(condition: str) -> float:
     """Return the size in a condition's name, `latency=0.2`; NaN where there is none."""
     named = NAMED.fullmatch(condition)
     try:
@@ -83,7 +89,9 @@ def size_in(condition: str) -> float:
         return math.nan
 
 
-def sweep_of(sizes: Mapping[str, float], parts: list[dict[str, Any]], path: Path) -> Sweep:
+def build_sweep(
+    sizes: Mapping[str, float], parts: list[dict[str, Any]], path: Path
+) -> ConditionSweep:
     """Return one sweep, from the smallest size to the largest."""
     parameter = str(path[-1])
     target = str(parts[int(str(path[0]))].get("_target_")).split(".")
@@ -91,7 +99,7 @@ def sweep_of(sizes: Mapping[str, float], parts: list[dict[str, Any]], path: Path
     named = [NAMED.fullmatch(condition) for condition in sizes]
     names = {match["name"] for match in named if match}
     whole = len(names) == 1 and all(named)
-    return Sweep(
+    return ConditionSweep(
         name=names.pop() if whole else f"{module}: {parameter}",
         sizes=dict(sorted(sizes.items(), key=lambda item: item[1])),
         measured=MEASURED.get(module, ""),
@@ -102,26 +110,28 @@ def sweep_of(sizes: Mapping[str, float], parts: list[dict[str, Any]], path: Path
     )
 
 
-def numbers_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, float]]:
+def iterate_numbers(value: Any, path: Path = ()) -> Iterator[tuple[Path, float]]:
     """Yield every number in settings, with the keys that lead to it."""
     inner = value.items() if isinstance(value, dict) else ()
     for key, part in enumerate(value) if isinstance(value, list) else inner:
-        yield from numbers_in(part, (*path, key))
+        yield from iterate_numbers(part, (*path, key))
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield path, float(value)
 
 
-def without(value: Any, path: Path) -> str:
+def format_without_number(value: Any, path: Path) -> str:
     """Return settings as text that is equal for settings which differ in one number only."""
     if not path and isinstance(value, int | float):
         return "size"
     if not isinstance(value, dict | list):
         return repr(value)
     parts = enumerate(value) if isinstance(value, list) else value.items()
-    texts = [f"{key!r}: {without(part, rest_of(path, key))}" for key, part in parts]
+    texts = [
+        f"{key!r}: {format_without_number(part, get_subpath(path, key))}" for key, part in parts
+    ]
     return f"{type(value).__name__}({', '.join(sorted(texts))})"
 
 
-def rest_of(path: Path, key: str | int) -> Path:
+def get_subpath(path: Path, key: str | int) -> Path:
     """Return a path below a key; below other keys one that leads nowhere."""
     return path[1:] if path and path[0] == key else (None,)

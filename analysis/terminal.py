@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
-from analysis.statistics.intervals import Estimate
-from analysis.tables.table import Table
-from analysis.tables.writing import attempts_range
+from analysis.statistics.intervals import IntervalEstimate
+from analysis.tables.table import EstimatesTable
+from analysis.tables.writing import format_attempts_range
 
 NARROWEST = 200
 """Columns that the widest table needs."""
@@ -23,34 +23,39 @@ if not console.is_terminal:
     console = Console(width=max(console.width, NARROWEST))
 
 
-def show(table: Table) -> None:
+def show_table(table: EstimatesTable) -> None:
     """Print a table of estimates, each interval below its value."""
-    print_line(table.title if table.rows() else f"{table.title}: nothing to show")
+    print_escaped_line(table.title if table.list_rows() else f"{table.title}: nothing to show")
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in table.by:
         grid.add_column(name, overflow="fold")
     for name in (*table.measures, "n", "routes"):
         grid.add_column(name, justify="right", overflow="fold")
-    for names, row in table.rows():
-        cells = [cell(estimate, table.digits.get(name, 1)) for name, estimate in row.items()]
+    for names, row in table.list_rows():
+        cells = [
+            format_terminal_cell(estimate, table.digits.get(name, 1))
+            for name, estimate in row.items()
+        ]
         routes = str(max(estimate.routes for estimate in row.values()))
-        grid.add_row(*map(escaped_text, names), *cells, attempts_range(row.values()), routes)
-    if table.rows():
+        grid.add_row(
+            *map(escape_terminal_text, names), *cells, format_attempts_range(row.values()), routes
+        )
+    if table.list_rows():
         console.print(grid)
 
 
 def show_grid(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     """Print a plain table, words to the left and the rest to the right."""
-    print_line(title)
+    print_escaped_line(title)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(head):
         grid.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:
-        grid.add_row(*map(escaped_text, row))
+        grid.add_row(*map(escape_terminal_text, row))
     console.print(grid)
 
 
-def cell(estimate: Estimate, digits: int) -> str:
+def format_terminal_cell(estimate: IntervalEstimate, digits: int) -> str:
     """Return a value and, on the next line, its interval."""
     if not math.isfinite(estimate.value):
         return "-"
@@ -60,23 +65,23 @@ def cell(estimate: Estimate, digits: int) -> str:
     return f"{estimate.value:.{digits}f}\n[dim]{interval}[/dim]"
 
 
-def progress() -> Progress:
+def make_progress_bar() -> Progress:
     """Return a bar, which is not to be seen where there is no terminal."""
     columns = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn())
     hidden = not console.is_terminal
     return Progress(*columns, TimeElapsedColumn(), console=console, transient=True, disable=hidden)
 
 
-def print_line(text: str) -> None:
+def print_escaped_line(text: str) -> None:
     """Print a line literally, without markup or control characters."""
-    console.print(printable(text), soft_wrap=True, highlight=False, markup=False)
+    console.print(escape_unprintable(text), soft_wrap=True, highlight=False, markup=False)
 
 
-def escaped_text(text: str) -> str:
+def escape_terminal_text(text: str) -> str:
     """Return a text that is neither markup nor moves the cursor."""
-    return escape(printable(text))
+    return escape(escape_unprintable(text))
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Return a text that cannot move the cursor."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

@@ -17,14 +17,14 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.collection import Collection, collect, key_of
-from harness.environments import child_environment
+from analysis.collection import CampaignCollection, collect_campaigns, parse_attempt_key
+from harness.environments import build_child_environment
 from harness.errors import UserError
 from harness.records import reading
 from harness.records.keys import AttemptKey
 from harness.records.schema import ALL_TABLES
-from harness.subprocesses import how_ended, module_command
-from harness.suggestions import unknown
+from harness.subprocesses import build_module_command, describe_exit
+from harness.suggestions import describe_unknown_name
 
 FINISHED, SOME_FAILED = 0, 1
 
@@ -44,7 +44,7 @@ class Campaign:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).absolute()  # wherever the caller goes
-        self._records = reading.Campaign(self.folder)
+        self._records = reading.CampaignRecords(self.folder)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -55,12 +55,12 @@ class Campaign:
     @property
     def attempts(self) -> pd.DataFrame:
         """A row for each finished attempt: its arm, route and seed, scores, violation, errors."""
-        return self._collected().attempts
+        return self._collect_with_warnings().attempts
 
     @property
     def missing(self) -> pd.DataFrame:
         """A row for each planned attempt without a result, and how its last try ended."""
-        return self._collected().missing
+        return self._collect_with_warnings().missing
 
     @property
     def faults(self) -> pd.DataFrame:
@@ -68,13 +68,13 @@ class Campaign:
 
         In none of its attempts so far did the system get what the arm is called after.
         """
-        faults = self._checked().faults
+        faults = self._collect_or_refuse().faults
         rows = [(str(fault.arm), fault.reason) for fault in faults]
         return pd.DataFrame(rows, columns=["arm", "reason"])
 
-    def _collected(self) -> Collection:
+    def _collect_with_warnings(self) -> CampaignCollection:
         """Return the attempts, with a warning for each arm that is left out."""
-        collection = self._checked()
+        collection = self._collect_or_refuse()
         for fault in collection.faults:
             warnings.warn(
                 f"{self.folder}: arm without effect, in no table: {fault.arm}: {fault.reason}",
@@ -82,9 +82,9 @@ class Campaign:
             )
         return collection
 
-    def _checked(self) -> Collection:
+    def _collect_or_refuse(self) -> CampaignCollection:
         """Return the attempts; a broken record is an error, and not left out."""
-        collection = collect([self.folder], partners=True)
+        collection = collect_campaigns([self.folder], partners=True)
         if len(collection.left_out):
             raise UserError(str(collection.left_out["reason"].iloc[0]))
         return collection
@@ -111,20 +111,22 @@ class Campaign:
 
     def table(self, name: str, **chosen: object) -> pd.DataFrame:
         """Return a table of the chosen attempts, each row with its attempt."""
-        refuse_unknown(name, ALL_TABLES, "table")
-        return self._records.tables(name, self._keys(chosen))
+        refuse_unknown_name(name, ALL_TABLES, "table")
+        return self._records.read_attempt_tables(name, self._select_keys(chosen))
 
     def __repr__(self) -> str:
-        return f"<Campaign {self.folder.name}: {len(self._records.attempts())} attempts finished>"
+        return (
+            f"<Campaign {self.folder.name}: {len(self._records.find_attempts())} attempts finished>"
+        )
 
-    def _keys(self, chosen: Mapping[str, object]) -> list[AttemptKey]:
+    def _select_keys(self, chosen: Mapping[str, object]) -> list[AttemptKey]:
         attempts = self.attempts
-        self._records.attempts()  # after the table, so that all of its attempts are known
+        self._records.find_attempts()  # after the table, so that all of its attempts are known
         for column, value in chosen.items():
-            refuse_unknown(column, attempts.columns, "column of `attempts`")
-            attempts = attempts[attempts[column].isin(listed(value))]
+            refuse_unknown_name(column, attempts.columns, "column of `attempts`")
+            attempts = attempts[attempts[column].isin(as_list(value))]
         rows = zip(attempts["arm"], attempts["route"], attempts["seed"], strict=True)
-        return [key_of(arm, route, int(seed)) for arm, route, seed in rows]
+        return [parse_attempt_key(arm, route, int(seed)) for arm, route, seed in rows]
 
 
 def open_campaign(folder: str | Path) -> Campaign:
@@ -154,23 +156,31 @@ def run_campaign(
     """
     groups = {
         "study": study,
-        "cooperation": choice(cooperation),
-        "interference": choice(interference),
+        "cooperation": as_choice_list(cooperation),
+        "interference": as_choice_list(interference),
         "routes": routes,
         "routes.only": only,
         "seeds": seeds,
         "out": out,
     }
-    names, classes = systems_in(system)
-    overrides = [f"{key}={written(value)}" for key, value in groups.items() if value is not None]
-    overrides += [f"system={written(names)}"] if system is not None else []
+    names, classes = split_system_choice(system)
+    overrides = [
+        f"{key}={format_override_value(value)}"
+        for key, value in groups.items()
+        if value is not None
+    ]
+    overrides += [f"system={format_override_value(names)}"] if system is not None else []
     overrides += [
         f"+system.{name}._target_={made.__module__}.{made.__qualname__}"
         for name, made in classes.items()
     ]
-    overrides += [f"{key}={written(value)}" for key, value in (settings or {}).items()]
+    overrides += [
+        f"{key}={format_override_value(value)}" for key, value in (settings or {}).items()
+    ]
     with_progress = () if "progress" in (settings or {}) else ("progress=plain",)
-    started(["run", *overrides, *with_progress], environment_for(classes.values()), show)
+    run_crucible_command(
+        ["run", *overrides, *with_progress], build_system_environment(classes.values()), show
+    )
     return Campaign(out)
 
 
@@ -189,20 +199,20 @@ def run_attempt(
     )
 
 
-def systems_in(system: Systems) -> tuple[list[str], dict[str, type]]:
+def split_system_choice(system: Systems) -> tuple[list[str], dict[str, type]]:
     """Return the names of shipped systems and the classes by their names."""
     if system is None:
         return [], {}
     if isinstance(system, Mapping):
-        return [], {name: importable(made) for name, made in system.items()}
+        return [], {name: check_importable(made) for name, made in system.items()}
     several = [system] if isinstance(system, str | type) else list(system)
     classes = {
-        made.__name__.lower(): importable(made) for made in several if isinstance(made, type)
+        made.__name__.lower(): check_importable(made) for made in several if isinstance(made, type)
     }
     return [name for name in several if isinstance(name, str)], classes
 
 
-def importable(made: type) -> type:
+def check_importable(made: type) -> type:
     """Return a class that another process can import, or raise what to do about it."""
     if made.__module__ == "__main__" or "<locals>" in made.__qualname__:
         raise CampaignError(
@@ -212,9 +222,9 @@ def importable(made: type) -> type:
     return made
 
 
-def environment_for(classes: Iterable[type]) -> dict[str, str]:
+def build_system_environment(classes: Iterable[type]) -> dict[str, str]:
     """Return an environment in which these classes are found, and allowed as systems."""
-    environment = child_environment()
+    environment = build_child_environment()
     for made in classes:
         package = made.__module__.partition(".")[0]
         file = sys.modules[package].__file__
@@ -230,9 +240,11 @@ def environment_for(classes: Iterable[type]) -> dict[str, str]:
     return environment
 
 
-def started(arguments: Sequence[str], environment: Mapping[str, str], show: bool) -> None:
+def run_crucible_command(
+    arguments: Sequence[str], environment: Mapping[str, str], show: bool
+) -> None:
     """Run the command, print its lines as they come, and raise its last one if it refused."""
-    command = module_command("crucible", *arguments)
+    command = build_module_command("crucible", *arguments)
     lines = list[str]()
     with subprocess.Popen(
         command,
@@ -243,7 +255,7 @@ def started(arguments: Sequence[str], environment: Mapping[str, str], show: bool
         errors="replace",
     ) as process:
         try:
-            for line in printed(process):
+            for line in iterate_output_lines(process):
                 lines.append(line)
                 if show:
                     print(line, end="")
@@ -252,29 +264,29 @@ def started(arguments: Sequence[str], environment: Mapping[str, str], show: bool
             raise
     if process.returncode not in (FINISHED, SOME_FAILED):
         raise CampaignError(
-            lines[-1].strip() if lines else f"ended {how_ended(process.returncode)}"
+            lines[-1].strip() if lines else f"ended {describe_exit(process.returncode)}"
         )
 
 
-def printed(process: subprocess.Popen[str]) -> Iterator[str]:
+def iterate_output_lines(process: subprocess.Popen[str]) -> Iterator[str]:
     """Yield what a process prints."""
     assert process.stdout is not None
     yield from process.stdout
 
 
-def choice(names: Choice) -> list[str] | None:
+def as_choice_list(names: Choice) -> list[str] | None:
     """Return the names as a list: conditions and cooperations are always several."""
-    return None if names is None else listed(names)
+    return None if names is None else as_list(names)
 
 
-def listed(value: object) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     """Return one value, or several, as a list."""
     if isinstance(value, Iterable) and not isinstance(value, str):
         return list(value)
     return [value]
 
 
-def written(value: object) -> str:
+def format_override_value(value: object) -> str:
     """Return a value as the command line's grammar has it."""
     if value is None:
         return "null"
@@ -286,12 +298,16 @@ def written(value: object) -> str:
         text = str(value).replace("\\", "\\\\").replace("'", "\\'")
         return f"'{text}'"
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{key}:{written(item)}" for key, item in value.items()) + "}"
-    return "[" + ",".join(map(written, listed(value))) + "]"
+        return (
+            "{"
+            + ",".join(f"{key}:{format_override_value(item)}" for key, item in value.items())
+            + "}"
+        )
+    return "[" + ",".join(map(format_override_value, as_list(value))) + "]"
 
 
-def refuse_unknown(name: str, valid: Iterable[str], what: str) -> None:
+def refuse_unknown_name(name: str, valid: Iterable[str], what: str) -> None:
     """Raise a line that names what is valid unless the name is."""
     names = list(valid)
     if name not in names:
-        raise UserError(unknown(what, name, names, plural="names"))
+        raise UserError(describe_unknown_name(what, name, names, plural="names"))

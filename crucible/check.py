@@ -8,16 +8,21 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from agents.commandline import ended
-from agents.conformance.instantiation import class_named, is_class_name, maker, settings_of
+from agents.commandline import run_and_report
+from agents.conformance.instantiation import (
+    is_class_name,
+    load_named_class,
+    make_system_factory,
+    resolve_system_settings,
+)
 from agents.v2xverse.agent_files import WHERE
 from harness.errors import UserError
 from harness.findings import Finding
-from harness.options import Parser
+from harness.options import OneLineParser
 
 HAZARDS = "harness.checks.hazard"
 """Its check is given the class and its parameters: a hazard itself takes a placement."""
-KINDS = {
+PLUGIN_KINDS = {
     "harness.evaluation.metrics.metric.Metric": ("a metric", "harness.checks.metric"),
     "harness.world.hazards.hazard.Hazard": ("a hazard", HAZARDS),
     "harness.world.changes.change.SceneChange": (
@@ -33,13 +38,13 @@ KINDS = {
 }
 """What a class is by the base that it inherits from, and the module that checks it."""
 V2XVERSE = "v2xverse"
-OF_SYSTEMS = ("reads_points", "reads_messages", "reset", "share", "step")
+SYSTEM_ATTRIBUTES = ("reads_points", "reads_messages", "reset", "share", "step")
 NAMES = "package.module:Class of a plug-in; study=NAME or DIR/study/NAME.yaml; or a shipped system"
 
 
 def main(arguments: Sequence[str], program: str = "crucible check") -> int:
     """Check a plug-in; 0 if nothing failed, 1 if something did, 2 if it is none."""
-    parser = Parser(prog=program, description=__doc__)
+    parser = OneLineParser(prog=program, description=__doc__)
     parser.add_argument("plug_in", metavar="NAME", help=NAMES)
     parser.add_argument("settings", nargs="*", metavar="name=value", help="arguments of the class")
     parser.add_argument(
@@ -65,57 +70,59 @@ def main(arguments: Sequence[str], program: str = "crucible check") -> int:
         " (default: declared safe only)",
     )
     options = parser.parse_args(arguments)
-    return ended(lambda: run_check(options))
+    return run_and_report(lambda: run_plugin_check(options))
 
 
-def run_check(options: argparse.Namespace) -> int:
+def run_plugin_check(options: argparse.Namespace) -> int:
     """Check a plug-in, and print a table of what was found."""
     from rich.console import Console  # noqa: PLC0415
 
-    from crucible.check_study import examined_study, is_study  # noqa: PLC0415
-    from harness.findings import show  # noqa: PLC0415
+    from crucible.check_study import check_composed_study, is_study  # noqa: PLC0415
+    from harness.findings import show_findings  # noqa: PLC0415
 
     if is_study(options.plug_in):
         if options.settings:
             raise UserError(f"{options.settings[0]}: a study is checked as it is, without settings")
         folders, trust = options.config_dir, options.trust
-        kind, findings = "a study", examined_study(options.plug_in, folders, trust=trust)
+        kind, findings = "a study", check_composed_study(options.plug_in, folders, trust=trust)
     else:
-        kind, findings = examined(options.plug_in, options.settings, options.recording)
-    show(f"{options.plug_in} as {kind}", findings, Console())
+        kind, findings = check_plugin(options.plug_in, options.settings, options.recording)
+    show_findings(f"{options.plug_in} as {kind}", findings, Console())
     return int(any(finding.verdict == "failed" for finding in findings))
 
 
-def examined(
+def check_plugin(
     name: str, settings: Sequence[str], recording: Path | None
 ) -> tuple[str, list[Finding]]:
     """Return what a plug-in is, and what its check finds."""
     described = describe_v2xverse(name, settings)
     if described and not any(word.startswith("root=") for word in settings):
         return "a checkpoint", described
-    make = maker(name, settings)
+    make = make_system_factory(name, settings)
     if is_class_name(name):
-        named = class_named(name)
+        named = load_named_class(name)
         for base in named.__mro__:
-            if known := KINDS.get(f"{base.__module__}.{base.__qualname__}"):
+            if known := PLUGIN_KINDS.get(f"{base.__module__}.{base.__qualname__}"):
                 kind, module = known
                 findings_of = import_module(module).findings_of
                 if module == HAZARDS:
-                    parameters = settings_of(name, settings)
+                    parameters = resolve_system_settings(name, settings)
                     del parameters["_target_"]
                     return kind, list(findings_of(named, parameters))
                 return kind, list(findings_of(make))
-        if not any(hasattr(named, attribute) for attribute in OF_SYSTEMS):
-            bases = ", ".join(base.rpartition(".")[2] for base in KINDS)
+        if not any(hasattr(named, attribute) for attribute in SYSTEM_ATTRIBUTES):
+            bases = ", ".join(base.rpartition(".")[2] for base in PLUGIN_KINDS)
             raise UserError(
                 f"{name} is no plug-in: neither a subclass of {bases}, nor a system, which has"
-                f" {', '.join(OF_SYSTEMS)}"
+                f" {', '.join(SYSTEM_ATTRIBUTES)}"
             )
-    from agents.conformance.examination import Examination  # noqa: PLC0415
-    from agents.conformance.recording import recorded  # noqa: PLC0415
+    from agents.conformance.examination import SystemExamination  # noqa: PLC0415
+    from agents.conformance.recording import load_or_make_recording  # noqa: PLC0415
 
     make()
-    return "a system under test", described + Examination(make, recorded(recording)).findings()
+    return "a system under test", described + SystemExamination(
+        make, load_or_make_recording(recording)
+    ).list_findings()
 
 
 def describe_v2xverse(name: str, settings: Sequence[str]) -> list[Finding]:

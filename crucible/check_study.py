@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.campaign.settings.composing import compose_config
-from harness.campaign.settings.composition import explained
-from harness.campaign.settings.config import plain
-from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.composition import explain_composition_error
+from harness.campaign.settings.config import resolve_settings
+from harness.campaign.settings.declared import CampaignSettings
 from harness.checks.study import StudyExamination
 from harness.errors import UserError
 from harness.findings import Finding
 from harness.installation import CONF
-from harness.suggestions import unknown
+from harness.suggestions import describe_unknown_name
 
 CHOICE, GROUP, SUFFIX = "study=", "study", ".yaml"
 
@@ -23,23 +23,25 @@ def is_study(name: str) -> bool:
     return name.startswith(CHOICE) or name.endswith(SUFFIX)
 
 
-def examined_study(name: str, folders: Sequence[Path], *, trust: bool = False) -> list[Finding]:
+def check_composed_study(
+    name: str, folders: Sequence[Path], *, trust: bool = False
+) -> list[Finding]:
     """Return what the check of a study finds; a study that is not there is bad input."""
-    study, folders = located(name, folders)
+    study, folders = resolve_study_folders(name, folders)
 
-    def composed(chosen: str) -> Settings:
+    def composed(chosen: str) -> CampaignSettings:
         override = f"{CHOICE}{chosen}"
         try:
             config = compose_config([override], folders, trust=trust)
         except Exception as problem:  # Hydra and OmegaConf have no common one
-            raise UserError(explained(problem, [override], folders)) from None
-        settings: Settings = plain(config)
+            raise UserError(explain_composition_error(problem, [override], folders)) from None
+        settings: CampaignSettings = resolve_settings(config)
         return settings
 
-    return StudyExamination(study, composed).findings()
+    return StudyExamination(study, composed).list_findings()
 
 
-def located(name: str, folders: Sequence[Path]) -> tuple[str, list[Path]]:
+def resolve_study_folders(name: str, folders: Sequence[Path]) -> tuple[str, list[Path]]:
     """Return a study's name, and the folders of configuration that it is composed with."""
     if name.startswith(CHOICE):
         study, known = name.removeprefix(CHOICE), list(folders)
@@ -54,5 +56,7 @@ def located(name: str, folders: Sequence[Path]) -> tuple[str, list[Path]]:
     if not any(file.is_file() for file in files):
         there = sorted({path.stem for file in files for path in file.parent.glob(f"*{SUFFIX}")})
         looked = ", ".join(str(file.parent) for file in files)
-        raise UserError(f"{unknown('study', study, there, 'studies')}; looked in {looked}")
+        raise UserError(
+            f"{describe_unknown_name('study', study, there, 'studies')}; looked in {looked}"
+        )
     return study, known

@@ -15,26 +15,26 @@ BAD_INPUT = 2
 
 def entry() -> None:
     """Run the console command `crucible`."""
-    sys.exit(start(sys.argv[1:]))
+    sys.exit(start_subcommand(sys.argv[1:]))
 
 
-def run_campaign() -> None:
+def start_run_subcommand() -> None:
     """Run `crucible run`, which needs no installation in a checkout."""
-    sys.exit(start(["run", *sys.argv[1:]]))
+    sys.exit(start_subcommand(["run", *sys.argv[1:]]))
 
 
-def start(arguments: list[str]) -> int:
+def start_subcommand(arguments: list[str]) -> int:
     """Run a subcommand with a supported Python, and with Crucible's packages first on the path."""
     if not SUPPORTED[0] <= sys.version_info[:2] <= SUPPORTED[1]:
-        print(wrong_python(), file=sys.stderr)
+        print(describe_wrong_python(), file=sys.stderr)
         return BAD_INPUT
     sys.path.insert(0, str(Path(__file__).absolute().parents[1]))
-    from crucible.subcommands import main  # noqa: PLC0415 - needs a supported Python
-    from harness.installation import crucible_packages_first  # noqa: PLC0415
+    from crucible.subcommands import dispatch_subcommand  # noqa: PLC0415 - needs a supported Python
+    from harness.installation import import_crucible_packages  # noqa: PLC0415
 
-    crucible_packages_first()
+    import_crucible_packages()
     try:
-        code = main(arguments)
+        code = dispatch_subcommand(arguments)
         sys.stdout.flush()
     except BrokenPipeError:  # nothing reads on, as under `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -42,7 +42,7 @@ def start(arguments: list[str]) -> int:
     return code
 
 
-def wrong_python() -> str:
+def describe_wrong_python() -> str:
     """Return one line that names this Python and what to use instead."""
     oldest, newest = (".".join(map(str, version)) for version in SUPPORTED)
     return (

@@ -75,16 +75,16 @@ def main(arguments: list[str], program: str) -> int:
     """Print the script."""
     from crucible.subcommands import SUBCOMMANDS  # noqa: PLC0415 - which imports this module
     from harness.installation import CONF  # noqa: PLC0415 - only here
-    from harness.options import Parser  # noqa: PLC0415
+    from harness.options import OneLineParser  # noqa: PLC0415
 
-    parser = Parser(prog=program, description=__doc__)
+    parser = OneLineParser(prog=program, description=__doc__)
     parser.add_argument("shell", choices=SCRIPTS, help="the shell that reads the script")
     shell = parser.parse_args(arguments).shell
     script = SCRIPTS[shell].replace("@SUBCOMMANDS@", " ".join(SUBCOMMANDS))
-    print(script.replace("@SETTINGS@", " ".join(settings(CONF))), end="")
+    print(script.replace("@SETTINGS@", " ".join(list_config_choices(CONF))), end="")
     return 0
 
 
-def settings(conf: Path) -> list[str]:
+def list_config_choices(conf: Path) -> list[str]:
     """Return each `group=choice` of the configuration."""
     return sorted(f"{file.parent.name}={file.stem}" for file in conf.glob("*/*.yaml"))

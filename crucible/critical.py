@@ -14,27 +14,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError
-from harness.options import Parser
+from harness.options import OneLineParser
 
 if TYPE_CHECKING:
-    from harness.campaign.settings.declared import Settings
+    from harness.campaign.settings.declared import CampaignSettings
     from harness.campaign.twins.critical import CriticalPlan
     from harness.records.critical import CriticalSizes
     from harness.records.keys import AttemptKey
-    from harness.records.reading import Campaign
+    from harness.records.reading import CampaignRecords
 
 
 def main(arguments: Sequence[str], program: str = "crucible critical") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
-    options = parser_of(program).parse_args(arguments)
-    from harness.campaign.run import guarded  # noqa: PLC0415 - takes a second
+    options = build_critical_parser(program).parse_args(arguments)
+    from harness.campaign.run import run_with_exit_code  # noqa: PLC0415 - takes a second
 
-    return guarded("critical", lambda: critical(options))
+    return run_with_exit_code("critical", lambda: run_critical_command(options))
 
 
-def parser_of(program: str) -> argparse.ArgumentParser:
+def build_critical_parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = Parser(prog=program, description=__doc__)
+    parser = OneLineParser(prog=program, description=__doc__)
     add = parser.add_argument
     add("folders", nargs="+", type=Path, metavar="DIR", help="folders of campaigns; several, in"
         " different towns or with different routes, are searched one by one and estimated together"
@@ -70,78 +70,78 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def critical(options: argparse.Namespace) -> int:
+def run_critical_command(options: argparse.Namespace) -> int:
     """Search, write the critical sizes, and print what they come to."""
     from analysis.commands.critical import show_critical  # noqa: PLC0415
-    from analysis.commands.options import formats_in  # noqa: PLC0415
-    from analysis.critical.strata import strata_in  # noqa: PLC0415
+    from analysis.commands.options import parse_formats  # noqa: PLC0415
+    from analysis.critical.strata import parse_strata  # noqa: PLC0415
 
-    formats = formats_in(options.format)
-    strata_in(options.by)
+    formats = parse_formats(options.format)
+    parse_strata(options.by)
     if not options.recorded:
         for folder in options.folders:
-            driven(folder, options)
+            drive_critical_sizes(folder, options)
     return show_critical(options.folders, options.of, options.out, formats, by=options.by)
 
 
-def driven(folder: Path, options: argparse.Namespace) -> CriticalSizes:
+def drive_critical_sizes(folder: Path, options: argparse.Namespace) -> CriticalSizes:
     """Drive what has not been driven, and write what is known then."""
-    from harness.campaign.planning.sizes import period_of  # noqa: PLC0415
-    from harness.campaign.printing.terminal import print_line  # noqa: PLC0415
-    from harness.campaign.twins.critical import reached, search  # noqa: PLC0415
-    from harness.campaign.twins.twins import Twins  # noqa: PLC0415
+    from harness.campaign.planning.sizes import read_planning_period  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.twins.critical import search_critical_sizes, select_reached_attempts  # noqa: PLC0415
+    from harness.campaign.twins.twins import CampaignTwins  # noqa: PLC0415
     from harness.records.critical import CriticalSizes, write_critical  # noqa: PLC0415
-    from harness.records.reading import Campaign  # noqa: PLC0415
+    from harness.records.reading import CampaignRecords  # noqa: PLC0415
 
     for name in ("placebos", "workers"):
         if getattr(options, name) < 1:
             raise UserError(f"--{name} {getattr(options, name)}: must be ≥ 1")
-    campaign = Campaign(folder)
-    twins = Twins(folder, options.workers, "plain", options.trust)
-    settings: Settings = campaign.header["settings"]
-    plan = plan_of(options, settings)
-    keys = attempts_of(campaign, options.system, options.route)
-    keys, left_out = reached(twins, keys, plan)
+    campaign = CampaignRecords(folder)
+    twins = CampaignTwins(folder, options.workers, "plain", options.trust)
+    settings: CampaignSettings = campaign.header["settings"]
+    plan = build_critical_plan(options, settings)
+    keys = list_undisturbed_attempts(campaign, options.system, options.route)
+    keys, left_out = select_reached_attempts(twins, keys, plan)
     for line in left_out:
-        print_line(line)
+        print_unwrapped_line(line)
     sizes = CriticalSizes(
         of=plan.name,
         finest=plan.grid.finest,
-        coarse=tuple(map(plan.grid.size, plan.grid.coarse)),
+        coarse=tuple(map(plan.grid.get_size, plan.grid.coarse)),
         placebo=plan.placebo,
         placebos=plan.placebos,
-        period=period_of(settings),
-        searched=tuple(search(twins, keys, plan, print_line)),
+        period=read_planning_period(settings),
+        searched=tuple(search_critical_sizes(twins, keys, plan, print_unwrapped_line)),
     )
     write_critical(folder, sizes)
     return sizes
 
 
-def plan_of(options: argparse.Namespace, settings: Settings) -> CriticalPlan:
+def build_critical_plan(options: argparse.Namespace, settings: CampaignSettings) -> CriticalPlan:
     """Return what is searched."""
     from harness.campaign.twins.critical import CriticalPlan  # noqa: PLC0415
-    from harness.campaign.twins.resized import PLACEBOS, grid_of  # noqa: PLC0415
-    from harness.suggestions import unknown  # noqa: PLC0415
+    from harness.campaign.twins.resized import PLACEBOS, build_size_grid  # noqa: PLC0415
+    from harness.suggestions import describe_unknown_name  # noqa: PLC0415
 
     if options.placebo not in PLACEBOS:
-        raise UserError(f"--placebo: {unknown('placebo', options.placebo, PLACEBOS)}")
+        raise UserError(f"--placebo: {describe_unknown_name('placebo', options.placebo, PLACEBOS)}")
     return CriticalPlan(
         name=options.of,
-        grid=grid_of(options.of, settings, options.sizes, options.finest),
+        grid=build_size_grid(options.of, settings, options.sizes, options.finest),
         placebo=options.placebo,
         placebos=options.placebos,
     )
 
 
-def attempts_of(
-    campaign: Campaign, systems: Collection[str], routes: Collection[str]
+def list_undisturbed_attempts(
+    campaign: CampaignRecords, systems: Collection[str], routes: Collection[str]
 ) -> list[AttemptKey]:
     """Return the attempts under `none`, route by route, whether they have a result or not."""
     from dataclasses import replace  # noqa: PLC0415
 
     from harness.records.arms import CONDITION, NONE  # noqa: PLC0415
 
-    known = list(campaign.attempts())
+    known = list(campaign.find_attempts())
     for option, chosen, there in (
         ("system", systems, {key.arm.system for key in known}),
         ("route", routes, {key.route for key in known}),
@@ -149,7 +149,7 @@ def attempts_of(
         if missing := sorted(set(chosen) - there):
             raise UserError(f"--{option} {missing[0]}: {campaign.folder} has no result of it")
     keys = {
-        replace(key, arm=key.arm.but(**{CONDITION: NONE}))
+        replace(key, arm=key.arm.replace_factors(**{CONDITION: NONE}))
         for key in known
         if (not systems or key.arm.system in systems) and (not routes or key.route in routes)
     }

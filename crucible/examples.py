@@ -165,7 +165,7 @@ EXAMPLES = {
 """By subcommand; DIR is the folder of a campaign."""
 
 
-def examples_text(subcommand: str, action: str = "") -> str:
+def format_examples(subcommand: str, action: str = "") -> str:
     """Return the examples of a subcommand, or of one of its actions, as its help prints them."""
     start = f"crucible {subcommand} {action} "
     of_action = [line for line in EXAMPLES[subcommand] if line.startswith(start)]

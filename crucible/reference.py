@@ -8,18 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from harness.options import Parser
+from harness.options import OneLineParser
 from harness.records.arms import NONE
 from harness.records.keys import AttemptKey
-from harness.records.packing.parts import PackedCampaign, campaigns_in, of_part, read_part
+from harness.records.packing.parts import (
+    PackedCampaign,
+    read_packed_campaigns,
+    read_part,
+    split_part,
+)
 
-Place = tuple[AttemptKey, str]
+AttemptPlace = tuple[AttemptKey, str]
 """An attempt and the digest of its route."""
 
 
 def main(arguments: Sequence[str], program: str = "crucible reference") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
-    parser = Parser(prog=program, description=__doc__)
+    parser = OneLineParser(prog=program, description=__doc__)
     add = parser.add_argument
     add("packs", type=Path, nargs="+", metavar="FILE", help="packed files, next to the reference"
         " or below")  # fmt: skip
@@ -38,56 +43,62 @@ def main(arguments: Sequence[str], program: str = "crucible reference") -> int:
         " processor drove, where records do not name it: bytes of their networks need not be"
         " equal (default: none)")  # fmt: skip
     options = parser.parse_args(arguments)
-    from harness.campaign.run import guarded  # noqa: PLC0415 - takes a second
+    from harness.campaign.run import run_with_exit_code  # noqa: PLC0415 - takes a second
 
-    return guarded("reference", lambda: write(options))
+    return run_with_exit_code("reference", lambda: write_study_reference(options))
 
 
-def write(options: argparse.Namespace) -> int:
+def write_study_reference(options: argparse.Namespace) -> int:
     """Write the reference, and print what it names."""
-    from crucible.verification.machine import this_machine  # noqa: PLC0415
-    from crucible.verification.reference import Reference, packs_of, relative  # noqa: PLC0415
-    from crucible.verification.towns import digests_of, towns_in  # noqa: PLC0415
-    from harness.campaign.printing.terminal import print_line  # noqa: PLC0415
-    from harness.protocols import digest_of, is_test_town  # noqa: PLC0415
+    from crucible.verification.machine import detect_machine  # noqa: PLC0415
+    from crucible.verification.reference import (  # noqa: PLC0415
+        StudyReference,
+        compute_pack_digests,
+        make_relative_name,
+    )
+    from crucible.verification.towns import collect_towns, compute_map_digests  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
+    from harness.protocols import hash_protocol, is_test_town  # noqa: PLC0415
     from harness.records.schema import VERSION  # noqa: PLC0415
 
-    campaigns = campaigns_in(options.packs)
+    campaigns = read_packed_campaigns(options.packs)
     folder = options.out.resolve().parent
-    held = {str(pack): set(of_part(read_part(pack))) for pack in options.packs}
-    packs = packs_of(options.packs, folder, held)
-    machine = this_machine()
+    held = {str(pack): set(split_part(read_part(pack))) for pack in options.packs}
+    packs = compute_pack_digests(options.packs, folder, held)
+    machine = detect_machine()
     for campaign in campaigns.values():
         refuse_other_machine(campaign, machine.versions, machine.python)
-    towns = digests_of(towns_in(campaigns), options.maps)
+    towns = compute_map_digests(collect_towns(campaigns), options.maps)
     tested = sum(map(is_test_town, towns))
     protocol = None
     if options.protocol is not None:
-        named = relative(options.protocol, folder)
-        protocol = {"file": named, "sha256": digest_of(options.protocol)}
+        named = make_relative_name(options.protocol, folder)
+        protocol = {"file": named, "sha256": hash_protocol(options.protocol)}
     elif tested:
         raise UserError(f"{min(towns)}: a test town; --protocol FILE must name its protocol")
-    made_by = overrides_of(options.made_by, campaigns)
-    elsewhere = driven_elsewhere(options.elsewhere, campaigns, machine.name)
-    reference = Reference(
+    made_by = collect_campaign_overrides(options.made_by, campaigns)
+    elsewhere = find_campaigns_driven_elsewhere(options.elsewhere, campaigns, machine.name)
+    reference = StudyReference(
         schema=VERSION,
         protocol=protocol,
         count=tested,
         towns=towns,
         campaigns=tuple(
-            described(campaign, made_by.get(name), packs[name], elsewhere=name in elsewhere)
+            build_campaign_reference(
+                campaign, made_by.get(name), packs[name], elsewhere=name in elsewhere
+            )
             for name, campaign in campaigns.items()
         ),
         machine=machine,
-        placebo=placebo_of(campaigns, options.placebo, options.placebo_of),
+        placebo=measure_placebo_agreement(campaigns, options.placebo, options.placebo_of),
     )
-    reference.write(options.out)
+    reference.write_json(options.out)
     attempts = sum(campaign.attempts for campaign in reference.campaigns)
-    print_line(f"{options.out}: {attempts} attempts of {len(campaigns)} campaigns")
+    print_unwrapped_line(f"{options.out}: {attempts} attempts of {len(campaigns)} campaigns")
     return 0
 
 
-def described(
+def build_campaign_reference(
     campaign: PackedCampaign,
     overrides: tuple[str, ...] | None,
     packs: Mapping[str, str],
@@ -126,21 +137,21 @@ def refuse_other_machine(
             )
 
 
-def overrides_of(
+def collect_campaign_overrides(
     given: Sequence[Sequence[str]], campaigns: Mapping[str, PackedCampaign]
 ) -> dict[str, tuple[str, ...]]:
     """Return the words of each campaign's command line, without paths of one machine."""
-    from harness.records.packing.paths import without_paths  # noqa: PLC0415
+    from harness.records.packing.paths import strip_paths  # noqa: PLC0415
 
-    refuse_unknown("--made-by", [name for name, *_ in given], campaigns)
-    return {name: tuple(map(without_paths, words)) for name, *words in given}
+    refuse_unknown_campaign("--made-by", [name for name, *_ in given], campaigns)
+    return {name: tuple(map(strip_paths, words)) for name, *words in given}
 
 
-def driven_elsewhere(
+def find_campaigns_driven_elsewhere(
     given: Sequence[str], campaigns: Mapping[str, PackedCampaign], processor: str
 ) -> set[str]:
     """Return the campaigns of which another processor drove some: as given, or by their records."""
-    refuse_unknown("--elsewhere", given, campaigns)
+    refuse_unknown_campaign("--elsewhere", given, campaigns)
     by_records = {
         name
         for name, campaign in campaigns.items()
@@ -149,54 +160,56 @@ def driven_elsewhere(
     return by_records | set(given)
 
 
-def refuse_unknown(
+def refuse_unknown_campaign(
     option: str, names: Sequence[str], campaigns: Mapping[str, PackedCampaign]
 ) -> None:
     """Refuse names of campaigns that no packed file holds."""
-    from harness.suggestions import unknown  # noqa: PLC0415
+    from harness.suggestions import describe_unknown_name  # noqa: PLC0415
 
     for name in names:
         if name not in campaigns:
-            raise UserError(f"{option}: {unknown('campaign', name, campaigns)}")
+            raise UserError(f"{option}: {describe_unknown_name('campaign', name, campaigns)}")
 
 
-def placebo_of(
+def measure_placebo_agreement(
     campaigns: Mapping[str, PackedCampaign], condition: str | None, original: str
 ) -> dict[str, Any] | None:
     """Return how far attempts with a placebo agree with those without, None without a placebo."""
-    from crucible.verification.agreement import agreement_of, ending_of  # noqa: PLC0415
+    from crucible.verification.agreement import compute_ending_agreement, parse_drive_ending  # noqa: PLC0415
 
     if condition is None:
         return None
     pairs = [
-        (ending_of(one.ours), ending_of(other.ours))
-        for one, other in placebo_pairs(campaigns, condition, original)
+        (parse_drive_ending(one.ours), parse_drive_ending(other.ours))
+        for one, other in iterate_placebo_pairs(campaigns, condition, original)
     ]
     if not pairs:
         raise UserError(f"--placebo {condition}: no attempt of it has one of {original} to compare")
-    return {"condition": condition, "of": original, **agreement_of(pairs).record()}
+    return {"condition": condition, "of": original, **compute_ending_agreement(pairs).to_record()}
 
 
-def placebo_pairs(
+def iterate_placebo_pairs(
     campaigns: Mapping[str, PackedCampaign], condition: str, original: str
 ) -> Iterator[tuple[Any, Any]]:
     """Yield attempts and their redraws under a condition, of one campaign where it has both."""
-    by_campaign = {name: dict(places_in(campaign)) for name, campaign in campaigns.items()}
+    by_campaign = {
+        name: dict(iterate_attempt_places(campaign)) for name, campaign in campaigns.items()
+    }
     for name, attempts in by_campaign.items():
         others = [attempts, *(known for other, known in by_campaign.items() if other != name)]
         for (key, route), redraw in sorted(attempts.items(), key=lambda item: item[0]):
             if key.arm.condition == condition:
-                arm = key.arm.but(condition=original)
+                arm = key.arm.replace_factors(condition=original)
                 place = AttemptKey(arm, key.route, key.seed), route
                 first = next((known[place] for known in others if place in known), None)
                 if first is not None:
                     yield first, redraw
 
 
-def places_in(campaign: PackedCampaign) -> Iterator[tuple[Place, Any]]:
+def iterate_attempt_places(campaign: PackedCampaign) -> Iterator[tuple[AttemptPlace, Any]]:
     """Yield a campaign's attempts by what makes them pairs: their route as it was laid, too."""
-    from harness.records.names import safe_name  # noqa: PLC0415
+    from harness.records.names import escape_file_name  # noqa: PLC0415
 
     for attempt in campaign.attempts:
-        place = f"routes/{safe_name(attempt.key.route)}.json"
+        place = f"routes/{escape_file_name(attempt.key.route)}.json"
         yield (attempt.key, campaign.sums.get(place, "")), attempt

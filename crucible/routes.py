@@ -12,23 +12,23 @@ import carla
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.picture import picture, write_png
-from analysis.drawing.svg import standalone
-from analysis.figures.route_plan import Hazard, RoutePlan, render_routes
+from analysis.drawing.picture import render_canvas, write_png
+from analysis.drawing.svg import render_svg_file
+from analysis.figures.route_plan import HazardMarker, RoutePlan, render_route_plans
 from harness.__main__ import main as harness_main
-from harness.campaign.attempt.surroundings import REACH, scenery_near
-from harness.commands.routes import add_file_options, hazards_of
+from harness.campaign.attempt.surroundings import REACH, list_scenery_near_route
+from harness.commands.routes import add_file_options, load_route_hazards
 from harness.errors import AttemptError, UserError
 from harness.files import write_whole
-from harness.options import Parser
+from harness.options import OneLineParser
 from harness.vocabulary import Floats, Pose, Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lane_graph import LaneGraph
-from harness.world.maps import network_of
-from harness.world.roadside import at_roadside
+from harness.world.maps import load_road_network
+from harness.world.roadside import find_roadside_pose
 from harness.world.routes.files import read_routes
 from harness.world.routes.kinds import NOT_RUN
-from harness.world.routes.resolve import ways
+from harness.world.routes.resolve import resolve_routes
 from harness.world.simulators.carlite import CarliteSimulator
 
 BAD_INPUT = 2
@@ -38,14 +38,14 @@ AROUND = 20.0
 SPACING = 2
 """Waypoints from one point of a lane to the next."""
 EVERY = 5
-"""Of a way's points, `scenery_near` looks at every fifth."""
+"""Of a way's points, `list_scenery_near_route` looks at every fifth."""
 
 
 def main(arguments: Sequence[str], program: str = "crucible") -> int:
     """Plot, or pass everything else on."""
     if list(arguments[:2]) != ["routes", "plot"]:
         return harness_main(list(arguments), program)
-    parser = Parser(
+    parser = OneLineParser(
         prog=f"{program} routes plot",
         description="Write a plot of routes from above: lanes, scenery, signals, hazards.",
     )
@@ -64,13 +64,13 @@ def main(arguments: Sequence[str], program: str = "crucible") -> int:
     )
     options = parser.parse_args(list(arguments[2:]))
     try:
-        return plot(options)
+        return write_routes_plot(options)
     except (UserError, AttemptError) as problem:
         print(problem, file=sys.stderr)
         return BAD_INPUT
 
 
-def plot(options: argparse.Namespace) -> int:
+def write_routes_plot(options: argparse.Namespace) -> int:
     """Write the picture of the routes."""
     if options.out.suffix not in {".png", ".svg"}:
         raise UserError(f"--out: {options.out}: a name that ends in .png or .svg is needed")
@@ -80,46 +80,50 @@ def plot(options: argparse.Namespace) -> int:
             raise UserError(f"--only: {options.file} has no route {name}")
     if options.only:
         specs = {name: specs[name] for name in options.only}
-    routes = list(ways(specs.values(), options.maps).values())
-    hazards = hazards_of(options, specs)
+    routes = list(resolve_routes(specs.values(), options.maps).values())
+    hazards = load_route_hazards(options, specs)
     plans: dict[str, RoutePlan] = {}
     for town in dict.fromkeys(route.town for route in routes):
         there = [route for route in routes if route.town == town]
-        scenery, lights, stops = town_near(there, options.maps)
+        scenery, lights, stops = load_town_scenery(there, options.maps)
         for route in there:
             run = [spec for spec in hazards[route.name] if not spec.kind.startswith(NOT_RUN)]
-            network = network_of(town, options.maps)
+            network = load_road_network(town, options.maps)
             plans[route.name] = RoutePlan(
                 name=route.name,
                 town=town,
                 length=route.length,
                 way=route.xyz[:, :2],
                 lane_change=route.lane_change,
-                lines=lanes_near(network.graph, route),
+                lines=select_lane_edges(network.graph, route),
                 scenery=scenery,
                 lights=lights,
                 stops=stops,
-                hazards=[placed(spec, route) for spec in run],
-                units=surveyed(network.map, route) if options.surveyed else np.zeros((0, 2)),
+                hazards=[place_hazard_marker(spec, route) for spec in run],
+                units=find_roadside_places(network.map, route)
+                if options.surveyed
+                else np.zeros((0, 2)),
             )
-    canvas = render_routes([plans[route.name] for route in routes])
+    canvas = render_route_plans([plans[route.name] for route in routes])
     if options.out.suffix == ".svg":
-        write_whole(options.out, standalone(canvas))
+        write_whole(options.out, render_svg_file(canvas))
     else:
-        write_png(picture(canvas, dark=options.dark), options.out)
+        write_png(render_canvas(canvas, dark=options.dark), options.out)
     print(f"{len(routes)} route{'s' * (len(routes) != 1)} in {options.out}")
     return 0
 
 
-def town_near(routes: Sequence[Route], maps: Path | None) -> tuple[pd.DataFrame, Floats, Floats]:
+def load_town_scenery(
+    routes: Sequence[Route], maps: Path | None
+) -> tuple[pd.DataFrame, Floats, Floats]:
     """Return scenery, lights and stop signs near routes of one town, as carlite answers."""
     simulator = CarliteSimulator(None if maps is None else str(maps))
-    with simulator.lease(routes[0].town) as server:
+    with simulator.lease_server(routes[0].town) as server:
         client = carla.Client(server.host, server.port)
         client.set_timeout(TIMEOUT)
         world = client.get_world()
-        dense = np.repeat(places_in(routes), EVERY, axis=0)
-        scenery = pd.DataFrame(scenery_near(world, replace(routes[0], xyz=dense)))
+        dense = np.repeat(make_dense_places(routes), EVERY, axis=0)
+        scenery = pd.DataFrame(list_scenery_near_route(world, replace(routes[0], xyz=dense)))
         actors = world.get_actors()
         signals = [
             [
@@ -132,9 +136,9 @@ def town_near(routes: Sequence[Route], maps: Path | None) -> tuple[pd.DataFrame,
     return scenery, lights, stops
 
 
-def lanes_near(graph: LaneGraph, route: Route) -> pd.DataFrame:
+def select_lane_edges(graph: LaneGraph, route: Route) -> pd.DataFrame:
     """Return the edges of the lanes that a panel shows, as records have them."""
-    low, high = box_of(route)
+    low, high = compute_route_square(route)
     parts = []
     for number, (first, count) in enumerate(graph.lanes.values()):
         rows = [*range(first, first + count - 1, SPACING), first + count - 1]
@@ -151,35 +155,35 @@ def lanes_near(graph: LaneGraph, route: Route) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def box_of(route: Route) -> tuple[Floats, Floats]:
+def compute_route_square(route: Route) -> tuple[Floats, Floats]:
     """Return the corners of a square round a route, larger than what a panel shows."""
     low, high = route.xyz[:, :2].min(axis=0), route.xyz[:, :2].max(axis=0)
     middle, half = (low + high) / 2, float((high - low).max()) / 2 + AROUND
     return middle - half, middle + half
 
 
-def places_in(routes: Sequence[Route]) -> Floats:
+def make_dense_places(routes: Sequence[Route]) -> Floats:
     """Return places so dense that everything that panels show is near one of them."""
     grids = []
-    for low, high in map(box_of, routes):
+    for low, high in map(compute_route_square, routes):
         x, y = np.meshgrid(*(np.arange(low[axis], high[axis] + REACH, REACH) for axis in (0, 1)))
         grids.append(np.column_stack([x.ravel(), y.ravel(), np.zeros(x.size)]))
     return np.concatenate(grids)
 
 
-def placed(spec: HazardSpec, route: Route) -> Hazard:
+def place_hazard_marker(spec: HazardSpec, route: Route) -> HazardMarker:
     """Return a hazard where it meets the ego."""
     x, y = (float(np.interp(spec.station, route.station, route.xyz[:, axis])) for axis in (0, 1))
-    return Hazard(kind=spec.kind, station=spec.station, place=(x, y))
+    return HazardMarker(kind=spec.kind, station=spec.station, place=(x, y))
 
 
-def surveyed(town_map: carla.Map, route: Route) -> Floats:
+def find_roadside_places(town_map: carla.Map, route: Route) -> Floats:
     """Return where fixed roadside units stand: at the corners where junctions are entered."""
     entries = np.flatnonzero(route.in_junction[1:] & ~route.in_junction[:-1]).tolist()
     places = []
     for row in entries:
         x, y, z = route.xyz[row]
-        unit = at_roadside(town_map, Pose(x, y, z, yaw=float(route.yaw[row])), 0.0, 0.0)
+        unit = find_roadside_pose(town_map, Pose(x, y, z, yaw=float(route.yaw[row])), 0.0, 0.0)
         places.append((unit.x, unit.y))
     return np.array(places, np.float64).reshape(-1, 2)
 

@@ -12,16 +12,16 @@ from typing import get_type_hints
 
 from omegaconf import Container, DictConfig, OmegaConf
 
-from harness.campaign.run import BAD_INPUT, SOME_FAILED, run
-from harness.campaign.settings.annotated import annotated
+from harness.campaign.run import BAD_INPUT, SOME_FAILED, run_campaign_config
+from harness.campaign.settings.annotated import annotate_settings
 from harness.campaign.settings.composing import compose_config
-from harness.campaign.settings.composition import explained
-from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.composition import explain_composition_error
+from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.sweeps import SWEEP
 from harness.errors import UserError
 from harness.installation import CONF
-from harness.options import Parser
+from harness.options import OneLineParser
 from harness.records.arms import NONE
 
 SWEEPS = ("-m", "--multirun")
@@ -32,9 +32,9 @@ GROUPS_FIRST = "configuration groups, chosen by group=choice:"
 SETTINGS_NEXT = "settings, set by name=value:"
 
 
-def parser_of(program: str) -> Parser:
+def build_run_parser(program: str) -> OneLineParser:
     """Return the parser of what is no setting."""
-    parser = Parser(prog=program, description=__doc__, add_help=False, allow_abbrev=False)
+    parser = OneLineParser(prog=program, description=__doc__, add_help=False, allow_abbrev=False)
     add = parser.add_argument
     add("overrides", nargs="*", metavar="SETTING", help="group=choice or name=value")
     add("--help", "-h", action="store_true", help="print this, all groups and all settings")
@@ -54,7 +54,7 @@ def parser_of(program: str) -> Parser:
     return parser
 
 
-def options_first(arguments: Sequence[str]) -> list[str]:
+def move_options_first(arguments: Sequence[str]) -> list[str]:
     """Return the words with options in front: settings may stand anywhere between them."""
     options, words = list[str](), list[str]()
     for before, word in zip(["", *arguments], arguments, strict=False):
@@ -63,7 +63,7 @@ def options_first(arguments: Sequence[str]) -> list[str]:
     return [*options, *words]
 
 
-def refuse_settings_with_dashes(arguments: Sequence[str], parser: Parser) -> None:
+def refuse_settings_with_dashes(arguments: Sequence[str], parser: OneLineParser) -> None:
     """Refuse what no campaign has: several runs, and settings that are written as options."""
     if any(word in SWEEPS for word in arguments):
         raise UserError(
@@ -73,12 +73,14 @@ def refuse_settings_with_dashes(arguments: Sequence[str], parser: Parser) -> Non
     known = {name for action in parser._actions for name in action.option_strings}
     for word in arguments:
         name = word.partition("=")[0]
-        close = get_close_matches(name.strip("-").replace("-", "_"), get_type_hints(Settings), n=1)
+        close = get_close_matches(
+            name.strip("-").replace("-", "_"), get_type_hints(CampaignSettings), n=1
+        )
         if word.startswith("-") and name not in known and close:
             raise UserError(f"unknown option {word}; did you mean {close[0]}=...?")
 
 
-def with_sweep_alone(arguments: list[str]) -> list[str]:
+def insert_none_condition(arguments: list[str]) -> list[str]:
     """Return the words with `interference=none` before a sweep, unless they choose conditions."""
     keys = [word.partition("=")[0].lstrip("+~") for word in arguments]
     swept = [number for number, key in enumerate(keys) if key.partition(".")[0] == SWEEP]
@@ -87,18 +89,18 @@ def with_sweep_alone(arguments: list[str]) -> list[str]:
     return [*arguments[: swept[0]], f"{CONDITIONS}={NONE}", *arguments[swept[0] :]]
 
 
-def printed(config: DictConfig, package: str | None, *, resolve: bool) -> str:
+def render_run_settings(config: DictConfig, package: str | None, *, resolve: bool) -> str:
     """Return the settings, or one part of them, as YAML with what every setting means."""
     part = OmegaConf.select(config, package) if package else config
     if part is None:
         raise UserError(f"--package {package}: not in the configuration")
     with pure_resolvers():
         if isinstance(part, Container):
-            return annotated(OmegaConf.to_yaml(part, resolve=resolve))
+            return annotate_settings(OmegaConf.to_yaml(part, resolve=resolve))
     return str(part)
 
 
-def help_text(parser: Parser, folders: Sequence[Path]) -> str:
+def render_run_help(parser: OneLineParser, folders: Sequence[Path]) -> str:
     """Return what is no setting, the choices of every group, and every setting."""
     everywhere = [*folders, CONF]
     groups = sorted({one.name for folder in everywhere for one in folder.iterdir() if one.is_dir()})
@@ -110,29 +112,36 @@ def help_text(parser: Parser, folders: Sequence[Path]) -> str:
     return "\n".join([*lines, "", SETTINGS_NEXT])
 
 
-def shown(options: argparse.Namespace, config: DictConfig, parser: Parser) -> str:
+def render_run_output(
+    options: argparse.Namespace, config: DictConfig, parser: OneLineParser
+) -> str:
     """Return what is printed instead of a campaign, nothing if the campaign is to run."""
     if options.help:
-        return f"{help_text(parser, options.config_dir)}\n{printed(config, None, resolve=False)}"
+        return (
+            f"{render_run_help(parser, options.config_dir)}\n"
+            f"{render_run_settings(config, None, resolve=False)}"
+        )
     if options.info:
         return "\n".join(str(folder.absolute()) for folder in (*options.config_dir, CONF))
     if options.cfg:
-        return printed(config, options.package, resolve=options.resolve)
+        return render_run_settings(config, options.package, resolve=options.resolve)
     return ""
 
 
 def main(arguments: list[str], program: str = "crucible run") -> int:
     """Run, and answer what cannot be composed with one line and exit code 2."""
-    parser = parser_of(program)
+    parser = build_run_parser(program)
     overrides, folders = list[str](), list[Path]()
     try:
         refuse_settings_with_dashes(arguments, parser)
-        options = parser.parse_args(options_first(arguments))
-        overrides, folders = with_sweep_alone(options.overrides), options.config_dir
+        options = parser.parse_args(move_options_first(arguments))
+        overrides, folders = insert_none_condition(options.overrides), options.config_dir
         config = compose_config(overrides, folders, trust=options.trust)
-        text = shown(options, config, parser)
+        text = render_run_output(options, config, parser)
     except Exception as problem:  # Hydra and OmegaConf have no common one
-        print(f"{program}: {explained(problem, overrides, folders)}", file=sys.stderr)
+        print(
+            f"{program}: {explain_composition_error(problem, overrides, folders)}", file=sys.stderr
+        )
         return BAD_INPUT
     if text:
         print(text)
@@ -140,7 +149,7 @@ def main(arguments: list[str], program: str = "crucible run") -> int:
             sys.exit(0)
         return 0
     try:
-        return run(config)
+        return run_campaign_config(config)
     except Exception:  # not foreseen: the traceback says where
         traceback.print_exc()
         return SOME_FAILED

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 
-from crucible.examples import examples_text
+from crucible.examples import format_examples
 
 BAD_INPUT, INTERRUPTED = 2, 130
 HELP = {"-h", "--help"}
@@ -20,17 +20,19 @@ PACKAGES = {"harness", "agents", "analysis", "metamorphic", "crucible"}
 
 @dataclass(frozen=True, kw_only=True)
 class Subcommand:
-    """A subcommand, and the module whose `main` takes its arguments."""
+    """A subcommand, and the module whose `dispatch_subcommand` takes its arguments."""
 
     name: str
     purpose: str
     module: str
     extra: str  # what `pip install v2x-crucible[...]` brings its packages
-    takes_name: bool = True  # whether the module's `main` has subcommands, of which it is one
+    takes_name: bool = (
+        True  # whether the module's `dispatch_subcommand` has subcommands, of which it is one
+    )
 
 
-def of(module: str, extra: str, **purposes: str) -> tuple[Subcommand, ...]:
-    """Return the subcommands that one module's `main` knows."""
+def make_subcommands(module: str, extra: str, **purposes: str) -> tuple[Subcommand, ...]:
+    """Return the subcommands that one module's `dispatch_subcommand` knows."""
     return tuple(
         Subcommand(name=name, purpose=purpose, module=module, extra=extra)
         for name, purpose in purposes.items()
@@ -46,7 +48,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
             extra="run",
             takes_name=False,
         ),
-        *of(
+        *make_subcommands(
             "harness.__main__",
             "run",
             status="progress of a campaign, and what failed",
@@ -63,7 +65,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
         ),
     ),
     "Studies": (
-        *of(
+        *make_subcommands(
             "harness.__main__",
             "run",
             pack="write campaigns into one small file, from which all tables are made again",
@@ -85,8 +87,10 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
         ),
     ),
     "Routes and simulators": (
-        *of("crucible.routes", "run,analysis", routes="list, check, plot and generate routes"),
-        *of(
+        *make_subcommands(
+            "crucible.routes", "run,analysis", routes="list, check, plot and generate routes"
+        ),
+        *make_subcommands(
             "harness.__main__",
             "run",
             maps="save, generate and check towns' maps",
@@ -108,7 +112,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
             extra="run,learn",
             takes_name=False,
         ),
-        *of(
+        *make_subcommands(
             "agents.training.__main__",
             "run,learn",
             collect="record scenes to train on",
@@ -116,14 +120,14 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
             evaluate="measure how well weights detect, with and without disturbances",
             networks="print evaluations of networks side by side, with intervals",
         ),
-        *of(
+        *make_subcommands(
             "metamorphic.commandline",
             "run,learn",
             metamorphic="change recorded scenes, and find what must not change in the answers",
         ),
     ),
     "Search": (
-        *of(
+        *make_subcommands(
             "metamorphic.search.commandline",
             "run,learn,search",
             search="search for disturbances and hazards under which a system fails, or resume it",
@@ -139,7 +143,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
             takes_name=False,
         ),
     ),
-    "Analysis": of(
+    "Analysis": make_subcommands(
         "analysis.__main__",
         "analysis",
         report="write results, figures and violations as one HTML page",
@@ -164,7 +168,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
     ),
 }
 SUBCOMMANDS = {subcommand.name: subcommand for group in GROUPS.values() for subcommand in group}
-FIRST = """examples:
+FIRST_EXAMPLES = """examples:
   crucible run                                        four routes, three arms
   crucible run study=demo out=runs/demo               the same command again resumes it
   crucible status runs/demo
@@ -173,34 +177,36 @@ FIRST = """examples:
 """
 
 
-def main(arguments: Sequence[str]) -> int:
+def dispatch_subcommand(arguments: Sequence[str]) -> int:
     """Run one subcommand; bad input is one line and exit code 2."""
     name, rest = (arguments[0], list(arguments[1:])) if arguments else ("--help", [])
     if name in {"-h", "--help", "help"}:
-        print(help_text())
+        print(format_help())
         return 0 if arguments else BAD_INPUT
     if name in {"-V", "--version"}:
         print(f"crucible {version('v2x-crucible')}")
         return 0
     chosen = SUBCOMMANDS.get(name)
     if chosen is None:
-        from harness.suggestions import unknown  # noqa: PLC0415 - nothing else here needs it
+        from harness.suggestions import describe_unknown_name  # noqa: PLC0415 - nothing else here needs it
 
-        print(f"crucible: {unknown('subcommand', name, SUBCOMMANDS)}", file=sys.stderr)
+        print(
+            f"crucible: {describe_unknown_name('subcommand', name, SUBCOMMANDS)}", file=sys.stderr
+        )
         return BAD_INPUT
     try:
-        return started(chosen, rest)
+        return run_subcommand(chosen, rest)
     except ModuleNotFoundError as problem:
         module = problem.name or ""
         if module.partition(".")[0] in PACKAGES:
             raise
-        from harness.installation import missing  # noqa: PLC0415 - nothing else here needs it
+        from harness.installation import format_missing_package  # noqa: PLC0415 - nothing else here needs it
 
-        print(f"crucible {name}: {missing(module, chosen.extra)}", file=sys.stderr)
+        print(f"crucible {name}: {format_missing_package(module, chosen.extra)}", file=sys.stderr)
         return BAD_INPUT
 
 
-def started(chosen: Subcommand, arguments: list[str]) -> int:
+def run_subcommand(chosen: Subcommand, arguments: list[str]) -> int:
     """Import the module of a subcommand, call it, and return its exit code."""
     program = "crucible" if chosen.takes_name else f"crucible {chosen.name}"
     passed = [chosen.name, *arguments] if chosen.takes_name else arguments
@@ -209,7 +215,7 @@ def started(chosen: Subcommand, arguments: list[str]) -> int:
         code: int = main_of_module(passed, program)
     except SystemExit as ending:
         if ending.code == 0 and HELP.intersection(arguments):
-            print(examples_text(chosen.name, arguments[0]), flush=True)
+            print(format_examples(chosen.name, arguments[0]), flush=True)
         raise
     except KeyboardInterrupt:
         why = "interrupted; files written so far are complete"
@@ -218,7 +224,7 @@ def started(chosen: Subcommand, arguments: list[str]) -> int:
     return code
 
 
-def help_text() -> str:
+def format_help() -> str:
     """Return what `crucible --help` prints."""
     width = max(map(len, SUBCOMMANDS))
     lines = ["usage: crucible SUBCOMMAND ...", "", "Closed-loop tests of cooperative driving.", ""]
@@ -229,4 +235,4 @@ def help_text() -> str:
         ]
         lines.append("")
     last = "`crucible SUBCOMMAND --help` lists its options and has examples."
-    return "\n".join([*lines, FIRST, last])
+    return "\n".join([*lines, FIRST_EXAMPLES, last])

@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.options import Parser
+from harness.options import OneLineParser
 
 DEFAULT_SAMPLE = 20
 CHANGED, NO_ANSWER = 1, 3
@@ -19,7 +19,7 @@ CHANGED, NO_ANSWER = 1, 3
 
 def main(arguments: Sequence[str], program: str = "crucible verify") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
-    parser = Parser(prog=program, description=__doc__)
+    parser = OneLineParser(prog=program, description=__doc__)
     add = parser.add_argument
     add("reference", type=Path, metavar="FILE", help="reference.json of a study")
     add("--sample", type=int, default=DEFAULT_SAMPLE, metavar="N", help="attempts that are driven"
@@ -35,42 +35,46 @@ def main(arguments: Sequence[str], program: str = "crucible verify") -> int:
     add("--trust", action="store_true", help="build all classes that the packed settings name"
         " (default: declared safe only)")  # fmt: skip
     options = parser.parse_args(arguments)
-    from harness.campaign.run import guarded  # noqa: PLC0415 - takes a second
+    from harness.campaign.run import run_with_exit_code  # noqa: PLC0415 - takes a second
 
-    return guarded("verify", lambda: verify(options))
+    return run_with_exit_code("verify", lambda: run_verify_command(options))
 
 
-def verify(options: argparse.Namespace) -> int:
+def run_verify_command(options: argparse.Namespace) -> int:
     """Check files, drive, compare and print; return the exit code."""
-    from crucible.verification.comparing import checked, compared, ready  # noqa: PLC0415
-    from crucible.verification.driving import Again  # noqa: PLC0415
-    from crucible.verification.machine import this_machine, unlike  # noqa: PLC0415
-    from crucible.verification.printing import show  # noqa: PLC0415
+    from crucible.verification.comparing import (  # noqa: PLC0415
+        check_reference_files,
+        drive_and_compare_sample,
+        prepare_redrive,
+    )
+    from crucible.verification.driving import RedriveSettings  # noqa: PLC0415
+    from crucible.verification.machine import detect_machine, list_machine_differences  # noqa: PLC0415
+    from crucible.verification.printing import print_redrive_comparison  # noqa: PLC0415
     from crucible.verification.reference import read_reference  # noqa: PLC0415
-    from harness.campaign.printing.terminal import print_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
     from harness.errors import UserError  # noqa: PLC0415
-    from harness.records.digests import digest_of_file  # noqa: PLC0415
+    from harness.records.digests import hash_file  # noqa: PLC0415
 
     for name in ("sample", "workers"):
         if getattr(options, name) < 1:
             raise UserError(f"--{name} {getattr(options, name)}: must be ≥ 1")
     reference = read_reference(options.reference)
-    out = options.out or Path("runs") / f"verify-{digest_of_file(options.reference)[:8]}"
-    again = Again(
+    out = options.out or Path("runs") / f"verify-{hash_file(options.reference)[:8]}"
+    again = RedriveSettings(
         out=out, maps=options.maps, protocol=None, workers=options.workers, trust=options.trust
     )
-    changed, campaigns = checked(options.reference, reference)
+    changed, campaigns = check_reference_files(options.reference, reference)
     if not changed:
-        changed, again = ready(options.reference, reference, again)
+        changed, again = prepare_redrive(options.reference, reference, again)
     for line in changed:
-        print_line(f"changed: {line}")
+        print_unwrapped_line(f"changed: {line}")
     if changed:
         return CHANGED
-    here = this_machine()
-    comparison = compared(
+    here = detect_machine()
+    comparison = drive_and_compare_sample(
         reference, campaigns, again, count=options.sample, seed=options.seed, here=here
     )
-    show(comparison, unlike(reference.machine, here))
+    print_redrive_comparison(comparison, list_machine_differences(reference.machine, here))
     if comparison.changed:
         return CHANGED
     return NO_ANSWER if comparison.without_result else 0

@@ -7,8 +7,8 @@ import sys
 from importlib import import_module
 
 from harness.errors import UserError
-from harness.installation import missing
-from harness.options import Parser
+from harness.installation import format_missing_package
+from harness.options import OneLineParser
 
 COMMANDS = {
     "routes": "list, check, plot and generate routes",
@@ -27,7 +27,7 @@ COMMANDS = {
 def main(arguments: list[str] | None = None, program: str = "python -m harness") -> int:
     """Run one command; what the user can put right is one line and exit code 2."""
     asked = sys.argv[1:] if arguments is None else arguments
-    parser = Parser(prog=program, description=__doc__)
+    parser = OneLineParser(prog=program, description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     try:
         for name, what in COMMANDS.items():
@@ -46,7 +46,10 @@ def main(arguments: list[str] | None = None, program: str = "python -m harness")
     except ModuleNotFoundError as problem:
         if (problem.name or "").startswith("harness"):
             raise
-        print(f"{program} {asked[0]}: {missing(problem.name or '', 'run')}", file=sys.stderr)
+        print(
+            f"{program} {asked[0]}: {format_missing_package(problem.name or '', 'run')}",
+            file=sys.stderr,
+        )
         return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -46,6 +46,6 @@ def is_misled(pattern: str) -> bool:
     return pattern.startswith("L")
 
 
-def error_colour(pattern: str) -> str:
+def get_error_colour(pattern: str) -> str:
     """Return a pattern's own colour for any ground: stronger if cooperation misled."""
     return COLOURS[ERROR_COLOURS[pattern]][not is_misled(pattern)]

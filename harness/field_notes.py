@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 
-def notes_of(described: type[Any]) -> dict[str, str]:
+def read_class_comments(described: type[Any]) -> dict[str, str]:
     """Return the comment of every setting of a class that has one; a subclass goes first."""
     notes: dict[str, str] = {}
     for part in reversed(described.__mro__):
@@ -22,12 +22,12 @@ def notes_of(described: type[Any]) -> dict[str, str]:
             source = textwrap.dedent(inspect.getsource(part))
         except (OSError, TypeError):  # built in, or typed in at a prompt
             continue
-        comments = comments_of(source)
-        notes |= {name: comments[row] for name, row in rows_of(source) if row in comments}
+        comments = read_source_comments(source)
+        notes |= {name: comments[row] for name, row in iter_field_rows(source) if row in comments}
     return notes
 
 
-def comments_of(source: str) -> dict[int, str]:
+def read_source_comments(source: str) -> dict[int, str]:
     """Return the comments of a source text by row."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {
@@ -37,7 +37,7 @@ def comments_of(source: str) -> dict[int, str]:
     }
 
 
-def rows_of(source: str) -> Iterator[tuple[str, int]]:
+def iter_field_rows(source: str) -> Iterator[tuple[str, int]]:
     """Yield the fields of a class, or the parameters of its `__init__`, and where they end."""
     (described,) = ast.parse(source).body
     assert isinstance(described, ast.ClassDef)

@@ -55,7 +55,7 @@ def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
 def find_file(name: str, place: str) -> Path:
     """Return the file: as given, or else the shipped one of that name."""
     try:
-        for path in (at_home(name, place), SHIPPED / name):
+        for path in (expand_home(name, place), SHIPPED / name):
             if path.exists():
                 return path
     except OSError as problem:
@@ -63,7 +63,7 @@ def find_file(name: str, place: str) -> Path:
     raise UserError(f"{place}: file not found: {name}")
 
 
-def at_home(name: str, place: str) -> Path:
+def expand_home(name: str, place: str) -> Path:
     """Return a path; `~` in front stands for a home."""
     try:
         return Path(name).expanduser()

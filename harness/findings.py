@@ -50,7 +50,7 @@ COLOURS = {
 }
 
 
-def show(title: str, findings: Sequence[Finding], console: Console) -> None:
+def show_findings(title: str, findings: Sequence[Finding], console: Console) -> None:
     """Print a row for each finding, and how many there are of each verdict."""
     console.print(Text(title, "italic"), soft_wrap=True)
     table = Table()

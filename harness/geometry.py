@@ -14,23 +14,23 @@ APART = 3.0
 
 
 @overload
-def wrapped(angle: float) -> float: ...
+def wrap_angle(angle: float) -> float: ...
 @overload
-def wrapped(angle: Floats) -> Floats: ...
-def wrapped(angle: float | Floats) -> float | Floats:
+def wrap_angle(angle: Floats) -> Floats: ...
+def wrap_angle(angle: float | Floats) -> float | Floats:
     """Return the same directions as angles from -pi to pi; of -pi and pi one is as good."""
     if isinstance(angle, np.ndarray):
         return np.remainder(angle + math.pi, math.tau) - math.pi
     return math.remainder(angle, math.tau)
 
 
-def half_wrapped(angle: Floats) -> Floats:
+def wrap_line_angle(angle: Floats) -> Floats:
     """Return the same lines as angles from -pi/2 to pi/2: front and back are one."""
     turned: Floats = np.remainder(angle + 0.5 * math.pi, math.pi) - 0.5 * math.pi
     return turned
 
 
-def matrix(pose: Pose) -> Floats:
+def build_pose_matrix(pose: Pose) -> Floats:
     """Return the (4, 4) matrix from the frame of a pose to the frame that it is given in."""
     cy, sy = math.cos(pose.yaw), math.sin(pose.yaw)
     cp, sp = math.cos(pose.pitch), math.sin(pose.pitch)
@@ -45,7 +45,7 @@ def matrix(pose: Pose) -> Floats:
     )
 
 
-def pose_of(frame: Floats) -> Pose:
+def get_matrix_pose(frame: Floats) -> Pose:
     """Return the pose whose matrix this is."""
     pitch = math.asin(max(-1.0, min(1.0, float(frame[2, 0]))))
     return Pose(
@@ -58,51 +58,51 @@ def pose_of(frame: Floats) -> Pose:
     )
 
 
-def compose(outer: Pose, inner: Pose) -> Pose:
+def compose_poses(outer: Pose, inner: Pose) -> Pose:
     """Return `inner`, given in the frame of `outer`, in the frame that `outer` is given in."""
-    return pose_of(matrix(outer) @ matrix(inner))
+    return get_matrix_pose(build_pose_matrix(outer) @ build_pose_matrix(inner))
 
 
-def relative(pose: Pose, observer: Pose) -> Pose:
+def compute_relative_pose(pose: Pose, observer: Pose) -> Pose:
     """Return a pose as seen from an observer; both are given in the same frame."""
-    return pose_of(np.linalg.inv(matrix(observer)) @ matrix(pose))
+    return get_matrix_pose(np.linalg.inv(build_pose_matrix(observer)) @ build_pose_matrix(pose))
 
 
-def points_between(points: Singles, source: Pose, target: Pose) -> Singles:
+def transform_points(points: Singles, source: Pose, target: Pose) -> Singles:
     """Take rows of `x y z ...` from the frame of one pose to the frame of another."""
-    across = np.linalg.inv(matrix(target)) @ matrix(source)
+    across = np.linalg.inv(build_pose_matrix(target)) @ build_pose_matrix(source)
     moved = points.copy()
     moved[:, :3] = points[:, :3] @ across[:3, :3].T + across[:3, 3]
     return moved
 
 
-def boxes_between(boxes: Boxes, source: Pose, target: Pose) -> Boxes:
+def transform_boxes(boxes: Boxes, source: Pose, target: Pose) -> Boxes:
     """Take boxes from the frame of one pose to the frame of another; they stay upright."""
-    across = np.linalg.inv(matrix(target)) @ matrix(source)
+    across = np.linalg.inv(build_pose_matrix(target)) @ build_pose_matrix(source)
     geometry = boxes.geometry.copy()
     geometry[:, :3] = boxes.geometry[:, :3] @ across[:3, :3].T + across[:3, 3]
     turned = boxes.geometry[:, 6] + math.atan2(across[1, 0], across[0, 0])
-    geometry[:, 6] = wrapped(turned)
+    geometry[:, 6] = wrap_angle(turned)
     return Boxes(geometry, boxes.classes, boxes.scores)
 
 
-def same_way(a: Floats, b: Floats) -> bool:
+def is_same_way(a: Floats, b: Floats) -> bool:
     """Return whether two lines of `x y z` lie next to each other all along, at most `APART` metres.
 
     Points of each are compared with the other one at equal shares of its rows.
     """
     if max(math.dist(a[0], b[0]), math.dist(a[-1], b[-1])) > APART:
         return False
-    if abs(_length(a) - _length(b)) > 2 * APART:
+    if abs(_measure_line_length(a) - _measure_line_length(b)) > 2 * APART:
         return False
-    return _strays(a, b) <= APART and _strays(b, a) <= APART
+    return _measure_largest_gap(a, b) <= APART and _measure_largest_gap(b, a) <= APART
 
 
-def _length(line: Floats) -> float:
+def _measure_line_length(line: Floats) -> float:
     return float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum())
 
 
-def _strays(line: Floats, other: Floats) -> float:
+def _measure_largest_gap(line: Floats, other: Floats) -> float:
     shares = np.linspace(0.0, 1.0, len(line))
     rows = np.linspace(0.0, 1.0, len(other))
     nearest = np.stack([np.interp(shares, rows, column) for column in other.T], axis=1)

@@ -30,7 +30,7 @@ EXTRAS = {
 """Which extra has a module that only parts of a command need."""
 
 
-def missing(module: str, extra: str) -> str:
+def format_missing_package(module: str, extra: str) -> str:
     """Return one line that names a missing package and how to install what has it."""
     name = module.partition(".")[0]
     return f"{name} is not installed: {install_command(EXTRAS.get(name, extra))}"
@@ -46,7 +46,7 @@ def install_command(extra: str) -> str:
     return "source .venv/bin/activate" if VENV.is_dir() else "make setup"
 
 
-def crucible_packages_first() -> None:
+def import_crucible_packages() -> None:
     """Import Crucible's packages before any of the same name, such as CARLA's `agents`.
 
     Python puts PYTHONPATH before site-packages. The standard library goes before both: an old

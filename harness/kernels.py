@@ -22,15 +22,15 @@ WIDER = re.compile(r"AVX512\w*|X86_V4")
 """What numpy calls kernels for later ones."""
 
 
-def shared_kernels() -> dict[str, str]:
+def make_shared_kernel_environment() -> dict[str, str]:
     """Return environment variables for processes in which kernels are to be the shared ones.
 
     None on a processor that lacks them, and where that is not known.
     """
-    if not features() >= NEEDED:
+    if not read_processor_features() >= NEEDED:
         return {}
     disabled = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").replace(",", " ").split()
-    names = dict.fromkeys([*disabled, *filter(WIDER.fullmatch, kernels_of_numpy())])
+    names = dict.fromkeys([*disabled, *filter(WIDER.fullmatch, list_numpy_kernels())])
     return {
         "OPENBLAS_CORETYPE": "Haswell",
         **({"NPY_DISABLE_CPU_FEATURES": " ".join(names)} if names else {}),
@@ -38,24 +38,24 @@ def shared_kernels() -> dict[str, str]:
 
 
 @cache
-def kernels_of_numpy() -> tuple[str, ...]:
+def list_numpy_kernels() -> tuple[str, ...]:
     """Return the kernels that numpy has for this processor, as it calls them."""
     known = np.show_config(mode="dicts") or {}
     return tuple(known.get("SIMD Extensions", {}).get("found", ()))
 
 
 @cache
-def features() -> frozenset[str]:
+def read_processor_features() -> frozenset[str]:
     """Return the features of the first processor, by their names in Linux; nothing elsewhere."""
-    return frozenset(processor_facts().get("flags", "").split())
+    return frozenset(read_processor_facts().get("flags", "").split())
 
 
-def processor_name() -> str:
+def get_processor_name() -> str:
     """Return what the processor is called, or else its architecture."""
-    return processor_facts().get("model name", platform.processor() or platform.machine())
+    return read_processor_facts().get("model name", platform.processor() or platform.machine())
 
 
-def processor_facts() -> dict[str, str]:
+def read_processor_facts() -> dict[str, str]:
     """Return what Linux says of the first processor, nothing elsewhere."""
     try:
         text = PROCESSORS.read_text()

@@ -55,7 +55,7 @@ def check_yaml(text: str, aliases: bool) -> None:
     began: list[tuple[str | None, int]] = []  # anchors of the open collections, values before each
     sizes: dict[str, int] = {}  # values that an anchor stands for
     values = 0
-    for event in _events(text):
+    for event in _iter_yaml_events(text):
         if isinstance(event, yaml.CollectionStartEvent):
             began.append((event.anchor, values))
             values += 1
@@ -79,5 +79,5 @@ def check_yaml(text: str, aliases: bool) -> None:
             raise NestingError(f"stands for more than {MOST_VALUES:,} values")
 
 
-def _events(text: str) -> Iterator[Any]:
+def _iter_yaml_events(text: str) -> Iterator[Any]:
     yield from yaml.parse(text, Loader=LOADER)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 BAD_INPUT = 2
 
 
-class Parser(argparse.ArgumentParser):
+class OneLineParser(argparse.ArgumentParser):
     """A parser whose errors are one line; its subcommands' parsers are of this class too."""
 
     def parse_known_args(  # type: ignore[override] # argparse has overloads of one behaviour
@@ -20,7 +20,7 @@ class Parser(argparse.ArgumentParser):
         """Parse, and refuse what is left over here, where the valid options are known."""
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(unknown_argument(unknown[0], list(self._option_string_actions)))
+            self.error(describe_unknown_argument(unknown[0], list(self._option_string_actions)))
         return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         sys.exit(BAD_INPUT)
 
 
-def unknown_argument(argument: str, options: Sequence[str]) -> str:
+def describe_unknown_argument(argument: str, options: Sequence[str]) -> str:
     """Return `unknown option --jsn; did you mean --json?`."""
     if not argument.startswith("-"):
         return f"unexpected argument {argument}"

@@ -154,12 +154,12 @@ USUAL = re.compile(
 """The header of a page of data as most writers write it: the same numbers, read faster."""
 
 
-def usual_header(data: bytes) -> PageHeader | None:
+def match_usual_header(data: bytes) -> PageHeader | None:
     """Return the header that bytes begin with, if it has the usual fields and no others."""
     header = USUAL.match(data)
     if header is None:
         return None
-    unpacked, stored, values, encoding = map(whole_number, header.groups())
+    unpacked, stored, values, encoding = map(decode_signed_varint, header.groups())
     if min(unpacked, stored, values) < 0 or max(unpacked, stored, values) > LARGEST:
         return None
     return PageHeader(
@@ -172,7 +172,7 @@ def usual_header(data: bytes) -> PageHeader | None:
     )
 
 
-def whole_number(varint: bytes) -> int:
+def decode_signed_varint(varint: bytes) -> int:
     """Return the signed number that a varint of a few bytes stands for."""
     value = 0
     for byte in reversed(varint):
@@ -180,7 +180,7 @@ def whole_number(varint: bytes) -> int:
     return (value >> 1) ^ -(value & 1)
 
 
-def page_header(data: bytes) -> PageHeader:
+def parse_page_header(data: bytes) -> PageHeader:
     """Return the page header that bytes begin with; IndexError if it goes on behind them."""
     at = Compact(data)
     page = PageHeader()
@@ -197,7 +197,7 @@ def page_header(data: bytes) -> PageHeader:
         elif kind == NUMBER and field == 3:
             page.stored = at.number()
         elif kind == RECORD and field in (5, 7, 8):
-            records[field] = values_in(at, 4 if field == 8 else 2)
+            records[field] = parse_page_values(at, 4 if field == 8 else 2)
         else:
             at.skip(kind)
     if at.at > len(data):
@@ -210,7 +210,7 @@ def page_header(data: bytes) -> PageHeader:
     return page
 
 
-def values_in(at: Compact, encoding: int) -> tuple[int, int]:
+def parse_page_values(at: Compact, encoding: int) -> tuple[int, int]:
     """Return how many values a page has, and in which encoding: the field of that number."""
     values = encoding_id = field = 0
     while True:
@@ -225,7 +225,7 @@ def values_in(at: Compact, encoding: int) -> tuple[int, int]:
             at.skip(kind)
 
 
-def cost_of_chunk(
+def measure_chunk_cost(
     read: Callable[[int, int], bytes], start: int, size: int, most: int
 ) -> ColumnCost:
     """Return what the pages of a column chunk come to, until that is more than so many values.
@@ -239,7 +239,7 @@ def cost_of_chunk(
     cost = ColumnCost()
     end = start + size
     while start < end:
-        page = header_at(read, start)
+        page = read_page_header(read, start)
         cost.pages += 1
         if cost.pages > MOST_PAGES:
             raise PageError(f"more than {MOST_PAGES:,} pages")
@@ -259,15 +259,15 @@ def cost_of_chunk(
     return cost
 
 
-def header_at(read: Callable[[int, int], bytes], start: int) -> PageHeader:
+def read_page_header(read: Callable[[int, int], bytes], start: int) -> PageHeader:
     """Return the header of the page at a place."""
     length = HEADER
     while True:
         data = read(start, length)
-        if (usual := usual_header(data)) is not None:
+        if (usual := match_usual_header(data)) is not None:
             return usual
         try:
-            return page_header(data)
+            return parse_page_header(data)
         except IndexError:
             if len(data) < length or length >= LONGEST_HEADER:
                 raise PageError("a page header without an end") from None

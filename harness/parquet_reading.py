@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from harness.parquet_pages import MOST_PAGES, ColumnCost, PageError, cost_of_chunk
+from harness.parquet_pages import MOST_PAGES, ColumnCost, PageError, measure_chunk_cost
 from harness.safe_reading import MEGABYTE, PARQUET_TABLE, FileKind, open_regular
 
 MAGIC = b"PAR1"
@@ -79,7 +79,7 @@ class OpenTable:
             )
         names = None if columns is None else list(columns)
         table: pa.Table = file.read(columns=names, use_threads=False)
-        return written_out(table, self.schema, self.limits) if texts else table
+        return decode_table_texts(table, self.schema, self.limits) if texts else table
 
     def _refuse_large(self, columns: Sequence[str] | None) -> set[str]:
         """Refuse columns that unpack to too much; return those of texts in a dictionary."""
@@ -100,12 +100,14 @@ class OpenTable:
                     continue
                 if chunk.num_values <= 0:  # no page of it is read
                     continue
-                cost = cost_of_chunk(read, first_page(chunk), chunk.total_compressed_size, most)
+                cost = measure_chunk_cost(
+                    read, find_first_page(chunk), chunk.total_compressed_size, most
+                )
                 pages += cost.pages
                 if pages > MOST_PAGES:
                     raise PageError(f"more than {MOST_PAGES:,} pages")
                 of_texts = chunk.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
-                left -= unpacked_size(cost, of_texts)
+                left -= estimate_unpacked_size(cost, of_texts)
                 if left < 0 or cost.largest > MOST_OF_A_PAGE:
                     raise UnfitTableError(
                         f"{path}: unpacks to more than {most:,} bytes, which no such table has"
@@ -121,7 +123,7 @@ class OpenTable:
         return bool(pa.types.is_dictionary(self.schema.field(path.partition(".")[0]).type))
 
 
-def first_page(chunk: pq.ColumnChunkMetaData) -> int:
+def find_first_page(chunk: pq.ColumnChunkMetaData) -> int:
     """Return where a chunk's first page begins, as Arrow finds it."""
     first: int = chunk.data_page_offset
     dictionary = chunk.dictionary_page_offset
@@ -148,7 +150,7 @@ def refuse_odd_footer(metadata: pq.FileMetaData) -> None:
         raise UnfitTableError("written by a version of parquet-mr that left gaps between pages")
 
 
-def unpacked_size(cost: ColumnCost, of_texts: bool) -> int:
+def estimate_unpacked_size(cost: ColumnCost, of_texts: bool) -> int:
     """Return the bytes that a chunk takes in memory, texts in a dictionary once."""
     numbers = WIDEST * cost.values
     return numbers + cost.dictionary_bytes + (cost.page_bytes if of_texts else 0)
@@ -160,7 +162,9 @@ def refuse_repeating(path: str, cost: ColumnCost) -> None:
         raise UnfitTableError(f"{path}: texts in encoding {cost.odd_encoding}; write them plain")
 
 
-def written_out(table: pa.Table, schema: pa.Schema, limits: TableLimits | None = None) -> pa.Table:
+def decode_table_texts(
+    table: pa.Table, schema: pa.Schema, limits: TableLimits | None = None
+) -> pa.Table:
     """Return the table with the types of a schema, if its texts come to no more than the limits.
 
     Texts in a dictionary take little however often they stand there; written out they do not.
@@ -171,7 +175,7 @@ def written_out(table: pa.Table, schema: pa.Schema, limits: TableLimits | None =
     for name, column in zip(table.column_names, table.columns, strict=True):
         wanted = schema.field(name).type
         if column.type != wanted and pa.types.is_dictionary(column.type):
-            left -= sum(map(text_size, column.chunks))
+            left -= sum(map(measure_text_size, column.chunks))
             if left < 0:
                 raise UnfitTableError(f"{name}: its texts come to more than {most:,} bytes")
         columns.append(column if column.type == wanted else column.cast(wanted))
@@ -179,7 +183,7 @@ def written_out(table: pa.Table, schema: pa.Schema, limits: TableLimits | None =
     return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
 
 
-def text_size(chunk: pa.DictionaryArray) -> int:
+def measure_text_size(chunk: pa.DictionaryArray) -> int:
     """Return the bytes that a chunk of texts has when they are written out."""
     lengths = pc.binary_length(chunk.dictionary).cast(pa.int64())
     return pc.sum(lengths.take(chunk.indices)).as_py() or 0
@@ -199,7 +203,7 @@ def open_table(
         yield OpenTable(opened, limits)
 
 
-def table_rows(file: Path | str, *, within: Path | None = None) -> int:
+def count_table_rows(file: Path | str, *, within: Path | None = None) -> int:
     """Return how many rows a Parquet file has, by its footer."""
     with open_table(file, within=within) as table:
         rows: int = table.rows

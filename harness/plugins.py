@@ -12,12 +12,12 @@ from typing import Any
 from harness.errors import UserError
 
 
-def allowed_packages() -> tuple[str, ...]:
+def list_plugin_packages() -> tuple[str, ...]:
     """Return the packages that the environment names, each with a dot behind it."""
     return tuple(f"{part}." for part in os.environ.get("CRUCIBLE_PACKAGES", "").split(",") if part)
 
 
-def class_in(target: str, packages: tuple[str, ...]) -> type[Any]:
+def load_class(target: str, packages: tuple[str, ...]) -> type[Any]:
     """Return the class `package.module.Class`; LookupError if it lies in none of the packages."""
     if not target.startswith(packages) or ".__main__." in target:
         raise LookupError(target)

@@ -1,7 +1,8 @@
 """Which detections are right, and their average precision (paper, section IV-E).
 
-Scores are sorted over all frames of a pool, never frame by frame: frames give `Matches`, matches of
-any frames join into a pool, and a pool has a precision. Eleven-point is the paper's (Pascal VOC
+Scores are sorted over all frames of a pool, never frame by frame: frames give `ClassMatches`,
+matches of any frames join into a pool, and a pool has a precision. Eleven-point is the paper's
+(Pascal VOC
 2007); all-point is the area under the whole curve. An empty class has none: NaN, n = 0.
 
 Equal scores stand and fall together: no threshold parts them, so the order of frames in a pool and
@@ -17,7 +18,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from harness.overlap import overlaps_of_a_class
+from harness.overlap import compute_class_overlaps
 from harness.vocabulary import Boxes, Floats, Integers, Mask
 
 Interpolation: TypeAlias = Literal["eleven_point", "all_point"]
@@ -29,7 +30,7 @@ ON_PARKED = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matches:
+class ClassMatches:
     """Detections of one class, true or false, and how many true boxes there were."""
 
     scores: Floats
@@ -37,9 +38,11 @@ class Matches:
     truths: int
 
 
-def match(detections: Boxes, truth: Boxes, overlap: float = OVERLAP) -> tuple[Integers, Mask]:
+def match_detections(
+    detections: Boxes, truth: Boxes, overlap: float = OVERLAP
+) -> tuple[Integers, Mask]:
     """Match one frame, class by class; return what `match_overlaps` does."""
-    return match_overlaps(overlaps_of_a_class(detections, truth), detections.scores, overlap)
+    return match_overlaps(compute_class_overlaps(detections, truth), detections.scores, overlap)
 
 
 def match_overlaps(
@@ -61,19 +64,21 @@ def match_overlaps(
     return best, correct
 
 
-def pool(parts: Iterable[Matches]) -> Matches:
+def pool_matches(parts: Iterable[ClassMatches]) -> ClassMatches:
     """Return the matches of many frames as one."""
     parts = list(parts)
     if not parts:
-        return Matches(np.zeros(0), np.zeros(0, np.bool_), 0)
-    return Matches(
+        return ClassMatches(np.zeros(0), np.zeros(0, np.bool_), 0)
+    return ClassMatches(
         np.concatenate([part.scores for part in parts]),
         np.concatenate([part.correct for part in parts]),
         sum(part.truths for part in parts),
     )
 
 
-def average_precision(matches: Matches, interpolation: Interpolation = "eleven_point") -> float:
+def compute_average_precision(
+    matches: ClassMatches, interpolation: Interpolation = "eleven_point"
+) -> float:
     """Return the precision averaged over recall; NaN where there was nothing to find."""
     if matches.truths == 0:
         return math.nan
@@ -92,26 +97,28 @@ def average_precision(matches: Matches, interpolation: Interpolation = "eleven_p
     raise ValueError(f"interpolation {interpolation!r}: eleven_point or all_point")
 
 
-def mean_precision(
-    classes: Sequence[Matches], interpolation: Interpolation = "eleven_point"
+def compute_mean_precision(
+    classes: Sequence[ClassMatches], interpolation: Interpolation = "eleven_point"
 ) -> float:
     """Return the mean over the classes that occur."""
-    values = [average_precision(matches, interpolation) for matches in classes if matches.truths]
+    values = [
+        compute_average_precision(matches, interpolation) for matches in classes if matches.truths
+    ]
     return float(np.mean(values)) if values else math.nan
 
 
-def on_parked(detections: Boxes, truth: Boxes, parked: Boxes) -> Mask:
+def find_parked_detections(detections: Boxes, truth: Boxes, parked: Boxes) -> Mask:
     """Return which detections are of parked cars: on one of their class, not on a road user."""
-    overlaps = overlaps_of_a_class(detections, Boxes.join([parked, truth]))
+    overlaps = compute_class_overlaps(detections, Boxes.join([parked, truth]))
     of_parked, of_truth = overlaps[:, : len(parked)], overlaps[:, len(parked) :]
     same = detections.classes[:, None] == parked.classes[None, :]
-    inside = same & centres_inside(detections.geometry, parked.geometry)
+    inside = same & find_centres_inside(detections.geometry, parked.geometry)
     best = of_parked.max(axis=1, initial=0.0)
     lies = (best >= ON_PARKED) | inside.any(axis=1)
     return np.asarray(lies & (best >= of_truth.max(axis=1, initial=0.0)))
 
 
-def centres_inside(a: Floats, b: Floats) -> Mask:
+def find_centres_inside(a: Floats, b: Floats) -> Mask:
     """Return which of `a` have their centres in which of `b`, seen from above: (N, M)."""
     x, y = np.moveaxis(a[:, None, :2] - b[None, :, :2], 2, 0)
     cos, sin = np.cos(b[:, 6]), np.sin(b[:, 6])

@@ -20,7 +20,7 @@ ROUTES = "routes"
 """Where a protocol's digest has the seed of its routes."""
 
 
-def digest_of(protocol: Path) -> str:
+def hash_protocol(protocol: Path) -> str:
     """Return a protocol's digest: SHA-256 of the file's bytes, as hexadecimal digits."""
     try:
         return hashlib.sha256(read_within(protocol, PROTOCOL, follow=True)).hexdigest()
@@ -28,7 +28,7 @@ def digest_of(protocol: Path) -> str:
         raise UserError(f"protocol: {protocol}: {problem.strerror}") from None
 
 
-def seed_at(digest: str, place: int | str) -> int:
+def derive_protocol_seed(digest: str, place: int | str) -> int:
     """Return a seed that a protocol's digest gives: of its towns by number from 0, of its routes.
 
     It is the SHA-256 of the text `DIGEST/PLACE`: its first eight bytes as a big-endian number,
@@ -38,14 +38,14 @@ def seed_at(digest: str, place: int | str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % SEEDS
 
 
-def common_name(digest: str) -> str:
+def get_town_prefix(digest: str) -> str:
     """Return what the names of a protocol's test towns begin with."""
     return f"{PREFIX}{digest[:DIGITS]}"
 
 
-def town_name(digest: str, number: int) -> str:
+def format_town_name(digest: str, number: int) -> str:
     """Return the name of a protocol's test town; the first has number 1."""
-    return f"{common_name(digest)}_{number}"
+    return f"{get_town_prefix(digest)}_{number}"
 
 
 def is_test_town(town: str) -> bool:
@@ -61,8 +61,8 @@ def refuse_unannounced(towns: Iterable[str], protocol: Path | None) -> None:
                 f"{town}: a test town; protocol=FILE must name the protocol whose digest made it"
             )
         named = NAME.fullmatch(town)
-        if named is None or named[1] != digest_of(protocol)[:DIGITS]:
-            first = town_name(digest_of(protocol), 1)
+        if named is None or named[1] != hash_protocol(protocol)[:DIGITS]:
+            first = format_town_name(hash_protocol(protocol), 1)
             raise UserError(
                 f"{town}: not a town of {protocol}, whose first is {first}; name the protocol as it"
                 " was when the town was made"

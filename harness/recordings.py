@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from harness.errors import UserError
-from harness.geometry import boxes_between
+from harness.geometry import transform_boxes
 from harness.safe_reading import read_array_within, read_json_within
 from harness.vocabulary import CLASSES, Boxes, GroundTruth, Pose, Singles, Surfaces
 
@@ -36,7 +36,7 @@ UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, RecursionError
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Look:
+class AgentLook:
     """What one agent sensed at one moment, and what really stood round it."""
 
     agent: int  # actor; negative: a roadside unit
@@ -49,7 +49,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class RecordedScenario:
     """A folder: a group of agents for some seconds."""
 
     folder: Path
@@ -58,33 +58,33 @@ class Scenario:
     seed: int
     named_egos: tuple[int, ...] = field(default=(), kw_only=True)  # none: all vehicles
 
-    def egos(self) -> list[int]:
+    def list_egos(self) -> list[int]:
         """Return the vehicles by whose looks a scenario is shown: all, unless it names some."""
-        vehicles = [agent for agent in self.agents() if agent >= 0]
+        vehicles = [agent for agent in self.list_agents() if agent >= 0]
         return [agent for agent in vehicles if not self.named_egos or agent in self.named_egos]
 
-    def lookers(self) -> list[int]:
+    def list_observers(self) -> list[int]:
         """Return the egos, and roadside units too if it names no egos."""
-        return self.egos() if self.named_egos else self.agents()
+        return self.list_egos() if self.named_egos else self.list_agents()
 
-    def agents(self) -> list[int]:
+    def list_agents(self) -> list[int]:
         """Return the agents, vehicles first."""
         names = [path.name for path in self.folder.iterdir() if path.is_dir()]
         agents = [int(name) for name in names if AGENT.fullmatch(name)]
         return sorted(agents, key=lambda agent: (agent < 0, agent))
 
-    def moments(self, agent: int) -> list[str]:
+    def list_moments(self, agent: int) -> list[str]:
         """Return when an agent looked, in order."""
         return sorted(path.stem for path in (self.folder / str(agent)).glob("*.yaml"))
 
 
-def scenarios(folder: Path) -> list[Scenario]:
+def list_scenarios(folder: Path) -> list[RecordedScenario]:
     """Return all scenarios of a recording that are whole."""
     whole = []
     for protocol in sorted(folder.glob(f"[!.]*/{PROTOCOL}")):
         record = read_protocol(protocol)
         whole.append(
-            Scenario(
+            RecordedScenario(
                 protocol.parent,
                 record["town"],
                 record["purpose"],
@@ -111,7 +111,7 @@ def read_protocol(protocol: Path) -> dict[str, Any]:
         raise UserError(f"{protocol}: not of a recorded scenario ({problem!r})") from None
 
 
-def write_look(folder: Path, moment: str, look: Look) -> None:
+def write_look(folder: Path, moment: str, look: AgentLook) -> None:
     """Write one agent's look into its scenario."""
     place = folder / str(look.agent)
     place.mkdir(exist_ok=True)
@@ -125,19 +125,19 @@ def write_look(folder: Path, moment: str, look: Look) -> None:
     text = json.dumps(
         {
             "time": round(look.time, 4),
-            "lidar_pose": _pose_list(look.lidar_in_world),
-            "vehicles": dict(_road_users(look)),
-            "parked": list(_box_records(look.parked_in_lidar, look.lidar_in_world)),
+            "lidar_pose": _format_opv2v_pose(look.lidar_in_world),
+            "vehicles": dict(_iter_road_users(look)),
+            "parked": list(_iter_box_records(look.parked_in_lidar, look.lidar_in_world)),
         }
     )
     (place / f"{moment}.yaml").write_text(text)
 
 
-def read_look(folder: Path, agent: int, moment: str) -> Look:
+def read_look(folder: Path, agent: int, moment: str) -> AgentLook:
     """Read one agent's look."""
     place = folder / str(agent) / moment
     try:
-        return _look_in(place, agent)
+        return _read_look(place, agent)
     except UNREADABLE as problem:
         why = str(problem).partition("\n")[0]
         raise UserError(
@@ -146,7 +146,7 @@ def read_look(folder: Path, agent: int, moment: str) -> Look:
         ) from None
 
 
-def _look_in(place: Path, agent: int) -> Look:
+def _read_look(place: Path, agent: int) -> AgentLook:
     folder = place.parent.parent
     record = read_json_within(place.with_suffix(".yaml"), within=folder)
     x, y, z, roll, yaw, pitch = record["lidar_pose"]
@@ -154,20 +154,20 @@ def _look_in(place: Path, agent: int) -> Look:
     lidar_in_world = Pose(x, y, z, *angles)
     units = np.array([*[POINT_UNIT] * 3, INTENSITY_UNIT], np.float32)
     points = read_array_within(place.with_suffix(".npy"), within=folder).astype(np.float32) * units
-    truth = _truth(record["vehicles"], lidar_in_world)
-    parked = boxes_between(_boxes(record["parked"]), WORLD, lidar_in_world)
-    return Look(
+    truth = _select_true_boxes(record["vehicles"], lidar_in_world)
+    parked = transform_boxes(_parse_boxes(record["parked"]), WORLD, lidar_in_world)
+    return AgentLook(
         agent=agent,
         time=record["time"],
         lidar_in_world=lidar_in_world,
         points_in_lidar=points,
         truth=truth,
         parked_in_lidar=parked,
-        surfaces=_surfaces(place.with_suffix(".surfaces.npy"), len(points)),
+        surfaces=_read_surfaces(place.with_suffix(".surfaces.npy"), len(points)),
     )
 
 
-def _surfaces(file: Path, points: int) -> Surfaces | None:
+def _read_surfaces(file: Path, points: int) -> Surfaces | None:
     """Read the surfaces of so many points, if they were recorded."""
     if not os.path.lexists(file):
         return None
@@ -177,24 +177,24 @@ def _surfaces(file: Path, points: int) -> Surfaces | None:
     return Surfaces(pairs[:, 0].copy(), pairs[:, 1].astype(np.float32) * np.float32(COSINE_UNIT))
 
 
-def _pose_list(pose: Pose) -> list[float]:
+def _format_opv2v_pose(pose: Pose) -> list[float]:
     """Return a pose in OPV2V's order."""
     turns = [round(math.degrees(angle), 6) for angle in (pose.roll, pose.yaw, pose.pitch)]
     return [*(round(metres, 4) for metres in (pose.x, pose.y, pose.z)), *turns]
 
 
-def _road_users(look: Look) -> Iterator[tuple[str, dict[str, Any]]]:
+def _iter_road_users(look: AgentLook) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield road users by id, and how often this agent hits each."""
     truth = look.truth
-    boxes = _box_records(truth.boxes_in_lidar, look.lidar_in_world)
+    boxes = _iter_box_records(truth.boxes_in_lidar, look.lidar_in_world)
     ids, hits = truth.actor_ids.tolist(), truth.hits.tolist()
     for actor, box, count in zip(ids, boxes, hits, strict=True):
         yield str(actor), {**box, "hits": count}
 
 
-def _box_records(boxes_in_lidar: Boxes, lidar_in_world: Pose) -> Iterator[dict[str, Any]]:
+def _iter_box_records(boxes_in_lidar: Boxes, lidar_in_world: Pose) -> Iterator[dict[str, Any]]:
     """Yield boxes in the world under OPV2V's names; the class is ours."""
-    boxes = boxes_between(boxes_in_lidar, lidar_in_world, WORLD)
+    boxes = transform_boxes(boxes_in_lidar, lidar_in_world, WORLD)
     for box, kind in zip(boxes.geometry.tolist(), boxes.classes.tolist(), strict=True):
         yield {
             "location": [round(metres, 4) for metres in box[:3]],
@@ -205,7 +205,7 @@ def _box_records(boxes_in_lidar: Boxes, lidar_in_world: Pose) -> Iterator[dict[s
         }
 
 
-def _boxes(records: Collection[dict[str, Any]]) -> Boxes:
+def _parse_boxes(records: Collection[dict[str, Any]]) -> Boxes:
     """Return boxes in the world."""
     rows = [
         [
@@ -221,9 +221,9 @@ def _boxes(records: Collection[dict[str, Any]]) -> Boxes:
     )
 
 
-def _truth(vehicles: dict[str, dict[str, Any]], lidar_in_world: Pose) -> GroundTruth:
+def _select_true_boxes(vehicles: dict[str, dict[str, Any]], lidar_in_world: Pose) -> GroundTruth:
     return GroundTruth(
-        boxes_between(_boxes(vehicles.values()), WORLD, lidar_in_world),
+        transform_boxes(_parse_boxes(vehicles.values()), WORLD, lidar_in_world),
         np.array([int(actor) for actor in vehicles], np.int64),
         np.array([record["hits"] for record in vehicles.values()], np.int64),
     )

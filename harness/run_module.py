@@ -8,18 +8,18 @@ from __future__ import annotations
 import sys
 
 
-def main() -> None:
+def run_named_module() -> None:
     """Run the module that the first argument names."""
     sys.path[0] = __file__.rpartition("/harness/")[0]
 
     import runpy  # noqa: PLC0415 - this file's folder was first on the path until now
 
-    from harness.installation import crucible_packages_first  # noqa: PLC0415
+    from harness.installation import import_crucible_packages  # noqa: PLC0415
 
-    crucible_packages_first()
+    import_crucible_packages()
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_named_module()

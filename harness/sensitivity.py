@@ -12,7 +12,7 @@ BRIGHT = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sensitivity:
+class LidarSensitivity:
     """What a LiDAR still detects, and how it reports intensity."""
 
     r_max: float = 200.0  # m, at which a surface of reflectivity 0.9 is just detected

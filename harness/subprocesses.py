@@ -20,12 +20,12 @@ BY_SIGNAL = 128
 """What shells add to the number of the signal that ended a process."""
 
 
-def module_command(module: str, *arguments: str) -> list[str]:
+def build_module_command(module: str, *arguments: str) -> list[str]:
     """Return the command that runs a module like `python -m`, with Crucible's packages first."""
     return [sys.executable, run_module.__file__, module, *arguments]
 
 
-class Process(Protocol):
+class ReapedProcess(Protocol):
     """A process that is reaped elsewhere, and not while it may still be asked about."""
 
     pid: int
@@ -37,7 +37,7 @@ class Process(Protocol):
         """Return how it ended."""
 
 
-def is_running(process: subprocess.Popen[Any] | Process) -> bool:
+def is_running(process: subprocess.Popen[Any] | ReapedProcess) -> bool:
     """Return whether a process runs, without reaping it: its process id is not reused yet."""
     if not isinstance(process, subprocess.Popen):
         return process.poll() is None
@@ -50,11 +50,11 @@ def is_running(process: subprocess.Popen[Any] | Process) -> bool:
         return False
 
 
-def end_group(process: subprocess.Popen[Any] | Process, patience: float) -> None:
+def end_group(process: subprocess.Popen[Any] | ReapedProcess, patience: float) -> None:
     """End a process and the group that it leads: SIGTERM, some seconds later SIGKILL."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
-        within(patience, lambda: not is_running(process))
+        wait_until_true(patience, lambda: not is_running(process))
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -73,7 +73,7 @@ def group_is_there(group: int) -> bool:
     return False
 
 
-def within(seconds: float, true: Callable[[], bool]) -> bool:
+def wait_until_true(seconds: float, true: Callable[[], bool]) -> bool:
     """Wait until something is true, but no longer than this."""
     until = time.monotonic() + seconds
     while not true():
@@ -83,18 +83,18 @@ def within(seconds: float, true: Callable[[], bool]) -> bool:
     return True
 
 
-def signal_in(code: int) -> int:
+def get_exit_signal(code: int) -> int:
     """Return the signal that ended a process, 0 for none; shells add 128 to its number."""
     return -code if code < 0 else max(code - BY_SIGNAL, 0)
 
 
-def how_ended(code: int) -> str:
+def describe_exit(code: int) -> str:
     """Return how a process ended by its code: `by signal 9` or `with exit code 1`."""
-    number = signal_in(code)
+    number = get_exit_signal(code)
     return f"by signal {number}" if number else f"with exit code {code}"
 
 
-def kernel_kills() -> int:
+def count_kernel_kills() -> int:
     """Return how many processes this machine's kernel has killed for lack of memory."""
     try:
         counts = Path("/proc/vmstat").read_text().split()

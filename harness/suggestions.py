@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def unknown(what: str, name: str, valid: Iterable[str], plural: str = "") -> str:
+def describe_unknown_name(what: str, name: str, valid: Iterable[str], plural: str = "") -> str:
     """Return `unknown key latancy; did you mean latency? valid keys: latency, loss`."""
     names = list(valid)
     close = get_close_matches(name.lower(), names, n=1)

@@ -270,7 +270,7 @@ FusionStage: TypeAlias = Literal["none", "early", "intermediate", "late"]
 FUSION_STAGES: tuple[FusionStage, ...] = get_args(FusionStage)
 
 
-def fusion_stage_of(system: System | PrivilegedSystem) -> str:
+def get_fusion_stage(system: System | PrivilegedSystem) -> str:
     """Return the stage that a system declares as `fusion_stage`; without one it is not known."""
     return str(getattr(system, "fusion_stage", "" if system.reads_messages else "none"))
 
@@ -324,7 +324,7 @@ class PerceivingSystem(System, Protocol):
 
     def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
         """Perceive, and drive by it."""
-        return driven(self, observation, self.perceive(observation, messages))
+        return drive_by_perception(self, observation, self.perceive(observation, messages))
 
 
 class PrivilegedPerceivingSystem(PrivilegedSystem, Protocol):
@@ -342,10 +342,10 @@ class PrivilegedPerceivingSystem(PrivilegedSystem, Protocol):
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
     ) -> Step:
         """Perceive, and drive by it."""
-        return driven(self, observation, self.perceive(observation, messages, truth))
+        return drive_by_perception(self, observation, self.perceive(observation, messages, truth))
 
 
-def driven(
+def drive_by_perception(
     system: PerceivingSystem | PrivilegedPerceivingSystem,
     observation: EgoObservation,
     perceived: Perceived,
@@ -355,7 +355,7 @@ def driven(
     return Step(control, perceived.cooperative, perceived.ego_alone)
 
 
-def perceives(system: object) -> TypeIs[PerceivingSystem | PrivilegedPerceivingSystem]:
+def is_perceiving_system(system: object) -> TypeIs[PerceivingSystem | PrivilegedPerceivingSystem]:
     """Return whether a system, or a class of systems, is perception followed by driving."""
     return all(callable(getattr(system, name, None)) for name in ("perceive", "drive"))
 

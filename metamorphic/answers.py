@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.geometry import compose, relative
+from harness.geometry import compose_poses, compute_relative_pose
 from harness.vocabulary import (
     Boxes,
     EgoObservation,
@@ -17,10 +17,10 @@ from harness.vocabulary import (
     Pose,
 )
 from harness.world.rig import read_rig
-from metamorphic.scene import Scene, View
+from metamorphic.scene import AgentView, CooperativeScene
 
 
-class Perceiving(Protocol):
+class AskableSystem(Protocol):
     """A system whose perception can be asked without driving."""
 
     reads_points: bool
@@ -34,23 +34,23 @@ class Perceiving(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Answer:
+class SystemAnswer:
     """Boxes in the ego's LiDAR frame; scores are the system's."""
 
     cooperative: Boxes
     ego_alone: Boxes
 
 
-def answer(system: Perceiving, scene: Scene) -> Answer:
+def ask_system(system: AskableSystem, scene: CooperativeScene) -> SystemAnswer:
     """Ask a system."""
-    perceived = system.perceive(observed(scene), messages(system, scene))
-    return Answer(cooperative=perceived.cooperative, ego_alone=perceived.ego_alone)
+    perceived = system.perceive(build_ego_observation(scene), build_partner_messages(system, scene))
+    return SystemAnswer(cooperative=perceived.cooperative, ego_alone=perceived.ego_alone)
 
 
-def observed(scene: Scene) -> EgoObservation:
+def build_ego_observation(scene: CooperativeScene) -> EgoObservation:
     """Return what the ego observes."""
     view, lidar_in_ego = scene.ego, read_rig().ego.pose_in_carrier
-    ego_in_lidar = relative(Pose(0.0, 0.0), lidar_in_ego)
+    ego_in_lidar = compute_relative_pose(Pose(0.0, 0.0), lidar_in_ego)
     return EgoObservation(
         sender="ego",
         kind="ego",
@@ -58,21 +58,23 @@ def observed(scene: Scene) -> EgoObservation:
         time=view.time,
         lidar_in_world=view.believed_in_world,
         points_in_lidar=view.points_in_lidar,
-        vehicle_in_world=compose(view.lidar_in_world, ego_in_lidar),
+        vehicle_in_world=compose_poses(view.lidar_in_world, ego_in_lidar),
         lidar_in_vehicle=lidar_in_ego,
         speed=0.0,
         lights=(),
     )
 
 
-def messages(system: Perceiving, scene: Scene) -> tuple[Message, ...]:
+def build_partner_messages(system: AskableSystem, scene: CooperativeScene) -> tuple[Message, ...]:
     """Return the partners' messages as they arrive."""
     if not system.reads_messages:
         return ()
-    return tuple(message(system, scene, partner) for partner in scene.partners)
+    return tuple(build_partner_message(system, scene, partner) for partner in scene.partners)
 
 
-def message(system: Perceiving, scene: Scene, partner: View) -> Message:
+def build_partner_message(
+    system: AskableSystem, scene: CooperativeScene, partner: AgentView
+) -> Message:
     """Return what one partner sends, changed by what happens on the air."""
     kind: Kind = "roadside" if partner.agent < 0 else "vehicle"
     observation = Observation(

@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Band:
+class PlaceboBand:
     """Placebo values, one for each cluster, and what they say of other values."""
 
     placebos: Floats  # sorted
@@ -32,33 +32,35 @@ class Band:
     @property
     def threshold(self) -> float:
         """Return the ceil((n + 1)(1 - level))-th smallest placebo value; above it is a finding."""
-        return float(self.placebos[len(self.placebos) - allowed(len(self.placebos), self.level)])
+        return float(
+            self.placebos[len(self.placebos) - count_allowed(len(self.placebos), self.level)]
+        )
 
-    def p_values(self, values: Floats) -> Floats:
+    def compute_p_values(self, values: Floats) -> Floats:
         """Return (1 + number of placebo values ≥ the value) / (n + 1), for every value."""
         below = np.searchsorted(self.placebos, values, side="left")
         return np.asarray((1 + len(self.placebos) - below) / (len(self.placebos) + 1))
 
-    def judged(self, values: Floats, clusters: Sequence[str]) -> Mask:
+    def select_findings(self, values: Floats, clusters: Sequence[str]) -> Mask:
         """Return which values are findings; refuse values of clusters that set the band."""
-        refuse_shared(self.clusters, clusters)
+        refuse_shared_clusters(self.clusters, clusters)
         return np.asarray(values > self.threshold)
 
 
-def band_of(values: Floats, clusters: Sequence[str], level: float = 0.05) -> Band:
+def fit_band(values: Floats, clusters: Sequence[str], level: float = 0.05) -> PlaceboBand:
     """Return the band of placebo values; refuse one of too few clusters for its level."""
     if not 0 < level < 1:
         raise UserError(f"level = {level:g}: must be > 0 and < 1")
-    names, largest = cluster_largest(values, clusters)
-    if allowed(len(names), level) < 1:
+    names, largest = find_cluster_maxima(values, clusters)
+    if count_allowed(len(names), level) < 1:
         raise UserError(
             f"bands: {len(names)} clusters with placebos; level {level:g} needs"
             f" {math.ceil(1 / level - ROUNDING) - 1} or more"
         )
-    return Band(placebos=np.sort(largest), clusters=frozenset(names), level=level)
+    return PlaceboBand(placebos=np.sort(largest), clusters=frozenset(names), level=level)
 
 
-def cluster_largest(values: Floats, clusters: Sequence[str]) -> tuple[list[str], Floats]:
+def find_cluster_maxima(values: Floats, clusters: Sequence[str]) -> tuple[list[str], Floats]:
     """Return the clusters in their order, and the largest value of each."""
     if len(values) != len(clusters):
         raise ValueError(f"{len(values)} values of {len(clusters)} clusters")
@@ -70,12 +72,12 @@ def cluster_largest(values: Floats, clusters: Sequence[str]) -> tuple[list[str],
     return list(largest), np.array(list(largest.values()), np.float64)
 
 
-def allowed(count: int, level: float) -> int:
+def count_allowed(count: int, level: float) -> int:
     """Return how many of count + 1 exchangeable values may exceed the threshold."""
     return math.floor((count + 1) * level + ROUNDING)
 
 
-def refuse_shared(placebos: frozenset[str], tested: Sequence[str]) -> None:
+def refuse_shared_clusters(placebos: frozenset[str], tested: Sequence[str]) -> None:
     """Refuse to judge clusters by a band that they set themselves."""
     both = sorted(placebos & set(tested))
     if both:
@@ -85,7 +87,7 @@ def refuse_shared(placebos: frozenset[str], tested: Sequence[str]) -> None:
         )
 
 
-def benjamini_hochberg(p_values: Floats, level: float = 0.05) -> Mask:
+def apply_benjamini_hochberg(p_values: Floats, level: float = 0.05) -> Mask:
     """Return which hypotheses are rejected at a false discovery rate (Benjamini-Hochberg, 1995).
 
     Valid for p values that share their placebos, too (Bates et al., 2023).
@@ -99,6 +101,6 @@ def benjamini_hochberg(p_values: Floats, level: float = 0.05) -> Mask:
     return rejected
 
 
-def expected_false(tests: int, level: float) -> float:
+def compute_expected_findings(tests: int, level: float) -> float:
     """Return how many findings to expect by chance alone; print it next to every count."""
     return tests * level

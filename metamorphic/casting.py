@@ -16,7 +16,7 @@ EDGE = 1e-9
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def nearest_hits(directions: Floats, corners: Floats) -> tuple[Floats, Integers]:
+def find_nearest_hits(directions: Floats, corners: Floats) -> tuple[Floats, Integers]:
     """Return how far rays go, inf where they miss, and which triangle they hit, or -1.
 
     Rays are rows of unit vectors. Triangles are (F, 3, 3), seen from outside only: a hit is where
@@ -54,7 +54,7 @@ def nearest_hits(directions: Floats, corners: Floats) -> tuple[Floats, Integers]
     return ranges, faces
 
 
-def cosines_of(directions: Floats, corners: Floats, faces: Integers) -> Floats:
+def compute_hit_cosines(directions: Floats, corners: Floats, faces: Integers) -> Floats:
     """Return the cosines between rays and the normals of the triangles that they hit."""
     a, b, c = corners[faces, 0], corners[faces, 1], corners[faces, 2]
     normals = np.cross(b - a, c - a)
@@ -63,7 +63,7 @@ def cosines_of(directions: Floats, corners: Floats, faces: Integers) -> Floats:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def box_entries(directions: Floats, box: Floats) -> Floats:
+def find_box_entries(directions: Floats, box: Floats) -> Floats:
     """Return how far rays go until they enter a box `x y z length width height yaw`, or inf."""
     ranges = np.full(len(directions), np.inf)
     cos, sin = np.cos(box[6]), np.sin(box[6])

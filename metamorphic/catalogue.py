@@ -7,94 +7,129 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from harness.errors import UserError
-from harness.suggestions import unknown
-from metamorphic.operators.objects import Delete, Insert, Rotate, Scale, Translate
-from metamorphic.operators.operator import Operator
-from metamorphic.operators.partners import Absent, Duplicate, OneMore, Silent
-from metamorphic.operators.sharing import ChannelLoss, GlobalLoss, Latency, PoseError
-from metamorphic.operators.stray import StrayPoints
-from metamorphic.operators.symmetries import Mirrored, Moved, ReorderedPartners, ReorderedPoints
-from metamorphic.operators.weather import Dry, Fog, Rain, Snow, WetGround
-from metamorphic.placebos import placebos
-from metamorphic.relations.changes import Changes, MirroredAnswer
-from metamorphic.relations.counts import counted_by_class
-from metamorphic.relations.equal import ROUNDING, AsAlone, Equal, duplicate
-from metamorphic.relations.kept import Kept, KeptOfEgo, MoreHelp
-from metamorphic.relations.relation import Relation
+from harness.suggestions import describe_unknown_name
+from metamorphic.operators.objects import (
+    DeleteObject,
+    InsertObject,
+    RotateObject,
+    ScaleObject,
+    TranslateObject,
+)
+from metamorphic.operators.operator import SceneOperator
+from metamorphic.operators.partners import (
+    AbsentPartners,
+    DuplicateMessages,
+    OneMorePartner,
+    SilentPartners,
+)
+from metamorphic.operators.sharing import ChannelLoss, GlobalLoss, PartnerLatency, PoseError
+from metamorphic.operators.stray import StrayPointsOperator
+from metamorphic.operators.symmetries import (
+    MirroredWorld,
+    MovedWorld,
+    ReorderedPartners,
+    ReorderedPoints,
+)
+from metamorphic.operators.weather import (
+    DryAir,
+    FogOperator,
+    RainOperator,
+    SnowOperator,
+    WetGroundOperator,
+)
+from metamorphic.placebos import make_placebos
+from metamorphic.relations.changes import ExpectedChanges, MirroredAnswer
+from metamorphic.relations.counts import make_count_relations
+from metamorphic.relations.equal import ROUNDING, AsAlone, EqualAnswer, make_duplicate_relation
+from metamorphic.relations.kept import KeptDetections, KeptOfEgo, MoreHelp
+from metamorphic.relations.relation import MetamorphicRelation
 from metamorphic.space import Values
 
-BANDED: tuple[Relation, ...] = (Kept(), KeptOfEgo(), MoreHelp(), Changes())
+BANDED: tuple[MetamorphicRelation, ...] = (
+    KeptDetections(),
+    KeptOfEgo(),
+    MoreHelp(),
+    ExpectedChanges(),
+)
 """Relations with a tolerance: placebos say how large it is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Entry:
+class CatalogueEntry:
     """One way to test: an operator, the values that it is applied with, the relations."""
 
-    operator: Operator
-    relations: tuple[Relation, ...]
+    operator: SceneOperator
+    relations: tuple[MetamorphicRelation, ...]
     fixed: Values = field(default_factory=dict)  # values that are not sampled
     placebo: bool = False
-    source: Operator | None = None  # makes the scene that answers are compared with
+    source: SceneOperator | None = None  # makes the scene that answers are compared with
 
 
-def entry(operator: Operator, *relations: Relation, **fixed: float) -> Entry:
+def make_catalogue_entry(
+    operator: SceneOperator, *relations: MetamorphicRelation, **fixed: float
+) -> CatalogueEntry:
     """Return an entry whose source is the recorded scene."""
-    return Entry(operator=operator, relations=relations, fixed=fixed)
+    return CatalogueEntry(operator=operator, relations=relations, fixed=fixed)
 
 
-def stray(count: int) -> Entry:
+def make_stray_entry(count: int) -> CatalogueEntry:
     """Return n points outside the window, in the sweeps of all (Zhou and Sun, MR1)."""
-    operator = StrayPoints(name=f"stray_points_{count}")
-    return entry(operator, Equal(name="R1_stray_points"), *counted_by_class(), count=count)
+    operator = StrayPointsOperator(name=f"stray_points_{count}")
+    return make_catalogue_entry(
+        operator, EqualAnswer(name="R1_stray_points"), *make_count_relations(), count=count
+    )
 
 
-def of_placebo(operator: Operator) -> Entry:
+def make_placebo_entry(operator: SceneOperator) -> CatalogueEntry:
     """Return a change that means nothing, under all relations with bands."""
-    return Entry(operator=operator, relations=BANDED, placebo=True)
+    return CatalogueEntry(operator=operator, relations=BANDED, placebo=True)
 
 
-def weather(operator: Operator) -> Entry:
+def make_weather_entry(operator: SceneOperator) -> CatalogueEntry:
     """Return weather, compared with a dry sweep of the same sensor and the same noise."""
-    return Entry(operator=operator, relations=(Kept(),), source=Dry())
+    return CatalogueEntry(operator=operator, relations=(KeptDetections(),), source=DryAir())
 
 
-MAKERS: Mapping[str, Callable[[], Entry]] = {
-    "latency": lambda: entry(Latency(), KeptOfEgo()),
-    "pose_error": lambda: entry(PoseError(), KeptOfEgo()),
-    "global_loss": lambda: entry(GlobalLoss(), KeptOfEgo()),
-    "channel_loss": lambda: entry(ChannelLoss(), KeptOfEgo()),
-    "rain": lambda: weather(Rain()),
-    "snow": lambda: weather(Snow()),
-    "fog": lambda: weather(Fog()),
-    "wet_ground": lambda: weather(WetGround()),
-    "insert": lambda: entry(Insert(), Changes()),
-    "delete": lambda: entry(Delete(), Changes()),
-    "scale": lambda: entry(Scale(), Changes()),
-    "rotate": lambda: entry(Rotate(), Changes()),
-    "translate": lambda: entry(Translate(), Changes()),
-    "stray_points_10": lambda: stray(10),
-    "stray_points_100": lambda: stray(100),
-    "stray_points_1000": lambda: stray(1000),
-    "reordered_partners": lambda: entry(
-        ReorderedPartners(), Equal(name="R2_partners", tolerance=ROUNDING)
+MAKERS: Mapping[str, Callable[[], CatalogueEntry]] = {
+    "latency": lambda: make_catalogue_entry(PartnerLatency(), KeptOfEgo()),
+    "pose_error": lambda: make_catalogue_entry(PoseError(), KeptOfEgo()),
+    "global_loss": lambda: make_catalogue_entry(GlobalLoss(), KeptOfEgo()),
+    "channel_loss": lambda: make_catalogue_entry(ChannelLoss(), KeptOfEgo()),
+    "rain": lambda: make_weather_entry(RainOperator()),
+    "snow": lambda: make_weather_entry(SnowOperator()),
+    "fog": lambda: make_weather_entry(FogOperator()),
+    "wet_ground": lambda: make_weather_entry(WetGroundOperator()),
+    "insert": lambda: make_catalogue_entry(InsertObject(), ExpectedChanges()),
+    "delete": lambda: make_catalogue_entry(DeleteObject(), ExpectedChanges()),
+    "scale": lambda: make_catalogue_entry(ScaleObject(), ExpectedChanges()),
+    "rotate": lambda: make_catalogue_entry(RotateObject(), ExpectedChanges()),
+    "translate": lambda: make_catalogue_entry(TranslateObject(), ExpectedChanges()),
+    "stray_points_10": lambda: make_stray_entry(10),
+    "stray_points_100": lambda: make_stray_entry(100),
+    "stray_points_1000": lambda: make_stray_entry(1000),
+    "reordered_partners": lambda: make_catalogue_entry(
+        ReorderedPartners(), EqualAnswer(name="R2_partners", tolerance=ROUNDING)
     ),
-    "reordered_points": lambda: entry(
-        ReorderedPoints(), Equal(name="R2_points", tolerance=ROUNDING)
+    "reordered_points": lambda: make_catalogue_entry(
+        ReorderedPoints(), EqualAnswer(name="R2_points", tolerance=ROUNDING)
     ),
-    "moved_world": lambda: entry(Moved(), Equal(name="R3_moved_world", tolerance=1e-3)),
-    "absent": lambda: entry(Absent("all"), AsAlone()),
-    "silent": lambda: entry(Silent("all"), AsAlone(name="R4_silent")),
-    "duplicate": lambda: entry(Duplicate(), duplicate(exact=False)),
-    "one_more": lambda: entry(OneMore(), MoreHelp()),
-    "mirrored": lambda: entry(Mirrored(), MirroredAnswer()),
-    **{placebo.name: partial(of_placebo, placebo) for placebo in placebos()},
+    "moved_world": lambda: make_catalogue_entry(
+        MovedWorld(), EqualAnswer(name="R3_moved_world", tolerance=1e-3)
+    ),
+    "absent": lambda: make_catalogue_entry(AbsentPartners("all"), AsAlone()),
+    "silent": lambda: make_catalogue_entry(SilentPartners("all"), AsAlone(name="R4_silent")),
+    "duplicate": lambda: make_catalogue_entry(
+        DuplicateMessages(), make_duplicate_relation(exact=False)
+    ),
+    "one_more": lambda: make_catalogue_entry(OneMorePartner(), MoreHelp()),
+    "mirrored": lambda: make_catalogue_entry(MirroredWorld(), MirroredAnswer()),
+    **{placebo.name: partial(make_placebo_entry, placebo) for placebo in make_placebos()},
 }
 
 
-def entries(names: tuple[str, ...]) -> dict[str, Entry]:
+def select_catalogue_entries(names: tuple[str, ...]) -> dict[str, CatalogueEntry]:
     """Return the named entries."""
     for name in names:
         if name not in MAKERS:
-            raise UserError(unknown("operator", name, MAKERS))
+            raise UserError(describe_unknown_name("operator", name, MAKERS))
     return {name: MAKERS[name]() for name in names}

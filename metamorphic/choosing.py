@@ -13,17 +13,17 @@ import numpy as np
 import pandas as pd
 from scipy.stats import qmc
 
-from harness.randomness import derived_seed, stream
+from harness.randomness import derive_seed, make_named_stream
 from harness.vocabulary import Integers
-from metamorphic.guidance import kept
-from metamorphic.judging import SOURCE
-from metamorphic.sheets import Sheet
-from metamorphic.summary import Tables
+from metamorphic.guidance import select_best_share
+from metamorphic.judging import RECORDED_OPERATOR
+from metamorphic.sheets import TextSheet
+from metamorphic.summary import StudyTables
 
 SHARE = 0.15
 RANDOM_SETS = 20
 COUNTED = ("misled", "occlusion", "long_range_30", "long_range_50")
-GUIDES = {
+GUIDE_TEXTS = {
     "random": "mean of 20 sets",
     "sobol": "spread over scenes and operators",
     "vgt_published": "CooTest 3.4",
@@ -34,7 +34,7 @@ GUIDES = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pool:
+class CandidatePool:
     """Candidates of one system: scores, and counts and exposures of errors, row by row."""
 
     scores: pd.DataFrame
@@ -42,37 +42,37 @@ class Pool:
     exposed: pd.DataFrame
 
 
-def pool_of(tables: Tables, system: str) -> Pool:
+def build_candidate_pool(tables: StudyTables, system: str) -> CandidatePool:
     """Return the changed scenes of one system that were scored, without placebos."""
-    scores = [tables.of("scores", system, operator) for operator in tables.tested]
+    scores = [tables.select_rows("scores", system, operator) for operator in tables.tested]
     known = pd.concat(scores).set_index(["scene", "operator"])
-    rows = pd.concat([tables.of("checks", system, operator) for operator in tables.tested])
+    rows = pd.concat([tables.select_rows("checks", system, operator) for operator in tables.tested])
     rows = rows[(rows["side"] == "changed") & (rows["hits"] == "before")]
     counts, exposed = (
         rows.pivot(index=["scene", "operator"], columns="check", values=column).reindex(known.index)
         for column in ("count", "exposed")
     )
-    return Pool(known, counts, exposed)
+    return CandidatePool(known, counts, exposed)
 
 
-def kept_by(guide: str, pool: Pool, share: float = SHARE) -> list[Integers]:
+def select_by_guide(guide: str, pool: CandidatePool, share: float = SHARE) -> list[Integers]:
     """Return the rows that a guide keeps; sets of them where chance decides."""
     count = len(pool.scores)
     if guide == "random":
-        random = [stream(number, "keep") for number in range(RANDOM_SETS)]
-        return [kept(one.random(count), share) for one in random]
+        random = [make_named_stream(number, "keep") for number in range(RANDOM_SETS)]
+        return [select_best_share(one.random(count), share) for one in random]
     if guide == "sobol":
-        return [spread(pool, round(share * count))]
-    return [kept(pool.scores[guide].to_numpy(np.float64), share)]
+        return [select_by_sobol(pool, round(share * count))]
+    return [select_best_share(pool.scores[guide].to_numpy(np.float64), share)]
 
 
-def spread(pool: Pool, count: int) -> Integers:
+def select_by_sobol(pool: CandidatePool, count: int) -> Integers:
     """Return the first candidates that a Sobol sequence over scenes and operators meets."""
     index = pool.scores.index
     scenes, operators = index.get_level_values(0), index.get_level_values(1)
     names, kinds = sorted(set(scenes)), sorted(set(operators))
     row_of = {pair: row for row, pair in enumerate(zip(scenes, operators, strict=True))}
-    sampler = qmc.Sobol(2, seed=derived_seed(0, "sobol"))
+    sampler = qmc.Sobol(2, seed=derive_seed(0, "sobol"))
     met: dict[int, None] = {}
     while len(met) < count:
         for across, up in sampler.random(64):
@@ -82,7 +82,9 @@ def spread(pool: Pool, count: int) -> Integers:
     return np.array(sorted(met), np.int64)
 
 
-def held(pool: Pool, sets: list[Integers], check: str) -> tuple[float, float]:
+def measure_kept_errors(
+    pool: CandidatePool, sets: list[Integers], check: str
+) -> tuple[float, float]:
     """Return the count of errors in what is kept and the objects exposed, means over sets."""
     counts, exposed = pool.counts[check].to_numpy(), pool.exposed[check].to_numpy()
     return (
@@ -91,23 +93,29 @@ def held(pool: Pool, sets: list[Integers], check: str) -> tuple[float, float]:
     )
 
 
-def checks_of(pool: Pool) -> list[str]:
+def list_counted_checks(pool: CandidatePool) -> list[str]:
     """Return the checks that are counted, as far as the study has them."""
     return [name for name in COUNTED if name in pool.counts]
 
 
-def guidance(tables: Tables) -> Sheet:
+def build_guidance_sheet(tables: StudyTables) -> TextSheet:
     """Return counts and rates of errors in what each guide keeps."""
     rows, checks = [], list[str]()
     for system in tables.systems:
-        pool = pool_of(tables, system)
-        checks = checks_of(pool)
-        chance = {check: held(pool, kept_by("random", pool), check) for check in checks}
-        for guide, what in GUIDES.items():
-            sets = kept_by(guide, pool)
-            cells = [against(held(pool, sets, check), chance[check]) for check in checks]
+        pool = build_candidate_pool(tables, system)
+        checks = list_counted_checks(pool)
+        chance = {
+            check: measure_kept_errors(pool, select_by_guide("random", pool), check)
+            for check in checks
+        }
+        for guide, what in GUIDE_TEXTS.items():
+            sets = select_by_guide(guide, pool)
+            cells = [
+                format_against_chance(measure_kept_errors(pool, sets, check), chance[check])
+                for check in checks
+            ]
             rows.append((system, guide, what, str(len(sets[0])), *cells))
-    return Sheet(
+    return TextSheet(
         name="guidance",
         title=f"Guidance: errors in the best {100 * SHARE:g} % of candidates",
         head=("system", "guide", "what it is", "kept", *checks),
@@ -118,7 +126,7 @@ def guidance(tables: Tables) -> Sheet:
     )
 
 
-def against(kept_errors: tuple[float, float], chance: tuple[float, float]) -> str:
+def format_against_chance(kept_errors: tuple[float, float], chance: tuple[float, float]) -> str:
     """Return a count with its exposure, and both count and rate by those of chance."""
     (count, exposed), (other, other_exposed) = kept_errors, chance
     shown = f"{count:.0f} of {exposed:.0f}"
@@ -128,19 +136,21 @@ def against(kept_errors: tuple[float, float], chance: tuple[float, float]) -> st
     return f"{shown} ({count / other:.2f}, {rate:.2f})"
 
 
-def multiples(tables: Tables, system: str, check: str) -> Mapping[str, tuple[float, float]]:
+def compute_guide_multiples(
+    tables: StudyTables, system: str, check: str
+) -> Mapping[str, tuple[float, float]]:
     """Return count and rate of each guide's choice, as multiples of those of random sets."""
-    pool = pool_of(tables, system)
-    other, other_exposed = held(pool, kept_by("random", pool), check)
+    pool = build_candidate_pool(tables, system)
+    other, other_exposed = measure_kept_errors(pool, select_by_guide("random", pool), check)
     values = {}
-    for guide in GUIDES:
-        count, exposed = held(pool, kept_by(guide, pool), check)
+    for guide in GUIDE_TEXTS:
+        count, exposed = measure_kept_errors(pool, select_by_guide(guide, pool), check)
         known = exposed and other and other_exposed
         rate = (count / exposed) / (other / other_exposed) if known else np.nan
         values[guide] = (count / other if other else np.nan, rate)
     return values
 
 
-def sources_of(tables: Tables) -> int:
+def count_source_scenes(tables: StudyTables) -> int:
     """Return how many recorded scenes a study has."""
-    return int(tables.objects[tables.objects["operator"] == SOURCE]["scene"].nunique())
+    return int(tables.objects[tables.objects["operator"] == RECORDED_OPERATOR]["scene"].nunique())

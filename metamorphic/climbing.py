@@ -18,40 +18,51 @@ from typing import Any
 
 import numpy as np
 
-from analysis.statistics.intervals import Estimate, mean, ratio
+from analysis.statistics.intervals import IntervalEstimate, estimate_mean, estimate_ratio
 from harness.files import write_whole
-from harness.randomness import stream
-from harness.records.reading import read_json
+from harness.randomness import make_named_stream
+from harness.records.reading import read_json_object
 from harness.vocabulary import Boxes, Floats
-from metamorphic.answers import Perceiving, answer
-from metamorphic.checks import Objects, additional, mislocalised, missed
-from metamorphic.generation import MADE, Done, flat, in_processes, some_of, write_changed
-from metamorphic.guidance import climb, multitest_fitness
-from metamorphic.judging import judged_objects
-from metamorphic.operators.objects import Insert
+from metamorphic.answers import AskableSystem, ask_system
+from metamorphic.checks import JudgedObjects, check_additional, check_mislocalised, check_missed
+from metamorphic.generation import (
+    MADE,
+    Done,
+    format_flat_name,
+    run_in_processes,
+    sample_sources,
+    write_changed_scene,
+)
+from metamorphic.guidance import climb_greedily, compute_multitest_fitness
+from metamorphic.judging import select_checked_objects
+from metamorphic.operators.objects import InsertObject
 from metamorphic.operators.operator import (
     ChangedNothingError,
     DoesNotApplyError,
-    Expectation,
-    changed_something,
+    TruthExpectation,
+    change_scene,
 )
-from metamorphic.records import begin
-from metamorphic.scene import Scene, Source, read_scene, sources
-from metamorphic.sheets import Sheet
-from metamorphic.space import sampled
-from metamorphic.study import digest_of
-from metamorphic.systems import system_named
+from metamorphic.records import begin_records
+from metamorphic.scene import CooperativeScene, SceneSource, list_scene_sources, read_scene
+from metamorphic.sheets import TextSheet
+from metamorphic.space import sample_values
+from metamorphic.study import compute_system_digest
+from metamorphic.systems import build_named_system
 
 TRIES, MOST = 5, 3
 """Places tried for a road user, and road users at most (MultiTest 4)."""
 SIDES = {"recorded": "as recorded", "random": "by chance", "climbed": "by fitness"}
-CHECKS = {"missed": missed, "mislocalised": mislocalised, "additional": additional}
+CHECKS = {
+    "missed": check_missed,
+    "mislocalised": check_mislocalised,
+    "additional": check_additional,
+}
 HOPELESS = 20
 """Places in a row without room, after which a scene is full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Climbing:
+class ClimbSettings:
     """What is searched."""
 
     recordings: tuple[Path, ...]
@@ -62,16 +73,16 @@ class Climbing:
     tries: int = TRIES
     most: int = MOST
 
-    def chosen(self) -> list[Source]:
+    def select_sources(self) -> list[SceneSource]:
         """Return all scenes, or so many at random."""
-        return some_of(sources(list(self.recordings)), self.scenes, self.seed)
+        return sample_sources(list_scene_sources(list(self.recordings)), self.scenes, self.seed)
 
-    def header(self) -> dict[str, Any]:
+    def make_header(self) -> dict[str, Any]:
         """Return what makes equal searches equal."""
         return {
             "recordings": [path.name for path in self.recordings],
-            "system": {self.system: digest_of(self.system)},
-            "scenes": [source.name for source in self.chosen()],
+            "system": {self.system: compute_system_digest(self.system)},
+            "scenes": [source.name for source in self.select_sources()],
             "seed": self.seed,
             "tries": self.tries,
             "most": self.most,
@@ -79,150 +90,169 @@ class Climbing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crowded:
+class CrowdedScene:
     """A scene with road users that were inserted."""
 
-    scene: Scene
+    scene: CooperativeScene
     new: frozenset[int] = frozenset()
 
     @property
-    def expectation(self) -> Expectation:
+    def expectation(self) -> TruthExpectation:
         """Return what was done to the ground truth."""
-        return Expectation(new=self.new)
+        return TruthExpectation(new=self.new)
 
 
-def run(climbing: Climbing, workers: int, done: Done) -> list[dict[str, Any]]:
+def run_climbing(climbing: ClimbSettings, workers: int, done: Done) -> list[dict[str, Any]]:
     """Search what is not searched yet, and return a row for each scene."""
-    chosen = climbing.chosen()
-    begin(climbing.folder, climbing.header())
+    chosen = climbing.select_sources()
+    begin_records(climbing.folder, climbing.make_header())
     (climbing.folder / f".{MADE}").mkdir(exist_ok=True)
-    left = [source for source in chosen if not row_file(climbing, source).is_file()]
+    left = [source for source in chosen if not get_row_file(climbing, source).is_file()]
     done(len(chosen) - len(left))
-    in_processes(partial(search, climbing), left, workers, done)
-    return [read_json(row_file(climbing, source)) for source in chosen]
+    run_in_processes(partial(climb_scene, climbing), left, workers, done)
+    return [read_json_object(get_row_file(climbing, source)) for source in chosen]
 
 
-def row_file(climbing: Climbing, source: Source) -> Path:
+def get_row_file(climbing: ClimbSettings, source: SceneSource) -> Path:
     """Return the file of a scene's row."""
-    return climbing.folder / f".{MADE}" / f"{flat(source)}.json"
+    return climbing.folder / f".{MADE}" / f"{format_flat_name(source)}.json"
 
 
-_systems: dict[str, Perceiving] = {}
+_systems: dict[str, AskableSystem] = {}
 
 
-def search(climbing: Climbing, source: Source) -> int:
+def climb_scene(climbing: ClimbSettings, source: SceneSource) -> int:
     """Climb from a scene; write where that arrived, if anywhere, and then the row."""
     if climbing.system not in _systems:
-        _systems[climbing.system] = system_named(climbing.system)
+        _systems[climbing.system] = build_named_system(climbing.system)
     system = _systems[climbing.system]
-    seed = Crowded(read_scene(source))
-    guided, chance = (stream(climbing.seed, name, source.name) for name in ("climb", "chance"))
-    reached = climb(
+    seed = CrowdedScene(read_scene(source))
+    guided, chance = (
+        make_named_stream(climbing.seed, name, source.name) for name in ("climb", "chance")
+    )
+    reached = climb_greedily(
         seed,
-        lambda crowded: inserted(crowded, guided),
-        lambda crowded: fitness(system, crowded, seed.scene),
+        lambda crowded: insert_random_road_user(crowded, guided),
+        lambda crowded: compute_crowd_fitness(system, crowded, seed.scene),
         tries=climbing.tries,
         most=climbing.most,
     )
-    places = {"recorded": seed, "random": crowded_by_chance(seed, reached.accepted, chance)}
+    places = {"recorded": seed, "random": crowd_by_chance(seed, reached.accepted, chance)}
     places["climbed"] = reached.best
     row = {
         "scene": source.name,
         "cluster": source.cluster,
         "accepted": reached.accepted,
         "evaluations": reached.evaluations,
-        "sides": {side: errors(system, place, seed.scene) for side, place in places.items()},
+        "sides": {
+            side: count_crowd_errors(system, place, seed.scene) for side, place in places.items()
+        },
     }
-    folder = climbing.folder / f"{flat(source)}-climbed"
+    folder = climbing.folder / f"{format_flat_name(source)}-climbed"
     if reached.accepted and not folder.exists():
         about = {"operator": "climb", "accepted": reached.accepted, "system": climbing.system}
         about["metamorphic_seed"] = climbing.seed
-        write_changed(folder, reached.best.scene, reached.best.expectation, about)
-    write_whole(row_file(climbing, source), json.dumps(row) + "\n")
+        write_changed_scene(folder, reached.best.scene, reached.best.expectation, about)
+    write_whole(get_row_file(climbing, source), json.dumps(row) + "\n")
     return 1
 
 
-def inserted(crowded: Crowded, random: np.random.Generator) -> Crowded | None:
+def insert_random_road_user(
+    crowded: CrowdedScene, random: np.random.Generator
+) -> CrowdedScene | None:
     """Return a scene with a road user more, None if there was no room where it was put."""
-    operator = Insert()
-    values = sampled(operator.space, random)
+    operator = InsertObject()
+    values = sample_values(operator.space, random)
     try:
-        changed = changed_something(operator, crowded.scene, values, random)
+        changed = change_scene(operator, crowded.scene, values, random)
     except (DoesNotApplyError, ChangedNothingError):
         return None
-    return Crowded(changed.scene, crowded.new | changed.expectation.new)
+    return CrowdedScene(changed.scene, crowded.new | changed.expectation.new)
 
 
-def crowded_by_chance(seed: Crowded, count: int, random: np.random.Generator) -> Crowded:
+def crowd_by_chance(seed: CrowdedScene, count: int, random: np.random.Generator) -> CrowdedScene:
     """Return a scene with so many road users more, wherever there was room."""
     crowded, failed = seed, 0
     while len(crowded.new) < count and failed < HOPELESS:
-        more = inserted(crowded, random)
+        more = insert_random_road_user(crowded, random)
         crowded, failed = (crowded, failed + 1) if more is None else (more, 0)
     return crowded
 
 
-def fitness(system: Perceiving, crowded: Crowded, seed: Scene) -> float:
+def compute_crowd_fitness(
+    system: AskableSystem, crowded: CrowdedScene, seed: CooperativeScene
+) -> float:
     """Return MultiTest's fitness of a system's answer."""
-    objects = judged_objects(crowded.scene, seed, crowded.expectation)
-    return multitest_fitness(objects.judged, answer(system, crowded.scene).cooperative)
+    objects = select_checked_objects(crowded.scene, seed, crowded.expectation)
+    return compute_multitest_fitness(objects.judged, ask_system(system, crowded.scene).cooperative)
 
 
-def errors(system: Perceiving, crowded: Crowded, seed: Scene) -> dict[str, Any]:
+def count_crowd_errors(
+    system: AskableSystem, crowded: CrowdedScene, seed: CooperativeScene
+) -> dict[str, Any]:
     """Return fitness, errors and what was exposed to them."""
-    objects = judged_objects(crowded.scene, seed, crowded.expectation)
-    boxes = answer(system, crowded.scene).cooperative
+    objects = select_checked_objects(crowded.scene, seed, crowded.expectation)
+    boxes = ask_system(system, crowded.scene).cooperative
     return {
         "new": len(crowded.new),
-        "fitness": multitest_fitness(objects.judged, boxes),
-        "errors": {name: counted(name, boxes, objects) for name in CHECKS},
+        "fitness": compute_multitest_fitness(objects.judged, boxes),
+        "errors": {name: count_check_errors(name, boxes, objects) for name in CHECKS},
     }
 
 
-def counted(name: str, boxes: Boxes, objects: Objects) -> tuple[int, int]:
+def count_check_errors(name: str, boxes: Boxes, objects: JudgedObjects) -> tuple[int, int]:
     """Return how many errors of a kind there are, and among how many."""
     measure = CHECKS[name](boxes, objects)
     return len(measure.breaches), measure.exposed
 
 
-def sheet(climbing: Climbing, rows: Sequence[dict[str, Any]]) -> Sheet:
+def build_climb_sheet(climbing: ClimbSettings, rows: Sequence[dict[str, Any]]) -> TextSheet:
     """Return the errors as recorded, with road users by chance, and by fitness."""
     kept = [row for row in rows if row["accepted"]]
     clusters = np.unique([row["cluster"] for row in kept], return_inverse=True)[1].astype(float)
-    reached = [sum(row["accepted"] >= number for row in rows) for number in counts_of(climbing)]
+    reached = [
+        sum(row["accepted"] >= number for row in rows) for number in list_climb_counts(climbing)
+    ]
     evaluations = np.mean([row["evaluations"] for row in rows]) if rows else 0.0
     shares = ", ".join(
         f"{count} of {len(rows)} by {number} or more"
-        for number, count in zip(counts_of(climbing), reached, strict=True)
+        for number, count in zip(list_climb_counts(climbing), reached, strict=True)
     )
-    return Sheet(
+    return TextSheet(
         name="climb",
         title=f"MultiTest's search over {climbing.system}: scenes that a road user made worse",
         head=("road users", "inserted", "fitness", *(f"{name}, %" for name in CHECKS)),
-        rows=tuple(tuple(cells(side, kept, clusters)) for side in SIDES) if kept else (),
+        rows=tuple(tuple(format_climb_cells(side, kept, clusters)) for side in SIDES)
+        if kept
+        else (),
         note=f"Scenes made worse: {shares}; {evaluations:.1f} answers for each scene. Errors are"
         " shares of what is exposed to them, in the scenes that were made worse, with 95 %"
         " confidence intervals over scenarios.",
     )
 
 
-def counts_of(climbing: Climbing) -> range:
+def list_climb_counts(climbing: ClimbSettings) -> range:
     """Return the numbers of road users that may be inserted."""
     return range(1, climbing.most + 1)
 
 
-def cells(side: str, rows: Sequence[dict[str, Any]], clusters: Floats) -> Iterator[str]:
+def format_climb_cells(
+    side: str, rows: Sequence[dict[str, Any]], clusters: Floats
+) -> Iterator[str]:
     """Yield a line of the table."""
     sides = [row["sides"][side] for row in rows]
     yield SIDES[side]
     yield str(sum(one["new"] for one in sides))
-    yield shown(mean(np.array([one["fitness"] for one in sides]), clusters), 2)
+    yield format_estimate_with_interval(
+        estimate_mean(np.array([one["fitness"] for one in sides]), clusters), 2
+    )
     for name in CHECKS:
         wrong, exposed = np.array([one["errors"][name] for one in sides], np.float64).T
-        yield f"{shown(ratio(100 * wrong, exposed, clusters), 1)} of {exposed.sum():.0f}"
+        share = estimate_ratio(100 * wrong, exposed, clusters)
+        yield f"{format_estimate_with_interval(share, 1)} of {exposed.sum():.0f}"
 
 
-def shown(estimate: Estimate, digits: int) -> str:
+def format_estimate_with_interval(estimate: IntervalEstimate, digits: int) -> str:
     """Return a number with its interval, if it has one."""
     value, low, high = (
         f"{number:.{digits}f}" for number in (estimate.value, estimate.low, estimate.high)

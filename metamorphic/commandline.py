@@ -9,11 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import AttemptError, UserError
-from harness.options import Parser
+from harness.options import OneLineParser
 from metamorphic.catalogue import MAKERS
-from metamorphic.options import add_processes, add_scenes, refuse_below_one
-from metamorphic.pages.commands import add_pack, add_report, add_show, add_tables
-from metamorphic.retraining.commands import add_retrain
+from metamorphic.options import add_process_options, add_scenes_option, refuse_below_one
+from metamorphic.pages.commands import (
+    add_pack_options,
+    add_report_options,
+    add_show_options,
+    add_tables_options,
+)
+from metamorphic.retraining.commands import add_retrain_options
 
 BAD_INPUT, NO_GROUND = 2, 3
 SYSTEMS = (
@@ -27,21 +32,31 @@ PURPOSE = "change recorded scenes, and find what must not change in the answers"
 
 def main(arguments: Sequence[str], program: str = "crucible") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
-    parser = Parser(prog=program, description=__doc__)
+    parser = OneLineParser(prog=program, description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     metamorphic = commands.add_parser("metamorphic", help=PURPOSE, description=__doc__)
     actions = metamorphic.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="list operators, what they need, their relations")
     listing.set_defaults(run=run_list)
-    add_check(actions.add_parser("check", help="ask systems about recorded and changed scenes"))
-    add_drives(actions.add_parser("drives", help="compare a campaign's drives in pairs"))
-    add_generate(actions.add_parser("generate", help="write changed scenes that `train` reads"))
-    add_climb(actions.add_parser("climb", help="insert road users as long as errors grow"))
-    add_retrain(actions.add_parser("retrain", help="train on what guides keep, and compare"))
-    add_tables(actions.add_parser("tables", help="write all tables of a study as Markdown"))
-    add_pack(actions.add_parser("pack", help="write the records of a study as one small file"))
-    add_report(actions.add_parser("report", help="write a study as one HTML page"))
-    add_show(actions.add_parser("show", help="picture of a scene, changed and not, and answers"))
+    add_check_options(
+        actions.add_parser("check", help="ask systems about recorded and changed scenes")
+    )
+    add_drives_options(actions.add_parser("drives", help="compare a campaign's drives in pairs"))
+    add_generate_options(
+        actions.add_parser("generate", help="write changed scenes that `train` reads")
+    )
+    add_climb_options(actions.add_parser("climb", help="insert road users as long as errors grow"))
+    add_retrain_options(
+        actions.add_parser("retrain", help="train on what guides keep, and compare")
+    )
+    add_tables_options(actions.add_parser("tables", help="write all tables of a study as Markdown"))
+    add_pack_options(
+        actions.add_parser("pack", help="write the records of a study as one small file")
+    )
+    add_report_options(actions.add_parser("report", help="write a study as one HTML page"))
+    add_show_options(
+        actions.add_parser("show", help="picture of a scene, changed and not, and answers")
+    )
     options = parser.parse_args(list(arguments))
     try:
         return int(options.run(options) or 0)
@@ -53,9 +68,9 @@ def main(arguments: Sequence[str], program: str = "crucible") -> int:
         return NO_GROUND
 
 
-def add_check(parser: argparse.ArgumentParser) -> None:
+def add_check_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `check`."""
-    add_scenes(parser)
+    add_scenes_option(parser)
     add = parser.add_argument
     add(
         "--out",
@@ -87,14 +102,14 @@ def add_check(parser: argparse.ArgumentParser) -> None:
         help="distances from which on objects are far, each a check (default: 30 50)",
     )
     add("--count", type=int, default=200, metavar="N", help="scenes at most (default: 200)")
-    add_processes(parser)
-    parser.set_defaults(run=run_check)
+    add_process_options(parser)
+    parser.set_defaults(run=run_metamorphic_check)
 
 
 FORMATS = ("csv", "parquet")
 
 
-def add_drives(parser: argparse.ArgumentParser) -> None:
+def add_drives_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `drives`."""
     add = parser.add_argument
     add(
@@ -129,31 +144,35 @@ def run_drives(options: argparse.Namespace) -> None:
     """Write and print the relations over a campaign's drives."""
     from rich.console import Console  # noqa: PLC0415
 
-    from harness.records.reading import Campaign  # noqa: PLC0415
-    from harness.suggestions import unknown  # noqa: PLC0415
-    from metamorphic.drives.findings import findings_of  # noqa: PLC0415
-    from metamorphic.drives.printing import drive_table, lines, write  # noqa: PLC0415
+    from harness.records.reading import CampaignRecords  # noqa: PLC0415
+    from harness.suggestions import describe_unknown_name  # noqa: PLC0415
+    from metamorphic.drives.findings import evaluate_drive_relations  # noqa: PLC0415
+    from metamorphic.drives.printing import (  # noqa: PLC0415
+        format_drive_lines,
+        render_drive_table,
+        write_drive_findings,
+    )
 
     formats = list(dict.fromkeys(options.format.split(",")))
     for name in formats:
         if name not in FORMATS:
-            raise UserError(f"--format: {unknown('format', name, FORMATS)}")
-    findings = findings_of(Campaign(options.folder), options.level)
+            raise UserError(f"--format: {describe_unknown_name('format', name, FORMATS)}")
+    findings = evaluate_drive_relations(CampaignRecords(options.folder), options.level)
     out = options.out or options.folder / "report"
     if out.is_symlink():
         raise UserError(f"{out}: is a link; remove it, or choose another --out DIR")
-    write(findings, out, formats)
+    write_drive_findings(findings, out, formats)
     console = Console()
-    console.print(drive_table(findings, options.level))
-    for line in lines(findings, options.level):
+    console.print(render_drive_table(findings, options.level))
+    for line in format_drive_lines(findings, options.level):
         console.print(line, highlight=False, markup=False)
     console.print(f"table: {out}", highlight=False)
 
 
-def add_generate(parser: argparse.ArgumentParser) -> None:
+def add_generate_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `generate`."""
-    add_scenes(parser)
-    add_recording(parser)
+    add_scenes_option(parser)
+    add_recording_option(parser)
     add = parser.add_argument
     add(
         "--operators",
@@ -174,12 +193,12 @@ def add_generate(parser: argparse.ArgumentParser) -> None:
         default="frames",
         help="of what the share is: scenes or objects in them (default: frames)",
     )
-    add_guiding(parser)
-    add_processes(parser)
+    add_guiding_options(parser)
+    add_process_options(parser)
     parser.set_defaults(run=run_generate)
 
 
-def add_recording(parser: argparse.ArgumentParser) -> None:
+def add_recording_option(parser: argparse.ArgumentParser) -> None:
     """Add where changed scenes are written."""
     parser.add_argument(
         "--out",
@@ -190,7 +209,7 @@ def add_recording(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_guiding(parser: argparse.ArgumentParser) -> None:
+def add_guiding_options(parser: argparse.ArgumentParser) -> None:
     """Add who guides, and from how many scenes."""
     add = parser.add_argument
     add(
@@ -206,13 +225,13 @@ def run_generate(options: argparse.Namespace) -> None:
     """Write changed scenes."""
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
 
-    from metamorphic.generation import Generation, generate, keep_of  # noqa: PLC0415
+    from metamorphic.generation import GenerationSettings, generate_recordings, parse_keep_rule  # noqa: PLC0415
 
     refuse_below_one(options, "count", "workers")
-    generation = Generation(
+    generation = GenerationSettings(
         recordings=tuple(options.scenes),
         operators=tuple(options.operators),
-        keep=keep_of(options.keep, options.budget),
+        keep=parse_keep_rule(options.keep, options.budget),
         system=options.system,
         scenes=options.count,
         seed=options.seed,
@@ -220,21 +239,21 @@ def run_generate(options: argparse.Namespace) -> None:
         folder=options.out,
     )
     with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
-        bar = progress.add_task("scenes", total=len(generation.chosen()))
-        best = generate(generation, options.workers, lambda n: progress.advance(bar, n))
+        bar = progress.add_task("scenes", total=len(generation.select_sources()))
+        best = generate_recordings(generation, options.workers, lambda n: progress.advance(bar, n))
     objects = sum(candidate.objects for candidate in best)
     print(f"{options.out}: {len(best)} changed scenes with {objects} judged objects")
 
 
-def add_climb(parser: argparse.ArgumentParser) -> None:
+def add_climb_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `climb`."""
-    add_scenes(parser)
-    add_recording(parser)
+    add_scenes_option(parser)
+    add_recording_option(parser)
     add = parser.add_argument
-    add_guiding(parser)
+    add_guiding_options(parser)
     add("--tries", type=int, default=5, metavar="N", help="places for a road user (default: 5)")
     add("--most", type=int, default=3, metavar="N", help="road users at most (default: 3)")
-    add_processes(parser)
+    add_process_options(parser)
     parser.set_defaults(run=run_climb)
 
 
@@ -243,12 +262,12 @@ def run_climb(options: argparse.Namespace) -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
 
-    from metamorphic.climbing import Climbing, run, sheet  # noqa: PLC0415
-    from metamorphic.printing import rich_table  # noqa: PLC0415
+    from metamorphic.climbing import ClimbSettings, build_climb_sheet, run_climbing  # noqa: PLC0415
+    from metamorphic.printing import to_rich_table  # noqa: PLC0415
 
     refuse_below_one(options, "count", "workers")
     refuse_below_one(options, "tries", "most")
-    climbing = Climbing(
+    climbing = ClimbSettings(
         recordings=tuple(options.scenes),
         system=options.system,
         scenes=options.count,
@@ -258,10 +277,10 @@ def run_climb(options: argparse.Namespace) -> None:
         most=options.most,
     )
     with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
-        bar = progress.add_task("scenes", total=len(climbing.chosen()))
-        rows = run(climbing, options.workers, lambda scenes: progress.advance(bar, scenes))
+        bar = progress.add_task("scenes", total=len(climbing.select_sources()))
+        rows = run_climbing(climbing, options.workers, lambda scenes: progress.advance(bar, scenes))
     console = Console()
-    console.print(rich_table(sheet(climbing, rows)))
+    console.print(to_rich_table(build_climb_sheet(climbing, rows)))
     worse = sum(row["accepted"] > 0 for row in rows)
     console.print(f"{options.out}: {worse} scenes", highlight=False)
 
@@ -270,25 +289,25 @@ def run_list(options: argparse.Namespace) -> None:
     """Print all operators."""
     from rich.console import Console  # noqa: PLC0415
 
-    from metamorphic.printing import listing  # noqa: PLC0415
+    from metamorphic.printing import build_operator_listing  # noqa: PLC0415
 
-    Console().print(listing())
+    Console().print(build_operator_listing())
 
 
-def run_check(options: argparse.Namespace) -> None:
+def run_metamorphic_check(options: argparse.Namespace) -> None:
     """Ask systems, and print what came out."""
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
 
-    from metamorphic.catalogue import entries  # noqa: PLC0415
-    from metamorphic.printing import tables  # noqa: PLC0415
-    from metamorphic.study import Study, run  # noqa: PLC0415
+    from metamorphic.catalogue import select_catalogue_entries  # noqa: PLC0415
+    from metamorphic.printing import render_study_tables  # noqa: PLC0415
+    from metamorphic.study import OfflineStudy, run_study  # noqa: PLC0415
 
     refuse_below_one(options, "count", "workers")
-    entries(tuple(options.operators))
+    select_catalogue_entries(tuple(options.operators))
     if not all(0 < beyond < math.inf for beyond in options.far):
         raise UserError(f"--far {' '.join(map(str, options.far))}: must be > 0")
-    study = Study(
+    study = OfflineStudy(
         recordings=tuple(options.scenes),
         systems=tuple(options.systems),
         operators=tuple(options.operators),
@@ -298,9 +317,9 @@ def run_check(options: argparse.Namespace) -> None:
         far=tuple(options.far),
     )
     with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
-        bar = progress.add_task("scenes", total=len(study.chosen()))
-        run(study, options.workers, lambda scenes: progress.advance(bar, scenes))
+        bar = progress.add_task("scenes", total=len(study.select_sources()))
+        run_study(study, options.workers, lambda scenes: progress.advance(bar, scenes))
     console = Console()
-    for table in tables(options.out):
+    for table in render_study_tables(options.out):
         console.print(table)
     console.print(f"records: {options.out}")

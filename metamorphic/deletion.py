@@ -11,15 +11,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from harness.geometry import boxes_between
+from harness.geometry import transform_boxes
 from harness.vocabulary import Boxes, GroundTruth, Integers, Surfaces
-from metamorphic.casting import box_entries
-from metamorphic.ground import ground_of
+from metamorphic.casting import find_box_entries
+from metamorphic.ground import find_scene_ground
 from metamorphic.operators.operator import DoesNotApplyError
-from metamorphic.owners import NO_ONE, owners
-from metamorphic.rays import mount_of
-from metamorphic.scene import Scene, View
-from metamorphic.shadows import FROM_AGENT, Shadow, points_on, shadow_of
+from metamorphic.owners import NO_ONE, find_point_owners
+from metamorphic.rays import get_lidar_mount
+from metamorphic.scene import AgentView, CooperativeScene
+from metamorphic.shadows import FROM_AGENT, ObjectShadow, compute_shadow, find_actor_points
 
 MOST_MADE_UP = 0.1
 """Of an object's beams: with more of them made up, it is not judged."""
@@ -30,10 +30,10 @@ LONGEST_SHADOW = 40.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Deleted:
+class DeletedView:
     """A view without the object."""
 
-    view: View
+    view: AgentView
     sources: Integers  # of each beam that ended on it: FROM_AGENT, FROM_GROUND or FROM_NOTHING
     made_up: dict[int, float]  # by actor that stands behind: share of its beams that is made up
     places_in_lidar: Boxes  # where background is made up
@@ -45,11 +45,11 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Deletion:
+class ObjectDeletion:
     """A scene without an object, and what that did to each view, the ego's first."""
 
-    scene: Scene
-    views: tuple[Deleted, ...]
+    scene: CooperativeScene
+    views: tuple[DeletedView, ...]
 
     @property
     def changed(self) -> int:
@@ -74,57 +74,57 @@ class Deletion:
         ego = self.scene.ego.lidar_in_world
         return Boxes.join(
             [
-                boxes_between(deleted.places_in_lidar, deleted.view.lidar_in_world, ego)
+                transform_boxes(deleted.places_in_lidar, deleted.view.lidar_in_world, ego)
                 for deleted in self.views
             ]
         )
 
 
-def delete(scene: Scene, actor: int) -> Deletion:
+def delete_actor(scene: CooperativeScene, actor: int) -> ObjectDeletion:
     """Take one road user out of all views; cooperative agents stay."""
     if actor in {view.agent for view in scene.views}:
         raise DoesNotApplyError(f"{scene.source.name}: actor {actor} carries a LiDAR of the scene")
-    bare = tuple(points_on(view, actor) for view in scene.views)
-    ground = ground_of(scene)
+    bare = tuple(find_actor_points(view, actor) for view in scene.views)
+    ground = find_scene_ground(scene)
     views = tuple(
-        deleted_from(view, actor, shadow_of(scene.views, place, bare, ground))
+        delete_from_view(view, actor, compute_shadow(scene.views, place, bare, ground))
         for place, view in enumerate(scene.views)
     )
     ego, *partners = (deleted.view for deleted in views)
-    return Deletion(replace(scene, ego=ego, partners=tuple(partners)), views)
+    return ObjectDeletion(replace(scene, ego=ego, partners=tuple(partners)), views)
 
 
-def deleted_from(view: View, actor: int, shadow: Shadow) -> Deleted:
+def delete_from_view(view: AgentView, actor: int, shadow: ObjectShadow) -> DeletedView:
     """Return a view whose beams go past where the actor stood."""
     kept = np.ones(len(view.points_in_lidar), np.bool_)
     ends = np.isfinite(shadow.ranges)
     kept[shadow.points[~ends]] = False
     points = view.points_in_lidar.copy()
     ranges = shadow.ranges[ends]
-    attenuation = mount_of(view).atmosphere_attenuation_rate
+    attenuation = get_lidar_mount(view).atmosphere_attenuation_rate
     filled = np.column_stack(
         [shadow.directions[ends] * ranges[:, None], np.exp(-attenuation * ranges)]
     )
     points[shadow.points[ends]] = filled
-    remaining = without_actor(view.truth, actor)
+    remaining = drop_actor(view.truth, actor)
     whole = replace(
-        view, points_in_lidar=points, surfaces=filled_surfaces(view, shadow), truth=remaining
+        view, points_in_lidar=points, surfaces=fill_surfaces(view, shadow), truth=remaining
     )
-    gained = owners(whole, shadow.points[shadow.sources == FROM_AGENT])
-    return Deleted(
+    gained = find_point_owners(whole, shadow.points[shadow.sources == FROM_AGENT])
+    return DeletedView(
         view=replace(
             whole,
             points_in_lidar=points[kept],
             surfaces=None if whole.surfaces is None else whole.surfaces[kept],
-            truth=with_hits(remaining, gained[gained != NO_ONE]),
+            truth=add_gained_hits(remaining, gained[gained != NO_ONE]),
         ),
         sources=shadow.sources,
-        made_up=made_up_shares(remaining, shadow),
-        places_in_lidar=places_of(view, actor, shadow),
+        made_up=compute_made_up_shares(remaining, shadow),
+        places_in_lidar=find_made_up_places(view, actor, shadow),
     )
 
 
-def filled_surfaces(view: View, shadow: Shadow) -> Surfaces | None:
+def fill_surfaces(view: AgentView, shadow: ObjectShadow) -> Surfaces | None:
     """Return surfaces with those of filled beams; the slant of what is made up is that of level."""
     if view.surfaces is None:
         return None
@@ -134,18 +134,18 @@ def filled_surfaces(view: View, shadow: Shadow) -> Surfaces | None:
     return Surfaces(labels, cosines)
 
 
-def without_actor(truth: GroundTruth, actor: int) -> GroundTruth:
+def drop_actor(truth: GroundTruth, actor: int) -> GroundTruth:
     """Return ground truth without one box."""
     return truth[truth.actor_ids != actor]
 
 
-def with_hits(truth: GroundTruth, gained: Integers) -> GroundTruth:
+def add_gained_hits(truth: GroundTruth, gained: Integers) -> GroundTruth:
     """Return ground truth whose actors have a hit more for each time that they are named."""
     counts = (gained[:, None] == truth.actor_ids[None]).sum(axis=0)
     return GroundTruth(truth.boxes_in_lidar, truth.actor_ids, truth.hits + counts)
 
 
-def made_up_shares(truth: GroundTruth, shadow: Shadow) -> dict[int, float]:
+def compute_made_up_shares(truth: GroundTruth, shadow: ObjectShadow) -> dict[int, float]:
     """Return, for each actor behind, the share of its beams that is made up.
 
     Its beams are its hits and those of the shadow that would enter its box.
@@ -156,14 +156,14 @@ def made_up_shares(truth: GroundTruth, shadow: Shadow) -> dict[int, float]:
         truth.actor_ids.tolist(), truth.boxes_in_lidar.geometry, truth.hits.tolist(), strict=True
     )
     for actor, box, hits in rows:
-        into = box_entries(shadow.directions, box)
+        into = find_box_entries(shadow.directions, box)
         behind = np.isfinite(into) & (into > shadow.ended)
         if behind.any():
             shares[actor] = float((behind & made_up).sum() / (hits + behind.sum()))
     return shares
 
 
-def places_of(view: View, actor: int, shadow: Shadow) -> Boxes:
+def find_made_up_places(view: AgentView, actor: int, shadow: ObjectShadow) -> Boxes:
     """Return boxes along the shadow of an object in which background is made up.
 
     They start behind the object, as detections where it stood are judged.
@@ -182,12 +182,12 @@ def places_of(view: View, actor: int, shadow: Shadow) -> Boxes:
     end = min(float(ends.max()), start + LONGEST_SHADOW)
     pieces = math.ceil(max(end - start, 0.0) / PLACE_LENGTH)
     edges = np.linspace(start, max(start, end), pieces + 1).tolist()
-    rows = [place_row(near, far, half, middle) for near, far in pairwise(edges)]
+    rows = [make_place_row(near, far, half, middle) for near, far in pairwise(edges)]
     geometry = np.array(rows).reshape(-1, 7)
     return Boxes(geometry, np.full(len(rows), boxes.classes[0]), np.ones(len(rows)))
 
 
-def place_row(near: float, far: float, half: float, azimuth: float) -> list[float]:
+def make_place_row(near: float, far: float, half: float, azimuth: float) -> list[float]:
     """Return the box between two distances in a direction, as wide as the shadow at the far one."""
     middle, width = (near + far) / 2, 2 * far * math.tan(min(half, 1.2))
     x, y = middle * math.cos(azimuth), middle * math.sin(azimuth)

@@ -11,10 +11,10 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from harness.geometry import matrix
+from harness.geometry import build_pose_matrix
 from harness.vocabulary import Boxes, Floats, Integers, Mask
-from metamorphic.owners import GROUND, ROAD, SLACK, outside
-from metamorphic.scene import Scene, View
+from metamorphic.owners import GROUND_LABELS, ROAD_LABELS, SLACK, measure_distance_outside
+from metamorphic.scene import AgentView, CooperativeScene
 
 CELL = 1.0
 """Metres."""
@@ -24,23 +24,23 @@ NEIGHBOURS = 3.0
 """Metres within which cells are next to each other."""
 FEWEST = 4
 """Cells of which a piece of ground has at least."""
-UNKNOWN = 255
+UNKNOWN_LABEL = 255
 """Label of points whose surface was not recorded."""
 PLANE_POINTS = 12
 """Lowest points that a piece of ground is fitted to."""
-FAR = 6.0
+FARTHEST_KNOWN_GROUND = 6.0
 """Metres from the nearest lowest point beyond which the ground is not known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
+class SceneGround:
     """The lowest point of each cell in which ground was seen."""
 
     points: Floats  # (M, 3) in the world
     road: Mask  # (M,) labelled as road; of points without labels: all
     tree: cKDTree  # of x and y
 
-    def planes_near(self, xy: Floats) -> tuple[Floats, Floats]:
+    def fit_planes_near(self, xy: Floats) -> tuple[Floats, Floats]:
         """Return, for each place, height and slopes of the ground there, and metres to the nearest.
 
         Planes are fitted to the lowest points near by, the nearest having the most weight; the
@@ -59,39 +59,39 @@ class Ground:
         right = np.einsum("nki,nk->ni", weighted, self.points[near, 2])
         return np.linalg.solve(normal, right[:, :, None])[:, :, 0], away[:, 0]
 
-    def height_at(self, x: float, y: float) -> float:
+    def get_height(self, x: float, y: float) -> float:
         """Return the height of the ground, NaN where it is not known."""
-        planes, away = self.planes_near(np.array([[x, y]]))
-        return float(planes[0, 0]) if away[0] <= FAR else math.nan
+        planes, away = self.fit_planes_near(np.array([[x, y]]))
+        return float(planes[0, 0]) if away[0] <= FARTHEST_KNOWN_GROUND else math.nan
 
 
-def ground_of(scene: Scene) -> Ground:
+def find_scene_ground(scene: CooperativeScene) -> SceneGround:
     """Return the ground; points on road users and on parked cars are not it."""
-    xyz, labels = world_points(scene.views)
-    labelled = labels != UNKNOWN
-    kept = np.isin(labels, GROUND)
-    kept[~labelled] = ~on_boxes(standing_boxes(scene), xyz[~labelled])
+    xyz, labels = collect_world_points(scene.views)
+    labelled = labels != UNKNOWN_LABEL
+    kept = np.isin(labels, GROUND_LABELS)
+    kept[~labelled] = ~is_on_boxes(collect_standing_boxes(scene), xyz[~labelled])
     xyz, labels = xyz[kept], labels[kept]
-    lowest = lowest_points(xyz)
+    lowest = find_lowest_points(xyz)
     xyz, labels = xyz[lowest], labels[lowest]
-    level = gentle(xyz, fewest=FEWEST if labelled.any() else 0)
+    level = find_gentle_ground(xyz, fewest=FEWEST if labelled.any() else 0)
     xyz, labels = xyz[level], labels[level]
-    road = np.isin(labels, ROAD) if labelled.any() else np.ones(len(labels), np.bool_)
-    return Ground(xyz, road, cKDTree(xyz[:, :2]))
+    road = np.isin(labels, ROAD_LABELS) if labelled.any() else np.ones(len(labels), np.bool_)
+    return SceneGround(xyz, road, cKDTree(xyz[:, :2]))
 
 
-def world_points(views: tuple[View, ...]) -> tuple[Floats, Integers]:
+def collect_world_points(views: tuple[AgentView, ...]) -> tuple[Floats, Integers]:
     """Return the points of views in the world, and their labels."""
     clouds, labels = [np.zeros((0, 3))], [np.zeros(0, np.int64)]
     for view in views:
-        frame = matrix(view.lidar_in_world)
+        frame = build_pose_matrix(view.lidar_in_world)
         clouds.append(view.points_in_lidar[:, :3] @ frame[:3, :3].T + frame[:3, 3])
-        unknown = np.full(len(view.points_in_lidar), UNKNOWN)
+        unknown = np.full(len(view.points_in_lidar), UNKNOWN_LABEL)
         labels.append(unknown if view.surfaces is None else view.surfaces.labels.astype(np.int64))
     return np.concatenate(clouds), np.concatenate(labels)
 
 
-def on_boxes(boxes: Boxes, xyz: Floats) -> Mask:
+def is_on_boxes(boxes: Boxes, xyz: Floats) -> Mask:
     """Return which points lie in or next to a box."""
     inside = np.zeros(len(xyz), np.bool_)
     if len(xyz) and len(boxes):
@@ -99,32 +99,34 @@ def on_boxes(boxes: Boxes, xyz: Floats) -> Mask:
         for box in boxes.geometry:
             reach = math.hypot(box[3], box[4]) / 2 + 2 * SLACK
             near = np.array(tree.query_ball_point(box[:2], reach), np.int64)
-            inside[near] |= outside(xyz[near], box) < SLACK
+            inside[near] |= measure_distance_outside(xyz[near], box) < SLACK
     return inside
 
 
-def standing_boxes(scene: Scene, without: Collection[int] = ()) -> Boxes:
+def collect_standing_boxes(scene: CooperativeScene, without: Collection[int] = ()) -> Boxes:
     """Return all road users of all views, once each, and the parked cars, in the world."""
     parts, known = [], set(without)
     for view in scene.views:
         new = np.array([int(actor) not in known for actor in view.truth.actor_ids], np.bool_)
         known |= {int(actor) for actor in view.truth.actor_ids}
-        parts.append(in_world(view.truth.boxes_in_lidar[new], view))
-    parked = Boxes.join([in_world(view.parked_in_lidar, view) for view in scene.views])
+        parts.append(transform_boxes_to_world(view.truth.boxes_in_lidar[new], view))
+    parked = Boxes.join(
+        [transform_boxes_to_world(view.parked_in_lidar, view) for view in scene.views]
+    )
     _, first = np.unique(parked.geometry.round(1), axis=0, return_index=True)
     return Boxes.join([*parts, parked[np.sort(first)]])
 
 
-def in_world(boxes: Boxes, view: View) -> Boxes:
+def transform_boxes_to_world(boxes: Boxes, view: AgentView) -> Boxes:
     """Return boxes of a view in the world."""
-    frame = matrix(view.lidar_in_world)
+    frame = build_pose_matrix(view.lidar_in_world)
     geometry = boxes.geometry.copy()
     geometry[:, :3] = boxes.geometry[:, :3] @ frame[:3, :3].T + frame[:3, 3]
     geometry[:, 6] += math.atan2(frame[1, 0], frame[0, 0])
     return Boxes(geometry, boxes.classes, boxes.scores)
 
 
-def lowest_points(xyz: Floats) -> Integers:
+def find_lowest_points(xyz: Floats) -> Integers:
     """Return the lowest point of each cell."""
     if not len(xyz):
         return np.zeros(0, np.int64)
@@ -136,7 +138,7 @@ def lowest_points(xyz: Floats) -> Integers:
     return np.asarray(order[first])
 
 
-def gentle(xyz: Floats, fewest: int) -> Mask:
+def find_gentle_ground(xyz: Floats, fewest: int) -> Mask:
     """Return which lowest points belong to ground that rises gently from each to the next.
 
     Pieces of at least so many; 0: the largest piece alone, as walls and roofs may be level, too.

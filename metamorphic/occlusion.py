@@ -7,52 +7,54 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.geometry import boxes_between
+from harness.geometry import transform_boxes
 from harness.vocabulary import Floats, Pose
-from metamorphic.casting import nearest_hits
-from metamorphic.rays import Grid, beams_toward, grid_of, mount_of
-from metamorphic.scene import View
-from metamorphic.shapes import Placed, shape_for
+from metamorphic.casting import find_nearest_hits
+from metamorphic.rays import BeamGrid, fit_beam_grid, get_lidar_mount, select_beams_toward
+from metamorphic.scene import AgentView
+from metamorphic.shapes import PlacedShape, fit_shape_to_box
 
 LEAST_RAYS = 10
 """Beams on an object alone from which on its occlusion is known."""
 WORLD = Pose(0.0, 0.0)
 
 
-def occlusion(hits: int, alone: int) -> float | None:
+def compute_occlusion(hits: int, alone: int) -> float | None:
     """Return the hidden share of an object, 0 to 1; nothing of one that few beams would hit."""
     if alone < LEAST_RAYS:
         return None
     return 1.0 - min(hits / alone, 1.0)
 
 
-def beams_alone(view: View, placed: Placed, grid: Grid) -> int:
+def count_beams_alone(view: AgentView, placed: PlacedShape, grid: BeamGrid) -> int:
     """Return how many beams would hit an object if nothing else was there."""
-    corners = placed.corners_in(view.lidar_in_world)
+    corners = placed.compute_corners(view.lidar_in_world)
     middle = corners.reshape(-1, 3).mean(axis=0)
     radius = float(np.linalg.norm(corners.reshape(-1, 3) - middle, axis=1).max())
-    beams = beams_toward(view, grid, middle, radius)
-    ranges, _ = nearest_hits(beams.directions, corners)
-    return int((ranges <= mount_of(view).range).sum())
+    beams = select_beams_toward(view, grid, middle, radius)
+    ranges, _ = find_nearest_hits(beams.directions, corners)
+    return int((ranges <= get_lidar_mount(view).range).sum())
 
 
-def occlusions(view: View, grid: Grid | None = None) -> Floats:
+def measure_view_occlusions(view: AgentView, grid: BeamGrid | None = None) -> Floats:
     """Return the hidden share of each ground-truth box; NaN where it is not known.
 
     A recorded object's mesh is not known. The shape of its class that is nearest in size, scaled to
     fill its box, stands for it.
     """
-    known = grid or grid_of(view)
-    boxes = boxes_between(view.truth.boxes_in_lidar, view.lidar_in_world, WORLD)
+    known = grid or fit_beam_grid(view)
+    boxes = transform_boxes(view.truth.boxes_in_lidar, view.lidar_in_world, WORLD)
     rows = zip(boxes.geometry, boxes.classes.tolist(), view.truth.hits.tolist(), strict=True)
     shares = [
-        occlusion(hits, beams_alone(view, standing_for(box, of_class), known))
+        compute_occlusion(
+            hits, count_beams_alone(view, choose_stand_in_shape(box, of_class), known)
+        )
         for box, of_class, hits in rows
     ]
     return np.array([np.nan if share is None else share for share in shares], np.float64)
 
 
-def standing_for(box: Floats, of_class: int, actor: int = 0) -> Placed:
+def choose_stand_in_shape(box: Floats, of_class: int, actor: int = 0) -> PlacedShape:
     """Return the shape that stands for a recorded object whose box in the world is given."""
     x, y, z, *_, yaw = box.tolist()
-    return Placed(shape_for(of_class, box[3:6]), Pose(x, y, z, yaw=yaw), actor)
+    return PlacedShape(fit_shape_to_box(of_class, box[3:6]), Pose(x, y, z, yaw=yaw), actor)

@@ -16,7 +16,7 @@ def refuse_below_one(options: argparse.Namespace, *names: str) -> None:
             raise UserError(f"--{name.replace('_', '-')} {value}: must be 1 or more")
 
 
-def add_scenes(parser: argparse.ArgumentParser) -> None:
+def add_scenes_option(parser: argparse.ArgumentParser) -> None:
     """Add what names recordings."""
     parser.add_argument(
         "--scenes",
@@ -28,7 +28,7 @@ def add_scenes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_study(parser: argparse.ArgumentParser) -> None:
+def add_study_argument(parser: argparse.ArgumentParser) -> None:
     """Add what names the records of a study."""
     parser.add_argument(
         "study",
@@ -38,7 +38,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_processes(parser: argparse.ArgumentParser) -> None:
+def add_process_options(parser: argparse.ArgumentParser) -> None:
     """Add seed and processes."""
     add = parser.add_argument
     add("--seed", type=int, default=1, metavar="N", help="seed of all samples (default: 1)")

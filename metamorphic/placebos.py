@@ -11,19 +11,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from metamorphic.operators.operator import Changed, Expectation, Level, Need, Operator
-from metamorphic.operators.partners import shared
-from metamorphic.operators.sharing import refuse_alone
-from metamorphic.operators.stray import StrayPoints, with_stray
+from metamorphic.operators.operator import (
+    ChangedScene,
+    Level,
+    Need,
+    SceneOperator,
+    TruthExpectation,
+)
+from metamorphic.operators.partners import make_truth_preserving_change
+from metamorphic.operators.sharing import refuse_ego_alone
+from metamorphic.operators.stray import StrayPointsOperator, append_stray_points
 from metamorphic.operators.symmetries import ReorderedPoints
-from metamorphic.scene import Scene, View, with_points
+from metamorphic.scene import AgentView, CooperativeScene, replace_points
 from metamorphic.space import Space, Values
 
 ROUNDING = 1 / 512
 """Metres, half of a recording's unit: how far a recorded coordinate may be from what was sensed."""
 
 
-class Millimetre:
+class MillimetrePlacebo:
     """Partners are wrong about where they are by 1 mm, in some direction of the plane."""
 
     name = "placebo_millimetre"
@@ -32,18 +38,20 @@ class Millimetre:
     space: Space = ()
     needs: frozenset[Need] = frozenset()
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with shifted beliefs."""
-        refuse_alone(scene)
+        refuse_ego_alone(scene)
         towards = random.uniform(-math.pi, math.pi, len(scene.partners)).tolist()
         partners = tuple(
-            shifted_by_millimetre(view, angle)
+            shift_by_millimetre(view, angle)
             for view, angle in zip(scene.partners, towards, strict=True)
         )
-        return shared(replace(scene, partners=partners), len(partners))
+        return make_truth_preserving_change(replace(scene, partners=partners), len(partners))
 
 
-class OneStray:
+class StrayPointPlacebo:
     """One point more in every sweep, outside all windows."""
 
     name = "placebo_stray_point"
@@ -52,24 +60,26 @@ class OneStray:
     space: Space = ()
     needs: frozenset[Need] = frozenset()
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with a stray point at the end of every sweep."""
-        stray = StrayPoints()
+        stray = StrayPointsOperator()
         ego, *partners = (
-            with_stray(view, stray.scattered(view, scene.ego, 1, random=random))
+            append_stray_points(view, stray.scatter_points(view, scene.ego, 1, random=random))
             for view in scene.views
         )
         changed = replace(scene, ego=ego, partners=tuple(partners))
-        return Changed(scene=changed, expectation=Expectation(), changed=len(scene.views))
+        return ChangedScene(scene=changed, expectation=TruthExpectation(), changed=len(scene.views))
 
 
-class Permuted(ReorderedPoints):
+class PermutedPlacebo(ReorderedPoints):
     """The points of all sweeps in another order."""
 
     name = "placebo_permuted"
 
 
-class Renoised:
+class NoisePlacebo:
     """Coordinates move by up to half of a recording's unit of 1/256 m, evenly.
 
     What was sensed lies there anyway: recordings round it.
@@ -81,27 +91,31 @@ class Renoised:
     space: Space = ()
     needs: frozenset[Need] = frozenset()
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with all points moved a little."""
-        ego, *partners = (renoised(view, random) for view in scene.views)
+        ego, *partners = (add_rounding_noise(view, random) for view in scene.views)
         points = sum(len(view.points_in_lidar) for view in scene.views)
-        return shared(replace(scene, ego=ego, partners=tuple(partners)), points)
+        return make_truth_preserving_change(
+            replace(scene, ego=ego, partners=tuple(partners)), points
+        )
 
 
-def placebos() -> tuple[Operator, ...]:
+def make_placebos() -> tuple[SceneOperator, ...]:
     """Return all placebos."""
-    return Millimetre(), OneStray(), Permuted(), Renoised()
+    return MillimetrePlacebo(), StrayPointPlacebo(), PermutedPlacebo(), NoisePlacebo()
 
 
-def shifted_by_millimetre(view: View, towards: float) -> View:
+def shift_by_millimetre(view: AgentView, towards: float) -> AgentView:
     """Return a view that is believed to be 1 mm away."""
     pose = view.believed_in_world
     x, y = pose.x + 1e-3 * math.cos(towards), pose.y + 1e-3 * math.sin(towards)
     return replace(view, believed_in_world=replace(pose, x=x, y=y))
 
 
-def renoised(view: View, random: np.random.Generator) -> View:
+def add_rounding_noise(view: AgentView, random: np.random.Generator) -> AgentView:
     """Return a view with all points moved a little."""
     points = view.points_in_lidar.copy()
     points[:, :3] += random.uniform(-ROUNDING, ROUNDING, (len(points), 3)).astype(np.float32)
-    return with_points(view, points, view.surfaces)
+    return replace_points(view, points, view.surfaces)

@@ -7,11 +7,17 @@ from pathlib import Path
 from rich.table import Table
 
 from metamorphic.catalogue import MAKERS
-from metamorphic.sheets import Sheet, errors, precision, relations, skipped
-from metamorphic.summary import Tables
+from metamorphic.sheets import (
+    TextSheet,
+    build_errors_sheet,
+    build_precision_sheet,
+    build_relations_sheet,
+    build_skipped_sheet,
+)
+from metamorphic.summary import StudyTables
 
 
-def listing() -> Table:
+def build_operator_listing() -> Table:
     """Return the operators, what they need and what is asked of the answers."""
     table = Table(title="Operators")
     for column in ("operator", "level", "paper", "values", "needs", "relations"):
@@ -34,14 +40,19 @@ def listing() -> Table:
     return table
 
 
-def tables(folder: Path) -> list[Table]:
+def render_study_tables(folder: Path) -> list[Table]:
     """Return the main results of a study; `crucible metamorphic tables` has all."""
-    records = Tables(folder)
-    shown = (precision(records), errors(records, "misled"), relations(records), skipped(records))
-    return [rich_table(sheet) for sheet in shown]
+    records = StudyTables(folder)
+    shown = (
+        build_precision_sheet(records),
+        build_errors_sheet(records, "misled"),
+        build_relations_sheet(records),
+        build_skipped_sheet(records),
+    )
+    return [to_rich_table(sheet) for sheet in shown]
 
 
-def rich_table(sheet: Sheet) -> Table:
+def to_rich_table(sheet: TextSheet) -> Table:
     """Return a table for a terminal."""
     table = Table(title=sheet.title, caption=sheet.note or None)
     for column in sheet.head:

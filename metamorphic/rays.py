@@ -15,7 +15,7 @@ import numpy as np
 from harness.vocabulary import Floats, Integers, Mask, Singles
 from harness.world.rig import CARRIER_BODY, LidarMount, read_rig
 from metamorphic.operators.operator import DoesNotApplyError
-from metamorphic.scene import View
+from metamorphic.scene import AgentView
 
 TURN = 0.05
 """Seconds in which a LiDAR of the rig turns once: a tick."""
@@ -27,7 +27,7 @@ NOT_A_POINT = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Grid:
+class BeamGrid:
     """Rings and columns of a sweep, and which of them each point belongs to."""
 
     elevations: Floats  # of each ring
@@ -51,7 +51,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Beams:
+class LidarBeams:
     """Some beams of a sweep, as rays from its LiDAR."""
 
     directions: Floats  # (K, 3) unit vectors
@@ -59,27 +59,27 @@ class Beams:
     points: Integers  # (K,) of the sweep, or NOT_A_POINT
 
 
-def mount_of(view: View) -> LidarMount:
+def get_lidar_mount(view: AgentView) -> LidarMount:
     """Return the LiDAR that recorded a view."""
     rig = read_rig()
     return rig.roadside if view.agent < 0 else rig.vehicle
 
 
-def grid_of(view: View) -> Grid:
+def fit_beam_grid(view: AgentView) -> BeamGrid:
     """Return the grid of a sweep; refuse one that another LiDAR has recorded."""
-    mount = mount_of(view)
+    mount = get_lidar_mount(view)
     elevations = np.radians(np.linspace(mount.upper_fov, mount.lower_fov, mount.channels))
     columns = math.floor(mount.points_per_second * TURN / mount.channels + 0.5)
-    azimuth, elevation, _ = spherical(view.points_in_lidar)
+    azimuth, elevation, _ = to_spherical(view.points_in_lidar)
     step = (elevations[0] - elevations[-1]) / (mount.channels - 1)
-    rings, off = nearest((elevations[0] - elevation) / step)
-    refuse_off(view, "rings", off)
+    rings, off = round_to_nearest((elevations[0] - elevation) / step)
+    refuse_off_grid(view, "rings", off)
     width = math.tau / columns
     turns = azimuth * columns
     phase = math.atan2(np.sin(turns).mean(), np.cos(turns).mean()) / columns if len(turns) else 0.0
-    column_of, off = nearest((azimuth - phase) / width)
-    refuse_off(view, "columns", off)
-    return Grid(
+    column_of, off = round_to_nearest((azimuth - phase) / width)
+    refuse_off_grid(view, "columns", off)
+    return BeamGrid(
         elevations=elevations,
         columns=columns,
         phase=phase,
@@ -88,37 +88,39 @@ def grid_of(view: View) -> Grid:
     )
 
 
-def spherical(points: Singles | Floats) -> tuple[Floats, Floats, Floats]:
+def to_spherical(points: Singles | Floats) -> tuple[Floats, Floats, Floats]:
     """Return azimuth, elevation and range of points."""
     x, y, z = points[:, :3].astype(np.float64).T
     flat = np.hypot(x, y)
     return np.arctan2(y, x), np.arctan2(z, flat), np.hypot(flat, z)
 
 
-def nearest(places: Floats) -> tuple[Integers, Floats]:
+def round_to_nearest(places: Floats) -> tuple[Integers, Floats]:
     """Return the nearest whole numbers, and how far off they are."""
     whole = np.rint(places)
     return whole.astype(np.int64), np.abs(places - whole)
 
 
-def refuse_off(view: View, what: str, off: Floats) -> None:
+def refuse_off_grid(view: AgentView, what: str, off: Floats) -> None:
     """Refuse a sweep whose points do not lie where the LiDAR's beams are."""
     if len(off) and float(np.quantile(off, 0.99)) > MOST_OFF:
         raise DoesNotApplyError(f"{view.name}: points do not lie in the {what} of its LiDAR")
 
 
-def beams_toward(view: View, grid: Grid, middle: Floats, radius: float) -> Beams:
+def select_beams_toward(
+    view: AgentView, grid: BeamGrid, middle: Floats, radius: float
+) -> LidarBeams:
     """Return the beams that pass a sphere, given in the LiDAR's frame."""
     away = float(np.linalg.norm(middle))
     cosine = math.sqrt(1 - (radius / away) ** 2) if radius < away else -1.0
     cone = np.array([*(middle / max(away, 1e-9)), cosine])
-    points = in_cone(view.points_in_lidar, cone)
+    points = find_points_in_cone(view.points_in_lidar, cone)
     xyz = view.points_in_lidar[points, :3].astype(np.float64)
     ranges = np.linalg.norm(xyz, axis=1)
-    empty = empty_in_cone(grid.taken, grid.elevations, grid.azimuths, cone)
+    empty = find_empty_cells_in_cone(grid.taken, grid.elevations, grid.azimuths, cone)
     if view.agent >= 0:
-        empty = empty[~stopped_by_carrier(empty)]
-    return Beams(
+        empty = empty[~is_stopped_by_carrier(empty)]
+    return LidarBeams(
         np.concatenate([xyz / ranges[:, None], empty]),
         np.append(ranges, np.full(len(empty), np.inf)),
         np.append(points, np.full(len(empty), NOT_A_POINT)),
@@ -126,7 +128,7 @@ def beams_toward(view: View, grid: Grid, middle: Floats, radius: float) -> Beams
 
 
 @numba.njit(cache=True, nogil=True)
-def in_cone(points: Singles, cone: Floats) -> Integers:
+def find_points_in_cone(points: Singles, cone: Floats) -> Integers:
     """Return which points lie in a cone from the origin: axis `x y z`, cosine of its half angle."""
     inside, count = np.empty(len(points), np.int64), 0
     for n in range(len(points)):
@@ -140,7 +142,9 @@ def in_cone(points: Singles, cone: Floats) -> Integers:
 
 
 @numba.njit(cache=True, nogil=True)
-def empty_in_cone(taken: Mask, elevations: Floats, azimuths: Floats, cone: Floats) -> Floats:
+def find_empty_cells_in_cone(
+    taken: Mask, elevations: Floats, azimuths: Floats, cone: Floats
+) -> Floats:
     """Return the directions in a cone of cells that hold no point, ring by ring."""
     directions, count = np.empty((taken.size, 3)), 0
     cos, sin = np.cos(azimuths), np.sin(azimuths)
@@ -154,7 +158,7 @@ def empty_in_cone(taken: Mask, elevations: Floats, azimuths: Floats, cone: Float
     return directions[:count].copy()
 
 
-def stopped_by_carrier(directions: Floats) -> Mask:
+def is_stopped_by_carrier(directions: Floats) -> Mask:
     """Return which beams without a point hit the car that carries the LiDAR.
 
     Recordings leave that car's points out. Such a beam falls while it is above the car; if it
@@ -168,7 +172,7 @@ def stopped_by_carrier(directions: Floats) -> Mask:
     return np.asarray(leaves * z < -OVER_ROOF)
 
 
-def on_carrier(view: View, points: Singles) -> Mask:
+def is_on_carrier(view: AgentView, points: Singles) -> Mask:
     """Return which points a recording leaves out because they may be the car itself."""
     behind, ahead, aside = CARRIER_BODY
     x, y = points[:, 0], points[:, 1]

@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 
 from harness.errors import UserError
 from harness.files import write_whole
-from harness.parquet_reading import read_parquet_within, written_out
+from harness.parquet_reading import decode_table_texts, read_parquet_within
 from harness.safe_reading import STUDY_RECORD, is_regular, read_json_within, refuse_link
 
-HEADER = "header.json"
+STUDY_HEADER_FILE = "header.json"
 VERDICT = ("wrong", "right", "unjudged", "both_wrong", "judged")
-SCORES = (
+GUIDANCE_SCORES = (
     *("vgt_published", "vgt", "v2xgen"),
     *("multitest", "multitest_missed", "multitest_false", "multitest_localisation"),
 )
@@ -39,7 +39,7 @@ SIDE = [
     pa.field("hits", pa.string()),  # returns that objects are judged by: before or after operators
 ]
 BOX = [pa.field(name, pa.float32()) for name in ("x", "y", "length", "width", "yaw")]
-TABLES = {
+STUDY_SCHEMAS = {
     "measures": pa.schema(
         [
             *WHERE,
@@ -73,7 +73,7 @@ TABLES = {
         [*WHERE, *SIDE, pa.field("class", pa.int8()), pa.field("count", pa.int64())]
     ),  # ground truth that is judged
     "scores": pa.schema(
-        [*WHERE, *(pa.field(name, pa.float64()) for name in SCORES)]
+        [*WHERE, *(pa.field(name, pa.float64()) for name in GUIDANCE_SCORES)]
     ),  # of candidates: what guidance ranks them by
     "boxes": pa.schema(
         [
@@ -86,56 +86,58 @@ TABLES = {
     ),  # for pictures: breaches of relations with bands, and what stands in the recorded scenes
     "skipped": pa.schema([*WHERE, pa.field("reason", pa.string())]),
 }
-Rows = dict[str, list[dict[str, Any]]]
+TableRows = dict[str, list[dict[str, Any]]]
 
 
-def part(folder: Path, table: str, block: int) -> Path:
+def get_block_file(folder: Path, table: str, block: int) -> Path:
     """Return the file of a block's table."""
     return folder / "parts" / f"{block:05}.{table}.parquet"
 
 
-def is_written(folder: Path, block: int) -> bool:
+def is_block_written(folder: Path, block: int) -> bool:
     """Return whether a block is complete."""
-    return all(is_regular(part(folder, table, block)) for table in TABLES)
+    return all(is_regular(get_block_file(folder, table, block)) for table in STUDY_SCHEMAS)
 
 
-def write_block(folder: Path, block: int, rows: Rows) -> None:
+def write_block(folder: Path, block: int, rows: TableRows) -> None:
     """Write all tables of a block."""
     (folder / "parts").mkdir(exist_ok=True)
-    for table, schema in TABLES.items():
+    for table, schema in STUDY_SCHEMAS.items():
         content = pa.Table.from_pylist(rows[table], schema)
-        write_whole(part(folder, table, block), partial(pq.write_table, content))
+        write_whole(get_block_file(folder, table, block), partial(pq.write_table, content))
 
 
-def read_table(folder: Path, table: str) -> pa.Table:
+def read_study_table(folder: Path, table: str) -> pa.Table:
     """Return a table of all blocks that are complete."""
     refuse_link(folder / "parts")
     blocks = [int(path.name[:5]) for path in sorted((folder / "parts").glob("*.measures.parquet"))]
     parts = [
-        read_block(part(folder, table, block), TABLES[table], folder)
+        read_block(get_block_file(folder, table, block), STUDY_SCHEMAS[table], folder)
         for block in blocks
-        if all(os.path.lexists(part(folder, name, block)) for name in TABLES)
+        if all(os.path.lexists(get_block_file(folder, name, block)) for name in STUDY_SCHEMAS)
     ]
-    return pa.concat_tables(parts) if parts else TABLES[table].empty_table()
+    return pa.concat_tables(parts) if parts else STUDY_SCHEMAS[table].empty_table()
 
 
 def read_block(file: Path, schema: pa.Schema, folder: Path) -> pa.Table:
     """Return a block's table, if it has the columns of its schema."""
     try:
-        return written_out(read_parquet_within(file, within=folder).select(schema.names), schema)
+        return decode_table_texts(
+            read_parquet_within(file, within=folder).select(schema.names), schema
+        )
     except (OSError, ValueError, KeyError, pa.ArrowException) as problem:
         reason = " ".join(str(problem).split())
         raise UserError(f"{file}: not a table of a study ({reason})") from None
 
 
-def begin(folder: Path, header: Mapping[str, Any]) -> None:
+def begin_records(folder: Path, header: Mapping[str, Any]) -> None:
     """Write the header of a new folder; refuse a folder of another study."""
-    file = folder / HEADER
+    file = folder / STUDY_HEADER_FILE
     folder.mkdir(parents=True, exist_ok=True)
     if not file.exists():
         write_whole(file, json.dumps(header, indent=1, sort_keys=True) + "\n")
         return
-    known = read_header(folder)
+    known = read_study_header(folder)
     asked = json.loads(json.dumps(header))
     if changed := sorted(name for name in {*known, *asked} if known.get(name) != asked.get(name)):
         raise UserError(
@@ -143,13 +145,15 @@ def begin(folder: Path, header: Mapping[str, Any]) -> None:
         )
 
 
-def read_header(folder: Path) -> dict[str, Any]:
+def read_study_header(folder: Path) -> dict[str, Any]:
     """Return what makes a study what it is."""
-    file = folder / HEADER
+    file = folder / STUDY_HEADER_FILE
     try:
         header = read_json_within(file, STUDY_RECORD)
     except FileNotFoundError:
-        raise UserError(f"{folder}: no {HEADER}: not the folder of a metamorphic study") from None
+        raise UserError(
+            f"{folder}: no {STUDY_HEADER_FILE}: not the folder of a metamorphic study"
+        ) from None
     except (OSError, ValueError, RecursionError) as problem:
         raise UserError(f"{file}: not the header of a study ({problem})") from None
     if not isinstance(header, dict):
@@ -157,16 +161,16 @@ def read_header(folder: Path) -> dict[str, Any]:
     return header
 
 
-def empty() -> Rows:
+def make_empty_rows() -> TableRows:
     """Return no rows of any table."""
-    return {table: [] for table in TABLES}
+    return {table: [] for table in STUDY_SCHEMAS}
 
 
-def where(scene: str, cluster: str, system: str, operator: str) -> dict[str, str]:
+def make_row_head(scene: str, cluster: str, system: str, operator: str) -> dict[str, str]:
     """Return what a row begins with."""
     return {"scene": scene, "cluster": cluster, "system": system, "operator": operator}
 
 
-def blocks_of(count: int, size: int) -> Sequence[range]:
+def split_into_blocks(count: int, size: int) -> Sequence[range]:
     """Return scenes by number, block by block."""
     return [range(first, min(first + size, count)) for first in range(0, count, size)]

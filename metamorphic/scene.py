@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.channel.disturbance import Disturbance
-from harness.recordings import Look, Scenario, read_look, scenarios
+from harness.recordings import AgentLook, RecordedScenario, list_scenarios, read_look
 from harness.vocabulary import Boxes, GroundTruth, Integers, Pose, Singles, Surfaces
 
 PARTNERS = 2
@@ -22,7 +22,7 @@ PARTNER_RANGE = 70.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class View:
+class AgentView:
     """What one agent sensed, and where it believes that its LiDAR stood."""
 
     agent: int  # actor; negative: a roadside unit
@@ -41,10 +41,10 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Source:
+class SceneSource:
     """Where in a recording a scene lies."""
 
-    scenario: Scenario
+    scenario: RecordedScenario
     ego: int
     moment: int
 
@@ -60,16 +60,16 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Scene:
+class CooperativeScene:
     """The ego's view, the partners', and what happens to their messages on the air."""
 
-    source: Source
-    ego: View
-    partners: tuple[View, ...]
+    source: SceneSource
+    ego: AgentView
+    partners: tuple[AgentView, ...]
     on_air: tuple[Disturbance, ...] = ()  # change payloads
 
     @property
-    def views(self) -> tuple[View, ...]:
+    def views(self) -> tuple[AgentView, ...]:
         """Return all views, the ego's first."""
         return (self.ego, *self.partners)
 
@@ -84,40 +84,46 @@ class Scene:
         return hits
 
 
-def sources(folders: list[Path], first_moment: int = 0) -> list[Source]:
+def list_scene_sources(folders: list[Path], first_moment: int = 0) -> list[SceneSource]:
     """Return all scenes of recordings whose ego is a vehicle."""
     return [
-        Source(scenario=scenario, ego=agent, moment=moment)
+        SceneSource(scenario=scenario, ego=agent, moment=moment)
         for folder in folders
-        for scenario in scenarios(folder)
-        for agent in scenario.egos()
-        for moment in range(first_moment, len(scenario.moments(agent)))
+        for scenario in list_scenarios(folder)
+        for agent in scenario.list_egos()
+        for moment in range(first_moment, len(scenario.list_moments(agent)))
     ]
 
 
-def read_scene(source: Source) -> Scene:
+def read_scene(source: SceneSource) -> CooperativeScene:
     """Read a scene: the ego, the roadside unit, the nearest vehicles."""
     ego = read_view(source, source.ego)
-    others = [view for view in other_views(source) if gap(ego, view) <= PARTNER_RANGE]
-    others.sort(key=lambda view: (view.agent > 0, gap(ego, view)))
-    return Scene(source=source, ego=ego, partners=tuple(others[:PARTNERS]))
+    others = [
+        view
+        for view in iterate_other_views(source)
+        if compute_lidar_gap(ego, view) <= PARTNER_RANGE
+    ]
+    others.sort(key=lambda view: (view.agent > 0, compute_lidar_gap(ego, view)))
+    return CooperativeScene(source=source, ego=ego, partners=tuple(others[:PARTNERS]))
 
 
-def other_views(source: Source) -> Iterator[View]:
+def iterate_other_views(source: SceneSource) -> Iterator[AgentView]:
     """Read what all others saw at the same moment."""
-    for agent in source.scenario.agents():
+    for agent in source.scenario.list_agents():
         if agent != source.ego:
             yield read_view(source, agent)
 
 
-def read_view(source: Source, agent: int, earlier: int = 0) -> View:
+def read_view(source: SceneSource, agent: int, earlier: int = 0) -> AgentView:
     """Read what an agent saw at a scene's moment, or some moments earlier."""
-    return view_of(read_look(source.scenario.folder, agent, f"{source.moment - earlier:06}"))
+    return make_agent_view(
+        read_look(source.scenario.folder, agent, f"{source.moment - earlier:06}")
+    )
 
 
-def view_of(look: Look) -> View:
+def make_agent_view(look: AgentLook) -> AgentView:
     """Return a look as a view whose agent knows where it is."""
-    return View(
+    return AgentView(
         agent=look.agent,
         time=look.time,
         lidar_in_world=look.lidar_in_world,
@@ -129,12 +135,12 @@ def view_of(look: Look) -> View:
     )
 
 
-def gap(one: View, other: View) -> float:
+def compute_lidar_gap(one: AgentView, other: AgentView) -> float:
     """Return metres between two LiDARs in the plane."""
     a, b = one.lidar_in_world, other.lidar_in_world
     return math.hypot(a.x - b.x, a.y - b.y)
 
 
-def with_points(view: View, points: Singles, surfaces: Surfaces | None) -> View:
+def replace_points(view: AgentView, points: Singles, surfaces: Surfaces | None) -> AgentView:
     """Return the view with other points."""
     return replace(view, points_in_lidar=points, surfaces=surfaces)

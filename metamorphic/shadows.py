@@ -13,13 +13,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.geometry import matrix, points_between
+from harness.geometry import build_pose_matrix, transform_points
 from harness.vocabulary import Boxes, Floats, Integers, Mask, Singles
-from metamorphic.casting import box_entries
-from metamorphic.ground import FAR, Ground
-from metamorphic.owners import GROUND, owners
-from metamorphic.rays import Grid, grid_of, mount_of, nearest, spherical
-from metamorphic.scene import View
+from metamorphic.casting import find_box_entries
+from metamorphic.ground import FARTHEST_KNOWN_GROUND, SceneGround
+from metamorphic.owners import GROUND_LABELS, find_point_owners
+from metamorphic.rays import (
+    BeamGrid,
+    fit_beam_grid,
+    get_lidar_mount,
+    round_to_nearest,
+    to_spherical,
+)
+from metamorphic.scene import AgentView
 
 FROM_AGENT, FROM_GROUND, FROM_NOTHING = 0, 1, 2
 """Where the end of a beam comes from."""
@@ -31,7 +37,7 @@ ROAD_TAG = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Shadow:
+class ObjectShadow:
     """The beams of a view that ended on an object, and where they end without it."""
 
     points: Integers  # of the sweep
@@ -42,33 +48,33 @@ class Shadow:
     labels: Integers
 
 
-def points_on(view: View, actor: int) -> Integers:
+def find_actor_points(view: AgentView, actor: int) -> Integers:
     """Return the points of a sweep that lie on an actor."""
     box = view.truth.boxes_in_lidar.geometry[view.truth.actor_ids == actor]
     if not len(box):
         return np.zeros(0, np.int64)
     away = np.linalg.norm(view.points_in_lidar[:, :3] - box[0, :3].astype(np.float32), axis=1)
     near = np.flatnonzero(away < np.linalg.norm(box[0, 3:6]))
-    return np.asarray(near[owners(view, near) == actor])
+    return np.asarray(near[find_point_owners(view, near) == actor])
 
 
-def shadow_of(
-    views: tuple[View, ...], place: int, removed: tuple[Integers, ...], ground: Ground
-) -> Shadow:
+def compute_shadow(
+    views: tuple[AgentView, ...], place: int, removed: tuple[Integers, ...], ground: SceneGround
+) -> ObjectShadow:
     """Return where the beams of one view end that ended on the removed points."""
     view, points = views[place], removed[place]
     xyz = view.points_in_lidar[points, :3].astype(np.float64)
     ended = np.linalg.norm(xyz, axis=1)
     directions = xyz / ended[:, None]
-    level = ground_ranges(view, directions, ground)
-    agents, labels = agent_ranges(views, place, removed, ground)
-    solid = entries(other_boxes(view, points), directions, ended)
+    level = compute_ground_ranges(view, directions, ground)
+    agents, labels = compute_agent_ranges(views, place, removed, ground)
+    solid = find_nearest_entries(select_other_boxes(view, points), directions, ended)
     from_agent = np.isfinite(agents) & (agents <= level)
     from_ground = ~from_agent & np.isfinite(level) & (solid >= level)
     sources = np.where(from_agent, FROM_AGENT, np.where(from_ground, FROM_GROUND, FROM_NOTHING))
-    reach = mount_of(view).range
+    reach = get_lidar_mount(view).range
     ranges = np.select([from_agent, from_ground], [agents, level], np.inf)
-    return Shadow(
+    return ObjectShadow(
         points=points,
         directions=directions,
         ended=ended,
@@ -78,46 +84,46 @@ def shadow_of(
     )
 
 
-def other_boxes(view: View, removed: Integers) -> Floats:
+def select_other_boxes(view: AgentView, removed: Integers) -> Floats:
     """Return the boxes of a view but for the one that the removed points lie on."""
-    gone = set(owners(view, removed[:1]).tolist())
+    gone = set(find_point_owners(view, removed[:1]).tolist())
     kept = np.array([int(actor) not in gone for actor in view.truth.actor_ids], np.bool_)
     return Boxes.join([view.truth.boxes_in_lidar[kept], view.parked_in_lidar]).geometry
 
 
-def entries(boxes: Iterable[Floats], directions: Floats, beyond: Floats) -> Floats:
+def find_nearest_entries(boxes: Iterable[Floats], directions: Floats, beyond: Floats) -> Floats:
     """Return how far beams go until they enter the nearest box behind where they ended."""
     nearest_box = np.full(len(directions), np.inf)
     for box in boxes:
-        into = box_entries(directions, box)
+        into = find_box_entries(directions, box)
         nearest_box = np.minimum(nearest_box, np.where(into > beyond, into, np.inf))
     return nearest_box
 
 
-def ground_ranges(view: View, directions: Floats, ground: Ground) -> Floats:
+def compute_ground_ranges(view: AgentView, directions: Floats, ground: SceneGround) -> Floats:
     """Return how far beams go to the ground, inf where none is known or none is met."""
-    frame = matrix(view.lidar_in_world)
+    frame = build_pose_matrix(view.lidar_in_world)
     rays, origin = directions @ frame[:3, :3].T, frame[:3, 3]
     ranges = np.full(len(rays), np.inf)
     if not len(rays):
         return ranges
-    planes, away = ground.planes_near(np.tile(origin[:2], (len(rays), 1)))
+    planes, away = ground.fit_planes_near(np.tile(origin[:2], (len(rays), 1)))
     feet = origin[:2] + rays[:, :2] * 0.0
     for _ in range(ROUNDS):
         height = origin[2] - planes[:, 0] - ((origin[:2] - feet) * planes[:, 1:]).sum(axis=1)
         fall = (rays[:, :2] * planes[:, 1:]).sum(axis=1) - rays[:, 2]
         with np.errstate(divide="ignore", invalid="ignore"):
             ranges = np.where((fall > 0) & (height > 0), height / fall, np.inf)
-        met = ranges <= mount_of(view).range
+        met = ranges <= get_lidar_mount(view).range
         feet = np.where(
             met[:, None], origin[:2] + rays[:, :2] * np.where(met, ranges, 0)[:, None], feet
         )
-        planes, away = ground.planes_near(feet)
-    return np.where(met & (away <= FAR), ranges, np.inf)
+        planes, away = ground.fit_planes_near(feet)
+    return np.where(met & (away <= FARTHEST_KNOWN_GROUND), ranges, np.inf)
 
 
-def agent_ranges(
-    views: tuple[View, ...], place: int, removed: tuple[Integers, ...], ground: Ground
+def compute_agent_ranges(
+    views: tuple[AgentView, ...], place: int, removed: tuple[Integers, ...], ground: SceneGround
 ) -> tuple[Floats, Integers]:
     """Return how far beams go to the nearest point of another agent in their cell, and its label.
 
@@ -125,45 +131,45 @@ def agent_ranges(
     agents' points as it is.
     """
     view, points = views[place], removed[place]
-    grid = grid_of(view)
+    grid = fit_beam_grid(view)
     shape = (len(grid.elevations), grid.columns)
     best, tags = np.full(shape, np.inf), np.zeros(shape, np.int64)
     for other, (partner, gone) in enumerate(zip(views, removed, strict=True)):
         if other != place:
             kept = np.ones(len(partner.points_in_lidar), np.bool_)
             kept[gone] = False
-            kept &= ~ground_like(partner, ground)
+            kept &= ~is_ground_like(partner, ground)
             labels = np.zeros(len(kept), np.int64)
             if partner.surfaces is not None:
                 labels = partner.surfaces.labels.astype(np.int64)
-            seen = points_between(
+            seen = transform_points(
                 partner.points_in_lidar[kept], partner.lidar_in_world, view.lidar_in_world
             )
-            into_cells(grid, seen, labels[kept], best=best, tags=tags)
+            fill_cells(grid, seen, labels[kept], best=best, tags=tags)
     cells = grid.rings[points], grid.column_of[points]
     ended = np.linalg.norm(view.points_in_lidar[points, :3].astype(np.float64), axis=1)
     ranges = best[cells]
     return np.where(ranges > ended, ranges, np.inf), tags[cells]
 
 
-def ground_like(view: View, ground: Ground) -> Mask:
+def is_ground_like(view: AgentView, ground: SceneGround) -> Mask:
     """Return which points of a sweep are the ground's: by label, or by height."""
     if view.surfaces is not None:
-        return np.asarray(np.isin(view.surfaces.labels, GROUND))
-    frame = matrix(view.lidar_in_world)
+        return np.asarray(np.isin(view.surfaces.labels, GROUND_LABELS))
+    frame = build_pose_matrix(view.lidar_in_world)
     xyz = view.points_in_lidar[:, :3] @ frame[:3, :3].T + frame[:3, 3]
-    planes, away = ground.planes_near(xyz[:, :2])
-    return np.asarray((xyz[:, 2] - planes[:, 0] < OVER_GROUND) & (away <= FAR))
+    planes, away = ground.fit_planes_near(xyz[:, :2])
+    return np.asarray((xyz[:, 2] - planes[:, 0] < OVER_GROUND) & (away <= FARTHEST_KNOWN_GROUND))
 
 
-def into_cells(
-    grid: Grid, points: Singles, labels: Integers, *, best: Floats, tags: Integers
+def fill_cells(
+    grid: BeamGrid, points: Singles, labels: Integers, *, best: Floats, tags: Integers
 ) -> None:
     """Write the nearest point of each cell, and its label, where it is nearer than before."""
-    azimuth, elevation, ranges = spherical(points)
+    azimuth, elevation, ranges = to_spherical(points)
     step = (grid.elevations[0] - grid.elevations[-1]) / (len(grid.elevations) - 1)
-    rings, _ = nearest((grid.elevations[0] - elevation) / step)
-    columns, _ = nearest((azimuth - grid.phase) * grid.columns / math.tau)
+    rings, _ = round_to_nearest((grid.elevations[0] - elevation) / step)
+    columns, _ = round_to_nearest((azimuth - grid.phase) * grid.columns / math.tau)
     inside = (rings >= 0) & (rings < len(grid.elevations))
     order = np.argsort(-ranges[inside], kind="stable")  # the nearest is written last
     cells = rings[inside][order], np.remainder(columns[inside][order], grid.columns)

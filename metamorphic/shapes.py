@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
-from harness.geometry import matrix, relative
-from harness.suggestions import unknown
+from harness.geometry import build_pose_matrix, compute_relative_pose
+from harness.suggestions import describe_unknown_name
 from harness.vocabulary import Boxes, Floats, Integers, Pose
 
 FILE = Path(__file__).parent / "data" / "shapes.npz"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Shape:
+class RoadUserShape:
     """A mesh that fills its box; the box's middle is its origin."""
 
     name: str  # of CARLA's blueprint
@@ -39,10 +39,10 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class PlacedShape:
     """A shape somewhere in the world."""
 
-    shape: Shape
+    shape: RoadUserShape
     centre_in_world: Pose  # of its box
     actor: int
 
@@ -53,28 +53,28 @@ class Placed:
         row = [pose.x, pose.y, pose.z, *self.shape.size.tolist(), pose.yaw]
         return Boxes(np.array([row]), np.array([self.shape.of_class]), np.ones(1))
 
-    def corners_in(self, lidar_in_world: Pose) -> Floats:
+    def compute_corners(self, lidar_in_world: Pose) -> Floats:
         """Return the corners of its triangles, (F, 3, 3), as a LiDAR sees them."""
-        frame = matrix(relative(self.centre_in_world, lidar_in_world))
+        frame = build_pose_matrix(compute_relative_pose(self.centre_in_world, lidar_in_world))
         vertices = self.shape.vertices @ frame[:3, :3].T + frame[:3, 3]
         return np.asarray(vertices[self.shape.faces])
 
 
 @cache
-def shapes() -> dict[str, Shape]:
+def load_shapes() -> dict[str, RoadUserShape]:
     """Return all shapes by name."""
     with np.load(FILE) as file:
         data = {name: file[name] for name in file.files}
-    listed = [shape_in(data, row) for row in range(len(data["names"]))]
+    listed = [read_shape_row(data, row) for row in range(len(data["names"]))]
     return {shape.name: shape for shape in listed}
 
 
-def shape_in(data: Mapping[str, NDArray[Any]], row: int) -> Shape:
+def read_shape_row(data: Mapping[str, NDArray[Any]], row: int) -> RoadUserShape:
     """Return the shape in a row of the file."""
     vertices, faces = (
         slice(*data[name][row : row + 2].tolist()) for name in ("first_vertex", "first_face")
     )
-    return Shape(
+    return RoadUserShape(
         name=str(data["names"][row]),
         of_class=int(data["classes"][row]),
         vertices=data["vertices"][vertices] * (data["sizes"][row] / 2),
@@ -83,25 +83,25 @@ def shape_in(data: Mapping[str, NDArray[Any]], row: int) -> Shape:
     )
 
 
-def shape_named(name: str) -> Shape:
+def find_shape_by_name(name: str) -> RoadUserShape:
     """Return one shape."""
-    if name not in shapes():
-        raise UserError(unknown("shape", name, shapes()))
-    return shapes()[name]
+    if name not in load_shapes():
+        raise UserError(describe_unknown_name("shape", name, load_shapes()))
+    return load_shapes()[name]
 
 
-def scaled(shape: Shape, factors: Iterable[float]) -> Shape:
+def scale_shape(shape: RoadUserShape, factors: Iterable[float]) -> RoadUserShape:
     """Return a shape of another length, width and height."""
     return replace(shape, vertices=shape.vertices * np.array(list(factors), np.float64))
 
 
-def nearest_in_size(of_class: int, size: Floats) -> Shape:
+def find_nearest_shape(of_class: int, size: Floats) -> RoadUserShape:
     """Return the shape of a class whose length, width and height differ least, as ratios."""
-    alike = [shape for shape in shapes().values() if shape.of_class == of_class]
+    alike = [shape for shape in load_shapes().values() if shape.of_class == of_class]
     return min(alike, key=lambda shape: float(np.abs(np.log(shape.size / size)).sum()))
 
 
-def shape_for(of_class: int, size: Floats) -> Shape:
+def fit_shape_to_box(of_class: int, size: Floats) -> RoadUserShape:
     """Return the shape of a class that is nearest in size, scaled to fill a box of that size."""
-    shape = nearest_in_size(of_class, size)
-    return scaled(shape, size / shape.size)
+    shape = find_nearest_shape(of_class, size)
+    return scale_shape(shape, size / shape.size)

@@ -6,22 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.geometry import boxes_between
+from harness.geometry import transform_boxes
 from harness.vocabulary import Floats, Integers
-from metamorphic.occlusion import occlusions
+from metamorphic.occlusion import measure_view_occlusions
 from metamorphic.operators.operator import DoesNotApplyError
-from metamorphic.scene import Scene, View
+from metamorphic.scene import AgentView, CooperativeScene
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Sight:
+class AgentSight:
     """A row for each true box of the ego, a column for each agent, the ego first."""
 
     actor_ids: Integers
     occlusion: Floats  # hidden share; NaN where it is not known
     distances: Floats  # m, in the plane
 
-    def of(self, actor_ids: Integers) -> Sight:
+    def select_actors(self, actor_ids: Integers) -> AgentSight:
         """Return the rows of these actors; of one that is not there, nothing is known."""
         row_of = {actor: row for row, actor in enumerate(self.actor_ids.tolist())}
         rows = np.array([row_of.get(actor, -1) for actor in actor_ids.tolist()], np.int64)
@@ -29,30 +29,32 @@ class Sight:
         columns = self.occlusion.shape[1]
         occlusion, away = np.full((2, len(rows), columns), np.nan)
         occlusion[known], away[known] = self.occlusion[rows[known]], self.distances[rows[known]]
-        return Sight(actor_ids=actor_ids, occlusion=occlusion, distances=away)
+        return AgentSight(actor_ids=actor_ids, occlusion=occlusion, distances=away)
 
 
-def sight_of(scene: Scene) -> Sight:
+def measure_sight(scene: CooperativeScene) -> AgentSight:
     """Return what the agents of a scene can see of the ego's true boxes."""
     ids = scene.ego.truth.actor_ids
-    columns = [hidden_from(view, ids) for view in scene.views]
-    return Sight(
+    columns = [compute_hidden_shares(view, ids) for view in scene.views]
+    return AgentSight(
         actor_ids=ids,
         occlusion=np.column_stack(columns),
-        distances=np.column_stack([distances_to(view, scene.ego) for view in scene.views]),
+        distances=np.column_stack([compute_box_distances(view, scene.ego) for view in scene.views]),
     )
 
 
-def hidden_from(view: View, actor_ids: Integers) -> Floats:
+def compute_hidden_shares(view: AgentView, actor_ids: Integers) -> Floats:
     """Return the hidden share of each actor for one agent; NaN if its beams are not known."""
     try:
-        shares = dict(zip(view.truth.actor_ids.tolist(), occlusions(view).tolist(), strict=True))
+        shares = dict(
+            zip(view.truth.actor_ids.tolist(), measure_view_occlusions(view).tolist(), strict=True)
+        )
     except DoesNotApplyError:
         shares = {}
     return np.array([shares.get(actor, np.nan) for actor in actor_ids.tolist()], np.float64)
 
 
-def distances_to(view: View, ego: View) -> Floats:
+def compute_box_distances(view: AgentView, ego: AgentView) -> Floats:
     """Return metres in the plane from an agent's LiDAR to the ego's true boxes."""
-    boxes = boxes_between(ego.truth.boxes_in_lidar, ego.lidar_in_world, view.lidar_in_world)
+    boxes = transform_boxes(ego.truth.boxes_in_lidar, ego.lidar_in_world, view.lidar_in_world)
     return np.asarray(np.hypot(boxes.geometry[:, 0], boxes.geometry[:, 1]))

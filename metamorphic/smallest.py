@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from metamorphic.catalogue import MAKERS
-from metamorphic.sheets import tested_relations
-from metamorphic.summary import Tables, findings
+from metamorphic.sheets import iterate_tested_relations
+from metamorphic.summary import StudyTables, get_band_findings
 
 MOST = 10
 OF_ONE = 2
@@ -38,7 +38,7 @@ REVERSED = {"fog"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class RelationFinding:
     """A scene beyond the band of a relation, with what ground truth says."""
 
     scene: str
@@ -53,7 +53,7 @@ class Finding:
     breaches: int
 
 
-def size_of(operator: str, values: Mapping[str, float | str]) -> float:
+def compute_change_size(operator: str, values: Mapping[str, float | str]) -> float:
     """Return how large a change is, 0 to 1: the mean of its strengths, each by its greatest.
 
     A strength that is sampled in its logarithm counts by its place in the range.
@@ -72,32 +72,32 @@ def size_of(operator: str, values: Mapping[str, float | str]) -> float:
     return sum(shares) / len(shares)
 
 
-def beyond_bands(tables: Tables) -> list[Finding]:
+def list_confirmed_findings(tables: StudyTables) -> list[RelationFinding]:
     """Return all tested scenes beyond their band in which ground truth confirms a breach."""
-    calibrating, result = tables.calibration, list[Finding]()
-    for operator, relation in tested_relations(tables):
+    calibrating, result = tables.calibration, list[RelationFinding]()
+    for operator, relation in iterate_tested_relations(tables):
         if relation.exact or operator not in STRENGTHS:
             continue
         for system in tables.systems:
-            above = findings(tables, relation.name, system, operator)
+            above = get_band_findings(tables, relation.name, system, operator)
             if above is None:
                 continue
-            of = tables.of("measures", system, operator)
+            of = tables.select_rows("measures", system, operator)
             of = of[(of["relation"] == relation.name) & ~of["cluster"].isin(calibrating)]
             of = of[(of["value"] > above.threshold) & (of["wrong"] > 0) & (of["exposed"] > 0)]
-            result += [finding_of(row, above.threshold) for _, row in of.iterrows()]
+            result += [make_relation_finding(row, above.threshold) for _, row in of.iterrows()]
     return result
 
 
-def finding_of(row: pd.Series, threshold: float) -> Finding:
+def make_relation_finding(row: pd.Series, threshold: float) -> RelationFinding:
     """Return a row of measures as a finding."""
-    return Finding(
+    return RelationFinding(
         scene=row["scene"],
         system=row["system"],
         operator=row["operator"],
         relation=row["relation"],
         values=row["values"],
-        size=size_of(row["operator"], json.loads(row["values"])),
+        size=compute_change_size(row["operator"], json.loads(row["values"])),
         measure=float(row["value"]),
         threshold=threshold,
         wrong=int(row["wrong"]),
@@ -105,12 +105,13 @@ def finding_of(row: pd.Series, threshold: float) -> Finding:
     )
 
 
-def smallest(tables: Tables) -> list[Finding]:
+def select_smallest_findings(tables: StudyTables) -> list[RelationFinding]:
     """Return the smallest findings, no more than two of an operator or of a scene."""
-    chosen: list[Finding] = []
+    chosen: list[RelationFinding] = []
     taken = Counter[str]()
     order = sorted(
-        beyond_bands(tables), key=lambda one: (one.size, -one.measure, one.scene, one.system)
+        list_confirmed_findings(tables),
+        key=lambda one: (one.size, -one.measure, one.scene, one.system),
     )
     for one in order:
         if taken[one.operator] < OF_ONE and taken[one.scene] < OF_ONE and len(chosen) < MOST:

@@ -12,23 +12,23 @@ import numpy as np
 from harness.errors import UserError
 from harness.vocabulary import Floats
 
-Kind = Literal["number", "log", "whole", "choice"]
+ParameterKind = Literal["number", "log", "whole", "choice"]
 Values: TypeAlias = Mapping[str, float | str]
 """A value for each parameter, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class SpaceParameter:
     """One parameter; `log` is sampled evenly in its logarithm, `choice` among names."""
 
     name: str
     unit: str
     low: float = 0.0
     high: float = 0.0
-    kind: Kind = "number"
+    kind: ParameterKind = "number"
     choices: tuple[str, ...] = ()
 
-    def at(self, share: float) -> float | str:
+    def get_value(self, share: float) -> float | str:
         """Return the value at a share, from 0 up to 1, of the range."""
         if self.kind == "choice":
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)]
@@ -40,23 +40,23 @@ class Parameter:
         return self.low * (1 - share) + self.high * share
 
 
-Space: TypeAlias = tuple[Parameter, ...]
+Space: TypeAlias = tuple[SpaceParameter, ...]
 
 
-def values_at(space: Space, shares: Floats) -> dict[str, float | str]:
+def map_shares_to_values(space: Space, shares: Floats) -> dict[str, float | str]:
     """Return the values at a point of the unit cube."""
     return {
-        parameter.name: parameter.at(float(share))
+        parameter.name: parameter.get_value(float(share))
         for parameter, share in zip(space, shares, strict=True)
     }
 
 
-def sampled(space: Space, random: np.random.Generator) -> dict[str, float | str]:
+def sample_values(space: Space, random: np.random.Generator) -> dict[str, float | str]:
     """Return values from all over a space."""
-    return values_at(space, random.random(len(space)))
+    return map_shares_to_values(space, random.random(len(space)))
 
 
-def number(values: Values, name: str) -> float:
+def get_numeric_value(values: Values, name: str) -> float:
     """Return the value of a parameter that is a number."""
     value = values[name]
     if isinstance(value, str):

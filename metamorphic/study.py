@@ -18,33 +18,41 @@ from typing import Any
 
 from harness.campaign.settings.config import find_class
 from harness.errors import AttemptError, UserError
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.safe_reading import CHECKPOINT, read_within
-from metamorphic.answers import Answer, Perceiving, answer
-from metamorphic.catalogue import Entry, entries
-from metamorphic.checks import Objects
-from metamorphic.following import followed
+from metamorphic.answers import AskableSystem, SystemAnswer, ask_system
+from metamorphic.catalogue import CatalogueEntry, select_catalogue_entries
+from metamorphic.checks import JudgedObjects
+from metamorphic.following import make_follow_up
 from metamorphic.judging import (
-    FAR,
-    SOURCE,
-    Answers,
+    FAR_DISTANCES,
+    RECORDED_OPERATOR,
+    AnswerPair,
     ByHits,
-    Follow,
-    Judge,
+    FollowUp,
+    JudgeContext,
     Side,
-    checked,
-    judged_objects,
-    measured,
-    scored,
-    standing,
+    add_box_rows,
+    add_check_rows,
+    add_measure_rows,
+    add_score_row,
+    select_checked_objects,
 )
 from metamorphic.operators.operator import (
-    Expectation,
+    TruthExpectation,
 )
-from metamorphic.records import Rows, begin, blocks_of, empty, is_written, where, write_block
-from metamorphic.scene import Scene, Source, read_scene, sources
-from metamorphic.sight import Sight, sight_of
-from metamorphic.systems import settings_of, system_named
+from metamorphic.records import (
+    TableRows,
+    begin_records,
+    is_block_written,
+    make_empty_rows,
+    make_row_head,
+    split_into_blocks,
+    write_block,
+)
+from metamorphic.scene import CooperativeScene, SceneSource, list_scene_sources, read_scene
+from metamorphic.sight import AgentSight, measure_sight
+from metamorphic.systems import build_named_system, read_system_settings
 
 BLOCK = 5
 """Scenes that are computed together."""
@@ -53,7 +61,7 @@ Done = Callable[[int], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Study:
+class OfflineStudy:
     """What is asked of which systems, about which scenes."""
 
     recordings: tuple[Path, ...]
@@ -62,14 +70,14 @@ class Study:
     scenes: int  # at most
     seed: int
     folder: Path
-    far: tuple[float, ...] = FAR  # m, of long-range errors
+    far: tuple[float, ...] = FAR_DISTANCES  # m, of long-range errors
 
-    def header(self) -> dict[str, Any]:
+    def make_header(self) -> dict[str, Any]:
         """Return what makes equal studies equal: settings, scenes and weights."""
-        chosen = [source.name for source in self.chosen()]
+        chosen = [source.name for source in self.select_sources()]
         return {
             "recordings": [path.name for path in self.recordings],
-            "systems": {name: digest_of(name) for name in self.systems},
+            "systems": {name: compute_system_digest(name) for name in self.systems},
             "operators": list(self.operators),
             "seed": self.seed,
             "far": list(self.far),
@@ -77,37 +85,37 @@ class Study:
             "scenes_sha256": hashlib.sha256("\n".join(chosen).encode()).hexdigest(),
         }
 
-    def chosen(self) -> list[Source]:
+    def select_sources(self) -> list[SceneSource]:
         """Return scenes of all scenarios in random order, each with an earlier moment."""
-        known = sources(list(self.recordings), first_moment=2)
+        known = list_scene_sources(list(self.recordings), first_moment=2)
         if not known:
             raise UserError(f"{self.recordings[0]}: no scenario has three moments")
-        order = stream(self.seed, "scenes").permutation(len(known))
+        order = make_named_stream(self.seed, "scenes").permutation(len(known))
         return [known[number] for number in order[: self.scenes]]
 
 
-def digest_of(system: str) -> str:
+def compute_system_digest(system: str) -> str:
     """Return the digest of the files that a system reads; nothing if it reads none."""
-    settings = dict(settings_of(system))
+    settings = dict(read_system_settings(system))
     kind = find_class(settings.pop("_target_"), f"system.{system}")
     files = kind.files(**settings) if hasattr(kind, "files") else []
     content = b"".join(read_within(path, CHECKPOINT, follow=True) for path in sorted(files))
     return hashlib.sha256(content).hexdigest() if files else ""
 
 
-def run(study: Study, workers: int, done: Done) -> None:
+def run_study(study: OfflineStudy, workers: int, done: Done) -> None:
     """Compute all blocks that are not there yet; `done` is given the scenes of each."""
-    chosen = study.chosen()
-    begin(study.folder, study.header())
-    blocks = blocks_of(len(chosen), BLOCK)
+    chosen = study.select_sources()
+    begin_records(study.folder, study.make_header())
+    blocks = split_into_blocks(len(chosen), BLOCK)
     left = []
     for number, block in enumerate(blocks):
-        if is_written(study.folder, number):
+        if is_block_written(study.folder, number):
             done(len(block))
         else:
             left.append((number, [chosen[scene] for scene in block]))
-    work = partial(compute, study)
-    with settings_of_processes():
+    work = partial(compute_block, study)
+    with limit_process_threads():
         if workers == 1 or len(left) < 2:
             for task in left:
                 done(work(task))
@@ -118,7 +126,7 @@ def run(study: Study, workers: int, done: Done) -> None:
 
 
 @contextmanager
-def settings_of_processes() -> Iterator[None]:
+def limit_process_threads() -> Iterator[None]:
     """Give started processes one thread of torch, and memory that they keep."""
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(THREADS)
@@ -132,82 +140,99 @@ def settings_of_processes() -> Iterator[None]:
                 os.environ[name] = value
 
 
-_systems: dict[str, Perceiving] = {}
+_systems: dict[str, AskableSystem] = {}
 
 
-def compute(study: Study, task: tuple[int, Sequence[Source]]) -> int:
+def compute_block(study: OfflineStudy, task: tuple[int, Sequence[SceneSource]]) -> int:
     """Compute one block, write it, and return how many scenes it has."""
     number, block = task
     for name in study.systems:
         if name not in _systems:
-            _systems[name] = system_named(name)
-    rows = empty()
+            _systems[name] = build_named_system(name)
+    rows = make_empty_rows()
     systems = {name: _systems[name] for name in study.systems}
-    tests = entries(study.operators)
+    tests = select_catalogue_entries(study.operators)
     for source in block:
-        asking = Asking(study=study, scene=read_scene(source), rows=rows)
-        asking.ask(systems, tests)
+        asking = SceneRows(study=study, scene=read_scene(source), rows=rows)
+        asking.ask_systems(systems, tests)
     write_block(study.folder, number, rows)
     return len(block)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Asking:
+class SceneRows:
     """One scene of a study, and the rows that come of it."""
 
-    study: Study
-    scene: Scene
-    rows: Rows
+    study: OfflineStudy
+    scene: CooperativeScene
+    rows: TableRows
 
-    def ask(self, systems: dict[str, Perceiving], tests: dict[str, Entry]) -> None:
+    def ask_systems(
+        self, systems: dict[str, AskableSystem], tests: dict[str, CatalogueEntry]
+    ) -> None:
         """Ask all systems about the scene, and about what every operator makes of it."""
-        scene, before = self.scene, dict[str, Answer]()
-        sight, objects = sight_of(scene), judged_objects(scene, scene, Expectation())
-        standing(self.rows, scene, objects)
+        scene, before = self.scene, dict[str, SystemAnswer]()
+        sight, objects = (
+            measure_sight(scene),
+            select_checked_objects(scene, scene, TruthExpectation()),
+        )
+        add_box_rows(self.rows, scene, objects)
         for name, system in systems.items():
-            before[name] = answer(system, scene)
-            judge = self.judge(name, SOURCE, sight=sight, key=("recorded", "before"), of=objects)
-            checked(self.rows, before[name], judge)
-            scored(self.rows, before[name], judge)
+            before[name] = ask_system(system, scene)
+            judge = self.make_judge_context(
+                name, RECORDED_OPERATOR, sight=sight, key=("recorded", "before"), of=objects
+            )
+            add_check_rows(self.rows, before[name], judge)
+            add_score_row(self.rows, before[name], judge)
         for operator, test in tests.items():
-            follow = followed(scene, operator, test, seed=self.study.seed, sight=sight)
+            follow = make_follow_up(scene, operator, test, seed=self.study.seed, sight=sight)
             if isinstance(follow, str):
-                self.skip("", operator, follow)
+                self.add_skip_row("", operator, follow)
                 continue
             for name, system in systems.items():
                 try:
-                    given, source = answer(system, follow.scene), before[name]
+                    given, source = ask_system(system, follow.scene), before[name]
                     if follow.source is not scene:
-                        source = answer(system, follow.source)
+                        source = ask_system(system, follow.source)
                 except AttemptError as why:  # no such message can be changed so
-                    self.skip(name, operator, str(why))
+                    self.add_skip_row(name, operator, str(why))
                     continue
-                self.judged(name, test, follow=follow, answers=Answers(source, given))
+                self.add_answer_rows(name, test, follow=follow, answers=AnswerPair(source, given))
 
-    def judged(self, system: str, test: Entry, *, follow: Follow, answers: Answers) -> None:
+    def add_answer_rows(
+        self, system: str, test: CatalogueEntry, *, follow: FollowUp, answers: AnswerPair
+    ) -> None:
         """Add the rows of a system's answers."""
-        measured(self.rows, test, system, follow=follow, answers=answers)
+        add_measure_rows(self.rows, test, system, follow=follow, answers=answers)
         for (side, hits), objects in follow.objects.items():
-            judge = self.judge(
+            judge = self.make_judge_context(
                 system, follow.operator, sight=follow.sight, key=(side, hits), of=objects
             )
             given = answers.source if side == "dry" else answers.follow
-            checked(self.rows, given, judge)
+            add_check_rows(self.rows, given, judge)
             if (side, hits) == ("changed", "before"):
-                scored(self.rows, given, judge)
+                add_score_row(self.rows, given, judge)
 
-    def judge(
-        self, system: str, operator: str, *, sight: Sight, key: tuple[Side, ByHits], of: Objects
-    ) -> Judge:
+    def make_judge_context(
+        self,
+        system: str,
+        operator: str,
+        *,
+        sight: AgentSight,
+        key: tuple[Side, ByHits],
+        of: JudgedObjects,
+    ) -> JudgeContext:
         """Return what an answer is held against."""
-        head = self.head(system, operator)
+        head = self.make_scene_head(system, operator)
         side, hits = key
-        return Judge(head=head, side=side, hits=hits, objects=of, sight=sight, far=self.study.far)
+        return JudgeContext(
+            head=head, side=side, hits=hits, objects=of, sight=sight, far=self.study.far
+        )
 
-    def skip(self, system: str, operator: str, why: str) -> None:
+    def add_skip_row(self, system: str, operator: str, why: str) -> None:
         """Add that an operator could not change the scene."""
-        self.rows["skipped"].append({**self.head(system, operator), "reason": why})
+        self.rows["skipped"].append({**self.make_scene_head(system, operator), "reason": why})
 
-    def head(self, system: str, operator: str) -> dict[str, str]:
+    def make_scene_head(self, system: str, operator: str) -> dict[str, str]:
         """Return what a row of this scene begins with."""
-        return where(self.scene.source.name, self.scene.source.cluster, system, operator)
+        return make_row_head(self.scene.source.name, self.scene.source.cluster, system, operator)

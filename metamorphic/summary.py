@@ -14,19 +14,19 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import CLASSES, Floats, Integers
-from metamorphic.bands import Band, band_of, expected_false
+from metamorphic.bands import PlaceboBand, compute_expected_findings, fit_band
 from metamorphic.catalogue import MAKERS
-from metamorphic.judging import SOURCE
-from metamorphic.packing import ORDER, read_folder, read_packed
+from metamorphic.judging import RECORDED_OPERATOR
+from metamorphic.packing import ORDER, read_packed_study, read_study_folder
 
 RESAMPLED = 400
 LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Pool:
+class ClassDetections:
     """Detections of one class, highest score first, and the objects of every cluster."""
 
     correct: Floats  # 1 or 0
@@ -35,7 +35,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ChangeEstimate:
     """A number of the recorded scenes and of the changed ones, and the difference's interval."""
 
     before: float
@@ -49,7 +49,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class BandFindings:
     """A relation's scenes beyond the band of its placebos."""
 
     tested: int  # clusters
@@ -62,11 +62,13 @@ class Findings:
     mean: float  # of the statistic, over scenes with exposed boxes
 
 
-class Tables:
+class StudyTables:
     """The records of a study: a folder, or the one file that `pack` makes of it."""
 
     def __init__(self, place: Path) -> None:
-        self.header, tables = read_packed(place) if place.is_file() else read_folder(place)
+        self.header, tables = (
+            read_packed_study(place) if place.is_file() else read_study_folder(place)
+        )
         self.measures = tables["measures"]
         self.checks = tables["checks"]
         self.detections = tables["detections"]
@@ -74,7 +76,7 @@ class Tables:
         self.scores = tables["scores"]
         self.boxes = tables["boxes"]
         self.skipped = tables["skipped"]
-        self.known: dict[tuple[str, str, str], Findings | None] = {}
+        self.known: dict[tuple[str, str, str], BandFindings | None] = {}
         self._relations: dict[tuple[str, str], pd.DataFrame] = {}
         self._parts: dict[tuple[str, str, str], pd.DataFrame] = {}
 
@@ -99,7 +101,7 @@ class Tables:
         """Return every other scenario: their placebos say how large a value may be."""
         return set(sorted(self.objects["cluster"].unique())[::2])
 
-    def of(self, table: str, system: str, operator: str) -> pd.DataFrame:
+    def select_rows(self, table: str, system: str, operator: str) -> pd.DataFrame:
         """Return the rows of a table that are of one system and one operator."""
         if not any(name == table for name, *_ in self._parts):
             rows: pd.DataFrame = getattr(self, table)
@@ -110,7 +112,7 @@ class Tables:
         none: pd.DataFrame = getattr(self, table).iloc[:0]
         return self._parts.get((table, system, operator), none)
 
-    def of_relation(self, relation: str, system: str) -> pd.DataFrame:
+    def select_relation_rows(self, relation: str, system: str) -> pd.DataFrame:
         """Return the measures of one relation and one system, under all operators."""
         if not self._relations:
             keys = ["relation", "system"]
@@ -120,7 +122,7 @@ class Tables:
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class ComparedSides:
     """Which sides are compared, and by which returns objects are judged."""
 
     before: str = "recorded"
@@ -128,42 +130,52 @@ class Between:
     hits: str = "before"
 
 
-RECORDED = Between()
+RECORDED = ComparedSides()
 OF_WEATHER = {
     "recorded": RECORDED,
-    "dry": Between("dry", "changed"),
-    "dry, hit in the weather": Between("dry", "changed", "after"),
+    "dry": ComparedSides("dry", "changed"),
+    "dry, hit in the weather": ComparedSides("dry", "changed", "after"),
 }
 """What weather is compared with: the sweep as recorded, and the same sensor's in dry air."""
 
 
-def both_sides(
-    tables: Tables, table: str, system: str, operator: str, *, between: Between = RECORDED
+def select_both_sides(
+    tables: StudyTables,
+    table: str,
+    system: str,
+    operator: str,
+    *,
+    between: ComparedSides = RECORDED,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a system's rows before and after an operator, of the scenes that it changed."""
-    of_operator = tables.of(table, system, operator)
+    of_operator = tables.select_rows(table, system, operator)
     by_hits = of_operator[of_operator["hits"] == between.hits]
     after = by_hits[by_hits["side"] == between.after]
     if between.before == "recorded":
-        before = tables.of(table, system, SOURCE)
+        before = tables.select_rows(table, system, RECORDED_OPERATOR)
         return before[before["scene"].isin(after["scene"].unique())], after
     return by_hits[by_hits["side"] == between.before], after
 
 
-def rate_change(
-    tables: Tables, check: str, system: str, operator: str, *, between: Between = RECORDED
-) -> Change:
+def compute_rate_change(
+    tables: StudyTables,
+    check: str,
+    system: str,
+    operator: str,
+    *,
+    between: ComparedSides = RECORDED,
+) -> ChangeEstimate:
     """Return the rate of an error per exposed box, before and after."""
-    sides = both_sides(tables, "checks", system, operator, between=between)
+    sides = select_both_sides(tables, "checks", system, operator, between=between)
     before, after = (side[side["check"] == check] for side in sides)
     sums = [side.groupby("cluster")[["count", "exposed"]].sum() for side in (before, after)]
     clusters = sums[1].index
-    weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
+    weights = np.vstack([np.ones(len(clusters)), sample_cluster_weights(len(clusters))])
     totals = [weights @ side.reindex(clusters, fill_value=0).to_numpy(np.float64) for side in sums]
     with np.errstate(invalid="ignore", divide="ignore"):
         old, new = (total[:, 0] / total[:, 1] for total in totals)
     return replace(
-        changed(old, new),
+        estimate_change(old, new),
         count_before=int(before["count"].sum()),
         count_after=int(after["count"].sum()),
         exposed_before=int(before["exposed"].sum()),
@@ -171,20 +183,24 @@ def rate_change(
     )
 
 
-def precision_change(
-    tables: Tables, system: str, operator: str, between: Between = RECORDED
-) -> Change:
+def compute_precision_change(
+    tables: StudyTables, system: str, operator: str, between: ComparedSides = RECORDED
+) -> ChangeEstimate:
     """Return average precision (IoU 0.5, all-point, mean over classes) before and after."""
-    detections = both_sides(tables, "detections", system, operator, between=between)
-    objects = both_sides(tables, "objects", system, operator, between=between)
+    detections = select_both_sides(tables, "detections", system, operator, between=between)
+    objects = select_both_sides(tables, "objects", system, operator, between=between)
     clusters = sorted(objects[1]["cluster"].unique())
-    sides = [pools_of(d, o, clusters) for d, o in zip(detections, objects, strict=True)]
-    weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
-    before, after = (mean_precision(pools, weights) for pools in sides)
-    return changed(before, after)
+    sides = [
+        collect_class_detections(d, o, clusters) for d, o in zip(detections, objects, strict=True)
+    ]
+    weights = np.vstack([np.ones(len(clusters)), sample_cluster_weights(len(clusters))])
+    before, after = (compute_class_mean_precision(pools, weights) for pools in sides)
+    return estimate_change(before, after)
 
 
-def pools_of(detections: pd.DataFrame, objects: pd.DataFrame, clusters: list[str]) -> list[Pool]:
+def collect_class_detections(
+    detections: pd.DataFrame, objects: pd.DataFrame, clusters: list[str]
+) -> list[ClassDetections]:
     """Return the detections and numbers of objects of every class."""
     pools = []
     for kind in range(len(CLASSES)):
@@ -192,7 +208,7 @@ def pools_of(detections: pd.DataFrame, objects: pd.DataFrame, clusters: list[str
         of_class = of_class.sort_values("score", ascending=False, kind="stable")
         counts = objects[objects["class"] == kind].groupby("cluster")["count"].sum()
         pools.append(
-            Pool(
+            ClassDetections(
                 correct=of_class["correct"].to_numpy(np.float64),
                 cluster=pd.Index(clusters).get_indexer(pd.Index(of_class["cluster"])),
                 truths=counts.reindex(clusters, fill_value=0).to_numpy(np.float64),
@@ -201,18 +217,18 @@ def pools_of(detections: pd.DataFrame, objects: pd.DataFrame, clusters: list[str
     return pools
 
 
-def mean_precision(pools: list[Pool], weights: Floats) -> Floats:
+def compute_class_mean_precision(pools: list[ClassDetections], weights: Floats) -> Floats:
     """Return for every row of weights the mean over the classes that have objects."""
-    values = np.array([precision(pool, weights) for pool in pools])
+    values = np.array([compute_all_point_precision(pool, weights) for pool in pools])
     known = ~np.isnan(values)
     total = np.where(known, values, 0.0).sum(axis=0)
     return np.asarray(np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan))
 
 
-def precision(pool: Pool, weights: Floats) -> Floats:
+def compute_all_point_precision(pool: ClassDetections, weights: Floats) -> Floats:
     """Return average precision, all-point, with clusters taken so many times, for every row.
 
-    As `harness.precision.average_precision` of the repeated clusters: see tests.
+    As `harness.precision.compute_average_precision` of the repeated clusters: see tests.
     """
     truths = weights @ pool.truths
     times = weights[:, pool.cluster]
@@ -224,48 +240,52 @@ def precision(pool: Pool, weights: Floats) -> Floats:
 
 
 @cache
-def resampled(clusters: int) -> Floats:
+def sample_cluster_weights(clusters: int) -> Floats:
     """Return how often every cluster is taken, in each resampled set."""
-    random = stream(0, "clusters", str(clusters))
+    random = make_named_stream(0, "clusters", str(clusters))
     taken = random.integers(clusters, size=(RESAMPLED, clusters)) if clusters else np.zeros((1, 0))
     numbers = np.arange(clusters)
     return np.array([(row[:, None] == numbers).sum(axis=0) for row in taken], np.float64)
 
 
-def changed(before: Floats, after: Floats) -> Change:
+def estimate_change(before: Floats, after: Floats) -> ChangeEstimate:
     """Return the first numbers, and the interval of the difference over the others."""
     differences = after[1:] - before[1:]
     differences = differences[~np.isnan(differences)]
     low, high = np.percentile(differences, [2.5, 97.5]) if len(differences) else (np.nan, np.nan)
-    return Change(before=before[0], after=after[0], low=float(low), high=float(high))
+    return ChangeEstimate(before=before[0], after=after[0], low=float(low), high=float(high))
 
 
-def findings(tables: Tables, relation: str, system: str, operator: str) -> Findings | None:
+def get_band_findings(
+    tables: StudyTables, relation: str, system: str, operator: str
+) -> BandFindings | None:
     """Return what of a relation lies beyond its placebos; None if it has no band."""
     key = relation, system, operator
     if key not in tables.known:
-        tables.known[key] = beyond_band(tables, relation, system, operator)
+        tables.known[key] = find_beyond_band(tables, relation, system, operator)
     return tables.known[key]
 
 
-def beyond_band(tables: Tables, relation: str, system: str, operator: str) -> Findings | None:
+def find_beyond_band(
+    tables: StudyTables, relation: str, system: str, operator: str
+) -> BandFindings | None:
     """Return what of a relation lies beyond its placebos; None if it has no band.
 
     Half of the scenarios give the band, the other half is judged by it.
     """
-    of = exposed(tables, relation, system)
+    of = select_exposed_measures(tables, relation, system)
     calibrating = of["cluster"].isin(tables.calibration)
     placebo = of["operator"].isin([name for name in tables.operators if MAKERS[name]().placebo])
-    band = band_or_none(of[calibrating & placebo])
+    band = fit_band_if_enough(of[calibrating & placebo])
     tested = of[~calibrating & (of["operator"] == operator)]
     if band is None or tested.empty:
         return None
     largest = tested.groupby("cluster")["value"].max()
-    beyond = band.judged(largest.to_numpy(np.float64), list(largest.index))
-    return Findings(
+    beyond = band.select_findings(largest.to_numpy(np.float64), list(largest.index))
+    return BandFindings(
         tested=len(largest),
         beyond=int(beyond.sum()),
-        expected=expected_false(len(largest), LEVEL),
+        expected=compute_expected_findings(len(largest), LEVEL),
         p=float(binom.sf(int(beyond.sum()) - 1, len(largest), LEVEL)),
         placebos=tuple(band.placebos.tolist()),
         values=tuple(largest.tolist()),
@@ -274,20 +294,20 @@ def beyond_band(tables: Tables, relation: str, system: str, operator: str) -> Fi
     )
 
 
-def exposed(
-    tables: Tables, relation: str, system: str, operator: str | None = None
+def select_exposed_measures(
+    tables: StudyTables, relation: str, system: str, operator: str | None = None
 ) -> pd.DataFrame:
     """Return a relation's measures that mean something, of one operator or of all."""
     if operator is None:
-        rows = tables.of_relation(relation, system)
+        rows = tables.select_relation_rows(relation, system)
     else:
-        rows = tables.of("measures", system, operator)
+        rows = tables.select_rows("measures", system, operator)
         rows = rows[rows["relation"] == relation]
     return rows[rows["exposed"] > 0]
 
 
-def band_or_none(rows: pd.DataFrame) -> Band | None:
+def fit_band_if_enough(rows: pd.DataFrame) -> PlaceboBand | None:
     """Return the band of placebo rows, if there are scenarios enough for its level."""
     if rows["cluster"].nunique() < round(1 / LEVEL) - 1:
         return None
-    return band_of(rows["value"].to_numpy(np.float64), list(rows["cluster"]), LEVEL)
+    return fit_band(rows["value"].to_numpy(np.float64), list(rows["cluster"]), LEVEL)

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.vocabulary import Boxes
-from metamorphic.answers import Answer
-from metamorphic.checks import Objects
-from metamorphic.matching import OVERLAP, best_overlap, lie_on, whole_in
-from metamorphic.relations.relation import Breach, Measure
+from metamorphic.answers import SystemAnswer
+from metamorphic.checks import JudgedObjects
+from metamorphic.matching import OVERLAP, compute_best_overlap, is_on_places, is_whole_in_window
+from metamorphic.relations.relation import RelationBreach, RelationMeasure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class BreachVerdict:
     """Breaches by what ground truth says of the follow-up's answer, and objects lost to both."""
 
     wrong: int  # an object that the follow-up does not find, or a detection of nothing
@@ -29,25 +29,27 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class CheckedAnswer:
     """An answer, and the objects that it is held against."""
 
-    answer: Answer
-    objects: Objects
+    answer: SystemAnswer
+    objects: JudgedObjects
 
     @property
     def detected(self) -> dict[int, bool]:
         """Return by actor whether it is detected: by an overlap of more than 0.5."""
-        best = best_overlap(self.objects.judged, self.answer.cooperative)
+        best = compute_best_overlap(self.objects.judged, self.answer.cooperative)
         return dict(zip(self.objects.actor_ids.tolist(), (best > OVERLAP).tolist(), strict=True))
 
 
-def verdict(measure: Measure, source: Held, follow: Held) -> Verdict:
+def judge_breaches(
+    measure: RelationMeasure, source: CheckedAnswer, follow: CheckedAnswer
+) -> BreachVerdict:
     """Return what ground truth says of a relation's breaches, and of what neither answer finds."""
     before, after = source.detected, follow.detected
     both = before.keys() & after.keys()
-    says = [of_breach(breach, follow.answer, follow.objects) for breach in measure.breaches]
-    return Verdict(
+    says = [judge_breach(breach, follow.answer, follow.objects) for breach in measure.breaches]
+    return BreachVerdict(
         wrong=says.count("wrong"),
         right=says.count("right"),
         unjudged=says.count("unjudged"),
@@ -56,22 +58,28 @@ def verdict(measure: Measure, source: Held, follow: Held) -> Verdict:
     )
 
 
-def of_breach(breach: Breach, follow: Answer, objects: Objects) -> str:
+def judge_breach(breach: RelationBreach, follow: SystemAnswer, objects: JudgedObjects) -> str:
     """Return whether the follow-up's answer is right at a breach."""
     box = Boxes(np.array([breach.geometry]), np.array([breach.of_class]), np.ones(1))
-    overlaps = best_overlap(objects.judged, box)
+    overlaps = compute_best_overlap(objects.judged, box)
     if (overlaps > OVERLAP).any():
         if breach.why == "additional":
             return "right"
         there = objects.judged[np.asarray(overlaps > OVERLAP)]
-        return "right" if (best_overlap(there, follow.cooperative) > OVERLAP).all() else "wrong"
-    if not judged_there(box, objects):
+        return (
+            "right"
+            if (compute_best_overlap(there, follow.cooperative) > OVERLAP).all()
+            else "wrong"
+        )
+    if not is_judged_there(box, objects):
         return "unjudged"
     return "wrong" if breach.why == "additional" else "right"
 
 
-def judged_there(box: Boxes, objects: Objects) -> bool:
+def is_judged_there(box: Boxes, objects: JudgedObjects) -> bool:
     """Return whether a detection at a place is right or wrong: of nothing unjudged, inside."""
     by = objects.judged_by
     places = Boxes.join([objects.others, objects.parked, objects.places])
-    return bool(whole_in(box, by.window, by.margin)[0] and not lie_on(box, places)[0])
+    return bool(
+        is_whole_in_window(box, by.window, by.margin)[0] and not is_on_places(box, places)[0]
+    )

@@ -18,7 +18,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from harness.environments import child_environment
+from harness.environments import build_child_environment
 from harness.errors import UserError
 from tests.hostile_readers import READERS, Reader
 
@@ -42,7 +42,7 @@ class Children:
         threads = {"OMP_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             words,
-            env=child_environment(threads),
+            env=build_child_environment(threads),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -16,40 +16,44 @@ from safetensors.numpy import save_file
 
 import crucible.verification.reference as references
 from agents.conformance.recorded_steps import Recording
-from agents.conformance.recorded_steps import read as read_steps
-from agents.conformance.recorded_steps import write as write_steps
-from agents.perception.operating_point import operating_point_in
-from agents.training.side_by_side import record_in
-from agents.training.train import read_state
-from agents.training.weight_files import card_of_weights
-from analysis.collection import collect
-from analysis.regression.sample import read_table as read_regress_table
-from crucible.verification.machine import this_machine
-from harness.campaign.folder.assignments import Assignment, assigned_routes, read_assignment
-from harness.campaign.planning.survey import survey
+from agents.conformance.recorded_steps import read_recording as read_steps
+from agents.conformance.recorded_steps import write_recording as write_steps
+from agents.perception.operating_point import read_operating_point
+from agents.training.side_by_side import read_evaluation
+from agents.training.train import read_run_state
+from agents.training.weight_files import read_weight_card
+from analysis.collection import collect_campaigns
+from analysis.regression.sample import read_attempts_table as read_regress_table
+from crucible.verification.machine import detect_machine
+from harness.campaign.folder.assignments import (
+    RouteAssignment,
+    list_assigned_routes,
+    read_assignment,
+)
+from harness.campaign.planning.survey import survey_campaign
 from harness.carlite.errors import UserError as CarliteError
-from harness.carlite.towns.loading import load as load_town
+from harness.carlite.towns.loading import load_town
 from harness.errors import UserError
 from harness.evaluation.interventions.error_model import read_error_model
-from harness.protocols import digest_of
-from harness.recordings import read_look, scenarios
+from harness.protocols import hash_protocol
+from harness.recordings import list_scenarios, read_look
 from harness.records.critical import read_critical, write_critical
-from harness.records.packing.pack import pack
-from harness.records.packing.unpack import unpack
-from harness.records.points import sweeps
-from harness.records.reading import Campaign
+from harness.records.packing.pack import pack_campaigns
+from harness.records.packing.unpack import unpack_campaigns
+from harness.records.points import read_point_sweeps
+from harness.records.reading import CampaignRecords
 from harness.records.schema import POINTS, TABLES
-from harness.records.writing import storing
+from harness.records.writing import get_storage_options
 from harness.vocabulary import Route
-from harness.world.maps import SHIPPED_TOWNS, network_of
-from harness.world.routes.checkout import traffic_of
+from harness.world.maps import SHIPPED_TOWNS, load_road_network
+from harness.world.routes.checkout import read_traffic_parameters
 from harness.world.routes.documents import read_json as read_document
 from harness.world.routes.files import read_routes
 from harness.world.routes.space import read_space
-from metamorphic.packing import read_packed
-from metamorphic.records import TABLES as STUDY_TABLES
-from metamorphic.records import empty, read_header, read_table, write_block
-from metamorphic.search.ledger import LEDGER, header_with, open_ledger, read_ledger
+from metamorphic.packing import read_packed_study
+from metamorphic.records import STUDY_SCHEMAS as STUDY_TABLES
+from metamorphic.records import make_empty_rows, read_study_header, read_study_table, write_block
+from metamorphic.search.ledger import LEDGER_FILE, make_ledger_header, open_ledger, read_ledger
 from tests.analysis.little import write_little
 from tests.critical.little import sizes_with
 from tests.interventions.street import model_with
@@ -72,43 +76,43 @@ class Reader:
 
 def status(home: Path, _: Path) -> tuple[str, bool]:
     """`crucible status`."""
-    state = survey(home / "main")
+    state = survey_campaign(home / "main")
     return repr(state), bool(state.troubles)
 
 
 def tables(home: Path, _: Path) -> tuple[str, bool]:
     """What `crucible tables` and others read."""
-    collection = collect([home / "main"], whole=True)
+    collection = collect_campaigns([home / "main"], whole=True)
     return repr(collection.notes), bool(len(collection.left_out))
 
 
 def packing(home: Path, out: Path) -> tuple[str, bool]:
     """`crucible pack`: all that goes out."""
-    pack([home / "main"], out / "part.parquet")
+    pack_campaigns([home / "main"], out / "part.parquet")
     table = pq.read_table(out / "part.parquet", columns=["text", "timing", "name"])
     return repr(table.to_pydict()), False
 
 
 def unpacking(home: Path, out: Path) -> tuple[str, bool]:
     """`crucible unpack`."""
-    return repr(unpack([home / "part.parquet"], out / "study")), False
+    return repr(unpack_campaigns([home / "part.parquet"], out / "study")), False
 
 
 def routes(home: Path, _: Path) -> tuple[str, bool]:
     """What an attempt drives."""
-    names = assigned_routes(home / "main")
+    names = list_assigned_routes(home / "main")
     return repr([read_assignment(home / "main", name) for name in names]), False
 
 
 def timings(home: Path, _: Path) -> tuple[str, bool]:
     """All `timing.json`."""
-    campaign = Campaign(home / "main")
-    return repr([campaign.timing(key) for key in campaign.attempts()]), False
+    campaign = CampaignRecords(home / "main")
+    return repr([campaign.read_timing(key) for key in campaign.find_attempts()]), False
 
 
 def recording(home: Path, _: Path) -> tuple[str, bool]:
     """A recorded scene."""
-    (one,) = scenarios(home / "recording")
+    (one,) = list_scenarios(home / "recording")
     return repr(read_look(one.folder, 7, "000000")), False
 
 
@@ -157,14 +161,19 @@ READERS: tuple[Reader, ...] = (
         simple(lambda h: read_critical(h / "main", "latency")),
     ),
     Reader("pack critical", "main/critical/latency.json", "json", packing),
-    Reader("points", "points/points.parquet", "parquet", simple(lambda h: sweeps(h / "points"))),
+    Reader(
+        "points",
+        "points/points.parquet",
+        "parquet",
+        simple(lambda h: read_point_sweeps(h / "points")),
+    ),
     Reader(
         "reference",
         "reference.json",
         "json",
         simple(lambda h: references.read_reference(h / "reference.json")),
     ),
-    Reader("protocol", "protocol.md", "csv", simple(lambda h: digest_of(h / "protocol.md"))),
+    Reader("protocol", "protocol.md", "csv", simple(lambda h: hash_protocol(h / "protocol.md"))),
     Reader("routes xml", "routes.xml", "xml", simple(lambda h: read_routes(h / "routes.xml"))),
     Reader(
         "hazards",
@@ -180,12 +189,17 @@ READERS: tuple[Reader, ...] = (
         simple(lambda h: read_space(h / "space.yaml", ["cut_in"])),
         named=True,
     ),
-    Reader("checkout", "traffic.yaml", "yaml", simple(lambda h: traffic_of(h / "traffic.yaml"))),
+    Reader(
+        "checkout",
+        "traffic.yaml",
+        "yaml",
+        simple(lambda h: read_traffic_parameters(h / "traffic.yaml")),
+    ),
     Reader(
         "map",
         "maps/Small.xodr",
         "xml",
-        simple(lambda h: network_of.__wrapped__("Small", h / "maps")),
+        simple(lambda h: load_road_network.__wrapped__("Small", h / "maps")),
     ),
     Reader("carlite's map", "maps/Small.xodr", "xml", town),
     Reader("scene", "recording/a/7/000000.yaml", "json", recording),
@@ -194,20 +208,28 @@ READERS: tuple[Reader, ...] = (
     Reader("recorded steps", "steps.npz", "zip", simple(lambda h: read_steps(h / "steps.npz"))),
     Reader("errors", "errors.json", "json", simple(lambda h: read_error_model(h / "errors.json"))),
     Reader(
-        "search", f"search/{LEDGER}", "ledger", simple(lambda h: read_ledger(h / "search" / LEDGER))
+        "search",
+        f"search/{LEDGER_FILE}",
+        "ledger",
+        simple(lambda h: read_ledger(h / "search" / LEDGER_FILE)),
     ),
-    Reader("study header", "study/header.json", "json", simple(lambda h: read_header(h / "study"))),
+    Reader(
+        "study header",
+        "study/header.json",
+        "json",
+        simple(lambda h: read_study_header(h / "study")),
+    ),
     Reader(
         "study table",
         "study/parts/00000.measures.parquet",
         "parquet",
-        simple(lambda h: read_table(h / "study", "measures")),
+        simple(lambda h: read_study_table(h / "study", "measures")),
     ),
     Reader(
         "packed study",
         "study.parquet",
         "parquet",
-        simple(lambda h: read_packed(h / "study.parquet")),
+        simple(lambda h: read_packed_study(h / "study.parquet")),
     ),
     Reader(
         "regress csv", "table.csv", "csv", simple(lambda h: read_regress_table(h / "table.csv"))
@@ -218,16 +240,19 @@ READERS: tuple[Reader, ...] = (
         "parquet",
         simple(lambda h: read_regress_table(h / "table.parquet")),
     ),
-    Reader("training state", "state.pt", "zip", simple(lambda h: read_state(h / "state.pt"))),
-    Reader("card", "w.json", "json", simple(lambda h: card_of_weights(h / "w.safetensors"))),
+    Reader("training state", "state.pt", "zip", simple(lambda h: read_run_state(h / "state.pt"))),
+    Reader("card", "w.json", "json", simple(lambda h: read_weight_card(h / "w.safetensors"))),
     Reader(
-        "evaluation", "evaluation.json", "json", simple(lambda h: record_in(h / "evaluation.json"))
+        "evaluation",
+        "evaluation.json",
+        "json",
+        simple(lambda h: read_evaluation(h / "evaluation.json")),
     ),
     Reader(
         "weights",
         "w.safetensors",
         "weights",
-        simple(lambda h: operating_point_in(h / "w.safetensors", "late")),
+        simple(lambda h: read_operating_point(h / "w.safetensors", "late")),
     ),
 )
 """All of them."""
@@ -236,7 +261,7 @@ READERS: tuple[Reader, ...] = (
 def write_home(home: Path) -> None:
     """Write every reader's file."""
     main = write_little(home / "main", routes=("0",))
-    pack([main], home / "part.parquet")
+    pack_campaigns([main], home / "part.parquet")
     header = yaml.safe_load((main / "campaign.yaml").read_text())
     header["settings"] |= {"cooperation": {"ahead": {}}, "intervention": {"none": {}}}
     header["settings"] |= {"interference": {"none": {}, "latency": {}}}
@@ -244,7 +269,7 @@ def write_home(home: Path) -> None:
     (main / "campaign.yaml").write_text(yaml.safe_dump(header))
     (main / "critical").mkdir()
     write_critical(main, sizes_with())
-    (main / "routes" / "0.json").write_text(Assignment(straight(), (), None).to_json())
+    (main / "routes" / "0.json").write_text(RouteAssignment(straight(), (), None).to_json())
     (main / "twins").mkdir()
     (main / "twins" / "campaign.yaml").write_text((main / "campaign.yaml").read_text())
     for name, content in (
@@ -253,16 +278,16 @@ def write_home(home: Path) -> None:
         ("w.json", {"scheme": "late"}),
     ):
         (home / name).write_text(json.dumps(content))
-    (home / "errors.json").write_text(model_with().text())
-    references.Reference(
+    (home / "errors.json").write_text(model_with().format_text())
+    references.StudyReference(
         schema=1,
         protocol=None,
         count=1,
         towns={},
         campaigns=(),
-        machine=this_machine(),
+        machine=detect_machine(),
         placebo=None,
-    ).write(home / "reference.json")
+    ).write_json(home / "reference.json")
     (home / "protocol.md").write_text("A protocol.\n")
     (home / "routes.xml").write_text(
         '<routes><route id="0" town="Crucible05"><waypoint x="1" y="2" z="0"/>'
@@ -277,7 +302,7 @@ def write_home(home: Path) -> None:
     write_recording(home / "recording" / "a")
     write_steps(home / "steps.npz", Recording(straight(), ()))
     (home / "search").mkdir()
-    with open_ledger(home / "search", header_with({"a": 1}, {})):
+    with open_ledger(home / "search", make_ledger_header({"a": 1}, {})):
         pass
     write_studies(home)
     torch.save({"config": {}}, home / "state.pt")
@@ -291,7 +316,9 @@ def write_home(home: Path) -> None:
         for field in POINTS
     ]
     table = pa.Table.from_arrays(arrays, schema=POINTS)
-    pq.write_table(table, home / "points" / "points.parquet", **storing("points", POINTS))
+    pq.write_table(
+        table, home / "points" / "points.parquet", **get_storage_options("points", POINTS)
+    )
 
 
 def write_recording(folder: Path) -> None:
@@ -308,7 +335,7 @@ def write_studies(home: Path) -> None:
     """Write tables of studies."""
     (home / "study").mkdir()
     (home / "study" / "header.json").write_text("{}")
-    rows = empty()
+    rows = make_empty_rows()
     rows["measures"] = [{"scene": "a", "cluster": "a", "system": "late", "operator": "none"}] * 9
     write_block(home / "study", 0, rows)
     whole = pa.table({"table": pa.array(["measures"] * 3)})
@@ -319,7 +346,7 @@ def write_studies(home: Path) -> None:
     pq.write_table(
         whole.replace_schema_metadata({b"crucible_study": b"{}"}), home / "study.parquet"
     )
-    frame = collect([home / "main"], whole=True).attempts
+    frame = collect_campaigns([home / "main"], whole=True).attempts
     frame.to_csv(home / "table.csv")
     frame.to_parquet(home / "table.parquet")
 

@@ -12,7 +12,7 @@ ALONE = ("alone", "ideal_single", "oracle", "single")
 def arm_of(system: str, condition: str, cooperation: str = "ahead", **more: str) -> Arm:
     """Return an arm among a unit ahead, unless its system reads no messages."""
     who = NONE if system in ALONE else cooperation
-    return Arm.of(system=system, cooperation=who, condition=condition, **more)
+    return Arm.from_factors(system=system, cooperation=who, condition=condition, **more)
 
 
 def key_of(system: str, condition: str, route: str, seed: int) -> AttemptKey:

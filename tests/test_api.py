@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import crucible
-from analysis.collection import Collection, collect
-from crucible.api import choice, systems_in, written
+from analysis.collection import CampaignCollection, collect_campaigns
+from crucible.api import as_choice_list, format_override_value, split_system_choice
 from harness.errors import UserError
 from harness.records.arms import Arm
 from tests.analysis.little import write_little
@@ -94,7 +94,7 @@ def test_arms_without_effect_are_left_out_with_a_warning(tmp_path: Path) -> None
     with pytest.warns(UserWarning, match="arm without effect, in no table"):
         assert campaign.missing.empty
     faults = campaign.faults
-    assert [Arm.parse(arm).condition for arm in faults["arm"]] == ["latency"]
+    assert [Arm.parse_name(arm).condition for arm in faults["arm"]] == ["latency"]
     assert faults["reason"].tolist() == ["the system was given no message in its one attempt"]
 
 
@@ -105,12 +105,12 @@ def test_an_attempt_may_finish_while_tables_are_read(
     place = next(folder.glob("**/late/**/latency/**/*-s2"))
     place.rename(tmp_path / "running")
 
-    def finishing(*arguments: Any, **further: Any) -> Collection:
+    def finishing(*arguments: Any, **further: Any) -> CampaignCollection:
         if not place.exists():
             (tmp_path / "running").rename(place)
-        return collect(*arguments, **further)
+        return collect_campaigns(*arguments, **further)
 
-    monkeypatch.setattr("crucible.api.collect", finishing)
+    monkeypatch.setattr("crucible.api.collect_campaigns", finishing)
     campaign = crucible.open_campaign(folder)
     frames = campaign.frames()
     assert set(frames["seed"]) == {1, 2}
@@ -170,7 +170,7 @@ def test_a_class_that_no_other_process_can_import_is_refused() -> None:
         pass
 
     with pytest.raises(crucible.CampaignError, match="write it to a file next to the notebook"):
-        systems_in(Local)
+        split_system_choice(Local)
 
 
 @pytest.mark.parametrize(
@@ -186,13 +186,13 @@ def test_a_class_that_no_other_process_can_import_is_refused() -> None:
     ],
 )
 def test_values_are_written_as_the_command_line_reads_them(value: object, text: str) -> None:
-    assert written(value) == text
+    assert format_override_value(value) == text
 
 
 def test_one_name_is_a_list_of_one() -> None:
-    assert choice("latency") == ["latency"]
-    assert choice(("none", "latency")) == ["none", "latency"]
-    assert choice(None) is None
+    assert as_choice_list("latency") == ["latency"]
+    assert as_choice_list(("none", "latency")) == ["none", "latency"]
+    assert as_choice_list(None) is None
 
 
 def test_the_notebook_works(tmp_path: Path) -> None:

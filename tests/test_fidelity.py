@@ -20,11 +20,11 @@ from harness.carlite.dynamics.models import (
 from harness.carlite.dynamics.parameters import LATENCY
 from harness.carlite.errors import UserError
 from harness.fidelity import __main__ as command
-from harness.fidelity.driving import Car, Values, curvature, simulate
-from harness.fidelity.leaving_out import cost, fitted
-from harness.fidelity.measures import compare
-from harness.fidelity.records import is_steering, read_drive, read_turns
-from harness.fidelity.roads import DATA, flat_ground, under
+from harness.fidelity.driving import FittedValues, SimulatedCar, measure_curvature, simulate_drive
+from harness.fidelity.leaving_out import compute_fit_cost, fit_values
+from harness.fidelity.measures import compare_drive
+from harness.fidelity.records import is_steering_record, read_drive, read_turns
+from harness.fidelity.roads import DATA, find_drive_ground, make_flat_ground
 
 MKZ = "vehicle.lincoln.mkz_2020"
 DRIVES = sorted(DATA.glob("mkz2020-throttle-*.csv"))
@@ -34,9 +34,9 @@ EVEN = "time_s,speed_kmh\n" + "\n".join(f"{k / 20},5" for k in range(30))
 @pytest.mark.parametrize("path", DRIVES, ids=[path.stem for path in DRIVES])
 def test_a_public_record_is_driven_as_carla_drove_it(path: Path) -> None:
     drive = read_drive(path)
-    road, ground = under(drive, flat=False)
+    road, ground = find_drive_ground(drive, flat=False)
     assert road == "town04-highway"
-    measures = compare(drive, simulate(drive, MKZ, ground, Values()))
+    measures = compare_drive(drive, simulate_drive(drive, MKZ, ground, FittedValues()))
     assert not [measure.name for measure in measures if measure.missed > 1.0]
     assert len(measures) >= 3
 
@@ -45,47 +45,49 @@ def test_the_grade_of_the_road_matters() -> None:
     drive = read_drive(DATA / "mkz2020-throttle-0.4.csv")
     errors = []
     for flat in (False, True):
-        _, ground = under(drive, flat=flat)
-        errors.append(compare(drive, simulate(drive, MKZ, ground, Values()))[-1].missed)
+        _, ground = find_drive_ground(drive, flat=flat)
+        errors.append(
+            compare_drive(drive, simulate_drive(drive, MKZ, ground, FittedValues()))[-1].missed
+        )
     assert errors[0] < 1.0 < errors[1]
 
 
 def test_more_throttle_is_never_slower_and_a_little_creeps() -> None:
-    ground = flat_ground()
+    ground = make_flat_ground()
     reached = []
     for tenths in range(2, 11):
-        car = Car(MKZ, ground, Values())
+        car = SimulatedCar(MKZ, ground, FittedValues())
         for _ in range(200):
-            car.press(tenths / 10.0, 0.0, 0.0)
-            car.tick()
+            car.set_controls(tenths / 10.0, 0.0, 0.0)
+            car.run_tick()
             car.table.position[0, 0] = 50.0
         reached.append(car.speed)
     assert reached == sorted(reached)
     assert 0.1 < reached[1] < 1.0
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Values)])
+@pytest.mark.parametrize("name", [field.name for field in fields(FittedValues)])
 def test_every_fitted_value_changes_the_drive(name: str) -> None:
     drive = read_drive(DATA / "mkz2020-throttle-0.8.csv")
-    _, ground = under(drive, flat=False)
-    drive_speed = simulate(drive, MKZ, ground, Values())
+    _, ground = find_drive_ground(drive, flat=False)
+    drive_speed = simulate_drive(drive, MKZ, ground, FittedValues())
     fitted_ones = {
         "low_torque": LOW_TORQUE, "high_torque": HIGH_TORQUE, "up": SHIFT_UP, "down": SHIFT_DOWN,
         "switch_time": SWITCH_TIME, "latency": LATENCY,
     }  # fmt: skip
-    same = simulate(drive, MKZ, ground, Values(**{name: fitted_ones[name]}))
-    other = simulate(drive, MKZ, ground, Values(**{name: 1.1 * fitted_ones[name]}))
+    same = simulate_drive(drive, MKZ, ground, FittedValues(**{name: fitted_ones[name]}))
+    other = simulate_drive(drive, MKZ, ground, FittedValues(**{name: 1.1 * fitted_ones[name]}))
     np.testing.assert_allclose(same, drive_speed, atol=1e-6)
     assert np.abs(other - drive_speed).max() > 0.05
 
 
 def test_a_fit_minds_a_figure_that_is_never_reached_no_more_than_twice_what_is_allowed() -> None:
     drive = read_drive(DATA / "mkz2020-throttle-1.0.csv")
-    _, ground = under(drive, flat=False)
-    weak = Values(low_torque=0.3, high_torque=0.3)
-    measures = compare(drive, simulate(drive, MKZ, ground, weak))
+    _, ground = find_drive_ground(drive, flat=False)
+    weak = FittedValues(low_torque=0.3, high_torque=0.3)
+    measures = compare_drive(drive, simulate_drive(drive, MKZ, ground, weak))
     assert max(measure.missed for measure in measures) == 5.0
-    assert cost([(drive, ground)], MKZ, weak) <= 4.0 * len(measures)
+    assert compute_fit_cost([(drive, ground)], MKZ, weak) <= 4.0 * len(measures)
 
 
 def test_a_record_that_states_its_pedals_is_driven_with_them(tmp_path: Path) -> None:
@@ -99,7 +101,7 @@ def test_a_record_that_states_its_pedals_is_driven_with_them(tmp_path: Path) -> 
     stated = read_drive(path)
     assert stated.stated
     assert not drive.stated
-    speed = simulate(stated, MKZ, flat_ground(), Values())
+    speed = simulate_drive(stated, MKZ, make_flat_ground(), FittedValues())
     assert speed[0] == 10.0
     assert speed[60] > 10.5
     assert speed[-1] == 0.0
@@ -107,24 +109,24 @@ def test_a_record_that_states_its_pedals_is_driven_with_them(tmp_path: Path) -> 
 
 def test_a_car_turns_by_carla_s_angle_and_ackermann() -> None:
     """At 2 m/s a hundredth of a lock: 0.7 degrees of the inner wheel on a 2.86 m wheelbase."""
-    bend = curvature(MKZ, flat_ground(), 0.01, 2.0)
+    bend = measure_curvature(MKZ, make_flat_ground(), 0.01, 2.0)
     assert bend == pytest.approx(np.tan(np.radians(0.7 * 0.964)) / 2.86, rel=0.03)
 
 
 def test_steering_figures_are_read() -> None:
     path = DATA / "steering-world-on-rails.csv"
-    assert is_steering(path)
+    assert is_steering_record(path)
     assert [turn.steer for turn in read_turns(path)] == [0.25, 0.5, 0.5, 1.0]
 
 
 def test_fitting_finds_what_was_changed() -> None:
     drive = read_drive(DATA / "mkz2020-throttle-1.0.csv")
-    _, ground = under(drive, flat=False)
-    worse = Values(low_torque=1.0, high_torque=1.0)
-    refitted = fitted(
+    _, ground = find_drive_ground(drive, flat=False)
+    worse = FittedValues(low_torque=1.0, high_torque=1.0)
+    refitted = fit_values(
         [(drive, ground)],
         MKZ,
-        Values(
+        FittedValues(
             low_torque=1.0,
             high_torque=1.0,
             up=0.4603,
@@ -133,7 +135,9 @@ def test_fitting_finds_what_was_changed() -> None:
             latency=0.463,
         ),
     )
-    assert cost([(drive, ground)], MKZ, refitted) < cost([(drive, ground)], MKZ, worse)
+    assert compute_fit_cost([(drive, ground)], MKZ, refitted) < compute_fit_cost(
+        [(drive, ground)], MKZ, worse
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,13 +163,18 @@ def test_bad_records_are_refused_in_one_line(
 
 
 def test_the_command_prints_and_refuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert command.main([str(DATA / "mkz2020-throttle-1.0.csv")]) == 0
+    assert command.run_fidelity_command([str(DATA / "mkz2020-throttle-1.0.csv")]) == 0
     printed = capsys.readouterr().out
     assert "recorded" in printed
     assert "RMSE" in printed
-    assert command.main([str(tmp_path / "nowhere")]) == 2
+    assert command.run_fidelity_command([str(tmp_path / "nowhere")]) == 2
     assert "file or folder not found" in capsys.readouterr().err
-    assert command.main([str(DATA / "mkz2020-throttle-1.0.csv"), "--vehicle", "vehicle.x"]) == 2
+    assert (
+        command.run_fidelity_command(
+            [str(DATA / "mkz2020-throttle-1.0.csv"), "--vehicle", "vehicle.x"]
+        )
+        == 2
+    )
 
 
 def test_it_is_a_command() -> None:

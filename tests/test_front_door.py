@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_dir
 
-from crucible.examples import EXAMPLES, examples_text
-from crucible.subcommands import GROUPS, SUBCOMMANDS, main
+from crucible.examples import EXAMPLES, format_examples
+from crucible.subcommands import GROUPS, SUBCOMMANDS, dispatch_subcommand
 from harness.installation import CONF, install_command
 from tests.conftest import ROOT
 
@@ -32,7 +32,7 @@ def crucible(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_help_lists_every_subcommand(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
+    assert dispatch_subcommand(["--help"]) == 0
     printed = capsys.readouterr().out
     for group, subcommands in GROUPS.items():
         assert f"{group}:" in printed
@@ -46,17 +46,17 @@ def test_every_subcommand_has_help_under_its_name(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main([name, "--help"])
+        dispatch_subcommand([name, "--help"])
     assert ended.value.code == 0
     printed = capsys.readouterr().out
     assert printed.startswith(f"usage: crucible {name}")
-    assert printed.endswith(examples_text(name) + "\n")
+    assert printed.endswith(format_examples(name) + "\n")
 
 
 def test_the_help_of_run_ends_with_examples() -> None:
     printed = crucible("run", "--help").stdout
     assert "cooperation: ahead, " in printed
-    assert printed.endswith(examples_text("run") + "\n")
+    assert printed.endswith(format_examples("run") + "\n")
 
 
 OF_SEVERAL = ("routes", "maps", "metamorphic")
@@ -89,7 +89,7 @@ def test_every_option_has_help_with_its_default(line: str, monkeypatch: pytest.M
 
     monkeypatch.setattr(argparse.ArgumentParser, "print_help", print_help)
     with pytest.raises(SystemExit):
-        main([*line.split(), "--help"])
+        dispatch_subcommand([*line.split(), "--help"])
     assert len(parsers) == 1
     for option in parsers[0]._actions:
         assert option.help, option
@@ -106,7 +106,7 @@ def alternatives(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 def test_the_help_of_an_action_has_its_examples(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["maps", "check", "--help"])
+        dispatch_subcommand(["maps", "check", "--help"])
     _, examples = capsys.readouterr().out.split("examples:")
     assert examples.split("\n") == ["", "  crucible maps check Seeded_1 --maps towns", ""]
 
@@ -120,7 +120,7 @@ def test_examples_use_options_that_there_are(name: str, capsys: pytest.CaptureFi
             composed(words[1:])
             continue
         with pytest.raises(SystemExit):
-            main([*words[: 1 + (name in OF_SEVERAL)], "--help"])
+            dispatch_subcommand([*words[: 1 + (name in OF_SEVERAL)], "--help"])
         options = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", capsys.readouterr().out))
         assert {word for word in words if word.startswith("--")} <= options
 
@@ -273,14 +273,15 @@ def test_bad_input_is_one_line(words: list[str], said: str) -> None:
 
 
 def test_without_words_it_prints_its_help_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 2
+    assert dispatch_subcommand([]) == 2
     assert "usage: crucible" in capsys.readouterr().out
 
 
 def test_a_missing_package_is_named_with_what_brings_it() -> None:
     code = (
         "import sys; sys.modules['hydra'] = None;"
-        "from crucible.subcommands import main; sys.exit(main(['run']))"
+        "from crucible.subcommands import dispatch_subcommand;"
+        " sys.exit(dispatch_subcommand(['run']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True
@@ -373,7 +374,7 @@ def test_every_option_has_help_and_its_default(words: str, monkeypatch: pytest.M
 
     monkeypatch.setattr(argparse.ArgumentParser, "print_help", keep)
     with pytest.raises(SystemExit):
-        main([*words.split(), "--help"])
+        dispatch_subcommand([*words.split(), "--help"])
     (parser,) = parsers
     for action in parser._actions:
         assert action.help, action

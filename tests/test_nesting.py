@@ -16,7 +16,7 @@ from agents.perception.published_settings import read_settings
 from harness.errors import UserError
 from harness.nesting import DEEPEST, NestingError, check_yaml, parse_json
 from harness.records import reading
-from harness.records.ledger import whole
+from harness.records.ledger import parse_ledger_line
 from harness.world.routes import documents
 
 DEEP = 200_000
@@ -37,11 +37,11 @@ VALUES = st.recursive(
         (documents.read_json, '{"a":' * DEEP),
         (documents.read_json, '{"a":' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1)),
         (documents.read_xml, "<a>" * DEEP),
-        (reading.read_json, "[" * DEEP),
-        (reading.read_json, '["]",' * DEEP),
-        (reading.read_header, "[" * DEEP),
-        (reading.read_header, "{a: " * DEEP),
-        (reading.read_header, "- " * DEEP),
+        (reading.read_json_object, "[" * DEEP),
+        (reading.read_json_object, '["]",' * DEEP),
+        (reading.read_campaign_header, "[" * DEEP),
+        (reading.read_campaign_header, "{a: " * DEEP),
+        (reading.read_campaign_header, "- " * DEEP),
         (read_settings, "[" * DEEP),
         (read_settings, "? " * DEEP),
         (read_settings, "!!python/tuple [" * (DEEP // 10)),
@@ -61,7 +61,7 @@ def test_brackets_without_end_are_refused_in_one_line(
 
 
 def test_a_line_of_the_ledger_of_nothing_but_brackets_is_torn() -> None:
-    assert whole(b"[" * DEEP) is None
+    assert parse_ledger_line(b"[" * DEEP) is None
 
 
 @given(VALUES)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crucible.subcommands import SUBCOMMANDS, main
+from crucible.subcommands import SUBCOMMANDS, dispatch_subcommand
 from tests.analysis.little import write_little
 from tests.conftest import ROOT
 from tests.docs.reference import help_of
@@ -79,7 +79,7 @@ def test_commands_of_analysis_work(
     for words in commands(ROOT / "docs" / "how-to" / "analysis.md"):
         command = typed(words, names)
         if command[0] not in (*LONG, *OTHERWISE) and command not in done:
-            assert main(command) == 0, command
+            assert dispatch_subcommand(command) == 0, command
             done.append(command)
     assert len(done) == 11
     assert {file.suffix for file in tmp_path.iterdir()} == {".webp", ".png", ".rrd", ".mp4"}

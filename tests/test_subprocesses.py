@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from agents.v2xverse.process import Child, ChildError
-from harness.environments import AT_START, foreign_environment
+from harness.environments import AT_START, build_foreign_environment
 from harness.installation import PACKAGES
 from harness.subprocesses import (
+    build_module_command,
+    describe_exit,
     end_group,
     group_is_there,
-    how_ended,
     is_running,
-    module_command,
-    within,
+    wait_until_true,
 )
 from tests.wheel import carla_like
 
@@ -37,7 +37,7 @@ def test_a_module_imports_our_packages_wherever_it_is_started(tmp_path: Path) ->
     other = carla_like(tmp_path)
     for cwd in (tmp_path, other):
         done = subprocess.run(
-            module_command("agents.training", "train", "--help"),
+            build_module_command("agents.training", "train", "--help"),
             check=False, cwd=cwd, env=os.environ | {"PYTHONPATH": str(other)},
             capture_output=True, text=True,
         )  # fmt: skip
@@ -49,7 +49,7 @@ def test_the_standard_library_comes_before_our_packages(tmp_path: Path) -> None:
     """site-packages, where a wheel's packages are, may have a backport of a part of it."""
     (tmp_path / "shown.py").write_text("import sys; print(sys.path)")
     done = subprocess.run(
-        module_command("shown"),
+        build_module_command("shown"),
         check=True, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
     )  # fmt: skip
     path: list[str] = eval(done.stdout)
@@ -65,12 +65,12 @@ def test_v2xverse_imports_the_agents_of_carla(
     (tmp_path / "child.py").write_text(CHILD)
     with pytest.raises(ChildError, match="these are the agents of CARLA"):
         Child([sys.executable, str(tmp_path / "child.py")], {}, 60.0)
-    assert foreign_environment()["PYTHONPATH"] == str(other)
+    assert build_foreign_environment()["PYTHONPATH"] == str(other)
 
 
 def test_nothing_is_left_of_a_path_of_ours_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(AT_START, "PYTHONPATH", str(PACKAGES))
-    assert "PYTHONPATH" not in foreign_environment()
+    assert "PYTHONPATH" not in build_foreign_environment()
 
 
 STUBBORN = """
@@ -95,8 +95,8 @@ def test_a_group_is_ended_with_all_its_processes(leader_first: bool) -> None:
             process.wait()
         end_group(process, 0.1)
     assert not is_running(process)
-    assert within(60.0, lambda: not group_is_there(process.pid))
-    assert how_ended(process.returncode) == "by signal 9"
+    assert wait_until_true(60.0, lambda: not group_is_there(process.pid))
+    assert describe_exit(process.returncode) == "by signal 9"
 
 
 @pytest.mark.parametrize(
@@ -104,4 +104,4 @@ def test_a_group_is_ended_with_all_its_processes(leader_first: bool) -> None:
     [(-6, "by signal 6"), (137, "by signal 9"), (3, "with exit code 3"), (0, "with exit code 0")],
 )
 def test_how_a_process_ended(code: int, how: str) -> None:
-    assert how_ended(code) == how
+    assert describe_exit(code) == how

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.doctor.packages import STUBS, requirements
+from harness.doctor.packages import STUBS, read_requirements
 from tests.conftest import ROOT
 from tests.once import once
 from tests.wheel import built, carla_like, crucible, unpacked
@@ -58,11 +58,11 @@ def test_the_doctor_reads_every_requirement_of_the_wheel(installed: Path) -> Non
     """Each package that is here loads under the name that the doctor imports it by."""
     (text,) = (file.read_text() for file in installed.glob("*.dist-info/METADATA"))
     lines = re.findall(r"^Requires-Dist: (.+)$", text, re.MULTILINE)
-    read = list(requirements(lines))
+    read = list(read_requirements(lines))
     ours = [line for line in lines if line.startswith("v2x-crucible")]
     assert len(read) == len(lines) - len(ours)
     assert [one.name for one in read if not one.extra] == ["numpy"]
-    here = [one for one in read if one.problem() is None and not STUBS.fullmatch(one.name)]
+    here = [one for one in read if one.find_problem() is None and not STUBS.fullmatch(one.name)]
     assert {"carlite", "run", "learn", "analysis", "replay", "dev"} <= {one.extra for one in here}
     absent = {one.name for one in here if find_spec(one.module) is None}
     assert absent <= {"rerun-sdk"}  # found by a .pth file of its own, if at all

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from agents.merging import on_ego
+from agents.merging import find_ego_boxes
 from harness.findings import Finding
 from harness.vocabulary import (
     CLASSES,
@@ -24,7 +24,7 @@ LARGEST = 30.0
 """Longest side of a road user, m."""
 
 
-def shares(system: Any, payloads: Sequence[Any]) -> Iterator[Finding]:
+def check_shared_payloads(system: Any, payloads: Sequence[Any]) -> Iterator[Finding]:
     """Yield what is wrong with the partners' payloads."""
     kinds = " or ".join(kind.__name__ for kind in get_args(Payload))
     for payload in payloads:
@@ -38,7 +38,7 @@ def shares(system: Any, payloads: Sequence[Any]) -> Iterator[Finding]:
                 "share", "failed", f"size_bytes is {size!r}; it must be a whole number of bytes"
             )
             return
-        for problem in wrong_in_payload(payload):
+        for problem in list_payload_problems(payload):
             yield Finding("share", "failed", problem)
             return
     try:
@@ -56,21 +56,23 @@ def shares(system: Any, payloads: Sequence[Any]) -> Iterator[Finding]:
         )
 
 
-def wrong_in_payload(payload: Payload) -> Iterator[str]:
+def list_payload_problems(payload: Payload) -> Iterator[str]:
     """Yield what is wrong with one payload."""
     if isinstance(payload, Boxes):
-        yield from wrong_in_boxes(payload, "payload")
+        yield from list_box_problems(payload, "payload")
     elif isinstance(payload, Points):
-        yield from wrong_in_array(
+        yield from list_array_problems(
             payload.in_lidar, np.float32, name="points", dimensions=2, width=4
         )
     else:
         assert isinstance(payload, Features)
         for feature_map in payload.maps:
-            yield from wrong_in_array(feature_map, np.float32, name="a feature map", dimensions=3)
+            yield from list_array_problems(
+                feature_map, np.float32, name="a feature map", dimensions=3
+            )
 
 
-def answers(steps: Sequence[Any]) -> Iterator[Finding]:
+def check_step_types(steps: Sequence[Any]) -> Iterator[Finding]:
     """Yield what is no Step."""
     for step in steps:
         if not isinstance(step, Step):
@@ -89,7 +91,7 @@ def answers(steps: Sequence[Any]) -> Iterator[Finding]:
                 return
 
 
-def controls(steps: Sequence[Step]) -> Iterator[Finding]:
+def check_control_ranges(steps: Sequence[Step]) -> Iterator[Finding]:
     """Yield controls outside their range."""
     for name, lowest in (("throttle", 0.0), ("steer", -1.0), ("brake", 0.0)):
         values = np.array([getattr(step.control, name) for step in steps], np.float64)
@@ -103,11 +105,11 @@ def controls(steps: Sequence[Step]) -> Iterator[Finding]:
             )
 
 
-def boxes(steps: Sequence[Step]) -> Iterator[Finding]:
+def check_step_boxes(steps: Sequence[Step]) -> Iterator[Finding]:
     """Yield the first thing that is wrong with boxes."""
     for step in steps:
         for name in ("cooperative", "ego_alone"):
-            for problem in wrong_in_boxes(getattr(step, name), name):
+            for problem in list_box_problems(getattr(step, name), name):
                 yield Finding("boxes", "failed", problem)
                 return
     if not any(len(step.cooperative) + len(step.ego_alone) for step in steps):
@@ -116,12 +118,12 @@ def boxes(steps: Sequence[Step]) -> Iterator[Finding]:
         )
 
 
-def wrong_in_boxes(detected: Boxes, name: str) -> Iterator[str]:
+def list_box_problems(detected: Boxes, name: str) -> Iterator[str]:
     """Yield what is wrong with boxes."""
     arrays = (("geometry", np.float64, 2, 7), ("classes", np.int64, 1, None))
     for field, kind, dimensions, width in (*arrays, ("scores", np.float64, 1, None)):
         array = getattr(detected, field)
-        yield from wrong_in_array(
+        yield from list_array_problems(
             array, kind, name=f"{name}: {field}", dimensions=dimensions, width=width
         )
     if not ((detected.classes >= 0) & (detected.classes < len(CLASSES))).all():
@@ -142,7 +144,7 @@ def wrong_in_boxes(detected: Boxes, name: str) -> Iterator[str]:
         yield f"{name}: yaw reaches {largest:.3g}; it must be in radians"
 
 
-def wrong_in_array(
+def list_array_problems(
     array: Any, kind: type, *, name: str, dimensions: int, width: int | None = None
 ) -> Iterator[str]:
     """Yield what is wrong with one array."""
@@ -158,10 +160,10 @@ def wrong_in_array(
         yield f"{name} holds numbers that are not finite"
 
 
-def ego_body(steps: Sequence[Step], seen: Sequence[EgoObservation]) -> Iterator[Finding]:
+def check_ego_body(steps: Sequence[Step], seen: Sequence[EgoObservation]) -> Iterator[Finding]:
     """Yield whether the ego detects itself."""
     count = sum(
-        int(on_ego(detected, observation.lidar_in_vehicle).sum())
+        int(find_ego_boxes(detected, observation.lidar_in_vehicle).sum())
         for step, observation in zip(steps, seen, strict=True)
         for detected in (step.cooperative, step.ego_alone)
     )
@@ -170,5 +172,5 @@ def ego_body(steps: Sequence[Step], seen: Sequence[EgoObservation]) -> Iterator[
             "own body",
             "warning",
             f"{count} boxes are at the ego's own place; its driver would brake for them:"
-            " agents.merging.on_ego finds them",
+            " agents.merging.find_ego_boxes finds them",
         )

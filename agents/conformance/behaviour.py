@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from agents.conformance.playback import Run, fingerprint
+from agents.conformance.playback import PlaybackRun, hash_nested_value
 from harness.findings import Finding
 from harness.vocabulary import Boxes, Step
 
@@ -14,7 +14,7 @@ PERIOD = 0.2
 """Seconds between two planning steps."""
 
 
-def inputs_stay(run: Run) -> Iterator[Finding]:
+def check_inputs_unchanged(run: PlaybackRun) -> Iterator[Finding]:
     """Yield inputs that were modified."""
     if run.changed:
         yield Finding(
@@ -24,7 +24,7 @@ def inputs_stay(run: Run) -> Iterator[Finding]:
         )
 
 
-def payloads_stay(run: Run) -> Iterator[Finding]:
+def check_payloads_unchanged(run: PlaybackRun) -> Iterator[Finding]:
     """Yield payloads that changed after they were sent."""
     if run.overwritten:
         yield Finding(
@@ -35,12 +35,12 @@ def payloads_stay(run: Run) -> Iterator[Finding]:
         )
 
 
-def deterministic(first: Run, fresh: Run) -> Iterator[Finding]:
+def check_determinism(first: PlaybackRun, fresh: PlaybackRun) -> Iterator[Finding]:
     """Yield whether two instances with the same arguments give different answers."""
     if fresh.raised:
         yield Finding("deterministic", "failed", f"a second instance raises: {fresh.raised}")
     elif first.bytes != fresh.bytes:
-        where = difference(first, fresh)
+        where = find_run_difference(first, fresh)
         yield Finding(
             "deterministic",
             "failed",
@@ -49,7 +49,7 @@ def deterministic(first: Run, fresh: Run) -> Iterator[Finding]:
         )
 
 
-def episodes(first: Run, again: Run) -> Iterator[Finding]:
+def check_episode_reset(first: PlaybackRun, again: PlaybackRun) -> Iterator[Finding]:
     """Yield whether an earlier episode changes the answers."""
     if again.raised:
         yield Finding("reset", "failed", f"after another episode it raises: {again.raised}")
@@ -58,13 +58,13 @@ def episodes(first: Run, again: Run) -> Iterator[Finding]:
             "reset",
             "failed",
             f"after another episode the same seed gives different answers"
-            f" {difference(first, again)}: reset must clear all state",
+            f" {find_run_difference(first, again)}: reset must clear all state",
         )
 
 
-def messages_matter(first: Run, silent: Run) -> Iterator[Finding]:
+def check_message_effect(first: PlaybackRun, silent: PlaybackRun) -> Iterator[Finding]:
     """Yield whether messages have no effect."""
-    if same(cooperative(first), cooperative(silent)):
+    if has_same_boxes(list_cooperative_boxes(first), list_cooperative_boxes(silent)):
         yield Finding(
             "messages",
             "failed",
@@ -73,9 +73,9 @@ def messages_matter(first: Run, silent: Run) -> Iterator[Finding]:
         )
 
 
-def believed_pose_matters(first: Run, moved: Run) -> Iterator[Finding]:
+def check_pose_effect(first: PlaybackRun, moved: PlaybackRun) -> Iterator[Finding]:
     """Yield whether the believed poses of senders have no effect."""
-    if same(cooperative(first), cooperative(moved)):
+    if has_same_boxes(list_cooperative_boxes(first), list_cooperative_boxes(moved)):
         yield Finding(
             "believed pose",
             "failed",
@@ -84,11 +84,12 @@ def believed_pose_matters(first: Run, moved: Run) -> Iterator[Finding]:
         )
 
 
-def ego_alone_is_independent(first: Run, others: Sequence[Run]) -> Iterator[Finding]:
+def check_ego_alone(first: PlaybackRun, others: Sequence[PlaybackRun]) -> Iterator[Finding]:
     """Yield whether the ego's own detections depend on messages."""
     without_messages = [step.ego_alone for step in first.steps]
     if any(
-        not same(without_messages, [step.ego_alone for step in other.steps]) for other in others
+        not has_same_boxes(without_messages, [step.ego_alone for step in other.steps])
+        for other in others
     ):
         yield Finding(
             "ego alone",
@@ -97,7 +98,7 @@ def ego_alone_is_independent(first: Run, others: Sequence[Run]) -> Iterator[Find
         )
 
 
-def timing(run: Run) -> Finding:
+def check_step_time(run: PlaybackRun) -> Finding:
     """Return how long a step takes."""
     step = median(run.step_seconds)
     sharing = f", share {median(run.share_seconds) * 1e3:.0f}" if run.share_seconds else ""
@@ -109,7 +110,7 @@ def timing(run: Run) -> Finding:
     return Finding("time", "passed", duration)
 
 
-def imports_no_simulator(system: object) -> Iterator[Finding]:
+def check_simulator_imports(system: object) -> Iterator[Finding]:
     """Yield whether its modules import the simulator's client."""
     modules = [sys.modules.get(kind.__module__) for kind in type(system).__mro__]
     if any(hasattr(module, "carla") for module in modules):
@@ -121,25 +122,25 @@ def imports_no_simulator(system: object) -> Iterator[Finding]:
         )
 
 
-def cooperative(run: Run) -> list[Boxes]:
+def list_cooperative_boxes(run: PlaybackRun) -> list[Boxes]:
     """Return the detections with messages, step by step."""
     return [step.cooperative for step in run.steps]
 
 
-def same(one: Sequence[Boxes], other: Sequence[Boxes]) -> bool:
+def has_same_boxes(one: Sequence[Boxes], other: Sequence[Boxes]) -> bool:
     """Return whether boxes are equal byte for byte."""
-    return fingerprint(list(one)) == fingerprint(list(other))
+    return hash_nested_value(list(one)) == hash_nested_value(list(other))
 
 
-def difference(one: Run, other: Run) -> str:
+def find_run_difference(one: PlaybackRun, other: PlaybackRun) -> str:
     """Return where two runs first differ."""
-    if fingerprint(one.payloads) != fingerprint(other.payloads):
+    if hash_nested_value(one.payloads) != hash_nested_value(other.payloads):
         return "(what partners send)"
     for number, (a, b) in enumerate(zip(one.steps, other.steps, strict=True)):
         parts = [
             name
             for name in Step.__slots__
-            if fingerprint(getattr(a, name)) != fingerprint(getattr(b, name))
+            if hash_nested_value(getattr(a, name)) != hash_nested_value(getattr(b, name))
         ]
         if parts:
             return f"({parts[0]} at planning step {number})"

@@ -6,9 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from agents.conformance import answers, behaviour, frames, interface
-from agents.conformance.playback import Run, displaced, late, never, play
+from agents.conformance.playback import (
+    PlaybackRun,
+    deliver_late,
+    deliver_nothing,
+    make_displacing_channel,
+    play_recording,
+)
 from agents.conformance.recorded_steps import Recording
-from agents.conformance.two_parts import CHECK, in_two_parts
+from agents.conformance.two_parts import CHECK, check_two_parts
 from harness.findings import Finding
 
 DISPLACEMENT = 3.0 / 2**0.5
@@ -48,17 +54,17 @@ ABOUT_MESSAGES = (
 )
 
 
-class Examination:
+class SystemExamination:
     """Runs all checks on one system; after a failure, checks that depend on it are skipped."""
 
     def __init__(self, make: Callable[[], Any], recording: Recording) -> None:
         self._make, self._recording = make, recording
         self._findings: dict[str, list[Finding]] = {}
 
-    def findings(self) -> list[Finding]:
+    def list_findings(self) -> list[Finding]:
         """Run the checks, and return every check's findings in order."""
         self._system = self._make()
-        self._examine()
+        self._run_checks()
         silent = not getattr(self._system, "reads_messages", True)
         made = []
         for check, meaning in CHECKS.items():
@@ -70,67 +76,71 @@ class Examination:
                 made += self._findings[check] or [Finding(check, "passed", meaning)]
         return made
 
-    def _examine(self) -> None:
-        if self._fails("calls", interface.calls(self._system)):
+    def _run_checks(self) -> None:
+        if self._has_failed("calls", interface.check_call_interface(self._system)):
             return
-        if self._fails("truth", interface.truth(self._system)):
+        if self._has_failed("truth", interface.check_ground_truth_use(self._system)):
             return
-        first = play(self._system, self._recording, SEED)
-        if self._fails("share", answers.shares(self._system, first.payloads)):
+        first = play_recording(self._system, self._recording, SEED)
+        if self._has_failed("share", answers.check_shared_payloads(self._system, first.payloads)):
             return
-        if self._fails("runs", raised(first, "runs")):
+        if self._has_failed("runs", report_exception(first, "runs")):
             return
-        self._note("inputs", behaviour.inputs_stay(first))
-        self._note("payloads", behaviour.payloads_stay(first))
-        if not self._fails("step", answers.answers(first.steps)):
-            self._look(first)
-            self._repeat(first)
+        self._record_findings("inputs", behaviour.check_inputs_unchanged(first))
+        self._record_findings("payloads", behaviour.check_payloads_unchanged(first))
+        if not self._has_failed("step", answers.check_step_types(first.steps)):
+            self._check_answers(first)
+            self._check_repetitions(first)
 
-    def _look(self, first: Run) -> None:
-        self._note("control", answers.controls(first.steps))
-        if not self._fails("boxes", answers.boxes(first.steps)):
+    def _check_answers(self, first: PlaybackRun) -> None:
+        self._record_findings("control", answers.check_control_ranges(first.steps))
+        if not self._has_failed("boxes", answers.check_step_boxes(first.steps)):
             steps = self._recording.steps
-            self._note("frame", frames.frame(first.steps, steps))
+            self._record_findings("frame", frames.check_box_frame(first.steps, steps))
             seen = [step.observation for step in steps]
-            self._note("own body", answers.ego_body(first.steps, seen))
+            self._record_findings("own body", answers.check_ego_body(first.steps, seen))
 
-    def _repeat(self, first: Run) -> None:
-        fresh = play(self._make(), self._recording, SEED)
-        between = play(self._system, self._recording, OTHER_SEED, late)
-        self._note("late messages", raised(between, "late messages"))
-        again = play(self._system, self._recording, SEED)
-        self._note("time", [behaviour.timing(again)] if again.step_seconds else [])
+    def _check_repetitions(self, first: PlaybackRun) -> None:
+        fresh = play_recording(self._make(), self._recording, SEED)
+        between = play_recording(self._system, self._recording, OTHER_SEED, deliver_late)
+        self._record_findings("late messages", report_exception(between, "late messages"))
+        again = play_recording(self._system, self._recording, SEED)
+        self._record_findings(
+            "time", [behaviour.check_step_time(again)] if again.step_seconds else []
+        )
         if not self._findings["truth"]:
-            self._note("truth", behaviour.imports_no_simulator(self._system))
-        if self._fails("deterministic", behaviour.deterministic(first, fresh)):
+            self._record_findings("truth", behaviour.check_simulator_imports(self._system))
+        if self._has_failed("deterministic", behaviour.check_determinism(first, fresh)):
             return
-        if self._fails("reset", behaviour.episodes(first, again)):
+        if self._has_failed("reset", behaviour.check_episode_reset(first, again)):
             return
         if not any(one.verdict == "failed" for some in self._findings.values() for one in some):
-            self._note(CHECK, in_two_parts(self._make, first, self._recording, SEED))
+            self._record_findings(CHECK, check_two_parts(self._make, first, self._recording, SEED))
         if self._system.reads_messages:
-            self._disturb(first)
+            self._check_disturbed_runs(first)
 
-    def _disturb(self, first: Run) -> None:
-        silent = play(self._system, self._recording, SEED, never)
-        if self._fails("no messages", raised(silent, "no messages")):
+    def _check_disturbed_runs(self, first: PlaybackRun) -> None:
+        silent = play_recording(self._system, self._recording, SEED, deliver_nothing)
+        if self._has_failed("no messages", report_exception(silent, "no messages")):
             return
-        moved = play(self._system, self._recording, SEED, displaced(DISPLACEMENT))
-        if self._fails("believed pose", raised(moved, "believed pose")):
+        moved = play_recording(
+            self._system, self._recording, SEED, make_displacing_channel(DISPLACEMENT)
+        )
+        if self._has_failed("believed pose", report_exception(moved, "believed pose")):
             return
-        self._note("ego alone", behaviour.ego_alone_is_independent(first, [silent, moved]))
-        if not self._fails("messages", behaviour.messages_matter(first, silent)):
-            self._note("believed pose", behaviour.believed_pose_matters(first, moved))
+        self._record_findings("ego alone", behaviour.check_ego_alone(first, [silent, moved]))
+        if not self._has_failed("messages", behaviour.check_message_effect(first, silent)):
+            self._record_findings("believed pose", behaviour.check_pose_effect(first, moved))
 
-    def _note(self, check: str, findings: Iterable[Finding]) -> None:
+    def _record_findings(self, check: str, findings: Iterable[Finding]) -> None:
         self._findings[check] = list(findings)
 
-    def _fails(self, check: str, findings: Iterable[Finding]) -> bool:
-        self._note(check, findings)
+    def _has_failed(self, check: str, findings: Iterable[Finding]) -> bool:
+        self._record_findings(check, findings)
         return any(finding.verdict == "failed" for finding in self._findings[check])
 
 
-def raised(run: Run, check: str) -> Iterator[Finding]:
+def report_exception(run: PlaybackRun, check: str) -> Iterator[Finding]:
     """Yield the exception that a system raised, if any."""
     if run.raised:
         yield Finding(check, "failed", run.raised)

@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.conformance.recorded_steps import RecordedStep
 from harness.findings import Finding
-from harness.geometry import boxes_between
+from harness.geometry import transform_boxes
 from harness.vocabulary import Boxes, Floats, Pose, Step
 
 FARTHEST, HIGHEST = 120.0, 30.0
@@ -33,12 +33,12 @@ WRONG_FRAMES = {
 MIRRORED = "they seem mirrored; y points to the right, as in CARLA"
 
 
-def frame(steps: Sequence[Step], recorded: Sequence[RecordedStep]) -> Iterator[Finding]:
+def check_box_frame(steps: Sequence[Step], recorded: Sequence[RecordedStep]) -> Iterator[Finding]:
     """Yield boxes out of the LiDAR's range, or that match better in another frame."""
     places = np.concatenate([step.cooperative.geometry[:, :3] for step in steps])
     alone = np.concatenate([step.ego_alone.geometry[:, :3] for step in steps])
     far = np.abs(np.concatenate([places, alone])).max(axis=0, initial=0.0)
-    hint = better_frame(steps, recorded)
+    hint = find_better_frame(steps, recorded)
     if max(far[0], far[1]) > FARTHEST or far[2] > HIGHEST:
         sentence = (
             f"boxes reach {far[0]:.0f}, {far[1]:.0f}, {far[2]:.0f} m from the ego's LiDAR along x,"
@@ -49,35 +49,38 @@ def frame(steps: Sequence[Step], recorded: Sequence[RecordedStep]) -> Iterator[F
         yield Finding("frame", "warning", hint)
 
 
-def better_frame(steps: Sequence[Step], recorded: Sequence[RecordedStep]) -> str:
+def find_better_frame(steps: Sequence[Step], recorded: Sequence[RecordedStep]) -> str:
     """Return the wrong frame in which clearly more boxes match road users, if any."""
     pairs = [
         (step.ego_alone if len(step.ego_alone) else step.cooperative, there)
         for step, there in zip(steps, recorded, strict=True)
     ]
-    as_they_are = sum(hits(boxes.geometry, there) for boxes, there in pairs)
-    matches = {MIRRORED: sum(hits(mirrored(boxes), there) for boxes, there in pairs)}
+    as_they_are = sum(count_box_hits(boxes.geometry, there) for boxes, there in pairs)
+    matches = {
+        MIRRORED: sum(count_box_hits(flip_box_geometry(boxes), there) for boxes, there in pairs)
+    }
     for name, wrong in WRONG_FRAMES.items():
         matches[name] = sum(
-            hits(taken_from(boxes, wrong, there).geometry, there) for boxes, there in pairs
+            count_box_hits(transform_wrong_frame(boxes, wrong, there).geometry, there)
+            for boxes, there in pairs
         )
     name, most = max(matches.items(), key=lambda match: match[1])
     return name if most >= 2 * as_they_are + CLEARLY else ""
 
 
-def taken_from(boxes: Boxes, wrong: Pose, there: RecordedStep) -> Boxes:
+def transform_wrong_frame(boxes: Boxes, wrong: Pose, there: RecordedStep) -> Boxes:
     """Return boxes transformed from a wrong frame."""
     here = there.observation.lidar_in_world if wrong is WORLD else WORLD
-    return boxes_between(boxes, wrong, here)
+    return transform_boxes(boxes, wrong, here)
 
 
-def mirrored(boxes: Boxes) -> Floats:
+def flip_box_geometry(boxes: Boxes) -> Floats:
     """Return boxes with y and yaw negated."""
     result: Floats = boxes.geometry * [1.0, -1.0, 1.0, 1.0, 1.0, 1.0, -1.0]
     return result
 
 
-def hits(boxes: Floats, there: RecordedStep) -> int:
+def count_box_hits(boxes: Floats, there: RecordedStep) -> int:
     """Return how many boxes are close to a road user of the ground truth."""
     true = there.truth.boxes_in_lidar.geometry
     if not len(true) or not len(boxes):

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from agents.perception.designs import LITE
 from agents.perception.fusion.base import FeatureSpec, IntermediateFusion, Maps, Partner
-from agents.perception.network import Network, one_thread
-from agents.perception.random_weights import random_weights
+from agents.perception.network import PerceptionNetwork, set_one_thread
+from agents.perception.random_weights import make_random_weights
 from harness.findings import Check, Finding, make_checks
 from harness.vocabulary import Pose
 
@@ -42,31 +42,31 @@ class FusionExamination:
     """Puts one fusion module to all checks; after a failure, those that need it are not made."""
 
     def __init__(self, make: Callable[[], IntermediateFusion]) -> None:
-        one_thread()
+        set_one_thread()
         self._make = make
         self._checks: dict[str, Check] = {
-            "forward": self._forward,
-            "shape": self._shape,
-            "inputs": self._inputs,
-            "deterministic": self._deterministic,
-            "order": self._order,
-            "partners": self._partners,
-            "pose": self._pose,
-            "no partner": self._no_partner,
-            "message": self._message,
-            "gradients": self._gradients,
+            "forward": self._check_forward,
+            "shape": self._check_shape,
+            "inputs": self._check_inputs,
+            "deterministic": self._check_determinism,
+            "order": self._check_partner_order,
+            "partners": self._check_partner_effect,
+            "pose": self._check_pose_effect,
+            "no partner": self._check_no_partner,
+            "message": self._check_message,
+            "gradients": self._check_gradients,
         }
 
-    def findings(self) -> list[Finding]:
+    def list_findings(self) -> list[Finding]:
         """Make every check, in order."""
         checks = {name: (meaning, self._checks[name]) for name, meaning in CHECKS.items()}
         return make_checks(checks, needed=("forward", "shape"))
 
     @cached_property
-    def _network(self) -> Network:
+    def _network(self) -> PerceptionNetwork:
         """A lite network round the module, with random weights."""
-        network = Network(self._make(), LITE)
-        network.load_state_dict(random_weights(network.state_dict(), LITE.grid))
+        network = PerceptionNetwork(self._make(), LITE)
+        network.load_state_dict(make_random_weights(network.state_dict(), LITE.grid))
         return network.eval()
 
     @property
@@ -77,28 +77,28 @@ class FusionExamination:
 
     @cached_property
     def _ego(self) -> Maps:
-        return random_maps(self._module, 0)
+        return sample_feature_maps(self._module, 0)
 
     @cached_property
     def _all(self) -> list[Partner]:
         return [
-            Partner(random_maps(self._module, number), pose)
+            Partner(sample_feature_maps(self._module, number), pose)
             for number, pose in enumerate(POSES, start=1)
         ]
 
     @torch.no_grad()
-    def _fused(self, partners: Sequence[Partner]) -> Maps:
+    def _fuse_maps(self, partners: Sequence[Partner]) -> Maps:
         return self._module.fuse(self._ego, partners)
 
-    def _forward(self) -> Iterator[Finding]:
+    def _check_forward(self) -> Iterator[Finding]:
         for count in COUNTS:
-            self._fused(self._all[:count])
+            self._fuse_maps(self._all[:count])
         yield from ()
 
-    def _shape(self) -> Iterator[Finding]:
+    def _check_shape(self) -> Iterator[Finding]:
         needed = [(tuple(level.shape), level.dtype) for level in self._ego]
         for count in COUNTS:
-            fused = self._fused(self._all[:count])
+            fused = self._fuse_maps(self._all[:count])
             given = [(tuple(level.shape), level.dtype) for level in fused]
             where = f"with {count} partners"
             if given != needed:
@@ -106,23 +106,23 @@ class FusionExamination:
             elif not all(bool(torch.isfinite(level).all()) for level in fused):
                 yield Finding("shape", "failed", f"{where}: numbers that are not finite")
 
-    def _inputs(self) -> Iterator[Finding]:
+    def _check_inputs(self) -> Iterator[Finding]:
         given = [*self._ego, *(level for partner in self._all for level in partner.maps)]
         before = [level.clone() for level in given]
-        self._fused(self._all)
-        if not same(given, before):
+        self._fuse_maps(self._all)
+        if not has_equal_tensors(given, before):
             yield Finding("inputs", "failed", "it writes into maps that it is given; clone them")
 
-    def _deterministic(self) -> Iterator[Finding]:
-        first, second = self._fused(self._all), self._fused(self._all)
-        if not same(first, second):
+    def _check_determinism(self) -> Iterator[Finding]:
+        first, second = self._fuse_maps(self._all), self._fuse_maps(self._all)
+        if not has_equal_tensors(first, second):
             yield Finding("deterministic", "failed", "the same call again gives another output")
             return
-        other = Network(self._make(), LITE).eval()
+        other = PerceptionNetwork(self._make(), LITE).eval()
         other.load_state_dict(self._network.state_dict())
         assert other.intermediate is not None
         with torch.no_grad():
-            if not same(first, other.intermediate.fuse(self._ego, self._all)):
+            if not has_equal_tensors(first, other.intermediate.fuse(self._ego, self._all)):
                 yield Finding(
                     "deterministic",
                     "failed",
@@ -130,8 +130,8 @@ class FusionExamination:
                     " matters must be a setting, a parameter or a buffer",
                 )
 
-    def _order(self) -> Iterator[Finding]:
-        forward, backward = self._fused(self._all), self._fused(self._all[::-1])
+    def _check_partner_order(self) -> Iterator[Finding]:
+        forward, backward = self._fuse_maps(self._all), self._fuse_maps(self._all[::-1])
         for one, other in zip(forward, backward, strict=True):
             difference = float((one - other).abs().max() / one.abs().max().clamp(min=1e-9))
             if difference > TOLERANCE:
@@ -142,32 +142,32 @@ class FusionExamination:
                     " maximum",
                 )
 
-    def _partners(self) -> Iterator[Finding]:
-        if same(self._fused(()), self._fused(self._all[:1])):
+    def _check_partner_effect(self) -> Iterator[Finding]:
+        if has_equal_tensors(self._fuse_maps(()), self._fuse_maps(self._all[:1])):
             yield Finding("partners", "failed", "the output is the same without the partner")
 
-    def _pose(self) -> Iterator[Finding]:
+    def _check_pose_effect(self) -> Iterator[Finding]:
         there = Partner(self._all[0].maps, POSES[1])
-        if same(self._fused(self._all[:1]), self._fused([there])):
+        if has_equal_tensors(self._fuse_maps(self._all[:1]), self._fuse_maps([there])):
             yield Finding(
                 "pose", "failed", "a partner's pose does not matter; warp its maps: self.warp"
             )
 
-    def _no_partner(self) -> Iterator[Finding]:
-        before = self._fused(())
-        self._fused(self._all)
-        if not same(before, self._fused(())):
+    def _check_no_partner(self) -> Iterator[Finding]:
+        before = self._fuse_maps(())
+        self._fuse_maps(self._all)
+        if not has_equal_tensors(before, self._fuse_maps(())):
             yield Finding("no partner", "failed", "it keeps something of what partners sent before")
-        elif same(before, self._ego):
+        elif has_equal_tensors(before, self._ego):
             yield Finding(
                 "no partner", "passed", "without partners the ego's maps stay as they are"
             )
 
     @torch.no_grad()
-    def _message(self) -> Iterator[Finding]:
-        sent = self._network.send(self._ego)
+    def _check_message(self) -> Iterator[Finding]:
+        sent = self._network.send_maps(self._ego)
         payload = self._module.payload(tuple(level[0].numpy() for level in sent))
-        shapes = [tuple(level.shape) for level in self._network.receive(sent)]
+        shapes = [tuple(level.shape) for level in self._network.receive_maps(sent)]
         needed = [tuple(level.shape) for level in self._ego]
         if shapes != needed:
             yield Finding("message", "failed", f"receive returns {shapes}; needed: {needed}")
@@ -176,21 +176,21 @@ class FusionExamination:
         share = f"{size / whole:.0%} of the ego's maps"
         yield Finding("message", "passed", f"{size:,} bytes of random features: {share}")
 
-    def _gradients(self) -> Iterator[Finding]:
+    def _check_gradients(self) -> Iterator[Finding]:
         weights = dict(self._module.named_parameters())
         sent = [
             tuple(level.clone().requires_grad_() for level in partner.maps) for partner in self._all
         ]
         partners = [
-            Partner(self._network.receive(self._network.send(maps)), pose)
+            Partner(self._network.receive_maps(self._network.send_maps(maps)), pose)
             for maps, pose in zip(sent, POSES, strict=True)
         ]
         fused = self._module.fuse(self._ego, partners)
         torch.autograd.backward(torch.stack([(level**2).mean() for level in fused]).sum())
-        if missing := [name for name, weight in weights.items() if not reached(weight)]:
+        if missing := [name for name, weight in weights.items() if not has_finite_gradient(weight)]:
             yield Finding("gradients", "failed", f"no gradient, or an infinite one: {missing}")
             return
-        if not any(reached(level) for maps in sent for level in maps):
+        if not any(has_finite_gradient(level) for maps in sent for level in maps):
             why = "no gradient reaches what partners send: their encoder is not trained for it"
             yield Finding("gradients", "warning", why)
         count = sum(weight.numel() for weight in weights.values())
@@ -201,19 +201,19 @@ class FusionExamination:
 def findings_of(make: Callable[[], IntermediateFusion]) -> list[Finding]:
     """Return what the check of a fusion module finds."""
     make()  # what its arguments lack is bad input
-    return FusionExamination(make).findings()
+    return FusionExamination(make).list_findings()
 
 
-def random_maps(module: IntermediateFusion, seed: int) -> Maps:
+def sample_feature_maps(module: IntermediateFusion, seed: int) -> Maps:
     """Return feature maps of one agent, at random, as a lite network has them."""
     generator = torch.Generator().manual_seed(seed)
     return tuple(
         torch.randn(shape, generator=generator).relu()
-        for shape in shapes(module.features, module.multi_scale)
+        for shape in list_map_shapes(module.features, module.multi_scale)
     )
 
 
-def shapes(features: FeatureSpec, multi_scale: bool) -> list[tuple[int, int, int, int]]:
+def list_map_shapes(features: FeatureSpec, multi_scale: bool) -> list[tuple[int, int, int, int]]:
     """Return the shapes of an agent's maps."""
     rows, columns = features.grid.output_shape
     if not multi_scale:
@@ -224,12 +224,12 @@ def shapes(features: FeatureSpec, multi_scale: bool) -> list[tuple[int, int, int
     ]
 
 
-def same(one: Sequence[Tensor], other: Sequence[Tensor]) -> bool:
+def has_equal_tensors(one: Sequence[Tensor], other: Sequence[Tensor]) -> bool:
     """Return whether all tensors are equal."""
     return all(torch.equal(*pair) for pair in zip(one, other, strict=True))
 
 
-def reached(weight: Tensor) -> bool:
+def has_finite_gradient(weight: Tensor) -> bool:
     """Return whether a finite gradient reached a tensor."""
     gradient = weight.grad
     return gradient is not None and bool(torch.isfinite(gradient).all() and gradient.any())

@@ -16,29 +16,31 @@ from omegaconf.errors import OmegaConfBaseException
 
 from harness.errors import UserError
 from harness.installation import CONF
-from harness.suggestions import unknown
+from harness.suggestions import describe_unknown_name
 
 SHIPPED = CONF / "system"
 
 
-def maker(name: str, given: Sequence[str]) -> Callable[[], Any]:
+def make_system_factory(name: str, given: Sequence[str]) -> Callable[[], Any]:
     """Return a factory of the named system with arguments `key=value`."""
-    settings = settings_of(name, given)
+    settings = resolve_system_settings(name, given)
     return lambda: instantiate_system(name, settings)
 
 
-def settings_of(name: str, given: Sequence[str]) -> dict[str, Any]:
+def resolve_system_settings(name: str, given: Sequence[str]) -> dict[str, Any]:
     """Return the settings of a shipped system, or of the class `package.module:Class`."""
     words = [word for word in given if "=" not in word]
     if words:
         raise UserError(f"{words[0]}: arguments are given as name=value")
     if is_class_name(name):
         settings: dict[str, Any] = {"_target_": ".".join(name.split(":"))}
-        class_named(name)
+        load_named_class(name)
     else:
         file = SHIPPED / f"{name}.yaml"
         if not file.is_file():
-            text = unknown("system", name, sorted(path.stem for path in SHIPPED.glob("*.yaml")))
+            text = describe_unknown_name(
+                "system", name, sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+            )
             raise UserError(f"{text}, or package.module:Class of your own")
         settings = yaml.safe_load(file.read_text())[name]
     try:
@@ -47,20 +49,22 @@ def settings_of(name: str, given: Sequence[str]) -> dict[str, Any]:
         around = OmegaConf.create({"simulator": {"maps": None}, "system": merged})
         plain = OmegaConf.to_container(around.system, resolve=True, throw_on_missing=True)
     except (OmegaConfBaseException, ValueError) as problem:
-        raise UserError(f"{' '.join([name, *given])}: {one_line(problem)}") from None
+        raise UserError(f"{' '.join([name, *given])}: {format_exception(problem)}") from None
     assert isinstance(plain, dict)
     return {str(key): value for key, value in plain.items()}
 
 
 def refuse_unknown_arguments(name: str, settings: Mapping[Any, Any]) -> None:
     """Raise UserError if the class does not take an argument."""
-    parameters = inspect.signature(class_named(settings["_target_"])).parameters
+    parameters = inspect.signature(load_named_class(settings["_target_"])).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         for key in settings:
             if key not in {"_target_", *parameters}:
                 if not parameters:
                     raise UserError(f"{name} takes no arguments")
-                raise UserError(f"{name}: {unknown('argument', str(key), parameters)}")
+                raise UserError(
+                    f"{name}: {describe_unknown_name('argument', str(key), parameters)}"
+                )
 
 
 def is_class_name(name: str) -> bool:
@@ -68,14 +72,14 @@ def is_class_name(name: str) -> bool:
     return ":" in name or "." in name
 
 
-def class_named(name: str) -> type[Any]:
+def load_named_class(name: str) -> type[Any]:
     """Return the class of a name; refuse one that cannot be imported as a class."""
     sys.path[:0] = [""] * ("" not in sys.path)
     module, _, kind = name.replace(":", ".").rpartition(".")
     try:
         target = getattr(import_module(module), kind)
     except Exception as problem:
-        raise UserError(f"{name}: {type(problem).__name__}: {one_line(problem)}") from None
+        raise UserError(f"{name}: {type(problem).__name__}: {format_exception(problem)}") from None
     if not isinstance(target, type):
         raise UserError(f"{name} is not a class")
     return target
@@ -91,10 +95,10 @@ def instantiate_system(name: str, settings: dict[str, Any]) -> Any:
         if isinstance(cause, UserError):
             raise cause from None
         raise UserError(
-            f"{name} cannot be instantiated: {type(cause).__name__}: {one_line(cause)}"
+            f"{name} cannot be instantiated: {type(cause).__name__}: {format_exception(cause)}"
         ) from None
 
 
-def one_line(problem: BaseException) -> str:
+def format_exception(problem: BaseException) -> str:
     """Return an exception's text on one line."""
     return " ".join(str(problem).split()) or type(problem).__name__

@@ -17,7 +17,7 @@ GIVEN = {
 SHOWN_TRUTH = ("share", "step")
 
 
-def calls(system: Any) -> Iterator[Finding]:
+def check_call_interface(system: Any) -> Iterator[Finding]:
     """Yield attributes and methods that are missing or cannot be called."""
     for name in ("reads_points", "reads_messages"):
         value = getattr(system, name, None)
@@ -33,16 +33,18 @@ def calls(system: Any) -> Iterator[Finding]:
         valid = ", ".join(FUSION_STAGES)
         yield Finding("calls", "failed", f"fusion_stage is {stage!r}; valid: {valid}")
     for name in GIVEN:
-        signature = f"{name}({', '.join(arguments(system, name))})"
+        signature = f"{name}({', '.join(list_argument_names(system, name))})"
         method = getattr(system, name, None)
         if not callable(method):
             yield Finding("calls", "failed", f"method {name} not found; write {signature}")
-        elif not takes(method, len(arguments(system, name))) and not wants_truth(system, name):
+        elif not can_take_arguments(
+            method, len(list_argument_names(system, name))
+        ) and not wants_truth(system, name):
             has = f"{name}{inspect.signature(method)}"
             yield Finding("calls", "failed", f"it is called as {signature}; its signature is {has}")
 
 
-def truth(system: Any) -> Iterator[Finding]:
+def check_ground_truth_use(system: Any) -> Iterator[Finding]:
     """Yield whether it is given the ground truth, and whether its class declares it."""
     for name in SHOWN_TRUTH:
         if wants_truth(system, name):
@@ -60,7 +62,7 @@ def truth(system: Any) -> Iterator[Finding]:
         )
 
 
-def arguments(system: Any, name: str) -> tuple[str, ...]:
+def list_argument_names(system: Any, name: str) -> tuple[str, ...]:
     """Return the names of the arguments that an attempt calls a method with."""
     more = ("truth",) if is_privileged(system) and name in SHOWN_TRUTH else ()
     return GIVEN[name] + more
@@ -72,10 +74,10 @@ def wants_truth(system: Any, name: str) -> bool:
     if is_privileged(system) or name not in SHOWN_TRUTH or not callable(method):
         return False
     count = len(GIVEN[name])
-    return not takes(method, count) and takes(method, count + 1)
+    return not can_take_arguments(method, count) and can_take_arguments(method, count + 1)
 
 
-def takes(method: Any, count: int) -> bool:
+def can_take_arguments(method: Any, count: int) -> bool:
     """Return whether a method can be called with `count` arguments, as far as can be inspected."""
     try:
         inspect.signature(method).bind(*[None] * count)

@@ -25,25 +25,25 @@ from harness.vocabulary import (
 )
 
 
-def fingerprint(thing: object) -> str:
+def hash_nested_value(thing: object) -> str:
     """Return a digest of every number in a nested value."""
     digest = hashlib.sha256()
-    for part in parts(thing):
+    for part in iter_value_bytes(thing):
         digest.update(part)
     return digest.hexdigest()[:16]
 
 
-def parts(thing: object) -> Iterator[bytes]:
+def iter_value_bytes(thing: object) -> Iterator[bytes]:
     """Yield the bytes of dataclasses, tuples, lists and arrays, nested."""
     if isinstance(thing, np.ndarray):
         yield f"{thing.dtype}{thing.shape}".encode()
         yield np.ascontiguousarray(thing).tobytes()
     elif is_dataclass(thing):
         for field in fields(thing):
-            yield from parts(getattr(thing, field.name))
+            yield from iter_value_bytes(getattr(thing, field.name))
     elif isinstance(thing, tuple | list):
         for element in thing:
-            yield from parts(element)
+            yield from iter_value_bytes(element)
     else:
         yield repr(thing).encode()
 
@@ -60,7 +60,7 @@ class RunAbortedError(Exception):
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Run:
+class PlaybackRun:
     """What a system did in one episode."""
 
     steps: list[Step] = field(default_factory=list)
@@ -74,25 +74,25 @@ class Run:
     @property
     def bytes(self) -> str:
         """Return a digest of all that it answered and sent."""
-        return fingerprint([self.steps, self.payloads])
+        return hash_nested_value([self.steps, self.payloads])
 
 
-def at_once(sent: list[Sent]) -> Sent:
+def deliver_at_once(sent: list[Sent]) -> Sent:
     """Deliver without delay."""
     return sent[-1]
 
 
-def never(sent: list[Sent]) -> Sent:
+def deliver_nothing(sent: list[Sent]) -> Sent:
     """Deliver nothing."""
     return ()
 
 
-def late(sent: list[Sent]) -> Sent:
+def deliver_late(sent: list[Sent]) -> Sent:
     """Deliver messages captured three planning steps ago."""
     return sent[-4] if len(sent) > 3 else ()
 
 
-def displaced(by: float) -> Channel:
+def make_displacing_channel(by: float) -> Channel:
     """Return a channel that shifts the senders' believed poses by `by` metres along both axes."""
 
     def deliver(sent: list[Sent]) -> Sent:
@@ -104,39 +104,47 @@ def displaced(by: float) -> Channel:
     return deliver
 
 
-def play(system: Any, recording: Recording, seed: int, channel: Channel = at_once) -> Run:
+def play_recording(
+    system: Any, recording: Recording, seed: int, channel: Channel = deliver_at_once
+) -> PlaybackRun:
     """Play one episode to a system."""
-    run = Run()
+    run = PlaybackRun()
     sent: list[Sent] = []
     marks: list[tuple[str, str, Payload]] = []
     try:
-        call(run, "reset", partial(system.reset, seed, recording.route))
+        call_system(run, "reset", partial(system.reset, seed, recording.route))
         for number, recorded in enumerate(recording.steps):
             if system.reads_messages:
-                sent.append(shared(system, recorded, run, f"planning step {number}"))
+                sent.append(
+                    share_partner_messages(system, recorded, run, f"planning step {number}")
+                )
                 marks += [
-                    (message.sender, fingerprint(message.payload), message.payload)
+                    (message.sender, hash_nested_value(message.payload), message.payload)
                     for message in sent[-1]
                 ]
             arrived = channel(sent) if system.reads_messages else ()
-            decide(system, recorded, arrived=arrived, run=run, when=f"planning step {number}")
+            run_ego_step(system, recorded, arrived=arrived, run=run, when=f"planning step {number}")
     except RunAbortedError:
         pass
     for sender, before, payload in marks:
-        if fingerprint(payload) != before:
+        if hash_nested_value(payload) != before:
             run.overwritten = sender
     return run
 
 
-def shared(system: Any, recorded: RecordedStep, run: Run, when: str) -> Sent:
+def share_partner_messages(
+    system: Any, recorded: RecordedStep, run: PlaybackRun, when: str
+) -> Sent:
     """Return the messages of all partners at a step."""
     messages = []
     for view in recorded.partners:
-        observation = sensed(system, view.observation)
+        observation = copy_observation(system, view.observation)
         given = [observation, deepcopy(view.truth)] if is_privileged(system) else [observation]
         whose = f"the observation of {observation.sender} at {when}"
-        share = partial(call, run, f"share at {when}", partial(system.share, *given))
-        payload = watched(run, share, given=given, whose=whose, seconds=run.share_seconds)
+        share = partial(call_system, run, f"share at {when}", partial(system.share, *given))
+        payload = call_with_input_check(
+            run, share, given=given, whose=whose, seconds=run.share_seconds
+        )
         run.payloads.append(deepcopy(payload))
         o = observation
         messages.append(
@@ -152,37 +160,39 @@ def shared(system: Any, recorded: RecordedStep, run: Run, when: str) -> Sent:
     return tuple(messages)
 
 
-def decide(system: Any, recorded: RecordedStep, *, arrived: Sent, run: Run, when: str) -> None:
+def run_ego_step(
+    system: Any, recorded: RecordedStep, *, arrived: Sent, run: PlaybackRun, when: str
+) -> None:
     """Let the ego's system plan a step."""
-    given: list[Any] = [sensed(system, recorded.observation), deepcopy(arrived)]
+    given: list[Any] = [copy_observation(system, recorded.observation), deepcopy(arrived)]
     if is_privileged(system):
         given.append(deepcopy(recorded.truth))
-    step = partial(call, run, f"step at {when}", partial(system.step, *given))
+    step = partial(call_system, run, f"step at {when}", partial(system.step, *given))
     whose = f"the inputs of step at {when}"
-    answer = watched(run, step, given=given, whose=whose, seconds=run.step_seconds)
+    answer = call_with_input_check(run, step, given=given, whose=whose, seconds=run.step_seconds)
     run.steps.append(deepcopy(answer))
 
 
-def watched(
-    run: Run, work: Callable[[], Any], *, given: list[Any], whose: str, seconds: list[float]
+def call_with_input_check(
+    run: PlaybackRun, work: Callable[[], Any], *, given: list[Any], whose: str, seconds: list[float]
 ) -> Any:
     """Return an answer; record its duration, and whether its inputs were modified."""
-    before = fingerprint(given)
+    before = hash_nested_value(given)
     clock = time.perf_counter()
     answer = work()
     seconds.append(time.perf_counter() - clock)
-    if fingerprint(given) != before:
+    if hash_nested_value(given) != before:
         run.changed = whose
     return answer
 
 
-def sensed(system: Any, observation: Observation) -> Observation | EgoObservation:
+def copy_observation(system: Any, observation: Observation) -> Observation | EgoObservation:
     """Return a copy of an observation, without points for systems that read none."""
     points = observation.points_in_lidar.copy() if system.reads_points else NO_POINTS.copy()
     return replace(observation, points_in_lidar=points)
 
 
-def call(run: Run, what: str, work: Callable[[], Any]) -> Any:
+def call_system(run: PlaybackRun, what: str, work: Callable[[], Any]) -> Any:
     """Return what a system answers; record what it raises."""
     try:
         return work()

@@ -61,19 +61,19 @@ class Recording:
     steps: tuple[RecordedStep, ...]
 
 
-def write(path: Path, recording: Recording) -> None:
+def write_recording(path: Path, recording: Recording) -> None:
     """Write a recording to a temporary file, and rename it."""
     arrays: list[Any] = [getattr(recording.route, name) for name in ROUTE_ARRAYS]
     record = {
         "route": [recording.route.name, recording.route.town],
-        "steps": [record_of(step, arrays) for step in recording.steps],
+        "steps": [to_step_record(step, arrays) for step in recording.steps],
     }
     partial = path.with_suffix(".partial.npz")
     np.savez(partial, *arrays, record=np.array(json.dumps(record)))
     partial.replace(path)
 
 
-def record_of(recorded: RecordedStep, arrays: list[Any]) -> dict[str, Any]:
+def to_step_record(recorded: RecordedStep, arrays: list[Any]) -> dict[str, Any]:
     """Return the text and single numbers of a step; its arrays are appended to `arrays`."""
     ego = recorded.observation
     views = [PartnerView(ego, recorded.truth), *recorded.partners]
@@ -93,16 +93,16 @@ def record_of(recorded: RecordedStep, arrays: list[Any]) -> dict[str, Any]:
     }
 
 
-def read(path: Path) -> Recording:
+def read_recording(path: Path) -> Recording:
     """Return the recording in a file."""
     try:
-        return recording_in(path)
+        return load_recording(path)
     except Exception as problem:  # a broken file can raise anything
         first = str(problem).partition("\n")[0] or type(problem).__name__
         raise UserError(f"{path}: not a recording for `check` ({first})") from None
 
 
-def recording_in(path: Path) -> Recording:
+def load_recording(path: Path) -> Recording:
     """Return the recording in a file, unchecked."""
     with open_arrays(path) as file:
         record = parse_json(str(file["record"]))
@@ -111,12 +111,12 @@ def recording_in(path: Path) -> Recording:
     route = Route(
         name=name, town=town, **{name_of_array: next(arrays) for name_of_array in ROUTE_ARRAYS}
     )
-    return Recording(route, tuple(recorded_step_of(step, arrays) for step in record["steps"]))
+    return Recording(route, tuple(from_step_record(step, arrays) for step in record["steps"]))
 
 
-def recorded_step_of(record: dict[str, Any], arrays: Arrays) -> RecordedStep:
+def from_step_record(record: dict[str, Any], arrays: Arrays) -> RecordedStep:
     """Return a step; its arrays are the next ones."""
-    views = [view_of(view, arrays) for view in record["observers"]]
+    views = [from_view_record(view, arrays) for view in record["observers"]]
     observed = views[0].observation
     ego = EgoObservation(
         sender=observed.sender,
@@ -133,7 +133,7 @@ def recorded_step_of(record: dict[str, Any], arrays: Arrays) -> RecordedStep:
     return RecordedStep(ego, views[0].truth, tuple(views[1:]))
 
 
-def view_of(record: list[Any], arrays: Arrays) -> PartnerView:
+def from_view_record(record: list[Any], arrays: Arrays) -> PartnerView:
     """Return what one observer sensed; its arrays are the next ones."""
     sender, kind, frame, time, pose = record
     points, geometry, classes, scores, actor_ids, hits = (next(arrays) for _ in range(6))

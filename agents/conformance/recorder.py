@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from agents.conformance.recorded_steps import PartnerView, RecordedStep, Recording, write
+from agents.conformance.recorded_steps import PartnerView, RecordedStep, Recording, write_recording
 from agents.driving.driver import Driver
 from harness.vocabulary import Boxes, EgoObservation, GroundTruth, Message, Observation, Route, Step
 
@@ -43,6 +43,6 @@ class Recorder:
         if ready and len(self._steps) < self._wanted:
             self._steps.append(RecordedStep(observation, truth, views))
             if len(self._steps) == self._wanted:
-                write(self._file, Recording(self._route, tuple(self._steps)))
+                write_recording(self._file, Recording(self._route, tuple(self._steps)))
         seen = truth.boxes_in_lidar
         return Step(self._driver.step(observation, seen), seen, seen)

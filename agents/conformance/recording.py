@@ -7,11 +7,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from agents.conformance.recorded_steps import Recording, read
-from harness.environments import child_environment
+from agents.conformance.recorded_steps import Recording, read_recording
+from harness.environments import build_child_environment
 from harness.errors import AttemptError
 from harness.nesting import parse_json
-from harness.subprocesses import module_command
+from harness.subprocesses import build_module_command
 
 ROUTE = """<routes><route id="street" town="Crucible05">
 <waypoint x="185.2" y="70.2" z="1.9" pitch="0" roll="0" yaw="0"/>
@@ -25,47 +25,47 @@ NOTICE = re.compile("carlite: ")
 RECORDER = "agents.conformance.recorder.Recorder"
 
 
-def recorded(file: Path | None) -> Recording:
+def load_or_make_recording(file: Path | None) -> Recording:
     """Return the recording in a file; without one, or if it does not exist, a new one is made."""
     if file is not None:
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
-            record(file)
-        return read(file)
+            record_street_drive(file)
+        return read_recording(file)
     with tempfile.TemporaryDirectory() as folder:
-        record(Path(folder) / "steps.npz")
-        return read(Path(folder) / "steps.npz")
+        record_street_drive(Path(folder) / "steps.npz")
+        return read_recording(Path(folder) / "steps.npz")
 
 
-def record(file: Path) -> None:
+def record_street_drive(file: Path) -> None:
     """Drive the street once, with a roadside unit and vehicles as partners."""
     with tempfile.TemporaryDirectory() as folder:
         route = Path(folder) / "street.xml"
         route.write_text(ROUTE)
         command = [
-            *module_command("crucible", "run"),
-            f"routes.file={quoted(route)}",
+            *build_module_command("crucible", "run"),
+            f"routes.file={escape_for_hydra(route)}",
             "routes.hazards=null",
             "routes.only=null",
             "seeds=[1]",
             "system=[]",
             f"+system.recorder._target_={RECORDER}",
-            f"+system.recorder.file={quoted(file.absolute())}",
+            f"+system.recorder.file={escape_for_hydra(file.absolute())}",
             "interference=none",
             "cooperation=mixed",
             "progress=plain",
             f"attempts_per_route={TRIES}",
-            f"out={quoted(Path(folder) / 'out')}",
+            f"out={escape_for_hydra(Path(folder) / 'out')}",
         ]
         done = subprocess.run(
-            command, env=child_environment(), check=False, capture_output=True, text=True
+            command, env=build_child_environment(), check=False, capture_output=True, text=True
         )
         if not file.exists():
-            why = cause(done, Path(folder) / "out" / "ledger.jsonl")
+            why = find_recording_failure(done, Path(folder) / "out" / "ledger.jsonl")
             raise AttemptError("agent_exception", f"recording failed: {why}")
 
 
-def cause(done: subprocess.CompletedProcess[str], ledger: Path) -> str:
+def find_recording_failure(done: subprocess.CompletedProcess[str], ledger: Path) -> str:
     """Return why a campaign left no recording: its last failure, or its last line on stderr."""
     tries = ledger.read_text().splitlines() if ledger.is_file() else []
     last = parse_json(tries[-1]) if tries else {"failure": None}
@@ -79,6 +79,6 @@ def cause(done: subprocess.CompletedProcess[str], ledger: Path) -> str:
     return f"the campaign ended with exit code {done.returncode} without output"
 
 
-def quoted(path: Path) -> str:
+def escape_for_hydra(path: Path) -> str:
     """Return a path quoted for Hydra, in which brackets and commas are syntax."""
     return "'" + str(path).replace("'", r"\'") + "'"

@@ -10,39 +10,39 @@ from typing import Any
 
 from agents.conformance.playback import (
     NO_POINTS,
-    Run,
+    PlaybackRun,
     RunAbortedError,
     Sent,
-    call,
-    fingerprint,
-    sensed,
-    shared,
+    call_system,
+    copy_observation,
+    hash_nested_value,
+    share_partner_messages,
 )
 from agents.conformance.recorded_steps import RecordedStep, Recording
 from harness.findings import Finding
-from harness.vocabulary import Perceived, Step, is_privileged, perceives
+from harness.vocabulary import Perceived, Step, is_perceiving_system, is_privileged
 
 PARTS = ("perceive", "drive")
 CHECK = "perceive and drive"
 WHOLE = "without perceive and drive, interventions on its errors leave it out"
 
 
-def in_two_parts(
-    make: Callable[[], Any], first: Run, recording: Recording, seed: int
+def check_two_parts(
+    make: Callable[[], Any], first: PlaybackRun, recording: Recording, seed: int
 ) -> Iterator[Finding]:
     """Yield what is wrong with `perceive` and `drive`, compared with the steps of a first run."""
     system = make()
-    if not perceives(system):
+    if not is_perceiving_system(system):
         there = [name for name in PARTS if callable(getattr(system, name, None))]
         if there:
             yield Finding(CHECK, "warning", f"it has {there[0]} alone; {WHOLE}")
         else:
             yield Finding(CHECK, "note", WHOLE)
         return
-    run = Run()
+    run = PlaybackRun()
     perceived: list[Any] = []
     try:
-        play_in_parts(system, recording, seed, run=run, perceived=perceived)
+        play_two_parts(system, recording, seed, run=run, perceived=perceived)
     except RunAbortedError:
         yield Finding(CHECK, "failed", run.raised)
         return
@@ -52,55 +52,59 @@ def in_two_parts(
             text = f"perceive returns {came}; Perceived(cooperative, ego_alone) is needed"
             yield Finding(CHECK, "failed", text)
             return
-    if fingerprint(run.steps) != fingerprint(first.steps):
+    if hash_nested_value(run.steps) != hash_nested_value(first.steps):
         text = "step is not perceive followed by drive: its answers differ; derive step from them"
         yield Finding(CHECK, "failed", text)
         return
-    yield from drives_by_boxes(make(), first, recording, seed)
+    yield from check_drive_inputs(make(), first, recording, seed)
 
 
-def play_in_parts(
+def play_two_parts(
     system: Any,
     recording: Recording,
     seed: int,
     *,
-    run: Run,
+    run: PlaybackRun,
     perceived: list[Any],
 ) -> None:
     """Play an episode with the two calls for `step`."""
-    call(run, "reset", partial(system.reset, seed, recording.route))
+    call_system(run, "reset", partial(system.reset, seed, recording.route))
     for number, recorded in enumerate(recording.steps):
         when = f"planning step {number}"
-        arrived = shared(system, recorded, run, when) if system.reads_messages else ()
-        given = arguments(system, recorded, arrived)
-        answer = call(run, f"perceive at {when}", partial(system.perceive, *given))
+        arrived = (
+            share_partner_messages(system, recorded, run, when) if system.reads_messages else ()
+        )
+        given = list_perceive_arguments(system, recorded, arrived)
+        answer = call_system(run, f"perceive at {when}", partial(system.perceive, *given))
         perceived.append(answer)
         if isinstance(answer, Perceived):
             drive = partial(system.drive, given[0], answer.cooperative)
-            control = call(run, f"drive at {when}", drive)
+            control = call_system(run, f"drive at {when}", drive)
             run.steps.append(deepcopy(Step(control, answer.cooperative, answer.ego_alone)))
 
 
-def arguments(system: Any, recorded: RecordedStep, arrived: Sent) -> list[Any]:
+def list_perceive_arguments(system: Any, recorded: RecordedStep, arrived: Sent) -> list[Any]:
     """Return what `perceive` is called with."""
-    given: list[Any] = [sensed(system, recorded.observation), deepcopy(arrived)]
+    given: list[Any] = [copy_observation(system, recorded.observation), deepcopy(arrived)]
     return [*given, deepcopy(recorded.truth)] if is_privileged(system) else given
 
 
-def drives_by_boxes(system: Any, first: Run, recording: Recording, seed: int) -> Iterator[Finding]:
+def check_drive_inputs(
+    system: Any, first: PlaybackRun, recording: Recording, seed: int
+) -> Iterator[Finding]:
     """Yield whether `drive` depends on more than boxes: on points, or on what `perceive` kept."""
-    run = Run()
+    run = PlaybackRun()
     controls = []
     try:
-        call(run, "reset", partial(system.reset, seed, recording.route))
+        call_system(run, "reset", partial(system.reset, seed, recording.route))
         for number, (recorded, step) in enumerate(zip(recording.steps, first.steps, strict=True)):
             blind = replace(recorded.observation, points_in_lidar=NO_POINTS.copy())
             drive = partial(system.drive, blind, deepcopy(step.cooperative))
-            controls.append(call(run, f"drive at planning step {number}", drive))
+            controls.append(call_system(run, f"drive at planning step {number}", drive))
     except RunAbortedError:
         yield Finding(CHECK, "failed", f"without perceive and points, {run.raised}")
         return
-    if fingerprint(controls) != fingerprint([step.control for step in first.steps]):
+    if hash_nested_value(controls) != hash_nested_value([step.control for step in first.steps]):
         yield Finding(
             CHECK,
             "failed",

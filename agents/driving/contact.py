@@ -6,12 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agents.driving.footprint import Rectangles, grown, reachable, touching
-from agents.driving.path import Path
-from agents.driving.prediction import Future
-from agents.driving.settings import Car
-from agents.driving.speed import Profiles
-from agents.driving.tracking import Tracks, sets_off
+from agents.driving.footprint import (
+    GroundRectangles,
+    find_reachable_rows,
+    find_touching_pairs,
+    make_grown_rectangles,
+)
+from agents.driving.path import RoutePath
+from agents.driving.prediction import PredictedMotion
+from agents.driving.settings import EgoVehicleModel
+from agents.driving.speed import SpeedProfiles
+from agents.driving.tracking import RoadUserTracks, find_setting_off_tracks
 from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Floats, Mask
 
 SOFT_PRICE, HARD_PRICE, MOVING_PRICE = 20.0, 200.0, 20.0
@@ -25,7 +30,7 @@ SETTING_OFF_ACCELERATION, RIDING_SPEED = 3.0, 4.5
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Margins:
+class ContactMargins:
     """Room in metres that is kept around the ego and around other road users."""
 
     front: float
@@ -36,11 +41,13 @@ class Margins:
     their_side: Floats  # (N,)
 
 
-def comfort_margins(tracks: Tracks, future: Future, times: Floats) -> Margins:
+def compute_comfort_margins(
+    tracks: RoadUserTracks, future: PredictedMotion, times: Floats
+) -> ContactMargins:
     """Return the room for comfort: half a second ahead of road users who cross the path."""
     crossing = ~future.standing & (np.abs(np.sin(future.heading)) > 0.4)
     walking = ~future.standing & (tracks.classes == PEDESTRIAN)
-    return Margins(
+    return ContactMargins(
         front=2.0,
         rear=1.0,
         side=np.full(len(times), 0.3),
@@ -50,40 +57,47 @@ def comfort_margins(tracks: Tracks, future: Future, times: Floats) -> Margins:
     )
 
 
-def contact_margins(tracks: Tracks, future: Future, times: Floats) -> Margins:
+def compute_contact_margins(
+    tracks: RoadUserTracks, future: PredictedMotion, times: Floats
+) -> ContactMargins:
     """Return the room within which it counts as contact; it grows as predictions get uncertain."""
-    return Margins(
+    return ContactMargins(
         front=0.5,
         rear=0.3,
         side=0.2 + 0.03 * times,
-        their_front=0.15 * future.speed[:, None] + setting_off_distance(tracks, future, times),
+        their_front=0.15 * future.speed[:, None]
+        + compute_setting_off_distance(tracks, future, times),
         their_rear=np.zeros(len(tracks)),
         their_side=np.where(tracks.classes == PEDESTRIAN, 0.1, 0.0),
     )
 
 
-def setting_off_distance(tracks: Tracks, future: Future, times: Floats) -> Floats:
+def compute_setting_off_distance(
+    tracks: RoadUserTracks, future: PredictedMotion, times: Floats
+) -> Floats:
     """Return metres (N, T) by which cyclists who set off across the path may be farther.
 
     All predictions assume constant speed. A cyclist predicted to stay as slow as in the first
     moments seems to let the ego pass, and then does not.
     """
     crossing = np.abs(np.sin(future.heading)) > 0.4
-    may = sets_off(tracks) & crossing & ~future.standing & (tracks.classes == CYCLIST)
+    may = (
+        find_setting_off_tracks(tracks) & crossing & ~future.standing & (tracks.classes == CYCLIST)
+    )
     more = np.where(may, np.maximum(RIDING_SPEED - future.speed, 0.0), 0.0)[:, None]
     until = np.minimum(times, more / SETTING_OFF_ACCELERATION)
     way: Floats = 0.5 * SETTING_OFF_ACCELERATION * until**2 + more * (times - until)
     return way
 
 
-def contact_cost(
-    path: Path,
-    profiles: Profiles,
+def compute_contact_cost(
+    path: RoutePath,
+    profiles: SpeedProfiles,
     *,
-    tracks: Tracks,
-    futures: tuple[Future, Future],
+    tracks: RoadUserTracks,
+    futures: tuple[PredictedMotion, PredictedMotion],
     times: Floats,
-    car: Car,
+    car: EgoVehicleModel,
     squeezes: bool = False,
 ) -> Floats:
     """Return the cost of each profile for the road users that it comes close to or touches.
@@ -95,21 +109,21 @@ def contact_cost(
         return np.zeros(len(profiles.speed))
     likely, reliable = futures
     parked = likely.standing & (tracks.classes == VEHICLE)
-    close = contacts(
+    close = find_profile_contacts(
         path,
         profiles,
         tracks=tracks,
         future=likely,
-        margins=comfort_margins(tracks, likely, times),
+        margins=compute_comfort_margins(tracks, likely, times),
         car=car,
         count=~parked if squeezes else None,
     )
-    contact = contacts(
+    contact = find_profile_contacts(
         path,
         profiles,
         tracks=tracks,
         future=reliable,
-        margins=contact_margins(tracks, reliable, times),
+        margins=compute_contact_margins(tracks, reliable, times),
         car=car,
     )
     fading = 1.0 - (1.0 - CERTAINTY_AT_HORIZON) * times / times[-1]
@@ -120,14 +134,14 @@ def contact_cost(
     return cost
 
 
-def contacts(
-    path: Path,
-    profiles: Profiles,
+def find_profile_contacts(
+    path: RoutePath,
+    profiles: SpeedProfiles,
     *,
-    tracks: Tracks,
-    future: Future,
-    margins: Margins,
-    car: Car,
+    tracks: RoadUserTracks,
+    future: PredictedMotion,
+    margins: ContactMargins,
+    car: EgoVehicleModel,
     count: Mask | None = None,
 ) -> Mask:
     """Return when each profile touches a road user, of those that count, (C, T).
@@ -135,7 +149,7 @@ def contacts(
     A road user that is already within the side margin but does not touch the ego must not keep it
     from moving: for those, the side margin is zero.
     """
-    theirs = grown(
+    theirs = make_grown_rectangles(
         future.centre,
         future.yaw,
         size=(tracks.size[:, :1], tracks.size[:, 1:]),
@@ -143,29 +157,31 @@ def contacts(
         rear=margins.their_rear[:, None],
         side=margins.their_side[:, None],
     )
-    ours = with_room(path, profiles, margins, car)
-    near = reachable(ours, theirs)
+    ours = make_ego_rectangles(path, profiles, margins, car)
+    near = find_reachable_rows(ours, theirs)
     if count is not None:
         near &= count
     if not near.any():
         return np.zeros(profiles.speed.shape, np.bool_)
     theirs = theirs[near][None]
-    touched = touching(ours[:, None], theirs)
+    touched = find_touching_pairs(ours[:, None], theirs)
     within = touched[:, :, :1]
     if within.any():
         slim = replace(ours, half_width=np.full((1, 1), 0.5 * car.width))
-        touched_by_body = touching(slim[:, None], theirs)
+        touched_by_body = find_touching_pairs(slim[:, None], theirs)
         squeezed = within & ~touched_by_body[:, :, :1]
         touched = np.where(squeezed, touched_by_body, touched)
     contact: Mask = np.any(touched, axis=1)
     return contact
 
 
-def with_room(path: Path, profiles: Profiles, margins: Margins, car: Car) -> Rectangles:
+def make_ego_rectangles(
+    path: RoutePath, profiles: SpeedProfiles, margins: ContactMargins, car: EgoVehicleModel
+) -> GroundRectangles:
     """Return the ego along each profile, (C, T), with the room that is kept around it."""
-    centre, course = path.at(profiles.station)
-    yaw = course - car.slip(path.bend(profiles.station))
-    return grown(
+    centre, course = path.interpolate_points(profiles.station)
+    yaw = course - car.compute_slip(path.compute_curvature(profiles.station))
+    return make_grown_rectangles(
         centre,
         yaw,
         size=(np.full((1, 1), car.length), np.full((1, 1), car.width)),

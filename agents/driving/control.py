@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from agents.driving.path import Path
-from agents.driving.planner import Plan
-from agents.driving.settings import Car
-from harness.geometry import wrapped
+from agents.driving.path import RoutePath
+from agents.driving.planner import SpeedPlan
+from agents.driving.settings import EgoVehicleModel
+from harness.geometry import wrap_angle
 from harness.vocabulary import Pose
 
 HOLD_BRAKE = 0.5
@@ -25,15 +25,15 @@ HEADING_GAIN, OFFSET_GAIN, PREVIEW = 0.9, 1.0, 0.2
 """Steering angle per heading error; 1/s on the offset; seconds of preview."""
 
 
-class Pedals:
+class PedalControl:
     """Speed control: feed-forward, and an integral of the speed error."""
 
-    def __init__(self, car: Car) -> None:
+    def __init__(self, car: EgoVehicleModel) -> None:
         self._car = car
         self._integral, self._firm = 0.0, False
         self._expected: float | None = None
 
-    def press(self, plan: Plan, speed: float) -> tuple[float, float]:
+    def compute_pedals(self, plan: SpeedPlan, speed: float) -> tuple[float, float]:
         """Return throttle and brake."""
         if plan.stays and speed < 0.5:
             self._integral, self._expected = 0.0, None
@@ -48,21 +48,27 @@ class Pedals:
         if firm:
             share = -(plan.acceleration + min(self._integral, 0.0)) / self._car.full_brake
             return 0.0, float(np.clip(share, 0.0, 1.0))
-        wish = max(plan.acceleration + self._integral, -self._car.coasting(speed))
-        return self._car.pedals(wish, speed)
+        wish = max(plan.acceleration + self._integral, -self._car.compute_coasting(speed))
+        return self._car.compute_pedal_inputs(wish, speed)
 
 
-def steering(
-    path: Path, pose: Pose, *, station: float, offset: float, speed: float, car: Car
+def compute_steering(
+    path: RoutePath,
+    pose: Pose,
+    *,
+    station: float,
+    offset: float,
+    speed: float,
+    car: EgoVehicleModel,
 ) -> float:
     """Return the steering input: the path's curvature ahead, heading error and offset.
 
     The car's centre is kept on the path: in a bend the body points outward of the tangent.
     """
     ahead = station + PREVIEW * speed
-    bend = float(path.bend(np.array(ahead)))
-    tangent = float(path.at(np.array(ahead))[1]) - bend * PREVIEW * speed
-    off_course = wrapped(tangent - float(car.slip(np.array(bend))) - pose.yaw)
+    bend = float(path.compute_curvature(np.array(ahead)))
+    tangent = float(path.interpolate_points(np.array(ahead))[1]) - bend * PREVIEW * speed
+    off_course = wrap_angle(tangent - float(car.compute_slip(np.array(bend))) - pose.yaw)
     back = math.atan(OFFSET_GAIN * offset / (speed + 2.0))
     angle = math.atan(car.wheelbase * bend) + HEADING_GAIN * off_course - back
-    return car.steer(angle, speed)
+    return car.compute_steering_input(angle, speed)

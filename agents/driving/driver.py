@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.driving.control import Pedals, steering
-from agents.driving.path import Path
-from agents.driving.planner import Planner
+from agents.driving.control import PedalControl, compute_steering
+from agents.driving.path import RoutePath
+from agents.driving.planner import SpeedPlanner
 from agents.driving.settings import DrivingSettings
-from agents.driving.sidestep import sidestep
-from agents.driving.tracking import Tracker
-from harness.geometry import boxes_between, compose
+from agents.driving.sidestep import shift_path_aside
+from agents.driving.tracking import RoadUserTracker
+from harness.geometry import compose_poses, transform_boxes
 from harness.vocabulary import Boxes, Control, EgoObservation, Floats, Pose, Route
 
 WORLD = Pose(0.0, 0.0)
@@ -30,10 +30,10 @@ class Driver:
 
     def reset(self, route: Route) -> None:
         """Start a route."""
-        self._path = Path(route)
-        self._planner = Planner(self._path, self._settings)
-        self._pedals = Pedals(self._settings.car)
-        self._tracker = Tracker()
+        self._path = RoutePath(route)
+        self._planner = SpeedPlanner(self._path, self._settings)
+        self._pedals = PedalControl(self._settings.car)
+        self._tracker = RoadUserTracker()
         self._station = 0.0
         self.planned_xy: Floats = np.zeros((0, 2))
         """Where the ego plans to be after each of the next planning steps, in the world."""
@@ -41,19 +41,19 @@ class Driver:
     def step(self, observation: EgoObservation, detections_in_lidar: Boxes) -> Control:
         """Return the control until the next step."""
         pose, speed = observation.vehicle_in_world, observation.speed
-        lidar_in_world = compose(pose, observation.lidar_in_vehicle)
-        boxes_in_world = boxes_between(detections_in_lidar, lidar_in_world, WORLD)
-        tracks = self._tracker.step(observation.time, boxes_in_world)
+        lidar_in_world = compose_poses(pose, observation.lidar_in_vehicle)
+        boxes_in_world = transform_boxes(detections_in_lidar, lidar_in_world, WORLD)
+        tracks = self._tracker.update_tracks(observation.time, boxes_in_world)
         here = np.array([[pose.x, pose.y]])
-        self._station = float(self._path.locate(here, self._station)[0][0])
-        path = sidestep(self._path, tracks, self._station, self._settings.car)
-        plan = self._planner.plan(
+        self._station = float(self._path.locate_points(here, self._station)[0][0])
+        path = shift_path_aside(self._path, tracks, self._station, self._settings.car)
+        plan = self._planner.plan_speed(
             path, self._station, speed=speed, tracks=tracks, lights=observation.lights
         )
-        self.planned_xy = path.at(plan.stations[1 : 1 + WAYPOINTS])[0]
-        throttle, brake = self._pedals.press(plan, speed)
-        offset = float(path.locate(here, self._station)[1][0])
-        wheel = steering(
+        self.planned_xy = path.interpolate_points(plan.stations[1 : 1 + WAYPOINTS])[0]
+        throttle, brake = self._pedals.compute_pedals(plan, speed)
+        offset = float(path.locate_points(here, self._station)[1][0])
+        wheel = compute_steering(
             path, pose, station=self._station, offset=offset, speed=speed, car=self._settings.car
         )
         return Control(throttle=throttle, steer=wheel, brake=brake)

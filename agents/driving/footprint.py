@@ -11,7 +11,7 @@ from harness.vocabulary import Floats, Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rectangles:
+class GroundRectangles:
     """Rectangles of any array shape; sizes are that of `yaw`, or one where they are the same."""
 
     centre: Floats  # (…, 2)
@@ -19,14 +19,14 @@ class Rectangles:
     half_length: Floats  # (…)
     half_width: Floats  # (…)
 
-    def __getitem__(self, chosen: Any) -> Rectangles:
+    def __getitem__(self, chosen: Any) -> GroundRectangles:
         """Return chosen rectangles of the first axes, or the same ones with new axes of one."""
-        return Rectangles(
+        return GroundRectangles(
             self.centre[chosen], self.yaw[chosen], self.half_length[chosen], self.half_width[chosen]
         )
 
 
-def grown(
+def make_grown_rectangles(
     centre: Floats,
     yaw: Floats,
     *,
@@ -34,11 +34,11 @@ def grown(
     front: Floats,
     rear: Floats,
     side: Floats,
-) -> Rectangles:
+) -> GroundRectangles:
     """Return rectangles of (length, width) with room added ahead, behind and on both sides."""
     shift = 0.5 * (front - rear)
     ahead = np.stack([np.cos(yaw), np.sin(yaw)], -1)
-    return Rectangles(
+    return GroundRectangles(
         centre + shift[..., None] * ahead,
         yaw,
         0.5 * (size[0] + front + rear),
@@ -46,7 +46,7 @@ def grown(
     )
 
 
-def touching(ours: Rectangles, theirs: Rectangles) -> Mask:
+def find_touching_pairs(ours: GroundRectangles, theirs: GroundRectangles) -> Mask:
     """Return which pairs overlap, broadcasting: no axis of either separates them."""
     off = theirs.centre - ours.centre
     turn = theirs.yaw - ours.yaw
@@ -61,7 +61,7 @@ def touching(ours: Rectangles, theirs: Rectangles) -> Mask:
     return ~apart
 
 
-def reachable(ours: Rectangles, theirs: Rectangles) -> Mask:
+def find_reachable_rows(ours: GroundRectangles, theirs: GroundRectangles) -> Mask:
     """Return which rows of theirs (N, T) come so near all of ours (C, T) that some may touch."""
     reach = (theirs.half_length + theirs.half_width).max(1, keepdims=True)
     reach = reach + (ours.half_length + ours.half_width).max()
@@ -70,7 +70,7 @@ def reachable(ours: Rectangles, theirs: Rectangles) -> Mask:
     return np.asarray(near.all(1))
 
 
-def corners_of(centre: Floats, yaw: Floats, length: Floats, width: Floats) -> Floats:
+def compute_footprint_corners(centre: Floats, yaw: Floats, length: Floats, width: Floats) -> Floats:
     """Return the corners (N, 4, 2) of rectangles."""
     signs = np.array([[1, 1], [1, -1], [-1, -1], [-1, 1]]) * 0.5
     local = signs * np.stack([length, width], -1)[:, None]

@@ -18,7 +18,7 @@ BEND_REACH = 2.0
 """Metres to either side over which the bend of the path is measured."""
 
 
-class Path:
+class RoutePath:
     """A route's centre line by arc length; extended straight beyond both ends."""
 
     def __init__(self, route: Route) -> None:
@@ -35,15 +35,15 @@ class Path:
         """Metres from start to goal."""
         return float(self._station[-1])
 
-    def shifted(self, rightwards: Floats) -> Path:
+    def shift_right(self, rightwards: Floats) -> RoutePath:
         """Return a path that runs so many metres to the right of this one, at the same stations."""
         right = np.stack([-np.sin(self._yaw), np.cos(self._yaw)], -1)
         xyz = self.route.xyz.copy()
         xyz[:, :2] += rightwards[:, None] * right
         swerve = np.arctan(np.gradient(rightwards, self._station))
-        return Path(replace(self.route, xyz=xyz, yaw=self._yaw + swerve))
+        return RoutePath(replace(self.route, xyz=xyz, yaw=self._yaw + swerve))
 
-    def at(self, station: Floats) -> tuple[Floats, Floats]:
+    def interpolate_points(self, station: Floats) -> tuple[Floats, Floats]:
         """Return points (…, 2) and headings at stations of any shape."""
         inside = np.clip(station, 0.0, self.length)
         yaw = np.interp(inside, self._station, self._yaw)
@@ -52,11 +52,11 @@ class Path:
         beyond = station - inside
         return np.stack([x + beyond * np.cos(yaw), y + beyond * np.sin(yaw)], -1), yaw
 
-    def bend(self, station: Floats) -> Floats:
+    def compute_curvature(self, station: Floats) -> Floats:
         """Return the curvature there, 1/m, right turns positive."""
         return np.interp(station, self._station, self._bend)
 
-    def locate(self, xy: Floats, near: float | None = None) -> tuple[Floats, Floats]:
+    def locate_points(self, xy: Floats, near: float | None = None) -> tuple[Floats, Floats]:
         """Return stations and offsets to the right of points (N, 2).
 
         With `near`, only the stretch around that station counts: routes may cross themselves.
@@ -67,37 +67,39 @@ class Path:
             last = int(np.searchsorted(self._station, near + AHEAD, side="right"))
             first = min(first, len(self._station) - 2)
             last = max(last, first + 2)
-        return self._project(xy, first, last)
+        return self._project_points(xy, first, last)
 
-    def stretch(self, xy: Floats, start: float, end: float) -> tuple[Floats, Floats]:
+    def locate_on_stretch(self, xy: Floats, start: float, end: float) -> tuple[Floats, Floats]:
         """Return stations and offsets of points (N, 2) with respect to one stretch of the path."""
         first = int(np.searchsorted(self._station, start, side="right")) - 1
         first = min(max(first, 0), len(self._station) - 2)
         last = max(int(np.searchsorted(self._station, end)) + 1, first + 2)
-        return self._project(xy, first, last)
+        return self._project_points(xy, first, last)
 
-    def outlines(self, corners: Floats, start: float, end: float) -> tuple[Floats, Floats]:
+    def locate_boxes(self, corners: Floats, start: float, end: float) -> tuple[Floats, Floats]:
         """Return stations and offsets (N, 4) of boxes with respect to one stretch of the path.
 
         Far inside a bend, the corners of a box may be nearest to different parts of the path, so
         that it would seem to cover all between. Such a box is projected at its centre.
         """
         middle, last = corners.mean(1), 4 * len(corners)
-        along, aside = self.stretch(np.concatenate([corners.reshape(-1, 2), middle]), start, end)
+        along, aside = self.locate_on_stretch(
+            np.concatenate([corners.reshape(-1, 2), middle]), start, end
+        )
         stations, offsets = along[:last].reshape(-1, 4), aside[:last].reshape(-1, 4)
         station, offset = along[last:], aside[last:]
         reach = np.linalg.norm(corners - middle[:, None], axis=-1)
         stretched = (np.abs(stations - station[:, None]) > MAX_STRETCH * reach).any(1)
         if not stretched.any():
             return stations, offsets
-        _, yaw = self.at(station[stretched])
+        _, yaw = self.interpolate_points(station[stretched])
         off = (corners - middle[:, None])[stretched]
         cos, sin = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
         stations[stretched] = station[stretched, None] + off[..., 0] * cos + off[..., 1] * sin
         offsets[stretched] = offset[stretched, None] + off[..., 1] * cos - off[..., 0] * sin
         return stations, offsets
 
-    def _project(self, xy: Floats, first: int, last: int) -> tuple[Floats, Floats]:
+    def _project_points(self, xy: Floats, first: int, last: int) -> tuple[Floats, Floats]:
         points, stations = self._xy[first:last], self._station[first:last]
         away = ((xy[:, None] - points) ** 2).sum(-1)
         nearest = away.argmin(1)

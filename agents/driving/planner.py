@@ -11,14 +11,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.driving.contact import contact_cost
-from agents.driving.path import Path
-from agents.driving.prediction import predict
-from agents.driving.rules import keep_clear, stop_at_lights
+from agents.driving.contact import compute_contact_cost
+from agents.driving.path import RoutePath
+from agents.driving.prediction import predict_motion
+from agents.driving.rules import find_junction_stop, find_light_stop
 from agents.driving.settings import DrivingSettings
-from agents.driving.speed import Profiles, Stop, reachable_speeds, road_speed, roll_out
-from agents.driving.surroundings import find_leader, followers, slowed_by_standing, surroundings
-from agents.driving.tracking import Tracks
+from agents.driving.speed import (
+    SpeedProfiles,
+    StopPoint,
+    compute_reachable_speeds,
+    compute_road_speed,
+    project_speed_profiles,
+)
+from agents.driving.surroundings import (
+    compute_path_surroundings,
+    find_followers,
+    find_leader,
+    reduce_speed_at_standing,
+)
+from agents.driving.tracking import RoadUserTracks
 from harness.vocabulary import Floats, LightAhead
 
 YIELDING = 2.5
@@ -36,7 +47,7 @@ TIME_PRICE, EFFORT_PRICE = 0.3, 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SpeedPlan:
     """The chosen profile until the next plan."""
 
     acceleration: float
@@ -45,51 +56,51 @@ class Plan:
     stations: Floats  # (times,) m along the path, at the times of the plan, now first
 
 
-class Planner:
+class SpeedPlanner:
     """Plans the speed along one route."""
 
-    def __init__(self, path: Path, settings: DrivingSettings) -> None:
+    def __init__(self, path: RoutePath, settings: DrivingSettings) -> None:
         self._settings = settings
-        self._road_speed = road_speed(path, settings)
+        self._road_speed = compute_road_speed(path, settings)
         steps = round(settings.horizon / settings.step)
         self._waited = self._rested = 0.0
         self._times: Floats = np.linspace(0.0, steps * settings.step, steps + 1)
 
-    def plan(
+    def plan_speed(
         self,
-        path: Path,
+        path: RoutePath,
         station: float,
         *,
         speed: float,
-        tracks: Tracks,
+        tracks: RoadUserTracks,
         lights: tuple[LightAhead, ...],
-    ) -> Plan:
+    ) -> SpeedPlan:
         """Return the best of the candidate profiles along a path: the route, or a shifted one."""
         settings, car, times = self._settings, self._settings.car, self._times
         self._rested = self._rested + settings.step if speed < AT_REST else 0.0
-        tracks = tracks[~followers(path, tracks, station, car)]
-        future = predict(tracks, path, ego_station=station, times=times)
-        around = surroundings(path, tracks, station, car)
-        signals = stop_at_lights(lights, station, speed, settings)
+        tracks = tracks[~find_followers(path, tracks, station, car)]
+        future = predict_motion(tracks, path, ego_station=station, times=times)
+        around = compute_path_surroundings(path, tracks, station, car)
+        signals = find_light_stop(lights, station, speed, settings)
         leader = find_leader(future, around, station=station, speed=speed, settings=settings)
-        clear = self._unless_waited_too_long(
-            keep_clear(path, station, speed=speed, leader=leader, settings=settings), speed
+        clear = self._drop_stop_after_waiting(
+            find_junction_stop(path, station, speed=speed, leader=leader, settings=settings), speed
         )
-        stop = nearer(signals.stop, clear)
-        allowed = slowed_by_standing(
+        stop = choose_nearer_stop(signals.stop, clear)
+        allowed = reduce_speed_at_standing(
             self._road_speed, path, tracks=tracks, future=future, around=around, car=car
         )
-        allowed = reachable_speeds(allowed, path.route.station, settings.comfort_braking)
-        profiles = roll_out(
+        allowed = compute_reachable_speeds(allowed, path.route.station, settings.comfort_braking)
+        profiles = project_speed_profiles(
             path, allowed, start=(station, speed), stop=stop, leader=leader, settings=settings
         )
         yielding = (
-            predict(tracks, path, ego_station=station, times=times, yielding=YIELDING)
+            predict_motion(tracks, path, ego_station=station, times=times, yielding=YIELDING)
             if signals.has_green
             else future
         )
-        cost = progress_cost(profiles, settings)
-        cost += contact_cost(
+        cost = compute_progress_cost(profiles, settings)
+        cost += compute_contact_cost(
             path,
             profiles,
             tracks=tracks,
@@ -101,9 +112,11 @@ class Planner:
         best = int(cost.argmin())
         ahead, driven = profiles.speed[best], float(np.ptp(profiles.station[best]))
         acceleration = float(ahead[1] - ahead[0]) / settings.step
-        return Plan(acceleration, float(ahead[1]), driven < WORTH_MOVING, profiles.station[best])
+        return SpeedPlan(
+            acceleration, float(ahead[1]), driven < WORTH_MOVING, profiles.station[best]
+        )
 
-    def _unless_waited_too_long(self, stop: Stop | None, speed: float) -> Stop | None:
+    def _drop_stop_after_waiting(self, stop: StopPoint | None, speed: float) -> StopPoint | None:
         """Return no stop after waiting too long for a queue behind a junction."""
         if stop is None:
             self._waited = 0.0
@@ -112,7 +125,7 @@ class Planner:
         return stop if self._waited < PATIENCE else None
 
 
-def progress_cost(profiles: Profiles, settings: DrivingSettings) -> Floats:
+def compute_progress_cost(profiles: SpeedProfiles, settings: DrivingSettings) -> Floats:
     """Return what each profile costs in time and comfort."""
     driven = profiles.station[:, -1] - profiles.station[:, 0]
     possible = settings.cruise_speed * settings.horizon
@@ -123,7 +136,7 @@ def progress_cost(profiles: Profiles, settings: DrivingSettings) -> Floats:
     return cost
 
 
-def nearer(first: Stop | None, second: Stop | None) -> Stop | None:
+def choose_nearer_stop(first: StopPoint | None, second: StopPoint | None) -> StopPoint | None:
     """Return the stop that comes first."""
     stops = [stop for stop in (first, second) if stop is not None]
     return min(stops, key=lambda stop: stop.station, default=None)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.driving.path import Path
-from agents.driving.tracking import Tracks
-from harness.geometry import wrapped
+from agents.driving.path import RoutePath
+from agents.driving.tracking import RoadUserTracks
+from harness.geometry import wrap_angle
 from harness.vocabulary import PEDESTRIAN, Floats, Mask
 
 STANDING = np.array([0.5, 0.25, 0.5])
@@ -32,7 +32,7 @@ BENT_JUNCTION = 0.3
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Future:
+class PredictedMotion:
     """Predicted road users at the times of a plan, the first of which is now."""
 
     centre: Floats  # (N, T, 2) in the world
@@ -45,24 +45,29 @@ class Future:
     standing: Mask  # (N,)
 
 
-def predict(
-    tracks: Tracks, path: Path, *, ego_station: float, times: Floats, yielding: float = 0.0
-) -> Future:
+def predict_motion(
+    tracks: RoadUserTracks,
+    path: RoutePath,
+    *,
+    ego_station: float,
+    times: Floats,
+    yielding: float = 0.0,
+) -> PredictedMotion:
     """Return where the tracks will be at these times from now.
 
     With `yielding`, road users that cross the path brake by so many m/s².
     """
-    speed, heading = motion(tracks)
+    speed, heading = compute_track_motion(tracks)
     standing = speed < STANDING[tracks.classes]
-    station, offset = path.stretch(
+    station, offset = path.locate_on_stretch(
         tracks.position, ego_station - SIGHT_BEHIND, ego_station + SIGHT_AHEAD
     )
-    path_yaw = path.at(station)[1]
-    relative = wrapped(heading - path_yaw)
+    path_yaw = path.interpolate_points(station)[1]
+    relative = wrap_angle(heading - path_yaw)
     speed = np.where(standing, 0.0, speed)
     crossing = np.abs(np.sin(relative)) > np.sin(LANE_ANGLE)
-    travelled = distances(speed, np.where(crossing, yielding, 0.0), times)
-    centre, yaw = kept_course(tracks, travelled, heading, times)
+    travelled = compute_travelled_distances(speed, np.where(crossing, yielding, 0.0), times)
+    centre, yaw = predict_kept_course(tracks, travelled, heading, times)
     with_us, against_us = np.abs(relative) < LANE_ANGLE, np.abs(relative) > np.pi - LANE_ANGLE
     far = station + np.where(with_us, 1.0, -1.0) * speed * times[-1]
     follows = (
@@ -70,17 +75,17 @@ def predict(
         & ~standing
         & (np.abs(offset) < LANE_REACH)
         & (tracks.classes != PEDESTRIAN)
-        & ~crosses_bent_junction(path, station, far)
+        & ~find_bent_junction_crossings(path, station, far)
     )
     along = speed * np.cos(relative)
     if follows.any():
         onward = np.sign(along[follows, None]) * travelled[follows]
         stations = station[follows, None] + onward
-        points, road_yaw = path.at(stations)
+        points, road_yaw = path.interpolate_points(stations)
         right = np.stack([-np.sin(road_yaw), np.cos(road_yaw)], -1)
         centre[follows] = points + offset[follows, None, None] * right
         yaw[follows] = road_yaw + (yaw[follows, :1] - road_yaw[:, :1])
-    return Future(
+    return PredictedMotion(
         centre=centre,
         yaw=yaw,
         speed=speed,
@@ -92,29 +97,29 @@ def predict(
     )
 
 
-def motion(tracks: Tracks) -> tuple[Floats, Floats]:
+def compute_track_motion(tracks: RoadUserTracks) -> tuple[Floats, Floats]:
     """Return speeds and headings; a vehicle moves along its axis, forwards or backwards."""
     vx, vy = tracks.velocity.T
     speed, heading = np.hypot(vx, vy), np.arctan2(vy, vx)
-    drift = wrapped(heading - tracks.yaw)
+    drift = wrap_angle(heading - tracks.yaw)
     rolling = tracks.classes != PEDESTRIAN
     forward = np.abs(np.cos(drift)) > 0.7
     speed = np.where(rolling & forward, np.abs(speed * np.cos(drift)), speed)
-    axis = np.where(np.cos(drift) >= 0.0, tracks.yaw, wrapped(tracks.yaw + np.pi))
+    axis = np.where(np.cos(drift) >= 0.0, tracks.yaw, wrap_angle(tracks.yaw + np.pi))
     still = speed < STANDING[tracks.classes]
     heading = np.where(rolling & (forward | still), np.where(still, tracks.yaw, axis), heading)
     return speed, heading
 
 
-def distances(speed: Floats, braking: Floats, times: Floats) -> Floats:
+def compute_travelled_distances(speed: Floats, braking: Floats, times: Floats) -> Floats:
     """Return metres travelled (N, T) until these times, braking until standstill."""
     held = np.minimum(times, (speed / np.maximum(braking, 1e-6))[:, None])
     way: Floats = speed[:, None] * held - 0.5 * braking[:, None] * held**2
     return way
 
 
-def kept_course(
-    tracks: Tracks, travelled: Floats, heading: Floats, times: Floats
+def predict_kept_course(
+    tracks: RoadUserTracks, travelled: Floats, heading: Floats, times: Floats
 ) -> tuple[Floats, Floats]:
     """Return centres and body headings with constant speed and a decaying turn rate."""
     turned = tracks.turn_rate[:, None] * TURN_MEMORY * (1.0 - np.exp(-times / TURN_MEMORY))
@@ -127,10 +132,10 @@ def kept_course(
     return tracks.position[:, None] + np.cumsum(way, axis=1), tracks.yaw[:, None] + turned
 
 
-def crosses_bent_junction(path: Path, start: Floats, end: Floats) -> Mask:
+def find_bent_junction_crossings(path: RoutePath, start: Floats, end: Floats) -> Mask:
     """Return whether the path turns in a junction between two stations: others need not."""
     inside = path.route.in_junction
-    bends = np.abs(path.bend(path.route.station)) * inside
+    bends = np.abs(path.compute_curvature(path.route.station)) * inside
     pieces = np.diff(path.route.station, append=path.length)
     turned = np.concatenate([[0.0], np.cumsum(bends * pieces)])
     low = np.searchsorted(path.route.station, np.minimum(start, end))

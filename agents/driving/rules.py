@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.driving.path import Path
+from agents.driving.path import RoutePath
 from agents.driving.settings import DrivingSettings
-from agents.driving.speed import Leader, Stop
+from agents.driving.speed import PathLeader, StopPoint
 from harness.vocabulary import LightAhead
 
 RED_BRAKING = 6.5
@@ -25,16 +25,16 @@ QUEUE_SPEED = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Signals:
+class LightSignals:
     """What follows from the lights."""
 
-    stop: Stop | None
+    stop: StopPoint | None
     has_green: bool  # crossing traffic has red
 
 
-def stop_at_lights(
+def find_light_stop(
     lights: tuple[LightAhead, ...], station: float, speed: float, settings: DrivingSettings
-) -> Signals:
+) -> LightSignals:
     """Return where to stop for the next light, if possible, and whether it is green."""
     half = 0.5 * settings.car.length
     budgets = {"red": RED_BRAKING, "yellow": settings.yellow_braking}
@@ -44,15 +44,22 @@ def stop_at_lights(
             needed = speed**2 / (2.0 * max(room - 0.3, 0.01))
             if needed <= budgets[light.state]:
                 braking = max(settings.comfort_braking, needed)
-                return Signals(Stop(light.station - settings.line_gap - half, braking), False)
+                return LightSignals(
+                    StopPoint(light.station - settings.line_gap - half, braking), False
+                )
         if station < light.clear_station and room < GREEN_REACH:
-            return Signals(None, light.state == "green")
-    return Signals(None, False)
+            return LightSignals(None, light.state == "green")
+    return LightSignals(None, False)
 
 
-def keep_clear(
-    path: Path, station: float, *, speed: float, leader: Leader | None, settings: DrivingSettings
-) -> Stop | None:
+def find_junction_stop(
+    path: RoutePath,
+    station: float,
+    *,
+    speed: float,
+    leader: PathLeader | None,
+    settings: DrivingSettings,
+) -> StopPoint | None:
     """Return where to stop before a junction if a queue behind it leaves no room."""
     if leader is None or leader.speed > QUEUE_SPEED:
         return None
@@ -68,4 +75,4 @@ def keep_clear(
     if queue_place - half > leaves or needed > settings.yellow_braking:
         return None
     braking = max(settings.comfort_braking, needed)
-    return Stop(enters - settings.line_gap - half, braking)
+    return StopPoint(enters - settings.line_gap - half, braking)

@@ -15,7 +15,7 @@ Curve: TypeAlias = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Car:
+class EgoVehicleModel:
     """The driver's model of the ego vehicle; by default CARLA's Lincoln MKZ."""
 
     length: float = ego_body.LENGTH  # m
@@ -32,61 +32,64 @@ class Car:
     open_drag: float = 0.15  # N m per rad/s at full throttle
     full_brake: float = 5.2  # m/s² in addition to the engine's drag
 
-    def lock_at(self, speed: float) -> float:
+    def compute_wheel_lock(self, speed: float) -> float:
         """Return how far the inner wheel turns: CARLA turns it less the faster the car is."""
         share = np.interp(3.6 * speed, (0.0, 20.0, 60.0, 120.0), (1.0, 0.9, 0.8, 0.7))
         return float(self.wheel_lock * share)
 
-    def slip(self, bend: Floats) -> Floats:
+    def compute_slip(self, bend: Floats) -> Floats:
         """Return the angle between body and path in a bend that the centre follows."""
         return np.arcsin(np.clip(0.5 * self.wheelbase * bend, -0.9, 0.9))
 
-    def steer(self, angle: float, speed: float) -> float:
+    def compute_steering_input(self, angle: float, speed: float) -> float:
         """Return the steering input at which the middle of the front axle turns by this angle."""
         slope = math.tan(abs(angle))
         room = max(self.wheelbase - 0.5 * self.track * slope, 0.1 * self.wheelbase)
         inner = math.copysign(math.atan(self.wheelbase * slope / room), angle)
-        return float(np.clip(inner / self.lock_at(speed), -1.0, 1.0))
+        return float(np.clip(inner / self.compute_wheel_lock(speed), -1.0, 1.0))
 
-    def wheel_angle(self, steer: float, speed: float) -> float:
+    def compute_wheel_angle(self, steer: float, speed: float) -> float:
         """Return the angle midway between the front wheels at a steering input."""
-        slope = math.tan(abs(steer) * self.lock_at(speed))
+        slope = math.tan(abs(steer) * self.compute_wheel_lock(speed))
         away = self.wheelbase + 0.5 * self.track * slope
         return math.copysign(math.atan(self.wheelbase * slope / away), steer)
 
-    def pedals(self, acceleration: float, speed: float) -> tuple[float, float]:
+    def compute_pedal_inputs(self, acceleration: float, speed: float) -> tuple[float, float]:
         """Return throttle and brake for an acceleration; braking gently still needs throttle."""
-        engine, lever = self._engine(speed)
-        wanted = self._mass(lever) * acceleration / lever + self.closed_drag * engine
-        throttle = wanted / self._throttle_torque(engine)
+        engine, lever = self._find_engine_state(speed)
+        wanted = (
+            self._compute_effective_mass(lever) * acceleration / lever + self.closed_drag * engine
+        )
+        throttle = wanted / self._compute_throttle_torque(engine)
         if throttle >= 0.0:
             return min(throttle, 1.0), 0.0
-        short = -self._mass(lever) * (acceleration + self.coasting(speed))
+        short = -self._compute_effective_mass(lever) * (acceleration + self.compute_coasting(speed))
         return 0.0, min(short / (self.mass * self.full_brake), 1.0)
 
-    def acceleration(self, throttle: float, brake: float, speed: float) -> float:
-        """Return the acceleration for throttle and brake: the inverse of `pedals`."""
-        engine, lever = self._engine(speed)
+    def compute_acceleration(self, throttle: float, brake: float, speed: float) -> float:
+        """Return the acceleration for throttle and brake: the inverse of `compute_pedal_inputs`."""
+        engine, lever = self._find_engine_state(speed)
         pull = (
-            throttle * self._throttle_torque(engine) * lever - self.mass * self.full_brake * brake
+            throttle * self._compute_throttle_torque(engine) * lever
+            - self.mass * self.full_brake * brake
         )
-        return pull / self._mass(lever) - self.coasting(speed)
+        return pull / self._compute_effective_mass(lever) - self.compute_coasting(speed)
 
-    def coasting(self, speed: float) -> float:
+    def compute_coasting(self, speed: float) -> float:
         """Return the deceleration without throttle and brake."""
-        engine, lever = self._engine(speed)
-        return self.closed_drag * engine * lever / self._mass(lever)
+        engine, lever = self._find_engine_state(speed)
+        return self.closed_drag * engine * lever / self._compute_effective_mass(lever)
 
-    def _throttle_torque(self, engine: float) -> float:
+    def _compute_throttle_torque(self, engine: float) -> float:
         """Return the torque between a closed and an open throttle."""
         speeds, torques = np.array(self.torque).T
         torque = float(np.interp(engine, speeds, torques))
         return torque + (self.closed_drag - self.open_drag) * engine
 
-    def _mass(self, lever: float) -> float:
+    def _compute_effective_mass(self, lever: float) -> float:
         return self.mass + self.engine_inertia * lever**2
 
-    def _engine(self, speed: float) -> tuple[float, float]:
+    def _find_engine_state(self, speed: float) -> tuple[float, float]:
         """Return the engine's speed and its radians per metre, in the likely gear."""
         lever = next(
             (lever for lever in self.levers if lever * speed < self.upshift), self.levers[-1]
@@ -110,4 +113,6 @@ class DrivingSettings:
     line_gap: float = 1.5  # m between bumper and stop line
     horizon: float = 4.8  # s
     step: float = 0.2  # s between two plans, and between two times of a plan
-    car: Car = field(default_factory=Car)  # body and pedals of the vehicle that is driven
+    car: EgoVehicleModel = field(
+        default_factory=EgoVehicleModel
+    )  # body and pedals of the vehicle that is driven

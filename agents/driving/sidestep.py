@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.driving.footprint import corners_of
-from agents.driving.path import Path
-from agents.driving.prediction import STANDING, motion
-from agents.driving.settings import Car
-from agents.driving.tracking import Tracks
+from agents.driving.footprint import compute_footprint_corners
+from agents.driving.path import RoutePath
+from agents.driving.prediction import STANDING, compute_track_motion
+from agents.driving.settings import EgoVehicleModel
+from agents.driving.tracking import RoadUserTracks
 from harness.vocabulary import PEDESTRIAN, Floats
 
 ROOM, ROOM_FOR_PEOPLE = 0.6, 1.0
@@ -24,14 +24,18 @@ EASE = 8.0
 """Metres over which the path moves aside."""
 
 
-def sidestep(path: Path, tracks: Tracks, station: float, car: Car) -> Path:
+def shift_path_aside(
+    path: RoutePath, tracks: RoadUserTracks, station: float, car: EgoVehicleModel
+) -> RoutePath:
     """Return the path moved aside where something stands close to it."""
-    tracks = tracks[motion(tracks)[0] < STANDING[tracks.classes]]
+    tracks = tracks[compute_track_motion(tracks)[0] < STANDING[tracks.classes]]
     stations = path.route.station
     rightwards, leftwards = np.zeros(len(stations)), np.zeros(len(stations))
     if len(tracks):
-        corners = corners_of(tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1])
-        along, aside = path.outlines(corners, station - 10.0, station + SIGHT)
+        corners = compute_footprint_corners(
+            tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1]
+        )
+        along, aside = path.locate_boxes(corners, station - 10.0, station + SIGHT)
         on_the_left = aside.mean(1) < 0.0
         clearance = np.where(on_the_left, -aside.max(1), aside.min(1)) - 0.5 * car.width
         wished = np.where(tracks.classes == PEDESTRIAN, ROOM_FOR_PEOPLE, ROOM) - clearance
@@ -43,10 +47,10 @@ def sidestep(path: Path, tracks: Tracks, station: float, car: Car) -> Path:
             side[nearby] = np.maximum(side[nearby], np.minimum(wished[i], most[nearby]))
     if not (rightwards.any() or leftwards.any()):
         return path
-    return path.shifted(smoothed(rightwards - leftwards))
+    return path.shift_right(smooth_path_shift(rightwards - leftwards))
 
 
-def smoothed(shift: Floats) -> Floats:
+def smooth_path_shift(shift: Floats) -> Floats:
     """Return the shift smoothed along the path; rows are a metre apart."""
     window = np.hanning(int(EASE) + 3)[1:-1]
     padded = np.pad(shift, len(window) // 2, mode="edge")

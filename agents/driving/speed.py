@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.driving.path import Path
+from agents.driving.path import RoutePath
 from agents.driving.settings import DrivingSettings
 from harness.vocabulary import Floats
 
@@ -15,7 +15,7 @@ GENTLE_BRAKING = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopPoint:
     """A station that the ego's centre must not pass, and the braking for it."""
 
     station: float
@@ -23,7 +23,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Leader:
+class PathLeader:
     """A road user ahead on the path, which the ego follows or stops behind."""
 
     station: float  # of its rear, now
@@ -31,28 +31,28 @@ class Leader:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Profiles:
+class SpeedProfiles:
     """Candidates for the next seconds: stations and speeds of the ego's centre, (C, T)."""
 
     station: Floats
     speed: Floats
 
 
-def road_speed(path: Path, settings: DrivingSettings) -> Floats:
+def compute_road_speed(path: RoutePath, settings: DrivingSettings) -> Floats:
     """Return the speed allowed at each metre of the route by bends and limits."""
-    bend = np.abs(path.bend(path.route.station))
+    bend = np.abs(path.compute_curvature(path.route.station))
     bends = np.sqrt(settings.sideways / np.maximum(bend, 1e-4))
     return np.minimum(np.minimum(path.route.speed_limit, settings.cruise_speed), bends)
 
 
-def reachable_speeds(allowed: Floats, station: Floats, braking: float) -> Floats:
+def compute_reachable_speeds(allowed: Floats, station: Floats, braking: float) -> Floats:
     """Return the speeds from which the limits ahead can be met by braking."""
     energy = allowed**2 + 2.0 * braking * station
     ahead = np.minimum.accumulate(energy[::-1])[::-1] - 2.0 * braking * station
     return np.sqrt(np.maximum(ahead, 0.0))
 
 
-def candidates(speed: float, settings: DrivingSettings) -> tuple[Floats, Floats]:
+def list_target_speeds(speed: float, settings: DrivingSettings) -> tuple[Floats, Floats]:
     """Return speeds to aim for and the accelerations with which to get there."""
     cruise = settings.cruise_speed
     aims = [(cruise, settings.acceleration), (cruise, 3.5), (speed, 0.0), (2.5, 1.5), (5.0, 1.5)]
@@ -65,17 +65,17 @@ def candidates(speed: float, settings: DrivingSettings) -> tuple[Floats, Floats]
     return targets, rates
 
 
-def roll_out(
-    path: Path,
+def project_speed_profiles(
+    path: RoutePath,
     allowed: Floats,
     *,
     start: tuple[float, float],
-    stop: Stop | None,
-    leader: Leader | None,
+    stop: StopPoint | None,
+    leader: PathLeader | None,
     settings: DrivingSettings,
-) -> Profiles:
+) -> SpeedProfiles:
     """Return the profiles of all candidates from a station and a speed."""
-    targets, rates = candidates(start[1], settings)
+    targets, rates = list_target_speeds(start[1], settings)
     station, speed = np.full(len(rates), start[0]), np.full(len(rates), start[1])
     stations, speeds = [station], [speed]
     step = settings.step
@@ -91,16 +91,21 @@ def roll_out(
         if leader is not None:
             rear = leader.station + leader.speed * step * (k - 1)
             gap = rear - station - 0.5 * settings.car.length
-            cap = np.minimum(cap, speed + step * follow(speed, gap, leader.speed, settings))
+            cap = np.minimum(
+                cap,
+                speed + step * compute_following_acceleration(speed, gap, leader.speed, settings),
+            )
         hardest = speed - settings.hardest_braking * step
         speed = np.maximum(np.minimum(wish, np.maximum(cap, hardest)), 0.0)
         station = station + 0.5 * step * (speed + speeds[-1])
         stations.append(station)
         speeds.append(speed)
-    return Profiles(np.stack(stations, 1), np.stack(speeds, 1))
+    return SpeedProfiles(np.stack(stations, 1), np.stack(speeds, 1))
 
 
-def follow(speed: Floats, gap: Floats, leader_speed: float, settings: DrivingSettings) -> Floats:
+def compute_following_acceleration(
+    speed: Floats, gap: Floats, leader_speed: float, settings: DrivingSettings
+) -> Floats:
     """Return the intelligent driver model's acceleration behind a leader."""
     strength = settings.acceleration
     closing = speed * (speed - leader_speed) / (2.0 * np.sqrt(strength * settings.comfort_braking))

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.driving.footprint import corners_of
-from agents.driving.path import Path
-from agents.driving.prediction import Future
-from agents.driving.settings import Car, DrivingSettings
-from agents.driving.speed import Leader, follow
-from agents.driving.tracking import Tracks
+from agents.driving.footprint import compute_footprint_corners
+from agents.driving.path import RoutePath
+from agents.driving.prediction import PredictedMotion
+from agents.driving.settings import DrivingSettings, EgoVehicleModel
+from agents.driving.speed import PathLeader, compute_following_acceleration
+from agents.driving.tracking import RoadUserTracks
 from harness.vocabulary import PEDESTRIAN, Floats, Mask
 
 PASSABLE = 0.3
@@ -32,7 +32,7 @@ FOLLOWER_REACH, LANE_CHANGE_AHEAD = 1.8, 30.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Surroundings:
+class PathSurroundings:
     """Road users as they lie along the path, one row each."""
 
     clearance: Floats  # (N,) metres between their side and the ego's; negative: in the way
@@ -40,17 +40,23 @@ class Surroundings:
     front: Floats  # (N,) highest
 
 
-def surroundings(path: Path, tracks: Tracks, station: float, car: Car) -> Surroundings:
+def compute_path_surroundings(
+    path: RoutePath, tracks: RoadUserTracks, station: float, car: EgoVehicleModel
+) -> PathSurroundings:
     """Return how road users lie along the path."""
-    corners = corners_of(tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1])
-    stations, offsets = path.outlines(corners, station - SIGHT_BEHIND, station + SIGHT_AHEAD)
+    corners = compute_footprint_corners(
+        tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1]
+    )
+    stations, offsets = path.locate_boxes(corners, station - SIGHT_BEHIND, station + SIGHT_AHEAD)
     clearance = np.maximum(offsets.min(1), -offsets.max(1)) - 0.5 * car.width
-    return Surroundings(clearance, stations.min(1), stations.max(1))
+    return PathSurroundings(clearance, stations.min(1), stations.max(1))
 
 
-def followers(path: Path, tracks: Tracks, station: float, car: Car) -> Mask:
+def find_followers(
+    path: RoutePath, tracks: RoadUserTracks, station: float, car: EgoVehicleModel
+) -> Mask:
     """Return who follows the ego: they keep their distance, unless it changes into their lane."""
-    xy, yaw = path.at(np.array(station))
+    xy, yaw = path.interpolate_points(np.array(station))
     off = tracks.position - xy
     along = off[:, 0] * np.cos(yaw) + off[:, 1] * np.sin(yaw)
     aside = np.abs(off[:, 1] * np.cos(yaw) - off[:, 0] * np.sin(yaw))
@@ -64,26 +70,39 @@ def followers(path: Path, tracks: Tracks, station: float, car: Car) -> Mask:
 
 
 def find_leader(
-    future: Future, around: Surroundings, *, station: float, speed: float, settings: DrivingSettings
-) -> Leader | None:
+    future: PredictedMotion,
+    around: PathSurroundings,
+    *,
+    station: float,
+    speed: float,
+    settings: DrivingSettings,
+) -> PathLeader | None:
     """Return the road user ahead on the path for which the ego has to brake most."""
     aligned = (np.abs(future.heading) < 0.8) | future.standing
     in_way = aligned & (around.clearance < PASSABLE) & (around.front > station)
     in_way &= future.station > station + 0.5
     nose, now = station + 0.5 * settings.car.length, np.array(speed)
     leaders = [
-        Leader(float(around.rear[i]), float(max(future.along[i], 0.0)))
+        PathLeader(float(around.rear[i]), float(max(future.along[i], 0.0)))
         for i in np.flatnonzero(in_way)
     ]
     return min(
         leaders,
-        key=lambda one: float(follow(now, np.array(one.station - nose), one.speed, settings)),
+        key=lambda one: float(
+            compute_following_acceleration(now, np.array(one.station - nose), one.speed, settings)
+        ),
         default=None,
     )
 
 
-def slowed_by_standing(
-    allowed: Floats, path: Path, *, tracks: Tracks, future: Future, around: Surroundings, car: Car
+def reduce_speed_at_standing(
+    allowed: Floats,
+    path: RoutePath,
+    *,
+    tracks: RoadUserTracks,
+    future: PredictedMotion,
+    around: PathSurroundings,
+    car: EgoVehicleModel,
 ) -> Floats:
     """Return the allowed speeds, lower next to standing road users."""
     allowed, stations = allowed.copy(), path.route.station

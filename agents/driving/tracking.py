@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.geometry import half_wrapped, wrapped
+from harness.geometry import wrap_angle, wrap_line_angle
 from harness.vocabulary import Boxes, Floats, Integers, Mask
 
 POSITION_NOISE = 0.35
@@ -55,7 +55,7 @@ STEADY_DETECTIONS, STEADY_SHARE = 10, 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Tracks:
+class RoadUserTracks:
     """Road users in the world, one row each."""
 
     position: Floats  # (N, 2)
@@ -72,27 +72,27 @@ class Tracks:
     def __len__(self) -> int:
         return len(self.classes)
 
-    def __getitem__(self, chosen: Mask | Integers) -> Tracks:
-        return Tracks(**{name: getattr(self, name)[chosen] for name in self.__slots__})
+    def __getitem__(self, chosen: Mask | Integers) -> RoadUserTracks:
+        return RoadUserTracks(**{name: getattr(self, name)[chosen] for name in self.__slots__})
 
     @staticmethod
-    def join(first: Tracks, second: Tracks) -> Tracks:
+    def join_tracks(first: RoadUserTracks, second: RoadUserTracks) -> RoadUserTracks:
         """Return the rows of both."""
-        return Tracks(
+        return RoadUserTracks(
             **{
                 name: np.concatenate([getattr(first, name), getattr(second, name)])
-                for name in Tracks.__slots__
+                for name in RoadUserTracks.__slots__
             }
         )
 
     @staticmethod
-    def started(boxes_in_world: Boxes) -> Tracks:
+    def start_tracks(boxes_in_world: Boxes) -> RoadUserTracks:
         """Return a new track for each unmatched detection."""
         count, classes = len(boxes_in_world), boxes_in_world.classes
         variance = np.zeros((count, 3))
         variance[:, 0] = POSITION_NOISE**2
         variance[:, 2] = INITIAL_SPEED[classes] ** 2
-        return Tracks(
+        return RoadUserTracks(
             position=boxes_in_world.geometry[:, :2].copy(),
             velocity=np.zeros((count, 2)),
             variance=variance,
@@ -106,36 +106,39 @@ class Tracks:
         )
 
 
-class Tracker:
+class RoadUserTracker:
     """Keeps the tracks of one attempt."""
 
     def __init__(self) -> None:
-        self.tracks = Tracks.started(Boxes.none())
+        self.tracks = RoadUserTracks.start_tracks(Boxes.none())
         self._time: float | None = None
 
-    def step(self, time: float, boxes_in_world: Boxes) -> Tracks:
+    def update_tracks(self, time: float, boxes_in_world: Boxes) -> RoadUserTracks:
         """Update the tracks with the detections of now and return the confirmed ones."""
         elapsed = 0.0 if self._time is None else time - self._time
         self._time = time
-        expected = predicted(self.tracks, elapsed)
-        matched, by = pairs(expected, boxes_in_world, elapsed)
-        seen = updated(expected[matched], boxes_in_world[by], elapsed)
-        unseen = rows_without(matched, len(expected))
+        expected = predict_tracks(self.tracks, elapsed)
+        matched, by = match_tracks(expected, boxes_in_world, elapsed)
+        seen = update_matched_tracks(expected[matched], boxes_in_world[by], elapsed)
+        unseen = list_other_rows(matched, len(expected))
         patience = np.minimum(expected.detections, MAX_MISSED)
         coasting = expected[unseen[expected.missed[unseen] <= patience[unseen]]]
-        new = rows_without(by, len(boxes_in_world))
-        self.tracks = Tracks.join(Tracks.join(seen, coasting), Tracks.started(boxes_in_world[new]))
-        return settled(self.tracks[self.tracks.detections >= CONFIRMED])
+        new = list_other_rows(by, len(boxes_in_world))
+        self.tracks = RoadUserTracks.join_tracks(
+            RoadUserTracks.join_tracks(seen, coasting),
+            RoadUserTracks.start_tracks(boxes_in_world[new]),
+        )
+        return hold_resting_tracks(self.tracks[self.tracks.detections >= CONFIRMED])
 
 
-def rows_without(chosen: Integers, count: int) -> Integers:
+def list_other_rows(chosen: Integers, count: int) -> Integers:
     """Return which of so many rows are not among the chosen ones."""
     others = np.ones(count, np.bool_)
     others[chosen] = False
     return np.flatnonzero(others)
 
 
-def predicted(tracks: Tracks, elapsed: float) -> Tracks:
+def predict_tracks(tracks: RoadUserTracks, elapsed: float) -> RoadUserTracks:
     """Return the tracks predicted by the elapsed seconds."""
     position, mixed, velocity = tracks.variance.T
     noise = ACCELERATION_NOISE[tracks.classes] ** 2
@@ -147,11 +150,11 @@ def predicted(tracks: Tracks, elapsed: float) -> Tracks:
         ],
         axis=1,
     )
-    return Tracks(
+    return RoadUserTracks(
         position=tracks.position + elapsed * tracks.velocity,
         velocity=tracks.velocity,
         variance=variance,
-        yaw=wrapped(tracks.yaw + elapsed * tracks.turn_rate),
+        yaw=wrap_angle(tracks.yaw + elapsed * tracks.turn_rate),
         turn_rate=tracks.turn_rate,
         size=tracks.size,
         classes=tracks.classes,
@@ -161,7 +164,9 @@ def predicted(tracks: Tracks, elapsed: float) -> Tracks:
     )
 
 
-def pairs(expected: Tracks, boxes_in_world: Boxes, elapsed: float) -> tuple[Integers, Integers]:
+def match_tracks(
+    expected: RoadUserTracks, boxes_in_world: Boxes, elapsed: float
+) -> tuple[Integers, Integers]:
     """Match tracks and detections of a class: nearest pairs first, each once."""
     away = np.linalg.norm(expected.position[:, None] - boxes_in_world.geometry[None, :, :2], axis=2)
     reach = GATE[expected.classes]
@@ -178,7 +183,9 @@ def pairs(expected: Tracks, boxes_in_world: Boxes, elapsed: float) -> tuple[Inte
     return np.array(matched, np.int64), np.array(by, np.int64)
 
 
-def updated(expected: Tracks, detected: Boxes, elapsed: float) -> Tracks:
+def update_matched_tracks(
+    expected: RoadUserTracks, detected: Boxes, elapsed: float
+) -> RoadUserTracks:
     """Return tracks updated with their detections."""
     position, mixed, velocity = expected.variance.T
     total = position + POSITION_NOISE**2
@@ -187,12 +194,12 @@ def updated(expected: Tracks, detected: Boxes, elapsed: float) -> Tracks:
     variance = np.stack(
         [(1 - pull) * position, (1 - pull) * mixed, velocity - push * mixed], axis=1
     )
-    turned = half_wrapped(detected.geometry[:, 6] - expected.yaw)
+    turned = wrap_line_angle(detected.geometry[:, 6] - expected.yaw)
     drift = 0.4 * turned / elapsed if elapsed > 0 else np.zeros(len(expected))
     detections = expected.detections + 1
     weight = np.maximum(1.0 / detections, min(elapsed / RECENT, 1.0))
     here = expected.position + pull[:, None] * off
-    tracks = Tracks(
+    tracks = RoadUserTracks(
         position=here,
         velocity=expected.velocity + push[:, None] * off,
         variance=variance,
@@ -204,8 +211,8 @@ def updated(expected: Tracks, detected: Boxes, elapsed: float) -> Tracks:
         missed=np.zeros(len(expected), np.int64),
         recent=expected.recent + weight[:, None] * (here - expected.recent),
     )
-    steadied = wrapped(expected.yaw + weight * turned)
-    rests = resting(tracks)
+    steadied = wrap_angle(expected.yaw + weight * turned)
+    rests = find_resting_tracks(tracks)
     return replace(
         tracks,
         yaw=np.where(rests, steadied, tracks.yaw),
@@ -213,9 +220,9 @@ def updated(expected: Tracks, detected: Boxes, elapsed: float) -> Tracks:
     )
 
 
-def settled(tracks: Tracks) -> Tracks:
+def hold_resting_tracks(tracks: RoadUserTracks) -> RoadUserTracks:
     """Return the tracks, resting ones standing at their recent position."""
-    rests = resting(tracks)[:, None]
+    rests = find_resting_tracks(tracks)[:, None]
     return replace(
         tracks,
         position=np.where(rests, tracks.recent, tracks.position),
@@ -223,7 +230,7 @@ def settled(tracks: Tracks) -> Tracks:
     )
 
 
-def resting(tracks: Tracks) -> Mask:
+def find_resting_tracks(tracks: RoadUserTracks) -> Mask:
     """Return which tracks only jitter, or have too few detections to move."""
     away = np.linalg.norm(tracks.position - tracks.recent, axis=1)
     speed = np.linalg.norm(tracks.velocity, axis=1)
@@ -232,7 +239,7 @@ def resting(tracks: Tracks) -> Mask:
     return rests
 
 
-def sets_off(tracks: Tracks) -> Mask:
+def find_setting_off_tracks(tracks: RoadUserTracks) -> Mask:
     """Return who has just set off: steady motion would be farther from the recent position."""
     away = np.linalg.norm(tracks.position - tracks.recent, axis=1)
     steady = RECENT * np.linalg.norm(tracks.velocity, axis=1)

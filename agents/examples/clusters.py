@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.driving.driver import Driver
-from agents.merging import merge, on_ego
+from agents.merging import find_ego_boxes, merge_partner_boxes
 from harness.vocabulary import (
     Boxes,
     Control,
@@ -39,23 +39,29 @@ class Clusters(PerceivingSystem):
         near = xyz[np.hypot(xyz[:, 0], xyz[:, 1]) < 40.0]
         road = np.percentile(near[:, 2], 20) if len(near) else 0.0
         standing = near[(near[:, 2] > road + 0.3) & (near[:, 2] < road + 2.2)]
-        large = [points for points in self._clusters(standing) if len(points) >= self._fewest]
+        large = [points for points in self._find_clusters(standing) if len(points) >= self._fewest]
         return Boxes.join(
-            [box(points) for points in large if np.ptp(points, 0).max() < self._largest]
+            [
+                make_cluster_box(points)
+                for points in large
+                if np.ptp(points, 0).max() < self._largest
+            ]
         )
 
     def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect, and merge with the partners' boxes."""
         seen = self.share(observation)
-        of_ego = seen[~on_ego(seen, observation.lidar_in_vehicle)]
-        merged = merge(of_ego, messages, observation.lidar_in_world, observation.lidar_in_vehicle)
+        of_ego = seen[~find_ego_boxes(seen, observation.lidar_in_vehicle)]
+        merged = merge_partner_boxes(
+            of_ego, messages, observation.lidar_in_world, observation.lidar_in_vehicle
+        )
         return Perceived(merged, of_ego)
 
     def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
         """Drive by the boxes."""
         return self._driver.step(observation, boxes)
 
-    def _clusters(self, points: Floats) -> list[Floats]:
+    def _find_clusters(self, points: Floats) -> list[Floats]:
         cells = [(x, y) for x, y in np.floor(points[:, :2] / self._cell).astype(int).tolist()]
         cluster_of = dict.fromkeys(cells, -1)
         for number, first in enumerate(cells):
@@ -69,7 +75,7 @@ class Clusters(PerceivingSystem):
         return [points[numbers == cluster] for cluster in np.unique(numbers)]
 
 
-def box(cluster: Floats) -> Boxes:
+def make_cluster_box(cluster: Floats) -> Boxes:
     """Return a box round points: a vehicle if it is large, else a pedestrian."""
     low, size = cluster.min(0), np.maximum(np.ptp(cluster, axis=0), 0.4)
     geometry = np.array([[*(low + size / 2), *size, 0.0]])

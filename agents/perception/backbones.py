@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from agents.perception.designs import BackboneDesign
-from agents.perception.pillars import Pillars
-from agents.perception.pointwise import Convolution, Upsampling
+from agents.perception.pillars import PillarFeatures
+from agents.perception.pointwise import CellConvolution, CellUpsampling
 
 
 class ResidualBlock(nn.Module):
@@ -61,35 +61,35 @@ class Backbone(nn.Module):
         else:
             channels = pairwise([before, *design.channels])
             self.blocks = nn.ModuleList(
-                plain_level(inner, outer, layers)
+                make_plain_level(inner, outer, layers)
                 for (inner, outer), layers in zip(channels, design.layers, strict=True)
             )
         self.deblocks = nn.ModuleList(
-            upsampling(channels, design.upsampled, 2**number)
+            make_upsampling_layers(channels, design.upsampled, 2**number)
             for number, channels in enumerate(design.channels)
         )
         self.joined_channels = design.upsampled * len(design.channels)
 
-    def levels(self, pillars: Pillars) -> tuple[Tensor, ...]:
+    def compute_levels(self, pillars: PillarFeatures) -> tuple[Tensor, ...]:
         """Return a map for each level, each half as fine as the one before."""
-        maps = [pillars.dense()]
+        maps = [pillars.to_dense()]
         for level in self.resnet.children() if hasattr(self, "resnet") else self.blocks:
             maps.append(level(maps[-1]))
         return tuple(maps[1:])
 
-    def joined(self, levels: Sequence[Tensor]) -> Tensor:
+    def join_levels(self, levels: Sequence[Tensor]) -> Tensor:
         """Return all levels in one map, as fine as the first."""
         return torch.cat(
             [upsample(level) for upsample, level in zip(self.deblocks, levels, strict=True)], dim=1
         )
 
 
-class Shrinking(nn.Module):
+class DownsampleConv(nn.Module):
     """Two convolutions to fewer channels."""
 
     def __init__(self, before: int, after: int, kernel: int, stride: int) -> None:
         super().__init__()
-        self.layers = nn.ModuleList([Pair(before, after, kernel, stride)])
+        self.layers = nn.ModuleList([DoubleConv(before, after, kernel, stride)])
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the map with fewer channels."""
@@ -97,12 +97,12 @@ class Shrinking(nn.Module):
         return shrunk
 
 
-class Pair(nn.Module):
+class DoubleConv(nn.Module):
     """The two convolutions, under the name that they have in checkpoints."""
 
     def __init__(self, before: int, after: int, kernel: int, stride: int) -> None:
         super().__init__()
-        first = Convolution(before, after, kernel, stride, padding=kernel // 2)
+        first = CellConvolution(before, after, kernel, stride, padding=kernel // 2)
         second = nn.Conv2d(after, after, 3, padding=1)
         self.double_conv = nn.Sequential(first, nn.ReLU(), second, nn.ReLU())
 
@@ -112,16 +112,16 @@ class Pair(nn.Module):
         return shrunk
 
 
-def plain_level(before: int, after: int, layers: int) -> nn.Sequential:
+def make_plain_level(before: int, after: int, layers: int) -> nn.Sequential:
     """Return a convolution to half the size and some more; the first module holds no weights."""
     modules: list[nn.Module] = [nn.Identity()]
     for number in range(layers + 1):
         stride, inner = (2, before) if number == 0 else (1, after)
-        modules += convolution(inner, after, stride)
+        modules += make_convolution_layers(inner, after, stride)
     return nn.Sequential(*modules)
 
 
-def convolution(before: int, after: int, stride: int) -> list[nn.Module]:
+def make_convolution_layers(before: int, after: int, stride: int) -> list[nn.Module]:
     """Return a convolution, its normalisation and its activation."""
     return [
         nn.Conv2d(before, after, 3, stride, padding=1, bias=False),
@@ -130,10 +130,10 @@ def convolution(before: int, after: int, stride: int) -> list[nn.Module]:
     ]
 
 
-def upsampling(before: int, after: int, factor: int) -> nn.Sequential:
+def make_upsampling_layers(before: int, after: int, factor: int) -> nn.Sequential:
     """Return the way up from a level that is so many times coarser than the first."""
     return nn.Sequential(
-        Upsampling(before, after, factor),
+        CellUpsampling(before, after, factor),
         nn.BatchNorm2d(after, eps=1e-3, momentum=0.01),
         nn.ReLU(),
     )

@@ -1,8 +1,8 @@
 """Folders that V2Xverse trained into, with OpenCOOD's trainer: `config.yaml`, `net_epoch*.pth`.
 
 Window, pillars and thresholds come from the folder; everything else must be what V2Xverse publishes
-for the scheme. Most of that follows from the names and shapes of the weights, and `Fusion.v2xverse`
-has the rest. Files are read as data: nothing in them is ever executed.
+for the scheme. Most of that follows from the names and shapes of the weights, and
+`FusionModule.v2xverse` has the rest. Files are read as data: nothing in them is ever executed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from agents.perception.designs import Decoding, Design, Published, strided
-from agents.perception.fusion.base import Fusion
+from agents.perception.designs import (
+    DecodingThresholds,
+    NetworkDesign,
+    PublishedNetwork,
+    set_grid_stride,
+)
+from agents.perception.fusion.base import FusionModule
 from agents.perception.fusion.catalogue import SCHEMES
-from agents.perception.grid import Grid
+from agents.perception.grid import PillarGrid
 from agents.perception.published_settings import read_settings
 from harness.errors import UserError
 from harness.safe_reading import CHECKPOINT, open_regular, refuse_inflating
@@ -43,7 +48,7 @@ def load_as_data(path: Path) -> Any:
         ) from None
 
 
-def state_in(path: Path) -> dict[str, Tensor]:
+def read_state_dict(path: Path) -> dict[str, Tensor]:
     """Return the weights in a file, by name."""
     state = load_as_data(path)
     if not isinstance(state, dict) or not state:
@@ -54,28 +59,28 @@ def state_in(path: Path) -> dict[str, Tensor]:
     return state
 
 
-def design_in(folder: Path, fusion: Fusion) -> Design:
+def read_checkpoint_design(folder: Path, fusion: FusionModule) -> NetworkDesign:
     """Return V2Xverse's network of a scheme with the window and thresholds of a folder."""
     path = folder / "config.yaml"
     if not path.exists():
         raise UserError(f"{folder}: there is no config.yaml; name a folder as V2Xverse writes it")
     settings = read_settings(path)
-    trained_on = str(value(settings, path, "fusion", "core_method"))
+    trained_on = str(get_setting(settings, path, "fusion", "core_method"))
     published = fusion.v2xverse
     if published is None or published.core_method != trained_on:
-        fit = ", ".join(schemes_for(trained_on)) or "no scheme of ours"
+        fit = ", ".join(list_schemes(trained_on)) or "no scheme of ours"
         raise UserError(f"{path}: fusion.core_method is {trained_on!r}, which fits {fit}")
-    refuse_unpublished(settings, path, fusion.scheme, published)
+    refuse_unpublished_settings(settings, path, fusion.scheme, published)
     refuse_other_preparation(settings, path)
     fusion.take_published_settings(settings["model"]["args"], path)
     return replace(
         published.design,
-        grid=grid_in(settings, path, published),
-        decoding=decoding_in(settings, path),
+        grid=read_grid(settings, path, published),
+        decoding=read_decoding(settings, path),
     )
 
 
-def schemes_for(core_method: str) -> list[str]:
+def list_schemes(core_method: str) -> list[str]:
     """Return the schemes whose V2Xverse networks have this `fusion.core_method`."""
     return [
         name
@@ -84,12 +89,12 @@ def schemes_for(core_method: str) -> list[str]:
     ]
 
 
-def refuse_unpublished(
-    settings: dict[str, Any], path: Path, scheme: str, published: Published
+def refuse_unpublished_settings(
+    settings: dict[str, Any], path: Path, scheme: str, published: PublishedNetwork
 ) -> None:
     """Refuse settings of another fusion whose weights would fit all the same."""
     for name, usual in published.settings.items():
-        given: Any = value(settings, path, "model", "args")
+        given: Any = get_setting(settings, path, "model", "args")
         for part in name.split("."):
             given = given.get(part) if isinstance(given, dict) else None
         if given != usual:
@@ -110,14 +115,14 @@ def refuse_other_preparation(settings: dict[str, Any], path: Path) -> None:
             )
 
 
-def grid_in(settings: dict[str, Any], path: Path, published: Published) -> Grid:
+def read_grid(settings: dict[str, Any], path: Path, published: PublishedNetwork) -> PillarGrid:
     """Return the window and the pillars of some settings."""
-    window = numbers(settings, path, 6, "preprocess", "cav_lidar_range")
-    if numbers(settings, path, 6, "postprocess", "gt_range") != window:
+    window = get_number_list(settings, path, 6, "preprocess", "cav_lidar_range")
+    if get_number_list(settings, path, 6, "postprocess", "gt_range") != window:
         raise UserError(f"{path}: postprocess.gt_range is not preprocess.cav_lidar_range")
-    side, other_side, tall = numbers(settings, path, 3, "preprocess", "args", "voxel_size")
-    stride = number(settings, path, "model", "args", "out_size_factor")
-    most = number(settings, path, "preprocess", "args", "max_points_per_voxel")
+    side, other_side, tall = get_number_list(settings, path, 3, "preprocess", "args", "voxel_size")
+    stride = get_number_setting(settings, path, "model", "args", "out_size_factor")
+    most = get_number_setting(settings, path, "preprocess", "args", "max_points_per_voxel")
     low, high = window[:3], window[3:]
     design = published.design
     if most < 1:
@@ -126,7 +131,7 @@ def grid_in(settings: dict[str, Any], path: Path, published: Published) -> Grid:
         raise UserError(f"{path}: model.args.out_size_factor is {stride}, not {design.grid.stride}")
     if side != other_side or not side > 0 or not math.isclose(tall, high[2] - low[2]):
         raise UserError(f"{path}: voxel_size: pillars are square and as tall as the window")
-    grid = Grid(
+    grid = PillarGrid(
         low=(low[0], low[1], low[2]),
         high=(high[0], high[1], high[2]),
         pillar=side,
@@ -140,17 +145,17 @@ def grid_in(settings: dict[str, Any], path: Path, published: Published) -> Grid:
             raise UserError(
                 f"{path}: a window of {extent:g} m is no multiple of {step} pillars of {side:g} m"
             )
-    return strided(grid, int(stride))
+    return set_grid_stride(grid, int(stride))
 
 
-def decoding_in(settings: dict[str, Any], path: Path) -> Decoding:
+def read_decoding(settings: dict[str, Any], path: Path) -> DecodingThresholds:
     """Return the thresholds of some settings."""
-    score = number(settings, path, "postprocess", "target_args", "score_threshold")
-    overlap = number(settings, path, "postprocess", "nms_thresh")
-    return Decoding(score=score, counts=score, nms_overlap=overlap)
+    score = get_number_setting(settings, path, "postprocess", "target_args", "score_threshold")
+    overlap = get_number_setting(settings, path, "postprocess", "nms_thresh")
+    return DecodingThresholds(score=score, counts=score, nms_overlap=overlap)
 
 
-def value(settings: dict[str, Any], path: Path, *names: str) -> Any:
+def get_setting(settings: dict[str, Any], path: Path, *names: str) -> Any:
     """Return one setting; it must be there."""
     inner: Any = settings
     for name in names:
@@ -160,17 +165,17 @@ def value(settings: dict[str, Any], path: Path, *names: str) -> Any:
     return inner
 
 
-def number(settings: dict[str, Any], path: Path, *names: str) -> float:
+def get_number_setting(settings: dict[str, Any], path: Path, *names: str) -> float:
     """Return one setting that is a finite number, not below zero."""
-    given = value(settings, path, *names)
+    given = get_setting(settings, path, *names)
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
         raise UserError(f"{path}: {'.'.join(names)} is {reprlib.repr(given)}; a number is needed")
     return given
 
 
-def numbers(settings: dict[str, Any], path: Path, count: int, *names: str) -> list[float]:
+def get_number_list(settings: dict[str, Any], path: Path, count: int, *names: str) -> list[float]:
     """Return one setting that is so many finite numbers."""
-    given = value(settings, path, *names)
+    given = get_setting(settings, path, *names)
     if not isinstance(given, list) or len(given) != count:
         raise UserError(
             f"{path}: {'.'.join(names)} is {reprlib.repr(given)}; {count} numbers are needed"

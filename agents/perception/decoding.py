@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from agents.perception.designs import Decoding
-from agents.perception.grid import CODES, Grid
-from agents.perception.network import Raw
-from agents.perception.suppression import kept_rows, overlaps
-from harness.overlap import checked
+from agents.perception.designs import DecodingThresholds
+from agents.perception.grid import CODES, PillarGrid
+from agents.perception.network import RawOutput
+from agents.perception.suppression import compute_overlap_matrix, select_kept_rows
+from harness.overlap import check_boxes
 from harness.vocabulary import CLASSES, Boxes, Floats, Mask
 
 
-def candidates(raw: Raw, grid: Grid, decoding: Decoding) -> Boxes:
+def decode_candidates(raw: RawOutput, grid: PillarGrid, decoding: DecodingThresholds) -> Boxes:
     """Return one map's boxes above the score threshold, in the raised LiDAR frame."""
     scores = torch.sigmoid(raw.logits[0])
     codes = raw.codes[0].view(len(CLASSES), len(CODES), *scores.shape[1:])
@@ -23,28 +23,30 @@ def candidates(raw: Raw, grid: Grid, decoding: Decoding) -> Boxes:
     chosen = codes[classes, :, rows, columns].double().cpu().numpy()
     cells = torch.stack([rows, columns], dim=1).cpu().numpy()
     return Boxes(
-        grid.boxes_of(cells, chosen),
+        grid.decode_boxes(cells, chosen),
         classes.cpu().numpy(),
         scores[classes, rows, columns].double().cpu().numpy(),
     )
 
 
-def nms(boxes: Boxes, decoding: Decoding) -> Boxes:
+def apply_nms(boxes: Boxes, decoding: DecodingThresholds) -> Boxes:
     """Return boxes after non-maximum suppression, class by class, the highest score first."""
     known = (boxes.classes >= 0) & (boxes.classes < len(CLASSES))
-    boxes = boxes[known & short(boxes.geometry, decoding.longest)]
+    boxes = boxes[known & find_short_boxes(boxes.geometry, decoding.longest)]
     best_first = boxes[np.lexsort((-boxes.scores, boxes.classes))]
-    geometry, classes = checked(best_first.geometry), best_first.classes
-    return best_first[kept_rows(geometry, classes, decoding.top_k, decoding.nms_overlap)]
+    geometry, classes = check_boxes(best_first.geometry), best_first.classes
+    return best_first[select_kept_rows(geometry, classes, decoding.top_k, decoding.nms_overlap)]
 
 
-def top_k(boxes: Boxes, kind: int, k: int) -> Boxes:
+def select_top_k(boxes: Boxes, kind: int, k: int) -> Boxes:
     """Return the k boxes of a class with the highest scores, the highest first."""
     rows = np.flatnonzero(boxes.classes == kind)
     return boxes[rows[np.argsort(-boxes.scores[rows], kind="stable")][:k]]
 
 
-def weighted_box_fusion(best: Boxes, boxes: Boxes, decoding: Decoding, overlap: float) -> Boxes:
+def weighted_box_fusion(
+    best: Boxes, boxes: Boxes, decoding: DecodingThresholds, overlap: float
+) -> Boxes:
     """Return each of the best boxes as the mean, weighted by score, of those that overlap it most.
 
     One cell's box varies from sweep to sweep; the mean of several varies less. Yaws are averaged as
@@ -52,8 +54,8 @@ def weighted_box_fusion(best: Boxes, boxes: Boxes, decoding: Decoding, overlap: 
     """
     parts = []
     for kind in range(len(CLASSES)):
-        kept, votes = best[best.classes == kind], top_k(boxes, kind, decoding.top_k)
-        iou = overlaps(kept.geometry, checked(votes.geometry))
+        kept, votes = best[best.classes == kind], select_top_k(boxes, kind, decoding.top_k)
+        iou = compute_overlap_matrix(kept.geometry, check_boxes(votes.geometry))
         nearest = iou == iou.max(axis=0, initial=0.0)
         weights = np.where((iou > overlap) & nearest, votes.scores, 0.0)
         voted = weights.any(axis=1)  # not even by itself: a box without an area
@@ -66,21 +68,21 @@ def weighted_box_fusion(best: Boxes, boxes: Boxes, decoding: Decoding, overlap: 
     return Boxes.join(parts)
 
 
-def short(geometry: Floats, longest: float) -> Mask:
+def find_short_boxes(geometry: Floats, longest: float) -> Mask:
     """Return which boxes reach no farther than so many metres along x and along y."""
-    half = half_extents(geometry)
+    half = compute_half_extents(geometry)
     return np.asarray((2 * half <= longest).all(1) & (half > 0).all(1))
 
 
-def inside(raised_boxes: Boxes, grid: Grid) -> Boxes:
+def crop_boxes_to_grid(raised_boxes: Boxes, grid: PillarGrid) -> Boxes:
     """Return the boxes that lie in the window with all their corners."""
     geometry = raised_boxes.geometry
-    half = np.column_stack([half_extents(geometry), geometry[:, 5] / 2])
+    half = np.column_stack([compute_half_extents(geometry), geometry[:, 5] / 2])
     low, high = geometry[:, :3] - half, geometry[:, :3] + half
     return raised_boxes[np.asarray(((low >= grid.low) & (high <= grid.high)).all(1))]
 
 
-def half_extents(geometry: Floats) -> Floats:
+def compute_half_extents(geometry: Floats) -> Floats:
     """Return how far boxes reach from their centres along x and along y, (N, 2)."""
     cos, sin = np.abs(np.cos(geometry[:, 6])), np.abs(np.sin(geometry[:, 6]))
     length, width = geometry[:, 3] / 2, geometry[:, 4] / 2

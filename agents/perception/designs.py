@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from agents.perception.grid import CODES, Grid
+from agents.perception.grid import CODES, PillarGrid
 
 Size = Literal["lite", "full"]
 HeightReference = Literal["world", "road"]
@@ -19,7 +19,7 @@ SIZES: tuple[Size, ...] = get_args(Size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decoding:
+class DecodingThresholds:
     """Thresholds from raw output to boxes."""
 
     score: float = 0.2  # lowest score of a candidate
@@ -45,12 +45,12 @@ class BackboneDesign:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
+class NetworkDesign:
     """A network before it has weights, but for its fusion module."""
 
     size: Size
-    grid: Grid
-    decoding: Decoding
+    grid: PillarGrid
+    decoding: DecodingThresholds
     height_reference: HeightReference  # zero of heights: the world's, or the road
     pillar_channels: int
     backbone: BackboneDesign
@@ -60,15 +60,15 @@ class Design:
     rotates: bool  # features to the receiver's heading; V2Xverse's are warped only
 
 
-def strided(grid: Grid, stride: int) -> Grid:
+def set_grid_stride(grid: PillarGrid, stride: int) -> PillarGrid:
     """Return V2Xverse's grid with other output cells: its codes count cells and pillar heights."""
     across, up = grid.pillar * stride, (grid.high[2] - grid.low[2]) * stride
     scales = (across, across, up, across, across, up, 1.0, 1.0)
     return replace(grid, stride=stride, scales=scales)
 
 
-FULL_GRID = strided(
-    Grid(
+FULL_GRID = set_grid_stride(
+    PillarGrid(
         low=(-36.0, -12.0, -22.0),
         high=(36.0, 12.0, 14.0),
         pillar=0.125,
@@ -78,7 +78,7 @@ FULL_GRID = strided(
     ),
     2,
 )
-LITE_GRID = Grid(
+LITE_GRID = PillarGrid(
     low=(-51.2, -38.4, -3.0),
     high=(51.2, 38.4, 5.0),
     pillar=0.4,
@@ -88,10 +88,10 @@ LITE_GRID = Grid(
     turns=2,
 )
 
-FULL = Design(
+FULL = NetworkDesign(
     size="full",
     grid=FULL_GRID,
-    decoding=Decoding(),
+    decoding=DecodingThresholds(),
     height_reference="world",
     pillar_channels=64,
     backbone=BackboneDesign(
@@ -107,12 +107,14 @@ FULL_PLAIN = replace(
     backbone=BackboneDesign(kind="plain", layers=(3, 5, 8), channels=(64, 128, 256), upsampled=128),
     channels=256,
 )
-FULL_COARSE = replace(FULL_PLAIN, grid=strided(FULL_GRID, 4), shrink_stride=2)
+FULL_COARSE = replace(FULL_PLAIN, grid=set_grid_stride(FULL_GRID, 4), shrink_stride=2)
 """Fused at four pillars a cell, not two."""
-LITE = Design(
+LITE = NetworkDesign(
     size="lite",
     grid=LITE_GRID,
-    decoding=Decoding(score=0.2, counts=0.3, longest=14.0, top_k=300, box_fusion_overlap=0.3),
+    decoding=DecodingThresholds(
+        score=0.2, counts=0.3, longest=14.0, top_k=300, box_fusion_overlap=0.3
+    ),
     height_reference="road",
     pillar_channels=32,
     backbone=BackboneDesign(
@@ -126,11 +128,11 @@ LITE = Design(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class PublishedNetwork:
     """V2Xverse's network of a scheme: `size: full`, and what its checkpoints must say."""
 
     core_method: str  # `fusion.core_method` of its config.yaml
-    design: Design = FULL
+    design: NetworkDesign = FULL
     settings: Mapping[str, object] = field(default_factory=dict)
     """Under `model.args`: they change outputs, while the weights would fit all the same."""
     size_multiple: int = 1  # rows and columns of the fused map are a multiple of it

@@ -14,57 +14,62 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
-from agents.perception.decoding import candidates, inside, nms, weighted_box_fusion
+from agents.perception.decoding import (
+    apply_nms,
+    crop_boxes_to_grid,
+    decode_candidates,
+    weighted_box_fusion,
+)
 from agents.perception.fusion.base import Maps, Partner
 from agents.perception.fusion.driving_request import DrivingRequest
-from agents.perception.network import Network, device_here, one_thread, whole_floats
-from agents.perception.raising import height_above, lowered_boxes, raised_points
+from agents.perception.network import PerceptionNetwork, choose_device, disable_tf32, set_one_thread
+from agents.perception.raising import estimate_lidar_height, lower_boxes, raise_points
 from harness.vocabulary import Boxes, Features, Pose, Singles
 
 
 class Detector:
     """Encodes, fuses and decodes; on a GPU if there is one, else on one core."""
 
-    def __init__(self, network: Network) -> None:
-        one_thread()
-        whole_floats()
-        for_inference(network)
-        self.device = device_here()
+    def __init__(self, network: PerceptionNetwork) -> None:
+        set_one_thread()
+        disable_tf32()
+        prepare_for_inference(network)
+        self.device = choose_device()
         self.network = network.to(self.device)
         self.design = network.design
 
-    def height(self, points_in_lidar: Singles, lidar_in_world: Pose) -> float:
+    def estimate_height(self, points_in_lidar: Singles, lidar_in_world: Pose) -> float:
         """Return how high a LiDAR stands above this network's zero of heights."""
-        return height_above(self.design.height_reference, points_in_lidar, lidar_in_world)
+        return estimate_lidar_height(self.design.height_reference, points_in_lidar, lidar_in_world)
 
     @torch.inference_mode()
-    def encode(self, points_in_lidar: Singles, height: float) -> Maps:
+    def encode_points(self, points_in_lidar: Singles, height: float) -> Maps:
         """Return the feature maps of a sweep."""
-        maps = self.network.encode([raised_points(points_in_lidar, height, self.design.grid)])
-        return tuple(channels_last(level) for level in maps)
+        maps = self.network.encode_clouds([raise_points(points_in_lidar, height, self.design.grid)])
+        return tuple(to_channels_last(level) for level in maps)
 
     @torch.inference_mode()
-    def detect(self, ego: Maps, partners: Sequence[Partner], height: float) -> Boxes:
+    def detect_boxes(self, ego: Maps, partners: Sequence[Partner], height: float) -> Boxes:
         """Return the boxes detected from one agent's maps or from all, also beyond the window."""
-        raw = self.network.heads(self.network.fuse(ego, partners))
+        raw = self.network.run_heads(self.network.fuse_maps(ego, partners))
         decoding = self.design.decoding
-        boxes = candidates(raw, self.design.grid, decoding)
-        best = nms(boxes, decoding)
+        boxes = decode_candidates(raw, self.design.grid, decoding)
+        best = apply_nms(boxes, decoding)
         if decoding.box_fusion_overlap is not None:
             best = weighted_box_fusion(best, boxes, decoding, decoding.box_fusion_overlap)
-        return lowered_boxes(best, height)
+        return lower_boxes(best, height)
 
-    def merge(self, boxes: Sequence[Boxes]) -> Boxes:
+    def merge_boxes(self, boxes: Sequence[Boxes]) -> Boxes:
         """Return the boxes of several agents after non-maximum suppression; all in one frame."""
-        return nms(Boxes.join(list(boxes)), self.design.decoding)
+        return apply_nms(Boxes.join(list(boxes)), self.design.decoding)
 
-    def windowed(self, boxes_in_lidar: Boxes, height: float) -> Boxes:
+    def crop_to_window(self, boxes_in_lidar: Boxes, height: float) -> Boxes:
         """Return the boxes that lie in the network's window."""
-        raised = lowered_boxes(boxes_in_lidar, -height)
-        return lowered_boxes(inside(raised, self.design.grid), height)
+        raised = lower_boxes(boxes_in_lidar, -height)
+        return lower_boxes(crop_boxes_to_grid(raised, self.design.grid), height)
 
     @torch.inference_mode()
-    def message(
+    def make_message(
         self,
         maps: Maps,
         request: DrivingRequest | None = None,
@@ -73,11 +78,11 @@ class Detector:
         """Return what a partner sends of its maps: all, or what the ego's request leaves."""
         fusion = self.network.intermediate
         assert fusion is not None, f"{self.network.scheme} sends no feature maps"
-        sent = self.network.send(maps, request, lidar_in_world)
+        sent = self.network.send_maps(maps, request, lidar_in_world)
         return fusion.payload(tuple(level[0].cpu().numpy() for level in sent))
 
     @torch.inference_mode()
-    def received(self, features: Features, ego: Maps, sender: str) -> Maps:
+    def receive_features(self, features: Features, ego: Maps, sender: str) -> Maps:
         """Return maps as they are fused, if they are what this network's partners send."""
         shapes, needed = (
             [tuple(m.shape) for m in features.maps],
@@ -85,11 +90,11 @@ class Detector:
         )
         wrong = f"{sender} sent maps of {shapes}, this network fuses {needed}"
         sent = tuple(
-            channels_last(torch.from_numpy(np.array(level, np.float32))[None].to(self.device))
+            to_channels_last(torch.from_numpy(np.array(level, np.float32))[None].to(self.device))
             for level in features.maps
         )
         try:
-            maps = self.network.receive(sent)
+            maps = self.network.receive_maps(sent)
         except (RuntimeError, IndexError, ValueError) as problem:
             raise TypeError(wrong) from problem
         if [tuple(level.shape[1:]) for level in maps] != needed:
@@ -97,10 +102,10 @@ class Detector:
         return maps
 
 
-def folded(module: nn.Module) -> nn.Module:
+def fold_batch_norm(module: nn.Module) -> nn.Module:
     """Fold batch normalisation into the layer before it; the module can no longer be trained."""
     for child in module.children():
-        folded(child)
+        fold_batch_norm(child)
     for (name, layer), (next_name, after) in pairwise(list(module.named_children())):
         if isinstance(after, nn.ReLU):
             after.inplace = True
@@ -114,22 +119,24 @@ def folded(module: nn.Module) -> nn.Module:
     return module
 
 
-def for_inference(network: Network) -> None:
+def prepare_for_inference(network: PerceptionNetwork) -> None:
     """Make a network as fast as it can be."""
     network.eval().requires_grad_(False)
     for part in network.children():
         if type(part).__module__.startswith((f"{__package__}.", "torch.")):
-            folded(part)  # layers in their order; those of a module of your own may have another
-    weights_channels_last(network)
+            fold_batch_norm(
+                part
+            )  # layers in their order; those of a module of your own may have another
+    set_weights_channels_last(network)
 
 
-def weights_channels_last(network: nn.Module) -> None:
+def set_weights_channels_last(network: nn.Module) -> None:
     """Lay weights of convolutions out as processors compute fastest."""
     for weight in network.parameters():
         if weight.dim() == 4:
             weight.data = weight.data.contiguous(memory_format=torch.channels_last)
 
 
-def channels_last(maps: Tensor) -> Tensor:
+def to_channels_last(maps: Tensor) -> Tensor:
     """Return maps with the channels of a cell next to each other: convolutions are fastest so."""
     return maps.contiguous(memory_format=torch.channels_last)

@@ -23,7 +23,7 @@ CODE_CHANNELS = len(CLASSES) * len(CODES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class PillarGrid:
     """A window cut into pillars, and output cells of some pillars each."""
 
     low: tuple[float, float, float]  # m, x y z
@@ -59,7 +59,7 @@ class Grid:
         """Rows and columns of the output."""
         return self.rows // self.stride, self.columns // self.stride
 
-    def boxes_of(self, cells: Integers, codes: Floats) -> Floats:
+    def decode_boxes(self, cells: Integers, codes: Floats) -> Floats:
         """Return boxes (N, 7) from their cells (N, 2: row, column) and codes (N, 8)."""
         metres = codes * np.array(self.scales)
         boxes = np.empty((len(cells), 7))
@@ -70,7 +70,7 @@ class Grid:
         boxes[:, 6] = np.arctan2(codes[:, 6], codes[:, 7]) / self.turns
         return boxes
 
-    def codes_of(self, boxes: Floats) -> tuple[Integers, Floats]:
+    def encode_boxes(self, boxes: Floats) -> tuple[Integers, Floats]:
         """Return the cells (N, 2: row, column) in which boxes have their centres, and codes (N, 8).
 
         Cells lie outside the output for boxes that stand outside the window.

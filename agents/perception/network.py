@@ -14,15 +14,21 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from agents.perception.backbones import Backbone, Shrinking
-from agents.perception.designs import Design
-from agents.perception.fusion.base import FeatureSpec, Fusion, IntermediateFusion, Maps, Partner
+from agents.perception.backbones import Backbone, DownsampleConv
+from agents.perception.designs import NetworkDesign
+from agents.perception.fusion.base import (
+    FeatureSpec,
+    FusionModule,
+    IntermediateFusion,
+    Maps,
+    Partner,
+)
 from agents.perception.fusion.driving_request import DrivingRequest
 from agents.perception.grid import CODE_CHANNELS, SCORE_CHANNELS
 from agents.perception.pillars import PillarEncoder
-from agents.perception.pointwise import Convolution
+from agents.perception.pointwise import CellConvolution
 from agents.perception.sparse import SparseBackbone
-from agents.perception.warping import Rotation
+from agents.perception.warping import FeatureRotation
 from harness.vocabulary import Pose, Singles
 
 PRIOR = 0.01
@@ -30,23 +36,23 @@ PRIOR = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Raw:
+class RawOutput:
     """Output as it leaves the network."""
 
     logits: Tensor  # (maps, classes, rows, columns)
     codes: Tensor  # (maps, classes * codes, rows, columns)
 
 
-class Network(nn.Module):
+class PerceptionNetwork(nn.Module):
     """Points to feature maps, feature maps to one map, one map to scores and boxes everywhere."""
 
-    def __init__(self, fusion: Fusion, design: Design) -> None:
+    def __init__(self, fusion: FusionModule, design: NetworkDesign) -> None:
         super().__init__()
         self.design = design
         self.pillar_vfe = PillarEncoder(design.grid, design.pillar_channels)
         kind = SparseBackbone if design.backbone.kind == "sparse" else Backbone
         self.backbone: Backbone | SparseBackbone = kind(design.pillar_channels, design.backbone)
-        self.shrink_conv = Shrinking(
+        self.shrink_conv = DownsampleConv(
             self.backbone.joined_channels,
             design.channels,
             design.shrink_kernel,
@@ -58,12 +64,12 @@ class Network(nn.Module):
             channels=design.channels,
             level_channels=design.backbone.channels,
         )
-        self.fusion_net = fusion.built(features)
+        self.fusion_net = fusion.build_with_features(features)
         if design.rotates and isinstance(fusion, IntermediateFusion):
             channels = features.level_channels if fusion.multi_scale else (features.channels,)
-            self.turnings = nn.ModuleList(Rotation(count) for count in channels)
-        self.cls_head = Convolution(design.channels, SCORE_CHANNELS, 1)
-        self.reg_head = Convolution(design.channels, CODE_CHANNELS, 1)
+            self.turnings = nn.ModuleList(FeatureRotation(count) for count in channels)
+        self.cls_head = CellConvolution(design.channels, SCORE_CHANNELS, 1)
+        self.reg_head = CellConvolution(design.channels, CODE_CHANNELS, 1)
         assert self.cls_head.bias is not None
         nn.init.constant_(self.cls_head.bias, -math.log((1 - PRIOR) / PRIOR))
 
@@ -77,12 +83,12 @@ class Network(nn.Module):
         """The fusion module, if partners send feature maps."""
         return self.fusion_net if isinstance(self.fusion_net, IntermediateFusion) else None
 
-    def encode(self, clouds: Sequence[Singles]) -> Maps:
+    def encode_clouds(self, clouds: Sequence[Singles]) -> Maps:
         """Return the maps of some agents, each in its own raised LiDAR frame, one row for each."""
-        levels = self.backbone.levels(self.pillar_vfe(clouds))
-        return levels if self.multi_scale else (self.shrunk(levels),)
+        levels = self.backbone.compute_levels(self.pillar_vfe(clouds))
+        return levels if self.multi_scale else (self.shrink_levels(levels),)
 
-    def send(
+    def send_maps(
         self,
         maps: Maps,
         request: DrivingRequest | None = None,
@@ -99,47 +105,47 @@ class Network(nn.Module):
             return maps
 
         def logits() -> Tensor:
-            scores: Tensor = self.cls_head(self.to_detect_on(maps))
+            scores: Tensor = self.cls_head(self.to_detection_map(maps))
             return scores
 
         if request is None or lidar_in_world is None:
             return self.intermediate.send(maps, logits)
         return self.intermediate.send_on_request(maps, logits, request, lidar_in_world)
 
-    def receive(self, maps: Maps) -> Maps:
+    def receive_maps(self, maps: Maps) -> Maps:
         """Return the maps of a message as they are fused."""
         return maps if self.intermediate is None else self.intermediate.receive(maps)
 
-    def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Tensor:
+    def fuse_maps(self, ego: Maps, partners: Sequence[Partner]) -> Tensor:
         """Return one map of the ego's and what partners sent, in the ego's raised LiDAR frame."""
         if self.intermediate is None:
             return ego[0]
         if self.design.rotates:
-            partners = [self._rotated(partner) for partner in partners]
-        return self.to_detect_on(self.intermediate.fuse(ego, partners))
+            partners = [self._rotate_partner(partner) for partner in partners]
+        return self.to_detection_map(self.intermediate.fuse(ego, partners))
 
-    def _rotated(self, partner: Partner) -> Partner:
+    def _rotate_partner(self, partner: Partner) -> Partner:
         """Return what a partner sent as the ego would describe it from the partner's place."""
         layers = zip(self.turnings, partner.maps, strict=True)
         maps = tuple(rotation(sent, partner.in_ego.yaw) for rotation, sent in layers)
         return Partner(maps, partner.in_ego)
 
-    def heads(self, fused: Tensor) -> Raw:
+    def run_heads(self, fused: Tensor) -> RawOutput:
         """Return scores and codes everywhere."""
-        return Raw(self.cls_head(fused), self.reg_head(fused))
+        return RawOutput(self.cls_head(fused), self.reg_head(fused))
 
     @property
     def multi_scale(self) -> bool:
         """Whether an agent's maps are the backbone's levels, or the one map made of them."""
         return self.intermediate is not None and self.intermediate.multi_scale
 
-    def to_detect_on(self, maps: Maps) -> Tensor:
+    def to_detection_map(self, maps: Maps) -> Tensor:
         """Return the one map that the heads take."""
-        return self.shrunk(maps) if self.multi_scale else maps[0]
+        return self.shrink_levels(maps) if self.multi_scale else maps[0]
 
-    def shrunk(self, levels: Maps) -> Tensor:
+    def shrink_levels(self, levels: Maps) -> Tensor:
         """Return the one map that the backbone's levels become."""
-        one: Tensor = self.shrink_conv(self.backbone.joined(levels))
+        one: Tensor = self.shrink_conv(self.backbone.join_levels(levels))
         return one
 
     @property
@@ -148,16 +154,16 @@ class Network(nn.Module):
         return sum(weights.numel() for weights in self.parameters())
 
 
-def device_here() -> torch.device:
+def choose_device() -> torch.device:
     """Return what networks compute on: a GPU if there is one, else a processor."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def one_thread() -> None:
+def set_one_thread() -> None:
     """Compute on one core: equal inputs give equal bytes, and attempts run side by side."""
     torch.set_num_threads(1)
 
 
-def whole_floats() -> None:
+def disable_tf32() -> None:
     """Multiply whole floats on a GPU too, as processors do: torch's TF32 leaves 13 bits out."""
     torch.backends.cudnn.allow_tf32 = False

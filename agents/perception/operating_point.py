@@ -33,15 +33,15 @@ METADATA = "operating points"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Calibration:
+class ScoreCalibration:
     """Logistic curves: the logit of a score becomes slope * logit + offset."""
 
     slopes: Floats  # (classes, bands)
     offsets: Floats  # (classes, bands)
 
-    def scores(self, boxes_in_lidar: Boxes) -> Floats:
+    def calibrate_scores(self, boxes_in_lidar: Boxes) -> Floats:
         """Return the share of right detections among those like each box."""
-        kinds, bands = boxes_in_lidar.classes, bands_of(boxes_in_lidar.geometry)
+        kinds, bands = boxes_in_lidar.classes, find_distance_bands(boxes_in_lidar.geometry)
         logits = logit(boxes_in_lidar.scores)
         return expit(self.slopes[kinds, bands] * logits + self.offsets[kinds, bands])
 
@@ -51,26 +51,26 @@ class OperatingPoint:
     """A threshold for each class, of scores after calibration."""
 
     thresholds: Floats  # (classes,)
-    calibration: Calibration | None = None
+    calibration: ScoreCalibration | None = None
 
-    def calibrated(self, boxes_in_lidar: Boxes) -> Boxes:
+    def calibrate_boxes(self, boxes_in_lidar: Boxes) -> Boxes:
         """Return boxes with calibrated scores."""
         if self.calibration is None:
             return boxes_in_lidar
-        return replace(boxes_in_lidar, scores=self.calibration.scores(boxes_in_lidar))
+        return replace(boxes_in_lidar, scores=self.calibration.calibrate_scores(boxes_in_lidar))
 
-    def applied(self, boxes_in_lidar: Boxes) -> Boxes:
+    def apply_thresholds(self, boxes_in_lidar: Boxes) -> Boxes:
         """Return the boxes that count, with calibrated scores."""
-        boxes = self.calibrated(boxes_in_lidar)
+        boxes = self.calibrate_boxes(boxes_in_lidar)
         return boxes[boxes.scores >= self.thresholds[boxes.classes]]
 
 
-def same_for_all(threshold: float) -> OperatingPoint:
+def make_uniform_point(threshold: float) -> OperatingPoint:
     """Return the operating point of scores as they are."""
     return OperatingPoint(np.full(len(CLASSES), threshold))
 
 
-def bands_of(geometry: Floats) -> Integers:
+def find_distance_bands(geometry: Floats) -> Integers:
     """Return the band of distances of each box."""
     return np.searchsorted(BAND_ENDS, np.hypot(geometry[:, 0], geometry[:, 1]), side="right")
 
@@ -86,7 +86,7 @@ def expit(logits: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-logits)))
 
 
-def operating_point_in(file: Path, scheme: str) -> OperatingPoint | None:
+def read_operating_point(file: Path, scheme: str) -> OperatingPoint | None:
     """Return the operating point of a scheme in a file of weights, if it has one."""
     check_regular(file, CHECKPOINT, follow=True)
     try:
@@ -96,12 +96,12 @@ def operating_point_in(file: Path, scheme: str) -> OperatingPoint | None:
         raise UserError(f"{file}: holds no weights: {problem}") from None
     try:
         known = json.loads(metadata.get(METADATA, "{}"))
-        return from_record(known[scheme]) if scheme in known else None
+        return from_operating_record(known[scheme]) if scheme in known else None
     except (ValueError, KeyError, TypeError) as problem:
         raise UserError(f"{file}: has no valid operating point of {scheme}: {problem}") from None
 
 
-def as_record(point: OperatingPoint) -> Record:
+def to_operating_record(point: OperatingPoint) -> Record:
     """Return an operating point for a file."""
     assert point.calibration is not None, "only calibrated ones are kept"
     return {
@@ -111,16 +111,16 @@ def as_record(point: OperatingPoint) -> Record:
     }
 
 
-def from_record(record: Record) -> OperatingPoint:
+def from_operating_record(record: Record) -> OperatingPoint:
     """Return what was written."""
     thresholds, slopes, offsets = (
-        numbers(record[name], shape)
+        check_number_array(record[name], shape)
         for name, shape in (("thresholds", SHAPE[:1]), ("slopes", SHAPE), ("offsets", SHAPE))
     )
-    return OperatingPoint(thresholds, Calibration(slopes, offsets))
+    return OperatingPoint(thresholds, ScoreCalibration(slopes, offsets))
 
 
-def numbers(values: object, shape: tuple[int, ...]) -> Floats:
+def check_number_array(values: object, shape: tuple[int, ...]) -> Floats:
     """Return numbers from a file."""
     array = np.array(values, np.float64)
     if array.shape != shape or not np.isfinite(array).all():

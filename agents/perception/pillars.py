@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_linear_bn_eval
 
-from agents.perception.grid import Grid
+from agents.perception.grid import PillarGrid
 from harness.vocabulary import Singles
 
 Numbers: TypeAlias = NDArray[np.int32]
@@ -37,7 +37,7 @@ class PillarLayer(nn.Module):
         output: Tensor = torch.relu(self.norm(self.linear(features)))
         return output
 
-    def affine(self) -> tuple[Singles, Singles]:
+    def compute_affine(self) -> tuple[Singles, Singles]:
         """Return weights (features, channels) and bias of what comes before the activation."""
         linear = self.linear
         if isinstance(self.norm, nn.BatchNorm1d):
@@ -46,7 +46,7 @@ class PillarLayer(nn.Module):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Pillars:
+class PillarFeatures:
     """The pillars that hold points, of one or several maps; all others are zero."""
 
     features: Tensor  # (pillars, channels)
@@ -55,7 +55,7 @@ class Pillars:
     rows: int
     columns: int
 
-    def dense(self) -> Tensor:
+    def to_dense(self) -> Tensor:
         """Return the maps (maps, channels, rows, columns)."""
         canvas = self.features.new_zeros(
             self.maps * self.rows * self.columns, self.features.shape[1]
@@ -70,22 +70,22 @@ class PillarEncoder(nn.Module):
     A pillar with room for more points has one more that is all zeros: V2Xverse trains it so.
     """
 
-    def __init__(self, grid: Grid, channels: int) -> None:
+    def __init__(self, grid: PillarGrid, channels: int) -> None:
         super().__init__()
         self.grid, self.channels = grid, channels
         self.pfn_layers = nn.ModuleList([PillarLayer(channels)])
 
-    def forward(self, clouds: Sequence[Singles]) -> Pillars:
+    def forward(self, clouds: Sequence[Singles]) -> PillarFeatures:
         """Return the pillars that hold points."""
         grid = self.grid
         parameter = next(self.parameters())
         if parameter.device.type == "cpu" and not (self.training or parameter.requires_grad):
-            return self._on_processor(clouds)
-        features, pillars, cells, full = point_features(clouds, grid)
+            return self._encode_on_cpu(clouds)
+        features, pillars, cells, full = compute_point_features(clouds, grid)
         device = parameter.device
         outputs = self.pfn_layers[0](torch.from_numpy(features).to(device))
         if device.type == "cpu":
-            strongest: Tensor = Strongest.apply(outputs, pillars, full)  # type: ignore[no-untyped-call]
+            strongest: Tensor = PillarMaximum.apply(outputs, pillars, full)  # type: ignore[no-untyped-call]
         else:
             points, padding = outputs[:-1], outputs[-1]
             number = torch.from_numpy(pillars).to(device)[:, None].expand(-1, self.channels)
@@ -93,10 +93,12 @@ class PillarEncoder(nn.Module):
                 torch.from_numpy(full).to(device)[:, None], torch.zeros_like(padding), padding
             )
             strongest = strongest.scatter_reduce(0, number, points, "amax")
-        return self._pillars(strongest, torch.from_numpy(cells).to(device), clouds)
+        return self._make_pillars(strongest, torch.from_numpy(cells).to(device), clouds)
 
-    def _pillars(self, features: Tensor, cells: Tensor, clouds: Sequence[Singles]) -> Pillars:
-        return Pillars(
+    def _make_pillars(
+        self, features: Tensor, cells: Tensor, clouds: Sequence[Singles]
+    ) -> PillarFeatures:
+        return PillarFeatures(
             features=features,
             cells=cells,
             maps=len(clouds),
@@ -104,43 +106,45 @@ class PillarEncoder(nn.Module):
             columns=self.grid.columns,
         )
 
-    def _on_processor(self, clouds: Sequence[Singles]) -> Pillars:
+    def _encode_on_cpu(self, clouds: Sequence[Singles]) -> PillarFeatures:
         """Return the same pillars from one compiled pass over the points of each cloud."""
         grid = self.grid
         layer = self.pfn_layers[0]
         assert isinstance(layer, PillarLayer)
-        weight, bias = layer.affine()
+        weight, bias = layer.compute_affine()
         low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
         features, cells = [], []
         for number, cloud in enumerate(clouds):
-            strongest, at = strongest_features(
+            strongest, at = compute_strongest_features(
                 cloud, low, high, np.float32(grid.pillar), grid.rows, grid.columns,
                 grid.most_points, weight, bias,
             )  # fmt: skip
             features.append(torch.from_numpy(strongest))
             cells.append(torch.from_numpy(at).long() + number * grid.rows * grid.columns)
-        return self._pillars(torch.cat(features), torch.cat(cells), clouds)
+        return self._make_pillars(torch.cat(features), torch.cat(cells), clouds)
 
 
-class Strongest(torch.autograd.Function):
+class PillarMaximum(torch.autograd.Function):
     """The maximum over each pillar's points; backwards, to the points that had it."""
 
     @staticmethod
     def forward(ctx: Any, outputs: Tensor, pillars: Numbers64, full: Flags) -> Tensor:
         """Return the maximum of each pillar; the last output is of a point that is all zeros."""
-        strongest, ctx.who = strongest_outputs(outputs.detach().numpy(), pillars, full)
+        strongest, ctx.who = compute_pillar_maxima(outputs.detach().numpy(), pillars, full)
         ctx.count = len(outputs)
         return torch.from_numpy(strongest)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         """Return the gradient of the outputs."""
-        given = sent_back(gradients[0].contiguous().numpy(), ctx.who, ctx.count)
+        given = scatter_gradient(gradients[0].contiguous().numpy(), ctx.who, ctx.count)
         return torch.from_numpy(given), None, None
 
 
 @numba.njit(cache=True, nogil=True)
-def strongest_outputs(outputs: Singles, pillars: Numbers64, full: Flags) -> tuple[Singles, Numbers]:
+def compute_pillar_maxima(
+    outputs: Singles, pillars: Numbers64, full: Flags
+) -> tuple[Singles, Numbers]:
     """Return each pillar's maximum, and the row of outputs that it is from; -1: of none."""
     last, channels = len(outputs) - 1, outputs.shape[1]
     strongest = np.zeros((len(full), channels), np.float32)
@@ -159,7 +163,7 @@ def strongest_outputs(outputs: Singles, pillars: Numbers64, full: Flags) -> tupl
 
 
 @numba.njit(cache=True, nogil=True)
-def sent_back(gradient: Singles, who: Numbers, count: int) -> Singles:
+def scatter_gradient(gradient: Singles, who: Numbers, count: int) -> Singles:
     """Return the gradient of so many outputs from that of the maxima."""
     channels = who.shape[1]
     given = np.zeros((count, channels), np.float32)
@@ -171,7 +175,7 @@ def sent_back(gradient: Singles, who: Numbers, count: int) -> Singles:
 
 
 @numba.njit(cache=True, nogil=True)
-def strongest_features(
+def compute_strongest_features(
     points: Singles,
     low: Singles,
     high: Singles,
@@ -184,7 +188,9 @@ def strongest_features(
 ) -> tuple[Singles, Numbers]:
     """Return the maximum over each pillar's points, and over zeros if it has room; and its cell."""
     channels = len(bias)
-    chosen, pillars, cells, counts, sums = assigned(points, low, high, side, rows, columns, most)
+    chosen, pillars, cells, counts, sums = assign_points(
+        points, low, high, side, rows, columns, most
+    )
     strongest = np.zeros((len(cells), channels), np.float32)
     for pillar in range(len(cells)):
         if counts[pillar] < most:
@@ -195,7 +201,8 @@ def strongest_features(
     for j in range(len(chosen)):
         pillar = pillars[j]
         row, column = cells[pillar] // columns, cells[pillar] % columns
-        describe(points, chosen[j], sums, pillar, counts[pillar], row, column, low, side, middle_z,
+        write_point_features(points, chosen[j], sums, pillar, counts[pillar], row, column, low,
+            side, middle_z,
                  feature, 0)  # fmt: skip
         f0, f1, f2, f3, f4 = (
             feature[0, 0], feature[0, 1], feature[0, 2], feature[0, 3], feature[0, 4]
@@ -213,8 +220,8 @@ def strongest_features(
     return strongest, cells
 
 
-def point_features(
-    clouds: Sequence[Singles], grid: Grid
+def compute_point_features(
+    clouds: Sequence[Singles], grid: PillarGrid
 ) -> tuple[Singles, Numbers64, Numbers64, Flags]:
     """Return point features and a row of zeros, each point's pillar, and each pillar's cell.
 
@@ -223,7 +230,7 @@ def point_features(
     low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
     parts, count = [], 0
     for number, cloud in enumerate(clouds):
-        features, pillars, cells, counts = pillared(
+        features, pillars, cells, counts = compute_cloud_features(
             cloud, low, high, np.float32(grid.pillar), grid.rows, grid.columns,
             grid.most_points,
         )  # fmt: skip
@@ -247,7 +254,7 @@ def point_features(
 
 
 @numba.njit(cache=True, nogil=True)
-def pillared(
+def compute_cloud_features(
     points: Singles,
     low: Singles,
     high: Singles,
@@ -257,19 +264,22 @@ def pillared(
     most: int,
 ) -> tuple[Singles, Numbers, Numbers, Numbers]:
     """Return features of the points that count, their pillars, the pillars' cells and counts."""
-    chosen, pillars, cells, counts, sums = assigned(points, low, high, side, rows, columns, most)
+    chosen, pillars, cells, counts, sums = assign_points(
+        points, low, high, side, rows, columns, most
+    )
     features = np.empty((len(chosen), POINT_FEATURES), np.float32)
     middle_z = (low[2] + high[2]) / 2
     for j in range(len(chosen)):
         pillar = pillars[j]
         row, column = cells[pillar] // columns, cells[pillar] % columns
-        describe(points, chosen[j], sums, pillar, counts[pillar], row, column, low, side, middle_z,
+        write_point_features(points, chosen[j], sums, pillar, counts[pillar], row, column, low,
+            side, middle_z,
                  features, j)  # fmt: skip
     return features, pillars, cells, counts
 
 
 @numba.njit(cache=True, nogil=True)
-def assigned(
+def assign_points(
     points: Singles,
     low: Singles,
     high: Singles,
@@ -308,7 +318,7 @@ def assigned(
 
 
 @numba.njit(cache=True, nogil=True)
-def describe(
+def write_point_features(
     points: Singles,
     i: int,
     sums: Singles,

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 
-def by_onednn(x: Tensor) -> bool:
+def can_use_onednn(x: Tensor) -> bool:
     """Return whether oneDNN can be called: on a processor, for something, and not to train."""
     return (
         torch.is_inference_mode_enabled()
@@ -22,43 +22,43 @@ def by_onednn(x: Tensor) -> bool:
     )
 
 
-def convolved(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+def convolve_cells(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return a map after a convolution of one cell; weights are (after, before, 1, 1)."""
-    if by_onednn(x):
+    if can_use_onednn(x):
         return torch.mkldnn_convolution(
             x, weight, bias, padding=[0, 0], stride=[1, 1], dilation=[1, 1], groups=1
         )
     return functional.conv2d(x, weight, bias)
 
 
-def linear(tokens: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+def apply_linear(tokens: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return tokens after a linear layer; maps of them are (maps, rows, columns, channels)."""
-    if tokens.dim() == 4 and by_onednn(tokens):
-        return convolved(tokens.permute(0, 3, 1, 2), weight[..., None, None], bias).permute(
+    if tokens.dim() == 4 and can_use_onednn(tokens):
+        return convolve_cells(tokens.permute(0, 3, 1, 2), weight[..., None, None], bias).permute(
             0, 2, 3, 1
         )
     return functional.linear(tokens, weight, bias)
 
 
-class Linear(nn.Linear):
+class TokenLinear(nn.Linear):
     """A linear layer of tokens."""
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return the tokens after it."""
-        return linear(tokens, self.weight, self.bias)
+        return apply_linear(tokens, self.weight, self.bias)
 
 
-class Convolution(nn.Conv2d):
+class CellConvolution(nn.Conv2d):
     """A convolution, perhaps of one cell."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the map after it."""
         if self.kernel_size == self.stride == (1, 1):
-            return convolved(x, self.weight, self.bias)
+            return convolve_cells(x, self.weight, self.bias)
         return super().forward(x)
 
 
-class Upsampling(nn.ConvTranspose2d):
+class CellUpsampling(nn.ConvTranspose2d):
     """Makes so many cells along each axis of one, without overlap."""
 
     def __init__(self, before: int, after: int, factor: int) -> None:
@@ -67,5 +67,5 @@ class Upsampling(nn.ConvTranspose2d):
     def forward(self, x: Tensor, output_size: list[int] | None = None) -> Tensor:
         """Return the finer map."""
         if self.kernel_size == (1, 1) and output_size is None:
-            return convolved(x, self.weight.transpose(0, 1), self.bias)
+            return convolve_cells(x, self.weight.transpose(0, 1), self.bias)
         return super().forward(x, output_size)

@@ -43,67 +43,67 @@ def read_settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def items(loader: PlainLoader, node: yaml.Node) -> list[Any]:
+def construct_items(loader: PlainLoader, node: yaml.Node) -> list[Any]:
     """Return a tuple's items, or the arguments of an instruction."""
     if isinstance(node, yaml.SequenceNode):
         return list(loader.construct_sequence(node, deep=True))
     if isinstance(node, yaml.MappingNode):
         return list(loader.construct_mapping(node, deep=True).get("args", []))
-    raise refused(node, "has no items")
+    raise build_yaml_error(node, "has no items")
 
 
-def number_type(loader: PlainLoader, node: yaml.Node) -> np.dtype[Any]:
+def construct_number_type(loader: PlainLoader, node: yaml.Node) -> np.dtype[Any]:
     """Return a numpy type of numbers."""
     parts = loader.construct_mapping(node, deep=True) if isinstance(node, yaml.MappingNode) else {}
     name, order = str(parts["args"][0]), parts.get("state", [None, "|"])[1]
     kind = np.dtype(name) if name[1:].isdigit() and name[0] in KINDS else None
     if kind is None or kind.kind not in KINDS:
-        raise refused(node, f"names {name!r}, which is no type of numbers")
+        raise build_yaml_error(node, f"names {name!r}, which is no type of numbers")
     return kind.newbyteorder(order if order in ("<", ">") else "=")
 
 
-def scalar(loader: PlainLoader, node: yaml.Node) -> Any:
+def construct_scalar(loader: PlainLoader, node: yaml.Node) -> Any:
     """Return a numpy number as a plain one."""
-    kind, content = items(loader, node)
+    kind, content = construct_items(loader, node)
     if not isinstance(kind, np.dtype) or not isinstance(content, bytes):
-        raise refused(node, "is no number")
+        raise build_yaml_error(node, "is no number")
     return np.frombuffer(content, kind, count=1)[0].item()
 
 
-def array(loader: PlainLoader, node: yaml.Node) -> Any:
+def construct_array(loader: PlainLoader, node: yaml.Node) -> Any:
     """Return a numpy array as a list."""
     if not isinstance(node, yaml.MappingNode):
-        raise refused(node, "is no array of numbers")
+        raise build_yaml_error(node, "is no array of numbers")
     state = loader.construct_mapping(node, deep=True)["state"]
     _, shape, kind, columns_first, content = state
     if not isinstance(kind, np.dtype) or not isinstance(content, bytes):
-        raise refused(node, "is no array of numbers")
+        raise build_yaml_error(node, "is no array of numbers")
     numbers = np.frombuffer(content, kind)
     return numbers.reshape(shape, order="F" if columns_first else "C").tolist()
 
 
-def pairs(loader: PlainLoader, node: yaml.Node) -> dict[Any, Any]:
+def construct_ordered_dict(loader: PlainLoader, node: yaml.Node) -> dict[Any, Any]:
     """Return an ordered dictionary as a plain one."""
-    given = items(loader, node)
+    given = construct_items(loader, node)
     return dict(given[0]) if given else {}
 
 
-def refuse(loader: PlainLoader, node: yaml.Node) -> Any:
+def refuse_instruction(loader: PlainLoader, node: yaml.Node) -> Any:
     """Build nothing."""
-    raise refused(node, "is not read: it would have to be executed")
+    raise build_yaml_error(node, "is not read: it would have to be executed")
 
 
-def refused(node: yaml.Node, why: str) -> yaml.YAMLError:
+def build_yaml_error(node: yaml.Node, why: str) -> yaml.YAMLError:
     """Return the error for one place of a file."""
     tag = str(node.tag).removeprefix(PYTHON)
     return yaml.YAMLError(f"line {node.start_mark.line + 1}: {tag} {why}")
 
 
 for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-    PlainLoader.add_constructor(f"{PYTHON}object/apply:{module}.scalar", scalar)
-    PlainLoader.add_constructor(f"{PYTHON}object/apply:{module}._reconstruct", array)
-PlainLoader.add_constructor(f"{PYTHON}object/apply:numpy.dtype", number_type)
-PlainLoader.add_constructor(f"{PYTHON}object/apply:collections.OrderedDict", pairs)
-PlainLoader.add_constructor(f"{PYTHON}tuple", items)
+    PlainLoader.add_constructor(f"{PYTHON}object/apply:{module}.scalar", construct_scalar)
+    PlainLoader.add_constructor(f"{PYTHON}object/apply:{module}._reconstruct", construct_array)
+PlainLoader.add_constructor(f"{PYTHON}object/apply:numpy.dtype", construct_number_type)
+PlainLoader.add_constructor(f"{PYTHON}object/apply:collections.OrderedDict", construct_ordered_dict)
+PlainLoader.add_constructor(f"{PYTHON}tuple", construct_items)
 PlainLoader.add_constructor(f"{PYTHON}name:numpy.ndarray", lambda _loader, _node: "ndarray")
-PlainLoader.add_constructor(None, refuse)
+PlainLoader.add_constructor(None, refuse_instruction)

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from agents.perception.designs import HeightReference
-from agents.perception.grid import Grid
+from agents.perception.grid import PillarGrid
 from harness.vocabulary import Boxes, Pose, Singles
 
 NEAR = 20.0
@@ -18,17 +18,17 @@ LOW_SHARE = 20
 """Percent of the returns near by that are no higher than the road."""
 
 
-def height_above(
+def estimate_lidar_height(
     reference: HeightReference, points_in_lidar: Singles, lidar_in_world: Pose
 ) -> float:
     """Return how high a LiDAR stands: above the world's zero as believed, or the road it sees."""
     if reference == "world":
         return lidar_in_world.z
-    heights = heights_near(points_in_lidar, NEAR)
+    heights = select_near_heights(points_in_lidar, NEAR)
     return float(-np.percentile(heights, LOW_SHARE)) if len(heights) else 0.0
 
 
-def raised_points(points_in_lidar: Singles, height: float, grid: Grid) -> Singles:
+def raise_points(points_in_lidar: Singles, height: float, grid: PillarGrid) -> Singles:
     """Return the points in a network's window, z above its zero of heights.
 
     Where only the first points of a pillar count, they are shuffled: a sweep comes channel by
@@ -36,14 +36,14 @@ def raised_points(points_in_lidar: Singles, height: float, grid: Grid) -> Single
     points are shuffled: those outside the window, which no network sees, are left out before.
     """
     low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
-    raised: Singles = raised_inside(points_in_lidar, np.float32(height), low, high)
+    raised: Singles = raise_and_crop_points(points_in_lidar, np.float32(height), low, high)
     if grid.points_per_pillar is None:
         return raised
     return raised[np.random.default_rng(0).permutation(len(raised))]
 
 
 @numba.njit(cache=True, nogil=True)
-def heights_near(points: Singles, reach: float) -> Singles:
+def select_near_heights(points: Singles, reach: float) -> Singles:
     """Return the z of the points no farther along x and along y than this."""
     heights = np.empty(len(points), np.float32)
     count = 0
@@ -55,7 +55,9 @@ def heights_near(points: Singles, reach: float) -> Singles:
 
 
 @numba.njit(cache=True, nogil=True)
-def raised_inside(points: Singles, height: np.float32, low: Singles, high: Singles) -> Singles:
+def raise_and_crop_points(
+    points: Singles, height: np.float32, low: Singles, high: Singles
+) -> Singles:
     """Return the points, raised, that lie in a window."""
     raised = np.empty_like(points)
     count = 0
@@ -68,7 +70,7 @@ def raised_inside(points: Singles, height: np.float32, low: Singles, high: Singl
     return raised[:count]
 
 
-def lowered_boxes(raised_boxes: Boxes, height: float) -> Boxes:
+def lower_boxes(raised_boxes: Boxes, height: float) -> Boxes:
     """Return boxes in the LiDAR's own frame."""
     geometry = raised_boxes.geometry.copy()
     geometry[:, 2] -= height

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.perception.grid import CODES, Grid
-from harness.randomness import stream
+from agents.perception.grid import CODES, PillarGrid
+from harness.randomness import make_named_stream
 from harness.vocabulary import CLASSES
 
 SIZES = ((4.5, 1.9, 1.6), (0.6, 0.6, 1.8), (1.8, 0.7, 1.7))
@@ -24,11 +24,13 @@ LOGIT_OFFSET = 1.5
 """By which logits lie below even odds without any input."""
 
 
-def random_weights(
-    state: Mapping[str, Tensor], grid: Grid, logit_offset: float = LOGIT_OFFSET
+def make_random_weights(
+    state: Mapping[str, Tensor], grid: PillarGrid, logit_offset: float = LOGIT_OFFSET
 ) -> dict[str, Tensor]:
     """Return weights for every key of a network's state, of the same shapes."""
-    weights = {name: torch.from_numpy(random_tensor(name, like)) for name, like in state.items()}
+    weights = {
+        name: torch.from_numpy(make_random_tensor(name, like)) for name, like in state.items()
+    }
     for head, gain in (("cls_head", 0.3), ("reg_head", 0.02)):
         outputs = weights[f"{head}.weight"]
         weights[f"{head}.weight"] = gain * (outputs - outputs.mean(1, keepdim=True))
@@ -36,16 +38,16 @@ def random_weights(
     boxes = np.array([[*grid.low, *size, 0.0] for size in SIZES])
     boxes[:, :2] += grid.cell / 2
     boxes[:, 2] = boxes[:, 5] / 2
-    codes = grid.codes_of(boxes)[1].reshape(len(CLASSES) * len(CODES))
+    codes = grid.encode_boxes(boxes)[1].reshape(len(CLASSES) * len(CODES))
     weights["reg_head.bias"] = torch.from_numpy(codes.astype(np.float32))
     return weights
 
 
-def random_tensor(name: str, like: Tensor) -> np.ndarray:
+def make_random_tensor(name: str, like: Tensor) -> np.ndarray:
     """Return the numbers of one key."""
     if not like.is_floating_point():
         return np.zeros(tuple(like.shape), np.int64)
-    uniform = stream(0, "weights", name).uniform(-1.0, 1.0, tuple(like.shape))
+    uniform = make_named_stream(0, "weights", name).uniform(-1.0, 1.0, tuple(like.shape))
     last = name.rsplit(".", 1)[-1]
     if last == "running_var":
         numbers = 1.0 + 0.3 * uniform

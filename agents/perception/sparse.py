@@ -19,10 +19,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.perception.backbones import plain_level
+from agents.perception.backbones import make_plain_level
 from agents.perception.designs import BackboneDesign
-from agents.perception.pillars import Numbers64, Pillars
-from agents.perception.pointwise import Upsampling, linear
+from agents.perception.pillars import Numbers64, PillarFeatures
+from agents.perception.pointwise import CellUpsampling, apply_linear
 from harness.vocabulary import Singles
 
 Shape: TypeAlias = tuple[int, int, int]
@@ -44,28 +44,28 @@ class SparseBackbone(nn.Module):
         super().__init__()
         channels = design.channels
         widths = (before, *design.among_pillars)
-        among = [AmongPillars(inner, outer) for inner, outer in pairwise(widths)]
+        among = [PillarConvolution(inner, outer) for inner, outer in pairwise(widths)]
         self.start = nn.Sequential(*among, SparseStart(widths[-1], channels[0]))
         self.blocks = nn.ModuleList(
-            plain_level(finer, coarser, layers)
+            make_plain_level(finer, coarser, layers)
             for (finer, coarser), layers in zip(pairwise(channels), design.layers[1:], strict=True)
         )
         self.deblocks = nn.ModuleList(
             nn.Sequential(
-                Upsampling(coarser, finer, 2), nn.BatchNorm2d(finer, eps=1e-3, momentum=0.01)
+                CellUpsampling(coarser, finer, 2), nn.BatchNorm2d(finer, eps=1e-3, momentum=0.01)
             )
             for finer, coarser in pairwise(channels)
         )
         self.joined_channels = channels[0]
 
-    def levels(self, pillars: Pillars) -> tuple[Tensor, ...]:
+    def compute_levels(self, pillars: PillarFeatures) -> tuple[Tensor, ...]:
         """Return a map for each level."""
         maps = [self.start(pillars)]
         for level in self.blocks:
             maps.append(level(maps[-1]))
         return tuple(maps)
 
-    def joined(self, levels: Sequence[Tensor]) -> Tensor:
+    def join_levels(self, levels: Sequence[Tensor]) -> Tensor:
         """Return all levels in one map, as fine as the first."""
         *finer, joined = levels
         for level, upsample in zip(reversed(finer), reversed(self.deblocks), strict=True):
@@ -73,7 +73,7 @@ class SparseBackbone(nn.Module):
         return joined
 
 
-class AmongPillars(nn.Module):
+class PillarConvolution(nn.Module):
     """From pillars to the same pillars: a convolution that is computed where they are."""
 
     def __init__(self, before: int, after: int) -> None:
@@ -81,12 +81,14 @@ class AmongPillars(nn.Module):
         self.conv = nn.Conv2d(before, after, SIDE, padding=1, bias=False)
         self.norm = nn.BatchNorm1d(after, eps=1e-3, momentum=0.01)
 
-    def forward(self, pillars: Pillars) -> Pillars:
+    def forward(self, pillars: PillarFeatures) -> PillarFeatures:
         """Return the pillars with other features."""
         if pillars.features.device.type == "cpu":
-            summed = sums(pillars, self.conv, len(pillars.cells), reach_neighbours)
+            summed = sum_tap_products(
+                pillars, self.conv, len(pillars.cells), find_neighbour_targets
+            )
         else:
-            dense = self.conv(pillars.dense()).permute(0, 2, 3, 1)
+            dense = self.conv(pillars.to_dense()).permute(0, 2, 3, 1)
             summed = dense.reshape(-1, self.conv.out_channels)[pillars.cells]
         return replace(pillars, features=torch.relu(self.norm(summed)))
 
@@ -99,12 +101,14 @@ class SparseStart(nn.Module):
         self.conv = nn.Conv2d(before, after, SIDE, 2, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(after, eps=1e-3, momentum=0.01)
 
-    def forward(self, pillars: Pillars) -> Tensor:
+    def forward(self, pillars: PillarFeatures) -> Tensor:
         """Return the map (maps, channels, rows, columns), the channels of a cell side by side."""
         if pillars.features.device.type != "cpu":
-            return torch.relu(self.norm(self.conv(pillars.dense())))
+            return torch.relu(self.norm(self.conv(pillars.to_dense())))
         rows, columns = pillars.rows // 2, pillars.columns // 2
-        summed = sums(pillars, self.conv, pillars.maps * rows * columns, reach_half)
+        summed = sum_tap_products(
+            pillars, self.conv, pillars.maps * rows * columns, find_half_targets
+        )
         map_of_sums = summed.view(pillars.maps, rows, columns, -1).permute(0, 3, 1, 2)
         return torch.relu(self.norm(map_of_sums))
 
@@ -115,29 +119,31 @@ Reach: TypeAlias = Callable[[Numbers64, Shape], Numbers64]
 """Where the products of each pillar's taps are added to, (pillars, taps); -1: nowhere."""
 
 
-def sums(pillars: Pillars, layer: nn.Conv2d, places: int, reach: Reach) -> Tensor:
+def sum_tap_products(
+    pillars: PillarFeatures, layer: nn.Conv2d, places: int, reach: Reach
+) -> Tensor:
     """Return what a layer's products add up to at so many places, (places, channels)."""
     to = reach(pillars.cells.numpy(), (pillars.maps, pillars.rows, pillars.columns))
     if torch.is_inference_mode_enabled():
         of_all_taps = layer.weight.permute(2, 3, 0, 1).reshape(-1, layer.in_channels)
-        products = multiplied(pillars.features, of_all_taps)
-        out = torch.from_numpy(added_up(products.numpy(), to, places))
+        products = multiply_padded(pillars.features, of_all_taps)
+        out = torch.from_numpy(add_up_products(products.numpy(), to, places))
     else:
         taps = layer.weight.permute(2, 3, 1, 0).reshape(TAPS, layer.in_channels, -1)
-        out = Sums.apply(pillars.features, taps, (to, places))  # type: ignore[no-untyped-call]
+        out = TapSums.apply(pillars.features, taps, (to, places))  # type: ignore[no-untyped-call]
     return out if layer.bias is None else out + layer.bias
 
 
-def multiplied(features: Tensor, weight: Tensor) -> Tensor:
+def multiply_padded(features: Tensor, weight: Tensor) -> Tensor:
     """Return products, in rows that are filled up to a multiple of `BLOCK`.
 
     oneDNN compiles its code for every new number of rows, which takes longer than the product.
     """
     filled = functional.pad(features, (0, 0, 0, -len(features) % BLOCK))
-    return linear(filled.view(1, -1, 16, filled.shape[1]), weight, None).flatten(0, 2)
+    return apply_linear(filled.view(1, -1, 16, filled.shape[1]), weight, None).flatten(0, 2)
 
 
-class Sums(torch.autograd.Function):
+class TapSums(torch.autograd.Function):
     """The same sums, and their gradients, product by product: nothing in between is kept."""
 
     @staticmethod
@@ -147,20 +153,20 @@ class Sums(torch.autograd.Function):
         to, places = reached
         ctx.to = to
         given = features.detach().numpy(), np.ascontiguousarray(taps.detach().numpy())
-        return torch.from_numpy(multiplied_and_added(*given, to, places))
+        return torch.from_numpy(multiply_and_add(*given, to, places))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
         """Return the gradients of features and taps."""
         features, taps = (given.detach().numpy() for given in ctx.saved_tensors)
         gradient = gradients[0].contiguous().numpy()
-        of_features = gradient_of_features(gradient, np.ascontiguousarray(taps), ctx.to)
-        of_taps = gradient_of_taps(gradient, features, ctx.to)
+        of_features = compute_feature_gradient(gradient, np.ascontiguousarray(taps), ctx.to)
+        of_taps = compute_tap_gradient(gradient, features, ctx.to)
         return torch.from_numpy(of_features), torch.from_numpy(of_taps), None
 
 
 @numba.njit(cache=True, nogil=True)
-def reach_neighbours(cells: Numbers64, shape: Shape) -> Numbers64:
+def find_neighbour_targets(cells: Numbers64, shape: Shape) -> Numbers64:
     """Return the pillar that each tap of each pillar reaches."""
     maps, rows, columns = shape
     at = np.full(maps * rows * columns, -1, np.int64)
@@ -182,7 +188,7 @@ def reach_neighbours(cells: Numbers64, shape: Shape) -> Numbers64:
 
 
 @numba.njit(cache=True, nogil=True)
-def reach_half(cells: Numbers64, shape: Shape) -> Numbers64:
+def find_half_targets(cells: Numbers64, shape: Shape) -> Numbers64:
     """Return the cell of half the rows and columns that each tap of each pillar reaches."""
     _, rows, columns = shape
     to = np.full((len(cells), TAPS), -1, np.int64)
@@ -202,7 +208,7 @@ def reach_half(cells: Numbers64, shape: Shape) -> Numbers64:
 
 
 @numba.njit(cache=True, nogil=True)
-def added_up(products: Singles, to: Numbers64, places: int) -> Singles:
+def add_up_products(products: Singles, to: Numbers64, places: int) -> Singles:
     """Return the sums of products at each place."""
     channels = products.shape[1] // TAPS
     out = np.zeros((places, channels), np.float32)
@@ -216,7 +222,7 @@ def added_up(products: Singles, to: Numbers64, places: int) -> Singles:
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def multiplied_and_added(features: Singles, taps: Singles, to: Numbers64, places: int) -> Singles:
+def multiply_and_add(features: Singles, taps: Singles, to: Numbers64, places: int) -> Singles:
     """Return at each place the sum of what pillars give it through their taps."""
     before, after = taps.shape[1:]
     out = np.zeros((places, after), np.float32)
@@ -232,7 +238,7 @@ def multiplied_and_added(features: Singles, taps: Singles, to: Numbers64, places
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def gradient_of_features(gradient: Singles, taps: Singles, to: Numbers64) -> Singles:
+def compute_feature_gradient(gradient: Singles, taps: Singles, to: Numbers64) -> Singles:
     """Return what the places that each pillar reaches give back to it."""
     before, after = taps.shape[1:]
     turned = taps.transpose((0, 2, 1)).copy()
@@ -249,7 +255,7 @@ def gradient_of_features(gradient: Singles, taps: Singles, to: Numbers64) -> Sin
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def gradient_of_taps(gradient: Singles, features: Singles, to: Numbers64) -> Singles:
+def compute_tap_gradient(gradient: Singles, features: Singles, to: Numbers64) -> Singles:
     """Return what each tap gets from all that it multiplied."""
     before, after = features.shape[1], gradient.shape[1]
     out = np.zeros((TAPS, before, after), np.float32)

@@ -1,7 +1,7 @@
 """Non-maximum suppression, compiled: overlaps of pairs of boxes, as many as are needed.
 
-An overlap is `harness.overlap.bev_iou` of one pair, computed in the same order, to the last bit
-where numpy's cosines are the C library's.
+An overlap is `harness.overlap.compute_bev_iou` of one pair, computed in the same order, to the
+last bit where numpy's cosines are the C library's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOTHING, LEVEL = 1e-9, 1e-12
 
 
 @numba.njit(cache=True, nogil=True)
-def kept_rows(best_first: Floats, classes: Integers, k: int, overlap: float) -> Integers:
+def select_kept_rows(best_first: Floats, classes: Integers, k: int, overlap: float) -> Integers:
     """Return the rows that no kept one of their class and before them suppresses.
 
     Rows come class by class, the highest score first; of a class, only the first k count.
@@ -37,28 +37,30 @@ def kept_rows(best_first: Floats, classes: Integers, k: int, overlap: float) -> 
             if classes[other] != classes[row]:
                 break
             if not suppressed[other]:
-                suppressed[other] = overlap_of(best_first[row], best_first[other]) > overlap
+                suppressed[other] = (
+                    compute_pair_overlap(best_first[row], best_first[other]) > overlap
+                )
     return kept[:count]
 
 
 @numba.njit(cache=True, nogil=True)
-def overlaps(a: Floats, b: Floats) -> Floats:
+def compute_overlap_matrix(a: Floats, b: Floats) -> Floats:
     """Return the (N, M) overlaps of all pairs."""
     result = np.empty((len(a), len(b)))
     for row in range(len(a)):
         for column in range(len(b)):
-            result[row, column] = overlap_of(a[row], b[column])
+            result[row, column] = compute_pair_overlap(a[row], b[column])
     return result
 
 
 @numba.njit(cache=True, nogil=True)
-def overlap_of(a: Floats, b: Floats) -> float:
+def compute_pair_overlap(a: Floats, b: Floats) -> float:
     """Return the intersection over union of two boxes, seen from above; 0 if they only touch."""
     away_x, away_y = a[0] - b[0], a[1] - b[1]
     reach = (math.hypot(a[3], a[4]) + math.hypot(b[3], b[4])) / 2
     if not away_x * away_x + away_y * away_y < reach * reach:
         return 0.0
-    shared = shared_area(a, b)
+    shared = compute_shared_area(a, b)
     if shared < NOTHING:
         return 0.0
     ratio: float = shared / (a[3] * a[4] + b[3] * b[4] - shared)
@@ -66,7 +68,7 @@ def overlap_of(a: Floats, b: Floats) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def shared_area(a: Floats, b: Floats) -> float:
+def compute_shared_area(a: Floats, b: Floats) -> float:
     """Return the area of both: the edges of `b`, as `a` sees them, cut off at the sides of `a`."""
     length, width = a[3] / 2, a[4] / 2
     half_length, half_width = b[3] / 2, b[4] / 2
@@ -80,13 +82,13 @@ def shared_area(a: Floats, b: Floats) -> float:
         x = centre_x + cos * ahead - sin * aside
         y = centre_y + sin * ahead + cos * aside
         if corner:
-            area += strip((last_x, last_y), (x, y), length, width)
+            area += compute_edge_area((last_x, last_y), (x, y), length, width)
         last_x, last_y = x, y
     return area
 
 
 @numba.njit(cache=True, nogil=True)
-def strip(
+def compute_edge_area(
     corner: tuple[float, float], following: tuple[float, float], length: float, width: float
 ) -> float:
     """Return what an edge adds to the area: its mean x times its rise, both cut off."""

@@ -12,27 +12,27 @@ import torch
 
 from agents.driving.driver import WORLD, Driver
 from agents.driving.settings import DrivingSettings
-from agents.merging import on_ego
+from agents.merging import find_ego_boxes
 from agents.perception.designs import Size
 from agents.perception.detector import Detector
 from agents.perception.fusion.base import (
     EarlyFusion,
-    Fusion,
+    FusionModule,
     IntermediateFusion,
     LateFusion,
     Maps,
     NoFusion,
     Partner,
 )
-from agents.perception.fusion.catalogue import named
+from agents.perception.fusion.catalogue import find_shipped_class
 from agents.perception.fusion.driving_request import DrivingRequest
 from agents.perception.loading import (
-    files,
-    network_with_weights,
-    operating_point,
-    refuse_unloadable,
+    list_weight_files,
+    load_network,
+    load_operating_point,
+    refuse_unloadable_weights,
 )
-from harness.geometry import boxes_between, points_between, relative
+from harness.geometry import compute_relative_pose, transform_boxes, transform_points
 from harness.vocabulary import (
     Boxes,
     Control,
@@ -57,12 +57,12 @@ class NetworkSystem(PerceivingSystem):
 
     reads_points = True
     reads_messages = True
-    stage: type[Fusion]
+    stage: type[FusionModule]
     """The fusion module, or what it is a subclass of."""
 
     def __init__(
         self,
-        fusion: Fusion,
+        fusion: FusionModule,
         size: Size = "lite",
         *,
         weights: str | None = None,
@@ -70,9 +70,9 @@ class NetworkSystem(PerceivingSystem):
         driving: DrivingSettings | None = None,
     ) -> None:
         self.fusion = fusion
-        network = network_with_weights(fusion, size, weights, checkpoint)
+        network = load_network(fusion, size, weights, checkpoint)
         self.detector = Detector(network)
-        self.operating_point = operating_point(network, size, weights, checkpoint)
+        self.operating_point = load_operating_point(network, size, weights, checkpoint)
         self._driver = Driver(driving)
 
     @property
@@ -102,16 +102,16 @@ class NetworkSystem(PerceivingSystem):
     ) -> list[Path]:
         """Return the files that a system with these settings reads; they can be read, and fit."""
         given = {} if fusion is None else dict(fusion)
-        kind = cls.stage if fusion is None else named(given.pop("_target_"))
-        paths = files(kind, size, weights, checkpoint)
+        kind = cls.stage if fusion is None else find_shipped_class(given.pop("_target_"))
+        paths = list_weight_files(kind, size, weights, checkpoint)
         if kind is not None:
-            refuse_unloadable(kind(**given), size, weights, checkpoint)
+            refuse_unloadable_weights(kind(**given), size, weights, checkpoint)
         return paths
 
     def warm_up(self) -> None:
         """Compute once, so that everything is loaded; nothing of it is kept."""
-        maps = self.detector.encode(np.ones((1, 4), np.float32), 1.0)
-        self.detector.detect(maps, (), 1.0)
+        maps = self.detector.encode_points(np.ones((1, 4), np.float32), 1.0)
+        self.detector.detect_boxes(maps, (), 1.0)
 
     def reset(self, seed: int, route: Route) -> None:
         """Start an attempt; nothing is random here, and nothing seen is kept."""
@@ -129,25 +129,27 @@ class NetworkSystem(PerceivingSystem):
         """Drive by the boxes."""
         return self._driver.step(observation, boxes)
 
-    def _encoded(self, observation: Observation) -> tuple[Maps, float]:
+    def _encode_observation(self, observation: Observation) -> tuple[Maps, float]:
         """Return the feature maps of a sweep, and the height of its LiDAR above the road."""
         points = observation.points_in_lidar
-        height = self.detector.height(points, observation.lidar_in_world)
-        return self.detector.encode(points, height), height
+        height = self.detector.estimate_height(points, observation.lidar_in_world)
+        return self.detector.encode_points(points, height), height
 
-    def _detected(self, observation: Observation) -> tuple[Boxes, float]:
+    def _detect_in_sweep(self, observation: Observation) -> tuple[Boxes, float]:
         """Return what is detected in one sweep, and the height of its LiDAR above the road."""
-        maps, height = self._encoded(observation)
-        return self._detected_on(maps, (), height), height
+        maps, height = self._encode_observation(observation)
+        return self._detect_in_maps(maps, (), height), height
 
-    def _detected_on(self, ego: Maps, partners: Sequence[Partner], height: float) -> Boxes:
+    def _detect_in_maps(self, ego: Maps, partners: Sequence[Partner], height: float) -> Boxes:
         """Return the detections that count, from one agent's maps or from all."""
-        return self.operating_point.applied(self.detector.detect(ego, partners, height))
+        return self.operating_point.apply_thresholds(
+            self.detector.detect_boxes(ego, partners, height)
+        )
 
-    def _others(self, boxes: Boxes, observation: EgoObservation, height: float) -> Boxes:
+    def _select_others(self, boxes: Boxes, observation: EgoObservation, height: float) -> Boxes:
         """Leave out the ego itself and what lies beyond the window."""
-        others = boxes[~on_ego(boxes, observation.lidar_in_vehicle)]
-        return self.detector.windowed(others, height)
+        others = boxes[~find_ego_boxes(boxes, observation.lidar_in_vehicle)]
+        return self.detector.crop_to_window(others, height)
 
 
 class FixedSystem(NetworkSystem):
@@ -178,8 +180,8 @@ class Single(FixedSystem):
 
     def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect alone."""
-        detected, height = self._detected(observation)
-        others = self._others(detected, observation, height)
+        detected, height = self._detect_in_sweep(observation)
+        others = self._select_others(detected, observation, height)
         return Perceived(others, others)
 
 
@@ -195,15 +197,15 @@ class Early(FixedSystem):
 
     def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect in the ego's points, and again in all points."""
-        detected, height = self._detected(observation)
-        alone = self._others(detected, observation, height)
+        detected, height = self._detect_in_sweep(observation)
+        alone = self._select_others(detected, observation, height)
         if not messages:
             return Perceived(alone, alone)
         pose = observation.lidar_in_world
-        sweeps = [(sent_points(message), message.lidar_in_world) for message in messages]
-        (points,), _ = self.fusion.clouds((observation.points_in_lidar, pose), sweeps)
-        cooperative = self._detected_on(self.detector.encode(points, height), (), height)
-        return Perceived(self._others(cooperative, observation, height), alone)
+        sweeps = [(get_sent_points(message), message.lidar_in_world) for message in messages]
+        (points,), _ = self.fusion.list_clouds((observation.points_in_lidar, pose), sweeps)
+        cooperative = self._detect_in_maps(self.detector.encode_points(points, height), (), height)
+        return Perceived(self._select_others(cooperative, observation, height), alone)
 
 
 class Late(FixedSystem):
@@ -214,17 +216,17 @@ class Late(FixedSystem):
 
     def share(self, observation: Observation) -> Boxes:
         """Return what a partner detects in its own points."""
-        return self._detected(observation)[0]
+        return self._detect_in_sweep(observation)[0]
 
     def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect, and merge with what partners detected."""
-        detected, height = self._detected(observation)
-        alone = self._others(detected, observation, height)
+        detected, height = self._detect_in_sweep(observation)
+        alone = self._select_others(detected, observation, height)
         if not messages:
             return Perceived(alone, alone)
-        sent = [boxes_in_ego(message, observation.lidar_in_world) for message in messages]
-        cooperative = self.detector.merge([detected, *sent])
-        return Perceived(self._others(cooperative, observation, height), alone)
+        sent = [transform_sent_boxes(message, observation.lidar_in_world) for message in messages]
+        cooperative = self.detector.merge_boxes([detected, *sent])
+        return Perceived(self._select_others(cooperative, observation, height), alone)
 
 
 class Intermediate(NetworkSystem):
@@ -253,8 +255,8 @@ class Intermediate(NetworkSystem):
 
     def share(self, observation: Observation) -> Features:
         """Return what a partner sends of its feature maps."""
-        maps, _ = self._encoded(observation)
-        return self.detector.message(maps, self._request, observation.lidar_in_world)
+        maps, _ = self._encode_observation(observation)
+        return self.detector.make_message(maps, self._request, observation.lidar_in_world)
 
     def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
         """Drive by the boxes; a fusion module that reads requests gets the plan."""
@@ -267,44 +269,46 @@ class Intermediate(NetworkSystem):
 
     def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect from the ego's maps, and again from the fused ones."""
-        ego, height = self._encoded(observation)
-        alone = self._others(self._detected_on(ego, (), height), observation, height)
-        partners = [self._partner(message, ego, observation.lidar_in_world) for message in messages]
+        ego, height = self._encode_observation(observation)
+        alone = self._select_others(self._detect_in_maps(ego, (), height), observation, height)
+        partners = [
+            self._make_partner(message, ego, observation.lidar_in_world) for message in messages
+        ]
         if not partners:
             return Perceived(alone, alone)
-        cooperative = self._detected_on(ego, partners, height)
-        return Perceived(self._others(cooperative, observation, height), alone)
+        cooperative = self._detect_in_maps(ego, partners, height)
+        return Perceived(self._select_others(cooperative, observation, height), alone)
 
-    def _partner(self, message: Message, ego: Maps, lidar_in_world: Pose) -> Partner:
+    def _make_partner(self, message: Message, ego: Maps, lidar_in_world: Pose) -> Partner:
         if not isinstance(message.payload, Features):
             raise TypeError(f"{message.sender} sent no features")
-        maps = self.detector.received(message.payload, ego, message.sender)
-        return Partner(maps, relative(message.lidar_in_world, lidar_in_world))
+        maps = self.detector.receive_features(message.payload, ego, message.sender)
+        return Partner(maps, compute_relative_pose(message.lidar_in_world, lidar_in_world))
 
 
 def make_request(waypoints_in_world: Floats, lidar_in_world: Pose) -> DrivingRequest:
     """Return a request for features round waypoints (N, 2) in the world."""
     heights = np.zeros((len(waypoints_in_world), 2))
     points = np.column_stack([waypoints_in_world, heights]).astype(np.float32)
-    in_lidar = points_between(points, WORLD, lidar_in_world)
+    in_lidar = transform_points(points, WORLD, lidar_in_world)
     return DrivingRequest(np.asarray(in_lidar[:, :2], np.float64), lidar_in_world)
 
 
-def sent_points(message: Message) -> Singles:
+def get_sent_points(message: Message) -> Singles:
     """Return the sweep of a message."""
     if not isinstance(message.payload, Points):
         raise TypeError(f"{message.sender} sent no points")
     return message.payload.in_lidar
 
 
-def boxes_in_ego(message: Message, lidar_in_world: Pose) -> Boxes:
+def transform_sent_boxes(message: Message, lidar_in_world: Pose) -> Boxes:
     """Return a partner's boxes in the ego's LiDAR frame, by the pose that the sender believed."""
     if not isinstance(message.payload, Boxes):
         raise TypeError(f"{message.sender} sent no boxes")
-    return boxes_between(message.payload, message.lidar_in_world, lidar_in_world)
+    return transform_boxes(message.payload, message.lidar_in_world, lidar_in_world)
 
 
-def system_of(fusion: Fusion, weights: str | None = None) -> NetworkSystem:
+def make_network_system(fusion: FusionModule, weights: str | None = None) -> NetworkSystem:
     """Return the lite system that fuses so, with these weights or with ours."""
     if isinstance(fusion, IntermediateFusion):
         return Intermediate(fusion, weights=weights)

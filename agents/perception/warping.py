@@ -1,7 +1,7 @@
 """Feature maps of partners in the ego's frame: warped to it, and rotated to its heading.
 
 Warping moves the cells of a map. What a cell holds of directions, offsets and axes of boxes, is
-still relative to the sender's heading; `Rotation` is trained to convert it.
+still relative to the sender's heading; `FeatureRotation` is trained to convert it.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.perception.grid import Grid
-from agents.perception.pointwise import linear
-from harness.geometry import matrix
+from agents.perception.grid import PillarGrid
+from agents.perception.pointwise import apply_linear
+from harness.geometry import build_pose_matrix
 from harness.vocabulary import Floats, Pose
 
 WAVES = 5
 """1, cosine and sine of the angle, and of its double: offsets turn once with it, axes twice."""
 
 
-def warp(maps: Tensor, partner_in_ego: Pose, grid: Grid) -> Tensor:
+def warp_maps(maps: Tensor, partner_in_ego: Pose, grid: PillarGrid) -> Tensor:
     """Return maps (N, channels, rows, columns) of a partner on the ego's grid; zero beyond them."""
-    theta = torch.from_numpy(affine(partner_in_ego, grid)).to(maps)
+    theta = torch.from_numpy(compute_affine_matrix(partner_in_ego, grid)).to(maps)
     cells = functional.affine_grid(
         theta.expand(len(maps), 2, 3), list(maps.shape), align_corners=False
     )
     return functional.grid_sample(maps, cells, align_corners=False)
 
 
-def affine(partner_in_ego: Pose, grid: Grid) -> Floats:
+def compute_affine_matrix(partner_in_ego: Pose, grid: PillarGrid) -> Floats:
     """Return (2, 3): from places on the ego's grid to the partner's, both from -1 to 1."""
-    ego_in_partner = np.linalg.inv(matrix(partner_in_ego))
+    ego_in_partner = np.linalg.inv(build_pose_matrix(partner_in_ego))
     low, high = np.array(grid.low[:2]), np.array(grid.high[:2])
     middle, half = (low + high) / 2, (high - low) / 2
     turn = ego_in_partner[:2, :2]
@@ -41,7 +41,7 @@ def affine(partner_in_ego: Pose, grid: Grid) -> Floats:
     return np.column_stack([turn * half / half[:, None], shift / half])
 
 
-class Rotation(nn.Module):
+class FeatureRotation(nn.Module):
     """A 1 x 1 convolution whose weights are waves of the angle between sender and receiver."""
 
     def __init__(self, channels: int) -> None:
@@ -62,5 +62,5 @@ class Rotation(nn.Module):
         )
         weight = torch.einsum("w,woi->oi", waves, self.weight)
         cells = sent.permute(0, 2, 3, 1)
-        rotated = torch.relu(linear(cells, weight, waves @ self.bias))
+        rotated = torch.relu(apply_linear(cells, weight, waves @ self.bias))
         return (rotated * (cells != 0).any(-1, keepdim=True)).permute(0, 3, 1, 2)

@@ -8,27 +8,27 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from agents.commandline import at_least_one, ended
+from agents.commandline import refuse_less_than_one, run_and_report
 from agents.perception.fusion.catalogue import SCHEMES
-from agents.perception.loading import FOLDER, file_name
+from agents.perception.loading import FOLDER, get_weight_file_name
 from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
 from harness.errors import UserError
-from harness.options import Parser
+from harness.options import OneLineParser
 
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+Commands: TypeAlias = "argparse._SubParsersAction[OneLineParser]"
 SCHEME = f"{', '.join(SCHEMES)}; or your own fusion module, package.module:Class"
 
 
 def main(arguments: list[str] | None = None, program: str = "python -m agents.training") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
-    parser = Parser(prog=program, description=__doc__)
+    parser = OneLineParser(prog=program, description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_collect(commands)
     add_train(commands)
     add_evaluate(commands)
     add_networks(commands)
     options = parser.parse_args(arguments)
-    return ended(lambda: options.run(options) or 0)
+    return run_and_report(lambda: options.run(options) or 0)
 
 
 def add_collect(commands: Commands) -> None:
@@ -83,12 +83,12 @@ def add_collect(commands: Commands) -> None:
 
 def run_collect(options: argparse.Namespace) -> None:
     """Record."""
-    from agents.training.collect import Collection, collect  # noqa: PLC0415
+    from agents.training.collect import RecordingPlan, collect_recordings  # noqa: PLC0415
 
-    at_least_one(options, "scenarios", "workers")
+    refuse_less_than_one(options, "scenarios", "workers")
     usual = TEST_TOWNS[:1] if options.for_testing else TRAINING_TOWNS
-    collect(
-        Collection(
+    collect_recordings(
+        RecordingPlan(
             out=options.out,
             towns=tuple(options.towns or usual),
             scenarios=options.scenarios,
@@ -197,10 +197,10 @@ def add_train(commands: Commands) -> None:
 
 def run_train(options: argparse.Namespace) -> None:
     """Train."""
-    from agents.training.train import train  # noqa: PLC0415
+    from agents.training.train import train_network  # noqa: PLC0415
     from agents.training.training_config import TrainingConfig  # noqa: PLC0415
 
-    at_least_one(options, "epochs", "batch", "most", "trial")
+    refuse_less_than_one(options, "epochs", "batch", "most", "trial")
     if not 0.0 < options.peak_rate < math.inf:
         raise UserError(f"--peak-rate {options.peak_rate:g}: must be > 0")
     if options.scheme in SCHEMES and (used := SCHEMES[options.scheme].trained_as) != options.scheme:
@@ -208,8 +208,8 @@ def run_train(options: argparse.Namespace) -> None:
     if options.all_layers and options.start is None:
         raise UserError("--all-layers: needs --start, whose layers it takes")
     if str(options.start) in SCHEMES:
-        options.start = FOLDER / file_name(SCHEMES[str(options.start)])
-    train(TrainingConfig(**given(options)))
+        options.start = FOLDER / get_weight_file_name(SCHEMES[str(options.start)])
+    train_network(TrainingConfig(**get_option_values(options)))
 
 
 def add_evaluate(commands: Commands) -> None:
@@ -232,10 +232,10 @@ def add_evaluate(commands: Commands) -> None:
 
 def run_evaluate(options: argparse.Namespace) -> None:
     """Evaluate."""
-    from agents.training.evaluate import Evaluation, evaluate  # noqa: PLC0415
+    from agents.training.evaluate import EvaluationOptions, evaluate_weights  # noqa: PLC0415
 
-    at_least_one(options, "most")
-    evaluate(Evaluation(**given(options)))
+    refuse_less_than_one(options, "most")
+    evaluate_weights(EvaluationOptions(**get_option_values(options)))
 
 
 def add_networks(commands: Commands) -> None:
@@ -260,12 +260,12 @@ def add_networks(commands: Commands) -> None:
 
 def run_networks(options: argparse.Namespace) -> None:
     """Compare."""
-    from agents.training.side_by_side import side_by_side  # noqa: PLC0415
+    from agents.training.side_by_side import print_side_by_side  # noqa: PLC0415
 
-    side_by_side(options.files, options.against, options.out)
+    print_side_by_side(options.files, options.against, options.out)
 
 
-def given(options: argparse.Namespace) -> dict[str, Any]:
+def get_option_values(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of a command."""
     values = {name: value for name, value in vars(options).items() if name != "run"}
     return {**values, "settings": tuple(values["settings"])}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.training.detection_metrics import Outcomes, Visible
-from harness.precision import OVERLAP, Matches, pool
+from agents.training.detection_metrics import DetectionOutcomes, Visible
+from harness.precision import OVERLAP, ClassMatches, pool_matches
 from harness.vocabulary import CLASSES, Floats, Mask
 
 BINS = 10
@@ -15,7 +15,7 @@ BINS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AtOperatingPoint:
+class OperatingFigures:
     """One class, within the whole window."""
 
     false_a_frame: float  # detections that are of no road user, or of one that has a better one
@@ -24,29 +24,33 @@ class AtOperatingPoint:
     truths: int
 
 
-def at_operating_point(
-    outcomes: Outcomes, thresholds: Floats, visible: Visible
-) -> dict[str, AtOperatingPoint]:
+def compute_operating_figures(
+    outcomes: DetectionOutcomes, thresholds: Floats, visible: Visible
+) -> dict[str, OperatingFigures]:
     """Return the figures of each class."""
     frames = len(outcomes.scenarios)
     return {
-        kind: figures(pool(outcomes.matches[visible, OVERLAP, kind, "all"]), threshold, frames)
+        kind: compute_class_figures(
+            pool_matches(outcomes.matches[visible, OVERLAP, kind, "all"]), threshold, frames
+        )
         for kind, threshold in zip(CLASSES, thresholds.tolist(), strict=True)
     }
 
 
-def figures(matches: Matches, threshold: float, frames: int) -> AtOperatingPoint:
+def compute_class_figures(matches: ClassMatches, threshold: float, frames: int) -> OperatingFigures:
     """Return the figures of a class."""
     counts = matches.scores >= threshold
-    return AtOperatingPoint(
+    return OperatingFigures(
         false_a_frame=float((counts & ~matches.correct).sum() / frames),
         recall=float((counts & matches.correct).sum() / max(matches.truths, 1)),
-        calibration_error=calibration_error(matches.scores[counts], matches.correct[counts]),
+        calibration_error=compute_calibration_error(
+            matches.scores[counts], matches.correct[counts]
+        ),
         truths=matches.truths,
     )
 
 
-def calibration_error(scores: Floats, correct: Mask) -> float:
+def compute_calibration_error(scores: Floats, correct: Mask) -> float:
     """Return the mean gap between score and share of right detections, over bins of scores."""
     bins = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
     gaps = np.bincount(bins, scores - correct, minlength=BINS)

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from agents.training.samples import Sample, View
-from harness.geometry import boxes_between, compose, points_between
+from agents.training.samples import EgoSample, LidarView
+from harness.geometry import compose_poses, transform_boxes, transform_points
 from harness.vocabulary import Boxes, Pose
 
 LARGEST = 1.05
@@ -20,39 +20,47 @@ WIDEST_TURN = math.radians(45.0)
 HERE = Pose(0.0, 0.0)
 
 
-def augmented(sample: Sample, random: np.random.Generator) -> Sample:
+def augment_sample(sample: EgoSample, random: np.random.Generator) -> EgoSample:
     """Return a sample at random."""
     if random.random() < 0.5:
-        sample = mirrored(sample)
-    sample = scaled(sample, random.uniform(2 - LARGEST, LARGEST))
+        sample = mirror_sample(sample)
+    sample = scale_sample(sample, random.uniform(2 - LARGEST, LARGEST))
     turns = random.uniform(-WIDEST_TURN, WIDEST_TURN, 1 + len(sample.partners)).tolist()
-    return turned(sample, turns)
+    return rotate_sample(sample, turns)
 
 
-def mirrored(sample: Sample) -> Sample:
+def mirror_sample(sample: EgoSample) -> EgoSample:
     """Return a sample with right and left exchanged."""
-    return _changed(sample, _mirrored, lambda boxes: _times(boxes, [1, -1, 1, 1, 1, 1, -1]))
-
-
-def scaled(sample: Sample, by: float) -> Sample:
-    """Return a sample in which all lengths have grown."""
-    return _changed(
-        sample, lambda view: _scaled(view, by), lambda boxes: _times(boxes, [*[by] * 6, 1.0])
+    return _transform_sample(
+        sample, _mirror_view, lambda boxes: _scale_boxes(boxes, [1, -1, 1, 1, 1, 1, -1])
     )
 
 
-def turned(sample: Sample, turns: list[float]) -> Sample:
+def scale_sample(sample: EgoSample, by: float) -> EgoSample:
+    """Return a sample in which all lengths have grown."""
+    return _transform_sample(
+        sample,
+        lambda view: _scale_view(view, by),
+        lambda boxes: _scale_boxes(boxes, [*[by] * 6, 1.0]),
+    )
+
+
+def rotate_sample(sample: EgoSample, turns: list[float]) -> EgoSample:
     """Return a sample in which every LiDAR looks elsewhere, the ego's first; the world stays."""
     views = (sample.ego, *sample.partners)
-    ego, *partners = (_turned(view, turn) for view, turn in zip(views, turns, strict=True))
+    ego, *partners = (_rotate_view(view, turn) for view, turn in zip(views, turns, strict=True))
     after = Pose(0.0, 0.0, yaw=turns[0])
-    seen = _changed(sample, lambda view: view, lambda boxes: boxes_between(boxes, HERE, after))
+    seen = _transform_sample(
+        sample, lambda view: view, lambda boxes: transform_boxes(boxes, HERE, after)
+    )
     return replace(seen, ego=ego, partners=tuple(partners))
 
 
-def _changed(
-    sample: Sample, change: Callable[[View], View], change_boxes: Callable[[Boxes], Boxes]
-) -> Sample:
+def _transform_sample(
+    sample: EgoSample,
+    change: Callable[[LidarView], LidarView],
+    change_boxes: Callable[[Boxes], Boxes],
+) -> EgoSample:
     truth = sample.truth
     return replace(
         sample,
@@ -63,23 +71,23 @@ def _changed(
     )
 
 
-def _times(boxes: Boxes, factors: Sequence[float]) -> Boxes:
+def _scale_boxes(boxes: Boxes, factors: Sequence[float]) -> Boxes:
     return replace(boxes, geometry=boxes.geometry * factors)
 
 
-def _mirrored(view: View) -> View:
+def _mirror_view(view: LidarView) -> LidarView:
     pose = view.lidar_in_world
     flipped = replace(pose, y=-pose.y, yaw=-pose.yaw, roll=-pose.roll)
-    return View(view.points_in_lidar * np.array([1, -1, 1, 1], np.float32), flipped)
+    return LidarView(view.points_in_lidar * np.array([1, -1, 1, 1], np.float32), flipped)
 
 
-def _scaled(view: View, by: float) -> View:
+def _scale_view(view: LidarView, by: float) -> LidarView:
     pose = view.lidar_in_world
     larger = replace(pose, x=pose.x * by, y=pose.y * by, z=pose.z * by)
-    return View(view.points_in_lidar * np.array([by, by, by, 1], np.float32), larger)
+    return LidarView(view.points_in_lidar * np.array([by, by, by, 1], np.float32), larger)
 
 
-def _turned(view: View, turn: float) -> View:
+def _rotate_view(view: LidarView, turn: float) -> LidarView:
     lidar_after = Pose(0.0, 0.0, yaw=turn)
-    points = points_between(view.points_in_lidar, HERE, lidar_after)
-    return View(points, compose(view.lidar_in_world, lidar_after))
+    points = transform_points(view.points_in_lidar, HERE, lidar_after)
+    return LidarView(points, compose_poses(view.lidar_in_world, lidar_after))

@@ -11,10 +11,10 @@ import math
 import carla
 import numpy as np
 
-from agents.training.population import LIFT, outermost, places_on_lanes
+from agents.training.population import LIFT, find_outermost_lane, list_lane_places
 from harness.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext
-from harness.world.roadside import at_roadside
+from harness.world.roadside import find_roadside_pose
 from harness.world.scene import GroundTruthScene
 
 ACROSS, VANS = 90, 40
@@ -38,29 +38,31 @@ UNIT_AHEAD = 8.0
 """Metres that a unit stands ahead of that road user, at most."""
 
 
-def stand_close(context: AttemptContext) -> list[carla.Actor]:
+def spawn_close_quarters(context: AttemptContext) -> list[carla.Actor]:
     """Spawn cars across the edge of roads, and vans at kerbs with a road user in front of them."""
     random = context.random("crowd", "close")
-    lanes = iter([outermost(lane) for lane in places_on_lanes(context, random)])
+    lanes = iter([find_outermost_lane(lane) for lane in list_lane_places(context, random)])
     standing: list[carla.Actor] = []
     for _ in range(ACROSS):
-        standing += stand(context, random, "car", across(next(lanes), random))
+        standing += spawn_standing(context, random, "car", place_across_edge(next(lanes), random))
     for _ in range(VANS):
         lane = next(lanes)
         aside = lane.lane_width / 2 + float(random.uniform(*FROM_KERB))
-        for van in stand(context, random, "van", moved(lane.transform, 0.0, aside, 0.0)):
-            standing += [van, *stand_before(context, random, van=van, lane=lane, aside=aside)]
+        for van in spawn_standing(
+            context, random, "van", offset_transform(lane.transform, 0.0, aside, 0.0)
+        ):
+            standing += [van, *spawn_before_van(context, random, van=van, lane=lane, aside=aside)]
     return standing
 
 
-def across(lane: carla.Waypoint, random: np.random.Generator) -> carla.Transform:
+def place_across_edge(lane: carla.Waypoint, random: np.random.Generator) -> carla.Transform:
     """Return where a car stands across the edge of a lane, its nose towards it or away."""
     aside = lane.lane_width / 2 + float(random.uniform(*FROM_LANE))
     turn = float(random.choice([-1.0, 1.0])) * math.pi / 2 + ASKEW * float(random.normal())
-    return moved(lane.transform, 0.0, aside, turn)
+    return offset_transform(lane.transform, 0.0, aside, turn)
 
 
-def stand_before(
+def spawn_before_van(
     context: AttemptContext,
     random: np.random.Generator,
     *,
@@ -72,11 +74,11 @@ def stand_before(
     kind, _, room = BEFORE[int(random.choice(len(BEFORE), p=[share for _, share, _ in BEFORE]))]
     ahead = van.bounding_box.extent.x + room + float(random.uniform(*GAP))
     turn = -math.pi / 2 + 2 * ASKEW * float(random.normal())
-    place = moved(lane.transform, ahead, aside + float(random.uniform(-1.5, 1.5)), turn)
-    return stand(context, random, kind, place)
+    place = offset_transform(lane.transform, ahead, aside + float(random.uniform(-1.5, 1.5)), turn)
+    return spawn_standing(context, random, kind, place)
 
 
-def stand(
+def spawn_standing(
     context: AttemptContext, random: np.random.Generator, kind: str, place: carla.Transform
 ) -> list[carla.Actor]:
     """Spawn a road user of a kind with its brakes on, if the place is free."""
@@ -94,7 +96,9 @@ def stand(
     return [actor]
 
 
-def moved(at: carla.Transform, ahead: float, aside: float, turn: float) -> carla.Transform:
+def offset_transform(
+    at: carla.Transform, ahead: float, aside: float, turn: float
+) -> carla.Transform:
     """Return a place so far ahead and to the right of another, turned and above the ground."""
     to = carla.Transform(at.location, at.rotation)
     to.location += at.get_forward_vector() * ahead + at.get_right_vector() * aside
@@ -103,7 +107,7 @@ def moved(at: carla.Transform, ahead: float, aside: float, turn: float) -> carla
     return to
 
 
-def unit_among(
+def place_unit_nearby(
     town: carla.Map,
     scene: GroundTruthScene,
     *,
@@ -119,4 +123,4 @@ def unit_among(
     rows = np.flatnonzero(near & (boxes.classes == kind))
     x, y, z, *_, yaw = boxes.geometry[int(random.choice(rows))].tolist()
     ahead = float(random.uniform(0.0, UNIT_AHEAD))
-    return at_roadside(town, Pose(x, y, z, yaw=yaw), ahead, height)
+    return find_roadside_pose(town, Pose(x, y, z, yaw=yaw), ahead, height)

@@ -1,4 +1,4 @@
-"""`collect`: episodes in processes of their own, with what is there already left alone.
+"""`collect_recordings`: episodes in processes of their own, with what is there already left alone.
 
 The client library does not take several worlds in one process well, and may abort it: an episode
 that is lost that way is played again.
@@ -17,7 +17,7 @@ from threading import Event
 
 from rich.progress import Progress
 
-from agents.training.recording import Episode, record
+from agents.training.recording import RecordingEpisode, record_episode
 from agents.training.towns import check_towns
 from harness.errors import AttemptError, UserError
 from harness.recordings import PROTOCOL, read_protocol
@@ -29,7 +29,7 @@ LOOK_AGAIN = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collection:
+class RecordingPlan:
     """What is to be recorded."""
 
     out: Path
@@ -50,22 +50,24 @@ class Collection:
     workers: int = 1  # episodes at a time
 
 
-def collect(wanted: Collection) -> None:
+def collect_recordings(wanted: RecordingPlan) -> None:
     """Record what is missing, town after town in turn."""
     check_towns(wanted.towns, wanted.for_testing)
     wanted.out.mkdir(parents=True, exist_ok=True)
-    plan = episodes(wanted)
+    plan = plan_episodes(wanted)
     for planned in plan:
-        refuse_others(wanted.out, planned)
-    missing = [episode for episode in plan if written(wanted.out, episode) < episode.groups]
+        refuse_other_episodes(wanted.out, planned)
+    missing = [
+        episode for episode in plan if count_written_scenarios(wanted.out, episode) < episode.groups
+    ]
     simulator = CarliteSimulator(wanted.maps)
     ensure_running()  # where it starts, it would let interruptions through again
-    workers = ThreadPoolExecutor(wanted.workers, initializer=leave_interrupts)
+    workers = ThreadPoolExecutor(wanted.workers, initializer=block_interrupts)
     with Progress() as progress, workers as pool:
         bar = progress.add_task("scenarios", total=sum(planned.groups for planned in plan))
         stopping = Event()
         playing = {
-            pool.submit(play, simulator, episode, out=wanted.out, stopping=stopping)
+            pool.submit(play_episode, simulator, episode, out=wanted.out, stopping=stopping)
             for episode in missing
         }
         try:
@@ -73,27 +75,29 @@ def collect(wanted: Collection) -> None:
                 done, playing = wait(playing, LOOK_AGAIN, FIRST_EXCEPTION)
                 for episode in done:
                     episode.result()
-                progress.update(bar, completed=sum(written(wanted.out, one) for one in plan))
+                progress.update(
+                    bar, completed=sum(count_written_scenarios(wanted.out, one) for one in plan)
+                )
         finally:
             stopping.set()
             pool.shutdown(cancel_futures=True)
 
 
-def leave_interrupts() -> None:
+def block_interrupts() -> None:
     """Leave interruptions from the keyboard to the main thread: processes of this one get none."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
-def episodes(wanted: Collection) -> list[Episode]:
+def plan_episodes(wanted: RecordingPlan) -> list[RecordingEpisode]:
     """Return all episodes, as many in one town as in another."""
-    plan: list[Episode] = []
+    plan: list[RecordingEpisode] = []
     left = wanted.scenarios
     most = min(wanted.groups, math.ceil(left / len(wanted.towns)))
     while left > 0:
         groups = min(left, most)
         left -= groups
         plan.append(
-            Episode(
+            RecordingEpisode(
                 town=wanted.towns[len(plan) % len(wanted.towns)],
                 number=len(plan),
                 seed=wanted.seed,
@@ -112,10 +116,10 @@ def episodes(wanted: Collection) -> list[Episode]:
     return plan
 
 
-def refuse_others(out: Path, episode: Episode) -> None:
+def refuse_other_episodes(out: Path, episode: RecordingEpisode) -> None:
     """Refuse to go on with scenarios that bear an episode's names and are of other scenes."""
     asked = {name: value for name, value in asdict(episode).items() if name != "groups"}
-    for protocol in protocols(out, episode):
+    for protocol in list_protocol_files(out, episode):
         recorded = read_protocol(protocol)
         if changed := [name for name, value in asked.items() if recorded.get(name, value) != value]:
             raise UserError(
@@ -124,32 +128,34 @@ def refuse_others(out: Path, episode: Episode) -> None:
             )
 
 
-def protocols(out: Path, episode: Episode) -> list[Path]:
+def list_protocol_files(out: Path, episode: RecordingEpisode) -> list[Path]:
     """Return what the scenarios of an episode that are there say of themselves."""
-    files = (out / episode.name(group) / PROTOCOL for group in range(episode.groups))
+    files = (out / episode.get_scenario_name(group) / PROTOCOL for group in range(episode.groups))
     return [file for file in files if file.is_file()]
 
 
-def written(out: Path, episode: Episode) -> int:
+def count_written_scenarios(out: Path, episode: RecordingEpisode) -> int:
     """Return how many scenarios of an episode are there."""
-    return len(protocols(out, episode))
+    return len(list_protocol_files(out, episode))
 
 
-def play(simulator: CarliteSimulator, episode: Episode, *, out: Path, stopping: Event) -> None:
+def play_episode(
+    simulator: CarliteSimulator, episode: RecordingEpisode, *, out: Path, stopping: Event
+) -> None:
     """Play an episode in a process of its own, on a server of its own, unless all is to stop."""
     for _ in range(TRIES):
         if stopping.is_set():
             return
-        with simulator.lease(episode.town) as server:
+        with simulator.lease_server(episode.town) as server:
             process = multiprocessing.get_context("spawn").Process(
-                target=record, args=(episode, server.host, server.port, out)
+                target=record_episode, args=(episode, server.host, server.port, out)
             )
             process.start()
             while process.is_alive():
                 process.join(LOOK_AGAIN)
                 if stopping.is_set():
                     process.terminate()
-        if written(out, episode) == episode.groups:
+        if count_written_scenarios(out, episode) == episode.groups:
             return
     raise AttemptError(
         "server_crash",

@@ -13,19 +13,19 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from agents.perception.grid import Grid
-from agents.training.samples import Sample
+from agents.perception.grid import PillarGrid
+from agents.training.samples import EgoSample
 from harness.precision import (
-    Matches,
-    average_precision,
-    match,
-    on_parked,
-    pool,
+    ClassMatches,
+    compute_average_precision,
+    find_parked_detections,
+    match_detections,
+    pool_matches,
 )
 from harness.vocabulary import CLASSES, Boxes, Floats, Integers, Mask
 
 Visible: TypeAlias = Literal["ego", "anyone"]
-Detector: TypeAlias = Callable[[Sample], Boxes]
+Detector: TypeAlias = Callable[[EgoSample], Boxes]
 Cell: TypeAlias = tuple[Visible, float, str, str]
 """By which returns visible, IoU, class, band of distances."""
 
@@ -45,7 +45,7 @@ HEADLINE = {"vehicle": "0-50", "pedestrian": "0-30", "cyclist": "0-30"}
 
 
 @dataclass(frozen=True, slots=True)
-class Precision:
+class DetectionPrecision:
     """A cell of the table."""
 
     eleven_point: float
@@ -54,45 +54,54 @@ class Precision:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
+class DetectionOutcomes:
     """What became of a detector's detections, sample by sample."""
 
     scenarios: list[str]  # of each sample
-    matches: dict[Cell, list[Matches]]  # of each sample
+    matches: dict[Cell, list[ClassMatches]]  # of each sample
 
-    def table(self) -> dict[Cell, Precision]:
+    def make_precision_table(self) -> dict[Cell, DetectionPrecision]:
         """Return the average precision in each cell."""
-        return {cell: precision(pool(parts)) for cell, parts in self.matches.items()}
+        return {
+            cell: compute_precision(pool_matches(parts)) for cell, parts in self.matches.items()
+        }
 
-    def resampled(self, cell: Cell, weights: Integers) -> Floats:
+    def resample_precision(self, cell: Cell, weights: Integers) -> Floats:
         """Return the average precision of a cell, all-point, with scenarios taken so many times.
 
         Eleven-point numbers would jump by an eleventh.
         """
         names, number = np.unique(self.scenarios, return_inverse=True)
         pools = [
-            pool(m for m, n in zip(self.matches[cell], number, strict=True) if n == scenario)
+            pool_matches(
+                m for m, n in zip(self.matches[cell], number, strict=True) if n == scenario
+            )
             for scenario in range(len(names))
         ]
         return np.array(
-            [average_precision(repeated(pools, times), "all_point") for times in weights]
+            [
+                compute_average_precision(repeat_pools(pools, times), "all_point")
+                for times in weights
+            ]
         )
 
 
-def repeated(pools: Sequence[Matches], times: Integers) -> Matches:
+def repeat_pools(pools: Sequence[ClassMatches], times: Integers) -> ClassMatches:
     """Return pools as one, each as often as asked."""
-    return pool(matches for matches, n in zip(pools, times, strict=True) for _ in range(n))
+    return pool_matches(matches for matches, n in zip(pools, times, strict=True) for _ in range(n))
 
 
-def bootstrap_weights(scenarios: int, samples: int) -> Integers:
+def sample_scenario_counts(scenarios: int, samples: int) -> Integers:
     """Return how often each scenario is taken in each bootstrap sample: always the same."""
     random = np.random.default_rng(0)
     return random.multinomial(scenarios, np.full(scenarios, 1 / scenarios), size=samples)
 
 
-def outcomes_of(detector: Detector, samples: Iterable[Sample], grid: Grid) -> Outcomes:
+def compute_outcomes(
+    detector: Detector, samples: Iterable[EgoSample], grid: PillarGrid
+) -> DetectionOutcomes:
     """Return what becomes of a detector's detections in samples."""
-    outcomes = Outcomes(
+    outcomes = DetectionOutcomes(
         [],
         {
             (visible, overlap, kind, band): []
@@ -104,66 +113,68 @@ def outcomes_of(detector: Detector, samples: Iterable[Sample], grid: Grid) -> Ou
     )
     for sample in samples:
         outcomes.scenarios.append(sample.scenario)
-        for cell, matches in matched(sample, detector(sample), grid):
+        for cell, matches in match_sample(sample, detector(sample), grid):
             outcomes.matches[cell].append(matches)
     return outcomes
 
 
 def evaluate_detections(
-    detector: Detector, samples: Iterable[Sample], grid: Grid
-) -> dict[Cell, Precision]:
+    detector: Detector, samples: Iterable[EgoSample], grid: PillarGrid
+) -> dict[Cell, DetectionPrecision]:
     """Return the average precision of a detector on samples."""
-    return outcomes_of(detector, samples, grid).table()
+    return compute_outcomes(detector, samples, grid).make_precision_table()
 
 
-def precision(matches: Matches) -> Precision:
+def compute_precision(matches: ClassMatches) -> DetectionPrecision:
     """Return both averages over a pool of matches."""
-    return Precision(
-        average_precision(matches, "eleven_point"),
-        average_precision(matches, "all_point"),
+    return DetectionPrecision(
+        compute_average_precision(matches, "eleven_point"),
+        compute_average_precision(matches, "all_point"),
         matches.truths,
     )
 
 
-def matched(sample: Sample, detections: Boxes, grid: Grid) -> Iterator[tuple[Cell, Matches]]:
+def match_sample(
+    sample: EgoSample, detections: Boxes, grid: PillarGrid
+) -> Iterator[tuple[Cell, ClassMatches]]:
     """Match one frame; a detection has the band of the ground truth it matches, else its own."""
     truth = sample.truth.boxes_in_lidar
-    detections = detections[~on_parked(detections, truth, sample.parked)]
+    detections = detections[~find_parked_detections(detections, truth, sample.parked)]
     in_sight = {"ego": sample.truth.hits >= LEAST_HITS, "anyone": sample.hits_anyone >= LEAST_HITS}
     for overlap in OVERLAPS:
-        best, correct = match(detections, truth, overlap)
+        best, correct = match_detections(detections, truth, overlap)
         for visible, kind, band in product(VISIBLE, CLASSES, BANDS):
-            there = in_cell(truth, kind, band) & in_sight[visible]
-            there &= in_window(truth.geometry, grid)
-            unmatched = in_cell(detections, kind, band)
+            there = find_boxes_in_cell(truth, kind, band) & in_sight[visible]
+            there &= find_in_window(truth.geometry, grid)
+            unmatched = find_boxes_in_cell(detections, kind, band)
             keep = np.where(best >= 0, np.append(there, False)[best], unmatched)
-            matches = Matches(detections.scores[keep], correct[keep], int(there.sum()))
+            matches = ClassMatches(detections.scores[keep], correct[keep], int(there.sum()))
             yield (visible, overlap, kind, band), matches
 
 
-def in_cell(boxes: Boxes, kind: str, band: str) -> Mask:
+def find_boxes_in_cell(boxes: Boxes, kind: str, band: str) -> Mask:
     """Return which boxes are of a class and in a band of distances."""
-    near = in_band(distances(boxes.geometry), band)
+    near = find_in_band(compute_plane_distances(boxes.geometry), band)
     return np.asarray(near & (boxes.classes == CLASSES.index(kind)))
 
 
-def distances(boxes: Floats) -> Floats:
+def compute_plane_distances(boxes: Floats) -> Floats:
     """Return how far boxes are in the plane."""
     return np.hypot(boxes[:, 0], boxes[:, 1])
 
 
-def in_band(metres: Floats, band: str) -> Mask:
+def find_in_band(metres: Floats, band: str) -> Mask:
     """Return which distances lie in a band."""
     low, high = BANDS[band]
     return np.asarray((metres >= low) & (metres < high))
 
 
-def in_window(boxes: Floats, grid: Grid) -> Mask:
+def find_in_window(boxes: Floats, grid: PillarGrid) -> Mask:
     """Return which boxes have their centre in the network's window."""
     low, high = np.array(grid.low[:2]), np.array(grid.high[:2])
     return np.asarray(((boxes[:, :2] >= low) & (boxes[:, :2] <= high)).all(1))
 
 
-def headline(table: dict[Cell, Precision], visible: Visible) -> dict[str, float]:
+def select_headline(table: dict[Cell, DetectionPrecision], visible: Visible) -> dict[str, float]:
     """Return one number for each class: AP@0.5, eleven-point."""
     return {kind: table[visible, 0.5, kind, band].eleven_point for kind, band in HEADLINE.items()}

@@ -1,4 +1,4 @@
-"""`evaluate`: how well a network detects, undisturbed and disturbed.
+"""`evaluate_weights`: how well a network detects, undisturbed and disturbed.
 
 Average precision is of all detections, whatever their score; false detections, recall and
 calibration are those at the operating point, at which the system drives.
@@ -20,36 +20,36 @@ from rich.progress import track
 from rich.table import Table
 
 from agents.perception.fusion.catalogue import is_shipped
-from agents.perception.loading import FOLDER, file_name
-from agents.perception.systems import NetworkSystem, system_of
-from agents.training.at_operating_point import AtOperatingPoint, at_operating_point
+from agents.perception.loading import FOLDER, get_weight_file_name
+from agents.perception.systems import NetworkSystem, make_network_system
+from agents.training.at_operating_point import OperatingFigures, compute_operating_figures
 from agents.training.detection_metrics import (
     BANDS,
     HEADLINE,
     OVERLAPS,
     VISIBLE,
     Cell,
-    Outcomes,
-    Precision,
+    DetectionOutcomes,
+    DetectionPrecision,
     Visible,
-    bootstrap_weights,
-    outcomes_of,
+    compute_outcomes,
+    sample_scenario_counts,
 )
-from agents.training.fusion_names import fusion_of
-from agents.training.inference import detections_of, messages, visible_to
-from agents.training.operating import everything
-from agents.training.samples import CONDITIONS, Disturbance, Sample, Samples
+from agents.training.fusion_names import make_fusion_module
+from agents.training.inference import detect_with_messages, get_visibility, make_partner_messages
+from agents.training.operating import make_zero_thresholds
+from agents.training.samples import CONDITIONS, EgoSample, MessageDisturbance, RecordedSamples
 from agents.training.weight_files import (
     add_evaluation,
-    card_of_weights,
-    data_of,
-    digest_of_weights,
-    training_of,
+    describe_recordings,
+    hash_weights,
+    read_training_facts,
+    read_weight_card,
 )
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.precision import OVERLAP
-from harness.recordings import scenarios
+from harness.recordings import list_scenarios
 from harness.vocabulary import CLASSES, Boxes
 
 BOOTSTRAP_SAMPLES = 400
@@ -57,7 +57,7 @@ BOOTSTRAP_SAMPLES = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class EvaluationOptions:
     """What is to be evaluated on what."""
 
     scheme: str  # one of ours, or package.module:Class
@@ -70,46 +70,46 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ConditionColumn:
     """One condition."""
 
-    outcomes: Outcomes
-    table: dict[Cell, Precision]
-    at_operating_point: dict[str, AtOperatingPoint]
+    outcomes: DetectionOutcomes
+    table: dict[Cell, DetectionPrecision]
+    at_operating_point: dict[str, OperatingFigures]
     message_bytes: float  # mean; NaN where there is no message
 
 
-def evaluate(options: Evaluation) -> dict[str, dict[Cell, Precision]]:
+def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, DetectionPrecision]]:
     """Print two tables, and return what is in the first: a column for each condition."""
-    fusion = fusion_of(options.scheme, options.settings)
+    fusion = make_fusion_module(options.scheme, options.settings)
     if options.weights is None and not is_shipped(type(fusion)):
         raise UserError("--weights FILE is needed for a fusion module of your own")
-    file = options.weights or FOLDER / file_name(type(fusion))
+    file = options.weights or FOLDER / get_weight_file_name(type(fusion))
     if options.card:
-        card_of_weights(file)
-    system = system_of(fusion, None if options.weights is None else str(options.weights))
-    recorded = [scenario for folder in options.data for scenario in scenarios(folder)]
-    samples = Samples(recorded, units=False, first_moment=1)
+        read_weight_card(file)
+    system = make_network_system(fusion, None if options.weights is None else str(options.weights))
+    recorded = [scenario for folder in options.data for scenario in list_scenarios(folder)]
+    samples = RecordedSamples(recorded, units=False, first_moment=1)
     if not len(samples):
         where = ", ".join(map(str, options.data))
         raise UserError(f"{where}: no vehicle in it has two sweeps: nothing to evaluate on")
     conditions = CONDITIONS if system.reads_messages else {"none": CONDITIONS["none"]}
     columns = {
-        name: column(system, samples, how=how, most=options.most, name=name)
+        name: evaluate_condition(system, samples, how=how, most=options.most, name=name)
         for name, how in conditions.items()
     }
     tables = {name: column.table for name, column in columns.items()}
     console = Console()
-    console.print(as_table(tables, f"{options.scheme}: AP, eleven-point"))
-    console.print(operating_table(columns, "At the operating point"))
+    console.print(to_precision_table(tables, f"{options.scheme}: AP, eleven-point"))
+    console.print(make_operating_table(columns, "At the operating point"))
     if options.out is not None:
         record = {
             "scheme": options.scheme,
             "settings": list(options.settings),
-            "weights": digest_of_weights(file),
-            "training": training_of(file),
-            "data": data_of(recorded),
-            **as_record(columns),
+            "weights": hash_weights(file),
+            "training": read_training_facts(file),
+            "data": describe_recordings(recorded),
+            **to_evaluation_record(columns),
         }
         write_whole(options.out, json.dumps(record, indent=1) + "\n")
     if options.card:
@@ -117,36 +117,43 @@ def evaluate(options: Evaluation) -> dict[str, dict[Cell, Precision]]:
     return tables
 
 
-def column(
-    system: NetworkSystem, samples: Samples, *, how: Disturbance, most: int, name: str
-) -> Column:
+def evaluate_condition(
+    system: NetworkSystem,
+    samples: RecordedSamples,
+    *,
+    how: MessageDisturbance,
+    most: int,
+    name: str,
+) -> ConditionColumn:
     """Return what a system detects under one condition, on samples spread evenly."""
     point = system.operating_point
     sizes: list[int] = []
 
-    def detector(sample: Sample) -> Boxes:
-        received = messages(system, sample)
+    def detector(sample: EgoSample) -> Boxes:
+        received = make_partner_messages(system, sample)
         sizes.extend(message.payload.size_bytes for message in received)
-        return detections_of(system, sample, received)
+        return detect_with_messages(system, sample, received)
 
     every = math.ceil(len(samples) / most)
     numbers = track(range(0, len(samples), every), name, transient=True)
-    system.operating_point = everything(point.calibration)
-    outcomes = outcomes_of(
+    system.operating_point = make_zero_thresholds(point.calibration)
+    outcomes = compute_outcomes(
         detector,
-        (samples.sample(number, how=how) for number in numbers),
+        (samples.read_sample(number, how=how) for number in numbers),
         system.detector.design.grid,
     )
     system.operating_point = point
-    return Column(
+    return ConditionColumn(
         outcomes,
-        outcomes.table(),
-        at_operating_point(outcomes, point.thresholds, visible_to(system)),
+        outcomes.make_precision_table(),
+        compute_operating_figures(outcomes, point.thresholds, get_visibility(system)),
         float(np.mean(sizes)) if sizes else math.nan,
     )
 
 
-def as_table(columns: Mapping[str, Mapping[Cell, Precision]], title: str) -> Table:
+def to_precision_table(
+    columns: Mapping[str, Mapping[Cell, DetectionPrecision]], title: str
+) -> Table:
     """Return a table: visibility, class and distance down; condition and IoU across."""
     table = Table(
         "visible\nto", "class", "metres", "n", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
@@ -154,7 +161,7 @@ def as_table(columns: Mapping[str, Mapping[Cell, Precision]], title: str) -> Tab
     for name in columns:
         for overlap in OVERLAPS:
             table.add_column("\n".join([*name.split(), f"@{overlap}"]), justify="right")
-    for visible, kind, band in rows():
+    for visible, kind, band in iter_table_rows():
         cells = [
             columns[name][visible, overlap, kind, band] for name in columns for overlap in OVERLAPS
         ]
@@ -163,7 +170,7 @@ def as_table(columns: Mapping[str, Mapping[Cell, Precision]], title: str) -> Tab
     return table
 
 
-def rows() -> Iterator[tuple[Visible, str, str]]:
+def iter_table_rows() -> Iterator[tuple[Visible, str, str]]:
     """Yield the rows of the table."""
     for visible in VISIBLE:
         for kind in CLASSES:
@@ -171,7 +178,7 @@ def rows() -> Iterator[tuple[Visible, str, str]]:
                 yield visible, kind, band
 
 
-def operating_table(columns: Mapping[str, Column], title: str) -> Table:
+def make_operating_table(columns: Mapping[str, ConditionColumn], title: str) -> Table:
     """Return a table: condition and class down."""
     table = Table("condition", "class", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("recall", "false\na frame", "calibration\nerror", "bytes of\na message"):
@@ -188,7 +195,7 @@ def operating_table(columns: Mapping[str, Column], title: str) -> Table:
     return table
 
 
-def as_record(columns: Mapping[str, Column]) -> dict[str, Any]:
+def to_evaluation_record(columns: Mapping[str, ConditionColumn]) -> dict[str, Any]:
     """Return the figures for a file; with AP of resampled scenarios, to compare schemes by."""
     return {
         "samples": len(columns["none"].outcomes.scenarios),
@@ -202,15 +209,19 @@ def as_record(columns: Mapping[str, Column]) -> dict[str, Any]:
                     kind: {key: round(value, 4) for key, value in asdict(of_class).items()}
                     for kind, of_class in column.at_operating_point.items()
                 },
-                "resampled": resampled(column.outcomes),
+                "resampled": resample_headlines(column.outcomes),
             }
             for name, column in columns.items()
         },
-        "average precision": as_records({name: column.table for name, column in columns.items()}),
+        "average precision": to_precision_records(
+            {name: column.table for name, column in columns.items()}
+        ),
     }
 
 
-def as_records(columns: Mapping[str, Mapping[Cell, Precision]]) -> list[dict[str, Any]]:
+def to_precision_records(
+    columns: Mapping[str, Mapping[Cell, DetectionPrecision]],
+) -> list[dict[str, Any]]:
     """Return the table for a file, with both ways of averaging."""
     return [
         {
@@ -228,12 +239,14 @@ def as_records(columns: Mapping[str, Mapping[Cell, Precision]]) -> list[dict[str
     ]
 
 
-def resampled(outcomes: Outcomes) -> dict[str, dict[str, list[float]]]:
+def resample_headlines(outcomes: DetectionOutcomes) -> dict[str, dict[str, list[float]]]:
     """Return the headline figures of a bootstrap over scenarios, by visibility and class."""
-    weights = bootstrap_weights(len(set(outcomes.scenarios)), BOOTSTRAP_SAMPLES)
+    weights = sample_scenario_counts(len(set(outcomes.scenarios)), BOOTSTRAP_SAMPLES)
     return {
         visible: {
-            kind: outcomes.resampled((visible, OVERLAP, kind, band), weights).round(4).tolist()
+            kind: outcomes.resample_precision((visible, OVERLAP, kind, band), weights)
+            .round(4)
+            .tolist()
             for kind, band in HEADLINE.items()
         }
         for visible in VISIBLE

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.conformance.instantiation import maker
-from agents.perception.fusion.base import Fusion, IntermediateFusion
+from agents.conformance.instantiation import make_system_factory
+from agents.perception.fusion.base import FusionModule, IntermediateFusion
 from agents.perception.fusion.catalogue import SCHEMES
 from harness.errors import UserError
-from harness.suggestions import unknown
+from harness.suggestions import describe_unknown_name
 
 
-def fusion_of(scheme: str, settings: Sequence[str] = ()) -> Fusion:
+def make_fusion_module(scheme: str, settings: Sequence[str] = ()) -> FusionModule:
     """Return a new fusion module: of a scheme of ours, or of the class package.module:Class."""
     if ":" not in scheme and scheme not in SCHEMES:
-        text = unknown("scheme", scheme, SCHEMES)
+        text = describe_unknown_name("scheme", scheme, SCHEMES)
         raise UserError(f"--scheme: {text}, or package.module:Class")
     kind = SCHEMES.get(scheme)
     target = scheme if kind is None else f"{kind.__module__}:{kind.__name__}"
-    fusion = maker(target, settings)()
-    if not isinstance(fusion, IntermediateFusion if kind is None else Fusion):
+    fusion = make_system_factory(target, settings)()
+    if not isinstance(fusion, IntermediateFusion if kind is None else FusionModule):
         raise UserError(f"--scheme {scheme}: not a subclass of IntermediateFusion")
     return fusion

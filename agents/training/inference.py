@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from agents.perception.systems import NetworkSystem
 from agents.training.detection_metrics import Visible
-from agents.training.samples import Sample, View
-from harness.geometry import compose, relative
+from agents.training.samples import EgoSample, LidarView
+from harness.geometry import compose_poses, compute_relative_pose
 from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose
 from harness.world.rig import read_rig
 
 
-def detections(system: NetworkSystem, sample: Sample) -> Boxes:
+def detect_in_sample(system: NetworkSystem, sample: EgoSample) -> Boxes:
     """Return what a system detects in a sample together with the partners."""
-    return detections_of(system, sample, messages(system, sample))
+    return detect_with_messages(system, sample, make_partner_messages(system, sample))
 
 
-def detections_of(system: NetworkSystem, sample: Sample, received: tuple[Message, ...]) -> Boxes:
+def detect_with_messages(
+    system: NetworkSystem, sample: EgoSample, received: tuple[Message, ...]
+) -> Boxes:
     """Return what a system detects in a sample with these messages."""
-    return system.perceive(observed(sample.ego), received).cooperative
+    return system.perceive(make_ego_observation(sample.ego), received).cooperative
 
 
-def visible_to(system: NetworkSystem) -> Visible:
+def get_visibility(system: NetworkSystem) -> Visible:
     """Return whose returns make a road user one that a system should detect."""
     return "ego" if system.fusion.stage == "none" else "anyone"
 
 
-def observed(ego: View) -> EgoObservation:
+def make_ego_observation(ego: LidarView) -> EgoObservation:
     """Return what the ego observes."""
     lidar_in_ego = read_rig().ego.pose_in_carrier
-    ego_in_lidar = relative(Pose(0.0, 0.0), lidar_in_ego)
+    ego_in_lidar = compute_relative_pose(Pose(0.0, 0.0), lidar_in_ego)
     return EgoObservation(
         sender="ego",
         kind="ego",
@@ -36,23 +38,24 @@ def observed(ego: View) -> EgoObservation:
         time=0.0,
         lidar_in_world=ego.lidar_in_world,
         points_in_lidar=ego.points_in_lidar,
-        vehicle_in_world=compose(ego.lidar_in_world, ego_in_lidar),
+        vehicle_in_world=compose_poses(ego.lidar_in_world, ego_in_lidar),
         lidar_in_vehicle=lidar_in_ego,
         speed=0.0,
         lights=(),
     )
 
 
-def messages(system: NetworkSystem, sample: Sample) -> tuple[Message, ...]:
+def make_partner_messages(system: NetworkSystem, sample: EgoSample) -> tuple[Message, ...]:
     """Return what a sample's partners send, with the poses that they believe."""
     if not system.reads_messages:
         return ()
     return tuple(
-        message(system, f"partner-{number}", view) for number, view in enumerate(sample.partners)
+        make_partner_message(system, f"partner-{number}", view)
+        for number, view in enumerate(sample.partners)
     )
 
 
-def message(system: NetworkSystem, sender: str, view: View) -> Message:
+def make_partner_message(system: NetworkSystem, sender: str, view: LidarView) -> Message:
     """Return what one partner sends."""
     pose = view.lidar_in_world
     observation = Observation(

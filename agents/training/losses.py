@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from agents.perception.grid import CODES, Grid
-from agents.perception.network import Raw
+from agents.perception.grid import CODES, PillarGrid
+from agents.perception.network import RawOutput
 from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Mask, Singles
 
 REACH = {kind: 2 if kind == VEHICLE else 1 for kind in range(len(CLASSES))}
@@ -23,7 +23,7 @@ NEAR, NEAR_WEIGHT = 12.0, 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Targets:
+class TargetMaps:
     """Maps for one sample."""
 
     heat: Singles  # (classes, rows, columns), 1 at centres
@@ -31,14 +31,14 @@ class Targets:
     codes: Singles  # (classes, codes, rows, columns)
 
 
-def targets_of(raised: Boxes, visible: Mask, ignored: Mask, grid: Grid) -> Targets:
+def make_target_maps(raised: Boxes, visible: Mask, ignored: Mask, grid: PillarGrid) -> TargetMaps:
     """Return the maps of visible boxes; round ignored ones no output is wrong."""
     shape = (len(CLASSES), *grid.output_shape)
-    weights = negative_weights(grid)
+    weights = compute_negative_weights(grid)
     heat = np.zeros(shape, np.float32)
     negative_weight = np.tile(weights, (len(CLASSES), 1, 1))
     codes = np.zeros((len(CLASSES), len(CODES), *grid.output_shape), np.float32)
-    cells, centre_codes = grid.codes_of(raised.geometry)
+    cells, centre_codes = grid.encode_boxes(raised.geometry)
     step = grid.cell / np.array(grid.scales[:2])
     for number, ((row, column), kind) in enumerate(
         zip(cells.tolist(), raised.classes.tolist(), strict=True)
@@ -46,7 +46,7 @@ def targets_of(raised: Boxes, visible: Mask, ignored: Mask, grid: Grid) -> Targe
         if not (visible[number] or ignored[number]):
             continue
         reach = REACH[kind]
-        for r, c in around(row, column, reach, grid):
+        for r, c in list_cells_around(row, column, reach, grid):
             if ignored[number]:
                 negative_weight[kind, r, c] = 0.0
                 continue
@@ -57,10 +57,10 @@ def targets_of(raised: Boxes, visible: Mask, ignored: Mask, grid: Grid) -> Targe
                 codes[kind, :, r, c] = centre_codes[number]
                 codes[kind, 0, r, c] -= (c - column) * step[0]
                 codes[kind, 1, r, c] -= (r - row) * step[1]
-    return Targets(heat, np.where(heat > 0, weights, negative_weight), codes)
+    return TargetMaps(heat, np.where(heat > 0, weights, negative_weight), codes)
 
 
-def negative_weights(grid: Grid) -> Singles:
+def compute_negative_weights(grid: PillarGrid) -> Singles:
     """Return the weight of an additional detection in each cell: highest near the LiDAR."""
     rows, columns = grid.output_shape
     x = grid.low[0] + grid.cell * (np.arange(columns) + 0.5)
@@ -69,7 +69,7 @@ def negative_weights(grid: Grid) -> Singles:
     return np.where(near, np.float32(NEAR_WEIGHT), np.float32(1.0))
 
 
-def around(row: int, column: int, reach: int, grid: Grid) -> list[tuple[int, int]]:
+def list_cells_around(row: int, column: int, reach: int, grid: PillarGrid) -> list[tuple[int, int]]:
     """Return the cells of the output round one that lies in it; none for one that does not."""
     rows, columns = grid.output_shape
     if not (0 <= row < rows and 0 <= column < columns):
@@ -89,7 +89,7 @@ YAW_WEIGHTS = {VEHICLE: 2.0, PEDESTRIAN: 0.5, CYCLIST: 2.0}
 """A long box that turns a little sweeps much; a square one hardly changes."""
 
 
-def code_weight(kind: int, name: str) -> float:
+def get_code_weight(kind: int, name: str) -> float:
     """Return the weight of a code of a class."""
     of_class = {
         "x": POSITION_WEIGHTS,
@@ -100,10 +100,10 @@ def code_weight(kind: int, name: str) -> float:
     return WEIGHTS.get(name, 1.0) * of_class.get(name, {}).get(kind, 1.0)
 
 
-CODE_WEIGHTS = [[code_weight(kind, name) for name in CODES] for kind in range(len(CLASSES))]
+CODE_WEIGHTS = [[get_code_weight(kind, name) for name in CODES] for kind in range(len(CLASSES))]
 
 
-def loss(raw: Raw, targets: Sequence[Targets]) -> Tensor:
+def compute_loss(raw: RawOutput, targets: Sequence[TargetMaps]) -> Tensor:
     """Return the loss of a batch."""
     device = raw.logits.device
     heat, negative_weight, codes = (
@@ -114,10 +114,12 @@ def loss(raw: Raw, targets: Sequence[Targets]) -> Tensor:
             [target.codes for target in targets],
         )
     )
-    return focal(raw.logits, heat, negative_weight) + distances(raw.codes, codes, heat)
+    return compute_focal_loss(raw.logits, heat, negative_weight) + compute_code_distance(
+        raw.codes, codes, heat
+    )
 
 
-def focal(logits: Tensor, heat: Tensor, negative_weight: Tensor) -> Tensor:
+def compute_focal_loss(logits: Tensor, heat: Tensor, negative_weight: Tensor) -> Tensor:
     """Return the focal loss of CornerNet (Law and Deng, 2018): easy examples have little weight."""
     positive = heat == 1
     score = torch.sigmoid(logits)
@@ -127,7 +129,7 @@ def focal(logits: Tensor, heat: Tensor, negative_weight: Tensor) -> Tensor:
     return (missed.sum() + additional.sum()) / positive.sum().clamp(min=1)
 
 
-def distances(output: Tensor, codes: Tensor, weight: Tensor) -> Tensor:
+def compute_code_distance(output: Tensor, codes: Tensor, weight: Tensor) -> Tensor:
     """Return the mean distance of codes, weighted by the heat map."""
     batch, kind, row, column = torch.nonzero(weight, as_tuple=True)
     output = output.view(codes.shape)[batch, kind, :, row, column]

@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 from rich.progress import track
 
-from agents.perception.operating_point import SHAPE, Calibration, OperatingPoint, expit, logit
+from agents.perception.operating_point import SHAPE, OperatingPoint, ScoreCalibration, expit, logit
 from agents.perception.systems import Late, NetworkSystem
-from agents.training.detection_metrics import Outcomes, Visible, outcomes_of
-from agents.training.inference import detections, visible_to
-from agents.training.samples import Sample, Samples
-from harness.precision import OVERLAP, Matches, pool
+from agents.training.detection_metrics import DetectionOutcomes, Visible, compute_outcomes
+from agents.training.inference import detect_in_sample, get_visibility
+from agents.training.samples import EgoSample, RecordedSamples
+from harness.precision import OVERLAP, ClassMatches, pool_matches
 from harness.vocabulary import CLASSES, Floats, Mask
 
 DISTANCES = ("0-30", "30-50", "50-100")
@@ -30,55 +30,59 @@ FLATTEST, STEEPEST = 0.2, 5.0
 """Slopes between which scores stay in order."""
 
 
-def everything(calibration: Calibration | None = None) -> OperatingPoint:
+def make_zero_thresholds(calibration: ScoreCalibration | None = None) -> OperatingPoint:
     """Return an operating point at which every detection counts."""
     return OperatingPoint(np.zeros(len(CLASSES)), calibration)
 
 
-def choose(system: NetworkSystem, held_out: Samples) -> OperatingPoint:
+def choose_operating_point(system: NetworkSystem, held_out: RecordedSamples) -> OperatingPoint:
     """Choose the operating point of a system, and let it use it.
 
     Scores of `late` are calibrated where they come from, in each agent's detections.
     """
     title = f"operating point of {system.fusion.scheme}"
-    system.operating_point = everything()
-    samples = all_of(held_out, f"{title}: calibration")
+    system.operating_point = make_zero_thresholds()
+    samples = iter_all_samples(held_out, f"{title}: calibration")
     if isinstance(system, Late):
         alone = (replace(sample, partners=()) for sample in samples)
-        calibration = fitted(outcomes_with(system, alone), "ego")
+        calibration = fit_calibration(compute_system_outcomes(system, alone), "ego")
     else:
-        calibration = fitted(outcomes_with(system, samples), visible_to(system))
-    system.operating_point = everything(calibration)
-    outcomes = outcomes_with(system, all_of(held_out, f"{title}: thresholds"))
-    thresholds = best_thresholds(outcomes, visible_to(system))
+        calibration = fit_calibration(
+            compute_system_outcomes(system, samples), get_visibility(system)
+        )
+    system.operating_point = make_zero_thresholds(calibration)
+    outcomes = compute_system_outcomes(system, iter_all_samples(held_out, f"{title}: thresholds"))
+    thresholds = find_best_thresholds(outcomes, get_visibility(system))
     system.operating_point = OperatingPoint(thresholds, calibration)
     return system.operating_point
 
 
-def all_of(samples: Samples, title: str) -> Iterable[Sample]:
+def iter_all_samples(samples: RecordedSamples, title: str) -> Iterable[EgoSample]:
     """Return all samples, with a progress bar."""
     numbers = range(len(samples))
-    return track(map(samples.sample, numbers), title, len(samples), transient=True)
+    return track(map(samples.read_sample, numbers), title, len(samples), transient=True)
 
 
-def outcomes_with(system: NetworkSystem, samples: Iterable[Sample]) -> Outcomes:
+def compute_system_outcomes(
+    system: NetworkSystem, samples: Iterable[EgoSample]
+) -> DetectionOutcomes:
     """Return what becomes of a system's detections."""
     grid = system.detector.design.grid
-    return outcomes_of(lambda sample: detections(system, sample), samples, grid)
+    return compute_outcomes(lambda sample: detect_in_sample(system, sample), samples, grid)
 
 
-def fitted(outcomes: Outcomes, visible: Visible) -> Calibration:
+def fit_calibration(outcomes: DetectionOutcomes, visible: Visible) -> ScoreCalibration:
     """Return the logistic curve of each class and band; identity where nothing is known."""
     slopes, offsets = np.ones(SHAPE), np.zeros(SHAPE)
     for kind, band in np.ndindex(SHAPE):
-        matches = pool(outcomes.matches[visible, OVERLAP, CLASSES[kind], DISTANCES[band]])
+        matches = pool_matches(outcomes.matches[visible, OVERLAP, CLASSES[kind], DISTANCES[band]])
         if len(matches.scores):
-            curve = logistic(logit(matches.scores), matches.correct)
+            curve = fit_logistic_curve(logit(matches.scores), matches.correct)
             slopes[kind, band], offsets[kind, band] = curve
-    return Calibration(slopes, offsets)
+    return ScoreCalibration(slopes, offsets)
 
 
-def logistic(logits: Floats, correct: Mask) -> tuple[float, float]:
+def fit_logistic_curve(logits: Floats, correct: Mask) -> tuple[float, float]:
     """Return slope and offset with the highest likelihood, given some doubt that any are needed."""
     x = np.column_stack([logits, np.ones(len(logits))])
     start = np.array([1.0, 0.0])
@@ -94,13 +98,13 @@ def logistic(logits: Floats, correct: Mask) -> tuple[float, float]:
     return float(beta[0].clip(FLATTEST, STEEPEST)), float(beta[1])
 
 
-def best_thresholds(outcomes: Outcomes, visible: Visible) -> Floats:
+def find_best_thresholds(outcomes: DetectionOutcomes, visible: Visible) -> Floats:
     """Return for each class the threshold with the highest F1."""
-    pools = (pool(outcomes.matches[visible, OVERLAP, kind, "all"]) for kind in CLASSES)
-    return np.array([best_threshold(matches) for matches in pools])
+    pools = (pool_matches(outcomes.matches[visible, OVERLAP, kind, "all"]) for kind in CLASSES)
+    return np.array([find_best_threshold(matches) for matches in pools])
 
 
-def best_threshold(matches: Matches) -> float:
+def find_best_threshold(matches: ClassMatches) -> float:
     """Return the score with the highest F1 of what counts from it on; 1 if nothing is right."""
     order = np.argsort(-matches.scores, kind="stable")
     right = np.cumsum(matches.correct[order])

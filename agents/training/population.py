@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.vocabulary import CYCLIST, VEHICLE
 from harness.world.attempt_context import AttemptContext
-from harness.world.scene import class_of_base
+from harness.world.scene import get_base_type_class
 
 SPACING = 10.0
 """Metres between spawn points on a lane."""
@@ -27,12 +27,12 @@ CROSSWISE = 0.15
 ASKEW = math.radians(4.0)
 
 
-def start_driving(context: AttemptContext, number: int) -> list[carla.Actor]:
+def spawn_drivers(context: AttemptContext, number: int) -> list[carla.Actor]:
     """Let vehicles start on the lanes themselves, each at a speed of its own."""
     random = context.random("crowd", "driving")
     port = context.traffic_manager.get_port()
-    places = [lane.transform for lane in places_on_lanes(context, random)]
-    drivers = _spawned(context, random, places=places, number=number, cycles=CYCLISTS)
+    places = [lane.transform for lane in list_lane_places(context, random)]
+    drivers = _spawn_models(context, random, places=places, number=number, cycles=CYCLISTS)
     for actor in drivers:
         slower = float(random.uniform(FASTEST, SLOWEST))
         actor.set_autopilot(True, port)
@@ -41,17 +41,17 @@ def start_driving(context: AttemptContext, number: int) -> list[carla.Actor]:
     return drivers
 
 
-def park_at_roadsides(context: AttemptContext, number: int) -> list[carla.Actor]:
+def spawn_parked_vehicles(context: AttemptContext, number: int) -> list[carla.Actor]:
     """Let vehicles stand at the right edge of roads with their brakes on."""
     random = context.random("crowd", "standing")
-    places = [_at_roadside(lane, random) for lane in places_on_lanes(context, random)]
-    standing = _spawned(context, random, places=places, number=number, cycles=PARKED_CYCLES)
+    places = [_compute_roadside_place(lane, random) for lane in list_lane_places(context, random)]
+    standing = _spawn_models(context, random, places=places, number=number, cycles=PARKED_CYCLES)
     for actor in standing:
         actor.apply_control(carla.VehicleControl(hand_brake=True))
     return standing
 
 
-def places_on_lanes(context: AttemptContext, random: np.random.Generator) -> list[carla.Waypoint]:
+def list_lane_places(context: AttemptContext, random: np.random.Generator) -> list[carla.Waypoint]:
     """Return places on lanes outside junctions, in random order."""
     lanes = [
         lane
@@ -61,7 +61,7 @@ def places_on_lanes(context: AttemptContext, random: np.random.Generator) -> lis
     return [lanes[int(row)] for row in random.permutation(len(lanes))]
 
 
-def outermost(place: carla.Waypoint) -> carla.Waypoint:
+def find_outermost_lane(place: carla.Waypoint) -> carla.Waypoint:
     """Return the rightmost lane of a place's direction."""
     while (right := place.get_right_lane()) is not None and (
         right.lane_type == carla.LaneType.Driving and right.lane_id * place.lane_id > 0
@@ -70,9 +70,9 @@ def outermost(place: carla.Waypoint) -> carla.Waypoint:
     return place
 
 
-def _at_roadside(place: carla.Waypoint, random: np.random.Generator) -> carla.Transform:
+def _compute_roadside_place(place: carla.Waypoint, random: np.random.Generator) -> carla.Transform:
     """Return a place at the right edge of the road."""
-    place = outermost(place)
+    place = find_outermost_lane(place)
     at = place.transform
     aside = place.lane_width / 2 + random.uniform(0.6, 2.8)
     turn = (
@@ -85,7 +85,7 @@ def _at_roadside(place: carla.Waypoint, random: np.random.Generator) -> carla.Tr
     return at
 
 
-def _spawned(
+def _spawn_models(
     context: AttemptContext,
     random: np.random.Generator,
     *,
@@ -95,7 +95,9 @@ def _spawned(
 ) -> list[carla.Actor]:
     """Spawn vehicles of all models, a share of them cycles, at the first places that are free."""
     library = sorted(context.world.get_blueprint_library().filter("vehicle.*"), key=lambda b: b.id)
-    kinds = [class_of_base(str(model.get_attribute("base_type").as_str())) for model in library]
+    kinds = [
+        get_base_type_class(str(model.get_attribute("base_type").as_str())) for model in library
+    ]
     spawned: list[carla.Actor] = []
     for at in places:
         if len(spawned) == number:

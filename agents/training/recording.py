@@ -17,18 +17,23 @@ from pathlib import Path
 import carla
 import numpy as np
 
-from agents.training.close_quarters import stand_close, unit_among
-from agents.training.population import park_at_roadsides, start_driving
+from agents.training.close_quarters import place_unit_nearby, spawn_close_quarters
+from agents.training.population import spawn_drivers, spawn_parked_vehicles
 from agents.training.samples import PARTNER_RANGE
-from harness.randomness import derived_seed
-from harness.recordings import PROTOCOL, Look, write_look
+from harness.randomness import derive_seed
+from harness.recordings import PROTOCOL, AgentLook, write_look
 from harness.vocabulary import VEHICLE, Boxes, Pose
-from harness.world.attempt_context import AttemptContext, nowhere
-from harness.world.partners import carries
-from harness.world.poses import pose_of, transform_of
+from harness.world.attempt_context import AttemptContext, make_empty_route
+from harness.world.partners import can_carry_lidar
+from harness.world.poses import to_carla_transform, to_pose
 from harness.world.rig import ScanningPost, read_rig
-from harness.world.roadside import at_roadside
-from harness.world.scene import ActorRegistry, GroundTruthScene, parked_in_world, within
+from harness.world.roadside import find_roadside_pose
+from harness.world.scene import (
+    ActorRegistry,
+    GroundTruthScene,
+    crop_boxes_to_lidar,
+    list_parked_boxes,
+)
 from harness.world.session import open_session
 from harness.world.traffic import Traffic
 
@@ -43,7 +48,7 @@ NEAR = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episode:
+class RecordingEpisode:
     """What makes an episode: equal ones give equal recordings."""
 
     town: str
@@ -60,29 +65,29 @@ class Episode:
     walkers: int
     close_quarters: bool  # scenes at close quarters
 
-    def name(self, group: int) -> str:
+    def get_scenario_name(self, group: int) -> str:
         """Return the name of a group's scenario."""
         return f"{self.town}-{self.seed}-{self.number:03}-{group:03}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crew:
+class LidarCrew:
     """Who can look."""
 
     carriers: dict[int, ScanningPost]  # by actor
     unit: ScanningPost
 
 
-def record(episode: Episode, host: str, port: int, out: Path) -> None:
+def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -> None:
     """Play an episode and write what its groups saw."""
-    seed = derived_seed(episode.seed, episode.town, str(episode.number))
+    seed = derive_seed(episode.seed, episode.town, str(episode.number))
     with open_session(host, port, town=episode.town, tick_seconds=TICK, seed=seed) as session:
         context = AttemptContext(
             client=session.client,
             world=session.world,
             map=session.map,
             traffic_manager=session.traffic_manager,
-            route=nowhere(episode.town),
+            route=make_empty_route(episode.town),
             seed=seed,
             tick_seconds=TICK,
         )
@@ -92,19 +97,21 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
             walkers=episode.walkers,
             crossing_share=0.3,
         )
-        population = traffic.populate(context, [])
-        drivers = start_driving(context, episode.drivers)
-        standing = park_at_roadsides(context, episode.standing)
-        close = stand_close(context) if episode.close_quarters else []
-        parked = parked_in_world(context.world)
-        crew = equip(context, [*population.vehicles, *drivers])
+        population = traffic.spawn_population(context, [])
+        drivers = spawn_drivers(context, episode.drivers)
+        standing = spawn_parked_vehicles(context, episode.standing)
+        close = spawn_close_quarters(context) if episode.close_quarters else []
+        parked = list_parked_boxes(context.world)
+        crew = equip_crew(context, [*population.vehicles, *drivers])
         for _ in range(WARM_UP):
             context.world.tick()
         registry = ActorRegistry(context.world)
         random = context.random("groups")
         for group in range(episode.groups):
-            agents, place = gather(context, crew, registry=registry, random=random, episode=episode)
-            follow(
+            agents, place = choose_group(
+                context, crew, registry=registry, random=random, episode=episode
+            )
+            record_group(
                 context,
                 crew,
                 registry=registry,
@@ -112,20 +119,20 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
                 agents=agents,
                 place=place,
                 episode=episode,
-                folder=out / episode.name(group),
+                folder=out / episode.get_scenario_name(group),
             )
         for post in (crew.unit, *crew.carriers.values()):
-            post.end()
+            post.destroy_sensors()
         population.vehicles += [*drivers, *standing, *close]
-        population.end()
+        population.destroy_population()
 
 
-def equip(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Crew:
+def equip_crew(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> LidarCrew:
     """Give a LiDAR to every car that can carry it, and one to the roadside unit."""
     carriers, rig = {}, read_rig()
     for number, vehicle in enumerate(vehicles):
-        if carries(vehicle, rig.vehicle):
-            noise = derived_seed(context.seed, "lidar", str(number))
+        if can_carry_lidar(vehicle, rig.vehicle):
+            noise = derive_seed(context.seed, "lidar", str(number))
             carriers[vehicle.id] = ScanningPost(
                 context,
                 rig.vehicle,
@@ -135,7 +142,7 @@ def equip(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Crew:
                 carrier=vehicle,
                 noise_seed=noise,
             )
-    return Crew(
+    return LidarCrew(
         carriers,
         ScanningPost(
             context,
@@ -148,50 +155,52 @@ def equip(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Crew:
     )
 
 
-def gather(
+def choose_group(
     context: AttemptContext,
-    crew: Crew,
+    crew: LidarCrew,
     *,
     registry: ActorRegistry,
     random: np.random.Generator,
-    episode: Episode,
+    episode: RecordingEpisode,
 ) -> tuple[list[int], Pose]:
     """Return the vehicles of a new group, and where its roadside unit stands."""
     snapshot = context.world.get_snapshot()
-    scene = registry.scene(snapshot)
+    scene = registry.read_scene(snapshot)
     poses = {}
     for actor in crew.carriers:
         vehicle = snapshot.find(actor)
         if vehicle is not None:
-            poses[actor] = pose_of(vehicle.get_transform())
+            poses[actor] = to_pose(vehicle.get_transform())
     chosen = random.choice(sorted(poses), min(CANDIDATES, len(poses)), replace=False).tolist()
-    first = max(chosen, key=lambda actor: people_near(scene, poses[actor]))
+    first = max(chosen, key=lambda actor: count_people_near(scene, poses[actor]))
     here = poses[first]
     gaps = {actor: math.hypot(p.x - here.x, p.y - here.y) for actor, p in poses.items()}
     nearest = sorted((gap, actor) for actor, gap in gaps.items() if gap <= PARTNER_RANGE)
     agents = [actor for _, actor in nearest[: episode.neighbours + 1]]
     ahead, height = read_rig().roadside_distance, read_rig().roadside_height
     if episode.close_quarters:
-        return agents, unit_among(context.map, scene, first=here, random=random, height=height)
-    return agents, at_roadside(context.map, here, ahead, height)
+        return agents, place_unit_nearby(
+            context.map, scene, first=here, random=random, height=height
+        )
+    return agents, find_roadside_pose(context.map, here, ahead, height)
 
 
-def people_near(scene: GroundTruthScene, here: Pose) -> int:
+def count_people_near(scene: GroundTruthScene, here: Pose) -> int:
     """Return how many on foot or on cycles are near a place."""
     boxes = scene.boxes_in_world
     away = np.hypot(boxes.geometry[:, 0] - here.x, boxes.geometry[:, 1] - here.y)
     return int(((boxes.classes != VEHICLE) & (away < NEAR)).sum())
 
 
-def follow(
+def record_group(
     context: AttemptContext,
-    crew: Crew,
+    crew: LidarCrew,
     *,
     registry: ActorRegistry,
     parked: Boxes,
     agents: Sequence[int],
     place: Pose,
-    episode: Episode,
+    episode: RecordingEpisode,
     folder: Path,
 ) -> None:
     """Let a group look some times, and write its scenario: all of it or nothing."""
@@ -200,7 +209,7 @@ def follow(
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
     turned = Pose(place.x, place.y, place.z, yaw=place.yaw + math.radians(read_rig().roadside.yaw))
-    crew.unit.move(transform_of(turned))
+    crew.unit.move_lidar(to_carla_transform(turned))
     posts = {-1: crew.unit, **{actor: crew.carriers[actor] for actor in agents}}
     for look in range(episode.looks):
         for _ in range(round(INTERVAL / TICK) - 1):
@@ -226,16 +235,16 @@ def write_moment(
 ) -> None:
     """Record what all agents of a group sense in the next tick."""
     for post in posts.values():
-        post.listen()
+        post.start_scanning()
     frame = context.world.tick()
-    scene = registry.scene(context.world.get_snapshot())
+    scene = registry.read_scene(context.world.get_snapshot())
     reach = read_rig().vehicle.range
     for agent, post in posts.items():
-        scan = post.collect(frame)
-        truth = scene.truth_for(scan.lidar_in_world, scan.hits, reach, agent)
+        scan = post.collect_scan(frame)
+        truth = scene.select_ground_truth(scan.lidar_in_world, scan.hits, reach, agent)
         pose = scan.lidar_in_world
-        near = within(parked, pose, reach)
-        look = Look(
+        near = crop_boxes_to_lidar(parked, pose, reach)
+        look = AgentLook(
             agent=agent,
             time=scan.time,
             lidar_in_world=pose,
@@ -245,4 +254,4 @@ def write_moment(
             surfaces=scan.surfaces,
         )
         write_look(folder, moment, look)
-        post.rest()
+        post.stop_scanning()

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.randomness import stream
-from harness.recordings import Look, Scenario, read_look
+from harness.randomness import make_named_stream
+from harness.recordings import AgentLook, RecordedScenario, read_look
 from harness.vocabulary import Boxes, GroundTruth, Integers, Pose, Singles
 
 PARTNERS = 2
@@ -18,7 +18,7 @@ PARTNER_RANGE = 70.0
 
 
 @dataclass(frozen=True, slots=True)
-class Disturbance:
+class MessageDisturbance:
     """What becomes of the messages."""
 
     shift: float = 0.0  # m in x and in y, each with a random sign
@@ -26,16 +26,16 @@ class Disturbance:
     looks_late: int = 0  # of a second each
 
 
-UNDISTURBED = Disturbance()
+UNDISTURBED = MessageDisturbance()
 CONDITIONS = {
     "none": UNDISTURBED,
-    "pose error": Disturbance(shift=0.6, turn=0.6),
-    "latency": Disturbance(looks_late=1),
+    "pose error": MessageDisturbance(shift=0.6, turn=0.6),
+    "latency": MessageDisturbance(looks_late=1),
 }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
+class LidarView:
     """Points, and where the LiDAR is believed to have stood."""
 
     points_in_lidar: Singles
@@ -43,52 +43,58 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Sample:
+class EgoSample:
     """One ego at one moment."""
 
     scenario: str  # samples of one depend on each other
-    ego: View
-    partners: tuple[View, ...]
+    ego: LidarView
+    partners: tuple[LidarView, ...]
     truth: GroundTruth  # in the ego's LiDAR frame; hits are the ego's own
     hits_anyone: Integers  # most returns that any of them has of each, before the channel
     parked: Boxes  # in the ego's LiDAR frame: scenery, neither to be found nor wrong to find
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SamplePlace:
     """Where a sample lies in a recording."""
 
-    scenario: Scenario
+    scenario: RecordedScenario
     ego: int
     moment: int
 
 
-class Samples:
+class RecordedSamples:
     """All samples of a recording; those of one ego follow each other."""
 
-    def __init__(self, recorded: Iterable[Scenario], units: bool, first_moment: int = 0) -> None:
+    def __init__(
+        self, recorded: Iterable[RecordedScenario], units: bool, first_moment: int = 0
+    ) -> None:
         """Take vehicles as egos, and roadside units too if `units` says so."""
         self.places = [
-            Place(scenario, agent, moment)
+            SamplePlace(scenario, agent, moment)
             for scenario in recorded
-            for agent in (scenario.lookers() if units else scenario.egos())
-            for moment in range(first_moment, len(scenario.moments(agent)))
+            for agent in (scenario.list_observers() if units else scenario.list_egos())
+            for moment in range(first_moment, len(scenario.list_moments(agent)))
         ]
 
     def __len__(self) -> int:
         return len(self.places)
 
-    def sample(
-        self, number: int, partners: int = PARTNERS, how: Disturbance = UNDISTURBED
-    ) -> Sample:
+    def read_sample(
+        self, number: int, partners: int = PARTNERS, how: MessageDisturbance = UNDISTURBED
+    ) -> EgoSample:
         """Read a sample."""
         place = self.places[number]
-        ego = look_at(place, place.ego)
-        near = nearest(place, ego, partners)
-        hits = most_hits(ego.truth, near)
-        views = tuple(received(place, look, how) for look in near if place.moment >= how.looks_late)
-        view = View(ego.points_in_lidar, ego.lidar_in_world)
-        return Sample(
+        ego = read_agent_look(place, place.ego)
+        near = select_nearest_partners(place, ego, partners)
+        hits = compute_hits_anyone(ego.truth, near)
+        views = tuple(
+            disturb_partner_view(place, look, how)
+            for look in near
+            if place.moment >= how.looks_late
+        )
+        view = LidarView(ego.points_in_lidar, ego.lidar_in_world)
+        return EgoSample(
             scenario=place.scenario.folder.name,
             ego=view,
             partners=views,
@@ -98,23 +104,27 @@ class Samples:
         )
 
 
-def look_at(place: Place, agent: int, earlier: int = 0) -> Look:
+def read_agent_look(place: SamplePlace, agent: int, earlier: int = 0) -> AgentLook:
     """Read what an agent saw at a sample's moment, or some looks earlier."""
     return read_look(place.scenario.folder, agent, f"{place.moment - earlier:06}")
 
 
-def nearest(place: Place, ego: Look, most: int) -> list[Look]:
+def select_nearest_partners(place: SamplePlace, ego: AgentLook, most: int) -> list[AgentLook]:
     """Return the partners of the ego: the unit first, then vehicles, the nearest first."""
     if not most:
         return []
     here = ego.lidar_in_world
-    others = [look_at(place, agent) for agent in place.scenario.agents() if agent != place.ego]
+    others = [
+        read_agent_look(place, agent)
+        for agent in place.scenario.list_agents()
+        if agent != place.ego
+    ]
     gaps = [math.hypot(o.lidar_in_world.x - here.x, o.lidar_in_world.y - here.y) for o in others]
     order = sorted(zip(gaps, others, strict=True), key=lambda pair: (pair[1].agent > 0, pair[0]))
     return [look for gap, look in order if gap <= PARTNER_RANGE][:most]
 
 
-def most_hits(truth: GroundTruth, partners: Iterable[Look]) -> Integers:
+def compute_hits_anyone(truth: GroundTruth, partners: Iterable[AgentLook]) -> Integers:
     """Return the most returns that the ego or any partner has of each true box."""
     hits = truth.hits.copy()
     for partner in partners:
@@ -124,12 +134,14 @@ def most_hits(truth: GroundTruth, partners: Iterable[Look]) -> Integers:
     return hits
 
 
-def received(place: Place, partner: Look, how: Disturbance) -> View:
+def disturb_partner_view(
+    place: SamplePlace, partner: AgentLook, how: MessageDisturbance
+) -> LidarView:
     """Return what the ego holds of a partner when messages are disturbed."""
     if how.looks_late:
-        partner = look_at(place, partner.agent, how.looks_late)
-    random = stream(0, place.scenario.folder.name, str(place.moment), str(partner.agent))
+        partner = read_agent_look(place, partner.agent, how.looks_late)
+    random = make_named_stream(0, place.scenario.folder.name, str(place.moment), str(partner.agent))
     x, y, yaw = random.choice([-1.0, 1.0], 3) * [how.shift, how.shift, math.radians(how.turn)]
     true = partner.lidar_in_world
     believed = replace(true, x=true.x + x, y=true.y + y, yaw=true.yaw + yaw)
-    return View(partner.points_in_lidar, believed)
+    return LidarView(partner.points_in_lidar, believed)

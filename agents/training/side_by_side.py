@@ -31,13 +31,13 @@ VISIBLE = "anyone"
 
 
 @dataclass(frozen=True, slots=True)
-class Scheme:
+class SchemeEvaluations:
     """The evaluations of a scheme, one for each training seed."""
 
     name: str
     records: list[dict[str, Any]]
 
-    def precision(self, condition: str, kind: str) -> Floats | None:
+    def list_precisions(self, condition: str, kind: str) -> Floats | None:
         """Return AP by seed; none if there are no messages to disturb."""
         values = [
             row["all-point"]
@@ -48,14 +48,14 @@ class Scheme:
         ]
         return np.array(values, np.float64) if values else None
 
-    def resampled(self, condition: str, kind: str) -> Floats:
+    def average_bootstrap(self, condition: str, kind: str) -> Floats:
         """Return the mean AP over seeds of each bootstrap sample."""
         samples = [
             record["conditions"][condition]["resampled"][VISIBLE][kind] for record in self.records
         ]
         return np.asarray(np.mean(np.array(samples), axis=0))
 
-    def mean_of(self, condition: str, *names: str) -> float:
+    def compute_mean_figure(self, condition: str, *names: str) -> float:
         """Return the mean over seeds of another figure of a condition."""
         values = []
         for record in self.records:
@@ -66,42 +66,45 @@ class Scheme:
         return float(np.mean(values))
 
 
-def side_by_side(files: Sequence[Path], against: str, out: Path | None) -> None:
+def print_side_by_side(files: Sequence[Path], against: str, out: Path | None) -> None:
     """Print tables of evaluations; write them as Markdown too."""
-    schemes = schemes_in(files)
+    schemes = read_schemes(files)
     tables = {
-        "Average precision, all-point": (["scheme", "seeds", *columns()], precisions(schemes)),
+        "Average precision, all-point": (
+            ["scheme", "seeds", *list_column_names()],
+            make_precision_rows(schemes),
+        ),
         "At the operating point, undisturbed": (
             ["scheme", *(f"{kind}: recall, false a frame, error" for kind in HEADLINE), "bytes"],
-            operating_points(schemes),
+            make_operating_rows(schemes),
         ),
     }
     if against in schemes:
         title = f"Difference of average precision from {against}"
-        tables[title] = (["scheme", *columns()], differences(schemes, against))
+        tables[title] = (["scheme", *list_column_names()], make_difference_rows(schemes, against))
     console = Console()
     for title, (head, rows) in tables.items():
-        console.print(as_table(title, head, rows))
+        console.print(make_terminal_table(title, head, rows))
     if out is not None:
-        parts = [markdown(title, head, rows) for title, (head, rows) in tables.items()]
+        parts = [format_markdown_table(title, head, rows) for title, (head, rows) in tables.items()]
         write_whole(out, "\n".join(parts))
 
 
-def schemes_in(files: Sequence[Path]) -> dict[str, Scheme]:
+def read_schemes(files: Sequence[Path]) -> dict[str, SchemeEvaluations]:
     """Return the evaluations in some files, by scheme; `robust` weights apart."""
-    schemes: dict[str, Scheme] = {}
+    schemes: dict[str, SchemeEvaluations] = {}
     data = None
     for file in files:
-        record = record_in(file)
+        record = read_evaluation(file)
         if data not in (None, record["data"]):
             raise UserError(f"{file}: evaluated on other recordings than {files[0]}")
         data = record["data"]
         name = f"{record['scheme']}{' robust' if record['training'].get('robust') else ''}"
-        schemes.setdefault(name, Scheme(name, [])).records.append(record)
+        schemes.setdefault(name, SchemeEvaluations(name, [])).records.append(record)
     return schemes
 
 
-def record_in(file: Path) -> dict[str, Any]:
+def read_evaluation(file: Path) -> dict[str, Any]:
     """Return what `evaluate --out` wrote."""
     try:
         record = read_json_within(file, STUDY_RECORD, follow=True)
@@ -115,32 +118,34 @@ def record_in(file: Path) -> dict[str, Any]:
     return record
 
 
-def columns() -> list[str]:
+def list_column_names() -> list[str]:
     """Return a column for each condition and class."""
     return [f"{condition}: {kind}" for condition in CONDITIONS for kind in HEADLINE]
 
 
-def precisions(schemes: Mapping[str, Scheme]) -> Rows:
+def make_precision_rows(schemes: Mapping[str, SchemeEvaluations]) -> Rows:
     """Return AP with its interval, and its standard deviation over seeds."""
     rows = []
     for scheme in schemes.values():
         row = [scheme.name, str(len(scheme.records))]
         for condition in CONDITIONS:
             for kind in HEADLINE:
-                values = scheme.precision(condition, kind)
-                row.append("-" if values is None else of_seeds(values, scheme, condition, kind))
+                values = scheme.list_precisions(condition, kind)
+                row.append(
+                    "-" if values is None else format_seed_mean(values, scheme, condition, kind)
+                )
         rows.append(row)
     return rows
 
 
-def of_seeds(values: Floats, scheme: Scheme, condition: str, kind: str) -> str:
+def format_seed_mean(values: Floats, scheme: SchemeEvaluations, condition: str, kind: str) -> str:
     """Return a mean, its interval, and its spread if there is one."""
-    low, high = np.percentile(scheme.resampled(condition, kind), LEVEL)
+    low, high = np.percentile(scheme.average_bootstrap(condition, kind), LEVEL)
     spread = f" ±{values.std(ddof=1):.2f}" if len(values) > 1 else ""
     return f"{values.mean():.2f} ({low:.2f} to {high:.2f}){spread}"
 
 
-def differences(schemes: Mapping[str, Scheme], against: str) -> Rows:
+def make_difference_rows(schemes: Mapping[str, SchemeEvaluations], against: str) -> Rows:
     """Return the paired difference of AP from a scheme; undisturbed, if that is all it has."""
     rows, other = [], schemes[against]
     for scheme in schemes.values():
@@ -149,13 +154,15 @@ def differences(schemes: Mapping[str, Scheme], against: str) -> Rows:
         row = [scheme.name]
         for condition in CONDITIONS:
             for kind in HEADLINE:
-                values = scheme.precision(condition, kind)
-                base = condition if other.precision(condition, kind) is not None else "none"
-                reference = other.precision(base, kind)
+                values = scheme.list_precisions(condition, kind)
+                base = condition if other.list_precisions(condition, kind) is not None else "none"
+                reference = other.list_precisions(base, kind)
                 if values is None or reference is None:
                     row.append("-")
                     continue
-                apart = scheme.resampled(condition, kind) - other.resampled(base, kind)
+                apart = scheme.average_bootstrap(condition, kind) - other.average_bootstrap(
+                    base, kind
+                )
                 low, high = np.percentile(apart, LEVEL)
                 mean = values.mean() - reference.mean()
                 row.append(f"{mean:+.2f} ({low:+.2f} to {high:+.2f})")
@@ -163,23 +170,23 @@ def differences(schemes: Mapping[str, Scheme], against: str) -> Rows:
     return rows
 
 
-def operating_points(schemes: Mapping[str, Scheme]) -> Rows:
+def make_operating_rows(schemes: Mapping[str, SchemeEvaluations]) -> Rows:
     """Return recall, false detections a frame and calibration error of each class; bytes."""
     rows = []
     for scheme in schemes.values():
         row = [scheme.name]
         for kind in HEADLINE:
             recall, false, error = (
-                scheme.mean_of("none", "at the operating point", kind, name)
+                scheme.compute_mean_figure("none", "at the operating point", kind, name)
                 for name in ("recall", "false_a_frame", "calibration_error")
             )
             row.append(f"{recall:.2f}, {false:.2f}, {error:.2f}")
-        sent = scheme.mean_of("none", "message bytes")
+        sent = scheme.compute_mean_figure("none", "message bytes")
         rows.append([*row, "-" if np.isnan(sent) else f"{sent:,.0f}"])
     return rows
 
 
-def as_table(title: str, head: Sequence[str], rows: Rows) -> Table:
+def make_terminal_table(title: str, head: Sequence[str], rows: Rows) -> Table:
     """Return a table for the terminal."""
     table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in head:
@@ -189,7 +196,7 @@ def as_table(title: str, head: Sequence[str], rows: Rows) -> Table:
     return table
 
 
-def markdown(title: str, head: Sequence[str], rows: Rows) -> str:
+def format_markdown_table(title: str, head: Sequence[str], rows: Rows) -> str:
     """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join([f"{title}\n", *("| " + " | ".join(line) + " |" for line in lines), ""])

@@ -1,4 +1,4 @@
-"""`train`: train the network of a scheme on recordings.
+"""`train_network`: train the network of a scheme on recordings.
 
 After every epoch the averaged weights are evaluated on held-out scenarios, in the system that would
 drive with them; the best are kept, and a checkpoint is written from which the same command resumes.
@@ -19,27 +19,37 @@ import torch
 from rich.progress import Progress
 from torch import Tensor, nn
 
-from agents.perception.detector import weights_channels_last
-from agents.perception.fusion.base import Fusion
+from agents.perception.detector import set_weights_channels_last
+from agents.perception.fusion.base import FusionModule
 from agents.perception.fusion.catalogue import SCHEMES, is_shipped
-from agents.perception.loading import FOLDER, file_name
-from agents.perception.network import Network, device_here, one_thread
+from agents.perception.loading import FOLDER, get_weight_file_name
+from agents.perception.network import PerceptionNetwork, choose_device, set_one_thread
 from agents.perception.operating_point import OperatingPoint
-from agents.perception.systems import system_of
-from agents.training.detection_metrics import evaluate_detections, headline
-from agents.training.examples import crop, has_one_cloud, run, training_example
-from agents.training.inference import detections
-from agents.training.losses import loss
+from agents.perception.systems import make_network_system
+from agents.training.detection_metrics import evaluate_detections, select_headline
+from agents.training.examples import (
+    crop_grid,
+    has_one_cloud,
+    make_training_example,
+    run_network_batch,
+)
+from agents.training.inference import detect_in_sample
+from agents.training.losses import compute_loss
 from agents.training.memory import keep_memory
-from agents.training.operating import choose, everything
-from agents.training.samples import Samples
+from agents.training.operating import choose_operating_point, make_zero_thresholds
+from agents.training.samples import RecordedSamples
 from agents.training.towns import refuse_for_training
-from agents.training.training_config import TrainingConfig, identity
-from agents.training.weight_files import card_of, save, save_state, start_from
+from agents.training.training_config import TrainingConfig, make_run_identity
+from agents.training.weight_files import (
+    load_shared_layers,
+    make_training_card,
+    save_state,
+    save_weights,
+)
 from harness.errors import UserError
-from harness.kernels import processor_name
-from harness.randomness import derived_seed, stream
-from harness.recordings import Scenario, scenarios
+from harness.kernels import get_processor_name
+from harness.randomness import derive_seed, make_named_stream
+from harness.recordings import RecordedScenario, list_scenarios
 from harness.safe_reading import CHECKPOINT, open_regular, refuse_inflating
 
 STATE = "state.pt"
@@ -53,13 +63,13 @@ FINAL_RATE = 0.01
 
 
 @dataclass(slots=True, kw_only=True)
-class Run:
+class TrainingRun:
     """A training run between two steps."""
 
     config: TrainingConfig
-    network: Network
+    network: PerceptionNetwork
     optimiser: torch.optim.Optimizer
-    average: Average
+    average: WeightAverage
     identity: dict[str, Any]  # by which this run is known from others
     epoch: int = 0
     seconds: float = 0.0
@@ -67,7 +77,7 @@ class Run:
     best_state: dict[str, Tensor] = field(default_factory=dict)
     curve: list[dict[str, float]] = field(default_factory=list)
 
-    def write(self) -> None:
+    def write_checkpoint(self) -> None:
         """Write everything that the next epoch needs."""
         state = {
             "config": self.identity,
@@ -82,26 +92,26 @@ class Run:
         }
         save_state(self.config.out / STATE, state)
 
-    def resume(self) -> None:
+    def resume_run(self) -> None:
         """Resume where an earlier run stopped, if one did."""
         path = self.config.out / STATE
         if os.path.lexists(path):
-            state = read_state(path)
-            refuse_other(path, state.get("config"), self.identity)
+            state = read_run_state(path)
+            refuse_other_run(path, state.get("config"), self.identity)
             self.network.load_state_dict(state["network"])
             self.optimiser.load_state_dict(state["optimiser"])
-            self.average.load(state["average"])
+            self.average.load_average(state["average"])
             for name in ("epoch", "seconds", "best", "best_state", "curve"):
                 setattr(self, name, state[name])
 
 
-def read_state(path: Path) -> dict[str, Any]:
+def read_run_state(path: Path) -> dict[str, Any]:
     """Return what an earlier run wrote."""
     try:
         with open_regular(path, CHECKPOINT) as opened:
             refuse_inflating(path, opened, CHECKPOINT.most, stored=True)
             state: dict[str, Any] = torch.load(
-                opened, weights_only=True, map_location=device_here()
+                opened, weights_only=True, map_location=choose_device()
             )
     except UserError as problem:
         raise UserError(f"{problem}; {ELSEWHERE}") from None
@@ -111,7 +121,7 @@ def read_state(path: Path) -> dict[str, Any]:
     return state
 
 
-def refuse_other(path: Path, known: dict[str, Any] | None, asked: dict[str, Any]) -> None:
+def refuse_other_run(path: Path, known: dict[str, Any] | None, asked: dict[str, Any]) -> None:
     """Refuse to resume a run with other options."""
     if known is None:
         raise UserError(f"{path}: does not say which options it was trained with; {ELSEWHERE}")
@@ -120,48 +130,53 @@ def refuse_other(path: Path, known: dict[str, Any] | None, asked: dict[str, Any]
         raise UserError(f"{path}: of a run with other {names}; {ELSEWHERE}")
 
 
-def train(config: TrainingConfig) -> Run:
+def train_network(config: TrainingConfig) -> TrainingRun:
     """Train, and write the best weights with their card."""
-    one_thread()
+    set_one_thread()
     keep_memory()
-    fusion = config.fusion()
-    recorded = for_training(config.data)
+    fusion = config.make_fusion()
+    recorded = load_training_scenarios(config.data)
     alone = not fusion.trained_with_partners
-    samples = Samples(recorded, units=alone, first_moment=int(config.interference))
-    held_out = Samples(for_training(config.held_out), units=False)
+    samples = RecordedSamples(recorded, units=alone, first_moment=int(config.interference))
+    held_out = RecordedSamples(load_training_scenarios(config.held_out), units=False)
     shown = min(len(samples), config.most or len(samples))
     if shown < config.batch:
         most = "" if config.most is None else f", of which --most shows {config.most},"
         raise UserError(f"{config.data[0]}: {len(samples)} samples{most} are fewer than a batch")
     config.out.mkdir(parents=True, exist_ok=True)
-    current = start(config)
+    current = start_run(config)
     with Progress() as progress:
         bar = progress.add_task(config.scheme, total=config.epochs * shown)
         while current.epoch < config.epochs:
             train_epoch(current, samples, lambda done: progress.update(bar, completed=done))
-            keep_best(current, validate(current, held_out), progress)
-            current.write()
+            keep_best(current, validate_weights(current, held_out), progress)
+            current.write_checkpoint()
     best = config.out / "best.safetensors"
-    save(best, current.best_state, {"epoch": current.epoch})
-    save(
-        weights_folder(config) / file_name(type(fusion)),
+    save_weights(best, current.best_state, {"epoch": current.epoch})
+    save_weights(
+        choose_weights_folder(config) / get_weight_file_name(type(fusion)),
         current.best_state,
-        card(current, recorded, len(samples)),
-        operating_points(config.fusion(), best, held_out),
+        make_weight_card(current, recorded, len(samples)),
+        choose_operating_points(config.make_fusion(), best, held_out),
     )
     return current
 
 
-def operating_points(fusion: Fusion, weights: Path, held_out: Samples) -> dict[str, OperatingPoint]:
+def choose_operating_points(
+    fusion: FusionModule, weights: Path, held_out: RecordedSamples
+) -> dict[str, OperatingPoint]:
     """Return the operating point of every scheme that uses some weights."""
     others = [kind() for kind in SCHEMES.values() if kind.trained_as == fusion.scheme]
     schemes = others if is_shipped(type(fusion)) else [fusion]
-    return {scheme.scheme: choose(system_of(scheme, str(weights)), held_out) for scheme in schemes}
+    return {
+        scheme.scheme: choose_operating_point(make_network_system(scheme, str(weights)), held_out)
+        for scheme in schemes
+    }
 
 
-def for_training(folders: list[Path]) -> list[Scenario]:
+def load_training_scenarios(folders: list[Path]) -> list[RecordedScenario]:
     """Return what was recorded; refuse recordings that are for testing."""
-    recorded = [scenario for folder in folders for scenario in scenarios(folder)]
+    recorded = [scenario for folder in folders for scenario in list_scenarios(folder)]
     for scenario in recorded:
         if scenario.purpose != "training":
             raise UserError(
@@ -171,64 +186,68 @@ def for_training(folders: list[Path]) -> list[Scenario]:
     return recorded
 
 
-def weights_folder(config: TrainingConfig) -> Path:
+def choose_weights_folder(config: TrainingConfig) -> Path:
     """Return where the best weights go: ours by default replace those that come with Crucible."""
-    shipped = is_shipped(type(config.fusion()))
+    shipped = is_shipped(type(config.make_fusion()))
     return config.weights or (FOLDER if shipped else config.out)
 
 
-def start(config: TrainingConfig) -> Run:
+def start_run(config: TrainingConfig) -> TrainingRun:
     """Return a run at its start, or where it stopped."""
-    torch.manual_seed(derived_seed(config.seed, "weights"))
-    fusion = config.fusion()
-    network = Network(fusion, fusion.design("lite"))
-    weights_channels_last(network)
+    torch.manual_seed(derive_seed(config.seed, "weights"))
+    fusion = config.make_fusion()
+    network = PerceptionNetwork(fusion, fusion.choose_design("lite"))
+    set_weights_channels_last(network)
     if config.start is not None:
-        start_from(network, config.start, all_layers=config.all_layers)
-    network.to(device_here())
+        load_shared_layers(network, config.start, all_layers=config.all_layers)
+    network.to(choose_device())
     optimiser = torch.optim.AdamW(network.parameters(), weight_decay=0.01)
-    current = Run(
+    current = TrainingRun(
         config=config,
         network=network,
         optimiser=optimiser,
-        average=Average(network, AVERAGE_MEMORY),
-        identity=identity(config),
+        average=WeightAverage(network, AVERAGE_MEMORY),
+        identity=make_run_identity(config),
     )
-    current.resume()
+    current.resume_run()
     return current
 
 
-def train_epoch(current: Run, samples: Samples, report: Callable[[int], None]) -> None:
+def train_epoch(
+    current: TrainingRun, samples: RecordedSamples, report: Callable[[int], None]
+) -> None:
     """Train on all samples once."""
     config, network = current.config, current.network
-    random = stream(config.seed, "epoch", str(current.epoch))
-    torch.manual_seed(derived_seed(config.seed, "dropout", str(current.epoch)))
+    random = make_named_stream(config.seed, "epoch", str(current.epoch))
+    torch.manual_seed(derive_seed(config.seed, "dropout", str(current.epoch)))
     started, losses = time.perf_counter(), []
     shown = min(len(samples), config.most or len(samples))
     steps = shown // config.batch
     set_trainable(network, config)
-    for number, chosen in enumerate(batches(len(samples), shown, config.batch, random)):
+    for number, chosen in enumerate(iter_batches(len(samples), shown, config.batch, random)):
         step = current.epoch * steps + number
         for group in current.optimiser.param_groups:
-            group["lr"] = rate(step, config.epochs * steps, config.peak_rate)
+            group["lr"] = compute_learning_rate(step, config.epochs * steps, config.peak_rate)
         if has_one_cloud(network.fusion_net) and not config.whole:
-            network.pillar_vfe.grid = crop(network.design.grid, random)
+            network.pillar_vfe.grid = crop_grid(network.design.grid, random)
         inputs, targets = zip(
             *(
-                training_example(config, network, samples=samples, number=number, random=random)
+                make_training_example(
+                    config, network, samples=samples, number=number, random=random
+                )
                 for number in chosen
             ),
             strict=True,
         )
-        losses.append(take_step(current, loss(run(network, inputs), targets)))
-        current.average.update(network, step)
+        losses.append(take_step(current, compute_loss(run_network_batch(network, inputs), targets)))
+        current.average.update_average(network, step)
         report((step + 1) * config.batch)
     current.epoch += 1
     current.seconds += time.perf_counter() - started
     current.curve.append({"epoch": current.epoch, "loss": sum(losses) / len(losses)})
 
 
-def set_trainable(network: Network, config: TrainingConfig) -> None:
+def set_trainable(network: PerceptionNetwork, config: TrainingConfig) -> None:
     """Train all of a network, or what comes after the encoder and the backbone."""
     network.train()
     if config.freeze:
@@ -236,7 +255,7 @@ def set_trainable(network: Network, config: TrainingConfig) -> None:
             part.eval().requires_grad_(False)
 
 
-def take_step(current: Run, loss_of_batch: Tensor) -> float:
+def take_step(current: TrainingRun, loss_of_batch: Tensor) -> float:
     """Take a gradient step; return the loss."""
     current.optimiser.zero_grad()
     torch.autograd.backward(loss_of_batch)
@@ -245,23 +264,23 @@ def take_step(current: Run, loss_of_batch: Tensor) -> float:
     return loss_of_batch.item()
 
 
-def validate(current: Run, held_out: Samples) -> dict[str, float]:
+def validate_weights(current: TrainingRun, held_out: RecordedSamples) -> dict[str, float]:
     """Return the precision of the averaged weights on held-out samples, spread evenly."""
     config = current.config
     averaged = config.out / "averaged.safetensors"
-    save(averaged, current.average.state, {"epoch": current.epoch})
-    system = system_of(config.fusion(), str(averaged))
-    system.operating_point = everything()
+    save_weights(averaged, current.average.state, {"epoch": current.epoch})
+    system = make_network_system(config.make_fusion(), str(averaged))
+    system.operating_point = make_zero_thresholds()
     every = max(1, len(held_out) // config.trial)
     table = evaluate_detections(
-        lambda sample: detections(system, sample),
-        (held_out.sample(number) for number in range(0, len(held_out), every)),
+        lambda sample: detect_in_sample(system, sample),
+        (held_out.read_sample(number) for number in range(0, len(held_out), every)),
         system.detector.design.grid,
     )
-    return headline(table, config.visible)
+    return select_headline(table, config.visible)
 
 
-def keep_best(current: Run, precision: dict[str, float], progress: Progress) -> None:
+def keep_best(current: TrainingRun, precision: dict[str, float], progress: Progress) -> None:
     """Keep the weights if they are the best so far, and print a line for this epoch."""
     current.curve[-1].update(precision)
     known = [value for value in precision.values() if not math.isnan(value)]
@@ -276,30 +295,32 @@ def keep_best(current: Run, precision: dict[str, float], progress: Progress) -> 
     progress.console.print(f"epoch {current.epoch}: loss {last['loss']:.3f}  AP@0.5 {scores}")
 
 
-def card(current: Run, recorded: list[Scenario], samples: int) -> dict[str, Any]:
+def make_weight_card(
+    current: TrainingRun, recorded: list[RecordedScenario], samples: int
+) -> dict[str, Any]:
     """Return the card of the best weights."""
     config = current.config
-    origin = card_of(config, recorded, samples)
+    origin = make_training_card(config, recorded, samples)
     shown = current.epoch * origin["samples an epoch"]
     return {
         **origin,
         "parameters": current.network.parameter_count,
-        "trained on": trained_on(),
+        "trained on": get_device_name(),
         "ms per sample": round(1000 * current.seconds / shown, 1),
         "best on held-out scenarios": {"truth visible to": config.visible, "mean": current.best},
         "curve": current.curve,
     }
 
 
-def trained_on() -> str:
+def get_device_name() -> str:
     """Return the name of the GPU or of the processor that networks are trained on here."""
-    device = device_here()
+    device = choose_device()
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return processor_name()
+    return get_processor_name()
 
 
-def rate(step: int, steps: int, peak: float) -> float:
+def compute_learning_rate(step: int, steps: int, peak: float) -> float:
     """Return the learning rate of a step: up in a line, down in half a cosine."""
     progress = step / steps
     if progress < WARM_UP:
@@ -308,7 +329,7 @@ def rate(step: int, steps: int, peak: float) -> float:
     return peak * (FINAL_RATE + (1 - FINAL_RATE) * (1 + math.cos(math.pi * down)) / 2)
 
 
-class Average:
+class WeightAverage:
     """Exponential moving average of the weights: what is kept in the end."""
 
     def __init__(self, network: nn.Module, memory: float) -> None:
@@ -316,7 +337,7 @@ class Average:
         self.state = {name: weights.clone() for name, weights in network.state_dict().items()}
 
     @torch.no_grad()
-    def update(self, network: nn.Module, step: int) -> None:
+    def update_average(self, network: nn.Module, step: int) -> None:
         """Take a step into account; early steps have less memory."""
         kept = min(self.memory, (1 + step) / (10 + step))
         for name, weights in network.state_dict().items():
@@ -325,12 +346,12 @@ class Average:
             else:
                 self.state[name].copy_(weights)
 
-    def load(self, state: Mapping[str, Tensor]) -> None:
+    def load_average(self, state: Mapping[str, Tensor]) -> None:
         """Resume from a checkpoint."""
         self.state = {name: weights.clone() for name, weights in state.items()}
 
 
-def batches(
+def iter_batches(
     samples: int, shown: int, size: int, random: np.random.Generator
 ) -> Iterator[list[int]]:
     """Yield some samples, or all, in random order; what does not fill a batch is left out."""

@@ -7,10 +7,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from agents.perception.fusion.base import Fusion
+from agents.perception.fusion.base import FusionModule
 from agents.training.detection_metrics import Visible
-from agents.training.fusion_names import fusion_of
-from harness.recordings import scenarios
+from agents.training.fusion_names import make_fusion_module
+from harness.recordings import list_scenarios
 from harness.safe_reading import CHECKPOINT, sum_of_file
 
 FILES = ("data", "held_out", "start", "out", "weights")
@@ -26,7 +26,7 @@ class TrainingConfig:
     data: list[Path]  # folders of recordings
     held_out: list[Path]
     out: Path  # folder of this run
-    weights: Path | None  # folder that the best weights go to; none: see `weights_folder`
+    weights: Path | None  # folder that the best weights go to; none: see `choose_weights_folder`
     start: Path | None  # weights whose shared layers it starts with
     epochs: int
     batch: int
@@ -39,33 +39,33 @@ class TrainingConfig:
     all_layers: bool = False  # take all layers from `start`: train the same scheme further
     whole: bool  # show the whole window to networks that can be trained on parts of it
 
-    def fusion(self) -> Fusion:
+    def make_fusion(self) -> FusionModule:
         """Return a new fusion module, without weights yet."""
-        return fusion_of(self.scheme, self.settings)
+        return make_fusion_module(self.scheme, self.settings)
 
     @property
     def visible(self) -> Visible:
         """Whose returns make a road user one that should be detected."""
-        return "anyone" if self.fusion().trained_with_partners else "ego"
+        return "anyone" if self.make_fusion().trained_with_partners else "ego"
 
 
-def identity(config: TrainingConfig) -> dict[str, Any]:
+def make_run_identity(config: TrainingConfig) -> dict[str, Any]:
     """Return what makes a run this one; where its files lie does not."""
     options = {option.name: getattr(config, option.name) for option in fields(config)}
     if not config.all_layers:  # runs that do not know it yet go on
         del options["all_layers"]
     return {
         **{name: value for name, value in options.items() if name not in FILES},
-        "data": [digest_of(folder) for folder in config.data],
-        "held_out": [digest_of(folder) for folder in config.held_out],
+        "data": [hash_recording(folder) for folder in config.data],
+        "held_out": [hash_recording(folder) for folder in config.held_out],
         "start": config.start and sum_of_file(config.start, follow=True, kind=CHECKPOINT),
     }
 
 
-def digest_of(recording: Path) -> str:
+def hash_recording(recording: Path) -> str:
     """Return a digest of a recording: of its scenarios, and how many points each sweep has."""
     digest = sha256()
-    for scenario in scenarios(recording):
+    for scenario in list_scenarios(recording):
         facts = (scenario.folder.name, scenario.town, scenario.purpose, scenario.seed)
         digest.update(repr(facts).encode())
         for file in sorted(scenario.folder.glob("*/*.npy")):

@@ -16,14 +16,14 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from agents.perception.loading import read
-from agents.perception.network import Network
-from agents.perception.operating_point import METADATA, OperatingPoint, as_record
-from agents.training.detection_metrics import HEADLINE, VISIBLE, Cell, Precision
+from agents.perception.loading import read_weights
+from agents.perception.network import PerceptionNetwork
+from agents.perception.operating_point import METADATA, OperatingPoint, to_operating_record
+from agents.training.detection_metrics import HEADLINE, VISIBLE, Cell, DetectionPrecision
 from agents.training.training_config import TrainingConfig
 from harness.errors import UserError
 from harness.files import write_whole
-from harness.recordings import Scenario
+from harness.recordings import RecordedScenario
 from harness.safe_reading import CHECKPOINT, read_json_within, sum_of_file
 
 EVALUATED = "AP@0.5, eleven-point"
@@ -31,7 +31,7 @@ SHARED = ("pillar_vfe.", "backbone.", "shrink_conv.", "cls_head.", "reg_head.")
 """Layers that every scheme has."""
 
 
-def save(
+def save_weights(
     path: Path,
     state: dict[str, Tensor],
     card: dict[str, Any],
@@ -42,45 +42,49 @@ def save(
         name: (weights.half() if weights.is_floating_point() else weights).contiguous()
         for name, weights in state.items()
     }
-    known = {scheme: as_record(point) for scheme, point in (points or {}).items()}
+    known = {scheme: to_operating_record(point) for scheme, point in (points or {}).items()}
     metadata = {METADATA: json.dumps(known)} if known else None
-    write_bytes(path, safetensors.torch.save(halves, metadata))
-    write_whole(path.with_suffix(".json"), as_text({**card, METADATA: known} if known else card))
+    write_bytes_whole(path, safetensors.torch.save(halves, metadata))
+    write_whole(
+        path.with_suffix(".json"), format_card({**card, METADATA: known} if known else card)
+    )
 
 
 def save_state(path: Path, state: dict[str, Any]) -> None:
     """Write what torch can read again as data."""
     content = io.BytesIO()
     torch.save(state, content)
-    write_bytes(path, content.getvalue())
+    write_bytes_whole(path, content.getvalue())
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def write_bytes_whole(path: Path, content: bytes) -> None:
     """Write a whole file: a full disk is an error of files and not of tensors."""
     write_whole(path, lambda partial: partial.write_bytes(content))
 
 
-def as_text(card: dict[str, Any]) -> str:
+def format_card(card: dict[str, Any]) -> str:
     """Return a card as it is written."""
-    return json.dumps(plain(card), indent=2) + "\n"
+    return json.dumps(replace_nan(card), indent=2) + "\n"
 
 
-def plain(value: Any) -> Any:
+def replace_nan(value: Any) -> Any:
     """Return a value with null for NaN, which JSON lacks."""
     if isinstance(value, dict):
-        return {name: plain(inner) for name, inner in value.items()}
+        return {name: replace_nan(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [plain(entry) for entry in value]
+        return [replace_nan(entry) for entry in value]
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def start_from(network: Network, path: Path, *, all_layers: bool = False) -> None:
+def load_shared_layers(network: PerceptionNetwork, path: Path, *, all_layers: bool = False) -> None:
     """Load the layers that a network shares with the one whose weights these are, or all layers.
 
     All layers are those of the same scheme: a network that is trained further loses nothing.
     """
     known, chosen = network.state_dict(), ("",) if all_layers else SHARED
-    shared = {name: weights for name, weights in read(path).items() if name.startswith(chosen)}
+    shared = {
+        name: weights for name, weights in read_weights(path).items() if name.startswith(chosen)
+    }
     wanted = {name for name in known if name.startswith(chosen)}
     unfit = {name for name in wanted & set(shared) if shared[name].shape != known[name].shape}
     if set(shared) != wanted or unfit:
@@ -91,14 +95,16 @@ def start_from(network: Network, path: Path, *, all_layers: bool = False) -> Non
     )
 
 
-def card_of(config: TrainingConfig, recorded: Sequence[Scenario], samples: int) -> dict[str, Any]:
+def make_training_card(
+    config: TrainingConfig, recorded: Sequence[RecordedScenario], samples: int
+) -> dict[str, Any]:
     """Return how weights are trained."""
     return {
         "scheme": config.scheme,
         **({"settings": list(config.settings)} if config.settings else {}),
         "size": "lite",
-        "data": {**data_of(recorded), "samples": samples},
-        "command": command(config),
+        "data": {**describe_recordings(recorded), "samples": samples},
+        "command": format_train_command(config),
         "seed": config.seed,
         "robust": config.interference,
         "started from": None if config.start is None else config.start.name,
@@ -107,7 +113,7 @@ def card_of(config: TrainingConfig, recorded: Sequence[Scenario], samples: int) 
     }
 
 
-def data_of(recorded: Sequence[Scenario]) -> dict[str, Any]:
+def describe_recordings(recorded: Sequence[RecordedScenario]) -> dict[str, Any]:
     """Return what a recording is."""
     return {
         "towns": sorted({scenario.town for scenario in recorded}),
@@ -116,7 +122,7 @@ def data_of(recorded: Sequence[Scenario]) -> dict[str, Any]:
     }
 
 
-def command(config: TrainingConfig) -> str:
+def format_train_command(config: TrainingConfig) -> str:
     """Return the command of a run, without the paths of files."""
     words = ["crucible train --scheme", config.scheme]
     words += ["--settings", *config.settings] if config.settings else []
@@ -130,7 +136,7 @@ def command(config: TrainingConfig) -> str:
     return " ".join(words)
 
 
-def card_of_weights(weights: Path) -> dict[str, Any]:
+def read_weight_card(weights: Path) -> dict[str, Any]:
     """Return the card of some weights."""
     path = weights.with_suffix(".json")
     try:
@@ -144,15 +150,15 @@ def card_of_weights(weights: Path) -> dict[str, Any]:
     return card
 
 
-def training_of(weights: Path) -> dict[str, Any]:
+def read_training_facts(weights: Path) -> dict[str, Any]:
     """Return how weights were trained, as far as tables show it."""
     if not os.path.lexists(weights.with_suffix(".json")):
         return {}
-    card = card_of_weights(weights)
+    card = read_weight_card(weights)
     return {name: card.get(name) for name in ("seed", "robust", "command")}
 
 
-def digest_of_weights(weights: Path) -> str:
+def hash_weights(weights: Path) -> str:
     """Return the digest by which tables name weights."""
     return sum_of_file(weights, follow=True, kind=CHECKPOINT)
 
@@ -160,14 +166,14 @@ def digest_of_weights(weights: Path) -> str:
 def add_evaluation(
     weights: Path,
     scheme: str,
-    columns: dict[str, dict[Cell, Precision]],
-    recorded: Sequence[Scenario],
+    columns: dict[str, dict[Cell, DetectionPrecision]],
+    recorded: Sequence[RecordedScenario],
 ) -> None:
     """Write into a card how well its weights detect: the headline figures of each condition."""
     path = weights.with_suffix(".json")
-    card = card_of_weights(weights)
+    card = read_weight_card(weights)
     card.setdefault(EVALUATED, {})[scheme] = {
-        "data": data_of(recorded),
+        "data": describe_recordings(recorded),
         **{
             f"{name}, visible to {visible}": {
                 f"{kind} {band}": round(table[visible, 0.5, kind, band].eleven_point, 3)
@@ -177,4 +183,4 @@ def add_evaluation(
             for visible in VISIBLE
         },
     }
-    write_whole(path, as_text(card))
+    write_whole(path, format_card(card))

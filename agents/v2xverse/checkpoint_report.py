@@ -9,10 +9,16 @@ from typing import Any
 from torch import Tensor
 
 from agents.perception.checkpoint_files import find_newest_weights
-from agents.perception.checkpoints import design_in, load_as_data, schemes_for, state_in, value
+from agents.perception.checkpoints import (
+    get_setting,
+    list_schemes,
+    load_as_data,
+    read_checkpoint_design,
+    read_state_dict,
+)
 from agents.perception.fusion.catalogue import SCHEMES
-from agents.perception.loading import drop_unread_layers, misfits
-from agents.perception.network import Network
+from agents.perception.loading import drop_unread_layers, list_misfits
+from agents.perception.network import PerceptionNetwork
 from agents.perception.published_settings import read_settings
 from agents.v2xverse.agent_files import find_perception, find_planner
 from agents.v2xverse.child.absent_keys import MAY_BE_ABSENT
@@ -49,18 +55,18 @@ def describe_perception(folder: Path) -> Iterator[Finding]:
     """Yield what the perception network is, and whether it is whole."""
     place = find_perception(folder)
     file, config = find_newest_weights(place), place / "config.yaml"
-    state = state_in(file)
-    core_method = str(value(read_settings(config), config, "fusion", "core_method"))
+    state = read_state_dict(file)
+    core_method = str(get_setting(read_settings(config), config, "fusion", "core_method"))
     yield Finding("perception", "note", f"{file}: {describe_counts(state, 'perception')}")
     of_settings, of_keys = [], []
-    for name in schemes_for(core_method):
+    for name in list_schemes(core_method):
         fusion = SCHEMES[name]()
         try:
-            network = Network(fusion, design_in(place, fusion))
+            network = PerceptionNetwork(fusion, read_checkpoint_design(place, fusion))
         except UserError as problem:
             of_settings.append(f"{name}: {' '.join(str(problem).split())}")
             continue
-        wrong = misfits(network.state_dict(), drop_unread_layers(state))
+        wrong = list_misfits(network.state_dict(), drop_unread_layers(state))
         if not wrong:
             yield Finding("perception", "passed", f"it is whole: system={name} takes all of it")
             yield from describe_absences(state, config)

@@ -14,8 +14,8 @@ from typing import IO, Any
 
 from agents.v2xverse.child import wire
 from harness.bounded_log import CopiedOutput
-from harness.environments import foreign_environment
-from harness.subprocesses import how_ended
+from harness.environments import build_foreign_environment
+from harness.subprocesses import describe_exit
 
 LAST_WORDS = 600
 """Characters of what a child said on stderr that go into a failure's message."""
@@ -43,7 +43,7 @@ class Child:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=output.writing,
-                    env=foreign_environment(),
+                    env=build_foreign_environment(),
                 )
         except OSError as problem:
             raise ChildError(f"{command[0]} cannot be run: {problem.strerror}") from None
@@ -51,8 +51,8 @@ class Child:
         assert self._process.stdout
         self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._to, False)
-        self.end = weakref.finalize(self, end, self._process, self._said)
-        words, _ = self.ask({**hello, "kind": "hello", "version": wire.VERSION}, {}, seconds)
+        self.end = weakref.finalize(self, end_child, self._process, self._said)
+        words, _ = self.ask_child({**hello, "kind": "hello", "version": wire.VERSION}, {}, seconds)
         version = words.get("version")
         if version != wire.VERSION:
             self.end()
@@ -60,31 +60,31 @@ class Child:
         self.versions: dict[str, str] = words.get("versions", {})
         self.notes: list[str] = words.get("notes", [])
 
-    def ask(
+    def ask_child(
         self, words: dict[str, Any], arrays: dict[str, Any], seconds: float
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the answer; whatever is wrong with it ends the child, and says why."""
         until = time.monotonic() + seconds
         try:
-            self._write(wire.pack(words, arrays), until)
-            text, body = wire.lengths(self._read(wire.HEADER.size, until))
-            answer = wire.unpack(self._read(text, until), self._read(body, until))
+            self._write_frame(wire.pack_frame(words, arrays), until)
+            text, body = wire.parse_frame_header(self._read_bytes(wire.HEADER.size, until))
+            answer = wire.unpack_frame(self._read_bytes(text, until), self._read_bytes(body, until))
         except wire.WireError as problem:
-            raise self._failed(f"its answer cannot be read: {problem}") from None
+            raise self._make_error(f"its answer cannot be read: {problem}") from None
         except TimeoutError:
-            raise self._failed(f"no answer to {words['kind']} within {seconds:g} s") from None
+            raise self._make_error(f"no answer to {words['kind']} within {seconds:g} s") from None
         except (BrokenPipeError, EOFError):
-            raise self._failed(f"it ended {self._how()} at {words['kind']}") from None
+            raise self._make_error(f"it ended {self._describe_exit()} at {words['kind']}") from None
         return answer
 
-    def _write(self, frame: bytes, until: float) -> None:
+    def _write_frame(self, frame: bytes, until: float) -> None:
         rest = memoryview(frame)
         while rest:
             if not select.select([], [self._to], [], max(0.0, until - time.monotonic()))[1]:
                 raise TimeoutError
             rest = rest[os.write(self._to, rest) :]
 
-    def _read(self, count: int, until: float) -> bytes:
+    def _read_bytes(self, count: int, until: float) -> bytes:
         parts, missing = [], count
         while missing:
             if not select.select([self._from], [], [], max(0.0, until - time.monotonic()))[0]:
@@ -96,14 +96,14 @@ class Child:
             missing -= len(part)
         return b"".join(parts)
 
-    def _how(self) -> str:
+    def _describe_exit(self) -> str:
         try:
             code = self._process.wait(GOING)
         except subprocess.TimeoutExpired:
             return "its answers"
-        return how_ended(code)
+        return describe_exit(code)
 
-    def _failed(self, what: str) -> ChildError:
+    def _make_error(self, what: str) -> ChildError:
         self._process.kill()
         self._output.wait(LAST_OUTPUT)
         said = Path(f"/proc/self/fd/{self._said.fileno()}").read_text(errors="replace").strip()
@@ -113,7 +113,7 @@ class Child:
         return ChildError(f"{what}; it said last: {last}" if last else what)
 
 
-def end(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
+def end_child(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
     """End a child and forget it."""
     process.kill()
     process.wait()

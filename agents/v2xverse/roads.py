@@ -16,30 +16,30 @@ NOT_SAMPLED = 1.0
 """Metres between two places of a lane's centre."""
 
 
-class Roads:
+class TownRoads:
     """Lanes as places along their centres, and how wide they are there."""
 
     def __init__(self, centres: Floats, widths: Floats) -> None:
         self.centres, self._widths = centres, widths
 
     @staticmethod
-    def around(route: Route, maps: str | None) -> Roads:
+    def from_route(route: Route, maps: str | None) -> TownRoads:
         """Return all lanes of the route's town if its map is at hand, else the route's own."""
         file = Path(maps or "") / f"{route.town}.xodr"
         if maps is None or not file.is_file():
-            return Roads(route.xyz[:, :2], route.lane_width)
+            return TownRoads(route.xyz[:, :2], route.lane_width)
         import carla  # noqa: PLC0415
 
         lanes = carla.Map(route.town, read_text_within(file, OPENDRIVE_MAP)).generate_waypoints(
             NOT_SAMPLED
         )
         places = [lane.transform.location for lane in lanes]
-        return Roads(
+        return TownRoads(
             np.array([[place.x, place.y] for place in places]),
             np.array([lane.lane_width for lane in lanes]),
         )
 
-    def picture(self, ego_in_world: Pose) -> Integers:
+    def draw_picture(self, ego_in_world: Pose) -> Integers:
         """Return (192, 96) of 0 and 1: rows from ahead to behind, columns from left to right."""
         here = np.array([ego_in_world.x, ego_in_world.y])
         near = np.linalg.norm(self.centres - here, axis=1) < REACH
@@ -51,11 +51,11 @@ class Roads:
         radii = np.hypot(self._widths[near] / 2, NOT_SAMPLED / 2) * PER_METRE
         picture = np.zeros((int((AHEAD + BEHIND) * PER_METRE), int(2 * ASIDE * PER_METRE)), int)
         for row, column, radius in zip(rows, columns, radii, strict=True):
-            stamp(picture, row, column, radius)
+            draw_disc(picture, row, column, radius)
         return picture
 
 
-def stamp(picture: Integers, row: float, column: float, radius: float) -> None:
+def draw_disc(picture: Integers, row: float, column: float, radius: float) -> None:
     """Draw a disc."""
     low = np.maximum(np.ceil([row - radius, column - radius]).astype(int), 0)
     high = np.minimum(np.floor([row + radius, column + radius]).astype(int) + 1, picture.shape)

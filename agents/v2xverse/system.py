@@ -11,14 +11,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from agents.merging import on_ego
+from agents.merging import find_ego_boxes
 from agents.perception.checkpoint_files import find_newest_weights
 from agents.v2xverse.agent_files import AgentFiles, find_agent_files
 from agents.v2xverse.child import wire
 from agents.v2xverse.process import Child, ChildError
-from agents.v2xverse.roads import Roads
+from agents.v2xverse.roads import TownRoads
 from harness.errors import UserError
-from harness.geometry import compose, relative
+from harness.geometry import compose_poses, compute_relative_pose
 from harness.vocabulary import (
     Boxes,
     Control,
@@ -67,7 +67,7 @@ class V2Xverse:
         refuse_missing_interpreter(python)
         self._scratch = tempfile.TemporaryDirectory(prefix="v2xverse-")
         hello = {
-            "root": str(checkout(root)),
+            "root": str(resolve_checkout(root)),
             "agent_config": str(files.config),
             "perception": [str(files.perception), find_newest_weights(files.perception).name],
             "planner": str(files.planner),
@@ -106,18 +106,18 @@ class V2Xverse:
         if (method == "single") == cls.reads_messages:
             raise UserError("system: method=single is for agents.v2xverse.system.V2XverseAlone")
         for folder in NEEDED:
-            if not (checkout(root) / folder).is_dir():
+            if not (resolve_checkout(root) / folder).is_dir():
                 raise UserError(f"system: {root} is no checkout of V2Xverse: it has no {folder}")
-        config = checkout(root) / (agent_config or CONFIG.format(method=method))
+        config = resolve_checkout(root) / (agent_config or CONFIG.format(method=method))
         if not config.is_file():
             raise UserError(f"system: there is no agent_config {config}")
-        return find_agent_files(checkout(root), config, checkpoint)
+        return find_agent_files(resolve_checkout(root), config, checkpoint)
 
     def reset(self, seed: int, route: Route) -> None:
         """Start a route there."""
-        self._roads = Roads.around(route, self._maps)
+        self._roads = TownRoads.from_route(route, self._maps)
         asked = {"kind": "reset", "seed": seed % 2**32}
-        self._child.ask(asked, {"route": route.xyz[:, :2]}, self._patience)
+        self._child.ask_child(asked, {"route": route.xyz[:, :2]}, self._patience)
 
     def share(self, observation: Observation) -> Points:
         """Return the sweep: V2Xverse encodes the points of all agents at the ego."""
@@ -125,12 +125,14 @@ class V2Xverse:
 
     def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
         """Let it look, plan and act."""
-        partners = nearest(messages, observation.lidar_in_world)
-        words, arrays = step_request(observation, partners)
-        arrays["drivable"] = self._roads.picture(observation.vehicle_in_world)
-        answer, detected = self._child.ask(words, arrays, self._patience)
+        partners = select_nearest_messages(messages, observation.lidar_in_world)
+        words, arrays = make_step_request(observation, partners)
+        arrays["drivable"] = self._roads.draw_picture(observation.vehicle_in_world)
+        answer, detected = self._child.ask_child(words, arrays, self._patience)
         throttle, steer, brake = answer["control"]
-        together, alone = (others(name, detected, observation) for name in ("together", "alone"))
+        together, alone = (
+            leave_out_ego(name, detected, observation) for name in ("together", "alone")
+        )
         return Step(Control(throttle, steer, brake), together, alone)
 
 
@@ -148,12 +150,12 @@ def refuse_missing_interpreter(python: str) -> None:
         )
 
 
-def checkout(root: str) -> Path:
+def resolve_checkout(root: str) -> Path:
     """Return where V2Xverse lies."""
     return Path(root).expanduser().absolute()
 
 
-def nearest(messages: tuple[Message, ...], ego: Pose) -> list[Message]:
+def select_nearest_messages(messages: tuple[Message, ...], ego: Pose) -> list[Message]:
     """Return as many partners as V2Xverse takes, nearest first."""
     by_distance = sorted(
         messages,
@@ -164,18 +166,18 @@ def nearest(messages: tuple[Message, ...], ego: Pose) -> list[Message]:
     return by_distance[:MOST_PARTNERS]
 
 
-def step_request(
+def make_step_request(
     observation: EgoObservation, partners: list[Message]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a moment in words and arrays."""
-    vehicle_in_lidar = relative(Pose(0.0, 0.0), observation.lidar_in_vehicle)
-    believed = compose(observation.lidar_in_world, vehicle_in_lidar)
+    vehicle_in_lidar = compute_relative_pose(Pose(0.0, 0.0), observation.lidar_in_vehicle)
+    believed = compose_poses(observation.lidar_in_world, vehicle_in_lidar)
     here = observation.vehicle_in_world
     words: dict[str, Any] = {
         "kind": "step",
         "time": observation.time,
         "ego": {
-            "lidar": pose(observation.lidar_in_world),
+            "lidar": to_v2xverse_pose(observation.lidar_in_world),
             "vehicle": [believed.x, believed.y],
             "on_route": [here.x, here.y, here.yaw],
             "speed": observation.speed,
@@ -186,24 +188,24 @@ def step_request(
     for message in partners:
         if not isinstance(message.payload, Points):
             raise TypeError(f"{message.sender} sent no points")
-        lidar = pose(message.lidar_in_world)
+        lidar = to_v2xverse_pose(message.lidar_in_world)
         words["partners"].append({"name": message.sender, "lidar": lidar, "vehicle": lidar[:2]})
         arrays[message.sender] = message.payload.in_lidar
     return words, arrays
 
 
-def pose(lidar_in_world: Pose) -> list[float]:
+def to_v2xverse_pose(lidar_in_world: Pose) -> list[float]:
     """Return what V2Xverse knows of a pose; its LiDARs stand upright."""
     return [lidar_in_world.x, lidar_in_world.y, lidar_in_world.z, lidar_in_world.yaw]
 
 
-def others(name: str, detected: dict[str, Any], observation: EgoObservation) -> Boxes:
+def leave_out_ego(name: str, detected: dict[str, Any], observation: EgoObservation) -> Boxes:
     """Return who is there besides the ego; V2Xverse leaves itself out later, before it plans."""
-    boxes = boxes_in_lidar(name, detected, observation.lidar_in_world.z)
-    return boxes[~on_ego(boxes, observation.lidar_in_vehicle)]
+    boxes = to_boxes_in_lidar(name, detected, observation.lidar_in_world.z)
+    return boxes[~find_ego_boxes(boxes, observation.lidar_in_vehicle)]
 
 
-def boxes_in_lidar(name: str, detected: dict[str, Any], height: float) -> Boxes:
+def to_boxes_in_lidar(name: str, detected: dict[str, Any], height: float) -> Boxes:
     """Return boxes from corners, whose heights V2Xverse gives from the world's zero."""
     corners: Floats = np.array(detected[f"{name}_corners"], np.float64).reshape(-1, 8, 3)
     scores: Floats = np.array(detected[f"{name}_scores"], np.float64)

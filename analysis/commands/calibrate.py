@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.commands.options import Commands, new_parser
-from analysis.effects.paired import TESTED
-from analysis.simulation.calibration import ALPHA, HEADLINE, METHODS, calibrate
-from analysis.simulation.campaigns import Scenario
+from analysis.commands.options import Commands, add_command_parser
+from analysis.effects.paired import TESTED_OUTCOMES
+from analysis.simulation.calibration import ALPHA, HEADLINE, METHODS, measure_rejection_rates
+from analysis.simulation.campaigns import CampaignScenario
 from analysis.simulation.interventions import (
     ARMS,
     InterventionScenario,
     calibrate_effects,
-    intervention_scenarios,
+    list_intervention_scenarios,
 )
 from analysis.simulation.report_pages import calibrate_pages
 from analysis.tables.writing import write_frame
-from analysis.terminal import print_line, show_grid
+from analysis.terminal import print_escaped_line, show_grid
 from harness.errors import UserError
-from harness.suggestions import unknown
+from harness.suggestions import describe_unknown_name
 
 NULL = "nothing matters"
 """Start of the names of scenarios without any effect."""
@@ -32,8 +32,8 @@ effects of interventions report an effect that is absent."""
 
 
 def add_parser(commands: Commands) -> None:
-    """Add `calibrate`."""
-    parser = new_parser(commands, "calibrate", DESCRIPTION)
+    """Add `measure_rejection_rates`."""
+    parser = add_command_parser(commands, "calibrate", DESCRIPTION)
     parser.add_argument(
         "--routes", type=int, default=19, metavar="N", help="routes (default: %(default)s)"
     )
@@ -94,12 +94,12 @@ def add_parser(commands: Commands) -> None:
         metavar="DIR",
         help="folder to write calibration.csv to (default: not written)",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_calibrate_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_calibrate_command(options: argparse.Namespace) -> int:
     """Print the shares of p < 0.05."""
-    size = Scenario(routes=options.routes, systems=options.systems, seeds=options.seeds)
+    size = CampaignScenario(routes=options.routes, systems=options.systems, seeds=options.seeds)
     if min(options.routes, options.systems, options.seeds, options.campaigns) < 1:
         raise UserError("--routes, --systems, --seeds and --campaigns: 1 or more")
     if options.effects:
@@ -111,19 +111,19 @@ def run(options: argparse.Namespace) -> int:
     )
 
 
-def calibrate_regressions(size: Scenario, options: argparse.Namespace) -> int:
+def calibrate_regressions(size: CampaignScenario, options: argparse.Namespace) -> int:
     """Print how often each regression finds what is not there, and what is."""
     methods = options.methods.split(",")
     for method in methods:
         if method not in METHODS:
-            raise UserError(f"--methods: {unknown('method', method, METHODS)}")
-    rates = calibrate(
+            raise UserError(f"--methods: {describe_unknown_name('method', method, METHODS)}")
+    rates = measure_rejection_rates(
         size, options.campaigns, seed=options.seed, methods=methods, only=options.scenarios
     )
     if rates.empty:
         raise UserError(f"--scenarios: no scenario's name contains {options.scenarios!r}")
-    show(rates)
-    print_line(
+    show_calibration_rates(rates)
+    print_escaped_line(
         f"{options.campaigns} campaigns each of {options.routes} routes, {options.systems} systems,"
         f" {options.seeds} seeds; shares with p < 0.05; low and high: Clopper and Pearson's 95 %"
         " interval of 'false, any, Holm'"
@@ -131,10 +131,14 @@ def calibrate_regressions(size: Scenario, options: argparse.Namespace) -> int:
     if options.out:
         write_frame(rates, options.out, "calibration", ["csv"])
     null = rates[rates["scenario"].str.startswith(NULL) & (rates["method"] == HEADLINE)]
-    return verdict(null["scenario"].tolist(), null["low"].tolist()) if options.check else 0
+    return (
+        report_rates_above_level(null["scenario"].tolist(), null["low"].tolist())
+        if options.check
+        else 0
+    )
 
 
-def calibrate_report_pages(size: Scenario, options: argparse.Namespace) -> int:
+def calibrate_report_pages(size: CampaignScenario, options: argparse.Namespace) -> int:
     """Print how often report pages have a false sentence."""
     rates = calibrate_pages(size, options.campaigns, options.seed, options.scenarios)
     if rates.empty:
@@ -145,14 +149,18 @@ def calibrate_report_pages(size: Scenario, options: argparse.Namespace) -> int:
         for _, row in rates.iterrows()
     ]
     show_grid("Report pages", ["scenario", *numbers], rows)
-    print_line(
+    print_escaped_line(
         f"{options.campaigns} pages each of {options.routes} routes, {options.systems} systems"
         f" under 2 conditions, {options.seeds} seeds, in one campaign or two; low and high: Clopper"
         " and Pearson's 95 % confidence interval of 'with a false sentence'"
     )
     if options.out:
         write_frame(rates, options.out, "calibration_pages", ["csv"])
-    return verdict(rates["scenario"].tolist(), rates["low"].tolist()) if options.check else 0
+    return (
+        report_rates_above_level(rates["scenario"].tolist(), rates["low"].tolist())
+        if options.check
+        else 0
+    )
 
 
 def calibrate_interventions(options: argparse.Namespace) -> int:
@@ -160,7 +168,7 @@ def calibrate_interventions(options: argparse.Namespace) -> int:
     size = InterventionScenario(routes=options.routes, systems=options.systems, seeds=options.seeds)
     scenes = {
         name: scene
-        for name, scene in intervention_scenarios(size).items()
+        for name, scene in list_intervention_scenarios(size).items()
         if options.scenarios in name
     }
     if not scenes:
@@ -176,19 +184,24 @@ def calibrate_interventions(options: argparse.Namespace) -> int:
         for _, row in rates.iterrows()
     ]
     show_grid("Effects of interventions", ["scenario", *numbers], cells)
-    print_line(
+    print_escaped_line(
         f"{options.campaigns} campaigns each of {options.routes} routes, {options.systems} systems,"
         f" {options.seeds} seeds and {ARMS} arms with an intervention:"
-        f" {options.systems * ARMS * len(TESTED)} tests; shares with a significant effect that is"
+        f" {options.systems * ARMS * len(TESTED_OUTCOMES)} tests; shares with a significant"
+        " effect that is"
         " none; low and high: Clopper and Pearson's 95 % confidence interval of"
         " 'false, any, family'; power: how often an effective intervention is significant"
     )
     if options.out:
         write_frame(rates, options.out, "calibration_effects", ["csv"])
-    return verdict(rates["scenario"].tolist(), rates["low"].tolist()) if options.check else 0
+    return (
+        report_rates_above_level(rates["scenario"].tolist(), rates["low"].tolist())
+        if options.check
+        else 0
+    )
 
 
-def show(rates: pd.DataFrame) -> None:
+def show_calibration_rates(rates: pd.DataFrame) -> None:
     """Print a grid for each scene."""
     head = list(rates.columns[1:-1])
     for scene, scenario_rates in rates.groupby("scenario", sort=False):
@@ -199,13 +212,13 @@ def show(rates: pd.DataFrame) -> None:
         show_grid(str(scene), head, rows)
 
 
-def verdict(names: Sequence[str], lows: Sequence[float]) -> int:
+def report_rates_above_level(names: Sequence[str], lows: Sequence[float]) -> int:
     """Print which rates are above the level, and return the exit code."""
     above = [name for name, low in zip(names, lows, strict=True) if low > ALPHA]
     for name in above:
-        print_line(f"above {ALPHA:.0%}: {name}")
+        print_escaped_line(f"above {ALPHA:.0%}: {name}")
     if not above:
-        print_line(f"no rate is significantly above {ALPHA:.0%}")
+        print_escaped_line(f"no rate is significantly above {ALPHA:.0%}")
     return 1 if above else 0
 
 

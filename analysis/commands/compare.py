@@ -11,30 +11,40 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.arms import arms_in, of_arms, short_name
-from analysis.collection import Collection, collect, refuse_duplicates
-from analysis.commands.options import Commands, add_mixing, add_out, new_parser, output_folder
-from analysis.comparison import (
-    SURROGATES,
-    Comparison,
-    Side,
-    arm_named,
-    by_route,
-    compare_all,
-    side_of,
-    where_clean,
-    with_time,
+from analysis.arms import format_short_arm_name, list_arms, match_arms
+from analysis.collection import CampaignCollection, collect_campaigns, refuse_duplicate_attempts
+from analysis.commands.options import (
+    Commands,
+    add_command_parser,
+    add_mixing_option,
+    add_out_option,
+    resolve_output_folder,
 )
-from analysis.contrasts import FEWEST
-from analysis.drawing.svg import standalone
-from analysis.figures.driving import differences_figure, groups_figure, pairs_figure
-from analysis.subgroups import described, grouping
+from analysis.comparison import (
+    COMPARED_SURROGATES,
+    ArmComparison,
+    ComparisonSide,
+    add_time_difference,
+    build_comparison_side,
+    compare_all_pairs,
+    compute_route_means,
+    find_named_arm,
+    select_clean_attempts,
+)
+from analysis.contrasts import FEWEST_DIFFERING_ROUTES
+from analysis.drawing.svg import render_svg_file
+from analysis.figures.driving import (
+    render_differences_figure,
+    render_pairs_figure,
+    render_subgroups_figure,
+)
+from analysis.subgroups import compute_subgroup_differences, parse_grouping
 from analysis.surrogates import GOAL_TIME
 from analysis.tables.writing import format_p, write_frame, write_text
-from analysis.terminal import print_line, show_grid
+from analysis.terminal import print_escaped_line, show_grid
 from harness.errors import UserError
-from harness.records.arms import varying
-from harness.records.names import safe_name
+from harness.records.arms import list_varying_factors
+from harness.records.names import escape_file_name
 
 SHOWN = 12
 """Most unpaired attempts that are listed; the file has all."""
@@ -51,7 +61,7 @@ MOST_LISTED = 20
 
 def add_parser(commands: Commands) -> None:
     """Add `compare`."""
-    parser = new_parser(commands, "compare", DESCRIPTION)
+    parser = add_command_parser(commands, "compare", DESCRIPTION)
     parser.add_argument("folder", type=Path, metavar="DIR", help="campaign folder")
     parser.add_argument(
         "arms",
@@ -85,15 +95,15 @@ def add_parser(commands: Commands) -> None:
         help="describe subgroups too: town, kind, kind=KIND+KIND,KIND, or reveal=S,S for edges"
         " between reveal times; may be repeated (default: none)",
     )
-    add_out(parser)
-    add_mixing(parser)
-    parser.set_defaults(run=run)
+    add_out_option(parser)
+    add_mixing_option(parser)
+    parser.set_defaults(run=run_compare_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_compare_command(options: argparse.Namespace) -> int:
     """Print the comparisons, write and draw them."""
     for by in options.by:
-        grouping(by)
+        parse_grouping(by)
     pool = [options.folder, *options.also]
     named = [split_folder(text) for text in options.arms]
     clean = [split_folder(text) for text in [options.where_clean] if text is not None]
@@ -102,29 +112,39 @@ def run(options: argparse.Namespace) -> int:
             folder.resolve(): folder for folder in [*pool, *(d for d, _ in named + clean if d)]
         }.values()
     )
-    collection = collect(folders, options.mix_simulators, pooled=False)
+    collection = collect_campaigns(folders, options.mix_simulators, pooled=False)
     for note in collection.notes:
-        print_line(note)
-    sides = [side_in(collection, [folder] if folder else pool, text) for folder, text in named]
-    sides = with_distinct_names(sides, named)
-    pairs = pairs_of(sides, options.two_by_two)
+        print_escaped_line(note)
+    sides = [
+        find_comparison_side(collection, [folder] if folder else pool, text)
+        for folder, text in named
+    ]
+    sides = make_side_names_distinct(sides, named)
+    pairs = pair_sides(sides, options.two_by_two)
     for folder, text in clean:
-        other = side_in(collection, [folder] if folder else pool, text)
-        pairs = [(where_clean(one, other), where_clean(two, other)) for one, two in pairs]
-    comparisons, table = compare_all(pairs)
-    groups = [described(comparisons, by) for by in options.by]
-    out = output_folder(options, collection)
+        other = find_comparison_side(collection, [folder] if folder else pool, text)
+        pairs = [
+            (select_clean_attempts(one, other), select_clean_attempts(two, other))
+            for one, two in pairs
+        ]
+    comparisons, table = compare_all_pairs(pairs)
+    groups = [compute_subgroup_differences(comparisons, by) for by in options.by]
+    out = resolve_output_folder(options, collection)
     rest = []
     for comparison in comparisons:
-        show_comparison(comparison, table, len(comparisons) > 1)
-        name = safe_name(f"compare-{comparison.a.name}-{comparison.b.name}".replace("/", "-"))
-        routes = by_route(comparison, "driving_score")
-        figure, left_out = pairs_figure(
+        show_arm_comparison(comparison, table, len(comparisons) > 1)
+        name = escape_file_name(
+            f"compare-{comparison.a.name}-{comparison.b.name}".replace("/", "-")
+        )
+        routes = compute_route_means(comparison, "driving_score")
+        figure, left_out = render_pairs_figure(
             routes, (comparison.a.name, comparison.b.name), "driving score, mean over seeds"
         )
-        write_text(standalone(figure), out / f"{name}.svg")
+        write_text(render_svg_file(figure), out / f"{name}.svg")
         if left_out:
-            print_line(f"  {left_out} routes with the smallest differences are not in {name}.svg")
+            print_escaped_line(
+                f"  {left_out} routes with the smallest differences are not in {name}.svg"
+            )
         rest += [
             unpaired.assign(arm_a=comparison.a.name, arm_b=comparison.b.name, only=side.name)
             for side, unpaired in zip(
@@ -132,23 +152,25 @@ def run(options: argparse.Namespace) -> int:
             )
         ]
     for by, rows in zip(options.by, groups, strict=True):
-        show_groups(by, rows)
-        figure = groups_figure(of_measure(rows), axis_of(rows))
-        write_text(standalone(figure), out / f"compare-by-{safe_name(by)}.svg")
+        show_subgroups(by, rows)
+        figure = render_subgroups_figure(select_shown_measure(rows), describe_difference_axis(rows))
+        write_text(render_svg_file(figure), out / f"compare-by-{escape_file_name(by)}.svg")
     if len(comparisons) > 1:
-        rows = of_measure(table)
+        rows = select_shown_measure(table)
         clear = rows.assign(clear=rows["p holm"] < LEVEL)
-        figure = differences_figure(clear, axis_of(clear))
-        write_text(standalone(figure), out / "compare-all.svg")
+        figure = render_differences_figure(clear, describe_difference_axis(clear))
+        write_text(render_svg_file(figure), out / "compare-all.svg")
     if groups:
         write_frame(pd.concat(groups, ignore_index=True), out, "compare_by", ["csv"])
     write_frame(table, out, "compare", ["csv"])
     write_frame(pd.concat(rest, ignore_index=True), out, "compare_unpaired", ["csv"])
-    print_line(f"compare.csv, compare_unpaired.csv and figures are in {out}")
+    print_escaped_line(f"compare.csv, compare_unpaired.csv and figures are in {out}")
     return collection.exit_code
 
 
-def pairs_of(sides: Sequence[Side], two_by_two: bool) -> list[tuple[Side, Side]]:
+def pair_sides(
+    sides: Sequence[ComparisonSide], two_by_two: bool
+) -> list[tuple[ComparisonSide, ComparisonSide]]:
     """Return what is compared: the first arm with each other one, or neighbours two by two."""
     if two_by_two and len(sides) % 2:
         raise UserError(f"--two-by-two: {len(sides)} arms are no pairs; name an even number")
@@ -168,21 +190,27 @@ def split_folder(text: str) -> tuple[Path | None, str]:
     return (Path(folder), arm) if colon and Path(folder).is_dir() else (None, text)
 
 
-def side_in(collection: Collection, folders: Sequence[Path], text: str) -> Side:
+def find_comparison_side(
+    collection: CampaignCollection, folders: Sequence[Path], text: str
+) -> ComparisonSide:
     """Return the arm of that name in some of the folders, which are pooled."""
     wanted = {folder.resolve() for folder in folders}
     numbers = [
         n for n, campaign in enumerate(collection.campaigns) if campaign.folder.resolve() in wanted
     ]
     attempts = collection.attempts[collection.attempts["source"].isin(numbers)]
-    arm = arm_named(text, attempts)
-    refuse_duplicates(attempts[of_arms(attempts, [arm])], folders)
-    return side_of(attempts, arm, short_name(arm, varying([*arms_in(attempts), *collection.arms])))
+    arm = find_named_arm(text, attempts)
+    refuse_duplicate_attempts(attempts[match_arms(attempts, [arm])], folders)
+    return build_comparison_side(
+        attempts,
+        arm,
+        format_short_arm_name(arm, list_varying_factors([*list_arms(attempts), *collection.arms])),
+    )
 
 
-def with_distinct_names(
-    sides: Sequence[Side], named: Sequence[tuple[Path | None, str]]
-) -> list[Side]:
+def make_side_names_distinct(
+    sides: Sequence[ComparisonSide], named: Sequence[tuple[Path | None, str]]
+) -> list[ComparisonSide]:
     """Return sides with their folders in their names where two arms have the same name."""
     often = Counter(side.name for side in sides)
     folders = {folder.resolve() for folder, _ in named if folder}
@@ -194,7 +222,7 @@ def with_distinct_names(
     ]
 
 
-def show_comparison(comparison: Comparison, table: pd.DataFrame, several: bool) -> None:
+def show_arm_comparison(comparison: ArmComparison, table: pd.DataFrame, several: bool) -> None:
     """Print one comparison."""
     rows = table[(table["arm_a"] == comparison.a.name) & (table["arm_b"] == comparison.b.name)]
     fewer = rows[rows["pairs"] < len(comparison.pairs)]
@@ -204,53 +232,60 @@ def show_comparison(comparison: Comparison, table: pd.DataFrame, several: bool) 
     head += ["p McNemar"] if mcnemar else []
     on = f"{len(comparison.pairs)} pairs on {rows['routes'].iloc[0]} routes"
     title = f"{comparison.b.name} minus {comparison.a.name}: {on}"
-    show_grid(title, head, (list(cells(row, several, mcnemar)) for _, row in rows.iterrows()))
+    show_grid(
+        title,
+        head,
+        (list(format_comparison_cells(row, several, mcnemar)) for _, row in rows.iterrows()),
+    )
     for side, rest in zip((comparison.a, comparison.b), comparison.unpaired, strict=True):
         if len(rest):
-            print_line(f"  not paired, only in {side.name} ({len(rest)}): {listed(rest)}")
+            print_escaped_line(
+                f"  not paired, only in {side.name} ({len(rest)}): {format_route_list(rest)}"
+            )
     for _, row in fewer.iterrows():
-        print_line(f"  {row['measure']}: known in both drives of {row['pairs']} pairs")
-    show_one_sided(comparison)
+        print_escaped_line(f"  {row['measure']}: known in both drives of {row['pairs']} pairs")
+    show_one_sided_hazards(comparison)
     differ = int(rows["routes that differ"].max())
-    if differ < FEWEST:
-        print_line(
-            f"  the arms differ on {differ} routes: fewer than {FEWEST} cannot give p < 0.05"
+    if differ < FEWEST_DIFFERING_ROUTES:
+        print_escaped_line(
+            f"  the arms differ on {differ} routes: fewer than {FEWEST_DIFFERING_ROUTES} cannot"
+            " give p < 0.05"
         )
 
 
-def show_one_sided(comparison: Comparison) -> None:
+def show_one_sided_hazards(comparison: ArmComparison) -> None:
     """Print the hazards that ran in one arm of a pair only, and what other choices would give."""
     for _, row in comparison.one_sided.head(MOST_LISTED).iterrows():
         fate = "; the pair is left out" if row["left out"] else ""
         where = f"route {row['route']}, seed {row['seed']}: {row['hazard']}"
-        print_line(
+        print_escaped_line(
             f"  {where} ran in {row['ran in']}; in the other arm it {row['in the other arm']}{fate}"
         )
     if (more := len(comparison.one_sided) - MOST_LISTED) > 0:
-        print_line(f"  and {more} more such hazards; the report lists all")
+        print_escaped_line(f"  and {more} more such hazards; the report lists all")
     for _, row in comparison.sensitivity.iterrows():
         result = f"{row['difference']:+.1f}, p {format_p(row['p'], 4)}, {row['pairs']} pairs"
-        print_line(f"  sensitivity, {row['chosen']}: {row['measure']} {result}")
+        print_escaped_line(f"  sensitivity, {row['chosen']}: {row['measure']} {result}")
 
 
-def show_groups(by: str, table: pd.DataFrame) -> None:
+def show_subgroups(by: str, table: pd.DataFrame) -> None:
     """Print one measure and the cost in time in all subgroups; compare_by.csv has the others."""
     head = ["", "", "first", "second", "difference", "95 % interval", "pairs", "routes", GOAL_TIME]
     lines = (
         [
             str(row["short"]),
             str(row["group"]),
-            *numbers(row, 1),
+            *format_measure_cells(row, 1),
             str(row["pairs"]),
             str(row["routes"]),
-            time_of(row),
+            format_time_difference(row),
         ]
-        for _, row in of_measure(table).iterrows()
+        for _, row in select_shown_measure(table).iterrows()
     )
     show_grid(f"{SHOWN_MEASURE}, by {by}: second minus first, not tested", head, lines)
 
 
-def time_of(row: pd.Series) -> str:
+def format_time_difference(row: pd.Series) -> str:
     """Return the difference in the time to the goal, its interval and its pairs as text."""
     if not np.isfinite(row["time"]):
         return "-"
@@ -259,18 +294,18 @@ def time_of(row: pd.Series) -> str:
     return f"{row['time']:+.1f}{known}, n {row['time pairs']:.0f}"
 
 
-def of_measure(table: pd.DataFrame) -> pd.DataFrame:
+def select_shown_measure(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the measure that is printed and drawn, each with a name for its pair.
 
     Next to each is the difference in the time to the goal.
     """
-    rows = with_time(table[table["measure"] == SHOWN_MEASURE], table)
+    rows = add_time_difference(table[table["measure"] == SHOWN_MEASURE], table)
     pairs = rows[["arm_a", "arm_b"]].drop_duplicates()
     distinct = pairs["arm_b"].is_unique
     return rows.assign(short=rows["arm_b"] + ("" if distinct else " - " + rows["arm_a"]))
 
 
-def axis_of(rows: pd.DataFrame) -> str:
+def describe_difference_axis(rows: pd.DataFrame) -> str:
     """Return what an axis of differences says."""
     arms = rows["arm_a"].unique()
     return (
@@ -278,22 +313,22 @@ def axis_of(rows: pd.DataFrame) -> str:
     )
 
 
-def listed(rest: pd.DataFrame) -> str:
+def format_route_list(rest: pd.DataFrame) -> str:
     """Return routes and seeds, as many as a line has room for."""
     names = [f"{route}-s{seed}" for route, seed in zip(rest["route"], rest["seed"], strict=True)]
     more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
     return ", ".join([*names[:SHOWN], *more])
 
 
-def cells(row: pd.Series, several: bool, mcnemar: bool) -> Iterator[str]:
+def format_comparison_cells(row: pd.Series, several: bool, mcnemar: bool) -> Iterator[str]:
     """Yield a row as text."""
     yield str(row["measure"])
-    yield from numbers(row, 2 if row["measure"] in SURROGATES else 1)
+    yield from format_measure_cells(row, 2 if row["measure"] in COMPARED_SURROGATES else 1)
     names = ["p", *(["p holm"] if several else []), *(["p mcnemar"] if mcnemar else [])]
     yield from (format_p(row[name], 4) for name in names)
 
 
-def numbers(row: pd.Series, digits: int) -> Iterator[str]:
+def format_measure_cells(row: pd.Series, digits: int) -> Iterator[str]:
     """Yield both arms' values, their difference and its interval as text."""
     yield f"{row['a']:.{digits}f}"
     yield f"{row['b']:.{digits}f}"

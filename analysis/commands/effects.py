@@ -9,23 +9,23 @@ import pandas as pd
 
 from analysis.commands.options import (
     Commands,
-    add_folders,
-    add_mixing,
-    add_out,
-    new_parser,
-    output_folder,
+    add_command_parser,
+    add_folders_argument,
+    add_mixing_option,
+    add_out_option,
     read_collection,
+    resolve_output_folder,
 )
-from analysis.drawing.svg import standalone
-from analysis.effects.arms import ground_truth
+from analysis.drawing.svg import render_svg_file
+from analysis.effects.arms import format_ground_truth
 from analysis.effects.last import TITLE, WITH, WITHOUT
-from analysis.effects.paired import OUTCOMES, TESTED, Outcome
-from analysis.effects.study import EffectsStudy, effects_study
-from analysis.figures.doses import dose_figures
-from analysis.figures.effects import effects_figure, ratios_figure
+from analysis.effects.paired import OUTCOMES, TESTED_OUTCOMES, EffectOutcome
+from analysis.effects.study import EffectsStudy, build_effects_study
+from analysis.figures.doses import render_dose_figures
+from analysis.figures.effects import render_effects_figure, render_ratios_figure
 from analysis.regression.estimators import format_ratio
 from analysis.tables.writing import format_p, write_frame, write_text
-from analysis.terminal import print_line, show_grid
+from analysis.terminal import print_escaped_line, show_grid
 
 DESCRIPTION = """Compare arms with interventions on error patterns with those without, in pairs of
 equal route and seed: total effects with 95 % confidence intervals and one family of tests; what
@@ -35,20 +35,20 @@ the regression says of the same drives."""
 
 def add_parser(commands: Commands) -> None:
     """Add `effects`."""
-    parser = new_parser(commands, "effects", DESCRIPTION)
-    add_folders(parser)
-    add_out(parser)
-    add_mixing(parser)
-    parser.set_defaults(run=run)
+    parser = add_command_parser(commands, "effects", DESCRIPTION)
+    add_folders_argument(parser)
+    add_out_option(parser)
+    add_mixing_option(parser)
+    parser.set_defaults(run=run_effects_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_effects_command(options: argparse.Namespace) -> int:
     """Print the tables and write them."""
     collection = read_collection(options, whole=True)
     for note in collection.notes:
-        print_line(note)
-    study = effects_study(collection)
-    out = output_folder(options, collection)
+        print_escaped_line(note)
+    study = build_effects_study(collection)
+    out = resolve_output_folder(options, collection)
     frames = {
         "effects": study.effects,
         "effects_last": study.last,
@@ -61,46 +61,48 @@ def run(options: argparse.Namespace) -> int:
     for name, frame in frames.items():
         write_frame(frame.rename(columns={"arm": "of"}), out, name, ["csv"])
     figures = {
-        "effects-violations": effects_figure(study.effects),
-        "effects-regression": ratios_figure(study.regression),
-        **dose_figures(study.curves),
+        "effects-violations": render_effects_figure(study.effects),
+        "effects-regression": render_ratios_figure(study.regression),
+        **render_dose_figures(study.curves),
     }
     for name, figure in figures.items():
         if figure is not None:
-            write_text(standalone(figure), out / f"{name}.svg")
-    show_study(study)
+            write_text(render_svg_file(figure), out / f"{name}.svg")
+    show_effects_study(study)
     files = [f"{name}.csv" for name in frames]
     files += [f"{name}.svg" for name, figure in figures.items() if figure is not None]
-    print_line(f"{', '.join(files)} are in {out}")
+    print_escaped_line(f"{', '.join(files)} are in {out}")
     return collection.exit_code
 
 
-def show_study(study: EffectsStudy) -> None:
+def show_effects_study(study: EffectsStudy) -> None:
     """Print all tables."""
     for note in study.notes:
-        print_line(note)
-    print_line("")
-    for name, rows in grouped(study.effects, "arm"):
+        print_escaped_line(note)
+    print_escaped_line("")
+    for name, rows in split_by_column(study.effects, "arm"):
         for outcome in OUTCOMES:
             show_effects(name, outcome, rows[rows["outcome"] == outcome.name])
-    for name, rows in grouped(study.last, "arm"):
-        for outcome in TESTED:
-            show_last(name, outcome, rows[rows["outcome"] == outcome.name])
-    for name, rows in grouped(study.shares, "arm"):
-        for title, of_outcome in grouped(rows, "outcome"):
-            show_shares(f"{name}: {title}", of_outcome)
-    for name, rows in grouped(study.doses, "arm"):
+    for name, rows in split_by_column(study.last, "arm"):
+        for outcome in TESTED_OUTCOMES:
+            show_last_repairs(name, outcome, rows[rows["outcome"] == outcome.name])
+    for name, rows in split_by_column(study.shares, "arm"):
+        for title, of_outcome in split_by_column(rows, "outcome"):
+            show_shapley_shares(f"{name}: {title}", of_outcome)
+    for name, rows in split_by_column(study.doses, "arm"):
         show_doses(name, rows)
-    for name, rows in grouped(study.regression, "arm"):
-        show_agreement(name, rows, study.agreement[study.agreement["arm"] == name].iloc[0])
+    for name, rows in split_by_column(study.regression, "arm"):
+        show_regression_agreement(
+            name, rows, study.agreement[study.agreement["arm"] == name].iloc[0]
+        )
 
 
-def grouped(frame: pd.DataFrame, by: str) -> list[tuple[str, pd.DataFrame]]:
+def split_by_column(frame: pd.DataFrame, by: str) -> list[tuple[str, pd.DataFrame]]:
     """Return the parts of a table, none of an empty one."""
     return [(str(name), rows) for name, rows in frame.groupby(by, sort=False)] if len(frame) else []
 
 
-def show_effects(arm: str, outcome: Outcome, rows: pd.DataFrame) -> None:
+def show_effects(arm: str, outcome: EffectOutcome, rows: pd.DataFrame) -> None:
     """Print the effects on one outcome."""
     head = ["", "compared with", "without", "with", "difference", "95 % interval"]
     head += ["p", "p family"] if outcome.tested else []
@@ -109,8 +111,8 @@ def show_effects(arm: str, outcome: Outcome, rows: pd.DataFrame) -> None:
         [
             row["effect of"],
             row["compared with"],
-            *numbers(row, ("without", "with"), outcome.digits),
-            *(ps(row) if outcome.tested else []),
+            *format_effect_cells(row, ("without", "with"), outcome.digits),
+            *(format_p_values(row) if outcome.tested else []),
             str(row["pairs"]),
             str(row["routes"]),
             f"{row['changes a step']:.2f}",
@@ -119,23 +121,23 @@ def show_effects(arm: str, outcome: Outcome, rows: pd.DataFrame) -> None:
         for _, row in rows.iterrows()
     ]
     if cells:
-        show_grid(f"{arm}: {outcome.name}; {truth_of(rows)}", head, cells)
+        show_grid(f"{arm}: {outcome.name}; {describe_row_truths(rows)}", head, cells)
 
 
-def show_last(arm: str, outcome: Outcome, rows: pd.DataFrame) -> None:
+def show_last_repairs(arm: str, outcome: EffectOutcome, rows: pd.DataFrame) -> None:
     """Print what repairing each pattern adds to the repair of the others."""
     head = ["pattern", WITHOUT, WITH, "difference", "95 % interval", "pairs", "routes"]
     cells = [
         [
             row["pattern"],
-            *numbers(row, (WITHOUT, WITH), outcome.digits),
+            *format_effect_cells(row, (WITHOUT, WITH), outcome.digits),
             str(row["pairs"]),
             str(row["routes"]),
         ]
         for _, row in rows.iterrows()
     ]
     if cells:
-        title = f"{arm}: {TITLE}, {outcome.name}; not tested; {truth_of(rows)}"
+        title = f"{arm}: {TITLE}, {outcome.name}; not tested; {describe_row_truths(rows)}"
         show_grid(title, head, cells)
 
 
@@ -147,17 +149,17 @@ def show_doses(arm: str, rows: pd.DataFrame) -> None:
             row["outcome"],
             row["injected"],
             f"{row['difference']:+.1f}",
-            interval(row),
-            *ps(row),
+            format_effect_interval(row),
+            *format_p_values(row),
             row["doses"],
             str(row["pairs"]),
         ]
         for _, row in rows.iterrows()
     ]
-    show_grid(f"{arm}: dose and response; {truth_of(rows)}", [*head, "pairs"], cells)
+    show_grid(f"{arm}: dose and response; {describe_row_truths(rows)}", [*head, "pairs"], cells)
 
 
-def show_shares(title: str, rows: pd.DataFrame) -> None:
+def show_shapley_shares(title: str, rows: pd.DataFrame) -> None:
     """Print Shapley shares of one outcome."""
     first = rows.iloc[0]
     orders = f"exact, {first['orders']} orders" if first["orders"] == 720 else (
@@ -168,18 +170,22 @@ def show_shares(title: str, rows: pd.DataFrame) -> None:
         [
             row["pattern"],
             f"{row['share']:+.2f}",
-            interval(row),
-            number(row["of total, %"], 0),
-            number(row["error of orders"], 2),
+            format_effect_interval(row),
+            format_effect_number(row["of total, %"], 0),
+            format_effect_number(row["error of orders"], 2),
         ]
         for _, row in rows.iterrows()
     ]
     total = f"repair all six {first['total']:+.1f}"
     pairs = f"{first['pairs']} pairs on {first['routes']} routes"
-    show_grid(f"Shapley shares, {title}: {total}; {orders}; {pairs}; {truth_of(rows)}", head, cells)
+    show_grid(
+        f"Shapley shares, {title}: {total}; {orders}; {pairs}; {describe_row_truths(rows)}",
+        head,
+        cells,
+    )
 
 
-def show_agreement(arm: str, rows: pd.DataFrame, directions: pd.Series) -> None:
+def show_regression_agreement(arm: str, rows: pd.DataFrame, directions: pd.Series) -> None:
     """Print what the regression says next to the interventions, and how far the two agree."""
     head = ["pattern", "regression: odds ratio", "95 % interval", "p Holm"]
     head += ["intervention: violations, points", "95 % interval", "p family", "significant"]
@@ -192,49 +198,54 @@ def show_agreement(arm: str, rows: pd.DataFrame, directions: pd.Series) -> None:
             else "-",
             format_p(row["p Holm"], 3),
             f"{row['difference']:+.1f}",
-            interval(row),
+            format_effect_interval(row),
             format_p(row["p family"], 4),
             row["agreement"],
         ]
         for _, row in rows.iterrows()
     ]
     method = ", ".join(sorted(set(rows["regression"])))
-    show_grid(f"{arm}: regression ({method}) and intervention; {truth_of(rows)}", head, cells)
+    show_grid(
+        f"{arm}: regression ({method}) and intervention; {describe_row_truths(rows)}", head, cells
+    )
     counts = ("same direction", "opposite", "no direction", "not estimated")
-    print_line(
+    print_escaped_line(
         f"{arm}: of {directions['patterns']} patterns, "
         + ", ".join(f"{name} {directions[name]}" for name in counts)
         + "; rank correlation of odds ratios with violations prevented"
-        + f" {number(directions['rank correlation'], 2)}: so few points allow no interval"
+        + (
+            f" {format_effect_number(directions['rank correlation'], 2)}: so few points allow no"
+            " interval"
+        )
     )
-    print_line("")
+    print_escaped_line("")
 
 
-def truth_of(rows: pd.DataFrame) -> str:
+def describe_row_truths(rows: pd.DataFrame) -> str:
     """Return which ground truth the rows are about."""
-    return ground_truth(rows["truth"])
+    return format_ground_truth(rows["truth"])
 
 
-def numbers(row: pd.Series, sides: tuple[str, str], digits: int) -> list[str]:
+def format_effect_cells(row: pd.Series, sides: tuple[str, str], digits: int) -> list[str]:
     """Return both sides of a comparison, the difference and its interval."""
     return [
         *(f"{row[side]:.{digits}f}" for side in sides),
         f"{row['difference']:+.{digits}f}",
-        interval(row, digits),
+        format_effect_interval(row, digits),
     ]
 
 
-def interval(row: pd.Series, digits: int = 1) -> str:
+def format_effect_interval(row: pd.Series, digits: int = 1) -> str:
     """Return a confidence interval as text."""
     low, high = (f"{row[end]:+.{digits}f}" for end in ("low", "high"))
     return f"{low} .. {high}" if np.isfinite(row["low"]) else "-"
 
 
-def ps(row: pd.Series) -> list[str]:
+def format_p_values(row: pd.Series) -> list[str]:
     """Return the p-value of a test, and that of the family."""
     return [format_p(row["p"], 4), format_p(row["p family"], 4)]
 
 
-def number(value: float, digits: int) -> str:
+def format_effect_number(value: float, digits: int) -> str:
     """Return a number, or a dash for none."""
     return f"{value:.{digits}f}" if np.isfinite(value) else "-"

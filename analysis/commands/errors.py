@@ -9,13 +9,19 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.attempt import checked_table
-from analysis.collection import Collection, settings_of
-from analysis.commands.options import Commands, add_folders, add_mixing, new_parser, read_collection
-from analysis.comparison import arm_named
+from analysis.attempt import read_checked_table
+from analysis.collection import CampaignCollection, get_campaign_settings
+from analysis.commands.options import (
+    Commands,
+    add_command_parser,
+    add_folders_argument,
+    add_mixing_option,
+    read_collection,
+)
+from analysis.comparison import find_named_arm
 from analysis.effects.arms import INTERVENTION
-from analysis.effects.measure import measured
-from analysis.terminal import print_line, show_grid
+from analysis.effects.measure import measure_errors
+from analysis.terminal import print_escaped_line, show_grid
 from harness.errors import UserError
 from harness.evaluation.frame_evaluation import EvaluationSettings
 from harness.evaluation.interventions.error_model import COPIES, OF_BOXES, ErrorModel
@@ -29,8 +35,8 @@ write it as a small JSON file for intervention=inject_doses."""
 
 def add_parser(commands: Commands) -> None:
     """Add `errors`."""
-    parser = new_parser(commands, "errors", DESCRIPTION)
-    add_folders(parser)
+    parser = add_command_parser(commands, "errors", DESCRIPTION)
+    add_folders_argument(parser)
     parser.add_argument("--system", required=True, metavar="NAME", help="system to measure")
     parser.add_argument(
         "--condition",
@@ -39,35 +45,35 @@ def add_parser(commands: Commands) -> None:
         help="condition to measure it under (default: %(default)s)",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
-    add_mixing(parser)
-    parser.set_defaults(run=run)
+    add_mixing_option(parser)
+    parser.set_defaults(run=run_errors_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_errors_command(options: argparse.Namespace) -> int:
     """Measure and write."""
     collection = read_collection(options, whole=False)
     attempts = collection.attempts
     plain = attempts
     if INTERVENTION in attempts:
         plain = attempts[attempts[INTERVENTION] == NONE]
-    arm = arm_named(f"{options.system}/{options.condition}", plain)
-    settings = pattern_settings(collection)
+    arm = find_named_arm(f"{options.system}/{options.condition}", plain)
+    settings = read_pattern_settings(collection)
     source = {
         "arm": str(arm),
         "truth_filter": settings.truth_filter,
         "rule": settings.rule,
         "folders": [campaign.folder.resolve().name for campaign in collection.campaigns],
     }
-    model = measured(drives_of(collection, arm), settings, source)
-    write_whole(options.out, lambda file: file.write_text(model.text(), encoding="ascii"))
-    show_model(model)
-    print_line(f"{options.out} is written")
+    model = measure_errors(iterate_arm_drives(collection, arm), settings, source)
+    write_whole(options.out, lambda file: file.write_text(model.format_text(), encoding="ascii"))
+    show_error_model(model)
+    print_escaped_line(f"{options.out} is written")
     return collection.exit_code
 
 
-def pattern_settings(collection: Collection) -> EvaluationSettings:
+def read_pattern_settings(collection: CampaignCollection) -> EvaluationSettings:
     """Return how the campaigns counted patterns; they must have counted alike."""
-    parts: list[Any] = [settings_of(one).get("patterns") for one in collection.campaigns]
+    parts: list[Any] = [get_campaign_settings(one).get("patterns") for one in collection.campaigns]
     for campaign, part in zip(collection.campaigns, parts, strict=True):
         if not isinstance(part, dict):
             raise UserError(f"{campaign.folder / 'campaign.yaml'}: has no settings of patterns")
@@ -80,20 +86,20 @@ def pattern_settings(collection: Collection) -> EvaluationSettings:
         raise UserError(f"{collection.folder / 'campaign.yaml'}: patterns: {problem}") from None
 
 
-def drives_of(
-    collection: Collection, arm: Arm
+def iterate_arm_drives(
+    collection: CampaignCollection, arm: Arm
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
     """Yield frames, boxes and poses of the attempts of an arm."""
     rows = collection.attempts["arm"].tolist()
-    for row, campaign, key in collection.attempts_in_order():
+    for row, campaign, key in collection.iterate_attempts():
         if rows[row] == str(arm):
             frames, boxes, poses = (
-                checked_table(campaign, name, key) for name in ("frames", "boxes", "poses")
+                read_checked_table(campaign, name, key) for name in ("frames", "boxes", "poses")
             )
             yield frames, boxes, poses
 
 
-def show_model(model: ErrorModel) -> None:
+def show_error_model(model: ErrorModel) -> None:
     """Print shares and persistence."""
     bands = [f"{band.replace('_', ' to ')} m" for band in BANDS]
     head = ["pattern", *(f"{band}, %" for band in bands), *(f"{band}, steps" for band in bands)]
@@ -101,7 +107,7 @@ def show_model(model: ErrorModel) -> None:
         [
             name,
             *(f"{100 * share:.1f}" for share in model.share[name]),
-            *map(lasts, model.stay[name]),
+            *map(format_persistence, model.stay[name]),
         ]
         for name in (*OF_BOXES, COPIES)
     ]
@@ -113,9 +119,12 @@ def show_model(model: ErrorModel) -> None:
         head,
         rows,
     )
-    print_line(f"LADE: {model.ghosts_a_step:.2f} a step, lasting {lasts(model.ghosts_stay)} steps")
+    print_escaped_line(
+        f"LADE: {model.ghosts_a_step:.2f} a step, lasting {format_persistence(model.ghosts_stay)}"
+        " steps"
+    )
 
 
-def lasts(stay: float) -> str:
+def format_persistence(stay: float) -> str:
     """Return how many steps an error lasts on average."""
     return f"{1 / (1 - stay):.1f}" if stay < 1 else "always"

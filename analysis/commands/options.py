@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.collection import Collection, collect
+from analysis.collection import CampaignCollection, collect_campaigns
 from harness.errors import UserError
 from harness.files import LINK
-from harness.suggestions import unknown
+from harness.suggestions import describe_unknown_name
 
 FORMATS = ("csv", "parquet", "latex")
 
@@ -19,7 +19,7 @@ else:
     Commands = object
 
 
-def new_parser(commands: Commands, name: str, description: str) -> argparse.ArgumentParser:
+def add_command_parser(commands: Commands, name: str, description: str) -> argparse.ArgumentParser:
     """Add a command whose description keeps its lines."""
     return commands.add_parser(
         name,
@@ -28,7 +28,7 @@ def new_parser(commands: Commands, name: str, description: str) -> argparse.Argu
     )
 
 
-def add_folders(parser: argparse.ArgumentParser) -> None:
+def add_folders_argument(parser: argparse.ArgumentParser) -> None:
     """Add the campaign folders."""
     parser.add_argument(
         "folders",
@@ -39,7 +39,7 @@ def add_folders(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_results_only(parser: argparse.ArgumentParser) -> None:
+def add_results_only_option(parser: argparse.ArgumentParser) -> None:
     """Add the choice to read results only."""
     parser.add_argument(
         "--results-only",
@@ -48,7 +48,7 @@ def add_results_only(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_mixing(parser: argparse.ArgumentParser) -> None:
+def add_mixing_option(parser: argparse.ArgumentParser) -> None:
     """Add the permission to pool simulators."""
     parser.add_argument(
         "--mix-simulators",
@@ -57,7 +57,7 @@ def add_mixing(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_out(parser: argparse.ArgumentParser) -> None:
+def add_out_option(parser: argparse.ArgumentParser) -> None:
     """Add the output folder."""
     parser.add_argument(
         "--out",
@@ -67,7 +67,7 @@ def add_out(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_format(parser: argparse.ArgumentParser) -> None:
+def add_format_option(parser: argparse.ArgumentParser) -> None:
     """Add the file formats."""
     parser.add_argument(
         "--format",
@@ -77,26 +77,26 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def formats_in(text: str) -> list[str]:
+def parse_formats(text: str) -> list[str]:
     """Return the formats asked for."""
     formats = list(dict.fromkeys(text.split(",")))
     for name in formats:
         if name not in FORMATS:
-            raise UserError(f"--format: {unknown('format', name, FORMATS)}")
+            raise UserError(f"--format: {describe_unknown_name('format', name, FORMATS)}")
     return formats
 
 
-def plain_formats(formats: list[str]) -> list[str]:
+def select_plain_formats(formats: list[str]) -> list[str]:
     """Return the formats of tables without estimates, which are not typeset."""
     return [name for name in formats if name != "latex"] or ["csv"]
 
 
-def read_collection(options: argparse.Namespace, whole: bool) -> Collection:
+def read_collection(options: argparse.Namespace, whole: bool) -> CampaignCollection:
     """Read the folders that were named; with `whole`, check all tables of their records."""
-    return collect(options.folders, options.mix_simulators, whole=whole)
+    return collect_campaigns(options.folders, options.mix_simulators, whole=whole)
 
 
-def output_folder(options: argparse.Namespace, collection: Collection) -> Path:
+def resolve_output_folder(options: argparse.Namespace, collection: CampaignCollection) -> Path:
     """Return where files go; a `report` in a campaign's folder must not lead out of it."""
     if options.out:
         return Path(options.out)

@@ -6,9 +6,9 @@ import argparse
 import math
 from dataclasses import replace
 
-from analysis.commands.options import Commands, new_parser
-from analysis.simulation.power import PairedDesign, power
-from analysis.terminal import print_line, show_grid
+from analysis.commands.options import Commands, add_command_parser
+from analysis.simulation.power import PairedDesign, estimate_power
+from analysis.terminal import print_escaped_line, show_grid
 from harness.errors import UserError
 
 DIFFERENCES = "0.1,0.15,0.2,0.3"
@@ -17,8 +17,8 @@ share of simulated campaigns in which the test over routes has p < 0.05."""
 
 
 def add_parser(commands: Commands) -> None:
-    """Add `power`."""
-    parser = new_parser(commands, "power", DESCRIPTION)
+    """Add `estimate_power`."""
+    parser = add_command_parser(commands, "power", DESCRIPTION)
     parser.add_argument(
         "--routes",
         default="10,19,32,64,128",
@@ -75,13 +75,18 @@ def add_parser(commands: Commands) -> None:
         metavar="N",
         help="seed of the simulation (default: %(default)s)",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_power_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_power_command(options: argparse.Namespace) -> int:
     """Print the power of every design."""
-    routes, seeds = numbers(options.routes, "routes"), numbers(options.seeds, "seeds")
-    differences = [share for text in options.difference or [DIFFERENCES] for share in shares(text)]
+    routes, seeds = (
+        parse_positive_integers(options.routes, "routes"),
+        parse_positive_integers(options.seeds, "seeds"),
+    )
+    differences = [
+        share for text in options.difference or [DIFFERENCES] for share in parse_share_list(text)
+    ]
     levels = [options.base_rate, *(options.base_rate + difference for difference in differences)]
     if not (all(0 < level < 1 for level in levels) and 0 <= options.correlation <= 1):
         raise UserError(
@@ -102,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
         rows = []
         for route_count in routes:
             powers = [
-                power(
+                estimate_power(
                     replace(base, routes=route_count, seeds=seed_count, difference=difference),
                     options.campaigns,
                     options.seed,
@@ -120,11 +125,11 @@ def run(options: argparse.Namespace) -> int:
             for difference in differences
         ]
         show_grid(title, head, rows)
-    print_line("sign-flip test over routes; both arms have the same routes and seeds")
+    print_escaped_line("sign-flip test over routes; both arms have the same routes and seeds")
     return 0
 
 
-def numbers(text: str, what: str) -> list[int]:
+def parse_positive_integers(text: str, what: str) -> list[int]:
     """Return the whole numbers in a list, one or more each."""
     try:
         whole = [int(number) for number in text.split(",")]
@@ -137,7 +142,7 @@ def numbers(text: str, what: str) -> list[int]:
     return whole
 
 
-def shares(text: str) -> list[float]:
+def parse_share_list(text: str) -> list[float]:
     """Return the shares in a list."""
     try:
         values = [float(share) for share in text.split(",")]

@@ -10,18 +10,18 @@ import pandas as pd
 
 from analysis.commands.options import (
     Commands,
-    add_folders,
-    add_mixing,
-    add_out,
-    new_parser,
-    output_folder,
+    add_command_parser,
+    add_folders_argument,
+    add_mixing_option,
+    add_out_option,
     read_collection,
+    resolve_output_folder,
 )
-from analysis.regression.moments import MomentRules, moments_of
-from analysis.regression.prediction import Prediction, predict
+from analysis.regression.moments import MomentRules, collect_moments
+from analysis.regression.prediction import PredictionScores, evaluate_prediction_models
 from analysis.regression.sample import NoFitError
 from analysis.tables.writing import write_frame
-from analysis.terminal import print_line, progress, show_grid
+from analysis.terminal import make_progress_bar, print_escaped_line, show_grid
 from harness.errors import UserError
 from harness.evaluation.surrogates.rules import RULES
 
@@ -32,9 +32,9 @@ RULE = MomentRules()
 
 
 def add_parser(commands: Commands) -> None:
-    """Add `predict`."""
-    parser = new_parser(commands, "predict", DESCRIPTION)
-    add_folders(parser)
+    """Add `evaluate_prediction_models`."""
+    parser = add_command_parser(commands, "predict", DESCRIPTION)
+    add_folders_argument(parser)
     for name, default, what in (
         ("lead", RULE.lead, "from the end of a window to the violation"),
         ("window", RULE.window, "length of a window"),
@@ -50,40 +50,40 @@ def add_parser(commands: Commands) -> None:
         metavar="M_S2",
         help=f"m/s² from which braking is hard (default: {RULES.hard_braking:g})",
     )
-    add_out(parser)
-    add_mixing(parser)
-    parser.set_defaults(run=run)
+    add_out_option(parser)
+    add_mixing_option(parser)
+    parser.set_defaults(run=run_predict_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_predict_command(options: argparse.Namespace) -> int:
     """Print the scores of all models, and write them with the moments that they rest on."""
-    rules = rules_in(options)
+    rules = build_moment_rules(options)
     collection = read_collection(options, whole=True)
-    with progress() as bar:
+    with make_progress_bar() as bar:
         task = bar.add_task("moments", total=len(collection.attempts))
-        moments = moments_of(collection, rules, lambda: bar.advance(task))
+        moments = collect_moments(collection, rules, lambda: bar.advance(task))
     for note in collection.notes:
-        print_line(note)
+        print_escaped_line(note)
     late = int(collection.attempts["violated"].sum() - moments["violated"].sum())
     if late:
-        print_line(f"{late} violations came before a whole window and its lead: left out")
-    out = output_folder(options, collection)
+        print_escaped_line(f"{late} violations came before a whole window and its lead: left out")
+    out = resolve_output_folder(options, collection)
     try:
-        prediction = predict(moments)
+        prediction = evaluate_prediction_models(moments)
     except NoFitError as problem:
-        print_line(f"not fitted: {problem}")
+        print_escaped_line(f"not fitted: {problem}")
         write_frame(moments, out, "moments", ["csv"])
-        print_line(f"moments.csv is in {out}")
+        print_escaped_line(f"moments.csv is in {out}")
         return collection.exit_code
     show_prediction(prediction, rules)
     write_frame(prediction.scores, out, "prediction", ["csv"])
     probabilities = prediction.probabilities.add_prefix("p ")
     write_frame(pd.concat([moments, probabilities], axis=1), out, "moments", ["csv"])
-    print_line(f"prediction.csv and moments.csv are in {out}")
+    print_escaped_line(f"prediction.csv and moments.csv are in {out}")
     return collection.exit_code
 
 
-def rules_in(options: argparse.Namespace) -> MomentRules:
+def build_moment_rules(options: argparse.Namespace) -> MomentRules:
     """Return the rules that options ask for."""
     for name in ("near_miss", "hard_braking"):
         if not 0 < getattr(options, name) < math.inf:
@@ -94,7 +94,7 @@ def rules_in(options: argparse.Namespace) -> MomentRules:
     )
 
 
-def show_prediction(prediction: Prediction, rules: MomentRules) -> None:
+def show_prediction(prediction: PredictionScores, rules: MomentRules) -> None:
     """Print the scores."""
     title = (
         f"{prediction.violations} violations among {prediction.moments} moments on"

@@ -8,34 +8,34 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.arms import arms_in, settings_in
-from analysis.collection import Collection
+from analysis.arms import group_arms_by_setting, list_arms
+from analysis.collection import CampaignCollection
 from analysis.commands.options import (
     Commands,
-    add_format,
-    add_mixing,
-    add_out,
-    formats_in,
-    new_parser,
-    output_folder,
-    plain_formats,
+    add_command_parser,
+    add_format_option,
+    add_mixing_option,
+    add_out_option,
+    parse_formats,
     read_collection,
+    resolve_output_folder,
+    select_plain_formats,
 )
 from analysis.regression.by_condition import ConditionFits, fit_condition
-from analysis.regression.estimators import TIMING_FAIR, Fit, format_ratio
-from analysis.regression.sample import read_table
-from analysis.regression.typeset import regression_latex
+from analysis.regression.estimators import TIMING_FAIR, RegressionFit, format_ratio
+from analysis.regression.sample import read_attempts_table
+from analysis.regression.typeset import format_regression_latex
 from analysis.tables.writing import format_p, write_frame, write_text
-from analysis.terminal import print_line, show_grid
+from analysis.terminal import print_escaped_line, show_grid
 from harness.errors import UserError
-from harness.suggestions import unknown
+from harness.suggestions import describe_unknown_name
 
 DESCRIPTION = "Regress violations on the six error patterns, condition by condition."
 
 
 def add_parser(commands: Commands) -> None:
     """Add `regress`."""
-    parser = new_parser(commands, "regress", DESCRIPTION)
+    parser = add_command_parser(commands, "regress", DESCRIPTION)
     parser.add_argument(
         "folders",
         type=Path,
@@ -48,84 +48,90 @@ def add_parser(commands: Commands) -> None:
         metavar="NAME[,NAME ...]",
         help="systems to include (default: all whose detections messages can change)",
     )
-    add_format(parser)
-    add_out(parser)
-    add_mixing(parser)
-    parser.set_defaults(run=run)
+    add_format_option(parser)
+    add_out_option(parser)
+    add_mixing_option(parser)
+    parser.set_defaults(run=run_regress_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_regress_command(options: argparse.Namespace) -> int:
     """Print the regressions of every condition, and write them."""
-    formats = formats_in(options.format)
+    formats = parse_formats(options.format)
     systems = options.systems.split(",") if options.systems else None
-    collection: Collection | None = None
+    collection: CampaignCollection | None = None
     if len(options.folders) == 1 and not options.folders[0].is_dir():
-        attempts = read_table(options.folders[0])
+        attempts = read_attempts_table(options.folders[0])
         out = Path(options.out) if options.out else options.folders[0].parent
     else:
         collection = read_collection(options, whole=True)
-        attempts, out = collection.attempts, output_folder(options, collection)
+        attempts, out = collection.attempts, resolve_output_folder(options, collection)
         for note in collection.notes:
-            print_line(note)
+            print_escaped_line(note)
     there = sorted(set(attempts["system"]))
     for system in systems or ():
         if system not in there:
-            raise UserError(f"--systems: {unknown('system', system, there)}")
+            raise UserError(f"--systems: {describe_unknown_name('system', system, there)}")
     findings = [
         fit_condition(attempts, condition, systems, collection)
-        for condition in settings_in(arms_in(attempts))
+        for condition in group_arms_by_setting(list_arms(attempts))
     ]
     for fits in findings:
-        show_findings(fits)
+        show_condition_fits(fits)
     if not findings:
-        print_line("no attempt has a result")
-    write_frame(frame_of(findings), out, "regression", plain_formats(formats))
-    write_frame(checks_of(findings), out, "regression_checks", plain_formats(formats))
+        print_escaped_line("no attempt has a result")
+    write_frame(build_fits_table(findings), out, "regression", select_plain_formats(formats))
+    write_frame(
+        build_diagnostics_table(findings), out, "regression_checks", select_plain_formats(formats)
+    )
     if "latex" in formats:
-        write_text(regression_latex(findings), out / "regression.tex")
-    print_line(f"regression and regression_checks are in {out}")
+        write_text(format_regression_latex(findings), out / "regression.tex")
+    print_escaped_line(f"regression and regression_checks are in {out}")
     return collection.exit_code if collection else 0
 
 
-def show_findings(fits: ConditionFits) -> None:
+def show_condition_fits(fits: ConditionFits) -> None:
     """Print one condition: the headline, then what looks at the last ten seconds."""
-    print_line("")
+    print_escaped_line("")
     if fits.set_checks is not None:
-        print_line(
+        print_escaped_line(
             f"Condition {fits.condition}: timing-fair, risk sets over the same stretch of road"
         )
-        show_checks(fits.set_checks)
+        show_diagnostics(fits.set_checks)
     for fit in fits.fits:
         if fit.method == TIMING_FAIR:
-            show_fit(fit)
-    print_line(f"Condition {fits.condition}: last ten seconds of each drive (not timing-fair)")
-    show_checks(fits.checks)
+            show_odds_ratios(fit)
+    print_escaped_line(
+        f"Condition {fits.condition}: last ten seconds of each drive (not timing-fair)"
+    )
+    show_diagnostics(fits.checks)
     for fit in fits.fits:
         if fit.method != TIMING_FAIR:
-            show_fit(fit)
+            show_odds_ratios(fit)
     for method, reason in fits.refused.items():
-        print_line(f"{method}")
-        print_line(f"  not fitted: {reason}")
+        print_escaped_line(f"{method}")
+        print_escaped_line(f"  not fitted: {reason}")
 
 
-def show_checks(checks: pd.DataFrame) -> None:
+def show_diagnostics(checks: pd.DataFrame) -> None:
     """Print the diagnostics."""
     for check, result in checks.to_numpy(str).tolist():
-        print_line(f"  {check:22}{result}")
-    print_line("")
+        print_escaped_line(f"  {check:22}{result}")
+    print_escaped_line("")
 
 
-def show_fit(fit: Fit) -> None:
+def show_odds_ratios(fit: RegressionFit) -> None:
     """Print one method's odds ratios."""
     head = ["pattern", "unit", "odds ratio", "95 % interval", "p", "p Holm"]
     more = "effect" in fit.terms
     head += ["effect, percentage points", "95 % interval"] if more else []
-    show_grid(fit.method, head, (list(cells_of(row, more)) for _, row in fit.terms.iterrows()))
+    show_grid(
+        fit.method, head, (list(format_odds_cells(row, more)) for _, row in fit.terms.iterrows())
+    )
     if fit.note:
-        print_line(f"  {fit.note}")
+        print_escaped_line(f"  {fit.note}")
 
 
-def cells_of(row: pd.Series, more: bool) -> Iterator[str]:
+def format_odds_cells(row: pd.Series, more: bool) -> Iterator[str]:
     """Yield a row as text."""
     yield str(row["term"])
     yield "1 error" if row["unit"] == 1 else f"{row['unit']:.3g} per ground-truth box"
@@ -138,7 +144,7 @@ def cells_of(row: pd.Series, more: bool) -> Iterator[str]:
         yield f"{row['effect_low']:+.2g} .. {row['effect_high']:+.2g}"
 
 
-def frame_of(findings: Iterable[ConditionFits]) -> pd.DataFrame:
+def build_fits_table(findings: Iterable[ConditionFits]) -> pd.DataFrame:
     """Return all fits as one table."""
     parts = [
         fit.terms.assign(condition=fits.condition, method=fit.method)
@@ -153,7 +159,7 @@ def frame_of(findings: Iterable[ConditionFits]) -> pd.DataFrame:
     ]
 
 
-def checks_of(findings: Iterable[ConditionFits]) -> pd.DataFrame:
+def build_diagnostics_table(findings: Iterable[ConditionFits]) -> pd.DataFrame:
     """Return the diagnostics, and what could not be fitted."""
     lines = []
     for fits in findings:

@@ -8,27 +8,27 @@ import os
 import sys
 from pathlib import Path
 
-from analysis.broken import lines_on
-from analysis.cases import cases_of
-from analysis.collection import WARNING, Collection, collect
-from analysis.commands.options import Commands, new_parser
-from analysis.drive import Drive, drive_of, snapshot_of
-from analysis.replay.clouds import load_open3d, open_window, write_clouds
-from analysis.replay.film import MOVING, can_encode, film_of, write_film
-from analysis.replay.recording import open_viewer, write_recording
-from analysis.replay.scene import Sweeps, sweeps_of
-from analysis.replay.sheet import write_sheet
+from analysis.broken import describe_left_out
+from analysis.cases import list_violation_cases
+from analysis.collection import WARNING_PREFIX, CampaignCollection, collect_campaigns
+from analysis.commands.options import Commands, add_command_parser
+from analysis.drive import RecordedDrive, build_snapshot, read_recorded_drive
+from analysis.replay.clouds import load_open3d, open_cloud_window, write_clouds
+from analysis.replay.film import MOVING, can_encode_h264, make_film, write_film
+from analysis.replay.recording import open_rerun_viewer, write_rerun_recording
+from analysis.replay.scene import Sweeps, read_kept_sweeps
+from analysis.replay.sheet import write_hazard_sheet
 from analysis.replay.stills import write_stills
-from analysis.terminal import print_line, progress
+from analysis.terminal import make_progress_bar, print_escaped_line
 from harness.errors import UserError
 from harness.records.arms import NONE
-from harness.records.cases import case as attempt_named
+from harness.records.cases import find_case as attempt_named
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 
 DESCRIPTION = """Show one recorded drive: as an image, a film, a Rerun recording or point clouds.
 It needs no simulator."""
-WINDOW = Path()
+ON_SCREEN = Path()
 """Stands for a viewer on the screen, where a file could have been named."""
 FIRST = 10.0
 """Seconds before the end at which a film begins."""
@@ -36,7 +36,7 @@ FIRST = 10.0
 
 def add_parser(commands: Commands) -> None:
     """Add `replay`."""
-    parser = new_parser(commands, "replay", DESCRIPTION)
+    parser = add_command_parser(commands, "replay", DESCRIPTION)
     parser.add_argument("folder", type=Path, metavar="DIR", help="campaign folder")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--list", action="store_true", help="list the violations and their numbers")
@@ -87,7 +87,7 @@ def add_parser(commands: Commands) -> None:
         "--rerun",
         type=Path,
         nargs="?",
-        const=WINDOW,
+        const=ON_SCREEN,
         metavar="FILE",
         help="write a recording for the Rerun viewer; without FILE: open the viewer"
         " (default: neither)",
@@ -96,7 +96,7 @@ def add_parser(commands: Commands) -> None:
         "--open3d",
         type=Path,
         nargs="?",
-        const=WINDOW,
+        const=ON_SCREEN,
         metavar="FILE",
         help="write point clouds and boxes as .ply; without FILE: open a window (default: neither)",
     )
@@ -111,126 +111,136 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="dark background for pictures and films (default: light)",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_replay_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_replay_command(options: argparse.Namespace) -> int:
     """List the cases, or show all hazards or one drive."""
     if options.list:
-        return list_cases(collect([options.folder], partners=True))
+        return print_cases(collect_campaigns([options.folder], partners=True))
     if options.sheet:
-        count = write_sheet(Campaign(options.folder), options.sheet, options.dark)
-        print_line(f"{options.sheet}: {count} hazards")
+        count = write_hazard_sheet(CampaignRecords(options.folder), options.sheet, options.dark)
+        print_escaped_line(f"{options.sheet}: {count} hazards")
         return 0
-    campaign, drive, name = chosen(options)
-    print_line(f"{name}{drive.title}")
-    print_line(drive.what)
+    campaign, drive, name = find_chosen_drive(options)
+    print_escaped_line(f"{name}{drive.title}")
+    print_escaped_line(drive.what)
     if options.png:
         write_stills(drive, name, options.png, options.dark)
-        print_line(f"{options.png}")
+        print_escaped_line(f"{options.png}")
     if options.film or (options.png, options.rerun, options.open3d) == (None, None, None):
-        film(campaign, drive, name, options)
+        film_drive(campaign, drive, name, options)
     if options.rerun is not None or options.open3d is not None:
-        sweeps = sweeps_of(drive)
+        sweeps = read_kept_sweeps(drive)
         if options.rerun is not None:
-            record(drive, sweeps, options.rerun)
+            record_drive(drive, sweeps, options.rerun)
         if options.open3d is not None:
-            cloud(drive, sweeps, options)
+            export_point_cloud(drive, sweeps, options)
     return 0
 
 
-def chosen(options: argparse.Namespace) -> tuple[Campaign, Drive, str]:
+def find_chosen_drive(options: argparse.Namespace) -> tuple[CampaignRecords, RecordedDrive, str]:
     """Return the drive that is asked for with its campaign, and what stands before its name."""
     if options.attempt is not None:
-        campaign = Campaign(options.folder)
+        campaign = CampaignRecords(options.folder)
         key, name = attempt_named(campaign, options.attempt), ""
     else:
-        cases = cases_of(collect([options.folder], partners=True))
+        cases = list_violation_cases(collect_campaigns([options.folder], partners=True))
         case = next((case for case in cases if case.number == options.case), None)
         if case is None:
             there = f"valid: 1 to {len(cases)}" if cases else "no drive ended in a violation"
             raise UserError(f"{options.folder}: --case {options.case} not found; {there}")
         campaign, key, name = case.campaign, case.key, f"Case {case.number}: "
-    drive = drive_of(campaign, key)
+    drive = read_recorded_drive(campaign, key)
     if drive is None:
         raise UserError(f"{key}: it ended before the first planning step")
     return campaign, drive, name
 
 
-def list_cases(collection: Collection) -> int:
+def print_cases(collection: CampaignCollection) -> int:
     """Print every case, and broken records."""
-    for line in lines_on(collection.left_out):
-        print_line(f"{WARNING} {line}")
-    cases = cases_of(collection)
+    for line in describe_left_out(collection.left_out):
+        print_escaped_line(f"{WARNING_PREFIX} {line}")
+    cases = list_violation_cases(collection)
     for case in cases:
-        print_line(f"{case.number:4}  {case.title}: {case.what}")
-    print_line(f"{len(cases)} violations")
+        print_escaped_line(f"{case.number:4}  {case.title}: {case.what}")
+    print_escaped_line(f"{len(cases)} violations")
     return collection.exit_code
 
 
-def film(campaign: Campaign, drive: Drive, name: str, options: argparse.Namespace) -> None:
+def film_drive(
+    campaign: CampaignRecords, drive: RecordedDrive, name: str, options: argparse.Namespace
+) -> None:
     """Film a drive's last seconds, next to the same drive without disturbance."""
     if not 0 < options.before < math.inf:
         raise UserError(f"--before {options.before:g} s: must be > 0 and finite")
-    suffix = ".mp4" if can_encode() else ".webp"
-    file = options.film or campaign.folder / "films" / f"{file_name(name, drive)}{suffix}"
+    suffix = ".mp4" if can_encode_h264() else ".webp"
+    file = options.film or campaign.folder / "films" / f"{make_film_name(name, drive)}{suffix}"
     if file.suffix not in (".mp4", *MOVING):
         raise UserError(f"{file}: films are written as .mp4, .webp or .gif")
-    other = None if options.alone else undisturbed(campaign, drive)
+    other = None if options.alone else find_undisturbed_drive(campaign, drive)
     drives = [drive] if other is None else [drive, other]
-    made = film_of(drives, name, before=options.before, layout=options.layout, dark=options.dark)
-    with progress() as bar:
+    made = make_film(drives, name, before=options.before, layout=options.layout, dark=options.dark)
+    with make_progress_bar() as bar:
         task = bar.add_task("pictures", total=made.pictures)
         write_film(made, file, lambda: bar.advance(task))
-    print_line(f"{file}: {made.pictures / float(made.rate):.1f} s, {made.pictures} pictures")
+    print_escaped_line(
+        f"{file}: {made.pictures / float(made.rate):.1f} s, {made.pictures} pictures"
+    )
 
 
-def file_name(name: str, drive: Drive) -> str:
+def make_film_name(name: str, drive: RecordedDrive) -> str:
     """Return a film's name: case-3, or the attempt's own with its parts joined."""
     case = name.removesuffix(": ").lower().replace(" ", "-")
     return case or "-".join(drive.key.path.parts)
 
 
-def undisturbed(campaign: Campaign, drive: Drive) -> Drive | None:
+def find_undisturbed_drive(campaign: CampaignRecords, drive: RecordedDrive) -> RecordedDrive | None:
     """Return the same drive under `none`; if there is none, print so."""
-    key = AttemptKey(drive.key.arm.but(condition=NONE), drive.key.route, drive.key.seed)
+    key = AttemptKey(drive.key.arm.replace_factors(condition=NONE), drive.key.route, drive.key.seed)
     if key == drive.key:
-        print_line("filmed alone: it is a drive without disturbance")
-    elif key not in campaign.attempts() or (other := drive_of(campaign, key)) is None:
-        print_line(f"filmed alone: no result of {key} to show next to it")
+        print_escaped_line("filmed alone: it is a drive without disturbance")
+    elif (
+        key not in campaign.find_attempts() or (other := read_recorded_drive(campaign, key)) is None
+    ):
+        print_escaped_line(f"filmed alone: no result of {key} to show next to it")
     else:
-        print_line(f"next to {other.title}: {other.what}")
+        print_escaped_line(f"next to {other.title}: {other.what}")
         return other
     return None
 
 
-def record(drive: Drive, sweeps: Sweeps, file: Path) -> None:
+def record_drive(drive: RecordedDrive, sweeps: Sweeps, file: Path) -> None:
     """Record a drive for Rerun, or show it there."""
-    if file == WINDOW:
-        needs_display("use --rerun FILE.rrd")
-        open_viewer(drive, sweeps)
+    if file == ON_SCREEN:
+        refuse_without_display("use --rerun FILE.rrd")
+        open_rerun_viewer(drive, sweeps)
         return
-    write_recording(drive, sweeps, file)
-    print_line(f"{file}: {'with' if sweeps else 'without'} LiDAR sweeps; `rerun {file}` shows it")
+    write_rerun_recording(drive, sweeps, file)
+    print_escaped_line(
+        f"{file}: {'with' if sweeps else 'without'} LiDAR sweeps; `rerun {file}` shows it"
+    )
 
 
-def cloud(drive: Drive, sweeps: Sweeps, options: argparse.Namespace) -> None:
+def export_point_cloud(drive: RecordedDrive, sweeps: Sweeps, options: argparse.Namespace) -> None:
     """Show or write the point clouds at one time."""
     load_open3d()
     if not sweeps:
         raise UserError(
             f"{drive.folder}: no LiDAR sweeps recorded; run the campaign with record.points=true"
         )
-    snapshot = snapshot_of(drive, drive.row_at(drive.end if options.at is None else options.at))
-    if options.open3d == WINDOW:
-        needs_display("use --open3d FILE.ply")
-        open_window(drive, snapshot, sweeps)
+    snapshot = build_snapshot(
+        drive, drive.find_step_row(drive.end if options.at is None else options.at)
+    )
+    if options.open3d == ON_SCREEN:
+        refuse_without_display("use --open3d FILE.ply")
+        open_cloud_window(drive, snapshot, sweeps)
         return
     outlines = write_clouds(snapshot, sweeps, options.open3d)
-    print_line(f"{options.open3d} and {outlines}, at {snapshot.time:.1f} s")
+    print_escaped_line(f"{options.open3d} and {outlines}, at {snapshot.time:.1f} s")
 
 
-def needs_display(instead: str) -> None:
+def refuse_without_display(instead: str) -> None:
     """Refuse to open a window without a display."""
     if sys.platform.startswith("linux") and not {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ):
         raise UserError(f"no display; {instead}")

@@ -6,31 +6,31 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.arms import arms_in, settings_in
-from analysis.attribution import attribution_table as attributed
-from analysis.attribution import twins_table
-from analysis.cases import case_table
-from analysis.collection import WARNING, Collection
+from analysis.arms import group_arms_by_setting, list_arms
+from analysis.attribution import build_attributions_frame as attributed
+from analysis.attribution import build_twins_table
+from analysis.cases import build_case_table
+from analysis.collection import WARNING_PREFIX, CampaignCollection
 from analysis.commands.options import (
     FORMATS,
     Commands,
-    add_folders,
-    add_mixing,
-    add_out,
-    add_results_only,
-    new_parser,
-    output_folder,
+    add_command_parser,
+    add_folders_argument,
+    add_mixing_option,
+    add_out_option,
+    add_results_only_option,
     read_collection,
+    resolve_output_folder,
 )
-from analysis.commands.regress import checks_of, frame_of
-from analysis.commands.tables import write_all
-from analysis.contrasts import differences_table
-from analysis.regression.typeset import regression_latex
-from analysis.report.curves import write_curves
-from analysis.report.gather import MOST_STRIPS, PASSES, Report, gather
-from analysis.report.page import page
-from analysis.tables.writing import latex, write_frame, write_text
-from analysis.terminal import print_line, progress
+from analysis.commands.regress import build_diagnostics_table, build_fits_table
+from analysis.commands.tables import write_all_tables
+from analysis.contrasts import build_differences_table
+from analysis.regression.typeset import format_regression_latex
+from analysis.report.curves import write_curve_figures
+from analysis.report.gather import MOST_STRIPS, PASSES, ReportContents, gather_report
+from analysis.report.page import render_report_page
+from analysis.tables.writing import format_latex_table, write_frame, write_text
+from analysis.terminal import make_progress_bar, print_escaped_line
 
 PAGE = "report.html"
 DESCRIPTION = """Write one self-contained HTML page with findings, tables, figures and violations,
@@ -39,61 +39,63 @@ and all tables as CSV, Parquet and LaTeX."""
 
 def add_parser(commands: Commands) -> None:
     """Add `report`."""
-    parser = new_parser(commands, "report", DESCRIPTION)
-    add_folders(parser)
-    add_results_only(parser)
-    add_out(parser)
-    add_mixing(parser)
-    parser.set_defaults(run=run)
+    parser = add_command_parser(commands, "report", DESCRIPTION)
+    add_folders_argument(parser)
+    add_results_only_option(parser)
+    add_out_option(parser)
+    add_mixing_option(parser)
+    parser.set_defaults(run=run_report_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_report_command(options: argparse.Namespace) -> int:
     """Make the report."""
-    with progress() as bar:
+    with make_progress_bar() as bar:
         task = bar.add_task("results", total=None)
         collection = read_collection(options, whole=not options.results_only)
-        bar.update(task, total=work(collection, options.results_only))
+        bar.update(task, total=count_report_steps(collection, options.results_only))
         watched = replace(collection, on_attempt=lambda: bar.advance(task))
-        report = gather(
+        report = gather_report(
             watched, options.results_only, lambda what: bar.update(task, description=what)
         )
         bar.update(task, description="files")
-        out = output_folder(options, collection)
-        write(report, out)
+        out = resolve_output_folder(options, collection)
+        write_report_files(report, out)
         total = bar.tasks[0].total
         bar.update(task, description="done", completed=total or 1, total=total or 1)
     for note in (*collection.notes, *report.notes):
-        print_line(note)
+        print_escaped_line(note)
     for line in report.broken_twins:
-        print_line(f"{WARNING} broken: {line}")
-    print_line(f"{out / PAGE}")
+        print_escaped_line(f"{WARNING_PREFIX} broken: {line}")
+    print_escaped_line(f"{out / PAGE}")
     return 1 if report.broken_twins else collection.exit_code
 
 
-def work(collection: Collection, results_only: bool) -> int:
+def count_report_steps(collection: CampaignCollection, results_only: bool) -> int:
     """Return how often attempts will be looked at."""
     if results_only:
         return 1
-    conditions = len(settings_in(arms_in(collection.attempts)))
+    conditions = len(group_arms_by_setting(list_arms(collection.attempts)))
     strips = min(MOST_STRIPS, int(collection.attempts["violated"].sum()))
     return len(collection.attempts) * (PASSES + conditions) + strips
 
 
-def write(report: Report, out: Path) -> None:
+def write_report_files(report: ReportContents, out: Path) -> None:
     """Write all tables, and last the page: where it is, everything it speaks of is too."""
-    write_all(report.collection, list(report.tables.values()), out, list(FORMATS))
+    write_all_tables(report.collection, list(report.tables.values()), out, list(FORMATS))
     frames = {
         "differences": report.contrasts.table,
-        "regression": frame_of(report.regressions),
-        "regression_checks": checks_of(report.regressions),
-        "violations": case_table(report.cases),
+        "regression": build_fits_table(report.regressions),
+        "regression_checks": build_diagnostics_table(report.regressions),
+        "violations": build_case_table(report.cases),
         "attribution": attributed(report.attributions),
-        "twins": twins_table(report.attributions),
+        "twins": build_twins_table(report.attributions),
         "failures": report.failures,
     }
     for name, frame in frames.items():
         write_frame(frame, out, name, ["csv", "parquet"])
-    write_text(latex(differences_table(report.contrasts)), out / "differences.tex")
-    write_text(regression_latex(report.regressions), out / "regression.tex")
-    write_curves(report.tables, out)
-    write_text(page(report), out / PAGE)
+    write_text(
+        format_latex_table(build_differences_table(report.contrasts)), out / "differences.tex"
+    )
+    write_text(format_regression_latex(report.regressions), out / "regression.tex")
+    write_curve_figures(report.tables, out)
+    write_text(render_report_page(report), out / PAGE)

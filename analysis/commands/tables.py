@@ -7,27 +7,27 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.broken import folder_names
-from analysis.collection import Collection
+from analysis.broken import add_folder_names
+from analysis.collection import CampaignCollection
 from analysis.commands.options import (
     Commands,
-    add_folders,
-    add_format,
-    add_mixing,
-    add_out,
-    add_results_only,
-    formats_in,
-    new_parser,
-    output_folder,
-    plain_formats,
+    add_command_parser,
+    add_folders_argument,
+    add_format_option,
+    add_mixing_option,
+    add_out_option,
+    add_results_only_option,
+    parse_formats,
     read_collection,
+    resolve_output_folder,
+    select_plain_formats,
 )
-from analysis.drawing.svg import standalone
-from analysis.figures.perception import along_route_figure
-from analysis.tables.all_tables import tables_of
-from analysis.tables.table import Table
+from analysis.drawing.svg import render_svg_file
+from analysis.figures.perception import render_along_route_figure
+from analysis.tables.all_tables import build_all_tables
+from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import write_frame, write_table, write_text
-from analysis.terminal import print_line, show
+from analysis.terminal import print_escaped_line, show_table
 
 DESCRIPTION = (
     "Print the tables of campaigns with 95 % confidence intervals, and write them as files."
@@ -36,45 +36,47 @@ DESCRIPTION = (
 
 def add_parser(commands: Commands) -> None:
     """Add `tables`."""
-    parser = new_parser(commands, "tables", DESCRIPTION)
-    add_folders(parser)
-    add_format(parser)
-    add_results_only(parser)
-    add_out(parser)
-    add_mixing(parser)
-    parser.set_defaults(run=run)
+    parser = add_command_parser(commands, "tables", DESCRIPTION)
+    add_folders_argument(parser)
+    add_format_option(parser)
+    add_results_only_option(parser)
+    add_out_option(parser)
+    add_mixing_option(parser)
+    parser.set_defaults(run=run_tables_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_tables_command(options: argparse.Namespace) -> int:
     """Write the tables, then print them: who reads only the first lines has all files."""
-    formats = formats_in(options.format)
+    formats = parse_formats(options.format)
     collection = read_collection(options, whole=not options.results_only)
-    out = output_folder(options, collection)
-    tables = tables_of(collection, options.results_only)
-    write_all(collection, tables, out, formats)
+    out = resolve_output_folder(options, collection)
+    tables = build_all_tables(collection, options.results_only)
+    write_all_tables(collection, tables, out, formats)
     for note in collection.notes:
-        print_line(note)
+        print_escaped_line(note)
     for table in tables:
-        show(table)
-    print_line(f"{len(tables)} tables, attempts and missing attempts are in {out}")
+        show_table(table)
+    print_escaped_line(f"{len(tables)} tables, attempts and missing attempts are in {out}")
     return collection.exit_code
 
 
-def broken_table(collection: Collection) -> pd.DataFrame:
+def build_broken_table(collection: CampaignCollection) -> pd.DataFrame:
     """Return the attempts that are left out for a broken record, with their folders."""
-    return folder_names(
+    return add_folder_names(
         collection.left_out, {n: one.folder for n, one in enumerate(collection.campaigns)}
     )
 
 
-def write_all(collection: Collection, tables: list[Table], out: Path, formats: list[str]) -> None:
+def write_all_tables(
+    collection: CampaignCollection, tables: list[EstimatesTable], out: Path, formats: list[str]
+) -> None:
     """Write every table, and the attempts they are made of."""
-    frames = plain_formats(formats)
+    frames = select_plain_formats(formats)
     write_frame(collection.attempts, out, "attempts", frames)
     write_frame(collection.missing, out, "missing", frames)
-    write_frame(broken_table(collection), out, "broken", frames)
+    write_frame(build_broken_table(collection), out, "broken", frames)
     for table in tables:
         write_table(table, out, formats)
         if table.name == "along_route":
-            figure = along_route_figure(table, table.arms())
-            write_text(standalone(figure), out / "along_route.svg")
+            figure = render_along_route_figure(table, table.list_row_arms())
+            write_text(render_svg_file(figure), out / "along_route.svg")

@@ -11,27 +11,37 @@ import pandas as pd
 
 from analysis.attempt import read_result
 from analysis.hazards import HAZARDS
-from analysis.surrogates import COSTS, GOAL, SPEED
-from analysis.tables.table import Measure, mean_of, rate_of
-from harness.records.critical import CriticalSizes, Searched, condition_of
+from analysis.surrogates import GOAL, SPEED, TIME_COSTS
+from analysis.tables.table import Measure, make_mean_measure, make_rate_measure
+from harness.records.critical import CriticalSizes, SearchedAttempt, format_twin_condition
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 
 FREE_NOW, DELAY = "free now", "delay"
-COLUMNS = ["attempt", "size", FREE_NOW, SPEED, GOAL, DELAY, HAZARDS]
+COARSE_DRIVE_COLUMNS = ["attempt", "size", FREE_NOW, SPEED, GOAL, DELAY, HAZARDS]
 """`attempt` is the number of an attempt in its search."""
 NO_HAZARDS = "[]"
 TIMES = {
-    **{name: mean_of(column) for name, (column, _) in COSTS.items() if column in (SPEED, GOAL)},
-    "delay against size 0, s": mean_of(DELAY),
+    **{
+        name: make_mean_measure(column)
+        for name, (column, _) in TIME_COSTS.items()
+        if column in (SPEED, GOAL)
+    },
+    "delay against size 0, s": make_mean_measure(DELAY),
 }
 """The cost in time, as `time_cost` has it, and the delay of the same attempts."""
-AS_DRIVEN: Mapping[str, Measure] = {"no violation at this size, %": rate_of(FREE_NOW), **TIMES}
+AS_DRIVEN: Mapping[str, Measure] = {
+    "no violation at this size, %": make_rate_measure(FREE_NOW),
+    **TIMES,
+}
 """What drives of one size show, without assuming anything of other sizes."""
 
 
-def drives_of(
-    one: Searched, sizes: CriticalSizes, twins: Campaign, there: Mapping[AttemptKey, Path]
+def iterate_coarse_drives(
+    one: SearchedAttempt,
+    sizes: CriticalSizes,
+    twins: CampaignRecords,
+    there: Mapping[AttemptKey, Path],
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for each coarse size of an attempt that has a result.
 
@@ -43,7 +53,7 @@ def drives_of(
         kind = one.outcomes.get(size)
         if kind is None:
             continue
-        key = twin_of(one, sizes, size)
+        key = make_twin_key(one, sizes, size)
         known = read_result(twins, key) if key in there else {}
         goal = float(known.get(GOAL, math.nan))
         without = goal if size == 0 else without
@@ -57,13 +67,13 @@ def drives_of(
         }
 
 
-def twin_of(one: Searched, sizes: CriticalSizes, size: float) -> AttemptKey:
+def make_twin_key(one: SearchedAttempt, sizes: CriticalSizes, size: float) -> AttemptKey:
     """Return the drive of an attempt at a size."""
-    condition = condition_of(sizes.of, size)
-    return AttemptKey(one.of.arm.but(condition=condition), one.of.route, one.of.seed)
+    condition = format_twin_condition(sizes.of, size)
+    return AttemptKey(one.of.arm.replace_factors(condition=condition), one.of.route, one.of.seed)
 
 
-def planned_hazards(drives: pd.DataFrame, attempts: int) -> list[str]:
+def get_planned_hazards(drives: pd.DataFrame, attempts: int) -> list[str]:
     """Return the hazards of each attempt, in the drive at its smallest size with a result."""
     first = drives.drop_duplicates("attempt").set_index("attempt")[HAZARDS]
     return [str(first.get(number, NO_HAZARDS)) for number in range(attempts)]

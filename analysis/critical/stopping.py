@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.attempt import broken_result, checked_table
+from analysis.attempt import make_result_error, read_checked_table
 from harness import ego_body
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 
 HARDEST_BRAKING = 7.0
 """m/s²; the driver's `hardest_braking`."""
@@ -26,7 +26,7 @@ STANDING = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meeting:
+class HazardMeeting:
     """A mover of a hazard in one drive."""
 
     kind: str
@@ -39,7 +39,7 @@ class Meeting:
     @property
     def needed(self) -> float:
         """The stopping distance over the speed, s: so long before the conflict it must brake."""
-        return stopping_seconds(self.speed, self.period)
+        return compute_stopping_time(self.speed, self.period)
 
     @property
     def bound(self) -> float:
@@ -50,23 +50,25 @@ class Meeting:
         return self.warning - self.needed
 
 
-def stopping_seconds(speed: float, period: float, braking: float = HARDEST_BRAKING) -> float:
+def compute_stopping_time(speed: float, period: float, braking: float = HARDEST_BRAKING) -> float:
     """Return the stopping distance over the speed: reaction of a planning step, then braking."""
     return period + speed / (2 * braking)
 
 
-def meeting_of(twins: Campaign, key: AttemptKey, period: float) -> Meeting | None:
+def find_hazard_meeting(
+    twins: CampaignRecords, key: AttemptKey, period: float
+) -> HazardMeeting | None:
     """Return the hazard's mover that the ego's own LiDAR returned, if there was one.
 
     Of several that which the violation was nearest to, without one the most sudden.
     """
-    result = twins.result(key)["crucible"]
-    frames = checked_table(twins, "frames", key)
+    result = twins.read_result(key)["crucible"]
+    frames = read_checked_table(twins, "frames", key)
     time, station, speed = (
         frames[name].to_numpy(np.float64) for name in ("time", "station", "speed")
     )
     try:
-        met = [hazard for hazard in result["hazards"] if measured(hazard)]
+        met = [hazard for hazard in result["hazards"] if is_encounter_measured(hazard)]
         if not met or not len(time):
             return None
         violation = result["violation"]
@@ -74,18 +76,18 @@ def meeting_of(twins: Campaign, key: AttemptKey, period: float) -> Meeting | Non
             hazard = min(met, key=lambda one: float(one["encounter"]["reveal_measured"]))
         else:
             last = station[np.searchsorted(time, float(violation["time"]), "right") - 1]
-            hazard = min(met, key=lambda one: abs(conflict_of(one) - last))
+            hazard = min(met, key=lambda one: abs(get_conflict_station(one) - last))
         encounter = hazard["encounter"]
         reveal, placed = float(encounter["reveal_measured"]), float(encounter["reveal"])
         starts = float(hazard["started_at"])
-        kind, conflict = str(hazard["kind"])[:80], conflict_of(hazard)
+        kind, conflict = str(hazard["kind"])[:80], get_conflict_station(hazard)
     except (KeyError, TypeError, ValueError) as problem:
-        raise broken_result(twins, key, problem) from None
+        raise make_result_error(twins, key, problem) from None
     to_go = conflict - ego_body.LENGTH / 2 - station
     at_reveal = int(np.argmin(np.abs(to_go / np.maximum(speed, STANDING) - reveal)))
     pace = max(float(speed[at_reveal]), STANDING)
     there = float(np.interp(starts, time, to_go))
-    return Meeting(
+    return HazardMeeting(
         kind=kind,
         reveal=reveal,
         by_geometry=placed,
@@ -95,13 +97,13 @@ def meeting_of(twins: Campaign, key: AttemptKey, period: float) -> Meeting | Non
     )
 
 
-def measured(hazard: Mapping[str, Any]) -> bool:
+def is_encounter_measured(hazard: Mapping[str, Any]) -> bool:
     """Return whether a mover set off and was returned by the ego's own LiDAR."""
     encounter = hazard.get("encounter")
     known = encounter is not None and encounter.get("reveal_measured") is not None
     return known and hazard.get("started_at") is not None
 
 
-def conflict_of(hazard: Mapping[str, Any]) -> float:
+def get_conflict_station(hazard: Mapping[str, Any]) -> float:
     """Return the station of the ego's front at the conflict."""
     return float(hazard["encounter"]["conflict_station"])

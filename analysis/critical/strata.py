@@ -10,12 +10,22 @@ import numpy as np
 import pandas as pd
 
 from analysis.critical.drives import NO_HAZARDS
-from analysis.critical.tables import LEFT, RIGHT, confirmed, ends_of, labelled
+from analysis.critical.tables import (
+    LEFT,
+    RIGHT,
+    format_size_label,
+    get_interval_ends,
+    select_confirmed_sizes,
+)
 from analysis.hazards import HAZARDS
-from analysis.statistics.interval_censored import mean_up_to, resampled, share_above
-from analysis.statistics.intervals import NO_ESTIMATE, Estimate
-from analysis.subgroups import grouping
-from analysis.tables.table import ESTIMATE, Table, codes_of, scaled
+from analysis.statistics.interval_censored import (
+    estimate_restricted_mean,
+    estimate_share_above,
+    fit_resampled_turnbull,
+)
+from analysis.statistics.intervals import NO_ESTIMATE, IntervalEstimate
+from analysis.subgroups import parse_grouping
+from analysis.tables.table import ESTIMATE, EstimatesTable, encode_names, scale_estimate
 from harness.errors import UserError
 from harness.records.critical import CriticalSizes
 from harness.vocabulary import Mask
@@ -29,26 +39,28 @@ ALL = "all"
 Groups = Callable[[pd.DataFrame], dict[str, Mask]]
 
 
-def strata_in(by: Sequence[str]) -> dict[str, Groups]:
+def parse_strata(by: Sequence[str]) -> dict[str, Groups]:
     """Return what divides attempts, by name: reveal, kind, town."""
     strata: dict[str, Groups] = {}
     for text in by or STRATA:
         name = text.partition("=")[0]
-        groups = grouping(text)
+        groups = parse_grouping(text)
         if name in strata:
             raise UserError(f"--by {text}: {name} may be given once")
         strata[name] = groups
     return strata
 
 
-def strata_tables(
+def build_strata_tables(
     usable: pd.DataFrame, sizes: CriticalSizes, strata: Mapping[str, Groups]
-) -> list[Table]:
+) -> list[EstimatesTable]:
     """Return a table for each way to divide attempts."""
-    return [strata_table(usable, sizes, name, groups) for name, groups in strata.items()]
+    return [build_strata_table(usable, sizes, name, groups) for name, groups in strata.items()]
 
 
-def strata_table(usable: pd.DataFrame, sizes: CriticalSizes, name: str, groups: Groups) -> Table:
+def build_strata_table(
+    usable: pd.DataFrame, sizes: CriticalSizes, name: str, groups: Groups
+) -> EstimatesTable:
     """Return how many attempts flip, shares free of violations and means, by arm and stratum.
 
     Strata are of the hazards that were planned, by geometry: no drive has a part in them.
@@ -61,14 +73,14 @@ def strata_table(usable: pd.DataFrame, sizes: CriticalSizes, name: str, groups: 
             attempts = usable[inside & (usable["called"] == arm).to_numpy(np.bool_)]
             if attempts.empty:
                 continue
-            for measure, estimate in stratum_measures(attempts, sizes).items():
+            for measure, estimate in compute_stratum_measures(attempts, sizes).items():
                 rows.append({"arm of": arm, name: group, "measure": measure, **asdict(estimate)})
-    return Table(
+    return EstimatesTable(
         name=f"critical_{sizes.of}_{name}",
-        title=f"Critical {labelled(sizes.of)}, by {name}",
+        title=f"Critical {format_size_label(sizes.of)}, by {name}",
         by=("arm of", name),
         cells=pd.DataFrame(rows, columns=["arm of", name, "measure", *ESTIMATE]),
-        digits={**dict.fromkeys(COUNTS, 0), **dict.fromkeys(mean_names(sizes), 2)},
+        digits={**dict.fromkeys(COUNTS, 0), **dict.fromkeys(format_mean_names(sizes), 2)},
     )
 
 
@@ -76,37 +88,44 @@ VIOLATION_AT_ONCE, FLIPS, SURVIVES = "violation at the smallest", "flips", "surv
 COUNTS = (VIOLATION_AT_ONCE, FLIPS, SURVIVES)
 
 
-def mean_names(sizes: CriticalSizes) -> tuple[str, str]:
+def format_mean_names(sizes: CriticalSizes) -> tuple[str, str]:
     """Return what the means up to the largest size are called: of all, of confirmed flips."""
     name = f"mean up to {max(sizes.coarse):g}"
     return name, f"{name}, confirmed"
 
 
-def stratum_measures(attempts: pd.DataFrame, sizes: CriticalSizes) -> dict[str, Estimate]:
+def compute_stratum_measures(
+    attempts: pd.DataFrame, sizes: CriticalSizes
+) -> dict[str, IntervalEstimate]:
     """Return counts, shares still free at coarse sizes, and means of some attempts of an arm."""
-    low, high = ends_of(attempts)
-    data, samples, routes = resampled(low, high, codes_of(attempts["cluster"]))
+    low, high = get_interval_ends(attempts)
+    data, samples, routes = fit_resampled_turnbull(low, high, encode_names(attempts["cluster"]))
     n, censored = len(attempts), attempts["censored"]
     left, right = int((censored == LEFT).sum()), int((censored == RIGHT).sum())
     numbers = dict(zip(COUNTS, (left, n - left - right, right), strict=True))
     counts = {
-        name: Estimate(
+        name: IntervalEstimate(
             value=float(number), low=math.nan, high=math.nan, n=n, routes=routes, method="none"
         )
         for name, number in numbers.items()
     }
     shares = {
-        f"free at {size:g}, %": scaled(
-            share_above(data, samples, size=size, n=n, routes=routes), 100
+        f"free at {size:g}, %": scale_estimate(
+            estimate_share_above(data, samples, size=size, n=n, routes=routes), 100
         )
         for size in sizes.coarse
     }
-    means = (mean_of(part, max(sizes.coarse)) for part in (attempts, confirmed(attempts)))
-    return counts | shares | dict(zip(mean_names(sizes), means, strict=True))
+    means = (
+        estimate_mean_size(part, max(sizes.coarse))
+        for part in (attempts, select_confirmed_sizes(attempts))
+    )
+    return counts | shares | dict(zip(format_mean_names(sizes), means, strict=True))
 
 
-def mean_of(attempts: pd.DataFrame, largest: float) -> Estimate:
+def estimate_mean_size(attempts: pd.DataFrame, largest: float) -> IntervalEstimate:
     """Return the mean critical size up to the largest one."""
     if attempts.empty:
         return NO_ESTIMATE
-    return mean_up_to(ends_of(attempts), codes_of(attempts["cluster"]), largest)
+    return estimate_restricted_mean(
+        get_interval_ends(attempts), encode_names(attempts["cluster"]), largest
+    )

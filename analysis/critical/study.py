@@ -11,31 +11,36 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.collection import UNKNOWN, clusters_of, refuse_duplicates
-from analysis.critical.drives import COLUMNS, drives_of, planned_hazards, twin_of
-from analysis.critical.stopping import Meeting, meeting_of
-from analysis.critical.strata import strata_in, strata_tables
+from analysis.collection import UNKNOWN_TOWN, refuse_duplicate_attempts, resolve_route_clusters
+from analysis.critical.drives import (
+    COARSE_DRIVE_COLUMNS,
+    get_planned_hazards,
+    iterate_coarse_drives,
+    make_twin_key,
+)
+from analysis.critical.stopping import HazardMeeting, find_hazard_meeting
+from analysis.critical.strata import build_strata_tables, parse_strata
 from analysis.critical.tables import (
     LEFT,
     RIGHT,
-    attempts_table,
-    counted,
-    differences_table,
-    flips_table,
-    free_table,
+    build_critical_table,
+    build_flips_table,
+    build_size_differences_table,
+    build_violation_free_table,
+    format_placebo_count,
 )
 from analysis.hazards import HAZARDS
-from analysis.routes import read_ways
-from analysis.tables.table import Table
+from analysis.routes import read_route_ways
+from analysis.tables.table import EstimatesTable
 from harness.errors import UserError
 from harness.records.critical import (
     CriticalSizes,
-    Searched,
-    file_of,
+    SearchedAttempt,
+    get_sizes_path,
     read_critical,
 )
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
 
 FEW_ROUTES = 5
@@ -49,8 +54,8 @@ class CriticalStudy:
     sizes: CriticalSizes
     attempts: pd.DataFrame  # a row for each attempt
     flips: pd.DataFrame
-    free: Table
-    strata: tuple[Table, ...]
+    free: EstimatesTable
+    strata: tuple[EstimatesTable, ...]
     differences: pd.DataFrame  # a row for each pair of arms
     notes: tuple[str, ...]
 
@@ -60,47 +65,51 @@ class CriticalStudy:
         return int((self.attempts["without result"] > 0).any())
 
 
-def critical_study(folders: Sequence[Path], name: str, by: Sequence[str] = ()) -> CriticalStudy:
+def build_critical_study(
+    folders: Sequence[Path], name: str, by: Sequence[str] = ()
+) -> CriticalStudy:
     """Read what was searched in campaigns, and estimate over all of them.
 
     `by` are the strata, those of `STRATA` unless there are any.
     """
-    strata = strata_in(by)
-    parts = [read_part(folder, name) for folder in folders]
-    refuse_simulators(folders)
-    sizes = pooled(parts, folders)
-    attempts = attempts_table(sizes, routes_of(parts, folders))
-    refuse_duplicates(attempts, folders)
-    met, driven = read_twins(folders, parts)
-    attempts = with_meetings(attempts, met)
-    attempts = attempts.assign(**{HAZARDS: planned_hazards(driven, len(attempts))})
+    strata = parse_strata(by)
+    parts = [read_searched_sizes(folder, name) for folder in folders]
+    refuse_mixed_campaigns(folders)
+    sizes = pool_critical_sizes(parts, folders)
+    attempts = build_critical_table(sizes, list_route_clusters(parts, folders))
+    refuse_duplicate_attempts(attempts, folders)
+    met, driven = read_critical_twins(folders, parts)
+    attempts = add_meeting_columns(attempts, met)
+    attempts = attempts.assign(**{HAZARDS: get_planned_hazards(driven, len(attempts))})
     driven = driven.join(attempts[["called", "cluster"]], on="attempt")
     usable = attempts[attempts["high"].notna()]
     return CriticalStudy(
         sizes=sizes,
         attempts=attempts,
-        flips=flips_table(sizes),
-        free=free_table(usable, driven, sizes),
-        strata=tuple(strata_tables(usable, sizes, strata)),
-        differences=differences_table(usable, sizes),
-        notes=tuple(notes_on(sizes, attempts)),
+        flips=build_flips_table(sizes),
+        free=build_violation_free_table(usable, driven, sizes),
+        strata=tuple(build_strata_tables(usable, sizes, strata)),
+        differences=build_size_differences_table(usable, sizes),
+        notes=tuple(list_critical_notes(sizes, attempts)),
     )
 
 
-def read_part(folder: Path, name: str) -> CriticalSizes:
+def read_searched_sizes(folder: Path, name: str) -> CriticalSizes:
     """Return what was searched in one campaign."""
-    Campaign(folder)
-    if not os.path.lexists(file_of(folder, name)):
-        raise UserError(f"{file_of(folder, name)}: not there; `crucible critical` writes it")
+    CampaignRecords(folder)
+    if not os.path.lexists(get_sizes_path(folder, name)):
+        raise UserError(f"{get_sizes_path(folder, name)}: not there; `crucible critical` writes it")
     sizes = read_critical(folder, name)
     if not sizes.searched:
-        raise UserError(f"{file_of(folder, name)}: holds no attempt")
+        raise UserError(f"{get_sizes_path(folder, name)}: holds no attempt")
     return sizes
 
 
-def refuse_simulators(folders: Sequence[Path]) -> None:
+def refuse_mixed_campaigns(folders: Sequence[Path]) -> None:
     """Refuse to pool campaigns of different simulators."""
-    names = {str(Campaign(folder).header.get("simulator", UNKNOWN)) for folder in folders}
+    names = {
+        str(CampaignRecords(folder).header.get("simulator", UNKNOWN_TOWN)) for folder in folders
+    }
     kinds = sorted({name.partition(" ")[0] for name in names})
     if len(kinds) > 1:
         raise UserError(
@@ -108,17 +117,17 @@ def refuse_simulators(folders: Sequence[Path]) -> None:
         )
 
 
-def routes_of(parts: Sequence[CriticalSizes], folders: Sequence[Path]) -> list[str]:
+def list_route_clusters(parts: Sequence[CriticalSizes], folders: Sequence[Path]) -> list[str]:
     """Return the geometry of each attempt's route, named once over all campaigns."""
-    clusters = clusters_of([read_ways(folder) for folder in folders])
+    clusters = resolve_route_clusters([read_route_ways(folder) for folder in folders])
     return [
-        clusters.get((index, one.of.route), f"{UNKNOWN}/{one.of.route}")
+        clusters.get((index, one.of.route), f"{UNKNOWN_TOWN}/{one.of.route}")
         for index, part in enumerate(parts)
         for one in part.searched
     ]
 
 
-def pooled(parts: Sequence[CriticalSizes], folders: Sequence[Path]) -> CriticalSizes:
+def pool_critical_sizes(parts: Sequence[CriticalSizes], folders: Sequence[Path]) -> CriticalSizes:
     """Return all attempts together; searches on other grids are refused."""
     first = parts[0]
     searched = tuple(one for part in parts for one in part.searched)
@@ -128,22 +137,27 @@ def pooled(parts: Sequence[CriticalSizes], folders: Sequence[Path]) -> CriticalS
     return replace(first, searched=searched)
 
 
-def read_twins(
+def read_critical_twins(
     folders: Sequence[Path], parts: Sequence[CriticalSizes]
-) -> tuple[list[Meeting | None], pd.DataFrame]:
+) -> tuple[list[HazardMeeting | None], pd.DataFrame]:
     """Return the mover that each attempt met, and a row for each drive of a coarse size."""
-    met: list[Meeting | None] = []
+    met: list[HazardMeeting | None] = []
     rows: list[dict[str, Any]] = []
     for folder, part in zip(folders, parts, strict=True):
-        twins = Campaign(folder / TWINS, within=folder)
-        there = twins.attempts()
+        twins = CampaignRecords(folder / TWINS, within=folder)
+        there = twins.find_attempts()
         for one in part.searched:
-            rows += ({"attempt": len(met), **row} for row in drives_of(one, part, twins, there))
-            met.append(mover_of(one, part, twins, there))
-    return met, pd.DataFrame(rows, columns=COLUMNS)
+            rows += (
+                {"attempt": len(met), **row}
+                for row in iterate_coarse_drives(one, part, twins, there)
+            )
+            met.append(find_met_mover(one, part, twins, there))
+    return met, pd.DataFrame(rows, columns=COARSE_DRIVE_COLUMNS)
 
 
-def with_meetings(attempts: pd.DataFrame, met: Sequence[Meeting | None]) -> pd.DataFrame:
+def add_meeting_columns(
+    attempts: pd.DataFrame, met: Sequence[HazardMeeting | None]
+) -> pd.DataFrame:
     """Return attempts with the mover that they met, and the bound that stopping sets."""
     columns: dict[str, list[str] | list[float]] = {
         "hazard": ["" if one is None else one.kind for one in met],
@@ -156,9 +170,12 @@ def with_meetings(attempts: pd.DataFrame, met: Sequence[Meeting | None]) -> pd.D
     return attempts.assign(**{name: pd.Series(values) for name, values in columns.items()})
 
 
-def mover_of(
-    one: Searched, sizes: CriticalSizes, twins: Campaign, there: Mapping[AttemptKey, Path]
-) -> Meeting | None:
+def find_met_mover(
+    one: SearchedAttempt,
+    sizes: CriticalSizes,
+    twins: CampaignRecords,
+    there: Mapping[AttemptKey, Path],
+) -> HazardMeeting | None:
     """Return the mover in the drive at the first size with a violation.
 
     Without a violation it is that of the drive at the largest size.
@@ -167,11 +184,11 @@ def mover_of(
     if not known:
         return None
     _, first = one.interval or (math.nan, math.inf)
-    key = twin_of(one, sizes, first if math.isfinite(first) else max(known))
-    return meeting_of(twins, key, sizes.period) if key in there else None
+    key = make_twin_key(one, sizes, first if math.isfinite(first) else max(known))
+    return find_hazard_meeting(twins, key, sizes.period) if key in there else None
 
 
-def notes_on(sizes: CriticalSizes, attempts: pd.DataFrame) -> Iterator[str]:
+def list_critical_notes(sizes: CriticalSizes, attempts: pd.DataFrame) -> Iterator[str]:
     """Yield lines on what is censored, flips back, is not confirmed, or has no result."""
     n, censored = len(attempts), attempts["censored"]
     if count := int((censored == LEFT).sum()):
@@ -184,7 +201,10 @@ def notes_on(sizes: CriticalSizes, attempts: pd.DataFrame) -> Iterator[str]:
             if not flip.into:
                 yield f"{flips}: flips back, to no violation"
             if not flip.confirmed:
-                sides = f"{counted(flip.at_low)}, and {counted(flip.at_high)} end in a violation"
+                sides = (
+                    f"{format_placebo_count(flip.at_low)}, and"
+                    f" {format_placebo_count(flip.at_high)} end in a violation"
+                )
                 yield f"{flips}: not confirmed by placebos: {sides}"
     if count := int(attempts["without result"].sum()):
         yield f"{count} sizes have no result; the same command tries them again"

@@ -38,7 +38,7 @@ class Circle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Label:
+class TextLabel:
     """A line of text; `at` is on its base line."""
 
     at: Point
@@ -49,7 +49,7 @@ class Label:
     bold: bool = False
 
 
-Mark: TypeAlias = Polyline | Circle | Label
+Mark: TypeAlias = Polyline | Circle | TextLabel
 
 
 @dataclass(slots=True)
@@ -61,15 +61,15 @@ class Canvas:
     description: str  # for screen readers
     marks: list[Mark] = field(default_factory=list)
 
-    def line(self, points: Iterable[Point], stroke: str, width: float = 1.0) -> None:
+    def add_line(self, points: Iterable[Point], stroke: str, width: float = 1.0) -> None:
         """Draw a polyline."""
         self.marks.append(Polyline(points=tuple(points), stroke=stroke, width=width))
 
-    def dash(self, points: Iterable[Point], stroke: str, width: float = 1.0) -> None:
+    def add_dashed_line(self, points: Iterable[Point], stroke: str, width: float = 1.0) -> None:
         """Draw a dashed polyline."""
         self.marks.append(Polyline(points=tuple(points), stroke=stroke, width=width, dashed=True))
 
-    def dot(
+    def add_dot(
         self, at: Point, radius: float, *, colour: str, hollow: bool = False, title: str = ""
     ) -> None:
         """Draw a full or a hollow dot."""
@@ -79,7 +79,7 @@ class Canvas:
             )
         )
 
-    def text(
+    def add_text(
         self,
         at: Point,
         text: str,
@@ -91,22 +91,22 @@ class Canvas:
     ) -> None:
         """Write a line of text."""
         self.marks.append(
-            Label(at=at, text=text, size=size, anchor=anchor, colour=colour, bold=bold)
+            TextLabel(at=at, text=text, size=size, anchor=anchor, colour=colour, bold=bold)
         )
 
 
-def width_of(text: str, size: float = 10.5) -> float:
+def estimate_text_width(text: str, size: float = 10.5) -> float:
     """Return the approximate width of a text."""
     narrow = sum(letter in "iljtf.,:;|!'() -/" for letter in text)
     return size * (0.63 * (len(text) - narrow) + 0.37 * narrow)
 
 
-def shortened(text: str, room: float, size: float = 10.5) -> str:
+def trim_text(text: str, room: float, size: float = 10.5) -> str:
     """Return a text shortened in its middle to fit."""
-    if width_of(text, size) <= room:
+    if estimate_text_width(text, size) <= room:
         return text
     keep = len(text)
-    while keep > 2 and width_of(text, size) * keep / len(text) > room:
+    while keep > 2 and estimate_text_width(text, size) * keep / len(text) > room:
         keep -= 1
     front = (keep + 1) // 2
     return f"{text[:front]}…{text[len(text) - (keep - front) :]}"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from harness.colours import COLOURS, ERROR_COLOURS, ERROR_KINDS, HUES, error_colour, is_misled
+from harness.colours import COLOURS, ERROR_COLOURS, ERROR_KINDS, HUES, get_error_colour, is_misled
 
 __all__ = [
     "COLOURS",
     "ERROR_COLOURS",
     "ERROR_KINDS",
     "HUES",
-    "classes",
-    "error_colour",
+    "format_colour_classes",
+    "format_colour_variables",
+    "get_error_colour",
     "is_misled",
-    "variables",
 ]
-LOOKS = {
+SCENERY_COLOURS = {
     "building": ("building", "quiet"),
     "wall": ("quiet", "quiet"),
     "bridge": ("", "quiet"),
@@ -27,12 +27,12 @@ ROUTE_WIDTH = 2.2
 """Metres."""
 
 
-def variables(dark: bool) -> str:
+def format_colour_variables(dark: bool) -> str:
     """Return the colours as CSS custom properties."""
     return "".join(f"--{name}:{pair[dark]};" for name, pair in COLOURS.items())
 
 
-def classes() -> str:
+def format_colour_classes() -> str:
     """Return a class to stroke with each colour, and one to fill with it."""
     return "".join(
         f".s-{name}{{stroke:var(--{name})}}.f-{name}{{fill:var(--{name})}}" for name in COLOURS

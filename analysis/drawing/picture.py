@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from analysis.drawing.canvas import Canvas, Circle, Label, Mark, Point, Polyline
+from analysis.drawing.canvas import Canvas, Circle, Mark, Point, Polyline, TextLabel
 from analysis.drawing.palette import COLOURS
 from harness.files import write_whole
 
@@ -18,13 +18,13 @@ FINER = 3
 ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 
 
-def picture(canvas: Canvas, scale: float = 2.0, dark: bool = False) -> Image.Image:
+def render_canvas(canvas: Canvas, scale: float = 2.0, dark: bool = False) -> Image.Image:
     """Return a canvas in pixels, `scale` of them for each of its units."""
     size = round(canvas.width * scale), round(canvas.height * scale)
-    image = Image.new("RGB", (size[0] * FINER, size[1] * FINER), colour("paper", dark))
+    image = Image.new("RGB", (size[0] * FINER, size[1] * FINER), get_rgb_colour("paper", dark))
     brush = ImageDraw.Draw(image, "RGBA")
     for mark in canvas.marks:
-        render_mark(brush, mark, scale * FINER, dark)
+        render_canvas_mark(brush, mark, scale * FINER, dark)
     return image.resize(size, Image.Resampling.LANCZOS)
 
 
@@ -33,10 +33,12 @@ def write_png(image: Image.Image, file: Path) -> None:
     write_whole(file, lambda temporary: image.save(temporary, "PNG"))
 
 
-def side_by_side(images: Sequence[Image.Image], gap: int, dark: bool = False) -> Image.Image:
+def join_side_by_side(images: Sequence[Image.Image], gap: int, dark: bool = False) -> Image.Image:
     """Return pictures in a row."""
     width = sum(image.width for image in images) + gap * (len(images) - 1)
-    row = Image.new("RGB", (width, max(image.height for image in images)), colour("paper", dark))
+    row = Image.new(
+        "RGB", (width, max(image.height for image in images)), get_rgb_colour("paper", dark)
+    )
     x = 0
     for image in images:
         row.paste(image, (x, 0))
@@ -44,10 +46,10 @@ def side_by_side(images: Sequence[Image.Image], gap: int, dark: bool = False) ->
     return row
 
 
-def stacked(images: Sequence[Image.Image], dark: bool = False) -> Image.Image:
+def stack_images(images: Sequence[Image.Image], dark: bool = False) -> Image.Image:
     """Return pictures one under the other."""
     size = max(image.width for image in images), sum(image.height for image in images)
-    column = Image.new("RGB", size, colour("paper", dark))
+    column = Image.new("RGB", size, get_rgb_colour("paper", dark))
     y = 0
     for image in images:
         column.paste(image, (0, y))
@@ -55,43 +57,43 @@ def stacked(images: Sequence[Image.Image], dark: bool = False) -> Image.Image:
     return column
 
 
-def render_mark(brush: ImageDraw.ImageDraw, mark: Mark, scale: float, dark: bool) -> None:
+def render_canvas_mark(brush: ImageDraw.ImageDraw, mark: Mark, scale: float, dark: bool) -> None:
     """Draw one mark."""
     match mark:
         case Polyline():
-            render_shape(brush, mark, scale, dark)
+            render_polyline(brush, mark, scale, dark)
         case Circle():
             (x, y), r = mark.at, mark.radius
             box = [(x - r) * scale, (y - r) * scale, (x + r) * scale, (y + r) * scale]
             width = round(mark.width * scale)
-            outline = colour(mark.stroke, dark) if mark.stroke else None
-            fill = colour(mark.fill, dark) if mark.fill else None
+            outline = get_rgb_colour(mark.stroke, dark) if mark.stroke else None
+            fill = get_rgb_colour(mark.fill, dark) if mark.fill else None
             brush.ellipse(box, fill, outline, width if outline else 0)
-        case Label():
+        case TextLabel():
             font = ImageFont.load_default(mark.size * scale)
             at = mark.at[0] * scale, mark.at[1] * scale
-            brush.text(at, mark.text, colour(mark.colour, dark), font, ANCHORS[mark.anchor])
+            brush.text(at, mark.text, get_rgb_colour(mark.colour, dark), font, ANCHORS[mark.anchor])
 
 
-def render_shape(brush: ImageDraw.ImageDraw, mark: Polyline, scale: float, dark: bool) -> None:
+def render_polyline(brush: ImageDraw.ImageDraw, mark: Polyline, scale: float, dark: bool) -> None:
     """Draw a polyline or polygon."""
     points = [(x * scale, y * scale) for x, y in mark.points]
     see_through = (round(255 * mark.opacity),)
     if mark.closed and mark.fill:
-        brush.polygon(points, colour(mark.fill, dark) + see_through)
+        brush.polygon(points, get_rgb_colour(mark.fill, dark) + see_through)
     if not mark.stroke:
         return
-    ink = colour(mark.stroke, dark) + see_through
+    ink = get_rgb_colour(mark.stroke, dark) + see_through
     width = max(1, round(mark.width * scale))
     outline = [*points, points[0], points[1]] if mark.closed else points
     if mark.dashed:
-        for piece in dashes(outline, [length * scale for length in mark.dash]):
+        for piece in split_into_dashes(outline, [length * scale for length in mark.dash]):
             brush.line(piece, ink, width)
     else:
         brush.line(outline, ink, width, joint="curve")
 
 
-def dashes(points: Sequence[Point], lengths: Sequence[float]) -> Iterator[list[Point]]:
+def split_into_dashes(points: Sequence[Point], lengths: Sequence[float]) -> Iterator[list[Point]]:
     """Yield the strokes of a dashed line."""
     on, left, piece = True, lengths[0], [points[0]]
     for start, end in pairwise(points):
@@ -112,6 +114,6 @@ def dashes(points: Sequence[Point], lengths: Sequence[float]) -> Iterator[list[P
 
 
 @cache
-def colour(name: str, dark: bool) -> tuple[int, ...]:
+def get_rgb_colour(name: str, dark: bool) -> tuple[int, ...]:
     """Return a colour of the palette."""
     return ImageColor.getrgb(COLOURS[name][dark])

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.drawing.canvas import Canvas, shortened, width_of
-from analysis.drawing.scale import Scale, spread, tick_words
+from analysis.drawing.canvas import Canvas, estimate_text_width, trim_text
+from analysis.drawing.scale import AxisScale, compute_axis_ends, format_tick
 
 WIDTH = 380.0
 ROW, APART = 17.0, 6.0
@@ -16,7 +16,7 @@ LABELS = 176.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class IntervalSpan:
     """A dot, its interval as a thin line, and perhaps its middle half as a thick one."""
 
     value: float
@@ -29,18 +29,18 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PlotRow:
     """A line of a figure; without spans it is a heading."""
 
     label: str
-    spans: tuple[Span, ...] = ()
+    spans: tuple[IntervalSpan, ...] = ()
     note: str = ""
     strong: bool = False
     joined: str = ""  # colour of a line from the first to the last dot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class PlotAxis:
     """The axis at the bottom."""
 
     label: str
@@ -59,99 +59,118 @@ class LegendEntry:
     hollow: bool = False
 
 
-def render_rows(
-    rows: Sequence[Row],
-    axis: Axis,
+def render_forest_plot(
+    rows: Sequence[PlotRow],
+    axis: PlotAxis,
     *,
     says: str,
     keys: Sequence[LegendEntry] = (),
     height: float = ROW,
 ) -> Canvas:
     """Draw rows above an axis; several spans of a row stand one below the other."""
-    label_room = min(LABELS, max(width_of(row.label) for row in rows) + 8)
-    note_room = max((width_of(row.note, 9.5) for row in rows if row.spans), default=0.0)
-    legend = legend_lines(keys)
+    label_room = min(LABELS, max(estimate_text_width(row.label) for row in rows) + 8)
+    note_room = max((estimate_text_width(row.note, 9.5) for row in rows if row.spans), default=0.0)
+    legend = wrap_legend(keys)
     top = 6 + 15 * len(legend) + (4 if legend else 0)
     bottom = top + height * len(rows)
     canvas = Canvas(WIDTH, bottom + 34, says)
-    scale = scale_of(rows, axis, label_room + 6, WIDTH - (note_room + 12 if note_room else 10))
-    render_legend(canvas, legend)
-    render_axis(canvas, scale, axis=axis, top=top, bottom=bottom)
+    scale = fit_axis_scale(
+        rows, axis, label_room + 6, WIDTH - (note_room + 12 if note_room else 10)
+    )
+    render_plot_legend(canvas, legend)
+    render_plot_axis(canvas, scale, axis=axis, top=top, bottom=bottom)
     for number, row in enumerate(rows):
-        render_row(canvas, row, scale=scale, y=top + height * (number + 0.5), label_room=label_room)
+        render_plot_row(
+            canvas, row, scale=scale, y=top + height * (number + 0.5), label_room=label_room
+        )
     return canvas
 
 
-def scale_of(rows: Sequence[Row], axis: Axis, first: float, last: float) -> Scale:
+def fit_axis_scale(rows: Sequence[PlotRow], axis: PlotAxis, first: float, last: float) -> AxisScale:
     """Return a scale that covers all rows."""
     spans = [span for row in rows for span in row.spans]
     ends = [end for span in spans for end in (span.value, span.low, span.high)]
     if axis.log:
         ends = [math.log10(end) for end in ends if math.isfinite(end) and end > 0]
         low, high = (
-            10**number for number in spread(ends, [math.log10(number) for number in axis.keep])
+            10**number
+            for number in compute_axis_ends(ends, [math.log10(number) for number in axis.keep])
         )
     else:
-        low, high = spread(ends, axis.keep)
+        low, high = compute_axis_ends(ends, axis.keep)
     if axis.within:
         low, high = max(low, axis.within[0]), min(high, axis.within[1])
-    return Scale(low=low, high=high, first=first, last=last, log=axis.log)
+    return AxisScale(low=low, high=high, first=first, last=last, log=axis.log)
 
 
-def render_axis(canvas: Canvas, scale: Scale, *, axis: Axis, top: float, bottom: float) -> None:
+def render_plot_axis(
+    canvas: Canvas, scale: AxisScale, *, axis: PlotAxis, top: float, bottom: float
+) -> None:
     """Draw ticks, grid lines and the label of the axis."""
-    for tick in scale.ticks():
-        x = scale.at(tick)
-        canvas.line([(x, top), (x, bottom)], "line", 0.7)
-        canvas.text((x, bottom + 12), tick_words(tick), anchor="middle", colour="quiet", size=9.5)
-    if axis.mark is not None and scale.inside(axis.mark):
-        x = scale.at(axis.mark)
-        canvas.line([(x, top), (x, bottom)], "quiet", 1.1)
-    canvas.text(
+    for tick in scale.choose_ticks():
+        x = scale.place_value(tick)
+        canvas.add_line([(x, top), (x, bottom)], "line", 0.7)
+        canvas.add_text(
+            (x, bottom + 12), format_tick(tick), anchor="middle", colour="quiet", size=9.5
+        )
+    if axis.mark is not None and scale.is_on_axis(axis.mark):
+        x = scale.place_value(axis.mark)
+        canvas.add_line([(x, top), (x, bottom)], "quiet", 1.1)
+    canvas.add_text(
         ((scale.first + scale.last) / 2, bottom + 27), axis.label, anchor="middle", colour="quiet"
     )
 
 
-def render_row(canvas: Canvas, row: Row, *, scale: Scale, y: float, label_room: float) -> None:
+def render_plot_row(
+    canvas: Canvas, row: PlotRow, *, scale: AxisScale, y: float, label_room: float
+) -> None:
     """Draw one row."""
     room = label_room if row.spans else WIDTH
     if row.label:
-        canvas.text((0, y + 3.6), shortened(row.label, room), bold=row.strong)
+        canvas.add_text((0, y + 3.6), trim_text(row.label, room), bold=row.strong)
     if row.note:
-        canvas.text((WIDTH, y + 3.4), row.note, anchor="end", colour="quiet", size=9.5)
+        canvas.add_text((WIDTH, y + 3.4), row.note, anchor="end", colour="quiet", size=9.5)
     known = [span for span in row.spans if math.isfinite(span.value)]
     if row.joined and len(known) > 1:
-        canvas.line(
-            [(scale.at(known[0].value), y), (scale.at(known[-1].value), y)], row.joined, 1.6
+        canvas.add_line(
+            [(scale.place_value(known[0].value), y), (scale.place_value(known[-1].value), y)],
+            row.joined,
+            1.6,
         )
     for number, span in enumerate(known):
         aside = 0.0 if row.joined else APART * (number - (len(known) - 1) / 2)
         render_span(canvas, span, scale, y + aside)
 
 
-def render_span(canvas: Canvas, span: Span, scale: Scale, y: float) -> None:
+def render_span(canvas: Canvas, span: IntervalSpan, scale: AxisScale, y: float) -> None:
     """Draw a dot and its intervals; an end beyond the scale is an arrow."""
     if math.isfinite(span.low) and math.isfinite(span.high):
-        ends = scale.at(span.low), scale.at(span.high)
-        canvas.line([(ends[0], y), (ends[1], y)], span.colour, 1.3)
+        ends = scale.place_value(span.low), scale.place_value(span.high)
+        canvas.add_line([(ends[0], y), (ends[1], y)], span.colour, 1.3)
         for end, value, way in ((ends[0], span.low, 1), (ends[1], span.high, -1)):
-            if not scale.inside(value):
-                canvas.line([(end + 4 * way, y - 3), (end, y), (end + 4 * way, y + 3)], span.colour)
+            if not scale.is_on_axis(value):
+                canvas.add_line(
+                    [(end + 4 * way, y - 3), (end, y), (end + 4 * way, y + 3)], span.colour
+                )
     if span.thick:
-        low, high = (scale.at(end) for end in span.thick)
-        canvas.line([(low, y), (high, y)], span.colour, 4.0)
-    if scale.inside(span.value):
-        canvas.dot(
-            (scale.at(span.value), y), 3.2, colour=span.colour, hollow=span.hollow, title=span.title
+        low, high = (scale.place_value(end) for end in span.thick)
+        canvas.add_line([(low, y), (high, y)], span.colour, 4.0)
+    if scale.is_on_axis(span.value):
+        canvas.add_dot(
+            (scale.place_value(span.value), y),
+            3.2,
+            colour=span.colour,
+            hollow=span.hollow,
+            title=span.title,
         )
 
 
-def legend_lines(keys: Sequence[LegendEntry]) -> list[list[LegendEntry]]:
+def wrap_legend(keys: Sequence[LegendEntry]) -> list[list[LegendEntry]]:
     """Return the legend in lines that fit."""
     lines: list[list[LegendEntry]] = []
     x = WIDTH
     for key in keys:
-        needed = 12 + width_of(key.label) + 12
+        needed = 12 + estimate_text_width(key.label) + 12
         if x + needed > WIDTH:
             lines.append([])
             x = 0.0
@@ -160,21 +179,21 @@ def legend_lines(keys: Sequence[LegendEntry]) -> list[list[LegendEntry]]:
     return lines
 
 
-def render_legend(canvas: Canvas, lines: Sequence[Sequence[LegendEntry]]) -> None:
+def render_plot_legend(canvas: Canvas, lines: Sequence[Sequence[LegendEntry]]) -> None:
     """Draw the legend at the top."""
     for number, line in enumerate(lines):
         x, y = 5.0, 9.0 + 15 * number
         for key in line:
-            canvas.dot((x, y), 3.2, colour=key.colour, hollow=key.hollow)
-            canvas.text((x + 8, y + 3.6), shortened(key.label, WIDTH - 20), colour="quiet")
-            x += 12 + width_of(key.label) + 12
+            canvas.add_dot((x, y), 3.2, colour=key.colour, hollow=key.hollow)
+            canvas.add_text((x + 8, y + 3.6), trim_text(key.label, WIDTH - 20), colour="quiet")
+            x += 12 + estimate_text_width(key.label) + 12
 
 
 HEIGHT = 170.0
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlotLine:
     """Values with their intervals, from left to right."""
 
     label: str
@@ -183,8 +202,8 @@ class Line:
     hollow: bool = False
 
 
-def render_lines(
-    lines: Sequence[Line],
+def render_line_plot(
+    lines: Sequence[PlotLine],
     x: tuple[float, float, str],
     *,
     y: tuple[float, float, str],
@@ -195,52 +214,62 @@ def render_lines(
 
     Lines are set `apart` by so much of x, so that their intervals do not hide each other.
     """
-    legend = legend_lines([LegendEntry(line.label, line.colour, line.hollow) for line in lines])
+    legend = wrap_legend([LegendEntry(line.label, line.colour, line.hollow) for line in lines])
     top = 24 + 15 * len(legend)
-    across = Scale(low=x[0], high=x[1], first=30, last=WIDTH - 8)
-    up = Scale(low=y[0], high=y[1], first=top + HEIGHT, last=top)
+    across = AxisScale(low=x[0], high=x[1], first=30, last=WIDTH - 8)
+    up = AxisScale(low=y[0], high=y[1], first=top + HEIGHT, last=top)
     canvas = Canvas(WIDTH, top + HEIGHT + 34, says)
-    render_legend(canvas, legend)
-    canvas.text((0, top - 9), y[2], colour="quiet")
-    for tick in up.ticks():
-        canvas.line([(across.first, up.at(tick)), (across.last, up.at(tick))], "line", 0.7)
-        canvas.text(
-            (24, up.at(tick) + 3.4), tick_words(tick), anchor="end", colour="quiet", size=9.5
+    render_plot_legend(canvas, legend)
+    canvas.add_text((0, top - 9), y[2], colour="quiet")
+    for tick in up.choose_ticks():
+        canvas.add_line(
+            [(across.first, up.place_value(tick)), (across.last, up.place_value(tick))], "line", 0.7
         )
-    for tick in across.ticks():
-        canvas.text(
-            (across.at(tick), up.first + 13),
-            tick_words(tick),
+        canvas.add_text(
+            (24, up.place_value(tick) + 3.4),
+            format_tick(tick),
+            anchor="end",
+            colour="quiet",
+            size=9.5,
+        )
+    for tick in across.choose_ticks():
+        canvas.add_text(
+            (across.place_value(tick), up.first + 13),
+            format_tick(tick),
             anchor="middle",
             colour="quiet",
             size=9.5,
         )
-    canvas.text(
+    canvas.add_text(
         ((across.first + across.last) / 2, up.first + 28), x[2], anchor="middle", colour="quiet"
     )
     for number, line in enumerate(lines):
-        render_line(
+        render_line_series(
             canvas, line, across=across, up=up, aside=apart * (number - (len(lines) - 1) / 2)
         )
     return canvas
 
 
-def render_line(canvas: Canvas, line: Line, *, across: Scale, up: Scale, aside: float) -> None:
+def render_line_series(
+    canvas: Canvas, line: PlotLine, *, across: AxisScale, up: AxisScale, aside: float
+) -> None:
     """Draw one line, interrupted where values are missing."""
     piece: list[tuple[float, float]] = []
     for x, value, low, high in line.points:
         if not math.isfinite(value):
-            canvas.line(piece, line.colour, 1.5)
+            canvas.add_line(piece, line.colour, 1.5)
             piece = []
             continue
-        at = across.at(x + aside)
+        at = across.place_value(x + aside)
         if math.isfinite(low):
-            canvas.line([(at, up.at(low)), (at, up.at(high))], line.colour, 0.9)
-        piece.append((at, up.at(value)))
-    canvas.line(piece, line.colour, 1.5)
+            canvas.add_line(
+                [(at, up.place_value(low)), (at, up.place_value(high))], line.colour, 0.9
+            )
+        piece.append((at, up.place_value(value)))
+    canvas.add_line(piece, line.colour, 1.5)
     for x, value, low, high in line.points:
         if math.isfinite(value):
             title = f"{line.label}, {x:g}: {value:.2f}"
             title += f" ({low:.2f} to {high:.2f})" if math.isfinite(low) else ""
-            place = across.at(x + aside), up.at(value)
-            canvas.dot(place, 2.4, colour=line.colour, hollow=line.hollow, title=title)
+            place = across.place_value(x + aside), up.place_value(value)
+            canvas.add_dot(place, 2.4, colour=line.colour, hollow=line.hollow, title=title)

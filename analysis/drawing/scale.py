@@ -10,7 +10,7 @@ STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
+class AxisScale:
     """A stretch of numbers on a stretch of the drawing; `log` if ratios are what counts."""
 
     low: float
@@ -19,44 +19,46 @@ class Scale:
     last: float
     log: bool = False
 
-    def at(self, value: float) -> float:
+    def place_value(self, value: float) -> float:
         """Return where a number lies; what lies beyond is put at the edge."""
-        low, high, value = (self._straight(number) for number in (self.low, self.high, value))
+        low, high, value = (self._apply_log(number) for number in (self.low, self.high, value))
         share = (value - low) / (high - low)
         return self.first + min(max(share, 0.0), 1.0) * (self.last - self.first)
 
-    def inside(self, value: float) -> bool:
+    def is_on_axis(self, value: float) -> bool:
         """Return whether a number is on the drawing."""
         return self.low <= value <= self.high
 
-    def ticks(self, most: int = 5) -> list[float]:
+    def choose_ticks(self, most: int = 5) -> list[float]:
         """Return round numbers, not too many."""
         if self.log:
             decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
             fine = [m * 10.0**e for e in decades for m in (1, 2, 5)]
             coarse = [10.0**e for e in decades]
-            shown = [tick for tick in fine if self.inside(tick)]
+            shown = [tick for tick in fine if self.is_on_axis(tick)]
             if len(shown) < 3:
-                return Scale(low=self.low, high=self.high, first=self.first, last=self.last).ticks(
-                    most
-                )
-            shown = shown if len(shown) <= most else [tick for tick in coarse if self.inside(tick)]
+                return AxisScale(
+                    low=self.low, high=self.high, first=self.first, last=self.last
+                ).choose_ticks(most)
+            shown = (
+                shown if len(shown) <= most else [tick for tick in coarse if self.is_on_axis(tick)]
+            )
             return shown[:: max(1, math.ceil(len(shown) / most))]
-        step = round_step((self.high - self.low) / most)
+        step = choose_round_step((self.high - self.low) / most)
         start = math.ceil(self.low / step - 1e-9)
         return [step * n for n in range(start, math.floor(self.high / step + 1e-9) + 1)]
 
-    def _straight(self, value: float) -> float:
+    def _apply_log(self, value: float) -> float:
         return math.log(max(value, 1e-12)) if self.log else value
 
 
-def round_step(least: float) -> float:
+def choose_round_step(least: float) -> float:
     """Return the round number at or above."""
     decade = 10.0 ** math.floor(math.log10(least))
     return next(step * decade for step in STEPS if step * decade >= least * (1 - 1e-9))
 
 
-def spread(values: Iterable[float], keep: Collection[float] = ()) -> tuple[float, float]:
+def compute_axis_ends(values: Iterable[float], keep: Collection[float] = ()) -> tuple[float, float]:
     """Return the ends of a scale that shows all values, and `keep`, with a little air."""
     known = [value for value in (*values, *keep) if math.isfinite(value)]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
@@ -67,6 +69,6 @@ def spread(values: Iterable[float], keep: Collection[float] = ()) -> tuple[float
     return (low if low in fixed else low - air), (high if high in fixed else high + air)
 
 
-def tick_words(value: float) -> str:
+def format_tick(value: float) -> str:
     """Return a tick's number, as short as it is exact."""
     return f"{value:g}" if abs(value) < 10_000 else f"{value:.0e}".replace("e+0", "e")

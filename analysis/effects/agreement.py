@@ -11,22 +11,25 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.arms import arms_in, settings_in
-from analysis.collection import Collection
+from analysis.arms import group_arms_by_setting, list_arms
+from analysis.collection import CampaignCollection
 from analysis.effects.arms import REPAIR, InterventionArm
 from analysis.effects.paired import ALPHA, OUTCOMES
 from analysis.regression.by_condition import ConditionFits, fit_condition
-from analysis.regression.estimators import TIMING_FAIR, WINDOW
+from analysis.regression.estimators import TIMING_FAIR, WINDOW_METHOD
 from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS, Floats
 
-VIOLATIONS = OUTCOMES[0].name
+VIOLATIONS_NAME = OUTCOMES[0].name
 FEWEST = 3
 """Patterns that a rank correlation needs."""
 
 
-def regression_table(
-    collection: Collection, base: Arm, arms: Sequence[InterventionArm], effects: pd.DataFrame
+def build_regression_table(
+    collection: CampaignCollection,
+    base: Arm,
+    arms: Sequence[InterventionArm],
+    effects: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return a row for each pattern that was repaired alone."""
     singles = {
@@ -34,30 +37,30 @@ def regression_table(
         for arm in arms
         if arm.kind == REPAIR and len(arm.patterns) == 1 and arm.base == base
     }
-    if not singles or base not in arms_in(collection.attempts):
+    if not singles or base not in list_arms(collection.attempts):
         return pd.DataFrame()
-    fits = fits_of(collection, base)
+    fits = fit_base_arm(collection, base)
     return pd.DataFrame(
         [
-            {"pattern": name, **regression_says(fits, name), **intervention_says(rows)}
+            {"pattern": name, **get_regression_odds(fits, name), **get_intervention_effect(rows)}
             for name in PATTERNS
             if name in singles
             for rows in [effects[effects["intervention"] == singles[name]]]
         ]
-    ).pipe(with_agreement)
+    ).pipe(add_agreement)
 
 
-def fits_of(collection: Collection, base: Arm) -> ConditionFits:
+def fit_base_arm(collection: CampaignCollection, base: Arm) -> ConditionFits:
     """Return the regressions of the drives without interventions, of one system."""
     attempts = collection.attempts
-    settings = settings_in(arms_in(attempts))
+    settings = group_arms_by_setting(list_arms(attempts))
     condition = next(name for name, members in settings.items() if base in members)
     return fit_condition(attempts, condition, [base.system], collection)
 
 
-def regression_says(fits: ConditionFits, pattern: str) -> dict[str, object]:
+def get_regression_odds(fits: ConditionFits, pattern: str) -> dict[str, object]:
     """Return the odds ratio of a pattern: timing-fair, else of the last ten seconds."""
-    for method, name in ((TIMING_FAIR, "timing-fair"), (WINDOW, "last 10 s")):
+    for method, name in ((TIMING_FAIR, "timing-fair"), (WINDOW_METHOD, "last 10 s")):
         for fit in fits.fits:
             rows = fit.terms[fit.terms["term"] == pattern]
             if fit.method == method and len(rows):
@@ -75,19 +78,19 @@ def regression_says(fits: ConditionFits, pattern: str) -> dict[str, object]:
     }
 
 
-def intervention_says(rows: pd.DataFrame) -> dict[str, object]:
+def get_intervention_effect(rows: pd.DataFrame) -> dict[str, object]:
     """Return what repairing a pattern does to violations."""
-    of_violations = rows[rows["outcome"] == VIOLATIONS]
+    of_violations = rows[rows["outcome"] == VIOLATIONS_NAME]
     names = ("difference", "low", "high", "p family", "pairs")
     if of_violations.empty:
         return dict.fromkeys(names, np.nan)
     return {name: of_violations.iloc[0][name] for name in names}
 
 
-def with_agreement(table: pd.DataFrame) -> pd.DataFrame:
+def add_agreement(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with a word for which of the two is significant, and whether they agree."""
     words = [
-        agreement(float(odds), float(p), float(difference), float(p_family))
+        classify_agreement(float(odds), float(p), float(difference), float(p_family))
         for odds, p, difference, p_family in table[
             ["odds ratio", "p Holm", "difference", "p family"]
         ].itertuples(index=False)
@@ -95,7 +98,7 @@ def with_agreement(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(agreement=words)
 
 
-def agreement(odds: float, p: float, difference: float, p_family: float) -> str:
+def classify_agreement(odds: float, p: float, difference: float, p_family: float) -> str:
     """Return which of regression and intervention is significant, and whether they agree."""
     associated, caused = p < ALPHA, p_family < ALPHA
     if associated and caused:
@@ -105,7 +108,7 @@ def agreement(odds: float, p: float, difference: float, p_family: float) -> str:
     return "neither"
 
 
-def directions(table: pd.DataFrame) -> dict[str, object]:
+def compare_directions(table: pd.DataFrame) -> dict[str, object]:
     """Return how far directions and ranks of the two agree, whether significant or not.
 
     Spearman's rank correlation (1904) is of log odds ratios and of the violations prevented; as
@@ -122,11 +125,11 @@ def directions(table: pd.DataFrame) -> dict[str, object]:
         "opposite": int((signs < 0).sum()),
         "no direction": int((signs == 0).sum()),
         "not estimated": len(table) - len(known),
-        "rank correlation": rank_correlation(log_odds, prevented) if spread else np.nan,
+        "rank correlation": compute_rank_correlation(log_odds, prevented) if spread else np.nan,
     }
 
 
-def rank_correlation(a: Floats, b: Floats) -> float:
+def compute_rank_correlation(a: Floats, b: Floats) -> float:
     """Return Spearman's rank correlation, equal values at the mean of their ranks."""
     ranks_a, ranks_b = (pd.Series(values).rank().to_numpy(np.float64) for values in (a, b))
     return float(np.corrcoef(ranks_a, ranks_b)[0, 1])

@@ -10,11 +10,16 @@ import numpy as np
 import pandas as pd
 
 from analysis import hazards
-from analysis.arms import names_of, of_arms
-from analysis.attempt import broken_result
-from analysis.collection import Collection
-from analysis.comparison import PAIR
-from analysis.surrogates import MEASURES, REACHED, speed_share, times_in
+from analysis.arms import get_arm_names, match_arms
+from analysis.attempt import make_result_error
+from analysis.collection import CampaignCollection
+from analysis.comparison import PAIRED_BY
+from analysis.surrogates import (
+    REACHED,
+    SURROGATE_MEASURES,
+    compute_speed_share,
+    parse_reached_times,
+)
 from harness.errors import UserError
 from harness.evaluation.surrogates.measures import SPACING
 from harness.records.arms import NONE, Arm
@@ -24,7 +29,14 @@ INTERVENTION = "intervention"
 REPAIR, INJECT = "repair", "inject"
 SPEED, GOAL_TIME = "shared_speed", "time_to_goal"
 STOPS, BRAKING = "stops without reason", "hard braking without reason"
-MEASURED = ("violated", "collided", "driving_score", GOAL_TIME, MEASURES[STOPS], MEASURES[BRAKING])
+MEASURED = (
+    "violated",
+    "collided",
+    "driving_score",
+    GOAL_TIME,
+    SURROGATE_MEASURES[STOPS],
+    SURROGATE_MEASURES[BRAKING],
+)
 """Columns of attempts that pairs have of both sides."""
 
 
@@ -46,7 +58,7 @@ class InterventionArm:
     @property
     def base(self) -> Arm:
         """The arm without an intervention."""
-        return self.arm.but(**{INTERVENTION: NONE})
+        return self.arm.replace_factors(**{INTERVENTION: NONE})
 
     @property
     def name(self) -> str:
@@ -56,7 +68,7 @@ class InterventionArm:
     @property
     def effect_of(self) -> str:
         """What is repaired or injected, in short."""
-        ordered = in_order(self.patterns)
+        ordered = sort_patterns(self.patterns)
         if self.kind == INJECT:
             return f"inject {self.times:g} times"
         if len(ordered) == len(PATTERNS):
@@ -67,26 +79,30 @@ class InterventionArm:
         return f"repair {' '.join(ordered)}" if ordered else "repair none"
 
 
-def in_order(patterns: Iterable[str]) -> list[str]:
+def sort_patterns(patterns: Iterable[str]) -> list[str]:
     """Return patterns in their usual order."""
     return sorted(patterns, key=PATTERNS.index)
 
 
-def intervention_arms(collection: Collection) -> list[InterventionArm]:
+def collect_intervention_arms(collection: CampaignCollection) -> list[InterventionArm]:
     """Return the arms with interventions, from what their results say."""
     records: dict[Arm, list[dict[str, Any]]] = {}
-    arms = names_of(collection.attempts).map(Arm.parse).tolist()  # with the factor of campaigns
-    for row, campaign, key in collection.attempts_in_order():
+    arms = (
+        get_arm_names(collection.attempts).map(Arm.parse_name).tolist()
+    )  # with the factor of campaigns
+    for row, campaign, key in collection.iterate_attempts():
         if key.arm[INTERVENTION] != NONE:
-            result = campaign.result(key)
+            result = campaign.read_result(key)
             try:
-                records.setdefault(arms[row], []).append(checked(result["crucible"]))
+                records.setdefault(arms[row], []).append(
+                    check_intervention_record(result["crucible"])
+                )
             except (KeyError, TypeError, ValueError) as problem:
-                raise broken_result(campaign, key, problem) from None
-    return [arm_of(arm, rows) for arm, rows in sorted(records.items())]
+                raise make_result_error(campaign, key, problem) from None
+    return [merge_intervention_records(arm, rows) for arm, rows in sorted(records.items())]
 
 
-def checked(result: Mapping[str, Any]) -> dict[str, Any]:
+def check_intervention_record(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of an intervention, if it is whole."""
     record = result[INTERVENTION]
     kinds = [dict(record[kind]) for kind in ("removed", "moved", "added")]
@@ -106,7 +122,7 @@ def checked(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def arm_of(arm: Arm, records: list[dict[str, Any]]) -> InterventionArm:
+def merge_intervention_records(arm: Arm, records: list[dict[str, Any]]) -> InterventionArm:
     """Return an arm's attempts together; they must be of one intervention."""
     same = ("kind", "patterns", "times", "truth_filter", "rule", "capped")
     first = {name: records[0][name] for name in same}
@@ -122,61 +138,65 @@ def arm_of(arm: Arm, records: list[dict[str, Any]]) -> InterventionArm:
     )
 
 
-def ground_truth(truth_filters: Iterable[str]) -> str:
+def format_ground_truth(truth_filters: Iterable[str]) -> str:
     """Return which ground truth tables and figures are about, in the words of the docs."""
     words = (GROUND_TRUTHS.get(name, name) for name in sorted(set(truth_filters)))
     return f"ground truth: {'; '.join(words)}"
 
 
-def with_times(attempts: pd.DataFrame) -> pd.DataFrame:
+def add_goal_times(attempts: pd.DataFrame) -> pd.DataFrame:
     """Return attempts with the time to the goal of those that reached it."""
     duration = attempts["duration"].where(attempts["duration"] > 0)
     return attempts.assign(**{GOAL_TIME: duration.where(~attempts["violated"].astype(bool))})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matched:
+class MatchedAttempts:
     """Attempts of some arms on the same routes with the same seeds."""
 
     rows: pd.DataFrame  # a row for each route and seed that all arms have: (column, arm's key)
     left_out: int  # routes and seeds on which a hazard had a place in some of the arms only
 
 
-def matched(attempts: pd.DataFrame, arms: Mapping[Any, Arm], columns: Sequence[str]) -> Matched:
+def match_attempts(
+    attempts: pd.DataFrame, arms: Mapping[Any, Arm], columns: Sequence[str]
+) -> MatchedAttempts:
     """Return what all arms have in common; every table of effects chooses attempts by this."""
     names = [*columns, hazards.ABSENT]
     sides = [
-        attempts.loc[of_arms(attempts, [arm]), [*PAIR, *names]]
-        .set_index(PAIR)
+        attempts.loc[match_arms(attempts, [arm]), [*PAIRED_BY, *names]]
+        .set_index(PAIRED_BY)
         .rename(columns={name: (name, key) for name in names})
         for key, arm in arms.items()
     ]
     rows = pd.concat(sides, axis=1, join="inner")
     absent = [rows[(hazards.ABSENT, key)] for key in arms]
     equal = np.logical_and.reduce([side == absent[0] for side in absent])
-    return Matched(rows[equal], int((~equal).sum()))
+    return MatchedAttempts(rows[equal], int((~equal).sum()))
 
 
-def pairs_of(attempts: pd.DataFrame, a: Arm, b: Arm) -> pd.DataFrame:
+def pair_arms(attempts: pd.DataFrame, a: Arm, b: Arm) -> pd.DataFrame:
     """Return two arms' attempts in pairs of route and seed, with their speeds."""
     columns = [*MEASURED, REACHED]
-    rows = matched(attempts, {"a": a, "b": b}, columns).rows
+    rows = match_attempts(attempts, {"a": a, "b": b}, columns).rows
     sides = {f"{name}_{side}": rows[(name, side)] for name in columns for side in "ab"}
     pairs = pd.DataFrame(sides).reset_index()
-    reached = (map(times_in, pairs[f"{REACHED}_{side}"]) for side in "ab")
-    speeds = np.array([shared_speeds(*both) for both in zip(*reached, strict=True)], np.float64)
+    reached = (map(parse_reached_times, pairs[f"{REACHED}_{side}"]) for side in "ab")
+    speeds = np.array(
+        [compute_shared_speeds(*both) for both in zip(*reached, strict=True)], np.float64
+    )
     a_speeds, b_speeds = speeds.reshape(-1, 2).T
     return pairs.assign(**{f"{SPEED}_a": a_speeds, f"{SPEED}_b": b_speeds})
 
 
-def shared_speeds(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
+def compute_shared_speeds(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
     """Return two drives' mean speeds over the stretch that both drove, m/s; NaN under 10 m."""
-    share, last = speed_share(b, a), min(len(a), len(b)) - 1
+    share, last = compute_speed_share(b, a), min(len(a), len(b)) - 1
     speed = SPACING * last / a[last] if share > 0 else np.nan
     return speed, speed * share
 
 
-def bases(arms: list[InterventionArm]) -> Iterator[tuple[Arm, list[InterventionArm]]]:
+def group_by_base_arm(arms: list[InterventionArm]) -> Iterator[tuple[Arm, list[InterventionArm]]]:
     """Yield the arms without intervention, each with those that differ from it by one."""
     groups: dict[Arm, list[InterventionArm]] = {}
     for arm in arms:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.arms import arms_in
-from analysis.effects.arms import REPAIR, InterventionArm, pairs_of
-from analysis.effects.paired import OUTCOMES, paired_effect
+from analysis.arms import list_arms
+from analysis.effects.arms import REPAIR, InterventionArm, pair_arms
+from analysis.effects.paired import OUTCOMES, estimate_paired_effect
 from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS
 
@@ -18,14 +18,14 @@ WITHOUT, WITH = "other five repaired", "all six repaired"
 TESTS = ["p", "routes that differ"]
 
 
-def last_repairs(
+def compare_last_repairs(
     attempts: pd.DataFrame, base: Arm, arms: Sequence[InterventionArm]
 ) -> pd.DataFrame:
     """Return the paired difference of each outcome for each pattern that is repaired last.
 
     They are descriptions and no tests: the family of tests compares with drives without repairs.
     """
-    there = set(arms_in(attempts))
+    there = set(list_arms(attempts))
     repairs = {
         arm.patterns: arm.arm
         for arm in arms
@@ -35,10 +35,10 @@ def last_repairs(
     rows = []
     for name in PATTERNS:
         if {every, every - {name}} <= set(repairs):
-            pairs = pairs_of(attempts, repairs[every - {name}], repairs[every])
+            pairs = pair_arms(attempts, repairs[every - {name}], repairs[every])
             for outcome in OUTCOMES:
                 described = replace(outcome, tested=False)
-                rows.append(paired_effect(pairs, described, {"pattern": name}).row)
+                rows.append(estimate_paired_effect(pairs, described, {"pattern": name}).row)
     table = pd.DataFrame([row for row in rows if row["pairs"]])
     return table.rename(columns={"without": WITHOUT, "with": WITH}).drop(
         columns=[name for name in TESTS if name in table]

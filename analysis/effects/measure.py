@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from harness.errors import UserError
-from harness.evaluation.frame_evaluation import EvaluationSettings, bands_of
+from harness.evaluation.frame_evaluation import EvaluationSettings, compute_distance_bands
 from harness.evaluation.interventions.error_model import (
     COPIES,
     GHOSTS,
@@ -24,11 +24,11 @@ from harness.evaluation.interventions.error_model import (
     MOST_KEPT,
     OF_BOXES,
     ErrorModel,
-    same_detections,
+    match_additional_boxes,
 )
-from harness.evaluation.patterns import highest
-from harness.geometry import boxes_between
-from harness.overlap import overlaps_of_a_class
+from harness.evaluation.patterns import compute_highest_overlap
+from harness.geometry import transform_boxes
+from harness.overlap import compute_class_overlaps
 from harness.vocabulary import BANDS, CLASSES, PATTERNS, Boxes, Floats, Integers, Mask, Pose
 
 LEAST_FOLLOWED = 10
@@ -39,13 +39,13 @@ POSE = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Tally:
+class ErrorTally:
     """What was counted so far; arrays are by distance band."""
 
-    boxes: dict[str, Floats] = field(default_factory=lambda: zeros("L", "C", COPIES))
-    errors: dict[str, Floats] = field(default_factory=lambda: zeros(*IN_BANDS))
-    followed: dict[str, Floats] = field(default_factory=lambda: zeros(*IN_BANDS))
-    lasting: dict[str, Floats] = field(default_factory=lambda: zeros(*IN_BANDS))
+    boxes: dict[str, Floats] = field(default_factory=lambda: make_band_counts("L", "C", COPIES))
+    errors: dict[str, Floats] = field(default_factory=lambda: make_band_counts(*IN_BANDS))
+    followed: dict[str, Floats] = field(default_factory=lambda: make_band_counts(*IN_BANDS))
+    lasting: dict[str, Floats] = field(default_factory=lambda: make_band_counts(*IN_BANDS))
     offsets: dict[tuple[int, int], list[Floats]] = field(default_factory=dict)
     ghosts: dict[int, list[Floats]] = field(default_factory=dict)
     ghost_count: int = 0
@@ -56,13 +56,13 @@ class Tally:
     intervals: list[float] = field(default_factory=list)
 
 
-def zeros(*names: str) -> dict[str, Floats]:
+def make_band_counts(*names: str) -> dict[str, Floats]:
     """Return nothing counted, by name."""
     return {name: np.zeros(len(BANDS)) for name in names}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FalseDetections:
+class StepFalseDetections:
     """Those of the ego alone at a step, in the world."""
 
     boxes: Boxes
@@ -71,16 +71,16 @@ class FalseDetections:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Before:
+class PreviousErrors:
     """The errors of the step before; boxes stand in the world."""
 
     actors: Mapping[int, tuple[str, int]]  # pattern and band of those that count
     ghosts: Boxes
-    false: FalseDetections
+    false: StepFalseDetections
 
 
-NO_FALSE = FalseDetections(Boxes.none(), np.zeros(0, np.int64), np.zeros(0, np.bool_))
-NOTHING = Before({}, Boxes.none(), NO_FALSE)
+NO_FALSE = StepFalseDetections(Boxes.none(), np.zeros(0, np.int64), np.zeros(0, np.bool_))
+NOTHING = PreviousErrors({}, Boxes.none(), NO_FALSE)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -98,15 +98,15 @@ class StepBoxes:
     lidar_in_world: Pose
 
 
-def measured(
+def measure_errors(
     drives: Iterable[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]],
     settings: EvaluationSettings,
     source: Mapping[str, Any],
 ) -> ErrorModel:
     """Return the errors of drives, each with its frames, boxes and poses."""
-    tally = Tally()
+    tally = ErrorTally()
     for frames, boxes, poses in drives:
-        add_drive(tally, frames, boxes, poses, settings=settings)
+        count_drive_errors(tally, frames, boxes, poses, settings=settings)
     if not tally.intervals:
         raise UserError(f"{source['arm']}: no attempt has two planning steps: nothing to measure")
     counted = {**source, "attempts": tally.attempts, "steps": tally.steps}
@@ -116,29 +116,32 @@ def measured(
         source=counted,
         period=round(float(np.median(tally.intervals)), 6),
         share={
-            name: portions(errors, tally.boxes[COPIES if name == COPIES else name[0]])
+            name: divide_counts(errors, tally.boxes[COPIES if name == COPIES else name[0]])
             for name, errors in tally.errors.items()
         },
-        stay={name: staying(tally.lasting[name], tally.followed[name]) for name in IN_BANDS},
-        offsets={of: thinned(rows, 0) for of, rows in sorted(tally.offsets.items())},
+        stay={
+            name: estimate_persistence(tally.lasting[name], tally.followed[name])
+            for name in IN_BANDS
+        },
+        offsets={of: thin_rows(rows, 0) for of, rows in sorted(tally.offsets.items())},
         ghosts_a_step=tally.ghost_count / tally.steps,
         ghosts_stay=tally.ghosts_lasting / max(tally.ghosts_followed, 1),
-        ghosts={number: thinned(rows, 0) for number, rows in sorted(tally.ghosts.items())},
+        ghosts={number: thin_rows(rows, 0) for number, rows in sorted(tally.ghosts.items())},
     )
 
 
-def portions(counts: Floats, of: Floats) -> Floats:
+def divide_counts(counts: Floats, of: Floats) -> Floats:
     """Return counts as shares of others; 0 where there are none."""
     return np.divide(counts, of, out=np.zeros(len(BANDS)), where=of > 0)
 
 
-def staying(lasting: Floats, followed: Floats) -> Floats:
+def estimate_persistence(lasting: Floats, followed: Floats) -> Floats:
     """Return by band how likely errors last; as in all bands where a band has few."""
     in_all = lasting.sum() / max(followed.sum(), 1.0)
-    return np.where(followed >= LEAST_FOLLOWED, portions(lasting, followed), in_all)
+    return np.where(followed >= LEAST_FOLLOWED, divide_counts(lasting, followed), in_all)
 
 
-def thinned(rows: Sequence[Floats], column: int) -> Floats:
+def thin_rows(rows: Sequence[Floats], column: int) -> Floats:
     """Return rows in the order of a column, as many as a file holds, evenly chosen."""
     table = np.array(rows)
     table = table[np.argsort(table[:, column], kind="stable")]
@@ -146,8 +149,8 @@ def thinned(rows: Sequence[Floats], column: int) -> Floats:
     return np.asarray(table[chosen])
 
 
-def add_drive(
-    tally: Tally,
+def count_drive_errors(
+    tally: ErrorTally,
     frames: pd.DataFrame,
     boxes: pd.DataFrame,
     poses: pd.DataFrame,
@@ -158,18 +161,18 @@ def add_drive(
     tally.attempts += 1
     tally.intervals += np.diff(frames["time"]).tolist()
     of_ego = poses[poses["sender"].astype(str) == "ego"]
-    places = {row["frame"]: pose_of(row) for row in of_ego.to_dict("records")}
+    places = {row["frame"]: get_lidar_pose(row) for row in of_ego.to_dict("records")}
     before = NOTHING
-    for step in steps_of(boxes, frames["frame"].tolist(), places):
-        before = add_step(tally, step, before, settings)
+    for step in iterate_step_boxes(boxes, frames["frame"].tolist(), places):
+        before = count_step_errors(tally, step, before, settings)
 
 
-def pose_of(row: Mapping[Any, Any]) -> Pose:
+def get_lidar_pose(row: Mapping[Any, Any]) -> Pose:
     """Return where the ego's LiDAR was."""
     return Pose(**{name: row[f"true_{name}"] for name in POSE})
 
 
-def steps_of(
+def iterate_step_boxes(
     boxes: pd.DataFrame, frames: Sequence[int], places: Mapping[int, Pose]
 ) -> Iterator[StepBoxes]:
     """Yield the boxes of each planning step."""
@@ -203,52 +206,60 @@ def steps_of(
         )
 
 
-def add_step(tally: Tally, step: StepBoxes, before: Before, settings: EvaluationSettings) -> Before:
+def count_step_errors(
+    tally: ErrorTally, step: StepBoxes, before: PreviousErrors, settings: EvaluationSettings
+) -> PreviousErrors:
     """Count one planning step; return its errors."""
     tally.steps += 1
-    actors = add_truth(tally, step, before.actors, settings)
+    actors = count_true_box_errors(tally, step, before.actors, settings)
     shown = np.array([name == GHOSTS for name in step.coop_pattern], np.bool_)
     ghosts = step.cooperative[shown]
     tally.ghost_count += len(ghosts)
     for row in range(len(ghosts)):
         kept = np.append(ghosts.geometry[row], ghosts.scores[row])
         tally.ghosts.setdefault(int(ghosts.classes[row]), []).append(kept)
-    in_world = boxes_between(ghosts, step.lidar_in_world, WORLD)
+    in_world = transform_boxes(ghosts, step.lidar_in_world, WORLD)
     tally.ghosts_followed += len(before.ghosts)
-    tally.ghosts_lasting += len(same_detections(before.ghosts, in_world))
-    return Before(actors, in_world, add_false(tally, step, before.false))
+    tally.ghosts_lasting += len(match_additional_boxes(before.ghosts, in_world))
+    return PreviousErrors(actors, in_world, count_false_detections(tally, step, before.false))
 
 
-def add_false(tally: Tally, step: StepBoxes, before: FalseDetections) -> FalseDetections:
+def count_false_detections(
+    tally: ErrorTally, step: StepBoxes, before: StepFalseDetections
+) -> StepFalseDetections:
     """Count the false detections of the ego alone; return them."""
-    free = highest(overlaps_of_a_class(step.ego_alone, step.true_boxes)) == 0
+    free = compute_highest_overlap(compute_class_overlaps(step.ego_alone, step.true_boxes)) == 0
     boxes = step.ego_alone[free & step.alone_counted]
-    bands = bands_of(boxes.geometry)
+    bands = compute_distance_bands(boxes.geometry)
     shown = np.array([name == COPIES for name in step.coop_pattern], np.bool_)
-    copied: Mask = highest(overlaps_of_a_class(boxes, step.cooperative[shown])) > 0
+    copied: Mask = (
+        compute_highest_overlap(compute_class_overlaps(boxes, step.cooperative[shown])) > 0
+    )
     inside = bands < len(BANDS)
     np.add.at(tally.boxes[COPIES], bands[inside], 1)
     np.add.at(tally.errors[COPIES], bands[inside & copied], 1)
-    in_world = boxes_between(boxes, step.lidar_in_world, WORLD)
-    for last, now in same_detections(before.boxes, in_world):
+    in_world = transform_boxes(boxes, step.lidar_in_world, WORLD)
+    for last, now in match_additional_boxes(before.boxes, in_world):
         band = before.bands[last]
         if before.copied[last] and band < len(BANDS):
             tally.followed[COPIES][band] += 1
             tally.lasting[COPIES][band] += copied[now]
-    return FalseDetections(in_world, bands, copied)
+    return StepFalseDetections(in_world, bands, copied)
 
 
-def add_truth(
-    tally: Tally,
+def count_true_box_errors(
+    tally: ErrorTally,
     step: StepBoxes,
     before: Mapping[int, tuple[str, int]],
     settings: EvaluationSettings,
 ) -> dict[int, tuple[str, int]]:
     """Count the true boxes of a step; return the error and band of each actor that counts."""
     taus = np.array(settings.taus)[step.true_boxes.classes]
-    alone: Mask = highest(overlaps_of_a_class(step.true_boxes, step.ego_alone)) > taus
-    overlaps = overlaps_of_a_class(step.true_boxes, step.cooperative)
-    bands = bands_of(step.true_boxes.geometry)
+    alone: Mask = (
+        compute_highest_overlap(compute_class_overlaps(step.true_boxes, step.ego_alone)) > taus
+    )
+    overlaps = compute_class_overlaps(step.true_boxes, step.cooperative)
+    bands = compute_distance_bands(step.true_boxes.geometry)
     states: dict[int, tuple[str, int]] = {}
     rows = zip(step.counted, step.actors.tolist(), step.true_pattern, strict=True)
     for row, (counts, actor, pattern) in enumerate(rows):
@@ -260,7 +271,7 @@ def add_truth(
             tally.errors[pattern][bands[row]] += 1
         if pattern.endswith("LE") and pattern in PATTERNS and overlaps.shape[1]:
             box = int(overlaps[row].argmax())
-            add_offset(tally, step, row, box, band=int(bands[row]))
+            add_box_offset(tally, step, row, box, band=int(bands[row]))
         last, band = before.get(int(actor), ("", 0))
         if last in OF_BOXES:
             tally.followed[last][band] += 1
@@ -268,7 +279,7 @@ def add_truth(
     return states
 
 
-def add_offset(tally: Tally, step: StepBoxes, row: int, box: int, *, band: int) -> None:
+def add_box_offset(tally: ErrorTally, step: StepBoxes, row: int, box: int, *, band: int) -> None:
     """Add how a mislocalised box differs from its true box, in the true box's frame."""
     true, detected = step.true_boxes.geometry[row], step.cooperative.geometry[box]
     cos, sin = np.cos(true[6]), np.sin(true[6])

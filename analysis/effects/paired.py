@@ -11,8 +11,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.arms import arms_in, short_name
-from analysis.collection import Collection
+from analysis.arms import format_short_arm_name, list_arms
+from analysis.collection import CampaignCollection
 from analysis.effects.arms import (
     BRAKING,
     GOAL_TIME,
@@ -20,14 +20,19 @@ from analysis.effects.arms import (
     SPEED,
     STOPS,
     InterventionArm,
-    bases,
-    pairs_of,
+    group_by_base_arm,
+    pair_arms,
 )
-from analysis.statistics.intervals import mean
-from analysis.statistics.significance import Hypothesis, adjusted, attainable, sign_flip
-from analysis.surrogates import MEASURES
-from analysis.tables.table import codes_of
-from harness.records.arms import Arm, varying
+from analysis.statistics.intervals import estimate_mean
+from analysis.statistics.significance import (
+    HypothesisTest,
+    adjust_p_values,
+    list_attainable_p_values,
+    run_sign_flip_test,
+)
+from analysis.surrogates import SURROGATE_MEASURES
+from analysis.tables.table import encode_names
+from harness.records.arms import Arm, list_varying_factors
 from harness.vocabulary import Floats
 
 ALPHA = 0.05
@@ -35,7 +40,7 @@ SHARED_SPEED = "mean speed over the stretch that both drove, m/s"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EffectOutcome:
     """A number of each attempt that interventions may change."""
 
     name: str
@@ -47,17 +52,17 @@ class Outcome:
 
 
 OUTCOMES = (
-    Outcome("violations, %", "violated", 100.0),
-    Outcome("collisions, %", "collided", 100.0),
-    Outcome("driving score", "driving_score"),
-    Outcome(SHARED_SPEED, SPEED, tested=False, digits=2),
-    Outcome("time to goal, s", GOAL_TIME, tested=False),
-    Outcome(STOPS, MEASURES[STOPS], tested=False, digits=2),
-    Outcome(BRAKING, MEASURES[BRAKING], tested=False, digits=2),
+    EffectOutcome("violations, %", "violated", 100.0),
+    EffectOutcome("collisions, %", "collided", 100.0),
+    EffectOutcome("driving score", "driving_score"),
+    EffectOutcome(SHARED_SPEED, SPEED, tested=False, digits=2),
+    EffectOutcome("time to goal, s", GOAL_TIME, tested=False),
+    EffectOutcome(STOPS, SURROGATE_MEASURES[STOPS], tested=False, digits=2),
+    EffectOutcome(BRAKING, SURROGATE_MEASURES[BRAKING], tested=False, digits=2),
 )
 """The first three are tested; the others show what an effect costs. A time to the goal is compared
 where both drives of a pair reach it, a speed over the stretch that both drove."""
-TESTED = tuple(outcome for outcome in OUTCOMES if outcome.tested)
+TESTED_OUTCOMES = tuple(outcome for outcome in OUTCOMES if outcome.tested)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,10 +70,10 @@ class PairedEffect:
     """One row, and the test that the family counts."""
 
     row: dict[str, object]
-    hypothesis: Hypothesis | None
+    hypothesis: HypothesisTest | None
 
 
-def compared_with(arm: InterventionArm, arms: Iterable[InterventionArm]) -> Arm:
+def find_reference_arm(arm: InterventionArm, arms: Iterable[InterventionArm]) -> Arm:
     """Return what an arm is compared with: injections with perfect boxes, where they are driven."""
     same = [
         other
@@ -81,20 +86,20 @@ def compared_with(arm: InterventionArm, arms: Iterable[InterventionArm]) -> Arm:
     return same[0].arm if same else arm.base
 
 
-def effects_of(
-    collection: Collection, attempts: pd.DataFrame, arms: Sequence[InterventionArm]
+def estimate_effects(
+    collection: CampaignCollection, attempts: pd.DataFrame, arms: Sequence[InterventionArm]
 ) -> list[PairedEffect]:
     """Return the effect of each arm with an intervention on each outcome."""
-    there = set(arms_in(attempts))
-    factors = [name for name in varying(collection.arms) if name != "intervention"]
+    there = set(list_arms(attempts))
+    factors = [name for name in list_varying_factors(collection.arms) if name != "intervention"]
     effects: list[PairedEffect] = []
-    for base, members in bases(list(arms)):
+    for base, members in group_by_base_arm(list(arms)):
         for arm in members:
-            other = compared_with(arm, members)
+            other = find_reference_arm(arm, members)
             if other not in there:
                 continue
             names = {
-                "arm": short_name(base, factors),
+                "arm": format_short_arm_name(base, factors),
                 "intervention": arm.name,
                 "effect of": arm.effect_of,
                 "compared with": other["intervention"],
@@ -102,26 +107,32 @@ def effects_of(
                 "changes a step": arm.changes,
                 "unchanged attempts": arm.unchanged,
             }
-            pairs = pairs_of(attempts, other, arm.arm)
-            effects += [paired_effect(pairs, outcome, names) for outcome in OUTCOMES]
+            pairs = pair_arms(attempts, other, arm.arm)
+            effects += [estimate_paired_effect(pairs, outcome, names) for outcome in OUTCOMES]
     return [effect for effect in effects if effect.row["pairs"]]
 
 
-def paired_effect(
-    pairs: pd.DataFrame, outcome: Outcome, names: dict[str, object] | None = None
+def estimate_paired_effect(
+    pairs: pd.DataFrame, outcome: EffectOutcome, names: dict[str, object] | None = None
 ) -> PairedEffect:
     """Return one outcome's difference, its interval and its test."""
     a, b = (pairs[f"{outcome.column}_{side}"].to_numpy(np.float64) for side in "ab")
     known = np.isfinite(a) & np.isfinite(b)
-    a, b, clusters = a[known] * outcome.scale, b[known] * outcome.scale, codes_of(pairs["cluster"])
-    return effect_of(a, b, clusters=clusters[known], outcome=outcome, names=names or {})
+    a, b, clusters = (
+        a[known] * outcome.scale,
+        b[known] * outcome.scale,
+        encode_names(pairs["cluster"]),
+    )
+    return estimate_value_difference(
+        a, b, clusters=clusters[known], outcome=outcome, names=names or {}
+    )
 
 
-def effect_of(
-    a: Floats, b: Floats, *, clusters: Floats, outcome: Outcome, names: dict[str, object]
+def estimate_value_difference(
+    a: Floats, b: Floats, *, clusters: Floats, outcome: EffectOutcome, names: dict[str, object]
 ) -> PairedEffect:
     """Return the difference of paired values, b less a."""
-    estimate = mean(b - a, clusters)
+    estimate = estimate_mean(b - a, clusters)
     row = {
         **names,
         "outcome": outcome.name,
@@ -139,19 +150,20 @@ def effect_of(
         return PairedEffect(row, None)
     _, members = np.unique(clusters, return_inverse=True)
     sums = np.bincount(members, b - a).astype(np.float64)
-    test = sign_flip(sums)
+    test = run_sign_flip_test(sums)
     row |= {"routes that differ": test.routes, "p": test.p}
-    return PairedEffect(row, Hypothesis(test.p, attainable(sums)))
+    return PairedEffect(row, HypothesisTest(test.p, list_attainable_p_values(sums)))
 
 
-def in_one_family(effects: Sequence[PairedEffect]) -> pd.DataFrame:
+def add_family_p_values(effects: Sequence[PairedEffect]) -> pd.DataFrame:
     """Return all rows; `p family` is each test's level at which all tests together hold 5 %.
 
-    By `significance.adjusted`: sequential rejection with the p-values that sign flips can attain.
+    By `significance.adjust_p_values`: sequential rejection with the p-values that sign flips can
+    attain.
     """
     table = pd.DataFrame([effect.row for effect in effects])
     tests = [(n, one.hypothesis) for n, one in enumerate(effects) if one.hypothesis is not None]
-    levels = adjusted([[test] for _, test in tests])
+    levels = adjust_p_values([[test] for _, test in tests])
     table["p family"] = np.nan
     for (row, _), (level,) in zip(tests, levels, strict=True):
         table.loc[row, "p family"] = level

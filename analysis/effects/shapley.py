@@ -18,10 +18,10 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from analysis.effects.arms import REPAIR, InterventionArm, matched
-from analysis.effects.paired import TESTED, Outcome
-from analysis.statistics.intervals import mean
-from analysis.tables.table import codes_of
+from analysis.effects.arms import REPAIR, InterventionArm, match_attempts
+from analysis.effects.paired import TESTED_OUTCOMES, EffectOutcome
+from analysis.statistics.intervals import estimate_mean
+from analysis.tables.table import encode_names
 from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS, Floats
 
@@ -45,40 +45,40 @@ NEEDED = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class ShapleyWeights:
     """What a pattern's share is of: a weight for each subset of repaired patterns."""
 
     of: Mapping[str, Mapping[Subset, float]]
     orders: tuple[Order, ...]
 
 
-def orders_for(present: Sequence[Subset]) -> tuple[Order, ...]:
+def select_orders(present: Sequence[Subset]) -> tuple[Order, ...]:
     """Return all orders if every subset is present, else the sampled ones if theirs are."""
     there = set(present)
     for orders in (tuple(permutations(PATTERNS)), SAMPLED_ORDERS):
-        if all(set(subsets_along(order)) <= there for order in orders):
+        if all(set(list_order_subsets(order)) <= there for order in orders):
             return orders
     return ()
 
 
-def subsets_along(order: Order) -> list[Subset]:
+def list_order_subsets(order: Order) -> list[Subset]:
     """Return what is repaired step by step, from nothing to all."""
     return [frozenset(order[:count]) for count in range(len(order) + 1)]
 
 
-def weights_over(orders: Sequence[Order]) -> Weights:
+def compute_shapley_weights(orders: Sequence[Order]) -> ShapleyWeights:
     """Return the weights of a mean over some orders."""
     of: dict[str, dict[Subset, float]] = {name: {} for name in PATTERNS}
     for order in orders:
-        subsets = subsets_along(order)
+        subsets = list_order_subsets(order)
         for place, name in enumerate(order):
             before, after = subsets[place], subsets[place + 1]
             of[name][after] = of[name].get(after, 0.0) + 1 / len(orders)
             of[name][before] = of[name].get(before, 0.0) - 1 / len(orders)
-    return Weights(of, tuple(orders))
+    return ShapleyWeights(of, tuple(orders))
 
 
-def error_of_orders(marginals: Floats) -> float:
+def compute_order_error(marginals: Floats) -> float:
     """Return the standard error of a mean over orders sampled without replacement; 0 for all.
 
     That of a simple random sample of 720 (Cochran 1977, Sampling Techniques, theorem 2.2).
@@ -92,43 +92,47 @@ def error_of_orders(marginals: Floats) -> float:
     return float(marginals.std(ddof=1) / math.sqrt(count) * math.sqrt(rest))
 
 
-def shares_of(attempts: pd.DataFrame, base: Arm, arms: Sequence[InterventionArm]) -> pd.DataFrame:
+def estimate_shapley_shares(
+    attempts: pd.DataFrame, base: Arm, arms: Sequence[InterventionArm]
+) -> pd.DataFrame:
     """Return each pattern's share for each tested outcome; no row if arms for that are missing."""
-    used = arms_of_shares(base, arms)
+    used = select_shapley_arms(base, arms)
     if not used:
         return pd.DataFrame()
-    weights = weights_over(orders_for(list(used)))
-    columns = [outcome.column for outcome in TESTED]
-    wide = matched(attempts, used, columns).rows
+    weights = compute_shapley_weights(select_orders(list(used)))
+    columns = [outcome.column for outcome in TESTED_OUTCOMES]
+    wide = match_attempts(attempts, used, columns).rows
     return pd.DataFrame(
         [
-            share(wide, weights, pattern, outcome)
-            for outcome in TESTED
+            estimate_shapley_share(wide, weights, pattern, outcome)
+            for outcome in TESTED_OUTCOMES
             for pattern in PATTERNS
             if len(wide)
         ]
     )
 
 
-def arms_of_shares(base: Arm, arms: Sequence[InterventionArm]) -> dict[Subset, Arm]:
+def select_shapley_arms(base: Arm, arms: Sequence[InterventionArm]) -> dict[Subset, Arm]:
     """Return the arms along the orders that shares are averaged over, none if one is missing."""
     repairs = {arm.patterns: arm.arm for arm in arms if arm.kind == REPAIR}
     subsets = {NOTHING: base, **repairs}
-    along = {subset for order in orders_for(list(subsets)) for subset in subsets_along(order)}
+    along = {
+        subset for order in select_orders(list(subsets)) for subset in list_order_subsets(order)
+    }
     return {subset: arm for subset, arm in subsets.items() if subset in along}
 
 
-def share(
-    wide: pd.DataFrame, weights: Weights, pattern: str, outcome: Outcome
+def estimate_shapley_share(
+    wide: pd.DataFrame, weights: ShapleyWeights, pattern: str, outcome: EffectOutcome
 ) -> dict[str, object]:
     """Return one pattern's share of one outcome."""
 
     def values(subset: Subset) -> Floats:
         return wide[(outcome.column, subset)].to_numpy(np.float64) * outcome.scale
 
-    clusters = codes_of(pd.Series(wide.index.get_level_values("cluster")))
+    clusters = encode_names(pd.Series(wide.index.get_level_values("cluster")))
     parts = [weight * values(subset) for subset, weight in weights.of[pattern].items()]
-    estimate = mean(np.sum(parts, axis=0), clusters)
+    estimate = estimate_mean(np.sum(parts, axis=0), clusters)
     means = {subset: values(subset).mean() for subset in weights.of[pattern]}
     marginals = [
         means[frozenset(order[: order.index(pattern) + 1])]
@@ -145,7 +149,7 @@ def share(
         "of total, %": 100 * estimate.value / total if total else np.nan,
         "total": total,
         "orders": len(weights.orders),
-        "error of orders": error_of_orders(np.array(marginals)),
+        "error of orders": compute_order_error(np.array(marginals)),
         "pairs": estimate.n,
         "routes": estimate.routes,
     }

@@ -8,25 +8,30 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.arms import short_name
-from analysis.collection import Collection
-from analysis.effects.agreement import directions, regression_table
+from analysis.arms import format_short_arm_name
+from analysis.collection import CampaignCollection
+from analysis.effects.agreement import build_regression_table, compare_directions
 from analysis.effects.arms import (
     INJECT,
     REPAIR,
     InterventionArm,
-    bases,
-    ground_truth,
-    intervention_arms,
-    matched,
-    with_times,
+    add_goal_times,
+    collect_intervention_arms,
+    format_ground_truth,
+    group_by_base_arm,
+    match_attempts,
 )
-from analysis.effects.doses import curves_of, doses_of, slopes_of
-from analysis.effects.last import last_repairs
-from analysis.effects.paired import OUTCOMES, compared_with, effects_of, in_one_family
-from analysis.effects.shapley import NEEDED, arms_of_shares, shares_of
+from analysis.effects.doses import build_dose_curves, estimate_dose_slopes, group_arms_by_dose
+from analysis.effects.last import compare_last_repairs
+from analysis.effects.paired import (
+    OUTCOMES,
+    add_family_p_values,
+    estimate_effects,
+    find_reference_arm,
+)
+from analysis.effects.shapley import NEEDED, estimate_shapley_shares, select_shapley_arms
 from harness.errors import UserError
-from harness.records.arms import Arm, varying
+from harness.records.arms import Arm, list_varying_factors
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -43,56 +48,56 @@ class EffectsStudy:
     notes: tuple[str, ...]
 
 
-def effects_study(collection: Collection) -> EffectsStudy:
+def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
     """Return the tables of a collection; all tests of effects and doses are one family."""
-    arms = intervention_arms(collection)
+    arms = collect_intervention_arms(collection)
     if not arms:
         raise UserError(
             f"{collection.folder}: no arm has an intervention; `crucible run study=effects`, or"
             " intervention=NAME, drives some"
         )
-    attempts = with_times(collection.attempts)
-    effects = effects_of(collection, attempts, arms)
+    attempts = add_goal_times(collection.attempts)
+    effects = estimate_effects(collection, attempts, arms)
     if not effects:
         raise UserError(
             f"{collection.folder}: no arm with an intervention has a pair: the arm that it is"
             " compared with has no result on an equal route and seed"
         )
-    groups = list(bases(arms))
-    factors = [name for name in varying(collection.arms) if name != "intervention"]
+    groups = list(group_by_base_arm(arms))
+    factors = [name for name in list_varying_factors(collection.arms) if name != "intervention"]
     labels = {
-        base: {"arm": short_name(base, factors), "truth": members[0].truth_filter}
+        base: {"arm": format_short_arm_name(base, factors), "truth": members[0].truth_filter}
         for base, members in groups
     }
     slopes = [
         (labels[base], effect)
         for base, members in groups
-        for effect in slopes_of(attempts, base, members)
+        for effect in estimate_dose_slopes(attempts, base, members)
     ]
-    table = in_one_family([*effects, *(effect for _, effect in slopes)])
+    table = add_family_p_values([*effects, *(effect for _, effect in slopes)])
     paired = table.iloc[: len(effects)].drop(columns=["injected", "doses"], errors="ignore")
     paired = paired.astype({"unchanged attempts": int})
     names = pd.DataFrame([of_base for of_base, _ in slopes])
     doses = table.iloc[len(effects) :].reset_index(drop=True)
     doses = doses.drop(columns=[name for name in UNUSED if name in doses]).assign(**names)
     parts: dict[str, list[pd.DataFrame]] = {}
-    notes = notes_on(arms)
+    notes = list_effects_notes(arms)
     for base, members in groups:
         of_base = paired[paired["arm"] == labels[base]["arm"]]
-        regression = regression_table(collection, base, members, of_base)
+        regression = build_regression_table(collection, base, members, of_base)
         tables = {
-            "last": last_repairs(attempts, base, members),
-            "curves": curves_of(attempts, base, members),
-            "shares": shares_of(attempts, base, members),
+            "last": compare_last_repairs(attempts, base, members),
+            "curves": build_dose_curves(attempts, base, members),
+            "shares": estimate_shapley_shares(attempts, base, members),
             "regression": regression,
-            "agreement": pd.DataFrame([directions(regression)] if len(regression) else []),
+            "agreement": pd.DataFrame([compare_directions(regression)] if len(regression) else []),
         }
         for name, part in tables.items():
             parts.setdefault(name, []).append(part.assign(**labels[base]))
         if tables["shares"].empty and any(arm.kind == REPAIR for arm in members):
             notes.append(f"{labels[base]['arm']}: {NEEDED}")
-        notes += notes_on_pairs(attempts, base, members)
-        notes += missing_in(of_base, labels[base]["arm"])
+        notes += describe_left_out_pairs(attempts, base, members)
+        notes += list_missing_outcomes(of_base, labels[base]["arm"])
     return EffectsStudy(
         effects=paired,
         doses=doses,
@@ -108,11 +113,11 @@ UNUSED = (
 """Columns of effects that slopes do not have."""
 
 
-def notes_on(arms: list[InterventionArm]) -> list[str]:
+def list_effects_notes(arms: list[InterventionArm]) -> list[str]:
     """Return what to know of the arms: ground truth, and attempts in which nothing was changed."""
     truths = sorted({(arm.truth_filter, arm.rule) for arm in arms})
     notes = [
-        f"{ground_truth([truth])}, patterns.truth_filter={truth}; rule {rule}"
+        f"{format_ground_truth([truth])}, patterns.truth_filter={truth}; rule {rule}"
         for truth, rule in truths
     ]
     notes += [
@@ -129,21 +134,23 @@ def notes_on(arms: list[InterventionArm]) -> list[str]:
     return notes
 
 
-def notes_on_pairs(attempts: pd.DataFrame, base: Arm, arms: list[InterventionArm]) -> Iterator[str]:
+def describe_left_out_pairs(
+    attempts: pd.DataFrame, base: Arm, arms: list[InterventionArm]
+) -> Iterator[str]:
     """Yield how many attempts each comparison leaves out for a hazard without a place."""
-    compared = {str(arm.arm): {"a": compared_with(arm, arms), "b": arm.arm} for arm in arms}
-    doses = doses_of(attempts, base, arms)
+    compared = {str(arm.arm): {"a": find_reference_arm(arm, arms), "b": arm.arm} for arm in arms}
+    doses = group_arms_by_dose(attempts, base, arms)
     groups: dict[str, Mapping[Any, Arm]] = {
         **compared,
         **{f"{base}, doses of {injected}": members for injected, members in doses.items()},
-        f"{base}, Shapley shares": arms_of_shares(base, arms),
+        f"{base}, Shapley shares": select_shapley_arms(base, arms),
     }
     for name, members in groups.items():
-        if members and (left := matched(attempts, members, []).left_out):
+        if members and (left := match_attempts(attempts, members, []).left_out):
             yield f"{name}: {left} pairs left out: a hazard had a place in some of the arms only"
 
 
-def missing_in(effects: pd.DataFrame, arm: str) -> Iterator[str]:
+def list_missing_outcomes(effects: pd.DataFrame, arm: str) -> Iterator[str]:
     """Yield the outcomes that no pair has, such as surrogates in records made before there were."""
     for outcome in OUTCOMES:
         if outcome.name not in set(effects["outcome"]):

@@ -10,27 +10,27 @@ from typing import Any
 import pandas as pd
 
 from analysis.critical.drives import AS_DRIVEN
-from analysis.critical.tables import AGAIN, FREE, labelled, runs_in
-from analysis.drawing.canvas import Canvas, Polyline, width_of
+from analysis.critical.tables import FREE, FREE_AGAIN_COLUMN, format_size_label, parse_size_runs
+from analysis.drawing.canvas import Canvas, Polyline, estimate_text_width
 from analysis.drawing.plots import WIDTH
-from analysis.drawing.scale import Scale, spread
+from analysis.drawing.scale import AxisScale, compute_axis_ends
 from analysis.figures.curves import (
     HEIGHT,
     SAMPLE,
-    Across,
-    Curve,
-    Datum,
-    Style,
-    across_of,
-    mark,
-    render,
+    CurvePoint,
+    CurveStyle,
+    HorizontalAxis,
+    StyledCurve,
+    add_marker,
+    assign_styles,
+    make_horizontal_axis,
+    render_curve_figure,
     render_grid,
-    render_key,
-    styles,
+    render_legend_entry,
 )
 from analysis.figures.curves import LEFT as NUMBERS
 from analysis.statistics.intervals import NO_ESTIMATE
-from analysis.tables.table import Table
+from analysis.tables.table import EstimatesTable
 
 REVEAL, NEEDED, BOUND = "reveal by geometry, s", "stopping, s", "largest age to stop, s"
 """Columns of attempts: the horizontal axis, the time to stop, and the ages that leave it."""
@@ -51,35 +51,37 @@ ROOM = 1.15
 """The upright axis, as a share of the largest size."""
 
 
-def free_figure(table: Table, name: str) -> Canvas:
+def render_violation_free_figure(table: EstimatesTable, name: str) -> Canvas:
     """Return the share still free of violations over the size, a line for each arm.
 
     Hollow markers are the drives of one size alone, whatever happens at smaller ones.
     """
-    look = styles([arm for (arm, _), _ in table.rows()])
+    look = assign_styles([arm for (arm, _), _ in table.list_rows()])
     curves = [
-        Curve(label=arm, style=style, data=tuple(shares(table, arm, measure)), more=more)
+        StyledCurve(
+            label=arm, style=style, data=tuple(collect_share_points(table, arm, measure)), more=more
+        )
         for measure, more in ((FREE, False), (DRIVEN, True))
         for arm, style in look.items()
     ]
     wording = "attempts free of violations, %"
-    across = across_of(curves, labelled(name))
-    says = f"{wording}, over {labelled(name)}, with 95 % intervals that resample routes"
+    across = make_horizontal_axis(curves, format_size_label(name))
+    says = f"{wording}, over {format_size_label(name)}, with 95 % intervals that resample routes"
     words = f"hollow: drives of one {'age' if name == AGES else 'size'} alone"
-    return render(curves, across, up=(0.0, 100.0, wording), says=says, words=words)
+    return render_curve_figure(curves, across, up=(0.0, 100.0, wording), says=says, words=words)
 
 
-def shares(table: Table, arm: str, measure: str) -> Iterator[Datum]:
+def collect_share_points(table: EstimatesTable, arm: str, measure: str) -> Iterator[CurvePoint]:
     """Yield the points of an arm; those of one size alone are hollow, without an interval."""
-    for (of, size), cells in table.rows():
+    for (of, size), cells in table.list_rows():
         estimate = cells.get(measure, NO_ESTIMATE)
         if of == arm and math.isfinite(estimate.value):
             x, alone = replace(NO_ESTIMATE, value=float(size)), measure == DRIVEN
             y = replace(estimate, low=math.nan, high=math.nan) if alone else estimate
-            yield Datum(x=x, y=y, title=f"{arm}, {size}{' alone' * alone}", hollow=alone)
+            yield CurvePoint(x=x, y=y, title=f"{arm}, {size}{' alone' * alone}", hollow=alone)
 
 
-def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas | None:
+def render_reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas | None:
     """Return critical sizes over reveal times, of ages with the bound that stopping sets.
 
     Arms are below each other. A line spans the interval of an attempt, with its marker at the first
@@ -91,73 +93,77 @@ def reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas |
     met = attempts[attempts[REVEAL].notna() & attempts["high"].notna()]
     if met.empty:
         return None
-    look = styles(list(dict.fromkeys(met["called"])))
+    look = assign_styles(list(dict.fromkeys(met["called"])))
     height = HEIGHT if len(look) == 1 else PANEL
-    upright = f"critical {labelled(name)}"
+    upright = f"critical {format_size_label(name)}"
     says = f"critical {name} over the reveal time of the hazard by geometry, by attempt"
     canvas = Canvas(WIDTH, WORDS + len(look) * (TITLE + height + AXIS) + UNDER, says)
     words = "hollow: not confirmed" + ("; bar: largest age to stop" if name == AGES else "")
-    words += "; small ring: no violation again" if (met[AGAIN] != "").any() else ""
-    canvas.text((WIDTH - 4, 9.0), words, anchor="end", colour="quiet", size=9.5)
-    ends = spread([*met[REVEAL], *met[NEEDED]], [0.0])
-    scale = Scale(low=ends[0], high=ends[1], first=NUMBERS + 8, last=WIDTH - 12)
-    stopping = scale.at(float(met[NEEDED].median()))
+    words += "; small ring: no violation again" if (met[FREE_AGAIN_COLUMN] != "").any() else ""
+    canvas.add_text((WIDTH - 4, 9.0), words, anchor="end", colour="quiet", size=9.5)
+    ends = compute_axis_ends([*met[REVEAL], *met[NEEDED]], [0.0])
+    scale = AxisScale(low=ends[0], high=ends[1], first=NUMBERS + 8, last=WIDTH - 12)
+    stopping = scale.place_value(float(met[NEEDED].median()))
     for number, (arm, style) in enumerate(look.items()):
         top = WORDS + number * (TITLE + height + AXIS) + TITLE
-        up = Scale(low=0.0, high=ROOM * largest, first=top + height, last=top)
+        up = AxisScale(low=0.0, high=ROOM * largest, first=top + height, last=top)
         label = "reveal time by geometry, s" if number == len(look) - 1 else ""
-        render_grid(canvas, Across(scale=scale, label=label), up, upright)
-        render_key(canvas, Curve(label=arm, style=style, data=()), (0.0, top - TITLE + 8), SAMPLE)
-        canvas.dash([(stopping, up.first), (stopping, up.last)], "quiet", 1.1)
-        beyond = max(stopping - 2, width_of(upright) + 12)
-        canvas.text((beyond, up.last - 4), "stopping time", colour="quiet", size=9.5)
+        render_grid(canvas, HorizontalAxis(scale=scale, label=label), up, upright)
+        render_legend_entry(
+            canvas, StyledCurve(label=arm, style=style, data=()), (0.0, top - TITLE + 8), SAMPLE
+        )
+        canvas.add_dashed_line([(stopping, up.first), (stopping, up.last)], "quiet", 1.1)
+        beyond = max(stopping - 2, estimate_text_width(upright) + 12)
+        canvas.add_text((beyond, up.last - 4), "stopping time", colour="quiet", size=9.5)
         rows = met[met["called"] == arm].to_dict("records")
         for row in rows if name == AGES else ():
-            render_bound(canvas, row, scale.at(row[REVEAL]), up)
+            render_stopping_bound(canvas, row, scale.place_value(row[REVEAL]), up)
         for row in rows:
-            render_attempt(canvas, row, scale.at(row[REVEAL]), up=up, style=style)
+            render_attempt_interval(canvas, row, scale.place_value(row[REVEAL]), up=up, style=style)
     return canvas
 
 
-def render_bound(canvas: Canvas, row: Mapping[Any, Any], x: float, up: Scale) -> None:
+def render_stopping_bound(canvas: Canvas, row: Mapping[Any, Any], x: float, up: AxisScale) -> None:
     """Draw the largest age of messages by which a stop is possible."""
     if math.isfinite(row[BOUND]):
-        y = up.at(row[BOUND])
+        y = up.place_value(row[BOUND])
         title = f"{row['route']}-s{row['seed']}: largest age to stop {row[BOUND]:.2f} s"
         ends = (x - BAR, y), (x + BAR, y)
         canvas.marks.append(Polyline(points=ends, stroke="quiet", width=1.5, title=title))
 
 
-def render_attempt(
-    canvas: Canvas, row: Mapping[Any, Any], x: float, *, up: Scale, style: Style
+def render_attempt_interval(
+    canvas: Canvas, row: Mapping[Any, Any], x: float, *, up: AxisScale, style: CurveStyle
 ) -> None:
     """Draw the interval of an attempt, an arrow where it is censored."""
     low, high = row["low"], row["high"]
     title = f"{row['called']}, {row['route']}-s{row['seed']}: {low:g} to {high:g}"
-    render_free_again(canvas, row, x, up=up, style=style)
+    render_free_runs(canvas, row, x, up=up, style=style)
     if math.isinf(high) or math.isinf(low):
         way = -1.0 if math.isinf(high) else 1.0  # on the drawing, y points down
-        start = up.at(low if math.isinf(high) else high)
+        start = up.place_value(low if math.isinf(high) else high)
         end = start + way * (ARROW if math.isinf(high) else ARROW / 2)
-        canvas.line([(x, start), (x, end)], style.colour, 1.6)
+        canvas.add_line([(x, start), (x, end)], style.colour, 1.6)
         tips = [(x - HEAD, end - way * HEAD), (x, end), (x + HEAD, end - way * HEAD)]
-        canvas.line(tips, style.colour, 1.6)
-        mark(canvas, (x, start), style, title=title)
+        canvas.add_line(tips, style.colour, 1.6)
+        add_marker(canvas, (x, start), style, title=title)
         return
-    canvas.line([(x, up.at(low)), (x, up.at(high))], style.colour, 2.2)
-    mark(canvas, (x, up.at(high)), style, hollow=row["confirmed"] != "yes", title=title)
+    canvas.add_line([(x, up.place_value(low)), (x, up.place_value(high))], style.colour, 2.2)
+    add_marker(
+        canvas, (x, up.place_value(high)), style, hollow=row["confirmed"] != "yes", title=title
+    )
 
 
-def render_free_again(
-    canvas: Canvas, row: Mapping[Any, Any], x: float, *, up: Scale, style: Style
+def render_free_runs(
+    canvas: Canvas, row: Mapping[Any, Any], x: float, *, up: AxisScale, style: CurveStyle
 ) -> None:
     """Draw the sizes above the first violation at which a drive has none."""
     name = f"{row['called']}, {row['route']}-s{row['seed']}"
-    for low, high in runs_in(row[AGAIN]):
-        ends = (x, up.at(low)), (x, up.at(high))
+    for low, high in parse_size_runs(row[FREE_AGAIN_COLUMN]):
+        ends = (x, up.place_value(low)), (x, up.place_value(high))
         title = f"{name}: no violation again, {low:g} to {high:g}"
         canvas.marks.append(
             Polyline(points=ends, stroke=style.colour, width=2.2, opacity=LIGHT, title=title)
         )
         for end in dict.fromkeys(ends):
-            canvas.dot(end, RING, colour=style.colour, hollow=True, title=title)
+            canvas.add_dot(end, RING, colour=style.colour, hollow=True, title=title)

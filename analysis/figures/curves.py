@@ -9,16 +9,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.drawing.canvas import Canvas, Point, Polyline, shortened, width_of
+from analysis.drawing.canvas import Canvas, Point, Polyline, estimate_text_width, trim_text
 from analysis.drawing.palette import HUES
 from analysis.drawing.plots import WIDTH
-from analysis.drawing.scale import Scale, spread, tick_words
-from analysis.figures.driving import arm_of
-from analysis.statistics.intervals import Estimate
+from analysis.drawing.scale import AxisScale, compute_axis_ends, format_tick
+from analysis.figures.driving import join_arm_names
+from analysis.statistics.intervals import IntervalEstimate
 from analysis.surrogates import GOAL_TIME
 from analysis.sweeps import AGE, LOSS, SHIFT
 from analysis.tables.curves import ANY, RECEIVED, SIZE, UNLIMITED
-from analysis.tables.table import Table
+from analysis.tables.table import EstimatesTable
 from harness.records.arms import CONDITION, NONE
 
 HEIGHT = 190.0
@@ -34,7 +34,7 @@ TURNS = {"circle": 0, "square": 4, "triangle": 3, "diamond": 4, "down": 3}
 """The markers, and how many corners they have."""
 FIRST = {"square": 45.0, "triangle": -90.0, "diamond": 0.0, "down": 90.0}
 """Degrees at which a marker's first corner lies."""
-MEASURES: dict[str, tuple[str, str, tuple[float, float | None]]] = {
+CURVE_SCORES: dict[str, tuple[str, str, tuple[float, float | None]]] = {
     "DS": ("driving score", "Driving score", (0.0, 100.0)),
     "CR %": ("drives with a collision, %", "Collision rate", (0.0, 100.0)),
     GOAL_TIME: ("time to goal of the drives that reached it, s", "Time to goal", (0.0, None)),
@@ -54,7 +54,7 @@ WIDE = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class CurveStyle:
     """How a system is drawn."""
 
     colour: str
@@ -63,50 +63,50 @@ class Style:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Datum:
+class CurvePoint:
     """A point of a figure."""
 
-    x: Estimate
-    y: Estimate
+    x: IntervalEstimate
+    y: IntervalEstimate
     title: str
     hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class StyledCurve:
     """The points of one line, and how it is drawn."""
 
     label: str
-    style: Style
-    data: tuple[Datum, ...]
+    style: CurveStyle
+    data: tuple[CurvePoint, ...]
     level: bool = False  # the same at every size
     more: bool = False  # further points of the line of that name: not joined, not in the legend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Across:
+class HorizontalAxis:
     """The horizontal axis: a scale, and the places at its edges for what it cannot show."""
 
-    scale: Scale
+    scale: AxisScale
     label: str
     zero: float | None = None  # where nothing at all lies, on a logarithmic axis
     unlimited: float | None = None
     aside: float = 0.0  # by how much a curve's points are moved, not to hide another's
 
-    def at(self, value: float) -> float:
+    def place_value(self, value: float) -> float:
         """Return where a number lies."""
         if self.unlimited is not None and math.isinf(value):
             return self.unlimited + self.aside
         if self.zero is not None and value <= 0:
             return self.zero + self.aside
-        return self.scale.at(value) + self.aside
+        return self.scale.place_value(value) + self.aside
 
 
-def styles(labels: Sequence[str]) -> dict[str, Style]:
+def assign_styles(labels: Sequence[str]) -> dict[str, CurveStyle]:
     """Return a colour, a marker and dashes for each line."""
     markers = list(TURNS)
     return {
-        label: Style(
+        label: CurveStyle(
             colour=HUES[number % len(HUES)],
             marker=markers[number % len(markers)],
             dash=DASHES[number % len(DASHES)],
@@ -115,24 +115,24 @@ def styles(labels: Sequence[str]) -> dict[str, Style]:
     }
 
 
-def sweep_figures(table: Table, sweep: str) -> Iterator[tuple[str, Canvas]]:
+def render_sweep_figures(table: EstimatesTable, sweep: str) -> Iterator[tuple[str, Canvas]]:
     """Yield a figure of each score over the sizes of one disturbance, with its title."""
-    rows = [(names, cells) for names, cells in table.rows() if names[0] == sweep]
-    lines: dict[str, list[tuple[str, dict[str, Estimate]]]] = {}
+    rows = [(names, cells) for names, cells in table.list_rows() if names[0] == sweep]
+    lines: dict[str, list[tuple[str, dict[str, IntervalEstimate]]]] = {}
     factors = table.by[1:-2]
     for names, cells in rows:
         values = dict(zip(factors, names[1:-2], strict=True))
-        label = arm_of([value for name, value in values.items() if name != CONDITION])
+        label = join_arm_names([value for name, value in values.items() if name != CONDITION])
         lines.setdefault(label, []).append((names[-2], cells))
-    look = styles(list(lines))
-    for measure in measures_in(table):
+    look = assign_styles(list(lines))
+    for measure in list_known_scores(table):
         curves = [
-            Curve(
+            StyledCurve(
                 label=label,
                 style=look[label],
                 data=tuple(
-                    Datum(
-                        x=with_limit(cells[SIZE], asked),
+                    CurvePoint(
+                        x=replace_unlimited_size(cells[SIZE], asked),
                         y=cells[measure],
                         title=f"{label}, {asked}",
                     )
@@ -142,33 +142,38 @@ def sweep_figures(table: Table, sweep: str) -> Iterator[tuple[str, Canvas]]:
             )
             for label, points in lines.items()
         ]
-        wording, title, ends = MEASURES[measure]
-        across = across_of(curves, axis_label(rows[0][0][-1]))
+        wording, title, ends = CURVE_SCORES[measure]
+        across = make_horizontal_axis(curves, format_sweep_axis_label(rows[0][0][-1]))
         says = f"{wording} over {rows[0][0][-1]}, a line for each system, with 95 % intervals"
-        yield title, render(curves, across, up=(*limits(ends, curves), wording), says=says)
+        yield (
+            title,
+            render_curve_figure(
+                curves, across, up=(*compute_score_limits(ends, curves), wording), says=says
+            ),
+        )
 
 
-def with_limit(estimate: Estimate, asked: str) -> Estimate:
+def replace_unlimited_size(estimate: IntervalEstimate, asked: str) -> IntervalEstimate:
     """Return a size as it is plotted: no limit is beyond every number."""
     return replace(estimate, value=math.inf) if asked == UNLIMITED else estimate
 
 
-def volume_figures(table: Table) -> Iterator[tuple[str, Canvas]]:
+def render_volume_figures(table: EstimatesTable) -> Iterator[tuple[str, Canvas]]:
     """Yield a figure of each score over the bytes received, with its title."""
-    lines: dict[str, list[tuple[str, bool, dict[str, Estimate]]]] = {}
-    for names, cells in table.rows():
+    lines: dict[str, list[tuple[str, bool, dict[str, IntervalEstimate]]]] = {}
+    for names, cells in table.list_rows():
         values = dict(zip(table.by, names, strict=True))
-        label = arm_of([value for name, value in values.items() if name != CONDITION])
+        label = join_arm_names([value for name, value in values.items() if name != CONDITION])
         condition = values.get(CONDITION, NONE)
         lines.setdefault(label, []).append((condition, condition != NONE, cells))
-    look = styles(list(lines))
-    for measure in measures_in(table):
+    look = assign_styles(list(lines))
+    for measure in list_known_scores(table):
         curves = [
-            Curve(
+            StyledCurve(
                 label=label,
                 style=look[label],
                 data=tuple(
-                    Datum(
+                    CurvePoint(
                         x=cells[RECEIVED],
                         y=cells[measure],
                         title=f"{label}, {condition}",
@@ -179,22 +184,30 @@ def volume_figures(table: Table) -> Iterator[tuple[str, Canvas]]:
             )
             for label, points in lines.items()
         ]
-        wording, title, ends = MEASURES[measure]
-        across = across_of(curves, "received, bytes/s", log=True)
+        wording, title, ends = CURVE_SCORES[measure]
+        across = make_horizontal_axis(curves, "received, bytes/s", log=True)
         says = f"{wording} over bytes received per second, a point for each system and condition"
         yield (
             title,
-            render(curves, across, up=(*limits(ends, curves), wording), says=says, joined=False),
+            render_curve_figure(
+                curves,
+                across,
+                up=(*compute_score_limits(ends, curves), wording),
+                says=says,
+                joined=False,
+            ),
         )
 
 
-def measures_in(table: Table) -> list[str]:
+def list_known_scores(table: EstimatesTable) -> list[str]:
     """Return the scores that a table has, and knows of some arm."""
     known = set(table.cells.loc[table.cells["value"].notna(), "measure"])
-    return [name for name in MEASURES if name in known]
+    return [name for name in CURVE_SCORES if name in known]
 
 
-def limits(ends: tuple[float, float | None], curves: Sequence[Curve]) -> tuple[float, float]:
+def compute_score_limits(
+    ends: tuple[float, float | None], curves: Sequence[StyledCurve]
+) -> tuple[float, float]:
     """Return the ends of the upright axis."""
     low, high = ends
     points = [
@@ -203,13 +216,15 @@ def limits(ends: tuple[float, float | None], curves: Sequence[Curve]) -> tuple[f
     return low, high or 1.05 * max(end for end in points if math.isfinite(end))
 
 
-def axis_label(axis: str) -> str:
+def format_sweep_axis_label(axis: str) -> str:
     """Return the label of the horizontal axis: what was measured, or that it was only asked."""
     kind, _, name = axis.partition(": ")
     return f"{MEASURED_AS.get(name, name)} ({kind})" if kind == "measured" else axis
 
 
-def across_of(curves: Sequence[Curve], label: str, log: bool = False) -> Across:
+def make_horizontal_axis(
+    curves: Sequence[StyledCurve], label: str, log: bool = False
+) -> HorizontalAxis:
     """Return a horizontal axis on which all points have a place."""
     values = [datum.x.value for curve in curves if not curve.level for datum in curve.data]
     ends = [
@@ -224,20 +239,20 @@ def across_of(curves: Sequence[Curve], label: str, log: bool = False) -> Across:
     unlimited = any(math.isinf(value) for value in values)
     first, last = LEFT + EDGE * zero + 6 * (not log), WIDTH - 10 - EDGE * unlimited
     if log:
-        low, high = (10**end for end in spread([math.log10(end) for end in ends]))
+        low, high = (10**end for end in compute_axis_ends([math.log10(end) for end in ends]))
     else:
         low, high = 0.0, max(ends, default=1.0) * 1.03
-    return Across(
-        scale=Scale(low=low, high=high, first=first, last=last, log=log),
+    return HorizontalAxis(
+        scale=AxisScale(low=low, high=high, first=first, last=last, log=log),
         label=f"{label}{' (logarithmic)' * log}",
         zero=LEFT + EDGE / 2 - 3 if zero else None,
         unlimited=WIDTH - EDGE / 2 - 6 if unlimited else None,
     )
 
 
-def render(
-    curves: Sequence[Curve],
-    across: Across,
+def render_curve_figure(
+    curves: Sequence[StyledCurve],
+    across: HorizontalAxis,
     *,
     up: tuple[float, float, str],
     says: str,
@@ -248,15 +263,15 @@ def render(
     sample = SAMPLE if joined else NO_LINE
     words = words if joined else FULL_OR_HOLLOW
     lines = [curve for curve in curves if not curve.more]
-    places = list(legend_places(lines, sample))
+    places = list(place_legend_entries(lines, sample))
     top = 22 + 16 * (1 + max((line for line, _ in places), default=0))
-    upright = Scale(low=up[0], high=up[1], first=top + HEIGHT, last=top)
+    upright = AxisScale(low=up[0], high=up[1], first=top + HEIGHT, last=top)
     canvas = Canvas(WIDTH, top + HEIGHT + 36, says)
     for curve, (line, x) in zip(lines, places, strict=True):
-        render_key(canvas, curve, (x, 8 + 16 * line), sample)
+        render_legend_entry(canvas, curve, (x, 8 + 16 * line), sample)
     render_grid(canvas, across, upright, up[2])
     if words:
-        canvas.text((WIDTH, top - 8), words, anchor="end", colour="quiet", size=9.5)
+        canvas.add_text((WIDTH, top - 8), words, anchor="end", colour="quiet", size=9.5)
     numbers = {curve.label: number for number, curve in enumerate(lines)}
     for curve in curves:
         aside = APART * (numbers[curve.label] - (len(lines) - 1) / 2) if joined else 0.0
@@ -265,61 +280,72 @@ def render(
     return canvas
 
 
-def legend_places(curves: Sequence[Curve], sample: float) -> Iterator[tuple[int, float]]:
+def place_legend_entries(
+    curves: Sequence[StyledCurve], sample: float
+) -> Iterator[tuple[int, float]]:
     """Yield the line of the legend and the place in it of each curve's name."""
     line, x = 0, 0.0
     for curve in curves:
-        needed = sample + 5 + min(width_of(curve.label), WIDTH - sample - 6) + 14
+        needed = sample + 5 + min(estimate_text_width(curve.label), WIDTH - sample - 6) + 14
         if x and x + needed > WIDTH + 14:
             line, x = line + 1, 0.0
         yield line, x
         x += needed
 
 
-def render_key(canvas: Canvas, curve: Curve, at: Point, sample: float) -> None:
+def render_legend_entry(canvas: Canvas, curve: StyledCurve, at: Point, sample: float) -> None:
     """Draw an entry of the legend: a piece of the line if there are lines, the marker, the name."""
     x, y = at
     if sample == SAMPLE:
-        stroke(canvas, [(x, y), (x + sample, y)], curve.style)
+        add_styled_line(canvas, [(x, y), (x + sample, y)], curve.style)
     if not curve.level:
-        mark(canvas, (x + sample / 2, y), curve.style)
-    name = shortened(curve.label, WIDTH - sample - 6)
-    canvas.text((x + sample + 5, y + 3.6), name, colour="quiet")
+        add_marker(canvas, (x + sample / 2, y), curve.style)
+    name = trim_text(curve.label, WIDTH - sample - 6)
+    canvas.add_text((x + sample + 5, y + 3.6), name, colour="quiet")
 
 
-def render_grid(canvas: Canvas, across: Across, up: Scale, label: str) -> None:
+def render_grid(canvas: Canvas, across: HorizontalAxis, up: AxisScale, label: str) -> None:
     """Draw both axes, their numbers and labels, and the edges of a logarithmic one."""
     end = across.unlimited or across.scale.last
-    canvas.text((0, up.last - 8), label, colour="quiet")
-    for tick in up.ticks():
-        y = up.at(tick)
-        canvas.line([(LEFT, y), (WIDTH - 4, y)], "line", 0.7)
-        canvas.text((LEFT - 5, y + 3.4), tick_words(tick), anchor="end", colour="quiet", size=9.5)
-    ticks = [(across.scale.at(tick), tick_words(tick)) for tick in across.scale.ticks(MOST_TICKS)]
+    canvas.add_text((0, up.last - 8), label, colour="quiet")
+    for tick in up.choose_ticks():
+        y = up.place_value(tick)
+        canvas.add_line([(LEFT, y), (WIDTH - 4, y)], "line", 0.7)
+        canvas.add_text(
+            (LEFT - 5, y + 3.4), format_tick(tick), anchor="end", colour="quiet", size=9.5
+        )
+    ticks = [
+        (across.scale.place_value(tick), format_tick(tick))
+        for tick in across.scale.choose_ticks(MOST_TICKS)
+    ]
     ticks += [(across.zero, "0")] if across.zero is not None else []
     ticks += [(across.unlimited, UNLIMITED)] if across.unlimited is not None else []
     for x, words in ticks:
-        canvas.line([(x, up.first), (x, up.first + 3)], "quiet", 0.8)
-        canvas.text((x, up.first + 14), words, anchor="middle", colour="quiet", size=9.5)
+        canvas.add_line([(x, up.first), (x, up.first + 3)], "quiet", 0.8)
+        canvas.add_text((x, up.first + 14), words, anchor="middle", colour="quiet", size=9.5)
     for edge, side in ((across.zero, across.scale.first), (across.unlimited, across.scale.last)):
         if edge is not None:
             x = (edge + side) / 2 if edge > side else side - 5
-            canvas.dash([(x, up.first), (x, up.last)], "quiet", 0.8)
+            canvas.add_dashed_line([(x, up.first), (x, up.last)], "quiet", 0.8)
     middle = (LEFT + end) / 2
-    canvas.text((middle, up.first + 29), across.label, anchor="middle", colour="quiet")
+    canvas.add_text((middle, up.first + 29), across.label, anchor="middle", colour="quiet")
 
 
-def render_curve(canvas: Canvas, curve: Curve, across: Across, *, up: Scale, joined: bool) -> None:
+def render_curve(
+    canvas: Canvas, curve: StyledCurve, across: HorizontalAxis, *, up: AxisScale, joined: bool
+) -> None:
     """Draw the intervals, the line and the markers of one curve."""
     style = curve.style
     if curve.level:
         for datum in curve.data:
             if math.isfinite(datum.y.value):
-                x, y = WIDTH - 12 + across.aside, up.at(datum.y.value)
+                x, y = WIDTH - 12 + across.aside, up.place_value(datum.y.value)
                 if math.isfinite(datum.y.low):
-                    ends = [(x, up.at(datum.y.low)), (x, up.at(datum.y.high))]
-                    canvas.line(ends, style.colour, 0.9)
-                stroke(canvas, [(LEFT, y), (WIDTH - 4, y)], style, describe(datum))
+                    ends = [(x, up.place_value(datum.y.low)), (x, up.place_value(datum.y.high))]
+                    canvas.add_line(ends, style.colour, 0.9)
+                add_styled_line(
+                    canvas, [(LEFT, y), (WIDTH - 4, y)], style, describe_curve_point(datum)
+                )
         return
     there = [
         datum
@@ -327,28 +353,36 @@ def render_curve(canvas: Canvas, curve: Curve, across: Across, *, up: Scale, joi
         if math.isfinite(datum.y.value) and not math.isnan(datum.x.value)
     ]
     for datum in there:
-        x, y = across.at(datum.x.value), up.at(datum.y.value)
+        x, y = across.place_value(datum.x.value), up.place_value(datum.y.value)
         if math.isfinite(datum.y.low):
-            canvas.line([(x, up.at(datum.y.low)), (x, up.at(datum.y.high))], style.colour, 0.9)
+            canvas.add_line(
+                [(x, up.place_value(datum.y.low)), (x, up.place_value(datum.y.high))],
+                style.colour,
+                0.9,
+            )
         if not joined and math.isfinite(datum.x.low):
-            ends = [(across.at(datum.x.low), y), (across.at(datum.x.high), y)]
-            canvas.line(ends, style.colour, 0.9)
+            ends = [(across.place_value(datum.x.low), y), (across.place_value(datum.x.high), y)]
+            canvas.add_line(ends, style.colour, 0.9)
     if joined:
-        line = sorted((across.at(datum.x.value), up.at(datum.y.value)) for datum in there)
-        stroke(canvas, line, style)
+        line = sorted(
+            (across.place_value(datum.x.value), up.place_value(datum.y.value)) for datum in there
+        )
+        add_styled_line(canvas, line, style)
     for datum in there:
-        at = across.at(datum.x.value), up.at(datum.y.value)
-        mark(canvas, at, style, hollow=datum.hollow, title=describe(datum))
+        at = across.place_value(datum.x.value), up.place_value(datum.y.value)
+        add_marker(canvas, at, style, hollow=datum.hollow, title=describe_curve_point(datum))
 
 
-def describe(datum: Datum) -> str:
+def describe_curve_point(datum: CurvePoint) -> str:
     """Return what a point says when it is pointed at."""
     y = datum.y
     interval = f" ({y.low:.2f} to {y.high:.2f})" if math.isfinite(y.low) else ""
     return f"{datum.title}: {y.value:.2f}{interval}, n {y.n}"
 
 
-def stroke(canvas: Canvas, points: Sequence[Point], style: Style, title: str = "") -> None:
+def add_styled_line(
+    canvas: Canvas, points: Sequence[Point], style: CurveStyle, title: str = ""
+) -> None:
     """Draw a line in a style."""
     if len(points) < 2:
         return
@@ -364,10 +398,12 @@ def stroke(canvas: Canvas, points: Sequence[Point], style: Style, title: str = "
     )
 
 
-def mark(canvas: Canvas, at: Point, style: Style, *, hollow: bool = False, title: str = "") -> None:
+def add_marker(
+    canvas: Canvas, at: Point, style: CurveStyle, *, hollow: bool = False, title: str = ""
+) -> None:
     """Draw a marker, full or hollow."""
     if style.marker == "circle":
-        canvas.dot(at, 3.4, colour=style.colour, hollow=hollow, title=title)
+        canvas.add_dot(at, 3.4, colour=style.colour, hollow=hollow, title=title)
         return
     count, first = TURNS[style.marker], FIRST[style.marker]
     corners = [math.radians(first + 360 * turn / count) for turn in range(count)]

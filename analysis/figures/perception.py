@@ -10,12 +10,20 @@ import pandas as pd
 
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.palette import ERROR_COLOURS, HUES, is_misled
-from analysis.drawing.plots import Axis, LegendEntry, Line, Row, Span, render_lines, render_rows
-from analysis.figures.driving import arm_of, span_of
-from analysis.regression.estimators import Fit, format_ratio
-from analysis.statistics.intervals import Estimate
+from analysis.drawing.plots import (
+    IntervalSpan,
+    LegendEntry,
+    PlotAxis,
+    PlotLine,
+    PlotRow,
+    render_forest_plot,
+    render_line_plot,
+)
+from analysis.figures.driving import join_arm_names, make_estimate_span
+from analysis.regression.estimators import RegressionFit, format_ratio
+from analysis.statistics.intervals import IntervalEstimate
 from analysis.tables.from_frames import QUANTILES
-from analysis.tables.table import Table
+from analysis.tables.table import EstimatesTable
 from harness.vocabulary import BANDS, PATTERNS
 
 TRIPLE = 27.0
@@ -24,7 +32,7 @@ WIDEST_ODDS = (0.02, 50.0)
 """Odds ratios outside this range are printed, not plotted."""
 
 
-def windows_figure(violated: pd.DataFrame, most: float) -> Canvas:
+def render_windows_figure(violated: pd.DataFrame, most: float) -> Canvas:
     """Draw the errors of t1, t2 and t3 of one arm's violations: median, middle half, 5 to 95 %.
 
     All arms' figures reach to `most`, so that they can be compared.
@@ -32,32 +40,36 @@ def windows_figure(violated: pd.DataFrame, most: float) -> Canvas:
     rows = []
     for pattern in PATTERNS:
         columns = [violated[f"{pattern}_{window}"].dropna() for window in ("t1", "t2", "t3")]
-        spans = tuple(spread_of(values.to_numpy(np.float64), pattern) for values in columns)
+        spans = tuple(
+            make_quantile_span(values.to_numpy(np.float64), pattern) for values in columns
+        )
         rows.append(
-            Row(
+            PlotRow(
                 label=pattern,
                 spans=spans,
                 note=f"n {', '.join(str(len(values)) for values in columns)}",
             )
         )
     description = "errors in 5 s before a violation, by pattern and window"
-    return render_rows(
-        rows, Axis(label="errors in 5 s", keep=(0.0, most)), says=description, height=TRIPLE
+    return render_forest_plot(
+        rows, PlotAxis(label="errors in 5 s", keep=(0.0, most)), says=description, height=TRIPLE
     )
 
 
-def spread_of(values: np.ndarray[tuple[int], np.dtype[np.float64]], pattern: str) -> Span:
+def make_quantile_span(
+    values: np.ndarray[tuple[int], np.dtype[np.float64]], pattern: str
+) -> IntervalSpan:
     """Return how values are spread."""
     if not len(values):
-        return Span(value=math.nan)
+        return IntervalSpan(value=math.nan)
     low, first, middle, third, high = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
     colour, hollow = ERROR_COLOURS[pattern], not is_misled(pattern)
-    return Span(
+    return IntervalSpan(
         value=middle, low=low, high=high, thick=(first, third), colour=colour, hollow=hollow
     )
 
 
-def most_in_windows(violated: pd.DataFrame) -> float:
+def compute_windows_reach(violated: pd.DataFrame) -> float:
     """Return how far figures of t1, t2 and t3 have to reach."""
     ends = [
         rows[f"{pattern}_{window}"].quantile(0.95)
@@ -68,7 +80,9 @@ def most_in_windows(violated: pd.DataFrame) -> float:
     return max([float(end) for end in ends if end > 0], default=1.0)
 
 
-def bands_figure(rows: Sequence[tuple[str, dict[str, Estimate]]], most: float) -> Canvas:
+def render_bands_figure(
+    rows: Sequence[tuple[str, dict[str, IntervalEstimate]]], most: float
+) -> Canvas:
     """Draw one arm's errors per 100 ground-truth boxes; `rows` are distance bands.
 
     All arms' figures reach to `most`, so that they can be compared.
@@ -78,53 +92,55 @@ def bands_figure(rows: Sequence[tuple[str, dict[str, Estimate]]], most: float) -
     for pattern in PATTERNS:
         estimates = [by_band[band][pattern] for band in BANDS if band in by_band]
         colour, hollow = ERROR_COLOURS[pattern], not is_misled(pattern)
-        spans = tuple(span_of(estimate, colour, hollow) for estimate in estimates)
+        spans = tuple(make_estimate_span(estimate, colour, hollow) for estimate in estimates)
         plotted.append(
-            Row(
+            PlotRow(
                 label=pattern,
                 spans=spans,
                 note=f"n {max((estimate.n for estimate in estimates), default=0)}",
             )
         )
-    axis = Axis(label="errors per 100 ground-truth boxes", keep=(0.0, most))
+    axis = PlotAxis(label="errors per 100 ground-truth boxes", keep=(0.0, most))
     description = "errors per 100 ground-truth boxes by distance and pattern"
-    return render_rows(plotted, axis, says=description, height=TRIPLE)
+    return render_forest_plot(plotted, axis, says=description, height=TRIPLE)
 
 
-def most_in(rows: Iterable[tuple[tuple[str, ...], dict[str, Estimate]]]) -> float:
+def compute_bands_reach(
+    rows: Iterable[tuple[tuple[str, ...], dict[str, IntervalEstimate]]],
+) -> float:
     """Return how far figures of errors by distance have to reach."""
     estimates = [cells[pattern] for _, cells in rows for pattern in PATTERNS]
     ends = [end for estimate in estimates for end in (estimate.value, estimate.high) if end > 0]
     return max(ends, default=1.0)
 
 
-def along_route_figure(table: Table, arms: Sequence[tuple[str, ...]]) -> Canvas:
+def render_along_route_figure(table: EstimatesTable, arms: Sequence[tuple[str, ...]]) -> Canvas:
     """Draw figure 8: precision over parts of the route, a line for each arm."""
-    rows = table.rows()
+    rows = table.list_rows()
     lines = []
     for number, arm in enumerate(arms):
         points = [
-            (position(names[-1]), estimate.value, estimate.low, estimate.high)
+            (parse_route_position(names[-1]), estimate.value, estimate.low, estimate.high)
             for names, cells in rows
             if names[: table.arm] == arm
             for estimate in [cells["AP pooled"]]
         ]
         hollow = (number + number // len(HUES)) % 2 == 1
-        lines.append(Line(arm_of(arm), tuple(points), HUES[number % len(HUES)], hollow))
+        lines.append(PlotLine(join_arm_names(arm), tuple(points), HUES[number % len(HUES)], hollow))
     across = (0.0, 100.0, "part of the route, %")
     description = "average precision along the route, with 95 % intervals"
-    return render_lines(
+    return render_line_plot(
         lines, across, y=(0.0, 1.0, "average precision"), says=description, apart=6.0 / len(lines)
     )
 
 
-def position(part: str) -> float:
+def parse_route_position(part: str) -> float:
     """Return the middle of a part of the route, which is named by its ends in per cent."""
     first, last = part.removesuffix(" %").split("-")
     return (float(first) + float(last)) / 2
 
 
-def odds_range(fits: Iterable[Fit]) -> tuple[float, float]:
+def compute_odds_range(fits: Iterable[RegressionFit]) -> tuple[float, float]:
     """Return a range of odds ratios for all figures that are to be compared."""
     ends = [
         float(end)
@@ -136,8 +152,8 @@ def odds_range(fits: Iterable[Fit]) -> tuple[float, float]:
     return min([*ends, 0.8]) / 1.1, max([*ends, 1.25]) * 1.1
 
 
-def odds_figure(
-    fit: Fit, unit: str, reach: tuple[float, float], tested: pd.DataFrame | None
+def render_odds_figure(
+    fit: RegressionFit, unit: str, reach: tuple[float, float], tested: pd.DataFrame | None
 ) -> Canvas:
     """Draw a fit's odds ratios on a logarithmic axis.
 
@@ -148,12 +164,14 @@ def odds_figure(
     rows = []
     for pattern in PATTERNS:
         if pattern not in terms:
-            rows.append(Row(label=pattern, spans=(Span(value=math.nan),), note="not estimated"))
+            rows.append(
+                PlotRow(label=pattern, spans=(IntervalSpan(value=math.nan),), note="not estimated")
+            )
             continue
         row = terms[pattern]
         clear = pattern in significant
         colour = "accent" if clear else "quiet"
-        span = Span(
+        span = IntervalSpan(
             value=row["odds_ratio"],
             low=row["low"],
             high=row["high"],
@@ -161,13 +179,13 @@ def odds_figure(
             hollow=not clear,
         )
         rows.append(
-            Row(
+            PlotRow(
                 label=pattern,
                 spans=(span,),
-                note=in_brackets(row["odds_ratio"], row["low"], row["high"]),
+                note=format_ratio_interval(row["odds_ratio"], row["low"], row["high"]),
             )
         )
-    axis = Axis(
+    axis = PlotAxis(
         label=f"odds ratio of a violation, {unit}", keep=reach, mark=1.0, log=True, within=reach
     )
     keys = [
@@ -176,35 +194,35 @@ def odds_figure(
     ]
     if tested is None:
         keys = [LegendEntry("for comparison, not tested", "quiet", True)]
-    return render_rows(rows, axis, says=f"odds ratios by pattern, {unit}", keys=keys)
+    return render_forest_plot(rows, axis, says=f"odds ratios by pattern, {unit}", keys=keys)
 
 
-def in_brackets(value: float, low: float, high: float) -> str:
+def format_ratio_interval(value: float, low: float, high: float) -> str:
     """Return a ratio and its interval."""
     return f"{format_ratio(value)} [{format_ratio(low)}, {format_ratio(high)}]"
 
 
-def ages_figure(table: Table) -> Canvas:
+def render_ages_figure(table: EstimatesTable) -> Canvas:
     """Draw the ages of delivered messages: median, middle half, 5 to 95 %."""
     rows = []
-    for names, cells in table.rows():
+    for names, cells in table.list_rows():
         low, first, middle, third, high = (cells[name].value for name in QUANTILES)
         thick = (first, third) if math.isfinite(first) else None
-        span = Span(value=middle, low=low, high=high, thick=thick)
-        rows.append(Row(label=" / ".join(names), spans=(span,), note=f"n {cells['median'].n}"))
-    axis = Axis(label="age at delivery, s", keep=(0.0,))
-    return render_rows(rows, axis, says="ages of delivered messages, by kind of sender")
+        span = IntervalSpan(value=middle, low=low, high=high, thick=thick)
+        rows.append(PlotRow(label=" / ".join(names), spans=(span,), note=f"n {cells['median'].n}"))
+    axis = PlotAxis(label="age at delivery, s", keep=(0.0,))
+    return render_forest_plot(rows, axis, says="ages of delivered messages, by kind of sender")
 
 
-def bytes_figure(table: Table) -> Canvas:
+def render_bytes_figure(table: EstimatesTable) -> Canvas:
     """Draw how much was sent in a second."""
     rows = []
-    for names, cells in table.rows():
+    for names, cells in table.list_rows():
         rate = cells["kB/s"]
         note = f"{rate.value:.2f}, n {rate.n}" if math.isfinite(rate.value) else f"n {rate.n}"
-        rows.append(Row(label=" / ".join(names), spans=(span_of(rate),), note=note))
-    return render_rows(
+        rows.append(PlotRow(label=" / ".join(names), spans=(make_estimate_span(rate),), note=note))
+    return render_forest_plot(
         rows,
-        Axis(label="sent, kB/s", keep=(0.0,)),
+        PlotAxis(label="sent, kB/s", keep=(0.0,)),
         says="kilobytes sent in a second, with intervals",
     )

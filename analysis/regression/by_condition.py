@@ -8,30 +8,39 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.arms import arms_in, of_arms, settings_in
-from analysis.collection import Collection
-from analysis.regression.design import Design, design_of
+from analysis.arms import group_arms_by_setting, list_arms, match_arms
+from analysis.collection import CampaignCollection
+from analysis.regression.design import RegressionDesign, build_regression_design
 from analysis.regression.estimators import (
-    COMPANION,
-    PAPER,
+    COMPANION_METHOD,
+    PAPER_METHOD,
     TIMING_FAIR,
-    WINDOW,
-    Fit,
-    firth_jackknife,
-    gee_bias_reduced,
-    paper_logit,
+    WINDOW_METHOD,
+    RegressionFit,
+    fit_bias_reduced_gee,
+    fit_firth_jackknife,
+    fit_paper_logit,
 )
-from analysis.regression.matched import MatchedDesign, matched_design, matched_jackknife, separated
-from analysis.regression.risk_sets import RiskSets, risk_sets, tracks_of
-from analysis.regression.sample import NoFitError, Sample, sample_of
-from analysis.statistics.diagnostics import condition_number, inflation, separation
+from analysis.regression.matched import (
+    MatchedDesign,
+    build_matched_design,
+    describe_separation,
+    fit_matched_jackknife,
+)
+from analysis.regression.risk_sets import RiskSets, build_risk_sets, iterate_tracks
+from analysis.regression.sample import NoFitError, RegressionSample, build_regression_sample
+from analysis.statistics.diagnostics import (
+    compute_condition_number,
+    compute_variance_inflation,
+    detect_separation,
+)
 from harness.vocabulary import PATTERNS
 
 FEW_ROUTES = 15
 """Below this, jackknife and GEE rest on little."""
 
 
-def checks(sample: Sample, design: Design | None) -> pd.DataFrame:
+def build_sample_checks(sample: RegressionSample, design: RegressionDesign | None) -> pd.DataFrame:
     """Return one line for each thing to know: `check`, `result`."""
     events = int(sample.y.sum())
     rarer = min(events, len(sample.y) - events)
@@ -45,17 +54,17 @@ def checks(sample: Sample, design: Design | None) -> pd.DataFrame:
         routes = len(np.unique(sample.clusters))
         few = "" if routes >= FEW_ROUTES else "; few: intervals and p-values rest on little"
         lines.append(("clusters", f"{routes} routes{few}"))
-        per_predictor = events_per_predictor(sample)
+        per_predictor = count_events_per_predictor(sample)
         lines.append(
             ("events per predictor", f"{per_predictor:.1f} ({rarer} of the rarer outcome / 6)")
         )
     if design is not None:
         lines += [("not estimated", f"{name}: {why}") for name, why in design.refused.items()]
-        lines += on_design(design)
+        lines += describe_design(design)
     return pd.DataFrame(lines, columns=["check", "result"])
 
 
-def checks_of_sets(passed: RiskSets, design: MatchedDesign | None) -> pd.DataFrame:
+def build_risk_set_checks(passed: RiskSets, design: MatchedDesign | None) -> pd.DataFrame:
     """Return one line for each thing to know of the risk sets: `check`, `result`."""
     sample = passed.sample
     lines = [
@@ -66,7 +75,7 @@ def checks_of_sets(passed: RiskSets, design: MatchedDesign | None) -> pd.DataFra
     if len(sample.y):
         events, routes = int(sample.y.sum()), len(np.unique(sample.clusters))
         few = "" if routes >= FEW_ROUTES else "; few: intervals and p-values rest on little"
-        per_predictor = events_per_predictor(sample)
+        per_predictor = count_events_per_predictor(sample)
         lines += [
             ("risk sets", f"{events} violations, each with {len(sample.y) / events:.1f} drives"),
             ("clusters", f"{routes} routes{few}"),
@@ -76,25 +85,25 @@ def checks_of_sets(passed: RiskSets, design: MatchedDesign | None) -> pd.DataFra
             ),
         ]
     if design is not None:
-        factors = zip(design.predictors, inflation(design.tested), strict=True)
+        factors = zip(design.predictors, compute_variance_inflation(design.tested), strict=True)
         lines += [("not estimated", f"{name}: {why}") for name, why in design.refused.items()]
         lines += [
-            ("separation", separated(design)),
+            ("separation", describe_separation(design)),
             ("VIF", ", ".join(f"{name} {factor:.1f}" for name, factor in factors)),
-            ("condition number", f"{condition_number(design.tested):.1f}"),
+            ("condition number", f"{compute_condition_number(design.tested):.1f}"),
         ]
     return pd.DataFrame(lines, columns=["check", "result"])
 
 
-def events_per_predictor(sample: Sample) -> float:
+def count_events_per_predictor(sample: RegressionSample) -> float:
     """Return how many of the rarer outcome there are for each of the six patterns."""
     events = int(sample.y.sum())
     return min(events, len(sample.y) - events) / len(PATTERNS)
 
 
-def on_design(design: Design) -> list[tuple[str, str]]:
+def describe_design(design: RegressionDesign) -> list[tuple[str, str]]:
     """Return what to know of the matrix."""
-    apart = separation(design.y, design.matrix)
+    apart = detect_separation(design.y, design.matrix)
     runaway = [
         name
         for name, infinite in zip(design.names[1:], apart.infinite[1:], strict=True)
@@ -103,11 +112,11 @@ def on_design(design: Design) -> list[tuple[str, str]]:
     note = (
         f" ({', '.join(runaway)}); only Firth's penalty keeps estimates finite" if runaway else ""
     )
-    factors = zip(design.predictors, inflation(design.tested), strict=True)
+    factors = zip(design.predictors, compute_variance_inflation(design.tested), strict=True)
     return [
         ("separation", f"{apart.kind}{note}"),
         ("VIF", ", ".join(f"{name} {factor:.1f}" for name, factor in factors)),
-        ("condition number", f"{condition_number(design.tested):.1f}"),
+        ("condition number", f"{compute_condition_number(design.tested):.1f}"),
     ]
 
 
@@ -123,13 +132,13 @@ class ConditionFits:
 
     condition: str
     checks: pd.DataFrame  # of the last ten seconds
-    fits: tuple[Fit, ...]  # the headline first, if it could be fitted
+    fits: tuple[RegressionFit, ...]  # the headline first, if it could be fitted
     refused: dict[str, str]  # method -> why
     events: dict[str, float]  # method -> events of the rarer outcome for each predictor
     set_checks: pd.DataFrame | None = None  # of the risk sets
 
     @property
-    def headline(self) -> Fit | None:
+    def headline(self) -> RegressionFit | None:
         """The timing-fair fit."""
         return next((fit for fit in self.fits if fit.method == TIMING_FAIR), None)
 
@@ -138,17 +147,21 @@ def fit_condition(
     attempts: pd.DataFrame,
     condition: str,
     systems: Sequence[str] | None = None,
-    collection: Collection | None = None,
+    collection: CampaignCollection | None = None,
 ) -> ConditionFits:
-    """Fit everything to one condition, as `settings_in` calls it.
+    """Fit everything to one condition, as `group_arms_by_setting` calls it.
 
     The headline needs the folders themselves.
     """
-    of_condition = of_arms(attempts, settings_in(arms_in(attempts)).get(condition, []))
-    sample = sample_of(attempts[of_condition], systems)
-    fits: list[Fit] = []
+    of_condition = match_arms(
+        attempts, group_arms_by_setting(list_arms(attempts)).get(condition, [])
+    )
+    sample = build_regression_sample(attempts[of_condition], systems)
+    fits: list[RegressionFit] = []
     refused: dict[str, str] = {}
-    events = dict.fromkeys((PAPER, WINDOW, COMPANION), events_per_predictor(sample))
+    events = dict.fromkeys(
+        (PAPER_METHOD, WINDOW_METHOD, COMPANION_METHOD), count_events_per_predictor(sample)
+    )
     set_checks = None
     if collection is None:
         refused[TIMING_FAIR] = NO_FRAMES
@@ -157,13 +170,15 @@ def fit_condition(
             of_condition & (attempts["system"].isin(systems) if systems else True)
         )
         set_checks = fit_headline(
-            risk_sets(list(tracks_of(collection, rows, sample.left_out)), sample.left_out),
+            build_risk_sets(
+                list(iterate_tracks(collection, rows, sample.left_out)), sample.left_out
+            ),
             fits,
             refused,
             events,
         )
-    keep_fit(fits, refused, PAPER, lambda: paper_logit(sample))
-    known = checks(sample, fit_companions(sample, fits, refused))
+    store_fit(fits, refused, PAPER_METHOD, lambda: fit_paper_logit(sample))
+    known = build_sample_checks(sample, fit_companions(sample, fits, refused))
     return ConditionFits(
         condition=condition,
         checks=known,
@@ -174,33 +189,40 @@ def fit_condition(
     )
 
 
-def fit_companions(sample: Sample, fits: list[Fit], refused: dict[str, str]) -> Design | None:
+def fit_companions(
+    sample: RegressionSample, fits: list[RegressionFit], refused: dict[str, str]
+) -> RegressionDesign | None:
     """Fit what looks at the last ten seconds, and return its design if there is one."""
     try:
-        design = design_of(sample)
+        design = build_regression_design(sample)
     except NoFitError as problem:
-        refused.update(dict.fromkeys((WINDOW, COMPANION), str(problem)))
+        refused.update(dict.fromkeys((WINDOW_METHOD, COMPANION_METHOD), str(problem)))
         return None
-    keep_fit(fits, refused, WINDOW, lambda: firth_jackknife(design, RESAMPLES))
-    keep_fit(fits, refused, COMPANION, lambda: gee_bias_reduced(design))
+    store_fit(fits, refused, WINDOW_METHOD, lambda: fit_firth_jackknife(design, RESAMPLES))
+    store_fit(fits, refused, COMPANION_METHOD, lambda: fit_bias_reduced_gee(design))
     return design
 
 
 def fit_headline(
-    passed: RiskSets, fits: list[Fit], refused: dict[str, str], events: dict[str, float]
+    passed: RiskSets, fits: list[RegressionFit], refused: dict[str, str], events: dict[str, float]
 ) -> pd.DataFrame:
     """Fit the headline to some risk sets, and return what to know of them."""
-    events[TIMING_FAIR] = events_per_predictor(passed.sample)
+    events[TIMING_FAIR] = count_events_per_predictor(passed.sample)
     try:
-        design = matched_design(passed)
+        design = build_matched_design(passed)
     except NoFitError as problem:
         refused[TIMING_FAIR] = str(problem)
-        return checks_of_sets(passed, None)
-    keep_fit(fits, refused, TIMING_FAIR, lambda: matched_jackknife(design))
-    return checks_of_sets(passed, design)
+        return build_risk_set_checks(passed, None)
+    store_fit(fits, refused, TIMING_FAIR, lambda: fit_matched_jackknife(design))
+    return build_risk_set_checks(passed, design)
 
 
-def keep_fit(fits: list[Fit], refused: dict[str, str], method: str, fit: Callable[[], Fit]) -> None:
+def store_fit(
+    fits: list[RegressionFit],
+    refused: dict[str, str],
+    method: str,
+    fit: Callable[[], RegressionFit],
+) -> None:
     """Keep a fit, or why there is none."""
     try:
         fits.append(fit())

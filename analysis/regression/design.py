@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.regression.sample import NoFitError, Sample
+from analysis.regression.sample import NoFitError, RegressionSample
 from harness.vocabulary import PATTERNS, Floats, Integers
 
 FEWEST_ROUTES = 3
@@ -16,7 +16,7 @@ FLAT = 1e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Design:
+class RegressionDesign:
     """What estimators are given."""
 
     y: Floats
@@ -38,16 +38,16 @@ class Design:
         return self.matrix[:, -len(self.predictors) :]
 
 
-def design_of(
-    sample: Sample, extra: Floats | None = None, extra_names: Sequence[str] = ()
-) -> Design:
+def build_regression_design(
+    sample: RegressionSample, extra: Floats | None = None, extra_names: Sequence[str] = ()
+) -> RegressionDesign:
     """Return the design of a sample, without predictors that one route alone carries."""
     refuse_without_contrast(sample)
-    names, columns = system_columns(sample)
+    names, columns = make_system_columns(sample)
     if extra is not None:
         names += extra_names
         columns += list(extra.T)
-        if not estimable(np.column_stack(columns), sample.clusters):
+        if not is_estimable(np.column_stack(columns), sample.clusters):
             raise NoFitError(f"too few rows to separate {' and '.join(extra_names)}")
     predictors, units, refused = [], [], {}
     for name, rate in zip(PATTERNS, sample.rates.T, strict=True):
@@ -56,7 +56,7 @@ def design_of(
             refused[name] = f"always {rate[0]:.3g}" if len(rate) else "no rows"
             continue
         column = (rate - rate.mean()) / unit
-        if estimable(np.column_stack([*columns, column]), sample.clusters):
+        if is_estimable(np.column_stack([*columns, column]), sample.clusters):
             predictors.append(name)
             units.append(unit)
             columns.append(column)
@@ -64,7 +64,7 @@ def design_of(
             refused[name] = "it varies on one route only, or is a combination of the others"
     if not predictors:
         raise NoFitError("no error pattern varies over more than one route")
-    return Design(
+    return RegressionDesign(
         y=sample.y,
         matrix=np.column_stack(columns),
         names=(*names, *predictors),
@@ -75,17 +75,17 @@ def design_of(
     )
 
 
-def system_columns(sample: Sample) -> tuple[list[str], list[Floats]]:
+def make_system_columns(sample: RegressionSample) -> tuple[list[str], list[Floats]]:
     """Return the intercept and a column for each system but the first."""
     systems = sorted(set(sample.systems.tolist()))[1:]
     columns = [np.ones(len(sample.y))]
     columns += [(sample.systems == system).astype(np.float64) for system in systems]
-    if not estimable(np.column_stack(columns), sample.clusters):
+    if not is_estimable(np.column_stack(columns), sample.clusters):
         raise NoFitError("some system was driven on one route only: its level cannot be estimated")
     return ["intercept", *(f"system {system}" for system in systems)], columns
 
 
-def refuse_without_contrast(sample: Sample) -> None:
+def refuse_without_contrast(sample: RegressionSample) -> None:
     """Refuse samples without contrast, and give the reason."""
     n, events = len(sample.y), int(sample.y.sum())
     if n == 0:
@@ -100,7 +100,7 @@ def refuse_without_contrast(sample: Sample) -> None:
         raise NoFitError(f"{routes} routes: the jackknife needs at least {FEWEST_ROUTES}")
 
 
-def estimable(matrix: Floats, clusters: Integers) -> bool:
+def is_estimable(matrix: Floats, clusters: Integers) -> bool:
     """Return whether no column becomes superfluous when any one route is left out."""
     moments = np.stack(
         [

@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, stdtr, stdtrit
 
-from analysis.regression.design import Design
-from analysis.regression.sample import NoFitError, Sample
-from analysis.statistics.diagnostics import separation
-from analysis.statistics.firth import corrected_intercept, firth
+from analysis.regression.design import RegressionDesign
+from analysis.regression.sample import NoFitError, RegressionSample
+from analysis.statistics.diagnostics import detect_separation
+from analysis.statistics.firth import correct_intercept, fit_firth
 from analysis.statistics.intervals import (
     LEVEL,
-    jackknife_errors,
-    leave_one_out_weights,
-    resample_weights,
+    compute_jackknife_errors,
+    make_leave_one_out_weights,
+    sample_bootstrap_weights,
 )
-from analysis.statistics.significance import holm
+from analysis.statistics.significance import compute_holm_p_values
 from harness.vocabulary import PATTERNS, Floats
 
 LARGEST = 600.0
@@ -29,7 +29,7 @@ LARGEST = 600.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class RegressionFit:
     """The result of one method."""
 
     method: str
@@ -37,7 +37,7 @@ class Fit:
     note: str = ""
 
 
-def terms_of(
+def build_odds_terms(
     names: Sequence[str], units: Floats, *, coefficients: Floats, errors: Floats, freedom: float
 ) -> pd.DataFrame:
     """Return odds ratios for one unit more, with t intervals (infinite freedom: normal ones)."""
@@ -50,16 +50,16 @@ def terms_of(
             "unit": units,
             "coefficient": coefficients,
             "error": errors,
-            "odds_ratio": odds(coefficients),
-            "low": odds(coefficients - reach),
-            "high": odds(coefficients + reach),
+            "odds_ratio": compute_odds_ratios(coefficients),
+            "low": compute_odds_ratios(coefficients - reach),
+            "high": compute_odds_ratios(coefficients + reach),
             "p": p,
-            "p_holm": holm(np.asarray(p)),
+            "p_holm": compute_holm_p_values(np.asarray(p)),
         }
     )
 
 
-def odds(logarithm: Floats) -> Floats:
+def compute_odds_ratios(logarithm: Floats) -> Floats:
     """Return the exponential, without overflow."""
     return np.asarray(np.exp(np.clip(logarithm, -LARGEST, LARGEST)))
 
@@ -71,18 +71,18 @@ def format_ratio(value: float) -> str:
     return f"{value:.3g}" if 1e-3 <= value < 1e4 else f"{value:.0e}"
 
 
-PAPER = "paper: plain multivariable logit on counts, attempts taken as independent"
+PAPER_METHOD = "paper: plain multivariable logit on counts, attempts taken as independent"
 TIMING_FAIR = (
     "timing-fair: Firth conditional logit, each violation against all drives over the same stretch"
 )
 """The headline."""
-WINDOW = "window: Firth logit on rates of the last 10 s, routes clustered; not timing-fair"
-COMPANION = "companion: GEE on the same rates of the last 10 s; not timing-fair"
+WINDOW_METHOD = "window: Firth logit on rates of the last 10 s, routes clustered; not timing-fair"
+COMPANION_METHOD = "companion: GEE on the same rates of the last 10 s; not timing-fair"
 RUNAWAY = 15.0
 """A coefficient for one standard deviation beyond which GEE has diverged."""
 
 
-def paper_logit(sample: Sample) -> Fit:
+def fit_paper_logit(sample: RegressionSample) -> RegressionFit:
     """Fit the paper's model (Guo et al. 2025, section V-C): statsmodels' Logit on six counts.
 
     Wald z tests, no systems, no clusters; p and OR for one error more. Kept for comparison with
@@ -97,7 +97,7 @@ def paper_logit(sample: Sample) -> Fit:
     design = sm.add_constant(sample.counts[:, varied], has_constant="add")
     if not names or np.linalg.matrix_rank(design) < design.shape[1]:
         raise NoFitError("counts are constant, or combinations of each other")
-    apart = separation(sample.y, design)
+    apart = detect_separation(sample.y, design)
     if apart.kind != "none":
         runaway = [
             name for name, infinite in zip(names, apart.infinite[1:], strict=True) if infinite
@@ -114,59 +114,61 @@ def paper_logit(sample: Sample) -> Fit:
             raise NoFitError(f"statsmodels failed: {problem}") from None
     note = "; ".join(sorted({str(warning.message) for warning in caught}))
     units = np.ones(len(names))
-    return Fit(
-        PAPER,
-        terms_of(
+    return RegressionFit(
+        PAPER_METHOD,
+        build_odds_terms(
             names, units, coefficients=result.params[1:], errors=result.bse[1:], freedom=np.inf
         ),
         note,
     )
 
 
-def firth_jackknife(design: Design, resamples: int = 0) -> Fit:
+def fit_firth_jackknife(design: RegressionDesign, resamples: int = 0) -> RegressionFit:
     """Fit Firth's logit; errors by leaving out one route at a time, t with G - 1.
 
     Firth 1993, Biometrika 80; jackknife as in MacKinnon, Nielsen and Webb, arXiv 2406.00650.
     Average marginal effects are on predictions with corrected intercept (FLIC), and jackknifed
     like the coefficients. `resamples` adds percentiles of a route bootstrap as a check.
     """
-    weights = leave_one_out_weights(design.clusters)
-    both = firth(design.y, design.matrix, np.vstack([np.ones((1, len(design.y))), weights]))
+    weights = make_leave_one_out_weights(design.clusters)
+    both = fit_firth(design.y, design.matrix, np.vstack([np.ones((1, len(design.y))), weights]))
     full, left = both.coefficients[:1], both.coefficients[1:]
     if not both.converged.all():
         raise NoFitError("the penalised likelihood has no maximum without some route")
     k = len(design.predictors)
     estimates, others = full[0, -k:], left[:, -k:]
-    errors = jackknife_errors(estimates, others)
+    errors = compute_jackknife_errors(estimates, others)
     freedom = design.groups - 1
-    terms = terms_of(
+    terms = build_odds_terms(
         design.predictors, design.units, coefficients=estimates, errors=errors, freedom=freedom
     )
-    effect = marginal_effects(design, full, np.ones((1, len(design.y))))[0]
-    spread = jackknife_errors(effect, marginal_effects(design, left, weights))
+    effect = compute_marginal_effects(design, full, np.ones((1, len(design.y))))[0]
+    spread = compute_jackknife_errors(effect, compute_marginal_effects(design, left, weights))
     reach = stdtrit(freedom, (1 + LEVEL) / 2) * spread
     terms = terms.assign(effect=effect, effect_low=effect - reach, effect_high=effect + reach)
     note = ""
     if resamples:
-        sampled = resample_weights(design.groups, resamples)[:, design.clusters]
-        fits = firth(design.y, design.matrix, sampled, close=1e-4, starts=list(full))
+        sampled = sample_bootstrap_weights(design.groups, resamples)[:, design.clusters]
+        fits = fit_firth(design.y, design.matrix, sampled, close=1e-4, starts=list(full))
         some = fits.coefficients[fits.converged, -k:]
         if len(some):
-            low, high = odds(np.quantile(some, [0.025, 0.975], axis=0))
+            low, high = compute_odds_ratios(np.quantile(some, [0.025, 0.975], axis=0))
             terms = terms.assign(bootstrap_low=low, bootstrap_high=high)
         note = f"{len(some)} of {resamples} route resamples could be fitted"
-    return Fit(WINDOW, terms, note)
+    return RegressionFit(WINDOW_METHOD, terms, note)
 
 
-def marginal_effects(design: Design, coefficients: Floats, weights: Floats) -> Floats:
+def compute_marginal_effects(
+    design: RegressionDesign, coefficients: Floats, weights: Floats
+) -> Floats:
     """Return the mean change of the probability for one unit more, in percentage points."""
-    moved = corrected_intercept(design.y, design.matrix, coefficients, weights)
+    moved = correct_intercept(design.y, design.matrix, coefficients, weights)
     p = expit(moved @ design.matrix.T)
     slope = (weights * p * (1 - p)).sum(axis=1) / weights.sum(axis=1)
     return np.asarray(100 * slope[:, None] * coefficients[:, -len(design.predictors) :])
 
 
-def gee_bias_reduced(design: Design) -> Fit:
+def fit_bias_reduced_gee(design: RegressionDesign) -> RegressionFit:
     """Fit GEE (Liang and Zeger 1986, Biometrika 73), logit link, exchangeable within routes.
 
     Covariance as Mancl and DeRouen (2001, Biometrics 57) correct it for few clusters; t with G - 1.
@@ -192,9 +194,9 @@ def gee_bias_reduced(design: Design) -> Fit:
     ran_away = not np.isfinite(result.params).all() or np.abs(result.params[1:]).max() > RUNAWAY
     if ran_away or not result.converged or not (errors > 0).all():
         raise NoFitError("did not converge: outcomes are (nearly) separated, or routes too few")
-    return Fit(
-        COMPANION,
-        terms_of(
+    return RegressionFit(
+        COMPANION_METHOD,
+        build_odds_terms(
             design.predictors,
             design.units,
             coefficients=estimates,

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.regression.design import FEWEST_ROUTES, FLAT, estimable
-from analysis.regression.estimators import TIMING_FAIR, Fit, terms_of
+from analysis.regression.design import FEWEST_ROUTES, FLAT, is_estimable
+from analysis.regression.estimators import TIMING_FAIR, RegressionFit, build_odds_terms
 from analysis.regression.risk_sets import RiskSets
 from analysis.regression.sample import NoFitError
-from analysis.statistics.conditional import PaddedSets, firth_conditional
-from analysis.statistics.diagnostics import separation
-from analysis.statistics.intervals import jackknife_errors, leave_one_out_weights
+from analysis.statistics.conditional import PaddedSets, fit_firth_conditional
+from analysis.statistics.diagnostics import detect_separation
+from analysis.statistics.intervals import compute_jackknife_errors, make_leave_one_out_weights
 from harness.vocabulary import PATTERNS, Floats, Integers
 
 NOT_ESTIMABLE = (
@@ -38,7 +38,7 @@ class MatchedDesign:
         return self.centred[:, -len(self.predictors) :]
 
 
-def matched_design(passages: RiskSets) -> MatchedDesign:
+def build_matched_design(passages: RiskSets) -> MatchedDesign:
     """Return the design of some risk sets, without predictors that cannot be separated."""
     sample, sets = passages.sample, passages.sets
     if not len(sample.y):
@@ -60,9 +60,11 @@ def matched_design(passages: RiskSets) -> MatchedDesign:
         else:
             columns[name], units[name] = (rate - rate.mean()) / unit, unit
     kept: list[str] = []
-    weighted = {name: within(column, sets, share=0.5) for name, column in columns.items()}
+    weighted = {
+        name: subtract_set_means(column, sets, share=0.5) for name, column in columns.items()
+    }
     for name in columns:
-        if np.abs(weighted[name]).max() > FLAT and estimable(
+        if np.abs(weighted[name]).max() > FLAT and is_estimable(
             np.column_stack([weighted[other] for other in (*kept, name)]), sample.clusters
         ):
             kept.append(name)
@@ -73,24 +75,24 @@ def matched_design(passages: RiskSets) -> MatchedDesign:
         raise NoFitError("no error pattern varies within risk sets of more than one route")
     matrix = np.column_stack([columns[name] for name in kept])
     return MatchedDesign(
-        sets=padded(matrix, sample.y, sets, sample.clusters),
+        sets=pad_risk_sets(matrix, sample.y, sets, sample.clusters),
         names=tuple(kept),
         predictors=predictors,
         units=np.array([units[name] for name in predictors]),
         refused=refused,
-        centred=np.column_stack([within(columns[name], sets) for name in kept]),
+        centred=np.column_stack([subtract_set_means(columns[name], sets) for name in kept]),
         y=sample.y,
     )
 
 
-def within(column: Floats, sets: Integers, share: float = 0.0) -> Floats:
+def subtract_set_means(column: Floats, sets: Integers, share: float = 0.0) -> Floats:
     """Return a column less its mean in each set, over the set's size to the power of `share`."""
     sizes = np.bincount(sets)
     means = np.bincount(sets, column) / sizes
     return np.asarray((column - means[sets]) / sizes[sets] ** share)
 
 
-def padded(matrix: Floats, y: Floats, sets: Integers, clusters: Integers) -> PaddedSets:
+def pad_risk_sets(matrix: Floats, y: Floats, sets: Integers, clusters: Integers) -> PaddedSets:
     """Return the rows by set; rows of a set follow each other."""
     sizes = np.bincount(sets)
     place = np.arange(len(sets)) - (np.cumsum(sizes) - sizes)[sets]
@@ -102,33 +104,33 @@ def padded(matrix: Floats, y: Floats, sets: Integers, clusters: Integers) -> Pad
     return PaddedSets(rows, member, matrix[y == 1], clusters[first])
 
 
-def matched_jackknife(design: MatchedDesign) -> Fit:
+def fit_matched_jackknife(design: MatchedDesign) -> RegressionFit:
     """Fit Firth's conditional logit; errors by leaving out one route at a time, t with G - 1."""
-    full = firth_conditional(design.sets)
-    left = firth_conditional(
-        design.sets, leave_one_out_weights(design.sets.clusters), full.coefficients[0]
+    full = fit_firth_conditional(design.sets)
+    left = fit_firth_conditional(
+        design.sets, make_leave_one_out_weights(design.sets.clusters), full.coefficients[0]
     )
     if not (full.converged.all() and left.converged.all()):
         raise NoFitError("the penalised likelihood has no maximum without some route")
     k = len(design.predictors)
     estimates, others = full.coefficients[0, -k:], left.coefficients[:, -k:]
-    errors = jackknife_errors(estimates, others)
-    terms = terms_of(
+    errors = compute_jackknife_errors(estimates, others)
+    terms = build_odds_terms(
         design.predictors,
         design.units,
         coefficients=estimates,
         errors=errors,
         freedom=len(others) - 1,
     )
-    return Fit(TIMING_FAIR, terms)
+    return RegressionFit(TIMING_FAIR, terms)
 
 
-def separated(design: MatchedDesign) -> str:
+def describe_separation(design: MatchedDesign) -> str:
     """Return whether some direction never speaks against a violation, and in which columns."""
     sets = design.sets
     apart = sets.events[:, None, :] - sets.rows
     differences = apart[sets.member & (apart != 0).any(axis=2)]
-    result = separation(np.ones(len(differences)), differences)
+    result = detect_separation(np.ones(len(differences)), differences)
     runaway = [
         name for name, infinite in zip(design.names, result.infinite, strict=True) if infinite
     ]

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.attempt import checked_table
-from analysis.collection import Collection, settings_of
-from analysis.surrogates import motion_in
+from analysis.attempt import read_checked_table
+from analysis.collection import CampaignCollection, get_campaign_settings
+from analysis.surrogates import read_motion
 from harness.errors import UserError
-from harness.evaluation.surrogates.measures import window_of
+from harness.evaluation.surrogates.measures import compute_window_measures
 from harness.evaluation.surrogates.rules import RULES, SurrogateRules
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.vocabulary import PATTERNS, SURROGATES, Floats
 
 KNOWN_SURROGATES = tuple(name for name in SURROGATES if name != "time_to_goal")
@@ -45,43 +45,45 @@ class MomentRules:
                 raise UserError(f"--{name} {getattr(self, name):g}: must be ≥ {least:g} s")
 
 
-def moments_of(
-    collection: Collection, rules: MomentRules, looked: Callable[[], None] = lambda: None
+def collect_moments(
+    collection: CampaignCollection, rules: MomentRules, looked: Callable[[], None] = lambda: None
 ) -> pd.DataFrame:
     """Return a row for each moment: arm, route, time, outcome, rates of patterns, surrogates."""
     rows = []
     clusters = collection.attempts["cluster"].to_numpy(str)
-    for number, campaign, key in collection.attempts_in_order():
+    for number, campaign, key in collection.iterate_attempts():
         names = {"arm": str(key.arm), "cluster": clusters[number], "seed": key.seed}
-        rows += [{**names, **moment} for moment in moments_in(campaign, key, rules)]
+        rows += [{**names, **moment} for moment in iterate_moments(campaign, key, rules)]
         looked()
     columns = ["arm", "cluster", "seed", "time", "violated", *PATTERNS, *KNOWN_SURROGATES]
     return pd.DataFrame(rows, columns=columns)
 
 
-def moments_in(
-    campaign: Campaign, key: AttemptKey, rules: MomentRules
+def iterate_moments(
+    campaign: CampaignRecords, key: AttemptKey, rules: MomentRules
 ) -> Iterator[dict[str, float]]:
     """Yield the moments of one drive, the last one first."""
-    frames = checked_table(campaign, "frames", key)
-    tick = tick_seconds_of(campaign)
-    violated = campaign.result(key)["crucible"]["violation"] is not None
-    motion, way, ending = motion_in(campaign, key, tick)
+    frames = read_checked_table(campaign, "frames", key)
+    tick = get_tick_seconds(campaign)
+    violated = campaign.read_result(key)["crucible"]["violation"] is not None
+    motion, way, ending = read_motion(campaign, key, tick)
     times = frames["time"].to_numpy(np.float64)
-    for number, last in enumerate(window_ends(ending.tick, tick, rules)):
+    for number, last in enumerate(iterate_window_ends(ending.tick, tick, rules)):
         until = last * tick
         first = until - rules.window
         inside = (times > first + tick / 2) & (times < until + tick / 2)
-        values = window_of(motion, way, last, seconds=rules.window, rules=rules.surrogates)
+        values = compute_window_measures(
+            motion, way, last, seconds=rules.window, rules=rules.surrogates
+        )
         yield {
             "time": until,
             "violated": float(violated and number == 0),
-            **rates_in(frames[inside]),
+            **compute_pattern_rates(frames[inside]),
             **{name: float(values[name] or 0.0) for name in KNOWN_SURROGATES},
         }
 
 
-def window_ends(about: int, tick_seconds: float, rules: MomentRules) -> Iterator[int]:
+def iterate_window_ends(about: int, tick_seconds: float, rules: MomentRules) -> Iterator[int]:
     """Yield the last tick of each window of a drive, the latest first."""
     last = about - round(rules.lead / tick_seconds)
     while last >= round(rules.window / tick_seconds):
@@ -89,20 +91,20 @@ def window_ends(about: int, tick_seconds: float, rules: MomentRules) -> Iterator
         last -= round(rules.step / tick_seconds)
 
 
-def rates_in(frames: pd.DataFrame) -> dict[str, float]:
+def compute_pattern_rates(frames: pd.DataFrame) -> dict[str, float]:
     """Return errors for each ground-truth box in some frames; 0 without any."""
     boxes = float(frames[TRUTHS].sum())
     return {name: float(frames[name].sum()) / boxes if boxes else 0.0 for name in PATTERNS}
 
 
-def tick_seconds_of(campaign: Campaign) -> float:
+def get_tick_seconds(campaign: CampaignRecords) -> float:
     """Return the seconds of a campaign's tick."""
-    tick = settings_of(campaign).get("tick", 0.05)
+    tick = get_campaign_settings(campaign).get("tick", 0.05)
     if not isinstance(tick, int | float) or not 0 < tick <= 1:
         raise UserError(f"{campaign.folder / 'campaign.yaml'}: tick is {tick!r}")
     return float(tick)
 
 
-def features_of(moments: pd.DataFrame, columns: tuple[str, ...]) -> Floats:
+def compute_moment_features(moments: pd.DataFrame, columns: tuple[str, ...]) -> Floats:
     """Return columns of moments as numbers; large values count by their logarithm."""
     return np.asarray(np.log1p(np.abs(moments[list(columns)].to_numpy(np.float64))))

@@ -19,12 +19,12 @@ import pandas as pd
 from scipy.special import expit
 from scipy.stats import rankdata
 
-from analysis.regression.moments import KNOWN_SURROGATES, features_of
+from analysis.regression.moments import KNOWN_SURROGATES, compute_moment_features
 from analysis.regression.sample import NoFitError
-from analysis.statistics.firth import corrected_intercept, firth
-from analysis.statistics.intervals import Estimate, mean, ratio
-from analysis.tables.table import codes_of
-from harness.randomness import stream
+from analysis.statistics.firth import correct_intercept, fit_firth
+from analysis.statistics.intervals import IntervalEstimate, estimate_mean, estimate_ratio
+from analysis.tables.table import encode_names
+from harness.randomness import make_named_stream
 from harness.vocabulary import PATTERNS, Floats, Integers
 
 BASE = "base rate"
@@ -40,7 +40,7 @@ FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Prediction:
+class PredictionScores:
     """What was predicted, and how well."""
 
     scores: pd.DataFrame  # model, measure, value, low, high, n, routes
@@ -51,19 +51,20 @@ class Prediction:
     folds: int
 
 
-def predict(moments: pd.DataFrame) -> Prediction:
+def evaluate_prediction_models(moments: pd.DataFrame) -> PredictionScores:
     """Return the cross-validated scores of all models; NoFitError without a contrast."""
     y = moments["violated"].to_numpy(np.float64)
-    clusters = codes_of(moments["cluster"]).astype(np.int64)
-    refuse(y, clusters)
-    folds = folds_of(clusters)
+    clusters = encode_names(moments["cluster"]).astype(np.int64)
+    refuse_unlearnable_moments(y, clusters)
+    folds = split_into_folds(clusters)
     known = {
-        name: held_out(y, features_of(moments, columns), folds) for name, columns in MODELS.items()
+        name: predict_held_out(y, compute_moment_features(moments, columns), folds)
+        for name, columns in MODELS.items()
     }
-    rows = [row for name, p in known.items() for row in scores_of(name, y, p, clusters)]
+    rows = [row for name, p in known.items() for row in compute_model_scores(name, y, p, clusters)]
     for name, other in CONTRASTS:
-        rows += contrast(name, other, y=y, p=(known[name], known[other]), clusters=clusters)
-    return Prediction(
+        rows += compare_models(name, other, y=y, p=(known[name], known[other]), clusters=clusters)
+    return PredictionScores(
         scores=pd.DataFrame(rows),
         probabilities=pd.DataFrame(known),
         moments=len(y),
@@ -73,7 +74,7 @@ def predict(moments: pd.DataFrame) -> Prediction:
     )
 
 
-def refuse(y: Floats, clusters: Integers) -> None:
+def refuse_unlearnable_moments(y: Floats, clusters: Integers) -> None:
     """Refuse moments from which no model could be learned on some fold."""
     routes = {outcome: len(np.unique(clusters[y == outcome])) for outcome in (0.0, 1.0)}
     if min(routes.values()) < 2:
@@ -83,14 +84,14 @@ def refuse(y: Floats, clusters: Integers) -> None:
         )
 
 
-def folds_of(clusters: Integers) -> Integers:
+def split_into_folds(clusters: Integers) -> Integers:
     """Return the fold of each moment: routes whole, shuffled always the same."""
     routes = int(clusters.max()) + 1
-    order = stream(routes, "analysis", "folds").permutation(routes)
+    order = make_named_stream(routes, "analysis", "folds").permutation(routes)
     return np.asarray((order % min(routes, FOLDS))[clusters])
 
 
-def held_out(y: Floats, columns: Floats, folds: Integers) -> Floats:
+def predict_held_out(y: Floats, columns: Floats, folds: Integers) -> Floats:
     """Return each moment's probability by a model of the moments of all other folds."""
     p = np.zeros(len(y))
     for fold in np.unique(folds):
@@ -102,42 +103,44 @@ def held_out(y: Floats, columns: Floats, folds: Integers) -> Floats:
         varied = spread > 0
         scaled = (columns[:, varied] - middle[varied]) / spread[varied]
         design = np.column_stack([np.ones(len(y)), scaled])
-        p[~rest] = predicted(y[rest], design[rest], design[~rest])
+        p[~rest] = predict_probabilities(y[rest], design[rest], design[~rest])
     return p
 
 
-def predicted(y: Floats, design: Floats, new: Floats) -> Floats:
+def predict_probabilities(y: Floats, design: Floats, new: Floats) -> Floats:
     """Return the probabilities of new rows; the base rate where the fit has no maximum."""
-    fit = firth(y, design, starts=[])
+    fit = fit_firth(y, design, starts=[])
     if not fit.converged.all():
         return np.full(len(new), y.mean())
-    return np.asarray(expit(new @ corrected_intercept(y, design, fit.coefficients)[0]))
+    return np.asarray(expit(new @ correct_intercept(y, design, fit.coefficients)[0]))
 
 
-def scores_of(name: str, y: Floats, p: Floats, clusters: Integers) -> list[dict[str, object]]:
+def compute_model_scores(
+    name: str, y: Floats, p: Floats, clusters: Integers
+) -> list[dict[str, object]]:
     """Return AUC and Brier of one model."""
-    right, pairs = pairs_by_route(y, p, clusters)
+    right, pairs = count_ordered_pairs(y, p, clusters)
     routes = np.arange(len(pairs), dtype=np.float64)
-    auc = replace(ratio(right, pairs, routes), n=int(pairs.sum()))
-    brier = mean((p - y) ** 2, clusters.astype(np.float64))
-    return [row_of(name, "AUC", auc), row_of(name, "Brier", brier)]
+    auc = replace(estimate_ratio(right, pairs, routes), n=int(pairs.sum()))
+    brier = estimate_mean((p - y) ** 2, clusters.astype(np.float64))
+    return [make_score_row(name, "AUC", auc), make_score_row(name, "Brier", brier)]
 
 
-def contrast(
+def compare_models(
     name: str, other: str, *, y: Floats, p: tuple[Floats, Floats], clusters: Integers
 ) -> list[dict[str, object]]:
     """Return the differences of two models in AUC and Brier, paired by moments."""
-    right, pairs = pairs_by_route(y, p[0], clusters)
+    right, pairs = count_ordered_pairs(y, p[0], clusters)
     routes = np.arange(len(pairs), dtype=np.float64)
-    less = right - pairs_by_route(y, p[1], clusters)[0]
-    auc = replace(ratio(less, pairs, routes), n=int(pairs.sum()))
+    less = right - count_ordered_pairs(y, p[1], clusters)[0]
+    auc = replace(estimate_ratio(less, pairs, routes), n=int(pairs.sum()))
     errors = (p[0] - y) ** 2 - (p[1] - y) ** 2
     called = f"{name} minus {other}"
-    brier = mean(errors, clusters.astype(np.float64))
-    return [row_of(called, "AUC", auc), row_of(called, "Brier", brier)]
+    brier = estimate_mean(errors, clusters.astype(np.float64))
+    return [make_score_row(called, "AUC", auc), make_score_row(called, "Brier", brier)]
 
 
-def pairs_by_route(y: Floats, p: Floats, clusters: Integers) -> tuple[Floats, Floats]:
+def count_ordered_pairs(y: Floats, p: Floats, clusters: Integers) -> tuple[Floats, Floats]:
     """Return for each route its pairs in the right order, ties half, and all its pairs.
 
     Routes without a pair are left out.
@@ -154,7 +157,7 @@ def pairs_by_route(y: Floats, p: Floats, clusters: Integers) -> tuple[Floats, Fl
     return np.array(right), np.array(every)
 
 
-def row_of(name: str, measure: str, estimate: Estimate) -> dict[str, object]:
+def make_score_row(name: str, measure: str, estimate: IntervalEstimate) -> dict[str, object]:
     """Return an estimate as a row of the scores."""
     return {
         "model": name,

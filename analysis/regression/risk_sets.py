@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.attempt import checked_table
-from analysis.collection import Collection
-from analysis.regression.sample import Sample
+from analysis.attempt import read_checked_table
+from analysis.collection import CampaignCollection
+from analysis.regression.sample import RegressionSample
 from harness.vocabulary import PATTERNS, Floats, Integers
 
 LOOK_BACK = 10.0
@@ -29,7 +29,7 @@ NO_TRUTH = "passage of a stretch without a ground-truth box"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Track:
+class RouteTrack:
     """One drive along its route."""
 
     route: str  # its geometry
@@ -40,7 +40,7 @@ class Track:
     truths: Floats  # (steps + 1,): true boxes before each step
     violated: bool
 
-    def over(self, begins: Floats, ends: Floats) -> tuple[Floats, Floats]:
+    def count_errors_between(self, begins: Floats, ends: Floats) -> tuple[Floats, Floats]:
         """Return errors and true boxes on stretches that begin and end at some stations."""
         first = np.searchsorted(self.reached, begins, "right")
         last = np.searchsorted(self.reached, ends, "right")
@@ -51,22 +51,22 @@ class Track:
 class RiskSets:
     """Rows of all risk sets."""
 
-    sample: Sample  # a row for each drive on each stretch; y says whose violation it was
+    sample: RegressionSample  # a row for each drive on each stretch; y says whose violation it was
     sets: Integers  # number of the risk set of each row
 
 
-def track_of(
+def build_route_track(
     route: str,
     system: str,
     *,
     steps: tuple[Floats, Floats, Floats, Floats],
     end: float,
     violated: bool,
-) -> Track:
+) -> RouteTrack:
     """Return a drive's track; `steps` are times, stations, counts and true boxes."""
     times, stations, counts, truths = steps
     before_end = times <= end + 1e-6
-    return Track(
+    return RouteTrack(
         route=route,
         system=system,
         times=times[before_end],
@@ -79,19 +79,19 @@ def track_of(
     )
 
 
-def tracks_of(
-    collection: Collection, rows: Integers, left_out: Mapping[str, str]
-) -> Iterator[Track]:
+def iterate_tracks(
+    collection: CampaignCollection, rows: Integers, left_out: Mapping[str, str]
+) -> Iterator[RouteTrack]:
     """Yield the tracks of some attempts; `left_out` says which systems stay out, and why."""
     attempts = collection.attempts
     wanted = set(rows.tolist())
-    for row, campaign, key in collection.attempts_in_order():
+    for row, campaign, key in collection.iterate_attempts():
         if row not in wanted or key.arm.system in left_out:
             continue
-        yield track_in(attempts, row, checked_table(campaign, "frames", key))
+        yield read_attempt_track(attempts, row, read_checked_table(campaign, "frames", key))
 
 
-def track_in(attempts: pd.DataFrame, row: int, frames: pd.DataFrame) -> Track:
+def read_attempt_track(attempts: pd.DataFrame, row: int, frames: pd.DataFrame) -> RouteTrack:
     """Return an attempt's track up to its violation or its end."""
     attempt = attempts.iloc[row]
     steps = (
@@ -102,12 +102,12 @@ def track_in(attempts: pd.DataFrame, row: int, frames: pd.DataFrame) -> Track:
     )
     violated = bool(attempt["violated"])
     end = float(attempt["violation_time" if violated else "duration"])
-    return track_of(
+    return build_route_track(
         str(attempt["cluster"]), str(attempt["system"]), steps=steps, end=end, violated=violated
     )
 
 
-def risk_sets(tracks: Sequence[Track], left_out: Mapping[str, str]) -> RiskSets:
+def build_risk_sets(tracks: Sequence[RouteTrack], left_out: Mapping[str, str]) -> RiskSets:
     """Return all risk sets: the drives that reached where a violation was, over its stretch."""
     parts: list[tuple[Floats, ...]] = []
     dropped: Counter[str] = Counter()
@@ -117,8 +117,8 @@ def risk_sets(tracks: Sequence[Track], left_out: Mapping[str, str]) -> RiskSets:
         on_route = [track for track in tracks if track.route == route and len(track.times)]
         violators = [track for track in on_route if track.violated]
         ends = np.array([track.reached[-1] for track in violators])
-        begins = np.array([begin_of(track) for track in violators])
-        looks = [track.over(begins, ends) for track in on_route]
+        begins = np.array([find_stretch_start(track) for track in violators])
+        looks = [track.count_errors_between(begins, ends) for track in on_route]
         for index, violator in enumerate(violators):
             there = [
                 (track, counts[index], truths[index])
@@ -145,7 +145,7 @@ def risk_sets(tracks: Sequence[Track], left_out: Mapping[str, str]) -> RiskSets:
     nothing = (np.zeros(0), np.zeros((0, len(PATTERNS))), np.zeros(0), np.zeros(0), np.zeros(0))
     y, counts, truths, clusters, sets = map(np.concatenate, zip(nothing, *parts, strict=True))
     reasons = {reason: count for reason, count in dropped.items() if count}
-    sample = Sample(
+    sample = RegressionSample(
         y=y,
         counts=counts,
         exposure=truths,
@@ -157,7 +157,7 @@ def risk_sets(tracks: Sequence[Track], left_out: Mapping[str, str]) -> RiskSets:
     return RiskSets(sample, sets.astype(np.int64))
 
 
-def begin_of(track: Track) -> float:
+def find_stretch_start(track: RouteTrack) -> float:
     """Return where the ten seconds before the end of a track began, at least some metres back."""
     at = float(np.interp(track.times[-1] - LOOK_BACK, track.times, track.reached))
     if track.times[-1] - track.times[0] < LOOK_BACK:

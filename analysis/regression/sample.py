@@ -15,15 +15,15 @@ from analysis.arms import ARM
 from harness.errors import UserError
 from harness.parquet_reading import TableLimits, read_parquet_within
 from harness.records.arms import Arm
-from harness.records.reading import BROKEN, broken
+from harness.records.reading import BROKEN, make_unreadable_error
 from harness.safe_reading import TEXT_TABLE, read_within
 from harness.vocabulary import PATTERNS, Floats, Integers
 
-WINDOW = "end_10s"
-COUNTS = [f"{name}_{WINDOW}" for name in PATTERNS]
-TRUTHS = f"truth_all_{WINDOW}"
+LAST_TEN_SECONDS = "end_10s"
+COUNTS = [f"{name}_{LAST_TEN_SECONDS}" for name in PATTERNS]
+TRUTHS = f"truth_all_{LAST_TEN_SECONDS}"
 NEEDED = ["system", "condition", "route", "violated", *COUNTS, TRUTHS]
-WORDS = ("system", "condition", "route", "cluster")
+TEXT_COLUMNS = ("system", "condition", "route", "cluster")
 SHORT = "drive shorter than 10 s"
 NO_TRUTH = "no ground-truth box in the last 10 s"
 APOSTROPHE = r"^'(?=[=+\-@\t'])"
@@ -47,7 +47,7 @@ class NoFitError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Sample:
+class RegressionSample:
     """Attempts, or moments of attempts, that may end in a violation."""
 
     y: Floats  # 1 for a violation
@@ -64,12 +64,12 @@ class Sample:
         return self.counts / self.exposure[:, None]
 
 
-def read_table(file: Path) -> pd.DataFrame:
+def read_attempts_table(file: Path) -> pd.DataFrame:
     """Return a table of attempts from CSV or Parquet, as `tables` writes it."""
     try:
-        frame = read_stored(file) if file.suffix == ".parquet" else read_csv(file)
+        frame = read_stored(file) if file.suffix == ".parquet" else read_attempts_csv(file)
     except OSError as problem:
-        raise broken(file, problem) from None
+        raise make_unreadable_error(file, problem) from None
     except BROKEN:  # what pandas says of it helps no_truth
         raise UserError(
             f"{file}: cannot be read as a table; CSV with a line of column names, or Parquet"
@@ -80,23 +80,23 @@ def read_table(file: Path) -> pd.DataFrame:
         raise UserError(
             f"{file}: missing column {', '.join(lacking)}; a table of attempts is needed"
         )
-    words = [name for name in WORDS if name in frame]
-    frame[words] = frame[words].map(plain)
+    words = [name for name in TEXT_COLUMNS if name in frame]
+    frame[words] = frame[words].map(get_plain_cell)
     if frame[words].isna().any(axis=None) or (frame[words] == "").any(axis=None):
         raise UserError(f"{file}: a row lacks its {', '.join(words[:-1])} or {words[-1]}")
     frame[words] = frame[words].astype(str)
     if ARM in frame:
-        wrong = ~frame[ARM].map(is_arm).astype(bool)
+        wrong = ~frame[ARM].map(is_arm_name).astype(bool)
         needed = "a whole name, such as late/ahead/latency,"
-        refuse_row(file, frame, column=ARM, wrong=wrong, needed=needed)
+        refuse_wrong_row(file, frame, column=ARM, wrong=wrong, needed=needed)
     for name in (*COUNTS, TRUTHS):
-        values = pd.to_numeric(frame[name].map(plain), errors="coerce").astype(float)
-        refuse_row(
+        values = pd.to_numeric(frame[name].map(get_plain_cell), errors="coerce").astype(float)
+        refuse_wrong_row(
             file, frame, column=name, wrong=values.isna() & frame[name].notna(), needed="a number"
         )
         frame[name] = values
-    happened = frame["violated"].map(plain).map(BOOLEANS)
-    refuse_row(file, frame, column="violated", wrong=happened.isna(), needed="True or False")
+    happened = frame["violated"].map(get_plain_cell).map(BOOLEANS)
+    refuse_wrong_row(file, frame, column="violated", wrong=happened.isna(), needed="True or False")
     frame["violated"] = happened.astype(bool)
     numbers = frame[[*COUNTS, TRUTHS]]
     if ((numbers < 0) | np.isinf(numbers)).any(axis=None):
@@ -111,7 +111,7 @@ def read_stored(file: Path) -> pd.DataFrame:
     return frame
 
 
-def refuse_row(
+def refuse_wrong_row(
     file: Path, frame: pd.DataFrame, *, column: str, wrong: pd.Series[bool], needed: str
 ) -> None:
     """Refuse the first row that holds something else than a column needs."""
@@ -121,29 +121,29 @@ def refuse_row(
         raise UserError(f"{file}: row {row + 1}: {column} is {value!r}; {needed} is needed")
 
 
-def is_arm(value: object) -> bool:
+def is_arm_name(value: object) -> bool:
     """Return whether a cell is the whole name of an arm."""
     if not isinstance(value, str):
         return False
     try:
-        Arm.parse(value)
+        Arm.parse_name(value)
     except ValueError:
         return False
     return True
 
 
-def plain(value: object) -> object:
+def get_plain_cell(value: object) -> object:
     """Return a cell, or nothing where it holds several values."""
     return value if isinstance(value, (str, int, float, np.generic)) else None
 
 
-def read_csv(file: Path) -> pd.DataFrame:
+def read_attempts_csv(file: Path) -> pd.DataFrame:
     """Return a CSV whose names stay as they are written: `01`, `None`."""
     content = read_within(file, TEXT_TABLE, follow=True)
     refuse_large(file, content)
     frame = pd.read_csv(BytesIO(content))
     names = pd.read_csv(
-        BytesIO(content), dtype=str, usecols=lambda name: name in WORDS, na_filter=False
+        BytesIO(content), dtype=str, usecols=lambda name: name in TEXT_COLUMNS, na_filter=False
     )
     words = {str(name): names[name].str.replace(APOSTROPHE, "", regex=True) for name in names}
     return frame.assign(**words)
@@ -166,9 +166,11 @@ def refuse_large(file: Path, content: bytes) -> None:
         )
 
 
-def sample_of(attempts: pd.DataFrame, systems: Sequence[str] | None = None) -> Sample:
+def build_regression_sample(
+    attempts: pd.DataFrame, systems: Sequence[str] | None = None
+) -> RegressionSample:
     """Return the rows of one condition; `systems` overrules which are left out."""
-    left_out = {} if systems is not None else unaffected_systems(attempts)
+    left_out = {} if systems is not None else find_unaffected_systems(attempts)
     wanted = attempts["system"].isin(systems) if systems else ~attempts["system"].isin(left_out)
     rows = attempts[wanted]
     counts = rows[COUNTS].to_numpy(np.float64)
@@ -177,7 +179,7 @@ def sample_of(attempts: pd.DataFrame, systems: Sequence[str] | None = None) -> S
     no_truth = ~short & (exposure <= 0)
     keep = ~short & ~no_truth
     dropped = {reason: int(mask.sum()) for reason, mask in ((SHORT, short), (NO_TRUTH, no_truth))}
-    return Sample(
+    return RegressionSample(
         y=rows["violated"].to_numpy(np.float64)[keep],
         counts=counts[keep],
         exposure=exposure[keep],
@@ -188,7 +190,7 @@ def sample_of(attempts: pd.DataFrame, systems: Sequence[str] | None = None) -> S
     )
 
 
-def unaffected_systems(attempts: pd.DataFrame) -> dict[str, str]:
+def find_unaffected_systems(attempts: pd.DataFrame) -> dict[str, str]:
     """Return the systems that were never better or worse than the ego alone, and why.
 
     Some read no messages; others were given none, or nothing but empty ones. They have no errors
@@ -197,18 +199,20 @@ def unaffected_systems(attempts: pd.DataFrame) -> dict[str, str]:
     """
     if not {"ap", "ap_ego_alone"} <= set(attempts.columns):
         return {}
-    introduced = attempts[[f"{name}_{WINDOW}" for name in PATTERNS if name.startswith("L")]]
+    introduced = attempts[
+        [f"{name}_{LAST_TEN_SECONDS}" for name in PATTERNS if name.startswith("L")]
+    ]
     same = attempts["ap"].eq(attempts["ap_ego_alone"]) | attempts["ap"].isna()
     mute = same & introduced.fillna(0).eq(0).all(axis=1)
     groups = mute.groupby(attempts["system"])
     return {
-        str(name): why_unaffected(attempts.loc[mute_rows.index])
+        str(name): describe_unaffected(attempts.loc[mute_rows.index])
         for name, mute_rows in groups
         if mute_rows.all()
     }
 
 
-def why_unaffected(attempts: pd.DataFrame) -> str:
+def describe_unaffected(attempts: pd.DataFrame) -> str:
     """Return why a system's cooperative boxes are its own, as far as its attempts say."""
     if not {"reads_messages", "messages_used"} <= set(attempts.columns):
         return UNMOVED

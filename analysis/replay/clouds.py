@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import ImageColor
 
-from analysis.drawing.palette import COLOURS, HUES, error_colour
-from analysis.drive import Drive, Snapshot, boxes_of
-from analysis.replay.scene import Sweeps, boxes_shown, in_ego_lidar
+from analysis.drawing.palette import COLOURS, HUES, get_error_colour
+from analysis.drive import DriveSnapshot, RecordedDrive, build_recorded_boxes
+from analysis.replay.scene import Sweeps, select_source_boxes, transform_sweep_to_ego_lidar
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.records.schema import SOURCES
-from harness.viewing.scene import BOX_COLOURS, right_handed
+from harness.viewing.scene import BOX_COLOURS, convert_to_right_handed
 from harness.vocabulary import Boxes, Floats
 
 if TYPE_CHECKING:
@@ -39,65 +39,71 @@ def load_open3d() -> None:
         raise UserError(f"open3d: {problem}") from None
 
 
-def write_clouds(snapshot: Snapshot, sweeps: Sweeps, file: Path) -> Path:
+def write_clouds(snapshot: DriveSnapshot, sweeps: Sweeps, file: Path) -> Path:
     """Write the points as `file` and the boxes to a second file; return its path."""
     import open3d
 
     outlines = file.with_name(f"{file.stem}-boxes.ply")
     if file.suffix != ".ply":
         raise UserError(f"{file}: clouds are written as .ply")
-    cloud, lines = cloud_of(snapshot, sweeps), outlines_of(snapshot)
-    write_whole(file, lambda to: done(open3d.io.write_point_cloud(str(to), cloud)))
-    write_whole(outlines, lambda to: done(open3d.io.write_line_set(str(to), lines)))
+    cloud, lines = build_point_cloud(snapshot, sweeps), build_box_outlines(snapshot)
+    write_whole(file, lambda to: check_open3d_write(open3d.io.write_point_cloud(str(to), cloud)))
+    write_whole(outlines, lambda to: check_open3d_write(open3d.io.write_line_set(str(to), lines)))
     return outlines
 
 
-def done(written: bool) -> None:
+def check_open3d_write(written: bool) -> None:
     """Raise if Open3D reports a failure."""
     if not written:
         raise OSError(0, "Open3D could not write it: is the disk full?")
 
 
-def open_window(drive: Drive, snapshot: Snapshot, sweeps: Sweeps) -> None:
+def open_cloud_window(drive: RecordedDrive, snapshot: DriveSnapshot, sweeps: Sweeps) -> None:
     """Show points and boxes until the window is closed."""
     import open3d
 
     title = f"{drive.title}, {snapshot.time:.1f} s"
-    both = [cloud_of(snapshot, sweeps), outlines_of(snapshot)]
+    both = [build_point_cloud(snapshot, sweeps), build_box_outlines(snapshot)]
     open3d.visualization.draw_geometries(both, window_name=title)
 
 
-def cloud_of(snapshot: Snapshot, sweeps: Sweeps) -> open3d.geometry.PointCloud:
+def build_point_cloud(snapshot: DriveSnapshot, sweeps: Sweeps) -> open3d.geometry.PointCloud:
     """Return what every LiDAR saw, each in a colour of its own."""
     import open3d
 
     frame = int(snapshot.state["frame"])
     senders = sorted(name for at, name in sweeps if at == frame)
-    seen = [in_ego_lidar(snapshot, name, sweeps) for name in senders]
-    hues = [colour(COLOURS[HUES[number % len(HUES)]][0]) for number in range(len(senders))]
+    seen = [transform_sweep_to_ego_lidar(snapshot, name, sweeps) for name in senders]
+    hues = [
+        parse_rgb_shares(COLOURS[HUES[number % len(HUES)]][0]) for number in range(len(senders))
+    ]
     cloud = open3d.geometry.PointCloud()
     if seen:
-        points = right_handed(np.concatenate(seen).astype(np.float64))
+        points = convert_to_right_handed(np.concatenate(seen).astype(np.float64))
         cloud.points = open3d.utility.Vector3dVector(points)
         colours = np.repeat(hues, [len(points) for points in seen], axis=0)
         cloud.colors = open3d.utility.Vector3dVector(colours)
     return cloud
 
 
-def outlines_of(snapshot: Snapshot) -> open3d.geometry.LineSet:
+def build_box_outlines(snapshot: DriveSnapshot) -> open3d.geometry.LineSet:
     """Return all boxes that a recording has too, in its colours."""
     import open3d
 
     points, colours = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for source in SOURCES:
-        boxes, _ = boxes_shown([snapshot], source)
-        points.append(right_handed(corners_of(boxes_of(boxes)).reshape(-1, 3)))
+        boxes, _ = select_source_boxes([snapshot], source)
+        points.append(
+            convert_to_right_handed(
+                compute_box_corners_3d(build_recorded_boxes(boxes)).reshape(-1, 3)
+            )
+        )
         patterns = boxes["pattern"].astype(str)
         codes = [
-            error_colour(pattern) if pattern else COLOURS[BOX_COLOURS[source]][0]
+            get_error_colour(pattern) if pattern else COLOURS[BOX_COLOURS[source]][0]
             for pattern in patterns
         ]
-        colours += [np.tile(colour(code), (len(EDGES), 1)) for code in codes]
+        colours += [np.tile(parse_rgb_shares(code), (len(EDGES), 1)) for code in codes]
     every = np.concatenate(points)
     firsts = np.arange(0, len(every), len(CORNERS))
     lines = open3d.geometry.LineSet()
@@ -108,7 +114,7 @@ def outlines_of(snapshot: Snapshot) -> open3d.geometry.LineSet:
     return lines
 
 
-def corners_of(boxes: Boxes) -> Floats:
+def compute_box_corners_3d(boxes: Boxes) -> Floats:
     """Return the (N, 8, 3) corners of boxes, in their frame."""
     x, y, z = np.moveaxis(CORNERS * boxes.geometry[:, None, 3:6], 2, 0)
     cos, sin = np.cos(boxes.geometry[:, 6:7]), np.sin(boxes.geometry[:, 6:7])
@@ -116,6 +122,6 @@ def corners_of(boxes: Boxes) -> Floats:
     return turned + boxes.geometry[:, None, :3]
 
 
-def colour(code: str) -> Floats:
+def parse_rgb_shares(code: str) -> Floats:
     """Return a colour as shares of red, green and blue."""
     return np.array(ImageColor.getrgb(code)[:3]) / 255

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from analysis.cases import arm_title
-from analysis.drawing.canvas import shortened
-from analysis.drawing.picture import colour
-from analysis.drawing.scale import Scale
-from analysis.drive import Drive
+from analysis.cases import format_arm_title
+from analysis.drawing.canvas import trim_text
+from analysis.drawing.picture import get_rgb_colour
+from analysis.drawing.scale import AxisScale
+from analysis.drive import RecordedDrive
 from analysis.figures.birds_eye import describe_messages
-from analysis.replay.ground import Camera, Ground, camera_over, ground_of
-from analysis.replay.legend import legend_of
-from analysis.replay.panel import Footage, panel_of
-from analysis.replay.scene import sweeps_of
+from analysis.replay.ground import FilmGround, FollowCamera, make_follow_camera, render_film_ground
+from analysis.replay.legend import render_film_legend
+from analysis.replay.panel import DriveFootage, render_drive_panel
+from analysis.replay.scene import read_kept_sweeps
 from harness.errors import UserError
 from harness.files import write_whole
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
 Layout = Literal["row", "column"]
-SIZE = 640
+PANEL_PIXELS = 640
 """Pixels of a panel's sides."""
 GAP, MARGIN, HEADER, CURVES = 16, 12, 92, 132
 """Pixels between and round panels, above each of them, and of the curves below."""
@@ -49,11 +49,11 @@ MOVING = {".webp": 10, ".gif": 10}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Film:
+class DriveFilm:
     """One drive, or two on one clock; ticks count from the start of both attempts."""
 
     name: str  # before the first drive's own in the title
-    footages: tuple[Footage, ...]
+    footages: tuple[DriveFootage, ...]
     first: int
     last: int
     layout: Layout
@@ -70,30 +70,34 @@ class Film:
         return self.last - self.first + 1 + round(HELD * self.rate)
 
     @cached_property
-    def camera(self) -> Camera:
+    def camera(self) -> FollowCamera:
         """The camera, which follows the first drive and stays where that ended."""
         main = self.footages[0]
         shown = np.clip(np.arange(self.last + 1), self.first, main.last)
-        return camera_over(main.way[shown], float(main.headings[-1]), SIZE)
+        return make_follow_camera(main.way[shown], float(main.headings[-1]), PANEL_PIXELS)
 
     @cached_property
-    def ground(self) -> Ground:
+    def ground(self) -> FilmGround:
         """What does not move."""
         drive = self.footages[0].drive
-        return ground_of(drive.map, drive.scenery, self.camera, self.dark)
+        return render_film_ground(drive.map, drive.scenery, self.camera, self.dark)
 
     @cached_property
     def legend(self) -> Image.Image:
         """What the signs mean."""
-        return legend_of(self.size[0] - 2 * MARGIN, any(f.sweeps for f in self.footages), self.dark)
+        return render_film_legend(
+            self.size[0] - 2 * MARGIN, any(f.sweeps for f in self.footages), self.dark
+        )
 
     @cached_property
     def size(self) -> tuple[int, int]:
         """Width and height in pixels, both even as H.264 wants them."""
         across, down = self._grid
-        width = across * SIZE + (across - 1) * GAP + 2 * MARGIN
-        legend = legend_of(width - 2 * MARGIN, any(f.sweeps for f in self.footages), self.dark)
-        height = down * (HEADER + SIZE) + CURVES + legend.height + 2 * MARGIN
+        width = across * PANEL_PIXELS + (across - 1) * GAP + 2 * MARGIN
+        legend = render_film_legend(
+            width - 2 * MARGIN, any(f.sweeps for f in self.footages), self.dark
+        )
+        height = down * (HEADER + PANEL_PIXELS) + CURVES + legend.height + 2 * MARGIN
         return width + width % 2, height + height % 2
 
     @property
@@ -101,26 +105,33 @@ class Film:
         count = len(self.footages)
         return (count, 1) if self.layout == "row" else (1, count)
 
-    def corner(self, number: int) -> tuple[int, int]:
+    def get_panel_corner(self, number: int) -> tuple[int, int]:
         """Return the left upper corner of a drive's part."""
         if self.layout == "row":
-            return MARGIN + number * (SIZE + GAP), MARGIN
-        return MARGIN, MARGIN + number * (HEADER + SIZE)
+            return MARGIN + number * (PANEL_PIXELS + GAP), MARGIN
+        return MARGIN, MARGIN + number * (HEADER + PANEL_PIXELS)
 
 
-def film_of(
-    drives: Sequence[Drive], name: str, *, before: float, layout: Layout = "row", dark: bool = False
-) -> Film:
+def make_film(
+    drives: Sequence[RecordedDrive],
+    name: str,
+    *,
+    before: float,
+    layout: Layout = "row",
+    dark: bool = False,
+) -> DriveFilm:
     """Return the film of the last seconds of a drive, next to another one if there are two."""
-    footages = tuple(Footage(drive, sweeps_of(drive), drives[0].other) for drive in drives)
+    footages = tuple(
+        DriveFootage(drive, read_kept_sweeps(drive), drives[0].other) for drive in drives
+    )
     main = footages[0]
     first = main.last - round(min(before / main.tick, main.last))
     longest = max(footage.last for footage in footages)
     last = min(longest, main.last + round(AFTER / main.tick)) if len(drives) > 1 else main.last
-    return Film(name=name, footages=footages, first=first, last=last, layout=layout, dark=dark)
+    return DriveFilm(name=name, footages=footages, first=first, last=last, layout=layout, dark=dark)
 
 
-def can_encode() -> bool:
+def can_encode_h264() -> bool:
     """Return whether PyAV is there, which .mp4 needs."""
     try:
         import av  # noqa: F401
@@ -129,15 +140,17 @@ def can_encode() -> bool:
     return True
 
 
-def write_film(film: Film, file: Path, on_picture: Callable[[], None]) -> None:
+def write_film(film: DriveFilm, file: Path, on_picture: Callable[[], None]) -> None:
     """Write a film, whole or not at all; `on_picture` is called for each picture."""
     if file.suffix in MOVING:
-        write_whole(file, lambda temporary: write_moving(film, temporary, file.suffix, on_picture))
+        write_whole(
+            file, lambda temporary: write_animated_image(film, temporary, file.suffix, on_picture)
+        )
     else:
-        write_whole(file, lambda temporary: encode(film, temporary, on_picture))
+        write_whole(file, lambda temporary: encode_h264(film, temporary, on_picture))
 
 
-def encode(film: Film, file: Path, on_picture: Callable[[], None]) -> None:
+def encode_h264(film: DriveFilm, file: Path, on_picture: Callable[[], None]) -> None:
     """Draw and encode every picture as H.264."""
     import av
 
@@ -147,17 +160,19 @@ def encode(film: Film, file: Path, on_picture: Callable[[], None]) -> None:
         options = {"crf": "23", "preset": "veryfast"}
         track = container.add_stream(CODEC, rate=film.rate, options=options)
         (track.width, track.height), track.pix_fmt = film.size, "yuv420p"
-        for image in images(film):
+        for image in iterate_pictures(film):
             container.mux(track.encode(av.VideoFrame.from_image(image)))
             on_picture()
         container.mux(track.encode())
 
 
-def write_moving(film: Film, file: Path, suffix: str, on_picture: Callable[[], None]) -> None:
+def write_animated_image(
+    film: DriveFilm, file: Path, suffix: str, on_picture: Callable[[], None]
+) -> None:
     """Write a picture that moves, for pages that show no films: every other tick, half as large."""
     skip = max(1, round(film.rate / MOVING[suffix]))
     shown = []
-    for number, image in enumerate(images(film)):
+    for number, image in enumerate(iterate_pictures(film)):
         if number % skip == 0:
             shown.append(image.reduce(2))
         on_picture()
@@ -173,120 +188,163 @@ def write_moving(film: Film, file: Path, suffix: str, on_picture: Callable[[], N
     )
 
 
-def images(film: Film) -> Iterator[Image.Image]:
+def iterate_pictures(film: DriveFilm) -> Iterator[Image.Image]:
     """Yield every picture."""
-    base = background(film)
+    base = render_film_background(film)
     for tick in range(film.first, film.last + 1):
-        image = picture_of(film, base, tick)
+        image = render_tick_picture(film, base, tick)
         yield image
     for _ in range(round(HELD * film.rate)):
         yield image
 
 
-def picture_of(film: Film, base: Image.Image, tick: int) -> Image.Image:
+def render_tick_picture(film: DriveFilm, base: Image.Image, tick: int) -> Image.Image:
     """Draw one tick on what stays the same."""
     image = base.copy()
     brush = ImageDraw.Draw(image)
     for number, footage in enumerate(film.footages):
-        left, top = film.corner(number)
-        panel = panel_of(footage, film.ground, camera=film.camera, tick=tick, dark=film.dark)
+        left, top = film.get_panel_corner(number)
+        panel = render_drive_panel(
+            footage, film.ground, camera=film.camera, tick=tick, dark=film.dark
+        )
         image.paste(panel, (left, top + HEADER))
-        write_state(
+        write_drive_state(
             brush, (left, top), footage=footage, tick=min(tick, footage.last), dark=film.dark
         )
         if tick >= footage.last:
-            write_ending(brush, (left, top + HEADER), footage.drive, film.dark)
-    across, _ = scales(film)
-    x = across.at(tick * film.footages[0].tick)
-    top = curves_top(film)
-    brush.line([(x, top + 26), (x, top + CURVES - 22)], colour("ink", film.dark), 2)
+            write_drive_ending(brush, (left, top + HEADER), footage.drive, film.dark)
+    across, _ = make_speed_scales(film)
+    x = across.place_value(tick * film.footages[0].tick)
+    top = compute_curves_top(film)
+    brush.line([(x, top + 26), (x, top + CURVES - 22)], get_rgb_colour("ink", film.dark), 2)
     return image
 
 
-def write_state(
-    brush: ImageDraw.ImageDraw, corner: tuple[int, int], *, footage: Footage, tick: int, dark: bool
+def write_drive_state(
+    brush: ImageDraw.ImageDraw,
+    corner: tuple[int, int],
+    *,
+    footage: DriveFootage,
+    tick: int,
+    dark: bool,
 ) -> None:
     """Write speed, messages and braking of a drive."""
     left, top = corner
-    state = footage.step(tick).snapshot.state
+    state = footage.get_step(tick).snapshot.state
     speed = f"{footage.speeds[tick]:.0f} km/h"
-    brush.text((left, top + 60), speed, colour("ink", dark), font(24), anchor="lm")
+    brush.text(
+        (left, top + 60), speed, get_rgb_colour("ink", dark), load_film_font(24), anchor="lm"
+    )
     messages = describe_messages(state)
-    brush.text((left + 120, top + 60), messages, colour("ink", dark), font(20), anchor="lm")
+    brush.text(
+        (left + 120, top + 60),
+        messages,
+        get_rgb_colour("ink", dark),
+        load_film_font(20),
+        anchor="lm",
+    )
     brake = float(state["brake"])
     if brake > 0.05:
-        words, right = "braking", left + SIZE
-        brush.rectangle([right - 96, top + 48, right, top + 74], colour("worse", dark))
-        brush.text((right - 48, top + 61), words, colour("paper", dark), font(18), anchor="mm")
+        words, right = "braking", left + PANEL_PIXELS
+        brush.rectangle([right - 96, top + 48, right, top + 74], get_rgb_colour("worse", dark))
+        brush.text(
+            (right - 48, top + 61),
+            words,
+            get_rgb_colour("paper", dark),
+            load_film_font(18),
+            anchor="mm",
+        )
 
 
-def write_ending(
-    brush: ImageDraw.ImageDraw, corner: tuple[int, int], drive: Drive, dark: bool
+def write_drive_ending(
+    brush: ImageDraw.ImageDraw, corner: tuple[int, int], drive: RecordedDrive, dark: bool
 ) -> None:
     """Write how a drive ended, across its panel."""
     left, top = corner
     hue = "worse" if drive.violated else "accent"
-    brush.rectangle([left, top + SIZE - 44, left + SIZE, top + SIZE], colour(hue, dark))
-    words = shortened(drive.what, SIZE - 20, 20)
-    at = left + SIZE / 2, top + SIZE - 22
-    brush.text(at, words, colour("paper", dark), font(20), anchor="mm")
+    brush.rectangle(
+        [left, top + PANEL_PIXELS - 44, left + PANEL_PIXELS, top + PANEL_PIXELS],
+        get_rgb_colour(hue, dark),
+    )
+    words = trim_text(drive.what, PANEL_PIXELS - 20, 20)
+    at = left + PANEL_PIXELS / 2, top + PANEL_PIXELS - 22
+    brush.text(at, words, get_rgb_colour("paper", dark), load_film_font(20), anchor="mm")
 
 
-def background(film: Film) -> Image.Image:
+def render_film_background(film: DriveFilm) -> Image.Image:
     """Draw what stays the same: titles, curves, legend."""
-    image = Image.new("RGB", film.size, colour("paper", film.dark))
+    image = Image.new("RGB", film.size, get_rgb_colour("paper", film.dark))
     brush = ImageDraw.Draw(image)
     for number, footage in enumerate(film.footages):
-        left, top = film.corner(number)
+        left, top = film.get_panel_corner(number)
         key = footage.drive.key
         title = (
-            arm_title(key.arm) if len(film.footages) > 1 else f"{film.name}{footage.drive.title}"
+            format_arm_title(key.arm)
+            if len(film.footages) > 1
+            else f"{film.name}{footage.drive.title}"
         )
-        ink = colour(HUES[number], film.dark)
-        brush.text((left, top + 20), shortened(title, SIZE, 24), ink, font(24), anchor="lm")
-    render_curves(brush, film)
+        ink = get_rgb_colour(HUES[number], film.dark)
+        brush.text(
+            (left, top + 20),
+            trim_text(title, PANEL_PIXELS, 24),
+            ink,
+            load_film_font(24),
+            anchor="lm",
+        )
+    render_speed_curves(brush, film)
     image.paste(film.legend, (MARGIN, film.size[1] - MARGIN - film.legend.height))
     return image
 
 
-def curves_top(film: Film) -> int:
+def compute_curves_top(film: DriveFilm) -> int:
     """Return where the curves begin."""
     _, down = film._grid
-    return MARGIN + down * (HEADER + SIZE)
+    return MARGIN + down * (HEADER + PANEL_PIXELS)
 
 
-def scales(film: Film) -> tuple[Scale, Scale]:
+def make_speed_scales(film: DriveFilm) -> tuple[AxisScale, AxisScale]:
     """Return the scales of the curves: seconds across, km/h upwards."""
-    top, tick = curves_top(film), film.footages[0].tick
+    top, tick = compute_curves_top(film), film.footages[0].tick
     fastest = max(
         float(footage.speeds[film.first :].max(initial=10.0)) for footage in film.footages
     )
     end = max(film.last, film.first + 2) * tick
     left, right = MARGIN + 46, film.size[0] - MARGIN
-    across = Scale(low=film.first * tick, high=end, first=left, last=right)
-    return across, Scale(low=0.0, high=1.05 * fastest, first=top + CURVES - 24, last=top + 28)
+    across = AxisScale(low=film.first * tick, high=end, first=left, last=right)
+    return across, AxisScale(low=0.0, high=1.05 * fastest, first=top + CURVES - 24, last=top + 28)
 
 
-def render_curves(brush: ImageDraw.ImageDraw, film: Film) -> None:
+def render_speed_curves(brush: ImageDraw.ImageDraw, film: DriveFilm) -> None:
     """Draw the speeds of the drives."""
-    across, up = scales(film)
-    quiet, line = colour("quiet", film.dark), colour("line", film.dark)
-    top, tick = curves_top(film), film.footages[0].tick
-    brush.text((MARGIN, top + 12), "speed, km/h", quiet, font(16), anchor="lm")
-    for value in up.ticks(3):
-        y = up.at(value)
-        brush.line([(across.at(across.low), y), (across.at(across.high), y)], line)
-        brush.text((MARGIN + 38, y), f"{value:g}", quiet, font(15), anchor="rm")
-    for value in across.ticks(8):
+    across, up = make_speed_scales(film)
+    quiet, line = get_rgb_colour("quiet", film.dark), get_rgb_colour("line", film.dark)
+    top, tick = compute_curves_top(film), film.footages[0].tick
+    brush.text((MARGIN, top + 12), "speed, km/h", quiet, load_film_font(16), anchor="lm")
+    for value in up.choose_ticks(3):
+        y = up.place_value(value)
+        brush.line(
+            [(across.place_value(across.low), y), (across.place_value(across.high), y)], line
+        )
+        brush.text((MARGIN + 38, y), f"{value:g}", quiet, load_film_font(15), anchor="rm")
+    for value in across.choose_ticks(8):
         words = f"{value:g} s"
-        brush.text((across.at(value), top + CURVES - 10), words, quiet, font(15), anchor="mm")
+        brush.text(
+            (across.place_value(value), top + CURVES - 10),
+            words,
+            quiet,
+            load_film_font(15),
+            anchor="mm",
+        )
     for number, footage in reversed(list(enumerate(film.footages))):
         ticks = np.arange(film.first, min(film.last, footage.last) + 1)
-        points = [(across.at(t * tick), up.at(footage.speeds[t])) for t in ticks.tolist()]
-        brush.line(points, colour(HUES[number], film.dark), 4 - number)
+        points = [
+            (across.place_value(t * tick), up.place_value(footage.speeds[t]))
+            for t in ticks.tolist()
+        ]
+        brush.line(points, get_rgb_colour(HUES[number], film.dark), 4 - number)
 
 
 @lru_cache
-def font(size: int) -> FreeTypeFont | ImageFont.ImageFont:
+def load_film_font(size: int) -> FreeTypeFont | ImageFont.ImageFont:
     """Return the font of a size."""
     return ImageFont.load_default(size)

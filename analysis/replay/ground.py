@@ -15,9 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from analysis.drawing.palette import LOOKS, ROUTE_WIDTH
-from analysis.drawing.picture import colour
-from analysis.figures.birds_eye import polylines
+from analysis.drawing.palette import ROUTE_WIDTH, SCENERY_COLOURS
+from analysis.drawing.picture import get_rgb_colour
+from analysis.figures.birds_eye import extract_polylines
 from harness.errors import UserError
 from harness.vocabulary import Floats
 
@@ -33,7 +33,7 @@ LARGEST = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Camera:
+class FollowCamera:
     """Looks down on the world with one direction up; `middles` is where it is at each tick."""
 
     yaw: float
@@ -45,40 +45,42 @@ class Camera:
         """Pixels for each metre, before the panel is made small."""
         return self.size / 2 / HALF
 
-    def seen(self, places: Floats, tick: int) -> Floats:
+    def project_places(self, places: Floats, tick: int) -> Floats:
         """Return places of the world in the panel of a tick, as rows of x and y."""
-        flat = flattened(places, self.yaw) * self.scale
+        flat = rotate_places(places, self.yaw) * self.scale
         return np.asarray(flat - self.middles[tick] + self.size / 2)
 
 
-def flattened(places: Floats, yaw: float) -> Floats:
+def rotate_places(places: Floats, yaw: float) -> Floats:
     """Return places with a direction turned up: metres to the right and down."""
     cos, sin = math.cos(yaw), math.sin(yaw)
     ahead = places[:, 0] * cos + places[:, 1] * sin
     return np.column_stack([places[:, 1] * cos - places[:, 0] * sin, -ahead])
 
 
-def camera_over(ways: Floats, yaw: float, size: int) -> Camera:
+def make_follow_camera(ways: Floats, yaw: float, size: int) -> FollowCamera:
     """Return the camera that follows a way, a little ahead of it, by whole pixels."""
     fine = size * FINER
-    middles = flattened(ways, yaw) * (fine / 2 / HALF) - (0.0, AHEAD * fine)
-    return Camera(yaw, fine, np.rint(middles / FINER) * FINER)
+    middles = rotate_places(ways, yaw) * (fine / 2 / HALF) - (0.0, AHEAD * fine)
+    return FollowCamera(yaw, fine, np.rint(middles / FINER) * FINER)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
+class FilmGround:
     """The picture of everything that a camera passes over."""
 
     pixels: NDArray[np.uint8]
     corner: Floats  # where its left upper corner is, pixels
 
-    def under(self, camera: Camera, tick: int) -> NDArray[np.uint8]:
+    def crop_tick(self, camera: FollowCamera, tick: int) -> NDArray[np.uint8]:
         """Return the pixels of one tick, to be drawn on."""
         x, y = np.rint(camera.middles[tick] - camera.size / 2 - self.corner).astype(int).tolist()
         return self.pixels[y : y + camera.size, x : x + camera.size].copy()
 
 
-def ground_of(lines: pd.DataFrame, scenery: pd.DataFrame, camera: Camera, dark: bool) -> Ground:
+def render_film_ground(
+    lines: pd.DataFrame, scenery: pd.DataFrame, camera: FollowCamera, dark: bool
+) -> FilmGround:
     """Draw roads, route and scenery below the whole way of a camera."""
     low = camera.middles.min(axis=0) - camera.size / 2
     high = camera.middles.max(axis=0) + camera.size / 2
@@ -87,54 +89,64 @@ def ground_of(lines: pd.DataFrame, scenery: pd.DataFrame, camera: Camera, dark: 
         raise UserError(
             "the ego's way in tracks.parquet is too long for a film of its last seconds"
         )
-    image = Image.new("RGB", (width, height), colour("panel", dark))
+    image = Image.new("RGB", (width, height), get_rgb_colour("panel", dark))
     brush = ImageDraw.Draw(image)
 
     def placed(places: Floats) -> list[tuple[float, float]]:
-        pixels = flattened(places, camera.yaw) * camera.scale - low
+        pixels = rotate_places(places, camera.yaw) * camera.scale - low
         return [(float(x), float(y)) for x, y in pixels]
 
     render_lanes(brush, lines, placed=placed, scale=camera.scale, dark=dark)
-    for kind, (fill, edge) in LOOKS.items():
+    for kind, (fill, edge) in SCENERY_COLOURS.items():
         pieces = scenery[scenery["kind"].astype(str) == kind]
         for box in pieces[["x", "y", "length", "width", "yaw"]].to_numpy(np.float64):
-            shape = placed(outline(box))
+            shape = placed(compute_box_footprint(box))
             if kind == "vegetation":
-                shape = placed(oval(box))
-            inside = colour(fill, dark) if fill else None
-            brush.polygon(shape, inside, colour(edge, dark) if edge else None, width=FINER)
-    return Ground(np.asarray(image), low)
+                shape = placed(compute_oval(box))
+            inside = get_rgb_colour(fill, dark) if fill else None
+            brush.polygon(shape, inside, get_rgb_colour(edge, dark) if edge else None, width=FINER)
+    return FilmGround(np.asarray(image), low)
 
 
 def render_lanes(
     brush: ImageDraw.ImageDraw, lines: pd.DataFrame, *, placed: Placed, scale: float, dark: bool
 ) -> None:
     """Draw the surface of all lanes, their edges, and the route on them."""
-    sides = list(zip(polylines(lines, "lane_left"), polylines(lines, "lane_right"), strict=True))
+    sides = list(
+        zip(
+            extract_polylines(lines, "lane_left"),
+            extract_polylines(lines, "lane_right"),
+            strict=True,
+        )
+    )
     for left, right in sides:
-        brush.polygon(placed(np.concatenate([left, right[::-1]])), colour("asphalt", dark))
+        brush.polygon(placed(np.concatenate([left, right[::-1]])), get_rgb_colour("asphalt", dark))
     for side in (side for pair in sides for side in pair):
-        brush.line(placed(side), colour("road", dark), round(0.12 * scale))
-    for line in polylines(lines, "route"):
-        brush.line(placed(line), colour("route", dark), round(ROUTE_WIDTH * scale), joint="curve")
+        brush.line(placed(side), get_rgb_colour("road", dark), round(0.12 * scale))
+    for line in extract_polylines(lines, "route"):
+        brush.line(
+            placed(line), get_rgb_colour("route", dark), round(ROUTE_WIDTH * scale), joint="curve"
+        )
 
 
-def outline(box: Floats) -> Floats:
+def compute_box_footprint(box: Floats) -> Floats:
     """Return the corners of a box given as x, y, length, width and yaw."""
     x, y, length, width, yaw = box
     ahead = np.array([0.5, 0.5, -0.5, -0.5]) * length
     aside = np.array([-0.5, 0.5, 0.5, -0.5]) * width
-    return turned(x, y, yaw=yaw, ahead=ahead, aside=aside)
+    return rotate_box_points(x, y, yaw=yaw, ahead=ahead, aside=aside)
 
 
-def oval(box: Floats) -> Floats:
+def compute_oval(box: Floats) -> Floats:
     """Return an oval within a box."""
     x, y, length, width, yaw = box
     turn = np.linspace(0.0, math.tau, 24, endpoint=False)
-    return turned(x, y, yaw=yaw, ahead=np.cos(turn) * length / 2, aside=np.sin(turn) * width / 2)
+    return rotate_box_points(
+        x, y, yaw=yaw, ahead=np.cos(turn) * length / 2, aside=np.sin(turn) * width / 2
+    )
 
 
-def turned(x: float, y: float, *, yaw: float, ahead: Floats, aside: Floats) -> Floats:
+def rotate_box_points(x: float, y: float, *, yaw: float, ahead: Floats, aside: Floats) -> Floats:
     """Return points given in a box's frame, in the world."""
     cos, sin = math.cos(yaw), math.sin(yaw)
     return np.column_stack([x + ahead * cos - aside * sin, y + ahead * sin + aside * cos])

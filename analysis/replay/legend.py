@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from PIL import Image, ImageDraw, ImageFont
 
-from analysis.drawing.picture import colour
+from analysis.drawing.picture import get_rgb_colour
 
 LINE, SIGN, TEXT, AIR = 28, 30, 16, 22
 """Pixels: height of a line, width of a sign, size of the text, and the space between entries."""
@@ -21,14 +21,14 @@ Brush = ImageDraw.ImageDraw
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FilmLegendEntry:
     """A sign and what it means."""
 
     words: str
     render: Callable[[Brush, bool], None]  # in a field of SIGN x LINE, times FINER
 
 
-def scaled(*points: tuple[float, float]) -> list[tuple[float, float]]:
+def scale_sign_points(*points: tuple[float, float]) -> list[tuple[float, float]]:
     """Return points of a sign as they are drawn."""
     return [(FINER * x, FINER * y) for x, y in points]
 
@@ -36,109 +36,125 @@ def scaled(*points: tuple[float, float]) -> list[tuple[float, float]]:
 BODY = ((3, 9), (25, 9), (25, 19), (3, 19))
 
 
-def render_ego(brush: Brush, dark: bool) -> None:
+def render_ego_sign(brush: Brush, dark: bool) -> None:
     """Draw the ego's sign."""
-    sign = scaled((27, 14), (19, 19), (3, 19), (3, 9), (19, 9))
-    brush.polygon(sign, colour("accent", dark))
+    sign = scale_sign_points((27, 14), (19, 19), (3, 19), (3, 9), (19, 9))
+    brush.polygon(sign, get_rgb_colour("accent", dark))
 
 
-def body(fill: str, half: str = "", edge: str = "truth") -> Callable[[Brush, bool], None]:
+def make_box_renderer(
+    fill: str, half: str = "", edge: str = "truth"
+) -> Callable[[Brush, bool], None]:
     """Return how a box is drawn, filled whole, half or not at all."""
 
     def render(brush: Brush, dark: bool) -> None:
-        whole = scaled(*BODY)
-        brush.polygon(whole, colour(fill or "paper", dark))
+        whole = scale_sign_points(*BODY)
+        brush.polygon(whole, get_rgb_colour(fill or "paper", dark))
         if half:
-            brush.polygon([whole[0], whole[2], whole[3]], colour(half, dark))
-        brush.polygon(whole, None, colour(edge, dark), 2 * FINER)
+            brush.polygon([whole[0], whole[2], whole[3]], get_rgb_colour(half, dark))
+        brush.polygon(whole, None, get_rgb_colour(edge, dark), 2 * FINER)
 
     return render
 
 
-def stroke(hue: str) -> Callable[[Brush, bool], None]:
+def make_line_renderer(hue: str) -> Callable[[Brush, bool], None]:
     """Return how a line is drawn."""
-    return lambda brush, dark: brush.line(scaled((3, 14), (25, 14)), colour(hue, dark), 2 * FINER)
+    return lambda brush, dark: brush.line(
+        scale_sign_points((3, 14), (25, 14)), get_rgb_colour(hue, dark), 2 * FINER
+    )
 
 
-def diamond(brush: Brush, dark: bool) -> None:
+def render_partner_sign(brush: Brush, dark: bool) -> None:
     """Draw a partner's sign."""
-    brush.polygon(scaled((14, 6), (22, 14), (14, 22), (6, 14)), colour("cooperative", dark))
+    brush.polygon(
+        scale_sign_points((14, 6), (22, 14), (14, 22), (6, 14)), get_rgb_colour("cooperative", dark)
+    )
 
 
-def dots(brush: Brush, dark: bool) -> None:
+def render_lidar_sign(brush: Brush, dark: bool) -> None:
     """Draw LiDAR points."""
     for number, (x, y) in enumerate([(5, 9), (12, 16), (17, 8), (22, 18), (8, 20), (25, 11)]):
         hue = "cooperative" if number % 2 else "ego_alone"
-        brush.ellipse(scaled((x - 1.2, y - 1.2), (x + 1.2, y + 1.2)), colour(hue, dark))
+        brush.ellipse(
+            scale_sign_points((x - 1.2, y - 1.2), (x + 1.2, y + 1.2)), get_rgb_colour(hue, dark)
+        )
 
 
-def entries(with_points: bool) -> Iterable[Entry]:
+def list_film_legend_entries(with_points: bool) -> Iterable[FilmLegendEntry]:
     """Yield the entries in the order in which they are read."""
-    yield Entry("ego", render_ego)
-    yield Entry("partner", diamond)
-    yield Entry("road user: hit by the ego's LiDAR", body("truth"))
-    yield Entry("by a partner's only", body("", "truth"))
-    yield Entry("by none", body(""))
-    yield Entry("missed", body("missed", edge="missed"))
-    yield Entry("mislocalised", body("mislocalised", edge="mislocalised"))
-    yield Entry("detection", body("", edge="cooperative"))
-    yield Entry("additional detection", body("", edge="additional"))
-    yield Entry("ego sees it", stroke("ego_alone"))
-    yield Entry("partner sees it", stroke("cooperative"))
+    yield FilmLegendEntry("ego", render_ego_sign)
+    yield FilmLegendEntry("partner", render_partner_sign)
+    yield FilmLegendEntry("road user: hit by the ego's LiDAR", make_box_renderer("truth"))
+    yield FilmLegendEntry("by a partner's only", make_box_renderer("", "truth"))
+    yield FilmLegendEntry("by none", make_box_renderer(""))
+    yield FilmLegendEntry("missed", make_box_renderer("missed", edge="missed"))
+    yield FilmLegendEntry("mislocalised", make_box_renderer("mislocalised", edge="mislocalised"))
+    yield FilmLegendEntry("detection", make_box_renderer("", edge="cooperative"))
+    yield FilmLegendEntry("additional detection", make_box_renderer("", edge="additional"))
+    yield FilmLegendEntry("ego sees it", make_line_renderer("ego_alone"))
+    yield FilmLegendEntry("partner sees it", make_line_renderer("cooperative"))
     if with_points:
-        yield Entry("LiDAR points: ego, partner", dots)
+        yield FilmLegendEntry("LiDAR points: ego, partner", render_lidar_sign)
 
 
-def legend_of(width: int, with_points: bool, dark: bool, *, note: bool = True) -> Image.Image:
+def render_film_legend(
+    width: int, with_points: bool, dark: bool, *, note: bool = True
+) -> Image.Image:
     """Draw the legend, as wide as it may be and as high as it must be, with the note of films."""
-    rows = list(lines_of(width, entries(with_points)))
-    noted = note_lines(width) if note else []
-    image = Image.new("RGB", (width, LINE * len(rows) + 22 * len(noted)), colour("paper", dark))
+    rows = list(wrap_legend_entries(width, list_film_legend_entries(with_points)))
+    noted = wrap_film_note(width) if note else []
+    image = Image.new(
+        "RGB", (width, LINE * len(rows) + 22 * len(noted)), get_rgb_colour("paper", dark)
+    )
     brush = ImageDraw.Draw(image)
     for number, row in enumerate(rows):
         x = 0.0
         for entry in row:
-            sign = Image.new("RGB", (SIGN * FINER, LINE * FINER), colour("paper", dark))
+            sign = Image.new("RGB", (SIGN * FINER, LINE * FINER), get_rgb_colour("paper", dark))
             entry.render(ImageDraw.Draw(sign), dark)
             image.paste(sign.reduce(FINER), (round(x), number * LINE))
             at = (x + SIGN + 2, (number + 0.5) * LINE)
-            brush.text(at, entry.words, colour("ink", dark), font(), anchor="lm")
-            x += room_of(entry)
+            brush.text(
+                at, entry.words, get_rgb_colour("ink", dark), load_legend_font(), anchor="lm"
+            )
+            x += measure_entry_width(entry)
     for number, words in enumerate(noted):
         at = (0, LINE * len(rows) + 22 * number + 11)
-        brush.text(at, words, colour("quiet", dark), font(), anchor="lm")
+        brush.text(at, words, get_rgb_colour("quiet", dark), load_legend_font(), anchor="lm")
     return image
 
 
-def note_lines(width: int) -> list[str]:
+def wrap_film_note(width: int) -> list[str]:
     """Return the note in lines that fit."""
     lines = [""]
     for word in NOTE.split():
         longer = f"{lines[-1]} {word}".strip()
-        if font().getlength(longer) <= width:
+        if load_legend_font().getlength(longer) <= width:
             lines[-1] = longer
         else:
             lines.append(word)
     return lines
 
 
-def lines_of(width: int, listed: Iterable[Entry]) -> Iterable[list[Entry]]:
+def wrap_legend_entries(
+    width: int, listed: Iterable[FilmLegendEntry]
+) -> Iterable[list[FilmLegendEntry]]:
     """Yield the entries of each line."""
-    row: list[Entry] = []
+    row: list[FilmLegendEntry] = []
     for entry in listed:
-        if row and sum(map(room_of, [*row, entry])) - AIR > width:
+        if row and sum(map(measure_entry_width, [*row, entry])) - AIR > width:
             yield row
             row = []
         row.append(entry)
     yield row
 
 
-def room_of(entry: Entry) -> float:
+def measure_entry_width(entry: FilmLegendEntry) -> float:
     """Return the width of an entry and of the space behind it."""
-    return SIGN + 2 + font().getlength(entry.words) + AIR
+    return SIGN + 2 + load_legend_font().getlength(entry.words) + AIR
 
 
 @lru_cache
-def font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+def load_legend_font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """Return the legend's font."""
     return ImageFont.load_default(TEXT)

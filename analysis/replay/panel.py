@@ -15,10 +15,16 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from analysis.drawing.palette import ERROR_COLOURS
-from analysis.drawing.picture import colour
-from analysis.drive import Drive, Snapshot, snapshot_of
-from analysis.replay.ground import FINER, Camera, Ground, outline, turned
-from analysis.replay.scene import Sweeps, in_world
+from analysis.drawing.picture import get_rgb_colour
+from analysis.drive import DriveSnapshot, RecordedDrive, build_snapshot
+from analysis.replay.ground import (
+    FINER,
+    FilmGround,
+    FollowCamera,
+    compute_box_footprint,
+    rotate_box_points,
+)
+from analysis.replay.scene import Sweeps, transform_sweep_to_world
 from harness.errors import UserError
 from harness.records.schema import MICRO, MILLI
 from harness.vocabulary import Floats, Integers
@@ -34,7 +40,7 @@ LOW = 0.4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Present:
+class TickRoadUsers:
     """Who is near the ego at one tick."""
 
     ids: Integers
@@ -42,10 +48,10 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Step:
+class FilmStep:
     """What holds from one planning step to the next."""
 
-    snapshot: Snapshot
+    snapshot: DriveSnapshot
     seen_by: Mapping[int, frozenset[str]]  # senders whose LiDAR hit each road user
     errors: Mapping[int, str]  # patterns of ground-truth boxes by actor
     points: Mapping[str, Floats]  # rows of x and y by sender, without the ground
@@ -55,10 +61,10 @@ class Step:
 
 
 @dataclass(eq=False)
-class Footage:
+class DriveFootage:
     """A drive, tick by tick."""
 
-    drive: Drive
+    drive: RecordedDrive
     sweeps: Sweeps
     focus: int  # the road user that is ringed; 0 for none
 
@@ -103,10 +109,10 @@ class Footage:
         columns = self._sorted[["x", "y", "length", "width", "yaw"]].to_numpy(np.float64)
         return np.asarray(columns * [MILLI, MILLI, 1.0, 1.0, MICRO])
 
-    def present(self, tick: int) -> Present:
+    def get_road_users(self, tick: int) -> TickRoadUsers:
         """Return who is near at a tick; after the last one, who was near then."""
         here = slice(*self._starts[min(tick, self.last) + np.array([0, 1])])
-        return Present(self._ids[here], self._boxes[here])
+        return TickRoadUsers(self._ids[here], self._boxes[here])
 
     @cached_property
     def way(self) -> Floats:
@@ -125,18 +131,18 @@ class Footage:
         return np.concatenate([gone[:1], gone]) if len(gone) else np.zeros(1)
 
     @cached_property
-    def _steps(self) -> dict[int, Step]:
+    def _steps(self) -> dict[int, FilmStep]:
         return {}
 
-    def step(self, tick: int) -> Step:
+    def get_step(self, tick: int) -> FilmStep:
         """Return the planning step that holds at a tick."""
         row = max(int(np.searchsorted(self.drive.frames["frame"], tick, "right")) - 1, 0)
         if row not in self._steps:
-            self._steps[row] = self._step(row)
+            self._steps[row] = self._build_step(row)
         return self._steps[row]
 
-    def _step(self, row: int) -> Step:
-        snapshot = snapshot_of(self.drive, row)
+    def _build_step(self, row: int) -> FilmStep:
+        snapshot = build_snapshot(self.drive, row)
         sightings = self.drive.sightings
         here = sightings[sightings["frame"] == snapshot.state["frame"]]
         seen: dict[int, set[str]] = defaultdict(set)
@@ -147,139 +153,143 @@ class Footage:
         counted = (sources == "cooperative") & snapshot.boxes["counted"]
         columns = ["world_x", "world_y", "length", "width", "world_yaw"]
         places = snapshot.poses[["true_x", "true_y"]].to_numpy(np.float64)
-        return Step(
+        return FilmStep(
             snapshot=snapshot,
             seen_by={actor: frozenset(names) for actor, names in seen.items()},
             errors=dict(zip(wrong["actor_id"], wrong["pattern"].astype(str), strict=True)),
-            points=self._points(snapshot),
+            points=self._read_points(snapshot),
             senders=dict(zip(snapshot.poses["sender"].astype(str), places, strict=True)),
             detections=snapshot.boxes.loc[counted, columns].to_numpy(np.float64),
             hues=[ERROR_COLOURS.get(name, "cooperative") for name in patterns[counted]],
         )
 
-    def _points(self, snapshot: Snapshot) -> dict[str, Floats]:
+    def _read_points(self, snapshot: DriveSnapshot) -> dict[str, Floats]:
         """Return the LiDAR points of a planning step, if they were recorded."""
         lowest, points = float(snapshot.state["ego_z"]) + LOW, {}
         for sender in snapshot.poses["sender"].astype(str) if self.sweeps else ():
-            xyz = in_world(snapshot, sender, self.sweeps)
+            xyz = transform_sweep_to_world(snapshot, sender, self.sweeps)
             points[sender] = xyz[xyz[:, 2] > lowest, :2].astype(np.float64)
         return points
 
 
-def panel_of(
-    footage: Footage, ground: Ground, *, camera: Camera, tick: int, dark: bool
+def render_drive_panel(
+    footage: DriveFootage, ground: FilmGround, *, camera: FollowCamera, tick: int, dark: bool
 ) -> Image.Image:
     """Draw a drive at a tick of the camera's."""
-    pixels = ground.under(camera, tick)
+    pixels = ground.crop_tick(camera, tick)
     now = min(tick, footage.last)
-    step = footage.step(now)
-    sprinkle(pixels, step, camera=camera, tick=tick, dark=dark)
+    step = footage.get_step(now)
+    render_lidar_points(pixels, step, camera=camera, tick=tick, dark=dark)
     image = Image.fromarray(pixels)
     brush = ImageDraw.Draw(image)
-    painter = Painter(brush, camera, tick, dark)
-    present = footage.present(now)
-    painter.partners(step)
+    painter = TickPainter(brush, camera, tick, dark)
+    present = footage.get_road_users(now)
+    painter.render_partners(step)
     others = present.boxes[(present.ids == footage.focus) & (present.ids != EGO)]
     for box in others:
-        painter.sight_lines(step, footage.focus, box)
+        painter.render_sight_lines(step, footage.focus, box)
     for actor, box in zip(present.ids.tolist(), present.boxes, strict=True):
         if actor != EGO:
-            painter.road_user(box, step.seen_by.get(actor, frozenset()), step.errors.get(actor, ""))
+            painter.render_road_user(
+                box, step.seen_by.get(actor, frozenset()), step.errors.get(actor, "")
+            )
     for box in others:
-        painter.ring(box)
-    painter.detections(step)
-    painter.ego(present.boxes[present.ids == EGO][0])
+        painter.render_ring(box)
+    painter.render_detections(step)
+    painter.render_ego_body(present.boxes[present.ids == EGO][0])
     if footage.drive.violated and tick >= footage.last:
-        painter.cross(footage.drive.place)
+        painter.render_violation_cross(footage.drive.place)
     return image.reduce(FINER)
 
 
 @dataclass(frozen=True, slots=True)
-class Painter:
+class TickPainter:
     """Draws what moves, for one tick."""
 
     brush: ImageDraw.ImageDraw
-    camera: Camera
+    camera: FollowCamera
     tick: int
     dark: bool
 
-    def _points(self, places: Floats) -> list[Pixel]:
-        return [(float(x), float(y)) for x, y in self.camera.seen(places, self.tick)]
+    def _project_points(self, places: Floats) -> list[Pixel]:
+        return [(float(x), float(y)) for x, y in self.camera.project_places(places, self.tick)]
 
-    def _shape(self, box: Floats, larger: float = 0.0) -> list[Pixel]:
+    def _project_box(self, box: Floats, larger: float = 0.0) -> list[Pixel]:
         x, y, length, width, yaw = box
         sides = (max(length, LEAST) + larger, max(width, LEAST) + larger)
-        return self._points(outline(np.array([x, y, *sides, yaw])))
+        return self._project_points(compute_box_footprint(np.array([x, y, *sides, yaw])))
 
-    def _outline(self, shape: Sequence[Pixel], ink: tuple[int, ...], width: int) -> None:
+    def _render_outline(self, shape: Sequence[Pixel], ink: tuple[int, ...], width: int) -> None:
         """Draw a closed line; Pillow's own outlines of polygons fill a mask of the whole image."""
         self.brush.line([*shape, *shape[:2]], ink, width, joint="curve")
 
-    def road_user(self, box: Floats, seen_by: frozenset[str], error: str) -> None:
+    def render_road_user(self, box: Floats, seen_by: frozenset[str], error: str) -> None:
         """Draw a road user: filled if the ego's LiDAR hits it, half if only a partner's does."""
-        ink = colour(ERROR_COLOURS.get(error, "truth"), self.dark)
-        left_front, right_front, right_back, left_back = self._shape(box)
+        ink = get_rgb_colour(ERROR_COLOURS.get(error, "truth"), self.dark)
+        left_front, right_front, right_back, left_back = self._project_box(box)
         whole = [left_front, right_front, right_back, left_back]
-        paper = colour("paper", self.dark)
+        paper = get_rgb_colour("paper", self.dark)
         self.brush.polygon(whole, ink if EGO_NAME in seen_by else paper)
         if seen_by and EGO_NAME not in seen_by:
             self.brush.polygon([left_front, right_back, left_back], ink)
-        self._outline(whole, ink, FINER + 1)
+        self._render_outline(whole, ink, FINER + 1)
 
-    def ring(self, box: Floats) -> None:
+    def render_ring(self, box: Floats) -> None:
         """Ring the road user that is hit in the end."""
-        ((x, y),) = self._points(box[None, :2])
+        ((x, y),) = self._project_points(box[None, :2])
         radius = (max(box[2], LEAST) / 2 + 0.9) * self.camera.scale
         limits = [x - radius, y - radius, x + radius, y + radius]
-        self.brush.ellipse(limits, None, colour("worse", self.dark), width=2 * FINER)
+        self.brush.ellipse(limits, None, get_rgb_colour("worse", self.dark), width=2 * FINER)
 
-    def sight_lines(self, step: Step, actor: int, box: Floats) -> None:
+    def render_sight_lines(self, step: FilmStep, actor: int, box: Floats) -> None:
         """Draw a line from each LiDAR that hits a road user."""
         for sender in sorted(step.seen_by.get(actor, frozenset()) & step.senders.keys()):
-            ends = self._points(np.vstack([step.senders[sender], box[:2]]))
+            ends = self._project_points(np.vstack([step.senders[sender], box[:2]]))
             hue = "ego_alone" if sender == EGO_NAME else "cooperative"
-            self.brush.line(ends, colour(hue, self.dark), FINER)
+            self.brush.line(ends, get_rgb_colour(hue, self.dark), FINER)
 
-    def detections(self, step: Step) -> None:
+    def render_detections(self, step: FilmStep) -> None:
         """Outline what the system detected with its messages."""
         for box, hue in zip(step.detections, step.hues, strict=True):
-            self._outline(self._shape(box, 0.35), colour(hue, self.dark), 2 * FINER)
+            self._render_outline(
+                self._project_box(box, 0.35), get_rgb_colour(hue, self.dark), 2 * FINER
+            )
 
-    def partners(self, step: Step) -> None:
+    def render_partners(self, step: FilmStep) -> None:
         """Mark where partners are."""
         for sender, place in step.senders.items():
             if sender != EGO_NAME:
-                ((x, y),) = self._points(place[None])
+                ((x, y),) = self._project_points(place[None])
                 r = 7 * FINER
                 sign = [(x, y - r), (x + r, y), (x, y + r), (x - r, y)]
-                self.brush.polygon(sign, colour("cooperative", self.dark))
-                self._outline(sign, colour("paper", self.dark), FINER)
+                self.brush.polygon(sign, get_rgb_colour("cooperative", self.dark))
+                self._render_outline(sign, get_rgb_colour("paper", self.dark), FINER)
 
-    def ego(self, box: Floats) -> None:
+    def render_ego_body(self, box: Floats) -> None:
         """Draw the ego as an arrow the size of its body."""
         x, y, length, width, yaw = box
         ahead = np.array([0.5, 0.2, -0.5, -0.5, 0.2]) * length
         aside = np.array([0.0, 0.5, 0.5, -0.5, -0.5]) * width
-        sign = self._points(turned(x, y, yaw=yaw, ahead=ahead, aside=aside))
-        self.brush.polygon(sign, colour("accent", self.dark))
-        self._outline(sign, colour("paper", self.dark), FINER)
+        sign = self._project_points(rotate_box_points(x, y, yaw=yaw, ahead=ahead, aside=aside))
+        self.brush.polygon(sign, get_rgb_colour("accent", self.dark))
+        self._render_outline(sign, get_rgb_colour("paper", self.dark), FINER)
 
-    def cross(self, place: tuple[float, float]) -> None:
+    def render_violation_cross(self, place: tuple[float, float]) -> None:
         """Mark the place of the violation."""
         if all(map(math.isfinite, place)):
-            ((x, y),) = self._points(np.array([place]))
-            r, ink = 9 * FINER, colour("worse", self.dark)
+            ((x, y),) = self._project_points(np.array([place]))
+            r, ink = 9 * FINER, get_rgb_colour("worse", self.dark)
             self.brush.line([(x - r, y - r), (x + r, y + r)], ink, 3 * FINER)
             self.brush.line([(x - r, y + r), (x + r, y - r)], ink, 3 * FINER)
 
 
-def sprinkle(
-    pixels: NDArray[np.uint8], step: Step, *, camera: Camera, tick: int, dark: bool
+def render_lidar_points(
+    pixels: NDArray[np.uint8], step: FilmStep, *, camera: FollowCamera, tick: int, dark: bool
 ) -> None:
     """Draw the LiDAR points of a planning step, those of partners in another colour."""
     for sender, points in step.points.items():
-        at = np.rint(camera.seen(points, tick)).astype(np.int64)
+        at = np.rint(camera.project_places(points, tick)).astype(np.int64)
         at = at[((at >= 0) & (at < camera.size - 1)).all(axis=1)]
-        ink = colour("ego_alone" if sender == EGO_NAME else "cooperative", dark)
+        ink = get_rgb_colour("ego_alone" if sender == EGO_NAME else "cooperative", dark)
         for right, down in ((0, 0), (1, 0), (0, 1), (1, 1)):
             pixels[at[:, 1] + down, at[:, 0] + right] = ink

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from analysis.drive import Drive, Snapshot, boxes_of, pose_of, snapshot_of
+from analysis.drive import (
+    DriveSnapshot,
+    RecordedDrive,
+    build_recorded_boxes,
+    build_snapshot,
+    get_recorded_pose,
+)
 from analysis.replay import scene
-from analysis.replay.scene import Sweeps, in_world
+from analysis.replay.scene import Sweeps, transform_sweep_to_world
 from harness.files import write_whole
 from harness.records.schema import SOURCES
 from harness.viewing.drive_stream import APPLICATION, DriveStream
-from harness.viewing.layout import legend
+from harness.viewing.layout import format_legend
 from harness.viewing.step import ShownBoxes, ShownPartner, ShownStep
 from harness.vocabulary import CLASSES, Boxes, Floats
 
@@ -22,34 +28,34 @@ if TYPE_CHECKING:
     from rerun import RecordingStream
 
 
-def step_of(drive: Drive, snapshot: Snapshot) -> ShownStep:
+def build_shown_step(drive: RecordedDrive, snapshot: DriveSnapshot) -> ShownStep:
     """Return what a viewer shows of a planning step."""
     state, poses = snapshot.state, snapshot.poses
     partners = poses[poses["kind"].astype(str) != "ego"]
     return ShownStep(
         time=snapshot.time,
-        ego_in_world=pose_of(state, "ego_"),
+        ego_in_world=get_recorded_pose(state, "ego_"),
         lidar_in_world=snapshot.lidar_in_world,
-        boxes={source: boxes_from(snapshot, source) for source in SOURCES},
+        boxes={source: build_shown_boxes(snapshot, source) for source in SOURCES},
         partners=tuple(
             ShownPartner(
                 sender=str(row["sender"]),
-                true=pose_of(row, "true_"),
-                believed=pose_of(row, "believed_"),
+                true=get_recorded_pose(row, "true_"),
+                believed=get_recorded_pose(row, "believed_"),
             )
             for _, row in partners.iterrows()
         ),
-        sights=sights_of(drive, snapshot),
+        sights=find_hit_centres(drive, snapshot),
         speed=float(state["speed"]),
         controls={name: float(state[name]) for name in scene.CONTROLS},
-        errors=scene.errors_by_class(state),
+        errors=scene.count_errors_by_class(state),
     )
 
 
-def boxes_from(snapshot: Snapshot, source: str) -> ShownBoxes:
+def build_shown_boxes(snapshot: DriveSnapshot, source: str) -> ShownBoxes:
     """Return the recorded boxes of one source."""
     rows = snapshot.boxes[snapshot.boxes["source"].astype(str) == source]
-    boxes = boxes_of(rows)
+    boxes = build_recorded_boxes(rows)
     classes = [CLASSES.index(name) for name in rows["class"].astype(str)]
     return ShownBoxes(
         boxes=Boxes(boxes.geometry, np.array(classes, np.int64), boxes.scores),
@@ -59,7 +65,7 @@ def boxes_from(snapshot: Snapshot, source: str) -> ShownBoxes:
     )
 
 
-def sights_of(drive: Drive, snapshot: Snapshot) -> dict[str, Floats]:
+def find_hit_centres(drive: RecordedDrive, snapshot: DriveSnapshot) -> dict[str, Floats]:
     """Return the centres of the true boxes that each agent's LiDAR hits, in the world."""
     truth = snapshot.boxes[snapshot.boxes["source"].astype(str) == "truth"]
     seen = drive.sightings[drive.sightings["frame"] == snapshot.state["frame"]]
@@ -69,53 +75,58 @@ def sights_of(drive: Drive, snapshot: Snapshot) -> dict[str, Floats]:
     return {str(sender): rows[columns].to_numpy(np.float64) for sender, rows in groups}
 
 
-def write_recording(drive: Drive, sweeps: Sweeps, file: Path) -> None:
+def write_rerun_recording(drive: RecordedDrive, sweeps: Sweeps, file: Path) -> None:
     """Write a recording, whole or not at all."""
     import rerun
 
     stream = rerun.RecordingStream(application_id=APPLICATION)
     taken = stream.binary_stream()
-    send(drive, sweeps, stream)
+    send_drive(drive, sweeps, stream)
     content = taken.read(flush=True) or b""
     write_whole(file, lambda temporary: temporary.write_bytes(content))
 
 
-def open_viewer(drive: Drive, sweeps: Sweeps) -> None:
+def open_rerun_viewer(drive: RecordedDrive, sweeps: Sweeps) -> None:
     """Start the viewer and show it everything."""
     import rerun
 
     stream = rerun.RecordingStream(application_id=APPLICATION)
     stream.spawn()
-    send(drive, sweeps, stream)
+    send_drive(drive, sweeps, stream)
     stream.flush()
 
 
-def send(drive: Drive, sweeps: Sweeps, stream: RecordingStream) -> None:
+def send_drive(drive: RecordedDrive, sweeps: Sweeps, stream: RecordingStream) -> None:
     """Send everything there is of a drive; sweeps one by one, for they are large."""
-    snapshots = [snapshot_of(drive, row) for row in range(len(drive.frames))]
-    shown = DriveStream(stream, name=str(drive.key), about=legend(drive.title, drive.what))
-    shown.steps([step_of(drive, snapshot) for snapshot in snapshots], scene.lines_of(drive))
+    snapshots = [build_snapshot(drive, row) for row in range(len(drive.frames))]
+    shown = DriveStream(stream, name=str(drive.key), about=format_legend(drive.title, drive.what))
+    shown.send_steps(
+        [build_shown_step(drive, snapshot) for snapshot in snapshots],
+        scene.collect_map_lines(drive),
+    )
     senders = {str(name): rows for name, rows in drive.messages.groupby("sender", observed=True)}
-    shown.plot("messages/age", {name: scene.ages(rows) for name, rows in senders.items()})
-    away = {name: scene.displacements(rows) for name, rows in senders.items()}
-    shown.plot("messages/displacement", away)
-    send_events(drive, shown)
+    shown.send_plot(
+        "messages/age", {name: scene.get_message_ages(rows) for name, rows in senders.items()}
+    )
+    away = {name: scene.compute_message_displacements(rows) for name, rows in senders.items()}
+    shown.send_plot("messages/displacement", away)
+    send_drive_events(drive, shown)
     agents = list(dict.fromkeys(sender for _, sender in sweeps))
     for snapshot in snapshots if agents else ():
-        points = {name: in_world(snapshot, name, sweeps) for name in agents}
-        shown.sweeps(snapshot.time, points)
+        points = {name: transform_sweep_to_world(snapshot, name, sweeps) for name in agents}
+        shown.send_sweeps(snapshot.time, points)
 
 
-def send_events(drive: Drive, shown: DriveStream) -> None:
+def send_drive_events(drive: RecordedDrive, shown: DriveStream) -> None:
     """Send what happened in words, and last how it ended, with its place."""
-    lines = [event_line(row) for _, row in drive.events.iterrows()]
-    shown.events([*lines, (drive.end, drive.what, "CRITICAL" if drive.violated else "INFO")])
+    lines = [format_event_line(row) for _, row in drive.events.iterrows()]
+    shown.send_events([*lines, (drive.end, drive.what, "CRITICAL" if drive.violated else "INFO")])
     if np.isfinite(drive.place).all():
         height = float(drive.frames["ego_z"].iloc[-1])
-        shown.mark(drive.end, (*drive.place, height))
+        shown.send_mark(drive.end, (*drive.place, height))
 
 
-def event_line(row: pd.Series) -> tuple[float, str, str]:
+def format_event_line(row: pd.Series) -> tuple[float, str, str]:
     """Return time, words and level of an event."""
     words = f"{row['event']}: {row['kind']} {row['detail']}".rstrip()
     return float(row["time"]), words, "WARN" if row["event"] == "infraction" else "INFO"

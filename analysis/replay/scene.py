@@ -9,17 +9,19 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from analysis.drive import WORLD, Drive, Snapshot, pose_of
-from analysis.figures.birds_eye import polylines
-from harness.geometry import points_between
-from harness.records.points import sweeps
+from analysis.drive import WORLD, DriveSnapshot, RecordedDrive, get_recorded_pose
+from analysis.figures.birds_eye import extract_polylines
+from harness.geometry import transform_points
+from harness.records.points import read_point_sweeps
 from harness.viewing.scene import LINES
 from harness.vocabulary import CLASSES, PATTERNS, Floats, Pose, Singles
 
 CONTROLS = ("throttle", "brake", "steer")
 
 
-def boxes_shown(snapshots: Sequence[Snapshot], source: str) -> tuple[pd.DataFrame, list[int]]:
+def select_source_boxes(
+    snapshots: Sequence[DriveSnapshot], source: str
+) -> tuple[pd.DataFrame, list[int]]:
     """Return the boxes of one source at all moments, and how many each has.
 
     All true ones, but only detections that count.
@@ -35,35 +37,35 @@ def boxes_shown(snapshots: Sequence[Snapshot], source: str) -> tuple[pd.DataFram
     return pd.concat(parts), [len(part) for part in parts]
 
 
-def lines_of(drive: Drive) -> dict[str, list[Floats]]:
+def collect_map_lines(drive: RecordedDrive) -> dict[str, list[Floats]]:
     """Return the lines of the map and the ego's way, as rows of x, y, z in the world."""
     way = drive.frames[["ego_x", "ego_y", "ego_z"]].to_numpy(np.float64)
     kinds = [kind for kind in LINES if kind != "way"]
-    return {**{kind: polylines(drive.map, kind) for kind in kinds}, "way": [way]}
+    return {**{kind: extract_polylines(drive.map, kind) for kind in kinds}, "way": [way]}
 
 
-def errors_by_class(state: pd.Series) -> dict[str, float]:
+def count_errors_by_class(state: pd.Series) -> dict[str, float]:
     """Return how many errors a planning step has, by class."""
     return {
         kind: float(sum(state[f"{pattern}_{kind}"] for pattern in PATTERNS)) for kind in CLASSES
     }
 
 
-def ages(messages: pd.DataFrame) -> tuple[Floats, Floats]:
+def get_message_ages(messages: pd.DataFrame) -> tuple[Floats, Floats]:
     """Return when messages were delivered and how old they were then."""
     heard = messages[messages["delivered_time"].notna()].sort_values(
         "delivered_time", kind="stable"
     )
-    return heard["delivered_time"].to_numpy(np.float64), rounded(heard["age_measured"])
+    return heard["delivered_time"].to_numpy(np.float64), round_for_curves(heard["age_measured"])
 
 
-def displacements(messages: pd.DataFrame) -> tuple[Floats, Floats]:
+def compute_message_displacements(messages: pd.DataFrame) -> tuple[Floats, Floats]:
     """Return when messages were captured and how far off their sender believed to be."""
     away = np.hypot(messages["measured_x"].to_numpy(float), messages["measured_y"].to_numpy(float))
-    return messages["capture_time"].to_numpy(np.float64), rounded(away)
+    return messages["capture_time"].to_numpy(np.float64), round_for_curves(away)
 
 
-def rounded(values: Floats | pd.Series) -> Floats:
+def round_for_curves(values: Floats | pd.Series) -> Floats:
     """Return numbers without the last bits of clocks and poses, which no curve should show."""
     return np.asarray(values, np.float64).round(6)
 
@@ -72,26 +74,26 @@ Sweeps: TypeAlias = Mapping[tuple[int, str], Singles]
 """By frame and sender, each in the frame of its LiDAR."""
 
 
-def sweeps_of(drive: Drive) -> Sweeps:
+def read_kept_sweeps(drive: RecordedDrive) -> Sweeps:
     """Return the sweeps of all agents; empty where none were recorded."""
     kept = os.path.lexists(drive.folder / "points.parquet")
-    return sweeps(drive.folder) if kept else {}
+    return read_point_sweeps(drive.folder) if kept else {}
 
 
-def in_world(snapshot: Snapshot, sender: str, kept: Sweeps) -> Singles:
+def transform_sweep_to_world(snapshot: DriveSnapshot, sender: str, kept: Sweeps) -> Singles:
     """Return rows of x, y, z in the world of one agent's sweep."""
-    return seen_from(WORLD, snapshot, sender, kept)
+    return transform_sweep(WORLD, snapshot, sender, kept)
 
 
-def in_ego_lidar(snapshot: Snapshot, sender: str, kept: Sweeps) -> Singles:
+def transform_sweep_to_ego_lidar(snapshot: DriveSnapshot, sender: str, kept: Sweeps) -> Singles:
     """Return the same in the frame of the ego's LiDAR."""
-    return seen_from(snapshot.lidar_in_world, snapshot, sender, kept)
+    return transform_sweep(snapshot.lidar_in_world, snapshot, sender, kept)
 
 
-def seen_from(pose: Pose, snapshot: Snapshot, sender: str, kept: Sweeps) -> Singles:
+def transform_sweep(pose: Pose, snapshot: DriveSnapshot, sender: str, kept: Sweeps) -> Singles:
     """Return rows of x, y, z as seen from a pose in the world."""
     points = kept.get((int(snapshot.state["frame"]), sender))
     poses = snapshot.poses[snapshot.poses["sender"].astype(str) == sender]
     if points is None or poses.empty:
         return np.zeros((0, 3), np.float32)
-    return points_between(points, pose_of(poses.iloc[0], "true_"), pose)[:, :3]
+    return transform_points(points, get_recorded_pose(poses.iloc[0], "true_"), pose)[:, :3]

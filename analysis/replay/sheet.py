@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from analysis.drawing.canvas import shortened
-from analysis.drawing.picture import colour, write_png
-from analysis.drive import Drive, drive_of
-from analysis.replay.film import GAP, MARGIN, SIZE, font
-from analysis.replay.ground import camera_over, ground_of
-from analysis.replay.legend import legend_of
-from analysis.replay.panel import Footage, panel_of
+from analysis.drawing.canvas import trim_text
+from analysis.drawing.picture import get_rgb_colour, write_png
+from analysis.drive import RecordedDrive, read_recorded_drive
+from analysis.replay.film import GAP, MARGIN, PANEL_PIXELS, load_film_font
+from analysis.replay.ground import make_follow_camera, render_film_ground
+from analysis.replay.legend import render_film_legend
+from analysis.replay.panel import DriveFootage, render_drive_panel
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign, broken
+from harness.records.reading import CampaignRecords, make_unreadable_error
 
 ACROSS, CAPTION = 4, 58
 """Panels in a row, and pixels above each."""
@@ -34,7 +34,7 @@ LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class StartedHazard:
     """A hazard that began in an attempt."""
 
     key: AttemptKey
@@ -44,53 +44,56 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class SheetHazard:
     """A hazard as it is drawn."""
 
-    drive: Drive
+    drive: RecordedDrive
     kind: str
     words: str  # which route, how late an ego alone could see the mover
     time: float  # s, since the start of the attempt
 
 
-def write_sheet(campaign: Campaign, file: Path, dark: bool) -> int:
+def write_hazard_sheet(campaign: CampaignRecords, file: Path, dark: bool) -> int:
     """Write the sheet, whole or not at all; return how many hazards it shows."""
-    shown = [shown_of(campaign, hazard) for hazard in islice(chosen(campaign), MOST)]
+    shown = [
+        prepare_sheet_hazard(campaign, hazard)
+        for hazard in islice(select_sheet_hazards(campaign), MOST)
+    ]
     if not shown:
         raise UserError(f"{campaign.folder}: no hazard ran")
-    write_png(sheet_of(shown, dark), file)
+    write_png(render_hazard_sheet(shown, dark), file)
     return len(shown)
 
 
-def chosen(campaign: Campaign) -> Iterator[Ran]:
+def select_sheet_hazards(campaign: CampaignRecords) -> Iterator[StartedHazard]:
     """Yield the first hazards of each kind that ran in a campaign's first arm, by kind."""
-    by_kind: dict[str, list[Ran]] = defaultdict(list)
-    keys = sorted(campaign.attempts())
+    by_kind: dict[str, list[StartedHazard]] = defaultdict(list)
+    keys = sorted(campaign.find_attempts())
     for key in keys:
         if key.arm == keys[0].arm:
-            for hazard in hazards_that_ran(campaign, key):
+            for hazard in list_started_hazards(campaign, key):
                 by_kind[hazard.kind].append(hazard)
     for kind in sorted(by_kind):
         yield from by_kind[kind][:OF_A_KIND]
 
 
-def hazards_that_ran(campaign: Campaign, key: AttemptKey) -> list[Ran]:
+def list_started_hazards(campaign: CampaignRecords, key: AttemptKey) -> list[StartedHazard]:
     """Return the hazards of an attempt that began, as its result has them."""
     try:
         return [
-            ran_of(key, hazard)
-            for hazard in campaign.result(key)["crucible"]["hazards"]
+            parse_started_hazard(key, hazard)
+            for hazard in campaign.read_result(key)["crucible"]["hazards"]
             if hazard["started_at"] is not None
         ]
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise broken(campaign.file_of(key), problem) from None
+        raise make_unreadable_error(campaign.get_result_path(key), problem) from None
 
 
-def ran_of(key: AttemptKey, hazard: Mapping[str, Any]) -> Ran:
+def parse_started_hazard(key: AttemptKey, hazard: Mapping[str, Any]) -> StartedHazard:
     """Return a hazard from its record; those without a mover meet the ego at their station."""
     encounter = hazard.get("encounter") or {}
     station, reveal = encounter.get("conflict_station"), encounter.get("reveal")
-    return Ran(
+    return StartedHazard(
         key=key,
         kind=str(hazard["kind"])[:LONGEST],
         meeting=float(hazard["station"] if station is None else station),
@@ -98,9 +101,9 @@ def ran_of(key: AttemptKey, hazard: Mapping[str, Any]) -> Ran:
     )
 
 
-def shown_of(campaign: Campaign, hazard: Ran) -> Shown:
+def prepare_sheet_hazard(campaign: CampaignRecords, hazard: StartedHazard) -> SheetHazard:
     """Return what is shown of a hazard: a moment of its drive, with a caption."""
-    drive = drive_of(campaign, hazard.key)
+    drive = read_recorded_drive(campaign, hazard.key)
     if drive is None:
         raise UserError(f"{hazard.key}: it ended before the first planning step")
     near = np.flatnonzero(drive.frames["station"].to_numpy() >= hazard.meeting - SHORT_OF)
@@ -108,17 +111,17 @@ def shown_of(campaign: Campaign, hazard: Ran) -> Shown:
     words = f"route {hazard.key.route}"
     if hazard.reveal is not None:
         words += f", seen {hazard.reveal:.1f} s ahead"
-    return Shown(drive=drive, kind=hazard.kind, words=words, time=float(drive.times[row]))
+    return SheetHazard(drive=drive, kind=hazard.kind, words=words, time=float(drive.times[row]))
 
 
-def sheet_of(shown: Sequence[Shown], dark: bool) -> Image.Image:
+def render_hazard_sheet(shown: Sequence[SheetHazard], dark: bool) -> Image.Image:
     """Draw the hazards side by side, row after row, a legend below."""
     down = -(-len(shown) // ACROSS)
-    side = SIZE // 2
+    side = PANEL_PIXELS // 2
     width = ACROSS * side + (ACROSS - 1) * GAP + 2 * MARGIN
-    legend = legend_of(width - 2 * MARGIN, False, dark, note=False)
+    legend = render_film_legend(width - 2 * MARGIN, False, dark, note=False)
     height = down * (CAPTION + side + GAP) + legend.height + 2 * MARGIN
-    image = Image.new("RGB", (width, height), colour("paper", dark))
+    image = Image.new("RGB", (width, height), get_rgb_colour("paper", dark))
     brush = ImageDraw.Draw(image)
     for number, hazard in enumerate(shown):
         row, column = divmod(number, ACROSS)
@@ -128,18 +131,18 @@ def sheet_of(shown: Sequence[Shown], dark: bool) -> Image.Image:
             ((hazard.kind, "ink", 20), (hazard.words, "quiet", 15))
         ):
             at = left, top + 16 + 24 * line
-            fitting = shortened(words, side, size)
-            brush.text(at, fitting, colour(ink, dark), font(size), anchor="lm")
-        image.paste(panel(hazard, dark).reduce(2), (left, top + CAPTION))
+            fitting = trim_text(words, side, size)
+            brush.text(at, fitting, get_rgb_colour(ink, dark), load_film_font(size), anchor="lm")
+        image.paste(render_sheet_panel(hazard, dark).reduce(2), (left, top + CAPTION))
     image.paste(legend, (MARGIN, height - MARGIN - legend.height))
     return image
 
 
-def panel(hazard: Shown, dark: bool) -> Image.Image:
+def render_sheet_panel(hazard: SheetHazard, dark: bool) -> Image.Image:
     """Draw one moment from above, the way that the ego looks then."""
-    footage = Footage(hazard.drive, {}, hazard.drive.other)
+    footage = DriveFootage(hazard.drive, {}, hazard.drive.other)
     tick = min(round(hazard.time / footage.tick), footage.last)
     way = np.repeat(footage.way[tick : tick + 1], tick + 1, axis=0)
-    camera = camera_over(way, float(footage.headings[tick]), SIZE)
-    ground = ground_of(hazard.drive.map, hazard.drive.scenery, camera, dark)
-    return panel_of(footage, ground, camera=camera, tick=tick, dark=dark)
+    camera = make_follow_camera(way, float(footage.headings[tick]), PANEL_PIXELS)
+    ground = render_film_ground(hazard.drive.map, hazard.drive.scenery, camera, dark)
+    return render_drive_panel(footage, ground, camera=camera, tick=tick, dark=dark)

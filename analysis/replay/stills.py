@@ -7,13 +7,13 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from analysis.drawing.canvas import shortened
-from analysis.drawing.picture import colour, write_png
-from analysis.drive import Drive
+from analysis.drawing.canvas import trim_text
+from analysis.drawing.picture import get_rgb_colour, write_png
+from analysis.drive import RecordedDrive
 from analysis.figures.birds_eye import SECONDS_BEFORE, describe_messages
-from analysis.replay.film import GAP, MARGIN, SIZE, Film, film_of, font
-from analysis.replay.legend import legend_of
-from analysis.replay.panel import panel_of
+from analysis.replay.film import GAP, MARGIN, PANEL_PIXELS, DriveFilm, load_film_font, make_film
+from analysis.replay.legend import render_film_legend
+from analysis.replay.panel import render_drive_panel
 
 TITLE, CAPTION = 76, 36
 """Pixels above the panels."""
@@ -21,44 +21,58 @@ TEN = 10.0
 """Metres of the scale in the last panel."""
 
 
-def write_stills(drive: Drive, name: str, file: Path, dark: bool) -> None:
+def write_stills(drive: RecordedDrive, name: str, file: Path, dark: bool) -> None:
     """Write the picture, whole or not at all."""
-    film = film_of([drive], name, before=max(SECONDS_BEFORE), dark=dark)
-    write_png(stills_of(film), file)
+    film = make_film([drive], name, before=max(SECONDS_BEFORE), dark=dark)
+    write_png(render_stills(film), file)
 
 
-def stills_of(film: Film) -> Image.Image:
+def render_stills(film: DriveFilm) -> Image.Image:
     """Draw the moments of a film of one drive side by side."""
     (footage,), drive = film.footages, film.footages[0].drive
     count = len(SECONDS_BEFORE)
-    width = count * SIZE + (count - 1) * GAP + 2 * MARGIN
-    legend = legend_of(width - 2 * MARGIN, bool(footage.sweeps), film.dark, note=False)
-    height = TITLE + CAPTION + SIZE + legend.height + 3 * MARGIN
-    image = Image.new("RGB", (width, height), colour("paper", film.dark))
+    width = count * PANEL_PIXELS + (count - 1) * GAP + 2 * MARGIN
+    legend = render_film_legend(width - 2 * MARGIN, bool(footage.sweeps), film.dark, note=False)
+    height = TITLE + CAPTION + PANEL_PIXELS + legend.height + 3 * MARGIN
+    image = Image.new("RGB", (width, height), get_rgb_colour("paper", film.dark))
     brush = ImageDraw.Draw(image)
     lines = (f"{film.name}{drive.title}", "ink", 26), (drive.what, "quiet", 22)
     for number, (words, ink, size) in enumerate(lines):
         place = MARGIN, MARGIN + 20 + 34 * number
-        fitting = shortened(words, width - 2 * MARGIN, size)
-        brush.text(place, fitting, colour(ink, film.dark), font(size), anchor="lm")
+        fitting = trim_text(words, width - 2 * MARGIN, size)
+        brush.text(
+            place, fitting, get_rgb_colour(ink, film.dark), load_film_font(size), anchor="lm"
+        )
     for number, before in enumerate(SECONDS_BEFORE):
         tick = max(footage.last - round(before / footage.tick), film.first)
-        left = MARGIN + number * (SIZE + GAP)
-        state = footage.step(tick).snapshot.state
+        left = MARGIN + number * (PANEL_PIXELS + GAP)
+        state = footage.get_step(tick).snapshot.state
         words = f"{before:g} s before the end, {footage.speeds[tick]:.0f} km/h"
         words += f", {describe_messages(state)}"
         at = left, MARGIN + TITLE + CAPTION / 2
-        brush.text(at, shortened(words, SIZE, 19), colour("ink", film.dark), font(19), anchor="lm")
-        panel = panel_of(footage, film.ground, camera=film.camera, tick=tick, dark=film.dark)
+        brush.text(
+            at,
+            trim_text(words, PANEL_PIXELS, 19),
+            get_rgb_colour("ink", film.dark),
+            load_film_font(19),
+            anchor="lm",
+        )
+        panel = render_drive_panel(
+            footage, film.ground, camera=film.camera, tick=tick, dark=film.dark
+        )
         image.paste(panel, (left, MARGIN + TITLE + CAPTION))
-    render_scale(brush, width - MARGIN - 16, MARGIN + TITLE + CAPTION + SIZE - 18, film)
+    render_metre_scale(
+        brush, width - MARGIN - 16, MARGIN + TITLE + CAPTION + PANEL_PIXELS - 18, film
+    )
     image.paste(legend, (MARGIN, height - MARGIN - legend.height))
     return image
 
 
-def render_scale(brush: ImageDraw.ImageDraw, right: int, bottom: int, film: Film) -> None:
+def render_metre_scale(
+    brush: ImageDraw.ImageDraw, right: int, bottom: int, film: DriveFilm
+) -> None:
     """Draw how long ten metres are."""
-    long = math.floor(TEN * film.camera.scale * SIZE / film.camera.size)
-    brush.line([(right - long, bottom), (right, bottom)], colour("ink", film.dark), 3)
+    long = math.floor(TEN * film.camera.scale * PANEL_PIXELS / film.camera.size)
+    brush.line([(right - long, bottom), (right, bottom)], get_rgb_colour("ink", film.dark), 3)
     at = right - long / 2, bottom - 14
-    brush.text(at, f"{TEN:g} m", colour("ink", film.dark), font(18), anchor="mm")
+    brush.text(at, f"{TEN:g} m", get_rgb_colour("ink", film.dark), load_film_font(18), anchor="mm")

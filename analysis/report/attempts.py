@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
-from analysis.cases import KINDS, anchor
-from analysis.collection import Collection
-from analysis.report.gather import Report
-from analysis.report.html import Content, Markup, paragraph, section, tag
-from analysis.tables.ground_truth import ground_truth_of
+from analysis.cases import VIOLATION_TEXTS, format_case_anchor
+from analysis.collection import CampaignCollection
+from analysis.report.gather import ReportContents
+from analysis.report.html import Content, Markup, render_paragraph, render_section, render_tag
+from analysis.tables.ground_truth import describe_collection_truth
 from harness.vocabulary import PATTERNS
 
 MOST_ATTEMPTS = 1000
@@ -34,33 +34,39 @@ EXPLAINED = (
 )
 
 
-def attempts(report: Report) -> Markup:
+def render_attempts_section(report: ReportContents) -> Markup:
     """Return the section."""
     collection = report.collection
     if collection.attempts.empty:
-        return section("attempts", "All attempts", paragraph("No attempt has a result."))
+        return render_section(
+            "attempts", "All attempts", render_paragraph("No attempt has a result.")
+        )
     shown = collection.attempts.head(MOST_ATTEMPTS)
     more = len(collection.attempts) - len(shown)
-    rest = paragraph(f"{more} more rows are in attempts.csv.", class_="quiet") if more else ""
-    scrolled = tag(
+    rest = (
+        render_paragraph(f"{more} more rows are in attempts.csv.", class_="quiet") if more else ""
+    )
+    scrolled = render_tag(
         "div",
-        table(collection, shown),
+        render_attempts_table(collection, shown),
         class_="scroll",
         tabindex="0",
         role="region",
         aria_label="All attempts",
     )
-    text = paragraph(f"{EXPLAINED}{ground_truth_of(collection)}.", class_="quiet")
-    return section("attempts", "All attempts", text, tag("div", scrolled, rest, class_="wide"))
+    text = render_paragraph(f"{EXPLAINED}{describe_collection_truth(collection)}.", class_="quiet")
+    return render_section(
+        "attempts", "All attempts", text, render_tag("div", scrolled, rest, class_="wide")
+    )
 
 
-def table(collection: Collection, shown: pd.DataFrame) -> Markup:
+def render_attempts_table(collection: CampaignCollection, shown: pd.DataFrame) -> Markup:
     """Return a table of attempts."""
     words = (*collection.factors, "route", "seed")
     filtered = {*words, "violation"}
     named = (*words, "violation", "with")
     head = [
-        tag(
+        render_tag(
             "th",
             name,
             scope="col",
@@ -69,35 +75,43 @@ def table(collection: Collection, shown: pd.DataFrame) -> Markup:
         )
         for name in (*named, *NUMBERS)
     ]
-    columns = zip(*(texts_of(shown, name) for name in (*words, "violation_with")), strict=True)
-    links = links_of(shown)
-    numbers = zip(*(numbers_of(shown, *source) for source in NUMBERS.values()), strict=True)
+    columns = zip(
+        *(format_text_column(shown, name) for name in (*words, "violation_with")), strict=True
+    )
+    links = format_case_links(shown)
+    numbers = zip(
+        *(format_number_column(shown, *source) for source in NUMBERS.values()), strict=True
+    )
     rows = [
-        row((*(names[:-1]), link, names[-1] or NOTHING), values, (*named, *NUMBERS))
+        render_attempt_row((*(names[:-1]), link, names[-1] or NOTHING), values, (*named, *NUMBERS))
         for names, link, values in zip(columns, links, numbers, strict=True)
     ]
-    body = tag("tbody", rows)
-    return tag("table", tag("thead", tag("tr", head)), body, class_="cells filtered")
+    body = render_tag("tbody", rows)
+    return render_tag(
+        "table", render_tag("thead", render_tag("tr", head)), body, class_="cells filtered"
+    )
 
 
-def row(names: tuple[Content, ...], values: Iterable[str], heads: tuple[str, ...]) -> Markup:
+def render_attempt_row(
+    names: tuple[Content, ...], values: Iterable[str], heads: tuple[str, ...]
+) -> Markup:
     """Return one attempt's row; each cell has its head, for narrow screens."""
     cells: list[Content] = [*names, *values]
-    return tag(
+    return render_tag(
         "tr",
         [
-            tag("td", cell, data_label=head, class_="words" if number < len(names) else "")
+            render_tag("td", cell, data_label=head, class_="words" if number < len(names) else "")
             for number, (cell, head) in enumerate(zip(cells, heads, strict=True))
         ],
     )
 
 
-def texts_of(shown: pd.DataFrame, name: str) -> list[str]:
+def format_text_column(shown: pd.DataFrame, name: str) -> list[str]:
     """Return a column as text."""
     return list(map(str, shown[name]))
 
 
-def numbers_of(shown: pd.DataFrame, column: str, scale: float, digits: int) -> list[str]:
+def format_number_column(shown: pd.DataFrame, column: str, scale: float, digits: int) -> list[str]:
     """Return a column of numbers as text."""
     return [
         f"{value * scale:.{digits}f}" if math.isfinite(value) else NOTHING
@@ -105,9 +119,11 @@ def numbers_of(shown: pd.DataFrame, column: str, scale: float, digits: int) -> l
     ]
 
 
-def links_of(shown: pd.DataFrame) -> Iterator[Content]:
+def format_case_links(shown: pd.DataFrame) -> Iterator[Content]:
     """Yield what each drive ended in, linked to where the page shows it."""
     columns = (shown[name] for name in ("source", "case", "violation"))
     for campaign, case, kind in zip(*columns, strict=True):
-        text = KINDS.get(str(kind), str(kind).replace("_", " "))
-        yield tag("a", text, href=f"#{anchor(campaign, case)}") if case else "none"
+        text = VIOLATION_TEXTS.get(str(kind), str(kind).replace("_", " "))
+        yield (
+            render_tag("a", text, href=f"#{format_case_anchor(campaign, case)}") if case else "none"
+        )

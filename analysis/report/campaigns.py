@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.collection import IRRELEVANT_SETTINGS, Collection
+from analysis.collection import IRRELEVANT_SETTINGS, CampaignCollection
 from analysis.report import html_tables
-from analysis.report.gather import Report
-from analysis.report.html import Content, folded, grid, paragraph, section, tag
-from analysis.tables.campaigns import campaign_differences
+from analysis.report.gather import ReportContents
+from analysis.report.html import (
+    Content,
+    render_details,
+    render_grid_table,
+    render_paragraph,
+    render_section,
+    render_tag,
+)
+from analysis.tables.campaigns import compute_campaign_differences
 
 MOST_SETTINGS = 60
 """Settings that are listed; all are at the end of the page."""
@@ -22,62 +29,64 @@ EXPLAINED = (
 )
 
 
-def campaigns(report: Report) -> Content:
+def render_campaigns_section(report: ReportContents) -> Content:
     """Return the section, if campaigns are compared."""
     collection = report.collection
     if not collection.labels:
         return ""
-    differences = campaign_differences(report.contrasts)
-    paired: Content = paragraph("No route and seed is in two of them: nothing to pair.")
+    differences = compute_campaign_differences(report.contrasts)
+    paired: Content = render_paragraph("No route and seed is in two of them: nothing to pair.")
     if len(differences):
-        paired = html_tables.differences(differences)
-    return section(
+        paired = html_tables.render_differences_table(differences)
+    return render_section(
         "campaigns",
         "Campaigns compared",
-        paragraph(EXPLAINED, class_="quiet"),
-        unlike(collection),
-        html_tables.estimates(report.tables["campaigns"]),
-        tag("h3", "Paired differences between campaigns"),
+        render_paragraph(EXPLAINED, class_="quiet"),
+        render_setting_differences(collection),
+        html_tables.render_estimates_table(report.tables["campaigns"]),
+        render_tag("h3", "Paired differences between campaigns"),
         paired,
     )
 
 
-def unlike(collection: Collection) -> Content:
+def render_setting_differences(collection: CampaignCollection) -> Content:
     """Return in which facts and settings the campaigns differ."""
-    facts = [dict(facts_of(campaign.header)) for campaign in collection.campaigns]
-    rows = [row for row in rows_of(facts) if len(set(row[1:])) > 1]
+    facts = [dict(list_campaign_facts(campaign.header)) for campaign in collection.campaigns]
+    rows = [row for row in make_fact_rows(facts) if len(set(row[1:])) > 1]
     if not rows:
-        return paragraph("They differ in no setting, version or revision that the folders record.")
-    table = grid(["what differs", *collection.labels], rows[:MOST_SETTINGS])
+        return render_paragraph(
+            "They differ in no setting, version or revision that the folders record."
+        )
+    table = render_grid_table(["what differs", *collection.labels], rows[:MOST_SETTINGS])
     more = len(rows) - MOST_SETTINGS
-    rest = paragraph(f"{more} more settings differ.", class_="quiet") if more > 0 else ""
+    rest = render_paragraph(f"{more} more settings differ.", class_="quiet") if more > 0 else ""
     if len(rows) <= 12:
-        return tag("div", table, rest)
-    return folded(f"{len(rows)} settings, versions and revisions differ", table, rest)
+        return render_tag("div", table, rest)
+    return render_details(f"{len(rows)} settings, versions and revisions differ", table, rest)
 
 
-def rows_of(facts: list[dict[str, str]]) -> Iterator[list[str]]:
+def make_fact_rows(facts: list[dict[str, str]]) -> Iterator[list[str]]:
     """Yield the values of all campaigns by name."""
     for name in dict.fromkeys(name for some in facts for name in some):
         yield [name, *(some.get(name, html_tables.NOTHING) for some in facts)]
 
 
-def facts_of(header: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def list_campaign_facts(header: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield a campaign's revision, versions and settings by their full names."""
     yield "revision", str(header.get("git") or "unknown")
     yield "simulator", str(header.get("simulator", "unknown"))
     yield "Python", str(header.get("python", "unknown"))
-    yield from leaves(header.get("versions"), "version of")
+    yield from list_setting_values(header.get("versions"), "version of")
     settings: Mapping[str, Any] = header["settings"]
     for name, part in settings.items():
         if name not in IRRELEVANT_SETTINGS:
-            yield from leaves(part, str(name), ".")
+            yield from list_setting_values(part, str(name), ".")
 
 
-def leaves(part: object, name: str, joint: str = " ") -> Iterator[tuple[str, str]]:
+def list_setting_values(part: object, name: str, joint: str = " ") -> Iterator[tuple[str, str]]:
     """Yield the values in settings by their full names."""
     if isinstance(part, dict) and part:
         for key, value in part.items():
-            yield from leaves(value, f"{name}{joint}{key}", ".")
+            yield from list_setting_values(value, f"{name}{joint}{key}", ".")
     elif part is not None:
         yield name, str(part)[:200]

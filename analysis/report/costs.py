@@ -7,32 +7,36 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analysis.contrasts import Contrasts
-from analysis.report.html import signed
+from analysis.contrasts import ArmContrasts
+from analysis.report.html import format_signed_difference
 
 SPEED, OF_ORACLE, GOAL = "mean speed, m/s", "speed, % of oracle", "time to goal, s"
 
 
-def cost_sentence(contrasts: Contrasts, first: str, second: str) -> str:
+def format_cost_sentence(contrasts: ArmContrasts, first: str, second: str) -> str:
     """Return what a difference in collisions or score costs in time, for the end of a sentence."""
     table = contrasts.table
     pair = table[(table["arm_a"] == first) & (table["arm_b"] == second)]
-    parts = list(costs(pair))
+    parts = list(describe_time_costs(pair))
     return f" Time cost: {'; '.join(parts)}." if parts else " Time cost: not recorded."
 
 
-def costs(pair: pd.DataFrame) -> Iterator[str]:
+def describe_time_costs(pair: pd.DataFrame) -> Iterator[str]:
     """Yield the differences in speed, and both sides next to `oracle`."""
     by_measure = {str(row["measure"]): row for _, row in pair.iterrows()}
     speed, share = by_measure.get(SPEED), by_measure.get(OF_ORACLE)
     if speed is not None:
         low, high = speed["low"], speed["high"]
-        interval = f" ({signed(low, 2)} to {signed(high, 2)})" if math.isfinite(low) else ""
-        yield f"mean speed {signed(speed['difference'], 2)} m/s{interval}"
+        interval = (
+            f" ({format_signed_difference(low, 2)} to {format_signed_difference(high, 2)})"
+            if math.isfinite(low)
+            else ""
+        )
+        yield f"mean speed {format_signed_difference(speed['difference'], 2)} m/s{interval}"
     if share is not None:
         yield f"{share['b']:.0f} % of oracle's speed against {share['a']:.0f} %"
     goal = by_measure.get(GOAL)
     if goal is not None:
         pairs = int(goal["pairs"])
         both = f"{pairs} pair{'s' * (pairs != 1)} in which both reached it"
-        yield f"time to goal {signed(goal['difference'])} s in {both}"
+        yield f"time to goal {format_signed_difference(goal['difference'])} s in {both}"

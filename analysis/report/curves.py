@@ -6,16 +6,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from analysis.drawing.canvas import Canvas
-from analysis.drawing.picture import picture, write_png
-from analysis.drawing.svg import standalone
-from analysis.figures.curves import sweep_figures, volume_figures
+from analysis.drawing.picture import render_canvas, write_png
+from analysis.drawing.svg import render_svg_file
+from analysis.figures.curves import render_sweep_figures, render_volume_figures
 from analysis.report import evidence, html_tables
-from analysis.report.gather import Report
-from analysis.report.html import Content, Markup, folded, paragraph, section, tag
+from analysis.report.gather import ReportContents
+from analysis.report.html import (
+    Content,
+    Markup,
+    render_details,
+    render_paragraph,
+    render_section,
+    render_tag,
+)
 from analysis.tables.curves import CURVES, VOLUME
-from analysis.tables.table import Table
+from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import write_text
-from harness.records.names import safe_name
+from harness.records.names import escape_file_name
 
 FINENESS = 3.0
 """Pixels of a PNG for each unit of a figure."""
@@ -37,60 +44,64 @@ TRADE_OFF = (
 )
 
 
-def curves(report: Report) -> Markup:
+def render_curves_section(report: ReportContents) -> Markup:
     """Return the section."""
-    parts = list(swept(report.tables)) + list(trade_off(report.tables))
-    nothing = paragraph(
+    parts = list(render_sweep_curves(report.tables)) + list(render_trade_off(report.tables))
+    nothing = render_paragraph(
         "No disturbance was driven at several sizes, and no message was received;"
         " sweep.latency=[0,0.2,0.5] drives sizes.",
         class_="quiet",
     )
-    return section("curves", "Curves", parts or nothing)
+    return render_section("curves", "Curves", parts or nothing)
 
 
-def swept(tables: Mapping[str, Table]) -> Iterator[Content]:
+def render_sweep_curves(tables: Mapping[str, EstimatesTable]) -> Iterator[Content]:
     """Yield the curves of each disturbance, and the table of their points."""
     if CURVES not in tables:
         return
     table = tables[CURVES]
-    yield paragraph(ABOUT, class_="quiet")
-    for name in sweeps_in(table):
-        yield tag("h3", f"Over the size of {name}")
-        yield evidence.figures(
-            evidence.figure(canvas, title) for title, canvas in sweep_figures(table, name)
+    yield render_paragraph(ABOUT, class_="quiet")
+    for name in list_sweep_names(table):
+        yield render_tag("h3", f"Over the size of {name}")
+        yield evidence.render_figure_group(
+            evidence.render_figure(canvas, title)
+            for title, canvas in render_sweep_figures(table, name)
         )
-    yield folded("Every point as a table", html_tables.estimates(table))
+    yield render_details("Every point as a table", html_tables.render_estimates_table(table))
 
 
-def trade_off(tables: Mapping[str, Table]) -> Iterator[Content]:
+def render_trade_off(tables: Mapping[str, EstimatesTable]) -> Iterator[Content]:
     """Yield the scores over the bytes received."""
     if VOLUME not in tables:
         return
-    yield tag("h3", "Over the bytes received")
-    yield evidence.figures(
-        evidence.figure(canvas, title) for title, canvas in volume_figures(tables[VOLUME])
+    yield render_tag("h3", "Over the bytes received")
+    yield evidence.render_figure_group(
+        evidence.render_figure(canvas, title)
+        for title, canvas in render_volume_figures(tables[VOLUME])
     )
-    yield paragraph(TRADE_OFF, class_="quiet")
-    yield folded("Bytes and scores as a table", html_tables.estimates(tables[VOLUME]))
+    yield render_paragraph(TRADE_OFF, class_="quiet")
+    yield render_details(
+        "Bytes and scores as a table", html_tables.render_estimates_table(tables[VOLUME])
+    )
 
 
-def sweeps_in(table: Table) -> list[str]:
+def list_sweep_names(table: EstimatesTable) -> list[str]:
     """Return the names of the sweeps in the table of points."""
-    return list(dict.fromkeys(names[0] for names, _ in table.rows()))
+    return list(dict.fromkeys(names[0] for names, _ in table.list_rows()))
 
 
-def every_figure(tables: Mapping[str, Table]) -> Iterator[tuple[str, Canvas]]:
+def iterate_curve_figures(tables: Mapping[str, EstimatesTable]) -> Iterator[tuple[str, Canvas]]:
     """Yield each figure of the section under the name of its file."""
-    for name in sweeps_in(tables[CURVES]) if CURVES in tables else ():
-        for title, canvas in sweep_figures(tables[CURVES], name):
+    for name in list_sweep_names(tables[CURVES]) if CURVES in tables else ():
+        for title, canvas in render_sweep_figures(tables[CURVES], name):
             yield f"curve-{name}-{title}", canvas
-    for title, canvas in volume_figures(tables[VOLUME]) if VOLUME in tables else ():
+    for title, canvas in render_volume_figures(tables[VOLUME]) if VOLUME in tables else ():
         yield f"bytes-{title}", canvas
 
 
-def write_curves(tables: Mapping[str, Table], out: Path) -> None:
+def write_curve_figures(tables: Mapping[str, EstimatesTable], out: Path) -> None:
     """Write each figure as SVG and as PNG, for papers."""
-    for name, canvas in every_figure(tables):
-        file = safe_name(name.lower().replace(" ", "-").replace(":", ""))
-        write_text(standalone(canvas), out / f"{file}.svg")
-        write_png(picture(canvas, FINENESS), out / f"{file}.png")
+    for name, canvas in iterate_curve_figures(tables):
+        file = escape_file_name(name.lower().replace(" ", "-").replace(":", ""))
+        write_text(render_svg_file(canvas), out / f"{file}.svg")
+        write_png(render_canvas(canvas, FINENESS), out / f"{file}.png")

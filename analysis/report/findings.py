@@ -8,12 +8,19 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from analysis.collection import CAMPAIGN
-from analysis.contrasts import ALPHA, BY, DISTURBED, FEWEST, Contrasts
-from analysis.declaration import Declaration
+from analysis.contrasts import ALPHA, BY, DISTURBED, FEWEST_DIFFERING_ROUTES, ArmContrasts
+from analysis.declaration import FamilyDeclaration
 from analysis.regression.by_condition import ConditionFits
 from analysis.regression.estimators import TIMING_FAIR, format_ratio
-from analysis.report.costs import cost_sentence
-from analysis.report.html import Content, Markup, bullets, paragraph, signed, tag
+from analysis.report.costs import format_cost_sentence
+from analysis.report.html import (
+    Content,
+    Markup,
+    format_signed_difference,
+    render_bullets,
+    render_paragraph,
+    render_tag,
+)
 
 UNITS = {"driving score": "points", "violations, %": "percentage points"}
 """The measures that sentences are about, and the units of their differences."""
@@ -21,87 +28,111 @@ MOST_PAIRS = 12
 """Sentences about pairs of systems; a table has them all."""
 
 
-def findings_of(declared: Declaration, regressions: Sequence[ConditionFits]) -> Markup:
+def render_key_findings(
+    declared: FamilyDeclaration, regressions: Sequence[ConditionFits]
+) -> Markup:
     """Return the key findings as lists under their questions."""
     contrasts = declared.contrasts
-    disturbed = [sentence for _, sentence in sentences(contrasts, DISTURBED)]
+    disturbed = [sentence for _, sentence in format_contrast_sentences(contrasts, DISTURBED)]
     families = [
         family for family in dict.fromkeys(contrasts.table["family"]) if family != DISTURBED
     ]
     factors = [family for family in families if family.startswith(BY)]
     under = [family for family in families if family not in factors]
-    systems = [sentence for family in under for sentence in sentences(contrasts, family)]
+    systems = [
+        sentence for family in under for sentence in format_contrast_sentences(contrasts, family)
+    ]
     hidden = max(len(systems) - MOST_PAIRS, 0)
     parts: list[Content] = []
     if disturbed:
-        parts += [tag("h3", "Does a disturbance change driving?"), bullets(disturbed)]
+        parts += [render_tag("h3", "Does a disturbance change driving?"), render_bullets(disturbed)]
     for family in factors:
         title = f"Does {family.removeprefix(BY)} change driving?"
         title = "Do the campaigns differ?" if family == f"{BY}{CAMPAIGN}" else title
-        parts += [tag("h3", title), bullets(text for _, text in sentences(contrasts, family))]
+        parts += [
+            render_tag("h3", title),
+            render_bullets(text for _, text in format_contrast_sentences(contrasts, family)),
+        ]
     if systems:
         shown = sorted(systems, key=lambda sentence: not sentence[0])[:MOST_PAIRS]
-        parts += [tag("h3", "Do systems differ?"), bullets(sentence for _, sentence in shown)]
+        parts += [
+            render_tag("h3", "Do systems differ?"),
+            render_bullets(sentence for _, sentence in shown),
+        ]
     if hidden:
         rest = f"{hidden} more pairs of systems are in the table of differences."
-        parts.append(paragraph(rest, class_="quiet"))
+        parts.append(render_paragraph(rest, class_="quiet"))
     if regressions:
-        parts.append(tag("h3", "Which errors are associated with violations?"))
+        parts.append(render_tag("h3", "Which errors are associated with violations?"))
         parts.append(
-            bullets(
+            render_bullets(
                 sentence
                 for fits in regressions
-                for sentence in odds_sentences(fits, declared.odds.get(fits.condition))
+                for sentence in format_odds_sentences(fits, declared.odds.get(fits.condition))
             )
         )
     if not parts:
-        return paragraph("Nothing to compare: fewer than two arms.")
-    return tag("div", parts)
+        return render_paragraph("Nothing to compare: fewer than two arms.")
+    return render_tag("div", parts)
 
 
-def sentences(contrasts: Contrasts, family: str) -> Iterator[tuple[bool, Content]]:
+def format_contrast_sentences(
+    contrasts: ArmContrasts, family: str
+) -> Iterator[tuple[bool, Content]]:
     """Yield for each comparison of a family whether anything is clear, and a sentence."""
     of_family = contrasts.table[contrasts.table["family"] == family]
     for names, rows in of_family.groupby(["arm_a", "arm_b"], sort=False):
         a, b = map(str, names)
         by_measure = {str(row["measure"]): row for _, row in rows.iterrows()}
         clear = any(bool(by_measure[name]["clear"]) for name in UNITS)
-        parts = [part(by_measure[name], name, unit) for name, unit in UNITS.items()]
-        where: Content = [tag("strong", b), f" against {a}: "]
-        grounds = basis(by_measure["driving score"])
-        yield clear, [where, parts[0], "; ", parts[1], grounds, cost_sentence(contrasts, a, b)]
+        parts = [describe_difference(by_measure[name], name, unit) for name, unit in UNITS.items()]
+        where: Content = [render_tag("strong", b), f" against {a}: "]
+        grounds = describe_basis(by_measure["driving score"])
+        yield (
+            clear,
+            [where, parts[0], "; ", parts[1], grounds, format_cost_sentence(contrasts, a, b)],
+        )
 
 
-def part(row: pd.Series, measure: str, unit: str) -> Content:
+def describe_difference(row: pd.Series, measure: str, unit: str) -> Content:
     """Return what can be said of one difference."""
     name = measure.replace("violations, %", "violation rate")
     value, low, high = row["difference"], row["low"], row["high"]
     if value == 0 and row["routes that differ"] == 0:
         return f"{name} equal on every route"
-    interval = f"95 % confidence interval {signed(low)} to {signed(high)}"
+    interval = (
+        f"95 % confidence interval {format_signed_difference(low)} to"
+        f" {format_signed_difference(high)}"
+    )
     if not math.isfinite(low):
         alike = "equal on every route" if row["routes"] > 1 else "one route"
         interval = f"{alike}, so no interval"
     if row["clear"]:
         way = "higher" if value > 0 else "lower"
         text = f"{name} {abs(value):.1f} {unit} {way}"
-        return [tag("b", text), f" ({interval}, page-wide p {short_p(row['p page'])})"]
-    why = f"page-wide p {short_p(row['p page'])}"
-    if row["routes that differ"] < FEWEST:
+        return [
+            render_tag("b", text),
+            f" ({interval}, page-wide p {format_short_p(row['p page'])})",
+        ]
+    why = f"page-wide p {format_short_p(row['p page'])}"
+    if row["routes that differ"] < FEWEST_DIFFERING_ROUTES:
         differ = int(row["routes that differ"])
         why = f"only {differ} route{'s differ' if differ > 1 else ' differs'}, too few for a test"
-    return [tag("em", "not significant"), f" on {name}: {signed(value)} {unit} ({interval}, {why})"]
+    return [
+        render_tag("em", "not significant"),
+        f" on {name}: {format_signed_difference(value)} {unit} ({interval}, {why})",
+    ]
 
 
-def basis(row: pd.Series) -> str:
+def describe_basis(row: pd.Series) -> str:
     """Return what a comparison rests on."""
     pairs, routes = int(row["pairs"]), int(row["routes"])
     return f". {pairs} pair{'s' * (pairs != 1)} on {routes} route{'s' * (routes != 1)}."
 
 
-def odds_sentences(fits: ConditionFits, terms: pd.DataFrame | None) -> Iterator[Content]:
+def format_odds_sentences(fits: ConditionFits, terms: pd.DataFrame | None) -> Iterator[Content]:
     """Yield what the timing-fair regression of a condition can say."""
-    where = tag("strong", f"Under {fits.condition}")
+    where = render_tag("strong", f"Under {fits.condition}")
     if terms is None:
         yield [where, f": not fitted, {fits.refused[TIMING_FAIR]}."]
         return
@@ -115,18 +146,18 @@ def odds_sentences(fits: ConditionFits, terms: pd.DataFrame | None) -> Iterator[
         interval = (
             f"95 % confidence interval {format_ratio(row['low'])} to {format_ratio(row['high'])}"
         )
-        yield [where, text, odds, f" ({interval}, page-wide p {short_p(row['p page'])})."]
+        yield [where, text, odds, f" ({interval}, page-wide p {format_short_p(row['p page'])})."]
     if clear.empty:
         names = ", ".join(map(str, terms["term"]))
         yield [
             where,
             ": ",
-            tag("em", "not significant"),
+            render_tag("em", "not significant"),
             f". No association of the patterns estimated ({names}) with violations is significant;"
             " their intervals are in the figure, and none is shown to be harmless.",
         ]
 
 
-def short_p(p: float) -> str:
+def format_short_p(p: float) -> str:
     """Return a p-value for a sentence."""
     return f"{p:.2g}" if p >= 0.0001 else "below 0.0001"

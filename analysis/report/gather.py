@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.arms import arms_in, settings_in
-from analysis.attempt import writable
-from analysis.attribution import Attribution, attributions_of, notes_on_twins
-from analysis.cases import Case, cases_of, cases_to_show
-from analysis.collection import KEY, Collection, as_recorded, row_key
-from analysis.contrasts import Contrasts, contrasts_of
-from analysis.declaration import Declaration, declare
+from analysis.arms import group_arms_by_setting, list_arms
+from analysis.attempt import escape_surrogates
+from analysis.attribution import ViolationAttribution, attribute_violations, describe_unpacked_twins
+from analysis.cases import ViolationCase, list_violation_cases, select_shown_cases
+from analysis.collection import ATTEMPT_KEY, CampaignCollection, make_row_key, restore_arm_names
+from analysis.contrasts import ArmContrasts, compute_contrasts
+from analysis.declaration import FamilyDeclaration, declare_tests
 from analysis.drawing.canvas import Canvas
-from analysis.drive import drive_of
-from analysis.figures.birds_eye import last_seconds_of, render_strip
+from analysis.drive import read_recorded_drive
+from analysis.figures.birds_eye import collect_last_seconds, render_strip
 from analysis.regression.by_condition import ConditionFits, fit_condition
-from analysis.tables.all_tables import tables_of
-from analysis.tables.table import Table
-from harness.records.ledger import key_of, lines
+from analysis.tables.all_tables import build_all_tables
+from analysis.tables.table import EstimatesTable
+from harness.records.ledger import get_line_key, iter_ledger_lines
 
 MOST_STRIPS = 40
 """Violations that are drawn; the others are listed."""
@@ -29,40 +29,42 @@ PASSES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Report:
+class ReportContents:
     """The contents of a report."""
 
-    collection: Collection
+    collection: CampaignCollection
     results_only: bool
-    tables: dict[str, Table]
-    contrasts: Contrasts
+    tables: dict[str, EstimatesTable]
+    contrasts: ArmContrasts
     regressions: tuple[ConditionFits, ...]
-    declaration: Declaration
-    cases: list[Case]
-    strips: list[tuple[Case, list[Canvas]]]
-    attributions: list[Attribution]
+    declaration: FamilyDeclaration
+    cases: list[ViolationCase]
+    strips: list[tuple[ViolationCase, list[Canvas]]]
+    attributions: list[ViolationAttribution]
     broken_twins: list[str]  # a line for each
     notes: list[str]  # besides those of the collection
     failures: pd.DataFrame
 
 
-def gather(collection: Collection, results_only: bool, stage: Callable[[str], None]) -> Report:
+def gather_report(
+    collection: CampaignCollection, results_only: bool, stage: Callable[[str], None]
+) -> ReportContents:
     """Compute everything; `stage` is called with the name of each stage."""
-    tables = tables_of(collection, results_only, stage)
+    tables = build_all_tables(collection, results_only, stage)
     stage("comparisons")
-    contrasts = contrasts_of(collection)
+    contrasts = compute_contrasts(collection)
     regressions = []
-    for condition in settings_in(arms_in(collection.attempts)):
+    for condition in group_arms_by_setting(list_arms(collection.attempts)):
         stage(f"regression, {condition}")
         whole = None if results_only else collection
         regressions.append(fit_condition(collection.attempts, condition, collection=whole))
-    declaration = declare(contrasts, regressions)
-    cases = cases_of(collection)
-    attributions, broken_twins = attributions_of(cases)
+    declaration = declare_tests(contrasts, regressions)
+    cases = list_violation_cases(collection)
+    attributions, broken_twins = attribute_violations(cases)
     stage("violations")
     undrawn = results_only or collection.packed
-    strips = [] if undrawn else render_strips(cases, collection.on_attempt)
-    return Report(
+    strips = [] if undrawn else render_case_strips(cases, collection.on_attempt)
+    return ReportContents(
         collection=collection,
         results_only=results_only,
         tables={table.name: table for table in tables},
@@ -73,36 +75,42 @@ def gather(collection: Collection, results_only: bool, stage: Callable[[str], No
         strips=strips,
         attributions=attributions,
         broken_twins=broken_twins,
-        notes=notes_on_twins(cases),
-        failures=failures_of(collection),
+        notes=describe_unpacked_twins(cases),
+        failures=count_failed_tries(collection),
     )
 
 
-def render_strips(cases: list[Case], looked: Callable[[], None]) -> list[tuple[Case, list[Canvas]]]:
+def render_case_strips(
+    cases: list[ViolationCase], looked: Callable[[], None]
+) -> list[tuple[ViolationCase, list[Canvas]]]:
     """Draw some of the cases."""
     strips = []
-    for case in cases_to_show(cases, MOST_STRIPS):
-        drive = drive_of(case.campaign, case.key)
+    for case in select_shown_cases(cases, MOST_STRIPS):
+        drive = read_recorded_drive(case.campaign, case.key)
         looked()
         if drive is not None:
-            strips.append((case, render_strip(last_seconds_of(drive))))
+            strips.append((case, render_strip(collect_last_seconds(drive))))
     return strips
 
 
-def failures_of(collection: Collection) -> pd.DataFrame:
+def count_failed_tries(collection: CampaignCollection) -> pd.DataFrame:
     """Return the tries that failed, by what failed them, and how many attempts were done later."""
     tries = [
-        {"source": number, **line, **dict(zip(KEY, row_key(key_of(line)), strict=True))}
+        {
+            "source": number,
+            **line,
+            **dict(zip(ATTEMPT_KEY, make_row_key(get_line_key(line)), strict=True)),
+        }
         for number, campaign in enumerate(collection.campaigns)
-        for line in lines(campaign.folder)
+        for line in iter_ledger_lines(campaign.folder)
         if line["outcome"] == "failed"
     ]
-    failed = pd.DataFrame(tries, columns=["source", *KEY, "failure"])
-    key = ["source", *KEY]
-    done = pd.MultiIndex.from_frame(as_recorded(collection.attempts)[key])
+    failed = pd.DataFrame(tries, columns=["source", *ATTEMPT_KEY, "failure"])
+    key = ["source", *ATTEMPT_KEY]
+    done = pd.MultiIndex.from_frame(restore_arm_names(collection.attempts)[key])
     rows = []
     for failure, tries_of_failure in failed.groupby("failure", dropna=False, sort=True):
         attempts = tries_of_failure.drop_duplicates(key)
         later = int(pd.MultiIndex.from_frame(attempts[key]).isin(done).sum())
-        rows.append((writable(str(failure)), len(tries_of_failure), len(attempts), later))
+        rows.append((escape_surrogates(str(failure)), len(tries_of_failure), len(attempts), later))
     return pd.DataFrame(rows, columns=["failure", "tries", "attempts", "done later"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from analysis.drawing.svg import escape
+from analysis.drawing.svg import escape_markup
 
 VOID = {"meta", "br", "hr"}
 
@@ -19,68 +19,70 @@ class Markup(str):
 Content: TypeAlias = "str | Markup | Iterable[Content]"
 
 
-def tag(name: str, /, *content: Content, **attributes: str) -> Markup:
+def render_tag(name: str, /, *content: Content, **attributes: str) -> Markup:
     """Return an element; `class_` and `data_label` are written `class` and `data-label`."""
     attribute_text = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{escape_markup(value)}"'
         for key, value in attributes.items()
         if value
     )
     if name in VOID:
         return Markup(f"<{name}{attribute_text}>")
-    return Markup(f"<{name}{attribute_text}>{''.join(map(markup, content))}</{name}>")
+    return Markup(f"<{name}{attribute_text}>{''.join(map(to_markup, content))}</{name}>")
 
 
-def markup(content: Content) -> Markup:
+def to_markup(content: Content) -> Markup:
     """Return any content as HTML."""
     if isinstance(content, Markup):
         return content
     if isinstance(content, str):
-        return Markup(escape(content, quote=False))
-    return Markup("".join(map(markup, content)))
+        return Markup(escape_markup(content, quote=False))
+    return Markup("".join(map(to_markup, content)))
 
 
-def paragraph(*content: Content, class_: str = "") -> Markup:
+def render_paragraph(*content: Content, class_: str = "") -> Markup:
     """Return a paragraph."""
-    return tag("p", *content, class_=class_)
+    return render_tag("p", *content, class_=class_)
 
 
-def plural(count: int, what: str) -> str:
+def format_counted_noun(count: int, what: str) -> str:
     """Return a number of things."""
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def signed(value: float, digits: int = 1) -> str:
+def format_signed_difference(value: float, digits: int = 1) -> str:
     """Return a difference, by default to a tenth, zero without a sign."""
     return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
 
 
-def bullets(items: Iterable[Content]) -> Markup:
+def render_bullets(items: Iterable[Content]) -> Markup:
     """Return a list."""
-    return tag("ul", [tag("li", item) for item in items])
+    return render_tag("ul", [render_tag("li", item) for item in items])
 
 
-def folded(summary: str, *content: Content) -> Markup:
+def render_details(summary: str, *content: Content) -> Markup:
     """Return what opens when asked for."""
-    return tag("details", tag("summary", summary), *content)
+    return render_tag("details", render_tag("summary", summary), *content)
 
 
-def section(name: str, title: str, *content: Content) -> Markup:
+def render_section(name: str, title: str, *content: Content) -> Markup:
     """Return a section that can be linked to."""
-    return tag("section", tag("h2", title), *content, id=name)
+    return render_tag("section", render_tag("h2", title), *content, id=name)
 
 
-def grid(head: Iterable[str], rows: Iterable[Iterable[Content]], names: int = 1) -> Markup:
+def render_grid_table(
+    head: Iterable[str], rows: Iterable[Iterable[Content]], names: int = 1
+) -> Markup:
     """Return a table; on narrow screens each row is a card, so that cells carry their heads.
 
     The first `names` columns are words, the others numbers.
     """
     heads = list(head)
     body = [
-        tag(
+        render_tag(
             "tr",
             [
-                tag(
+                render_tag(
                     "th" if column < names else "td",
                     cell,
                     data_label=heads[column],
@@ -92,7 +94,12 @@ def grid(head: Iterable[str], rows: Iterable[Iterable[Content]], names: int = 1)
         for row in rows
     ]
     top = [
-        tag("th", head_cell, scope="col", class_="words" if column < names else "")
+        render_tag("th", head_cell, scope="col", class_="words" if column < names else "")
         for column, head_cell in enumerate(heads)
     ]
-    return tag("table", tag("thead", tag("tr", top)), tag("tbody", body), class_="cells")
+    return render_tag(
+        "table",
+        render_tag("thead", render_tag("tr", top)),
+        render_tag("tbody", body),
+        class_="cells",
+    )

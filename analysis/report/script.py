@@ -132,7 +132,7 @@ reveal();
 """
 
 
-def policy() -> str:
+def format_security_policy() -> str:
     """Return what a browser may load and run for the page: its drawings and this script."""
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.drawing.palette import classes, variables
+from analysis.drawing.palette import format_colour_classes, format_colour_variables
 from analysis.drawing.svg import FONT
 
 LAYOUT = """
@@ -145,13 +145,13 @@ summary{color:var(--ink);list-style:none}
 """
 
 
-def style() -> str:
+def format_style_sheet() -> str:
     """Return the style sheet; paper is always light."""
-    light, dark = variables(False), variables(True)
+    light, dark = format_colour_variables(False), format_colour_variables(True)
     return (
         f":root{{color-scheme:light dark;{light}}}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
-        f"{classes()}{LAYOUT.replace('FONT', FONT)}"
+        f"{format_colour_classes()}{LAYOUT.replace('FONT', FONT)}"
         f"@media screen and (min-width:1100px){{{ROOMY}}}"
         f"@media screen and (max-width:860px){{{CARDS}}}"
         f"@media screen and (max-width:640px){{{PHONE}}}@media print{{{PRINT}}}"

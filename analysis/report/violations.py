@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from analysis.attribution import Attribution, outcome
-from analysis.cases import Case
+from analysis.attribution import ViolationAttribution, format_twin_outcome
+from analysis.cases import ViolationCase
 from analysis.drawing.canvas import Canvas, Circle, Mark, Polyline
-from analysis.drawing.svg import inline
-from analysis.report.gather import Report
-from analysis.report.html import Content, Markup, folded, grid, paragraph, section, tag
+from analysis.drawing.svg import render_inline_svg
+from analysis.report.gather import ReportContents
+from analysis.report.html import (
+    Content,
+    Markup,
+    render_details,
+    render_grid_table,
+    render_paragraph,
+    render_section,
+    render_tag,
+)
 
 SIGNS: dict[str, Mark] = {
     "ego": Polyline(
@@ -34,13 +42,13 @@ SIGNS: dict[str, Mark] = {
 """Symbols of the bird's-eye views."""
 
 
-def violations(report: Report) -> Markup:
+def render_violations_section(report: ReportContents) -> Markup:
     """Return the section."""
     if not report.cases:
         nothing = (
             "No drive ended in a violation." if len(report.collection.attempts) else "No drives."
         )
-        return section("violations", "Violations", paragraph(nothing))
+        return render_section("violations", "Violations", render_paragraph(nothing))
     with_strip = {id(case) for case, _ in report.strips}
     others = [case for case in report.cases if id(case) not in with_strip]
     count = f"{len(report.cases)} violations in {len(report.collection.attempts)} drives"
@@ -53,48 +61,59 @@ def violations(report: Report) -> Markup:
     rest: Content = ""
     if others:
         title = f"{'The other' if with_strip else 'All'} {len(others)} violations"
-        rest = folded(
+        rest = render_details(
             title,
-            tag("ul", [tag("li", listed(case), id=case.anchor) for case in others], class_="list"),
+            render_tag(
+                "ul",
+                [render_tag("li", render_case_line(case), id=case.anchor) for case in others],
+                class_="list",
+            ),
         )
-    return section(
+    return render_section(
         "violations",
         "Violations",
-        paragraph(text + (views if with_strip else ""), class_="quiet"),
-        legend() if with_strip else "",
-        [strip(case, canvases) for case, canvases in report.strips],
+        render_paragraph(text + (views if with_strip else ""), class_="quiet"),
+        render_sign_legend() if with_strip else "",
+        [render_strip_figure(case, canvases) for case, canvases in report.strips],
         rest,
     )
 
 
-def legend() -> Markup:
+def render_sign_legend() -> Markup:
     """Return the legend of the bird's-eye views."""
     items = []
     for name, sign in SIGNS.items():
-        picture = inline(Canvas(22, 14, name, [sign]))
-        items.append(tag("li", Markup(picture), name))
-    return tag("ul", items, class_="legend")
+        picture = render_inline_svg(Canvas(22, 14, name, [sign]))
+        items.append(render_tag("li", Markup(picture), name))
+    return render_tag("ul", items, class_="legend")
 
 
-def strip(case: Case, canvases: list[Canvas]) -> Markup:
+def render_strip_figure(case: ViolationCase, canvases: list[Canvas]) -> Markup:
     """Return one violation in three bird's-eye views."""
-    return tag(
+    return render_tag(
         "div",
-        tag("h4", f"Case {case.number}: {case.arm_title}"),
-        paragraph(
+        render_tag("h4", f"Case {case.number}: {case.arm_title}"),
+        render_paragraph(
             f"Route {case.key.route}, seed {case.key.seed}: {case.what}. ",
-            tag("code", case.command),
+            render_tag("code", case.command),
         ),
-        tag("div", [Markup(inline(canvas)) for canvas in canvases], class_="strip"),
+        render_tag(
+            "div", [Markup(render_inline_svg(canvas)) for canvas in canvases], class_="strip"
+        ),
         class_="case",
         id=case.anchor,
     )
 
 
-def listed(case: Case) -> Content:
+def render_case_line(case: ViolationCase) -> Content:
     """Return one violation in a line."""
     where = f"{case.title}: {case.what}"
-    return [tag("b", f"{case.number} "), where, " ", tag("code", f"--case {case.number}")]
+    return [
+        render_tag("b", f"{case.number} "),
+        where,
+        " ",
+        render_tag("code", f"--case {case.number}"),
+    ]
 
 
 NAME, TITLE = "attribution", "Attribution"
@@ -112,25 +131,30 @@ LIMITS = (
 )
 
 
-def attribution(report: Report) -> Markup:
+def render_attribution_section(report: ReportContents) -> Markup:
     """Return the section."""
     if not report.attributions:
-        how = tag("code", f"crucible attribute {report.collection.folder}")
-        return section(
-            NAME, TITLE, paragraph("No violation has twins; run ", how, " to make them.")
+        how = render_tag("code", f"crucible attribute {report.collection.folder}")
+        return render_section(
+            NAME, TITLE, render_paragraph("No violation has twins; run ", how, " to make them.")
         )
     head = ["case", "violation", "without", "other samples", "windows, s", "conclusion"]
-    return section(
+    return render_section(
         NAME,
         TITLE,
-        paragraph(EXPLAINED, class_="quiet"),
-        grid(head, [row(attribution_) for attribution_ in report.attributions], 1),
-        paragraph(LIMITS),
-        folded("Each twin and its messages", grid(HEAD, twin_rows(report.attributions), 2)),
+        render_paragraph(EXPLAINED, class_="quiet"),
+        render_grid_table(
+            head, [make_attribution_row(attribution_) for attribution_ in report.attributions], 1
+        ),
+        render_paragraph(LIMITS),
+        render_details(
+            "Each twin and its messages",
+            render_grid_table(HEAD, make_twin_rows(report.attributions), 2),
+        ),
     )
 
 
-def twin_rows(attributions: Iterable[Attribution]) -> Iterator[list[Content]]:
+def make_twin_rows(attributions: Iterable[ViolationAttribution]) -> Iterator[list[Content]]:
     """Yield a row for each twin of each violation."""
     for of in attributions:
         for twin in of.twins:
@@ -145,24 +169,24 @@ def twin_rows(attributions: Iterable[Attribution]) -> Iterator[list[Content]]:
             ]
 
 
-def row(attribution: Attribution) -> list[Content]:
+def make_attribution_row(attribution: ViolationAttribution) -> list[Content]:
     """Return one violation's row."""
     name = f"{attribution.case.number}: {attribution.case.title}"
     ones = [
-        tag("small", f"without {name} {outcome(hit)}")
+        render_tag("small", f"without {name} {format_twin_outcome(hit)}")
         for name, hit in attribution.without_one.items()
     ]
     return [
-        tag("a", name, href=f"#{attribution.case.anchor}"),
+        render_tag("a", name, href=f"#{attribution.case.anchor}"),
         attribution.case.kind.replace("_", " "),
-        [outcome(attribution.without), *ones],
-        samples_cell(attribution),
+        [format_twin_outcome(attribution.without), *ones],
+        format_samples_cell(attribution),
         attribution.seconds or "-",
         attribution.conclusion,
     ]
 
 
-def samples_cell(attribution: Attribution) -> Content:
+def format_samples_cell(attribution: ViolationAttribution) -> Content:
     """Return how often it happens with other samples."""
     anyway = attribution.anyway
     if not math.isfinite(anyway.value):
@@ -170,5 +194,5 @@ def samples_cell(attribution: Attribution) -> Content:
     interval = f"{anyway.low:.0f} to {anyway.high:.0f} %"
     return [
         f"{sum(attribution.other_samples)} of {len(attribution.other_samples)}",
-        tag("small", interval),
+        render_tag("small", interval),
     ]

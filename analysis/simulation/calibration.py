@@ -8,27 +8,41 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.regression.design import design_of
-from analysis.regression.estimators import Fit, firth_jackknife, gee_bias_reduced, paper_logit
-from analysis.regression.matched import matched_design, matched_jackknife
-from analysis.regression.risk_sets import risk_sets
+from analysis.regression.design import build_regression_design
+from analysis.regression.estimators import (
+    RegressionFit,
+    fit_bias_reduced_gee,
+    fit_firth_jackknife,
+    fit_paper_logit,
+)
+from analysis.regression.matched import build_matched_design, fit_matched_jackknife
+from analysis.regression.risk_sets import build_risk_sets
 from analysis.regression.sample import NoFitError
-from analysis.simulation.campaigns import Drives, Scenario, last_window, simulate_drives
-from analysis.statistics.intervals import clopper_pearson
-from harness.randomness import stream
+from analysis.simulation.campaigns import (
+    CampaignScenario,
+    SimulatedDrives,
+    select_last_window,
+    simulate_drives,
+)
+from analysis.statistics.intervals import compute_clopper_pearson_interval
+from harness.randomness import make_named_stream
 from harness.vocabulary import PATTERNS
 
 ALPHA = 0.05
 HEADLINE = "timing-fair"
-METHODS: Mapping[str, Callable[[Drives], Fit]] = {
-    HEADLINE: lambda made: matched_jackknife(matched_design(risk_sets(made.tracks, {}))),
-    "window": lambda made: firth_jackknife(design_of(last_window(made))),
-    "companion": lambda made: gee_bias_reduced(design_of(last_window(made))),
-    "paper": lambda made: paper_logit(last_window(made)),
+METHODS: Mapping[str, Callable[[SimulatedDrives], RegressionFit]] = {
+    HEADLINE: lambda made: fit_matched_jackknife(
+        build_matched_design(build_risk_sets(made.tracks, {}))
+    ),
+    "window": lambda made: fit_firth_jackknife(build_regression_design(select_last_window(made))),
+    "companion": lambda made: fit_bias_reduced_gee(
+        build_regression_design(select_last_window(made))
+    ),
+    "paper": lambda made: fit_paper_logit(select_last_window(made)),
 }
 
 
-def scenarios(size: Scenario) -> dict[str, Scenario]:
+def list_regression_scenarios(size: CampaignScenario) -> dict[str, CampaignScenario]:
     """Return what is simulated, for a campaign of some size."""
     place = replace(size, route_sd=1.0, spread=0.3)
     return {
@@ -48,24 +62,24 @@ def scenarios(size: Scenario) -> dict[str, Scenario]:
     }
 
 
-def calibrate(
-    size: Scenario, replicates: int, *, seed: int, methods: Sequence[str], only: str = ""
+def measure_rejection_rates(
+    size: CampaignScenario, replicates: int, *, seed: int, methods: Sequence[str], only: str = ""
 ) -> pd.DataFrame:
     """Return for every scene and method how often p < 0.05; `only` scenes with these words."""
     rows = [
-        {"scenario": name, "method": method, **rejections(p, scene)}
-        for name, scene in scenarios(size).items()
+        {"scenario": name, "method": method, **compute_rejection_shares(p, scene)}
+        for name, scene in list_regression_scenarios(size).items()
         if only in name
-        for method, p in p_values(
+        for method, p in compute_simulated_p_values(
             name, scene, replicates=replicates, seed=seed, methods=methods
         ).items()
     ]
     return pd.DataFrame(rows)
 
 
-def p_values(
+def compute_simulated_p_values(
     name: str,
-    scene: Scenario,
+    scene: CampaignScenario,
     *,
     replicates: int,
     seed: int,
@@ -74,7 +88,7 @@ def p_values(
     """Return (replicates, two, six) p-values of each method, plain and Holm's; NaN: no fit."""
     p = {method: np.full((replicates, 2, len(PATTERNS)), np.nan) for method in methods}
     for number in range(replicates):
-        made = simulate_drives(scene, stream(seed, "calibrate", name, str(number)))
+        made = simulate_drives(scene, make_named_stream(seed, "calibrate", name, str(number)))
         for method in methods:
             try:
                 terms = METHODS[method](made).terms
@@ -85,7 +99,7 @@ def p_values(
     return p
 
 
-def rejections(p: np.ndarray, scene: Scenario) -> dict[str, float]:
+def compute_rejection_shares(p: np.ndarray, scene: CampaignScenario) -> dict[str, float]:
     """Return shares of campaigns: without a fit, with a false positive, with the true effect found.
 
     A campaign without a fit has no false positive. `per pattern` is the mean
@@ -96,7 +110,7 @@ def rejections(p: np.ndarray, scene: Scenario) -> dict[str, float]:
         small = p < ALPHA
     idle = slice(0 if scene.effect == 0 else 1, None)
     false = small[:, 1, idle].any(axis=1)
-    low, high = clopper_pearson(int(false.sum()), len(p))
+    low, high = compute_clopper_pearson_interval(int(false.sum()), len(p))
     return {
         "no fit": float(np.isnan(p[:, 0]).all(axis=1).mean()),
         "false, per pattern": float(small[:, 0, idle].mean()),

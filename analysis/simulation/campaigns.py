@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from analysis.regression.risk_sets import LOOK_BACK, Track
-from analysis.regression.sample import Sample
+from analysis.regression.risk_sets import LOOK_BACK, RouteTrack
+from analysis.regression.sample import RegressionSample
 from harness.vocabulary import PATTERNS, Floats, Integers
 
 PER_BOX = 0.05
@@ -18,7 +18,7 @@ BOXES = 250.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
+class CampaignScenario:
     """A campaign of one condition, before it is drawn."""
 
     routes: int = 19
@@ -45,7 +45,7 @@ NEAR = 7.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Drives:
+class SimulatedDrives:
     """All drives of one condition."""
 
     route: Integers
@@ -53,12 +53,12 @@ class Drives:
     seed: Integers
     violated: Floats
     completion: Floats
-    tracks: tuple[Track, ...]
+    tracks: tuple[RouteTrack, ...]
 
 
 def simulate_drives(
-    scene: Scenario, random: np.random.Generator, harder: Floats | None = None
-) -> Drives:
+    scene: CampaignScenario, random: np.random.Generator, harder: Floats | None = None
+) -> SimulatedDrives:
     """Return drives with one dangerous place on each route.
 
     Whether a drive violates there is decided by its route, by chance, by `harder` (log-odds by
@@ -98,7 +98,7 @@ def simulate_drives(
     for number in range(len(route)):
         steps = int((along[number] < ends[number]).sum())
         tracks.append(
-            Track(
+            RouteTrack(
                 route=f"{route[number]:04}",
                 system=f"system {system[number]}",
                 times=clock[number, :steps],
@@ -109,7 +109,7 @@ def simulate_drives(
             )
         )
     share = np.where(violated, happens / length[route], 1.0)
-    return Drives(
+    return SimulatedDrives(
         route=route,
         system=system,
         seed=seed,
@@ -119,14 +119,14 @@ def simulate_drives(
     )
 
 
-def last_window(made: Drives) -> Sample:
+def select_last_window(made: SimulatedDrives) -> RegressionSample:
     """Return what the window regressions see: the last ten seconds of each drive."""
     firsts = [np.searchsorted(track.times, track.times[-1] - LOOK_BACK) for track in made.tracks]
     both = list(zip(made.tracks, firsts, strict=True))
     counts = np.stack([track.counts[-1] - track.counts[first] for track, first in both])
     truths = np.array([track.truths[-1] - track.truths[first] for track, first in both])
     names = np.array([track.system for track in made.tracks])
-    return Sample(
+    return RegressionSample(
         y=made.violated,
         counts=counts,
         exposure=truths,

@@ -14,10 +14,16 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import expit
 
-from analysis.effects.paired import ALPHA, TESTED
-from analysis.statistics.intervals import clopper_pearson
-from analysis.statistics.significance import MOST_EXACT, Hypothesis, adjusted, attainable, sign_flip
-from harness.randomness import stream
+from analysis.effects.paired import ALPHA, TESTED_OUTCOMES
+from analysis.statistics.intervals import compute_clopper_pearson_interval
+from analysis.statistics.significance import (
+    MOST_EXACT,
+    HypothesisTest,
+    adjust_p_values,
+    list_attainable_p_values,
+    run_sign_flip_test,
+)
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats
 
 ARMS = 13
@@ -42,7 +48,7 @@ class InterventionScenario:
     prevented: float = 0.6  # share of violations that they prevent
 
 
-def intervention_scenarios(size: InterventionScenario) -> dict[str, InterventionScenario]:
+def list_intervention_scenarios(size: InterventionScenario) -> dict[str, InterventionScenario]:
     """Return what is simulated, for a campaign of some size."""
     study = replace(size, never=0.62, always=0.05, other_course=0.5)
     return {
@@ -58,21 +64,21 @@ def intervention_scenarios(size: InterventionScenario) -> dict[str, Intervention
     }
 
 
-def route_chances(scene: InterventionScenario, random: np.random.Generator) -> Floats:
+def sample_route_chances(scene: InterventionScenario, random: np.random.Generator) -> Floats:
     """Return the probability of a violation on each route."""
     chance = expit(scene.route_sd * random.normal(size=scene.routes))
     kind = random.random(scene.routes)
     return np.select([kind < scene.never, kind >= 1 - scene.always], [0.0, 1.0], chance)
 
 
-def arms_of_a_system(
+def simulate_system_arms(
     scene: InterventionScenario, chance: Floats, random: np.random.Generator
 ) -> list[dict[str, Floats]]:
     """Return the outcomes of the arm without a repair, and of all with one; `chance` by drive."""
-    first = drive(chance, random)
+    first = simulate_drive_outcomes(chance, random)
     arms = [first]
     for number in range(ARMS):
-        other = drive(chance, random)
+        other = simulate_drive_outcomes(chance, random)
         changed = random.random(len(chance)) < scene.other_course
         arm = {name: np.where(changed, other[name], first[name]) for name in first}
         if number < scene.effective:
@@ -82,7 +88,7 @@ def arms_of_a_system(
     return arms
 
 
-def drive(chance: Floats, random: np.random.Generator) -> dict[str, Floats]:
+def simulate_drive_outcomes(chance: Floats, random: np.random.Generator) -> dict[str, Floats]:
     """Return how drives end."""
     violated = (random.random(len(chance)) < chance).astype(np.float64)
     collided = violated * (random.random(len(chance)) < 0.8)
@@ -90,54 +96,60 @@ def drive(chance: Floats, random: np.random.Generator) -> dict[str, Floats]:
     return {"violated": violated, "collided": collided, "driving_score": score}
 
 
-def route_differences(scene: InterventionScenario, random: np.random.Generator) -> Floats:
+def simulate_route_differences(scene: InterventionScenario, random: np.random.Generator) -> Floats:
     """Return what repairs change, summed over seeds: (systems, arms, outcomes, routes)."""
-    chance = route_chances(scene, random).repeat(scene.seeds)
+    chance = sample_route_chances(scene, random).repeat(scene.seeds)
     changes = [
         arm[outcome.column] - first[outcome.column]
         for _ in range(scene.systems)
-        for first, *arms in [arms_of_a_system(scene, chance, random)]
+        for first, *arms in [simulate_system_arms(scene, chance, random)]
         for arm in arms
-        for outcome in TESTED
+        for outcome in TESTED_OUTCOMES
     ]
-    shape = (scene.systems, ARMS, len(TESTED), scene.routes, scene.seeds)
+    shape = (scene.systems, ARMS, len(TESTED_OUTCOMES), scene.routes, scene.seeds)
     return np.asarray(np.reshape(changes, shape).sum(axis=-1), np.float64)
 
 
-def p_values(differences: Floats) -> Floats:
+def compute_effect_p_values(differences: Floats) -> Floats:
     """Return p as `effects` has them, plain and of one family: (two, systems, arms, outcomes)."""
-    tests = [paired_test(routes) for routes in differences.reshape(-1, differences.shape[-1])]
-    levels = [level for (level,) in adjusted([[test] for test in tests])]
+    tests = [
+        compute_paired_test(routes) for routes in differences.reshape(-1, differences.shape[-1])
+    ]
+    levels = [level for (level,) in adjust_p_values([[test] for test in tests])]
     return np.reshape([[test.p for test in tests], levels], (2, *differences.shape[:-1]))
 
 
-def paired_test(differences: Floats) -> Hypothesis:
+def compute_paired_test(differences: Floats) -> HypothesisTest:
     """Return the test of one outcome; exact ones are the same in whatever order routes are."""
     moved = differences[differences != 0]
     if len(moved) <= MOST_EXACT:
-        return exact_test(tuple(np.sort(moved).tolist()))
-    return Hypothesis(sign_flip(moved).p)
+        return compute_exact_test(tuple(np.sort(moved).tolist()))
+    return HypothesisTest(run_sign_flip_test(moved).p)
 
 
 @lru_cache(maxsize=1024)
-def exact_test(moved: tuple[float, ...]) -> Hypothesis:
+def compute_exact_test(moved: tuple[float, ...]) -> HypothesisTest:
     """Return the test of routes that differ, of which all signs are tried."""
     differences = np.array(moved)
-    return Hypothesis(sign_flip(differences).p, attainable(differences))
+    return HypothesisTest(run_sign_flip_test(differences).p, list_attainable_p_values(differences))
 
 
 def calibrate_effects(scene: InterventionScenario, campaigns: int, seed: int) -> dict[str, float]:
     """Return the share of campaigns with a false effect, and of systems with a true one found."""
     p = np.array(
         [
-            p_values(route_differences(scene, stream(seed, "calibrate effects", str(number))))
+            compute_effect_p_values(
+                simulate_route_differences(
+                    scene, make_named_stream(seed, "calibrate effects", str(number))
+                )
+            )
             for number in range(campaigns)
         ]
     )
     significant = np.asarray((p < ALPHA).any(axis=-1))
     works = np.arange(ARMS) < scene.effective
     false = np.asarray(significant[..., ~works].any(axis=(-2, -1)))
-    low, high = clopper_pearson(int(false[:, 1].sum()), campaigns)
+    low, high = compute_clopper_pearson_interval(int(false[:, 1].sum()), campaigns)
     return {
         "campaigns": float(campaigns),
         "false, any": float(false[:, 0].mean()),

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from scipy.stats import norm
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats
 
 ALPHA = 0.05
@@ -48,22 +48,24 @@ def simulate_pairs(
     return arms[0], arms[1]
 
 
-def power(duel: PairedDesign, campaigns: int, seed: int) -> float:
+def estimate_power(duel: PairedDesign, campaigns: int, seed: int) -> float:
     """Return the share of drawn campaigns in which the sign-flip test over routes has p < 0.05."""
     name = f"{duel.routes}x{duel.seeds}"
-    a, b = simulate_pairs(duel, campaigns, stream(seed, "power", name, str(duel.difference)))
-    signs = other_signs(duel.routes, stream(seed, "power signs", name))
-    return float((sign_flips((b - a).sum(axis=2), signs) < ALPHA).mean())
+    a, b = simulate_pairs(
+        duel, campaigns, make_named_stream(seed, "power", name, str(duel.difference))
+    )
+    signs = sample_other_signs(duel.routes, make_named_stream(seed, "power signs", name))
+    return float((compute_sign_flip_p_values((b - a).sum(axis=2), signs) < ALPHA).mean())
 
 
-def other_signs(routes: int, random: np.random.Generator) -> Floats:
+def sample_other_signs(routes: int, random: np.random.Generator) -> Floats:
     """Return signs besides those observed: all there are on few routes, else some."""
     if routes <= MOST_EXACT:
         return np.array([*product((1.0, -1.0), repeat=routes)][1:])
     return random.choice((-1.0, 1.0), (SIGNS, routes))
 
 
-def sign_flips(differences: Floats, signs: Floats) -> Floats:
+def compute_sign_flip_p_values(differences: Floats, signs: Floats) -> Floats:
     """Return the p of each row of route differences under the same signs."""
     seen = np.abs(differences.sum(axis=1))
     as_large = np.abs(differences @ signs.T) >= seen[:, None] - 1e-9

@@ -9,18 +9,23 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_float_dtype
 
-from analysis.collection import CAMPAIGN, Collection, empty_attempts
-from analysis.contrasts import DISTURBED, contrasts_of
-from analysis.declaration import Declaration, declare
+from analysis.collection import CAMPAIGN, CampaignCollection, make_empty_attempts
+from analysis.contrasts import DISTURBED, compute_contrasts
+from analysis.declaration import FamilyDeclaration, declare_tests
 from analysis.regression.by_condition import ConditionFits
-from analysis.regression.estimators import Fit
+from analysis.regression.estimators import RegressionFit
 from analysis.regression.sample import NoFitError
 from analysis.simulation.calibration import ALPHA, HEADLINE, METHODS
-from analysis.simulation.campaigns import Drives, Scenario, simulate_drives
-from analysis.statistics.intervals import clopper_pearson
-from analysis.statistics.significance import Hypothesis, adjusted, attainable, sign_flip
+from analysis.simulation.campaigns import CampaignScenario, SimulatedDrives, simulate_drives
+from analysis.statistics.intervals import compute_clopper_pearson_interval
+from analysis.statistics.significance import (
+    HypothesisTest,
+    adjust_p_values,
+    list_attainable_p_values,
+    run_sign_flip_test,
+)
 from analysis.tables.campaigns import FAMILY
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.records.arms import NONE, Arm
 from harness.vocabulary import Floats
 
@@ -33,7 +38,7 @@ MEASURED = "driving_score", "violated"
 class PageScenario:
     """Campaigns of some systems, undisturbed and disturbed, before they are drawn."""
 
-    scene: Scenario
+    scene: CampaignScenario
     harm: float = 0.0  # log-odds of violation that the disturbance adds to every system
     campaigns: int = 1  # that are compared on one page
     worse: float = 0.0  # log-odds of violation that all arms of the second campaign have more
@@ -49,15 +54,15 @@ class PageScenario:
 class SimulatedCampaign:
     """A campaign, or several: drives of all arms, and what a report reads of them."""
 
-    made: Drives
+    made: SimulatedDrives
     attempts: pd.DataFrame
     systems: int
     campaigns: int
 
-    def of(self, setting: int) -> Drives:
+    def select_drives(self, setting: int) -> SimulatedDrives:
         """Return the drives under one condition of one campaign."""
         rows = np.flatnonzero(self.made.system // self.systems == setting)
-        return Drives(
+        return SimulatedDrives(
             route=self.made.route[rows],
             system=self.made.system[rows],
             seed=self.made.seed[rows],
@@ -67,7 +72,7 @@ class SimulatedCampaign:
         )
 
 
-def page_scenarios(size: Scenario) -> dict[str, PageScenario]:
+def list_page_scenarios(size: CampaignScenario) -> dict[str, PageScenario]:
     """Return what is simulated, for campaigns of some size."""
     place = replace(size, route_sd=1.0, base=-0.5, spread=0.3, place=2.0, places=2)
     return {
@@ -95,7 +100,7 @@ def simulate_page(page: PageScenario, random: np.random.Generator) -> SimulatedC
     labels = [f"{source + 1} campaign" if page.campaigns > 1 else NONE for source in sources]
     columns = {"system": systems, "condition": conditions.tolist(), CAMPAIGN: labels}
     arms = [
-        str(Arm.of(dict(zip(columns, names, strict=True))))
+        str(Arm.from_factors(dict(zip(columns, names, strict=True))))
         for names in zip(*columns.values(), strict=True)
     ]
     attempts = pd.DataFrame(
@@ -116,22 +121,22 @@ def simulate_page(page: PageScenario, random: np.random.Generator) -> SimulatedC
     )
     unknown = {
         str(name): np.nan if is_float_dtype(column) else ""
-        for name, column in empty_attempts().items()
+        for name, column in make_empty_attempts().items()
         if name not in attempts
     }
     return SimulatedCampaign(made, attempts.assign(**unknown), size, page.campaigns)
 
 
-def regressions(made: SimulatedCampaign) -> list[ConditionFits]:
+def fit_simulated_regressions(made: SimulatedCampaign) -> list[ConditionFits]:
     """Return the headline of both conditions, for each campaign."""
     regressions_ = []
     campaigns = range(made.campaigns)
     names = [f"{name} {number}" for number in campaigns for name in (NONE, DISTURBANCE)]
     for number, condition in enumerate(names):
-        fits: tuple[Fit, ...] = ()
+        fits: tuple[RegressionFit, ...] = ()
         refused = {}
         try:
-            fits = (METHODS[HEADLINE](made.of(number)),)
+            fits = (METHODS[HEADLINE](made.select_drives(number)),)
         except NoFitError as problem:
             refused[HEADLINE] = str(problem)
         regressions_.append(
@@ -142,11 +147,11 @@ def regressions(made: SimulatedCampaign) -> list[ConditionFits]:
     return regressions_
 
 
-def smallest(made: SimulatedCampaign, regressions: list[ConditionFits]) -> float:
+def find_smallest_p_value(made: SimulatedCampaign, regressions: list[ConditionFits]) -> float:
     """Return the smallest p-value that a page's declaration will have: quick, without intervals."""
-    shape = (page_routes(made), -1, 2 * made.systems * made.campaigns)
+    shape = (count_page_routes(made), -1, 2 * made.systems * made.campaigns)
     slots = [
-        [Hypothesis(float(p))]
+        [HypothesisTest(float(p))]
         for fits in regressions
         if fits.headline is not None
         for p in fits.headline.terms["p"]
@@ -154,22 +159,24 @@ def smallest(made: SimulatedCampaign, regressions: list[ConditionFits]) -> float
     sums = [
         made.attempts[name].to_numpy(np.float64).reshape(shape).sum(axis=1) for name in MEASURED
     ]
-    for a, b in compared(made.systems, made.campaigns):
-        slots.append([of_pair(sums_by_route[:, b] - sums_by_route[:, a]) for sums_by_route in sums])
-    return min((p for slot in adjusted(slots) for p in slot if np.isfinite(p)), default=1.0)
+    for a, b in list_compared_arms(made.systems, made.campaigns):
+        slots.append(
+            [compute_pair_test(sums_by_route[:, b] - sums_by_route[:, a]) for sums_by_route in sums]
+        )
+    return min((p for slot in adjust_p_values(slots) for p in slot if np.isfinite(p)), default=1.0)
 
 
-def page_routes(made: SimulatedCampaign) -> int:
+def count_page_routes(made: SimulatedCampaign) -> int:
     """Return how many routes a campaign has."""
     return int(made.made.route.max()) + 1
 
 
-def of_pair(differences: Floats) -> Hypothesis:
+def compute_pair_test(differences: Floats) -> HypothesisTest:
     """Return the test of one pair of arms."""
-    return Hypothesis(sign_flip(differences).p, attainable(differences))
+    return HypothesisTest(run_sign_flip_test(differences).p, list_attainable_p_values(differences))
 
 
-def compared(systems: int, campaigns: int) -> list[tuple[int, int]]:
+def list_compared_arms(systems: int, campaigns: int) -> list[tuple[int, int]]:
     """Return the arms of every comparison: disturbed or not, systems, campaigns."""
     arms = 2 * systems
     pairs = []
@@ -181,17 +188,21 @@ def compared(systems: int, campaigns: int) -> list[tuple[int, int]]:
     return [*pairs, *((a + arm, b + arm) for a, b in firsts for arm in range(arms))]
 
 
-def declaration(made: SimulatedCampaign, regressions: list[ConditionFits]) -> Declaration:
+def declare_simulated_page(
+    made: SimulatedCampaign, regressions: list[ConditionFits]
+) -> FamilyDeclaration:
     """Return what the report declares of a campaign, by the report's own code."""
-    return declare(
-        contrasts_of(
-            Collection(campaigns=(), attempts=made.attempts, missing=made.attempts[:0], notes=())
+    return declare_tests(
+        compute_contrasts(
+            CampaignCollection(
+                campaigns=(), attempts=made.attempts, missing=made.attempts[:0], notes=()
+            )
         ),
         regressions,
     )
 
 
-def false_sentences(page: PageScenario, declared: Declaration) -> int:
+def count_false_sentences(page: PageScenario, declared: FamilyDeclaration) -> int:
     """Return how many sentences call significant what is not there."""
     table = declared.contrasts.table
     rows = table[table["measure"].isin(["driving score", "violations, %"])]
@@ -200,24 +211,28 @@ def false_sentences(page: PageScenario, declared: Declaration) -> int:
     return int(clear.sum()) + odds
 
 
-def calibrate_pages(size: Scenario, replicates: int, seed: int, only: str = "") -> pd.DataFrame:
+def calibrate_pages(
+    size: CampaignScenario, replicates: int, seed: int, only: str = ""
+) -> pd.DataFrame:
     """Return for every kind of page how often it has any false sentence, and any true one."""
     rows = []
-    for name, page in page_scenarios(size).items():
+    for name, page in list_page_scenarios(size).items():
         if only not in name:
             continue
         false = true = 0
         for number in range(replicates):
-            made = simulate_page(page, stream(seed, "calibrate pages", name, str(number)))
-            fits = regressions(made)
-            if smallest(made, fits) >= ALPHA:
+            made = simulate_page(
+                page, make_named_stream(seed, "calibrate pages", name, str(number))
+            )
+            fits = fit_simulated_regressions(made)
+            if find_smallest_p_value(made, fits) >= ALPHA:
                 continue
-            declared = declaration(made, fits)
-            wrong = false_sentences(page, declared)
-            every = false_sentences(replace(page, harm=0.0, worse=0.0), declared)
+            declared = declare_simulated_page(made, fits)
+            wrong = count_false_sentences(page, declared)
+            every = count_false_sentences(replace(page, harm=0.0, worse=0.0), declared)
             false += wrong > 0
             true += every > wrong
-        low, high = clopper_pearson(false, replicates)
+        low, high = compute_clopper_pearson_interval(false, replicates)
         rows.append(
             {
                 "scenario": name,

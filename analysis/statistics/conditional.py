@@ -46,7 +46,7 @@ class PaddedSets:
 
 
 @dataclass(slots=True, eq=False)
-class _Evaluation:
+class _ConditionalEvaluation:
     """The likelihood and its parts at some coefficients, all (fits, ...)."""
 
     p: Floats  # (sets, fits, members)
@@ -55,7 +55,7 @@ class _Evaluation:
     height: Floats
 
 
-def firth_conditional(
+def fit_firth_conditional(
     sets: PaddedSets, weights: Floats | None = None, start: Floats | None = None
 ) -> FirthFits:
     """Maximise the penalised likelihood; `weights` is (fits, sets).
@@ -66,7 +66,7 @@ def firth_conditional(
     weights = np.ones((1, len(sets.rows))) if weights is None else weights
     zeros = np.zeros((len(weights), sets.rows.shape[2]))
     best = _climb_all(sets, weights, zeros)
-    for begin in _starts(sets, weights, start):
+    for begin in _list_conditional_starts(sets, weights, start):
         other = _climb_all(sets, weights, begin)
         higher = other[1] > best[1] + HIGHER
         for kept, new in zip(best, other, strict=True):
@@ -76,11 +76,15 @@ def firth_conditional(
     return FirthFits(beta, converged & np.isfinite(height))
 
 
-def _starts(sets: PaddedSets, weights: Floats, start: Floats | None) -> list[Floats]:
+def _list_conditional_starts(
+    sets: PaddedSets, weights: Floats, start: Floats | None
+) -> list[Floats]:
     """Return where else to begin."""
     if start is not None:
         return [np.tile(start, (len(weights), 1))]
-    first = _evaluate(sets, sets.squares, weights, np.zeros((len(weights), sets.rows.shape[2])))
+    first = _evaluate_conditional(
+        sets, sets.squares, weights, np.zeros((len(weights), sets.rows.shape[2]))
+    )
     errors = 1 / np.sqrt(np.maximum(np.einsum("fii->fi", first.information), SINGULAR))
     return [side * errors for side in (-SPREAD, SPREAD)]
 
@@ -92,12 +96,12 @@ def _climb_all(sets: PaddedSets, weights: Floats, start: Floats) -> tuple[Floats
     height = np.full(len(beta), -np.inf)
     active = np.ones(len(beta), np.bool_)
     at = np.arange(len(beta))
-    here = _evaluate(sets, squares, weights, beta)
+    here = _evaluate_conditional(sets, squares, weights, beta)
     for _ in range(STEPS):
         w, now = weights[at], beta[at]
-        step = _step(sets, squares, w, here)
+        step = _compute_scoring_step(sets, squares, w, here)
         step *= np.minimum(1, LONGEST / np.maximum(np.abs(step).max(axis=1), CLOSE))[:, None]
-        there, here = _halved(sets, squares, w, now, step, here)
+        there, here = _halve_steps(sets, squares, w, now, step, here)
         beta[at], height[at] = there, here.height
         going = np.abs(there - now).max(axis=1) > CLOSE
         going &= np.isfinite(here.height)
@@ -105,18 +109,20 @@ def _climb_all(sets: PaddedSets, weights: Floats, start: Floats) -> tuple[Floats
         at = at[going]
         if not len(at):
             break
-        here = _some(here, going)
+        here = _select_fits(here, going)
     return beta, height, ~active
 
 
-def _some(look: _Evaluation, rows: Mask) -> _Evaluation:
+def _select_fits(look: _ConditionalEvaluation, rows: Mask) -> _ConditionalEvaluation:
     """Return the parts of some fits."""
-    return _Evaluation(
+    return _ConditionalEvaluation(
         look.p[:, rows], look.mean[:, rows], look.information[rows], look.height[rows]
     )
 
 
-def _step(sets: PaddedSets, squares: Floats, weights: Floats, here: _Evaluation) -> Floats:
+def _compute_scoring_step(
+    sets: PaddedSets, squares: Floats, weights: Floats, here: _ConditionalEvaluation
+) -> Floats:
     """Return the scoring step: inverse information times the penalised score.
 
     The penalty's part of the score is sum(w p q (x - mean)) / 2 with q the squared distance of a
@@ -135,30 +141,32 @@ def _step(sets: PaddedSets, squares: Floats, weights: Floats, here: _Evaluation)
     return np.asarray((inverse @ total[:, :, None]).reshape(fits, k))
 
 
-def _halved(
+def _halve_steps(
     sets: PaddedSets,
     squares: Floats,
     weights: Floats,
     start: Floats,
     step: Floats,
-    here: _Evaluation,
-) -> tuple[Floats, _Evaluation]:
+    here: _ConditionalEvaluation,
+) -> tuple[Floats, _ConditionalEvaluation]:
     """Return where steps lead that were halved until none goes down."""
     there = start + step
-    look = _evaluate(sets, squares, weights, there)
+    look = _evaluate_conditional(sets, squares, weights, there)
     level = here.height - ROUNDING * (1 + np.abs(here.height))
     for halving in range(1, HALVINGS + 1):
         down = np.flatnonzero(~(look.height >= level) & np.isfinite(here.height))
         if not len(down):
             break
         there[down] = start[down] + step[down] * (0.5**halving if halving < HALVINGS else 0.0)
-        again = _evaluate(sets, squares, weights[down], there[down])
+        again = _evaluate_conditional(sets, squares, weights[down], there[down])
         look.p[:, down], look.mean[:, down] = again.p, again.mean
         look.information[down], look.height[down] = again.information, again.height
     return there, look
 
 
-def _evaluate(sets: PaddedSets, squares: Floats, weights: Floats, beta: Floats) -> _Evaluation:
+def _evaluate_conditional(
+    sets: PaddedSets, squares: Floats, weights: Floats, beta: Floats
+) -> _ConditionalEvaluation:
     """Return probabilities, means, information and penalised height; -inf where singular."""
     fits, k = beta.shape
     eta = np.where(sets.member[:, None, :], beta @ sets.rows.transpose(0, 2, 1), -np.inf)
@@ -176,4 +184,4 @@ def _evaluate(sets: PaddedSets, squares: Floats, weights: Floats, beta: Floats) 
     penalty = np.log(np.where(whole[:, None], values, 1.0)).sum(axis=1) / 2
     information[~whole] = np.eye(k)
     height = (weights.T * met).sum(axis=0) + penalty
-    return _Evaluation(p, mean, information, np.where(whole, height, -np.inf))
+    return _ConditionalEvaluation(p, mean, information, np.where(whole, height, -np.inf))

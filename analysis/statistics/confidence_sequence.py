@@ -47,7 +47,7 @@ class ConfidenceSequence:
         return (float(self.low[-1]), float(self.high[-1])) if len(self.low) else (0.0, 1.0)
 
 
-def confidence_sequence(values: Floats, level: float = LEVEL) -> ConfidenceSequence:
+def compute_confidence_sequence(values: Floats, level: float = LEVEL) -> ConfidenceSequence:
     """Return limits of the mean; all of them hold together with the chance `level`.
 
     Values must have the same mean given those before them. Should every mean be excluded, which
@@ -56,18 +56,18 @@ def confidence_sequence(values: Floats, level: float = LEVEL) -> ConfidenceSeque
     values = np.asarray(values, np.float64)
     if len(values) and not (values.min() >= 0 and values.max() <= 1):
         raise ValueError("values: must be from 0 to 1")
-    bets, enough = predictable_bets(values, level), 2 / (1 - level)
+    bets, enough = compute_predictable_bets(values, level), 2 / (1 - level)
     too_low, too_high = np.zeros(len(values), np.int64), np.zeros(len(values), np.int64)
     for start in range(0, len(MEANS), CHUNK):
         means = MEANS[start : start + CHUNK]
-        too_low += (wealth(values, means, bets) >= enough).sum(axis=1)
-        too_high += (wealth(1 - values, 1 - means, bets) >= enough).sum(axis=1)
+        too_low += (compute_betting_wealth(values, means, bets) >= enough).sum(axis=1)
+        too_high += (compute_betting_wealth(1 - values, 1 - means, bets) >= enough).sum(axis=1)
     low = np.maximum.accumulate(MEANS[np.maximum(too_low - 1, 0)])
     high = np.minimum.accumulate(MEANS[len(MEANS) - np.maximum(too_high, 1)])
-    return _before_crossing(low, high)
+    return _stop_before_crossing(low, high)
 
 
-def predictable_bets(values: Floats, level: float) -> Floats:
+def compute_predictable_bets(values: Floats, level: float) -> Floats:
     """Return bets from the values before: larger ones where the variance has been small."""
     count = np.arange(1, len(values) + 1)
     means = (0.5 + np.cumsum(values)) / (count + 1)
@@ -76,7 +76,7 @@ def predictable_bets(values: Floats, level: float) -> Floats:
     return np.asarray(np.sqrt(2 * np.log(2 / (1 - level)) / (before * count * np.log(count + 1))))
 
 
-def wealth(values: Floats, means: Floats, bets: Floats) -> Floats:
+def compute_betting_wealth(values: Floats, means: Floats, bets: Floats) -> Floats:
     """Return what bets on values above a mean made of 1, after each value.
 
     A row for each value, a column for each mean. Wealth falls as the mean rises.
@@ -90,7 +90,7 @@ def wealth(values: Floats, means: Floats, bets: Floats) -> Floats:
     return np.asarray(total / (1 + len(STAKES)))
 
 
-def _before_crossing(low: Floats, high: Floats) -> ConfidenceSequence:
+def _stop_before_crossing(low: Floats, high: Floats) -> ConfidenceSequence:
     """Return limits that stay as they are once the lower one would exceed the upper one."""
     crossed = np.flatnonzero(low > high)
     if len(crossed):

@@ -14,14 +14,14 @@ TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Separation:
+class OutcomeSeparation:
     """What the linear program found."""
 
     kind: Literal["none", "quasi", "complete"]
     infinite: Mask  # columns whose estimates run away
 
 
-def separation(y: Floats, design: Floats) -> Separation:
+def detect_separation(y: Floats, design: Floats) -> OutcomeSeparation:
     """Look for a direction that never speaks against an outcome (Konis 2007, Oxford thesis).
 
     Maximise sum(s x'b), s = 2y - 1, subject to s x'b >= 0 and -1 <= b <= 1: above zero, outcomes
@@ -35,7 +35,7 @@ def separation(y: Floats, design: Floats) -> Separation:
         -signed.sum(axis=0), -signed, np.zeros(len(y)), bounds=bounds, method="highs"
     )
     if -direction.fun < TOLERANCE:
-        return Separation("none", np.zeros(design.shape[1], np.bool_))
+        return OutcomeSeparation("none", np.zeros(design.shape[1], np.bool_))
     infinite = np.abs(direction.x) > TOLERANCE
     margin = linprog(
         np.append(np.zeros(design.shape[1]), -1.0),
@@ -44,10 +44,10 @@ def separation(y: Floats, design: Floats) -> Separation:
         bounds=[*bounds, (0.0, 1.0)],
         method="highs",
     )
-    return Separation("complete" if -margin.fun > TOLERANCE else "quasi", infinite)
+    return OutcomeSeparation("complete" if -margin.fun > TOLERANCE else "quasi", infinite)
 
 
-def inflation(predictors: Floats) -> Floats:
+def compute_variance_inflation(predictors: Floats) -> Floats:
     """Return the variance inflation factors: the diagonal of the inverse correlation matrix.
 
     NaN for a column that does not vary, infinite for one that the others give.
@@ -67,7 +67,7 @@ def inflation(predictors: Floats) -> Floats:
     return factors
 
 
-def condition_number(predictors: Floats) -> float:
+def compute_condition_number(predictors: Floats) -> float:
     """Return the ratio of largest to smallest singular value of the standardised predictors."""
     varied = predictors[:, np.ptp(predictors, axis=0) > 0]
     if not varied.shape[1]:

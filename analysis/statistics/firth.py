@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats, Mask
 
 STEPS = 100
@@ -46,7 +46,7 @@ class FirthFits:
     converged: Mask  # (fits,)
 
 
-def firth(
+def fit_firth(
     y: Floats,
     design: Floats,
     weights: Floats | None = None,
@@ -57,35 +57,37 @@ def firth(
 
     `design` has the intercept as a column; `weights` is (fits, rows). The penalised likelihood may
     have several maxima: each fit is started at zero, from every one of `starts` (rows of
-    coefficients; without them from some of `around`, and if any fit has several maxima, from all of
-    them and from where other fits ended), and its highest end is kept.
+    coefficients; without them from some of `sample_starts`, and if any fit has several maxima,
+    from all of them and from where other fits ended), and its highest end is kept.
     """
     weights = np.ones((1, len(y))) if weights is None else weights
     squares: Floats = np.einsum("ni,nj->nij", design, design).reshape(len(y), -1)
-    best = _climbed(y, design, squares, weights, np.zeros((len(weights), design.shape[1])), close)
+    best = _climb_fits(
+        y, design, squares, weights, np.zeros((len(weights), design.shape[1])), close
+    )
     several = 0
-    for number, start in enumerate(around(design) if starts is None else starts):
+    for number, start in enumerate(sample_starts(design) if starts is None else starts):
         if starts is None and number >= FIRST and not several:
             break
         several += _keep_higher(best, start, y, design, squares, weights, close)
-    for end in _ends(best) if starts is None and several else ():
+    for end in _list_climb_ends(best) if starts is None and several else ():
         _keep_higher(best, end, y, design, squares, weights, close)
     regular = np.isfinite(best.height)
     best.beta[~regular] = np.nan
     return FirthFits(best.beta, regular & best.ended)
 
 
-def around(design: Floats) -> list[Floats]:
+def sample_starts(design: Floats) -> list[Floats]:
     """Return starts around zero in all directions, near and far, always the same."""
     wide = np.maximum(design.std(axis=0), np.abs(design.mean(axis=0)))
-    random = stream(design.shape[1], "analysis", "firth starts")
+    random = make_named_stream(design.shape[1], "analysis", "firth starts")
     ways = random.normal(size=(STARTS, design.shape[1]))
     reach = np.resize(REACHES, STARTS)[:, None]
     return list(np.asarray(reach * ways / np.maximum(wide, TINY)))
 
 
 @dataclass(slots=True, eq=False)
-class _Climbed:
+class _ClimbEnds:
     """Where fits ended."""
 
     beta: Floats
@@ -94,7 +96,7 @@ class _Climbed:
 
 
 def _keep_higher(
-    best: _Climbed,
+    best: _ClimbEnds,
     start: Floats,
     y: Floats,
     design: Floats,
@@ -104,29 +106,29 @@ def _keep_higher(
 ) -> int:
     """Climb every fit from one start, keep those that end elsewhere and higher, and count them."""
     begin = np.tile(start, (len(weights), 1))
-    other = _climbed(y, design, squares, weights, begin, close)
+    other = _climb_fits(y, design, squares, weights, begin, close)
     higher = other.height > best.height + HIGHER
     best.beta[higher], best.height[higher] = other.beta[higher], other.height[higher]
     best.ended[higher] = other.ended[higher]
     return int(higher.sum())
 
 
-def _ends(best: _Climbed) -> Floats:
+def _list_climb_ends(best: _ClimbEnds) -> Floats:
     """Return where fits ended, some of them if there are many; none if there is one fit."""
     known = best.beta[np.isfinite(best.height)]
     every = np.unique(known.round(3), axis=0)
     return every[:: max(1, len(every) // STARTS)] if len(best.beta) > 1 else every[:0]
 
 
-def _climbed(
+def _climb_fits(
     y: Floats, design: Floats, squares: Floats, weights: Floats, beta: Floats, close: float
-) -> _Climbed:
+) -> _ClimbEnds:
     """Climb every fit from its start.
 
     The score of a fit is sum(w x (y - p + q (1/2 - p))), q = p (1 - p) x' I^-1 x (Heinze and
     Schemper 2002, Statistics in Medicine 21). Steps that do not climb are halved.
     """
-    information, climbed = _evaluate(y, design, squares, weights, beta)
+    information, climbed = _evaluate_penalised(y, design, squares, weights, beta)
     regular = np.isfinite(climbed)
     active = regular.copy()
     for number in range(STEPS):
@@ -140,18 +142,18 @@ def _climbed(
         score = (w * (y - p + p * (1 - p) * spread * (0.5 - p))) @ design
         curvature = information[at]
         if number >= SCORING:
-            bent = curvature - _penalty_curvature(design, squares, w, p, inverse, spread)
+            bent = curvature - _compute_penalty_curvature(design, squares, w, p, inverse, spread)
             bowl = np.linalg.eigvalsh(bent)[:, 0] > 0
             curvature = np.where(bowl[:, None, None], bent, curvature)
         step = np.linalg.solve(curvature, score[:, :, None])[:, :, 0]
         step *= np.minimum(1, LONGEST / np.maximum(np.abs(step).max(axis=1), close))[:, None]
-        better, there, best = _climb(y, design, squares, w, now, step, climbed[at])
+        better, there, best = _halve_climb_steps(y, design, squares, w, now, step, climbed[at])
         beta[at], information[at], climbed[at] = better, there, best
         active[at] = np.abs(better - now).max(axis=1) > close
-    return _Climbed(beta, climbed, ~active)
+    return _ClimbEnds(beta, climbed, ~active)
 
 
-def _penalty_curvature(
+def _compute_penalty_curvature(
     design: Floats, squares: Floats, weights: Floats, p: Floats, inverse: Floats, spread: Floats
 ) -> Floats:
     """Return the second derivatives of log det(information) / 2, so that steps can be Newton's.
@@ -169,7 +171,7 @@ def _penalty_curvature(
     return np.asarray((second - first.transpose(2, 0, 1)) / 2)
 
 
-def _climb(
+def _halve_climb_steps(
     y: Floats,
     design: Floats,
     squares: Floats,
@@ -180,18 +182,20 @@ def _climb(
 ) -> tuple[Floats, Floats, Floats]:
     """Return where steps lead that were halved until none goes down."""
     there = start + step
-    information, reached = _evaluate(y, design, squares, weights, there)
+    information, reached = _evaluate_penalised(y, design, squares, weights, there)
     level = height - ROUNDING * (1 + np.abs(height))
     for halving in range(1, HALVINGS + 1):
         down = np.flatnonzero(~(reached >= level))
         if not len(down):
             break
         there[down] = start[down] + step[down] * (0.5**halving if halving < HALVINGS else 0.0)
-        information[down], reached[down] = _evaluate(y, design, squares, weights[down], there[down])
+        information[down], reached[down] = _evaluate_penalised(
+            y, design, squares, weights[down], there[down]
+        )
     return there, information, reached
 
 
-def _evaluate(
+def _evaluate_penalised(
     y: Floats, design: Floats, squares: Floats, weights: Floats, beta: Floats
 ) -> tuple[Floats, Floats]:
     """Return the information and the penalised log-likelihood, -inf where it is singular."""
@@ -207,7 +211,7 @@ def _evaluate(
     return information, np.where(whole, likelihood + penalty, -np.inf)
 
 
-def corrected_intercept(
+def correct_intercept(
     y: Floats, design: Floats, coefficients: Floats, weights: Floats | None = None
 ) -> Floats:
     """Return coefficients whose mean prediction is the mean outcome, fit by fit.

@@ -12,10 +12,10 @@ import numpy as np
 
 from analysis.statistics.intervals import (
     NO_ESTIMATE,
-    Estimate,
-    expanded_percentiles,
-    resample_weights,
-    wilson,
+    IntervalEstimate,
+    compute_expanded_percentiles,
+    compute_wilson_interval,
+    sample_bootstrap_weights,
 )
 from harness.vocabulary import Floats, Mask
 
@@ -29,7 +29,7 @@ ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Masses:
+class ProbabilityMasses:
     """Probabilities of intervals (low, high]; where inside an interval is not known.
 
     Each row of `mass` is an estimate, of the data or of a resample.
@@ -39,7 +39,7 @@ class Masses:
     high: Floats  # (M,)
     mass: Floats  # (B, M)
 
-    def above(self, size: float) -> tuple[Floats, Floats]:
+    def bound_share_above(self, size: float) -> tuple[Floats, Floats]:
         """Return the least and the largest probability of more than a size, one of each row.
 
         They differ where the size lies inside an interval.
@@ -48,7 +48,7 @@ class Masses:
         least, most = self.mass @ certainly, self.mass @ perhaps
         return np.asarray(least, np.float64), np.asarray(most, np.float64)
 
-    def mean_up_to(self, largest: float) -> Floats:
+    def compute_restricted_mean(self, largest: float) -> Floats:
         """Return the mean of the smaller of the number and `largest`, one of each row.
 
         Each interval counts with its upper end: the first size of which the outcome is known.
@@ -56,7 +56,7 @@ class Masses:
         return np.asarray(self.mass @ np.minimum(self.high, largest), np.float64)
 
 
-def innermost_intervals(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def find_innermost_intervals(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return the intervals that alone can have probability in the maximum-likelihood estimate.
 
     They begin at an observation's lower end and stop at an upper end with no other end between
@@ -71,7 +71,7 @@ def innermost_intervals(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return ends[begins], ends[begins + 1]
 
 
-def turnbull(low: Floats, high: Floats, weights: Floats | None = None) -> Masses:
+def fit_turnbull(low: Floats, high: Floats, weights: Floats | None = None) -> ProbabilityMasses:
     """Return the non-parametric maximum-likelihood estimate of a distribution.
 
     Turnbull's self-consistency algorithm (1976, Journal of the Royal Statistical Society B 38,
@@ -83,7 +83,7 @@ def turnbull(low: Floats, high: Floats, weights: Floats | None = None) -> Masses
     weights = np.ones((1, len(low))) if weights is None else weights
     kinds, of_kind = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
     weights = weights @ np.eye(len(kinds))[of_kind.ravel()]  # (B, K): equal intervals together
-    inner_low, inner_high = innermost_intervals(low, high)
+    inner_low, inner_high = find_innermost_intervals(low, high)
     inside: Mask = (inner_low >= kinds[:, :1]) & (inner_high <= kinds[:, 1:])  # (K, M)
     allowed = inside.astype(np.float64)
     mass = np.full((len(weights), len(inner_low)), 1 / len(inner_low))
@@ -96,10 +96,12 @@ def turnbull(low: Floats, high: Floats, weights: Floats | None = None) -> Masses
         mass = better
         if moved < CLOSE:
             break
-    return Masses(inner_low, inner_high, mass)
+    return ProbabilityMasses(inner_low, inner_high, mass)
 
 
-def resampled(low: Floats, high: Floats, clusters: Floats) -> tuple[Masses, Masses, int]:
+def fit_resampled_turnbull(
+    low: Floats, high: Floats, clusters: Floats
+) -> tuple[ProbabilityMasses, ProbabilityMasses, int]:
     """Return the estimate, those of resampled clusters, and how many clusters there are.
 
     Clusters (routes) are sampled whole, with replacement.
@@ -107,23 +109,27 @@ def resampled(low: Floats, high: Floats, clusters: Floats) -> tuple[Masses, Mass
     members = np.unique(clusters, return_inverse=True)[1]
     count = int(members.max()) + 1
     weights = (
-        resample_weights(count, RESAMPLES)[:, members] if count > 1 else np.ones((1, len(low)))
+        sample_bootstrap_weights(count, RESAMPLES)[:, members]
+        if count > 1
+        else np.ones((1, len(low)))
     )
-    return turnbull(low, high), turnbull(low, high, weights), count
+    return fit_turnbull(low, high), fit_turnbull(low, high, weights), count
 
 
-def share_above(data: Masses, samples: Masses, *, size: float, n: int, routes: int) -> Estimate:
+def estimate_share_above(
+    data: ProbabilityMasses, samples: ProbabilityMasses, *, size: float, n: int, routes: int
+) -> IntervalEstimate:
     """Return the share above a size; its interval holds whatever is unknown inside intervals.
 
     A share of none or all gets Wilson's interval over routes, as rates do.
     """
-    least, most = (float(side[0]) for side in data.above(size))
+    least, most = (float(side[0]) for side in data.bound_share_above(size))
     if routes < 2:
         low, high = (np.nan, np.nan) if least == most else (least, most)
-        return estimate_of((least + most) / 2, low, high, n=n, routes=routes)
+        return make_resampled_estimate((least + most) / 2, low, high, n=n, routes=routes)
     if most < ROUNDING or least > 1 - ROUNDING:
-        low, high = wilson(round(least) * routes, routes)
-        return Estimate(
+        low, high = compute_wilson_interval(round(least) * routes, routes)
+        return IntervalEstimate(
             value=float(round(least)),
             low=low,
             high=high,
@@ -131,15 +137,17 @@ def share_above(data: Masses, samples: Masses, *, size: float, n: int, routes: i
             routes=routes,
             method="wilson over routes",
         )
-    below, above = samples.above(size)
-    share, rest = expanded_percentiles(routes)
+    below, above = samples.bound_share_above(size)
+    share, rest = compute_expanded_percentiles(routes)
     low, high = float(np.quantile(below, share)), float(np.quantile(above, rest))
-    return estimate_of((least + most) / 2, low, high, n=n, routes=routes)
+    return make_resampled_estimate((least + most) / 2, low, high, n=n, routes=routes)
 
 
-def estimate_of(value: float, low: float, high: float, *, n: int, routes: int) -> Estimate:
+def make_resampled_estimate(
+    value: float, low: float, high: float, *, n: int, routes: int
+) -> IntervalEstimate:
     """Return an estimate with a resampled interval."""
-    return Estimate(
+    return IntervalEstimate(
         value=value,
         low=low,
         high=high,
@@ -149,39 +157,50 @@ def estimate_of(value: float, low: float, high: float, *, n: int, routes: int) -
     )
 
 
-def mean_up_to(ends: tuple[Floats, Floats], clusters: Floats, largest: float) -> Estimate:
+def estimate_restricted_mean(
+    ends: tuple[Floats, Floats], clusters: Floats, largest: float
+) -> IntervalEstimate:
     """Return the mean of the smaller of the number and `largest`."""
-    data, samples, routes = resampled(*ends, clusters)
-    values = float(data.mean_up_to(largest)[0]), samples.mean_up_to(largest)
-    return with_percentiles(*values, n=len(clusters), routes=routes)
+    data, samples, routes = fit_resampled_turnbull(*ends, clusters)
+    values = (
+        float(data.compute_restricted_mean(largest)[0]),
+        samples.compute_restricted_mean(largest),
+    )
+    return make_percentile_estimate(*values, n=len(clusters), routes=routes)
 
 
-def mean_difference(
+def estimate_restricted_mean_difference(
     a: tuple[Floats, Floats], b: tuple[Floats, Floats], clusters: Floats, largest: float
-) -> Estimate:
+) -> IntervalEstimate:
     """Return how much larger the mean up to `largest` is in b, of pairs in the same clusters.
 
     Both are resampled together: a cluster that is left out is left out of both.
     """
     if not len(clusters):
         return NO_ESTIMATE
-    (one, sampled, routes), (other, others, _) = (resampled(*side, clusters) for side in (a, b))
-    value = float(other.mean_up_to(largest)[0] - one.mean_up_to(largest)[0])
-    differences = others.mean_up_to(largest) - sampled.mean_up_to(largest)
-    return with_percentiles(value, differences, n=len(clusters), routes=routes)
+    (one, sampled, routes), (other, others, _) = (
+        fit_resampled_turnbull(*side, clusters) for side in (a, b)
+    )
+    value = float(
+        other.compute_restricted_mean(largest)[0] - one.compute_restricted_mean(largest)[0]
+    )
+    differences = others.compute_restricted_mean(largest) - sampled.compute_restricted_mean(largest)
+    return make_percentile_estimate(value, differences, n=len(clusters), routes=routes)
 
 
-def with_percentiles(value: float, samples: Floats, *, n: int, routes: int) -> Estimate:
+def make_percentile_estimate(
+    value: float, samples: Floats, *, n: int, routes: int
+) -> IntervalEstimate:
     """Return a value with the percentiles of its resamples; without any spread it has none."""
     if routes < 2:
-        return estimate_of(value, np.nan, np.nan, n=n, routes=routes)
-    low, high = np.quantile(samples, expanded_percentiles(routes))
+        return make_resampled_estimate(value, np.nan, np.nan, n=n, routes=routes)
+    low, high = np.quantile(samples, compute_expanded_percentiles(routes))
     if high - low < ROUNDING:
         low = high = np.nan
-    return estimate_of(value, float(low), float(high), n=n, routes=routes)
+    return make_resampled_estimate(value, float(low), float(high), n=n, routes=routes)
 
 
-def order_of_pairs(a: tuple[Floats, Floats], b: tuple[Floats, Floats]) -> Floats:
+def compare_interval_pairs(a: tuple[Floats, Floats], b: tuple[Floats, Floats]) -> Floats:
     """Return 1 where the number of b is surely larger than that of a, -1 where smaller, else 0.
 
     Of intervals (low, high] only those without a common size have an order.

@@ -17,21 +17,21 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy import special
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats, Integers
 
 Method: TypeAlias = Literal["bootstrap", "wilson", "wilson over routes", "percentiles", "none"]
 
 LEVEL = 0.95
 RESAMPLES = 5000
-FEWEST = 5
+FEWEST_RESAMPLED_ROUTES = 5
 """Routes below which resampling cannot reach 95 %: all there is to draw is their own range."""
 ROUNDING = 1e-9
 """Share of themselves by which sums of equal numbers may differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class IntervalEstimate:
     """A number, its interval, and what it rests on."""
 
     value: float
@@ -42,26 +42,28 @@ class Estimate:
     method: Method
 
 
-NO_ESTIMATE = Estimate(value=math.nan, low=math.nan, high=math.nan, n=0, routes=0, method="none")
+NO_ESTIMATE = IntervalEstimate(
+    value=math.nan, low=math.nan, high=math.nan, n=0, routes=0, method="none"
+)
 
 
-def mean(values: Floats, clusters: Floats) -> Estimate:
+def estimate_mean(values: Floats, clusters: Floats) -> IntervalEstimate:
     """Return a mean over attempts; `clusters` are the numbers of their routes."""
-    return ratio(values, np.ones(len(values)), clusters)
+    return estimate_ratio(values, np.ones(len(values)), clusters)
 
 
-def rate(happened: Floats, clusters: Floats) -> Estimate:
+def estimate_share(happened: Floats, clusters: Floats) -> IntervalEstimate:
     """Return a share of attempts, 0 to 1."""
     n, routes = len(happened), len(np.unique(clusters))
     if n and n == routes:
-        low, high = wilson(float(happened.sum()), n)
-        return Estimate(
+        low, high = compute_wilson_interval(float(happened.sum()), n)
+        return IntervalEstimate(
             value=float(happened.mean()), low=low, high=high, n=n, routes=routes, method="wilson"
         )
-    estimate = mean(happened, clusters)
+    estimate = estimate_mean(happened, clusters)
     if n and estimate.value in (0.0, 1.0):
-        low, high = wilson(estimate.value * routes, routes)
-        return Estimate(
+        low, high = compute_wilson_interval(estimate.value * routes, routes)
+        return IntervalEstimate(
             value=estimate.value,
             low=low,
             high=high,
@@ -72,7 +74,7 @@ def rate(happened: Floats, clusters: Floats) -> Estimate:
     return estimate
 
 
-def ratio(above: Floats, below: Floats, clusters: Floats) -> Estimate:
+def estimate_ratio(above: Floats, below: Floats, clusters: Floats) -> IntervalEstimate:
     """Return a sum over a sum with its route-clustered bootstrap interval.
 
     Percentiles are taken further out than 2.5 %, as far as few routes ask for (Hesterberg 2015,
@@ -81,7 +83,7 @@ def ratio(above: Floats, below: Floats, clusters: Floats) -> Estimate:
     names, members = np.unique(clusters, return_inverse=True)
     total = below.sum()
     if total <= 0:
-        return Estimate(
+        return IntervalEstimate(
             value=math.nan,
             low=math.nan,
             high=math.nan,
@@ -91,18 +93,18 @@ def ratio(above: Floats, below: Floats, clusters: Floats) -> Estimate:
         )
     value = float(above.sum() / total)
     if len(names) < 2:
-        return Estimate(
+        return IntervalEstimate(
             value=value, low=math.nan, high=math.nan, n=len(above), routes=len(names), method="none"
         )
     sums = np.stack([np.bincount(members, values) for values in (above, below)])
-    top, bottom = sums @ resample_weights(len(names)).T
+    top, bottom = sums @ sample_bootstrap_weights(len(names)).T
     some = bottom > 0
-    low, high = np.quantile(top[some] / bottom[some], expanded_percentiles(len(names)))
+    low, high = np.quantile(top[some] / bottom[some], compute_expanded_percentiles(len(names)))
     if high - low <= ROUNDING * abs(value):
-        return Estimate(
+        return IntervalEstimate(
             value=value, low=math.nan, high=math.nan, n=len(above), routes=len(names), method="none"
         )
-    return Estimate(
+    return IntervalEstimate(
         value=value,
         low=float(low),
         high=float(high),
@@ -113,9 +115,9 @@ def ratio(above: Floats, below: Floats, clusters: Floats) -> Estimate:
 
 
 @lru_cache(maxsize=16)
-def resample_weights(routes: int, times: int = RESAMPLES) -> Floats:
+def sample_bootstrap_weights(routes: int, times: int = RESAMPLES) -> Floats:
     """Return how often each route is drawn in each resample, always the same draws."""
-    counts = stream(routes, "analysis", "bootstrap").multinomial(
+    counts = make_named_stream(routes, "analysis", "bootstrap").multinomial(
         routes, np.full(routes, 1 / routes), times
     )
     weights = counts.astype(np.float64)
@@ -123,14 +125,14 @@ def resample_weights(routes: int, times: int = RESAMPLES) -> Floats:
     return weights
 
 
-def expanded_percentiles(routes: int, level: float = LEVEL) -> tuple[float, float]:
+def compute_expanded_percentiles(routes: int, level: float = LEVEL) -> tuple[float, float]:
     """Return the two percentiles, as shares, that few routes ask for."""
     reach = math.sqrt(routes / (routes - 1)) * special.stdtrit(routes - 1, (1 - level) / 2)
     share = float(special.ndtr(reach))
     return share, 1 - share
 
 
-def wilson(events: float, n: int, level: float = LEVEL) -> tuple[float, float]:
+def compute_wilson_interval(events: float, n: int, level: float = LEVEL) -> tuple[float, float]:
     """Return Wilson's score interval of a share (Wilson 1927)."""
     z = float(special.ndtri((1 + level) / 2))
     centre = (events + z * z / 2) / (n + z * z)
@@ -138,19 +140,21 @@ def wilson(events: float, n: int, level: float = LEVEL) -> tuple[float, float]:
     return max(centre - reach, 0.0), min(centre + reach, 1.0)
 
 
-def clopper_pearson(events: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+def compute_clopper_pearson_interval(
+    events: int, n: int, level: float = LEVEL
+) -> tuple[float, float]:
     """Return the exact interval of a share (Clopper and Pearson 1934)."""
     low = special.betaincinv(events, n - events + 1, (1 - level) / 2) if events else 0.0
     high = special.betaincinv(events + 1, n - events, (1 + level) / 2) if events < n else 1.0
     return float(low), float(high)
 
 
-def leave_one_out_weights(clusters: Integers) -> Floats:
+def make_leave_one_out_weights(clusters: Integers) -> Floats:
     """Return a row of weights for each cluster, nothing for its own rows and one for the others."""
     return np.asarray(np.unique(clusters)[:, None] != clusters, np.float64)
 
 
-def jackknife_errors(estimate: Floats, left: Floats) -> Floats:
+def compute_jackknife_errors(estimate: Floats, left: Floats) -> Floats:
     """Return standard errors of estimates from those with each of G clusters left out.
 
     Covariance (G - 1) / G sum((b_g - b)(b_g - b)'), centred on the full estimate: CV3 of MacKinnon,

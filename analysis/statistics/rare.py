@@ -1,8 +1,9 @@
 """Rates of rare failures: defensive importance sampling, and strata.
 
 Disturbances are described by independent standard normal numbers, one for each parameter; a
-parameter's share of its range is their distribution function, `shares`. The proposal is the same
-distribution round another centre, to which the cross-entropy method moves it. Its width is kept: a
+parameter's share of its range is their distribution function, `convert_points_to_shares`. The
+proposal is the same distribution round another centre, to which the cross-entropy method moves it.
+Its width is kept: a
 narrow proposal gives a rate that is too low and looks precise. Half of the samples come from the
 proposal and half from the nominal distribution, so that no weight exceeds 2 and failures that the
 proposal misses still count (Hesterberg 1995, Technometrics 37).
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from analysis.statistics.confidence_sequence import LEVEL, confidence_sequence
+from analysis.statistics.confidence_sequence import LEVEL, compute_confidence_sequence
 from harness.errors import UserError
 from harness.vocabulary import Floats, Mask
 
@@ -43,24 +44,24 @@ class RateEstimate:
     largest_share: float  # of the sum of the failures' weights, in one sample
 
 
-def shares(points: Floats) -> Floats:
+def convert_points_to_shares(points: Floats) -> Floats:
     """Return the shares of parameters' ranges, from 0 to 1, that points stand for."""
     return np.asarray(ndtr(points))
 
 
-def sample(centre: Floats, count: int, random: np.random.Generator) -> Floats:
+def sample_proposal(centre: Floats, count: int, random: np.random.Generator) -> Floats:
     """Return points, each from the nominal distribution or round the centre with equal chance."""
     standard = random.standard_normal((count, len(centre)))
     return standard + np.where(random.random((count, 1)) < NOMINAL_SHARE, 0.0, centre)
 
 
-def weights_at(points: Floats, centre: Floats) -> Floats:
+def compute_defensive_weights(points: Floats, centre: Floats) -> Floats:
     """Return nominal density over that of the samples: at most 2."""
     ratio = np.exp(np.minimum(points @ centre - centre @ centre / 2, 700.0))
     return np.asarray(1 / (NOMINAL_SHARE + (1 - NOMINAL_SHARE) * ratio))
 
 
-def fit_centre(
+def fit_proposal_centre(
     margin: Callable[[Floats], Floats],
     dimensions: int,
     random: np.random.Generator,
@@ -76,30 +77,30 @@ def fit_centre(
     """
     centre = np.zeros(dimensions)
     for _ in range(rounds):
-        points = sample(centre, samples, random)
+        points = sample_proposal(centre, samples, random)
         margins = margin(points)
         level = max(float(np.quantile(margins, elite)), 0.0)
         chosen = points[margins <= level]
-        centre = np.average(chosen, axis=0, weights=weights_at(chosen, centre))
+        centre = np.average(chosen, axis=0, weights=compute_defensive_weights(chosen, centre))
         if level <= 0:
             break
     return centre
 
 
-def estimate_rate(failed: Mask, weights: Floats, level: float = LEVEL) -> RateEstimate:
+def estimate_failure_rate(failed: Mask, weights: Floats, level: float = LEVEL) -> RateEstimate:
     """Return the failure rate of weighted samples in the order in which they were taken.
 
     Refused if the failures' weights are worth fewer than 30 samples: a rate that rests on a few
-    large weights is unstable. `upper_limit` is valid with any number.
+    large weights is unstable. `compute_upper_limit` is valid with any number.
     """
     parts = np.where(failed, weights, 0.0)
-    effective = effective_size(parts)
+    effective = compute_effective_sample_size(parts)
     if effective < FEWEST_EFFECTIVE:
         raise UserError(
             f"effective sample size of the failures = {effective:.1f}: must be"
             f" ≥ {FEWEST_EFFECTIVE:.0f}; take more samples or fit the proposal again"
         )
-    low, high = _limits(parts, level)
+    low, high = _compute_rate_limits(parts, level)
     return RateEstimate(
         value=float(parts.mean()),
         low=low,
@@ -111,22 +112,22 @@ def estimate_rate(failed: Mask, weights: Floats, level: float = LEVEL) -> RateEs
     )
 
 
-def upper_limit(failed: Mask, weights: Floats, level: float = LEVEL) -> float:
+def compute_upper_limit(failed: Mask, weights: Floats, level: float = LEVEL) -> float:
     """Return the always-valid upper limit of the rate, also without any failure."""
-    return _limits(np.where(failed, weights, 0.0), level)[1]
+    return _compute_rate_limits(np.where(failed, weights, 0.0), level)[1]
 
 
-def effective_size(weights: Floats) -> float:
+def compute_effective_sample_size(weights: Floats) -> float:
     """Return Kish's effective sample size, (sum w)² / sum w²."""
     squares = float((weights**2).sum())
     return float(weights.sum()) ** 2 / squares if squares else 0.0
 
 
-def _limits(parts: Floats, level: float) -> tuple[float, float]:
+def _compute_rate_limits(parts: Floats, level: float) -> tuple[float, float]:
     if len(parts) and parts.max() > LARGEST_WEIGHT * (1 + 1e-9):
         raise UserError(f"weight = {parts.max():.3f}: must be ≤ {LARGEST_WEIGHT:.0f}")
     scaled = np.minimum(parts / LARGEST_WEIGHT, 1.0)
-    low, high = confidence_sequence(scaled, level).last
+    low, high = compute_confidence_sequence(scaled, level).last
     return low * LARGEST_WEIGHT, min(high * LARGEST_WEIGHT, 1.0)
 
 
@@ -141,7 +142,9 @@ class StratifiedRate:
     by_route: tuple[float, ...]
 
 
-def stratified_rate(failed: Floats, route_shares: Floats, level: float = LEVEL) -> StratifiedRate:
+def estimate_stratified_rate(
+    failed: Floats, route_shares: Floats, level: float = LEVEL
+) -> StratifiedRate:
     """Return the rate of a mixture of routes; a row for each round, a column for each route.
 
     One round drives every route once with new seeds, and its mean over routes, by their shares, is
@@ -152,7 +155,7 @@ def stratified_rate(failed: Floats, route_shares: Floats, level: float = LEVEL) 
     if route_shares.min() < 0 or not np.isclose(route_shares.sum(), 1):
         raise UserError("route_shares: must be ≥ 0 and sum up to 1")
     means = np.clip(failed @ route_shares, 0.0, 1.0)
-    low, high = confidence_sequence(means, level).last
+    low, high = compute_confidence_sequence(means, level).last
     return StratifiedRate(
         value=float(means.mean()),
         low=low,

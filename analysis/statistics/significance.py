@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats
 
 MOST_EXACT = 18
@@ -35,7 +35,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class SignFlip:
+class SignFlipTest:
     """How often random signs give as large a difference as was seen."""
 
     p: float
@@ -43,39 +43,43 @@ class SignFlip:
     exact: bool
 
 
-def sign_flip(differences: Floats) -> SignFlip:
+def run_sign_flip_test(differences: Floats) -> SignFlipTest:
     """Return the two-sided test of the sum of the routes' differences."""
     moved = differences[np.abs(differences) > ROUNDING]
     seen = abs(float(moved.sum())) - ROUNDING * max(1.0, float(np.abs(moved).sum()))
     if len(moved) <= MOST_EXACT:
-        sums = all_signed_sums(moved)
-        return SignFlip(float((np.abs(sums) >= seen).mean()), len(moved), True)
-    as_large = int((np.abs(random_signs(len(moved)).astype(np.float64) @ moved) >= seen).sum())
-    return SignFlip((as_large + 1) / (SAMPLES + 1), len(moved), False)
+        sums = compute_signed_sums(moved)
+        return SignFlipTest(float((np.abs(sums) >= seen).mean()), len(moved), True)
+    as_large = int(
+        (np.abs(sample_random_signs(len(moved)).astype(np.float64) @ moved) >= seen).sum()
+    )
+    return SignFlipTest((as_large + 1) / (SAMPLES + 1), len(moved), False)
 
 
 @lru_cache(maxsize=64)
-def random_signs(routes: int) -> NDArray[np.int8]:
+def sample_random_signs(routes: int) -> NDArray[np.int8]:
     """Return the samples of signs for a number of routes with a difference, always the same."""
-    signs = stream(routes, "analysis", "sign_flip").choice((-1.0, 1.0), (SAMPLES, routes))
+    signs = make_named_stream(routes, "analysis", "sign_flip").choice(
+        (-1.0, 1.0), (SAMPLES, routes)
+    )
     small = signs.astype(np.int8)
     small.setflags(write=False)
     return small
 
 
-def attainable(differences: Floats) -> Floats | None:
+def list_attainable_p_values(differences: Floats) -> Floats | None:
     """Return the p-values that other signs would give, ascending; None beyond exact tests."""
     moved = differences[np.abs(differences) > ROUNDING]
     if len(moved) > MOST_EXACT:
         return None
-    sums = np.sort(np.abs(all_signed_sums(moved)))
+    sums = np.sort(np.abs(compute_signed_sums(moved)))
     steps = np.flatnonzero(
         np.diff(sums, prepend=-np.inf) > ROUNDING * max(1.0, np.abs(moved).sum())
     )
     return np.asarray((len(sums) - steps[::-1]) / len(sums), np.float64)
 
 
-def all_signed_sums(values: Floats) -> Floats:
+def compute_signed_sums(values: Floats) -> Floats:
     """Return the sums under all signs, 2 to the power of their number."""
     sums = np.zeros(1)
     for value in values:
@@ -83,14 +87,14 @@ def all_signed_sums(values: Floats) -> Floats:
     return sums
 
 
-def mcnemar(only_a: int, only_b: int) -> float:
+def compute_mcnemar_p(only_a: int, only_b: int) -> float:
     """Return the exact two-sided p of pairs in which one arm alone violated (McNemar 1947)."""
     discordant = only_a + only_b
     return min(1.0, 2 * float(bdtr(min(only_a, only_b), discordant, 0.5)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hypothesis:
+class HypothesisTest:
     """A p-value, NaN without a test, and the p-values it could have had."""
 
     __test__ = False  # for pytest
@@ -98,13 +102,13 @@ class Hypothesis:
     p: float
     attainable: Floats | None = None  # ascending; nothing: any
 
-    def least(self) -> float:
+    def compute_least_p(self) -> float:
         """Return the smallest p-value that the test can have."""
         if not np.isfinite(self.p):
             return np.nan
         return 0.0 if self.attainable is None else float(self.attainable[0])
 
-    def at_most(self, limits: Floats) -> Floats:
+    def compute_chance_at_most(self, limits: Floats) -> Floats:
         """Return the chance under the null hypothesis of a p-value at or below each limit."""
         if not np.isfinite(self.p):
             return np.zeros(len(limits))
@@ -114,14 +118,17 @@ class Hypothesis:
         return np.append(0.0, self.attainable)[place]
 
 
-def adjusted(slots: Sequence[Sequence[Hypothesis]]) -> list[list[float]]:
+def adjust_p_values(slots: Sequence[Sequence[HypothesisTest]]) -> list[list[float]]:
     """Return every test's smallest family-wise level at which it is rejected; NaN is no test."""
     flat = [(number, step) for number, slot in enumerate(slots) for step in range(len(slot))]
     limits = np.array([slots[number][step].p for number, step in flat])
     at = np.where(np.isfinite(limits), limits, 1.0)
     # What a slot costs while its tests from `step` on are open, for the p-value of each test.
     costs = [
-        [np.max([test.at_most(at) for test in slot[step:]], axis=0) for step in range(len(slot))]
+        [
+            np.max([test.compute_chance_at_most(at) for test in slot[step:]], axis=0)
+            for step in range(len(slot))
+        ]
         for slot in slots
     ]
     tested = [np.cumprod(np.isfinite([test.p for test in slot])) > 0 for slot in slots]
@@ -148,7 +155,7 @@ def adjusted(slots: Sequence[Sequence[Hypothesis]]) -> list[list[float]]:
             total = total + costs[number][tried[number]]
 
 
-def holm(p: Floats) -> Floats:
+def compute_holm_p_values(p: Floats) -> Floats:
     """Return p-values that hold for the whole family (Holm 1979); NaN is no test."""
     adjusted = np.full(len(p), np.nan)
     tested = np.flatnonzero(np.isfinite(p))

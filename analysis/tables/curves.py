@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
-from analysis.collection import Collection
-from analysis.statistics.intervals import NO_ESTIMATE, Estimate
+from analysis.collection import CampaignCollection
+from analysis.statistics.intervals import NO_ESTIMATE, IntervalEstimate
 from analysis.surrogates import GOAL_TIME
-from analysis.sweeps import Sweep, sweeps_of
-from analysis.tables.table import ESTIMATE, Table
-from harness.records.arms import NONE, Arm, in_order
+from analysis.sweeps import ConditionSweep, find_collection_sweeps
+from analysis.tables.table import ESTIMATE, EstimatesTable
+from harness.records.arms import NONE, Arm, make_arm_sort_key
 
 SIZE, RECEIVED = "size", "received, bytes/s"
 """The measures that stand on the horizontal axis."""
@@ -35,63 +35,73 @@ CURVES, VOLUME = "curves", "volume"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownEstimates:
     """The estimates of the tables so far, by arm."""
 
     factors: tuple[str, ...]
-    cells: Mapping[str, Mapping[tuple[str, ...], Mapping[str, Estimate]]]  # by table
+    cells: Mapping[str, Mapping[tuple[str, ...], Mapping[str, IntervalEstimate]]]  # by table
 
-    def of(self, arm: Arm, table: str, measure: str) -> Estimate:
+    def get_estimate(self, arm: Arm, table: str, measure: str) -> IntervalEstimate:
         """Return an estimate, empty where there is none."""
-        of_arm = self.cells.get(table, {}).get(arm.values(self.factors), {})
+        of_arm = self.cells.get(table, {}).get(arm.get_values(self.factors), {})
         return of_arm.get(measure, NO_ESTIMATE)
 
-    def scores(self, arm: Arm) -> dict[str, Estimate]:
+    def get_scores(self, arm: Arm) -> dict[str, IntervalEstimate]:
         """Return the scores of an arm, as far as their tables were made."""
         return {
-            name: self.of(arm, *source)
+            name: self.get_estimate(arm, *source)
             for name, source in SCORES.items()
             if source[0] in self.cells
         }
 
 
-def known_of(collection: Collection, tables: Sequence[Table]) -> Known:
+def collect_known_estimates(
+    collection: CampaignCollection, tables: Sequence[EstimatesTable]
+) -> KnownEstimates:
     """Return the estimates of whole drives in some tables."""
     wanted = ("driving", "precision", "delivered")
     cells = {
-        table.name: {names[: table.arm]: estimates for names, estimates in table.rows()}
+        table.name: {names[: table.arm]: estimates for names, estimates in table.list_rows()}
         for table in tables
         if table.name in wanted
     }
-    return Known(collection.factors, cells)
+    return KnownEstimates(collection.factors, cells)
 
 
-def curve_tables(collection: Collection, tables: Sequence[Table]) -> list[Table]:
+def build_curve_tables(
+    collection: CampaignCollection, tables: Sequence[EstimatesTable]
+) -> list[EstimatesTable]:
     """Return the points of the curves and those of the trade-off, where there are any."""
-    known = known_of(collection, tables)
-    made = [curves(collection, known), volume(collection, known)]
+    known = collect_known_estimates(collection, tables)
+    made = [build_sweep_curves_table(collection, known), build_volume_table(collection, known)]
     return [table for table in made if len(table.cells)]
 
 
-def curves(collection: Collection, known: Known) -> Table:
+def build_sweep_curves_table(
+    collection: CampaignCollection, known: KnownEstimates
+) -> EstimatesTable:
     """Return the scores of every system at every size of every disturbance that was swept."""
     by = ("sweep", *collection.factors, "asked", "axis")
-    rows = [row for sweep in sweeps_of(collection) for row in points(sweep, collection, known)]
-    return table_of(CURVES, "Scores by the size of a disturbance", by, rows)
+    rows = [
+        row
+        for sweep in find_collection_sweeps(collection)
+        for row in iterate_sweep_points(sweep, collection, known)
+    ]
+    return build_estimates_table(CURVES, "Scores by the size of a disturbance", by, rows)
 
 
-def points(
-    sweep: Sweep, collection: Collection, known: Known
-) -> Iterator[tuple[dict[str, str], dict[str, Estimate]]]:
+def iterate_sweep_points(
+    sweep: ConditionSweep, collection: CampaignCollection, known: KnownEstimates
+) -> Iterator[tuple[dict[str, str], dict[str, IntervalEstimate]]]:
     """Yield the points of a sweep: line by line, `none` first."""
-    axis = axis_of(sweep, known)
-    arms = sorted(collection.arms, key=in_order)
-    for line in dict.fromkeys(arm.but(condition=NONE) for arm in arms):
-        swept = {arm.condition: arm for arm in arms if arm.but(condition=NONE) == line}
+    axis = describe_sweep_axis(sweep, known)
+    arms = sorted(collection.arms, key=make_arm_sort_key)
+    for line in dict.fromkeys(arm.replace_factors(condition=NONE) for arm in arms):
+        swept = {arm.condition: arm for arm in arms if arm.replace_factors(condition=NONE) == line}
         sizes = {name: size for name, size in sweep.sizes.items() if name in swept}
         if sizes:
             shown = [(NONE, sweep.none), *sizes.items()]
-        elif set(swept) == {NONE} and not reads(collection, line):
+        elif set(swept) == {NONE} and not is_message_reader(collection, line):
             shown = [(ANY, math.nan)]
         else:
             continue
@@ -99,56 +109,63 @@ def points(
             arm = line if condition in (NONE, ANY) else swept[condition]
             if arm not in collection.arms:
                 continue
-            names = dict(zip(collection.factors, arm.values(collection.factors), strict=True))
+            names = dict(zip(collection.factors, arm.get_values(collection.factors), strict=True))
             asked = ANY if condition == ANY else UNLIMITED if math.isinf(size) else f"{size:.12g}"
             place = {"sweep": sweep.name, **names, "asked": asked, "axis": axis}
-            yield place, {SIZE: size_of(sweep, known, arm, size), **known.scores(arm)}
+            yield (
+                place,
+                {SIZE: get_delivered_size(sweep, known, arm, size), **known.get_scores(arm)},
+            )
 
 
-def axis_of(sweep: Sweep, known: Known) -> str:
+def describe_sweep_axis(sweep: ConditionSweep, known: KnownEstimates) -> str:
     """Return what a sweep's sizes are: measured where they can be, else as asked for."""
     if sweep.measured and "delivered" in known.cells:
         return f"measured: {sweep.measured}"
     return f"asked: {sweep.asked}"
 
 
-def size_of(sweep: Sweep, known: Known, arm: Arm, asked: float) -> Estimate:
+def get_delivered_size(
+    sweep: ConditionSweep, known: KnownEstimates, arm: Arm, asked: float
+) -> IntervalEstimate:
     """Return the size that was delivered to an arm, or asked for; nothing for any size."""
     if math.isnan(asked):
         return NO_ESTIMATE
     if sweep.measured and "delivered" in known.cells:
-        return known.of(arm, "delivered", sweep.measured)
-    n = known.of(arm, "driving", "DS")
-    return Estimate(value=asked, low=math.nan, high=math.nan, n=n.n, routes=n.routes, method="none")
+        return known.get_estimate(arm, "delivered", sweep.measured)
+    n = known.get_estimate(arm, "driving", "DS")
+    return IntervalEstimate(
+        value=asked, low=math.nan, high=math.nan, n=n.n, routes=n.routes, method="none"
+    )
 
 
-def reads(collection: Collection, line: Arm) -> bool:
+def is_message_reader(collection: CampaignCollection, line: Arm) -> bool:
     """Return whether a system reads messages."""
     of_system = collection.attempts["system"] == line.system
     return bool(collection.attempts.loc[of_system, "reads_messages"].any())
 
 
-def volume(collection: Collection, known: Known) -> Table:
+def build_volume_table(collection: CampaignCollection, known: KnownEstimates) -> EstimatesTable:
     """Return every arm's scores and the bytes that it received; nothing if no arm received any."""
-    received = {arm: known.of(arm, "delivered", RECEIVED) for arm in collection.arms}
+    received = {arm: known.get_estimate(arm, "delivered", RECEIVED) for arm in collection.arms}
     there = any(estimate.value > 0 for estimate in received.values())
     rows = [
         (
-            dict(zip(collection.factors, arm.values(collection.factors), strict=True)),
-            {RECEIVED: received[arm], **known.scores(arm)},
+            dict(zip(collection.factors, arm.get_values(collection.factors), strict=True)),
+            {RECEIVED: received[arm], **known.get_scores(arm)},
         )
-        for arm in sorted(collection.arms, key=in_order)
+        for arm in sorted(collection.arms, key=make_arm_sort_key)
         if there and received[arm].n
     ]
-    return table_of(VOLUME, "Scores by bytes received", collection.factors, rows)
+    return build_estimates_table(VOLUME, "Scores by bytes received", collection.factors, rows)
 
 
-def table_of(
+def build_estimates_table(
     name: str,
     title: str,
     by: tuple[str, ...],
-    rows: Sequence[tuple[Mapping[str, str], Mapping[str, Estimate]]],
-) -> Table:
+    rows: Sequence[tuple[Mapping[str, str], Mapping[str, IntervalEstimate]]],
+) -> EstimatesTable:
     """Return rows of estimates as a table, in their order."""
     records = [
         {**names, "measure": measure, **asdict(estimate)}
@@ -156,4 +173,4 @@ def table_of(
         for measure, estimate in estimates.items()
     ]
     cells = pd.DataFrame(records, columns=[*by, "measure", *ESTIMATE])
-    return Table(name=name, title=title, by=by, cells=cells, digits=DIGITS)
+    return EstimatesTable(name=name, title=title, by=by, cells=cells, digits=DIGITS)

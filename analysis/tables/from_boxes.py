@@ -12,11 +12,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.attempt import checked_columns
-from analysis.collection import Collection, settings_of
-from analysis.tables.table import Table, cells, mean_of, ratio_of
+from analysis.attempt import read_checked_columns
+from analysis.collection import CampaignCollection, get_campaign_settings
+from analysis.tables.table import (
+    EstimatesTable,
+    estimate_cells,
+    make_mean_measure,
+    make_ratio_measure,
+)
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign, frame_of
+from harness.records.reading import CampaignRecords, convert_to_dataframe
 from harness.records.schema import AFTER_SENSING
 
 ON_TRUTH = ("LCME", "LCLE", "CCME", "CCLE")
@@ -28,12 +33,12 @@ FEWEST = 5
 """LiDAR returns, where a campaign's settings name no other number."""
 
 
-def tables_of_boxes(collection: Collection) -> list[Table]:
+def build_box_tables(collection: CampaignCollection) -> list[EstimatesTable]:
     """Return errors by hits and by hits after sensing; nothing where no sweep was sensed."""
     rows = [
         {"row": row, **sums}
-        for row, campaign, key in collection.attempts_in_order()
-        for sums in sums_of(campaign, key)
+        for row, campaign, key in collection.iterate_attempts()
+        for sums in iterate_box_sums(campaign, key)
     ]
     if not rows:
         return []
@@ -41,26 +46,28 @@ def tables_of_boxes(collection: Collection) -> list[Table]:
     attempts = collection.attempts.reset_index(drop=True)[[*arm, "cluster"]]
     joined = attempts.rename_axis("row").reset_index().merge(pd.DataFrame(rows), on="row")
     by = (*arm, "ground truth")
-    measures = {name: ratio_of(name, "boxes", 100) for name in ON_TRUTH}
+    measures = {name: make_ratio_measure(name, "boxes", 100) for name in ON_TRUTH}
     return [
-        Table(
+        EstimatesTable(
             name="after_sensing",
             title="Errors per 100 ground-truth boxes, by hits and by hits left after sensing",
             by=by,
-            cells=cells(joined, by, measures | {"ground-truth boxes": mean_of("boxes")}),
+            cells=estimate_cells(
+                joined, by, measures | {"ground-truth boxes": make_mean_measure("boxes")}
+            ),
             arm=len(arm),
         )
     ]
 
 
-def sums_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]:
+def iterate_box_sums(campaign: CampaignRecords, key: AttemptKey) -> Iterator[dict[str, object]]:
     """Yield an attempt's errors and ground-truth boxes: by hits, and of those by hits after."""
-    table = checked_columns(campaign, "boxes", key)
+    table = read_checked_columns(campaign, "boxes", key)
     if AFTER_ANYONE not in table.column_names:
         return
-    boxes = frame_of(table.select([*COLUMNS, AFTER_EGO, AFTER_ANYONE]))
+    boxes = convert_to_dataframe(table.select([*COLUMNS, AFTER_EGO, AFTER_ANYONE]))
     boxes = boxes[(boxes["source"].astype(str) == "truth") & boxes["counted"]]
-    column, least = filter_of(settings_of(campaign).get("patterns"))
+    column, least = get_truth_filter(get_campaign_settings(campaign).get("patterns"))
     left = boxes[boxes[column] >= least]
     for name, counted in ((BY_HITS, boxes), (BY_HITS_AFTER, left)):
         shown = counted["pattern"].astype(str)
@@ -69,7 +76,7 @@ def sums_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]:
         yield {"ground truth": name, "boxes": float(len(counted)), **errors}
 
 
-def filter_of(patterns: Any) -> tuple[str, int]:
+def get_truth_filter(patterns: Any) -> tuple[str, int]:
     """Return the column of hits after by which a campaign's ground truth is left, and the least."""
     settings = patterns if isinstance(patterns, dict) else {}
     least = settings.get("least_hits", FEWEST)

@@ -12,17 +12,29 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.arms import of_arms, short_name
-from analysis.attempt import checked_table
-from analysis.collection import Collection
-from analysis.comparison import PAIR
-from analysis.contrasts import planned_comparisons
-from analysis.regression.risk_sets import Track, track_in
-from analysis.statistics.intervals import Estimate, expanded_percentiles, resample_weights
-from analysis.tables.table import ESTIMATE, Measure, Table, cells, codes_of, mean_of, ratio_of
+from analysis.arms import format_short_arm_name, match_arms
+from analysis.attempt import read_checked_table
+from analysis.collection import CampaignCollection
+from analysis.comparison import PAIRED_BY
+from analysis.contrasts import plan_comparisons
+from analysis.regression.risk_sets import RouteTrack, read_attempt_track
+from analysis.statistics.intervals import (
+    IntervalEstimate,
+    compute_expanded_percentiles,
+    sample_bootstrap_weights,
+)
+from analysis.tables.table import (
+    ESTIMATE,
+    EstimatesTable,
+    Measure,
+    encode_names,
+    estimate_cells,
+    make_mean_measure,
+    make_ratio_measure,
+)
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.vocabulary import BANDS, PATTERNS, Floats
 
 FATES = ("delivered", "superseded", "lost", "unsent", "unheard", "in_flight")
@@ -30,33 +42,37 @@ ON_AIR = "unsent"
 """The fate of what never went on the air."""
 
 
-def tables_of_frames(collection: Collection) -> list[Table]:
+def build_frame_tables(collection: CampaignCollection) -> list[EstimatesTable]:
     """Return all tables that need frames and messages of every attempt; if packed, frames alone."""
     sums, tracks = [], []
-    for row, campaign, key in collection.attempts_in_order():
-        frames = checked_table(campaign, "frames", key)
-        sums.append(sums_of(frames))
-        tracks.append(track_in(collection.attempts, row, frames))
+    for row, campaign, key in collection.iterate_attempts():
+        frames = read_checked_table(campaign, "frames", key)
+        sums.append(sum_frames(frames))
+        tracks.append(read_attempt_track(collection.attempts, row, frames))
     attempts, arm = collection.attempts, collection.factors
     needed = attempts.reset_index(drop=True)[[*arm, "cluster", "duration"]]
     both = pd.concat([needed, pd.DataFrame(sums)], axis=1)  # metrics may be called like sums
-    of_frames = [bands(both, arm), common_stretches(collection, tracks), used_ages(both, arm)]
+    of_frames = [
+        build_bands_table(both, arm),
+        build_common_stretch_table(collection, tracks),
+        build_used_ages_table(both, arm),
+    ]
     if collection.packed:
         return of_frames
     kinds = [
         {"row": row, **sums_of_kind}
-        for row, campaign, key in collection.attempts_in_order()
-        for sums_of_kind in kinds_of(campaign, key)
+        for row, campaign, key in collection.iterate_attempts()
+        for sums_of_kind in iterate_sender_sums(campaign, key)
     ]
     return [
         *of_frames,
-        *messages(attempts, arm, kinds),
-        ages(attempts, arm, kinds),
-        delivered(attempts, arm, kinds),
+        *build_message_tables(attempts, arm, kinds),
+        build_ages_table(attempts, arm, kinds),
+        build_delivered_table(attempts, arm, kinds),
     ]
 
 
-def sums_of(frames: pd.DataFrame) -> dict[str, float]:
+def sum_frames(frames: pd.DataFrame) -> dict[str, float]:
     """Return an attempt's sums over its planning steps."""
     names = [f"{name}_{band}" for name in (*PATTERNS, "truth") for band in BANDS]
     heard = frames["messages"] > 0
@@ -70,14 +86,14 @@ def sums_of(frames: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def bands(sums: pd.DataFrame, arm: tuple[str, ...]) -> Table:
+def build_bands_table(sums: pd.DataFrame, arm: tuple[str, ...]) -> EstimatesTable:
     """Return errors per 100 ground-truth boxes, by distance from the ego."""
     by = (*arm, "band")
     parts = []
     exposure = {
-        "ground-truth boxes": mean_of("true_boxes"),
-        "driven, m": mean_of("driven"),
-        "driven, s": mean_of("duration"),
+        "ground-truth boxes": make_mean_measure("true_boxes"),
+        "driven, m": make_mean_measure("driven"),
+        "driven, s": make_mean_measure("duration"),
     }
     for band in BANDS:
         of_band = sums.assign(
@@ -85,35 +101,35 @@ def bands(sums: pd.DataFrame, arm: tuple[str, ...]) -> Table:
             **{name: sums[f"{name}_{band}"] for name in PATTERNS},
             true_boxes=sums[f"truth_{band}"],
         )
-        measures = {name: ratio_of(name, "true_boxes", 100) for name in PATTERNS}
-        parts.append(cells(of_band, by, measures | exposure))
+        measures = {name: make_ratio_measure(name, "true_boxes", 100) for name in PATTERNS}
+        parts.append(estimate_cells(of_band, by, measures | exposure))
     band_cells = pd.concat(parts).sort_values(list(arm), kind="stable")
     title = "Errors per 100 ground-truth boxes by distance, m; exposure of a drive"
-    return Table(name="bands", title=title, by=by, cells=band_cells, arm=len(arm))
+    return EstimatesTable(name="bands", title=title, by=by, cells=band_cells, arm=len(arm))
 
 
-def used_ages(sums: pd.DataFrame, arm: tuple[str, ...]) -> Table:
+def build_used_ages_table(sums: pd.DataFrame, arm: tuple[str, ...]) -> EstimatesTable:
     """Return the messages given to systems at their planning steps."""
     measures = {
-        "steps with messages %": ratio_of("steps_heard", "steps", 100),
-        "messages per step": ratio_of("messages_given", "steps"),
-        "age of the oldest, s": ratio_of("age_sum", "steps_heard"),
+        "steps with messages %": make_ratio_measure("steps_heard", "steps", 100),
+        "messages per step": make_ratio_measure("messages_given", "steps"),
+        "age of the oldest, s": make_ratio_measure("age_sum", "steps_heard"),
     }
     digits = {"messages per step": 2, "age of the oldest, s": 3}
     title = "Messages given to the system, per planning step"
-    return Table(
+    return EstimatesTable(
         name="ages_used",
         title=title,
         by=arm,
-        cells=cells(sums, arm, measures),
+        cells=estimate_cells(sums, arm, measures),
         digits=digits,
         arm=len(arm),
     )
 
 
-def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]:
+def iterate_sender_sums(campaign: CampaignRecords, key: AttemptKey) -> Iterator[dict[str, object]]:
     """Yield an attempt's sums over its messages, by kind of sender."""
-    table = checked_table(campaign, "messages", key)
+    table = read_checked_table(campaign, "messages", key)
     for kind, rows in table.groupby(table["kind"].astype(str)):
         age = rows["age_measured"].to_numpy(np.float64)
         heard = np.isfinite(age)
@@ -137,7 +153,7 @@ def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]
         }
 
 
-def with_empty_rows(
+def add_empty_rows(
     attempts: pd.DataFrame, arm: tuple[str, ...], kinds: list[dict[str, object]]
 ) -> pd.DataFrame:
     """Return a row for each drive and each kind of sender of its arm.
@@ -153,62 +169,62 @@ def with_empty_rows(
     return joined.fillna(dict.fromkeys(sums.columns, 0.0))
 
 
-def messages(
+def build_message_tables(
     attempts: pd.DataFrame, arm: tuple[str, ...], kinds: list[dict[str, object]]
-) -> tuple[Table, Table]:
+) -> tuple[EstimatesTable, EstimatesTable]:
     """Return messages by kind of sender: their fates; age, displacement and bytes."""
     by = (*arm, "kind")
     fates = {
-        "messages per drive": mean_of("messages"),
-        **{f"{fate} %": ratio_of(fate, "messages", 100) for fate in FATES},
+        "messages per drive": make_mean_measure("messages"),
+        **{f"{fate} %": make_ratio_measure(fate, "messages", 100) for fate in FATES},
     }
     sizes = {
-        "age at delivery, s": ratio_of("age", "heard"),
-        "displaced, m": ratio_of("shift", "messages"),
-        "kB per message": ratio_of("kilobytes", "sent"),
-        "kB/s": ratio_of("kilobytes", "duration"),
+        "age at delivery, s": make_ratio_measure("age", "heard"),
+        "displaced, m": make_ratio_measure("shift", "messages"),
+        "kB per message": make_ratio_measure("kilobytes", "sent"),
+        "kB/s": make_ratio_measure("kilobytes", "duration"),
     }
     digits = {"age at delivery, s": 3, "displaced, m": 3, "kB per message": 2, "kB/s": 2}
-    joined = with_empty_rows(attempts, arm, kinds)
+    joined = add_empty_rows(attempts, arm, kinds)
     return (
-        Table(
+        EstimatesTable(
             name="fates",
             title="Fates of messages",
             by=by,
-            cells=cells(joined, by, fates),
+            cells=estimate_cells(joined, by, fates),
             digits=digits,
             arm=len(arm),
         ),
-        Table(
+        EstimatesTable(
             name="messages",
             title="Messages: age, displacement and size",
             by=by,
-            cells=cells(joined, by, sizes),
+            cells=estimate_cells(joined, by, sizes),
             digits=digits,
             arm=len(arm),
         ),
     )
 
 
-def delivered(
+def build_delivered_table(
     attempts: pd.DataFrame, arm: tuple[str, ...], kinds: list[dict[str, object]]
-) -> Table:
+) -> EstimatesTable:
     """Return what reached the system, of all partners together."""
     names = ["heard", "age", "lost", "messages", "shift", "received"]
     sums = pd.DataFrame(kinds, columns=["row", *names]).groupby("row")[names].sum()
     of_drives = attempts.reset_index(drop=True)[[*arm, "cluster", "duration"]]
     measures = {
-        "age at first use, s": ratio_of("age", "heard"),
-        "lost %": ratio_of("lost", "messages", 100),
-        "displaced, m": ratio_of("shift", "messages"),
-        "received, bytes/s": ratio_of("received", "duration"),
+        "age at first use, s": make_ratio_measure("age", "heard"),
+        "lost %": make_ratio_measure("lost", "messages", 100),
+        "displaced, m": make_ratio_measure("shift", "messages"),
+        "received, bytes/s": make_ratio_measure("received", "duration"),
     }
     rows = of_drives.join(sums).fillna(dict.fromkeys(names, 0.0))
-    return Table(
+    return EstimatesTable(
         name="delivered",
         title="What was delivered, of all partners together",
         by=arm,
-        cells=cells(rows.astype(dict.fromkeys(names, float)), arm, measures),
+        cells=estimate_cells(rows.astype(dict.fromkeys(names, float)), arm, measures),
         digits={"age at first use, s": 3, "displaced, m": 3, "received, bytes/s": 0},
         arm=len(arm),
     )
@@ -221,34 +237,42 @@ TITLE = (
 )
 
 
-def common_stretches(collection: Collection, tracks: Sequence[Track]) -> Table:
+def build_common_stretch_table(
+    collection: CampaignCollection, tracks: Sequence[RouteTrack]
+) -> EstimatesTable:
     """Return the errors of every comparison's arms where both were, from all tracks."""
     parts = [
-        cells(rows, BY, measures())
-        for _, a, b in planned_comparisons(collection.arms)
-        for rows in [errors_on_common_stretch(collection, tracks, a, b)]
+        estimate_cells(rows, BY, make_stretch_measures())
+        for _, a, b in plan_comparisons(collection.arms)
+        for rows in [count_common_stretch_errors(collection, tracks, a, b)]
         if len(rows)
     ]
     empty = pd.DataFrame(columns=[*BY, "measure", *ESTIMATE])
-    return Table(
+    return EstimatesTable(
         name="common_stretch", title=TITLE, by=BY, cells=pd.concat(parts) if parts else empty
     )
 
 
-def measures() -> dict[str, Measure]:
+def make_stretch_measures() -> dict[str, Measure]:
     """Return rates and what they rest on."""
-    rates = {name: ratio_of(name, "true_boxes", 100) for name in PATTERNS}
-    return {**rates, "ground-truth boxes": mean_of("true_boxes"), "driven, m": mean_of("driven")}
+    rates = {name: make_ratio_measure(name, "true_boxes", 100) for name in PATTERNS}
+    return {
+        **rates,
+        "ground-truth boxes": make_mean_measure("true_boxes"),
+        "driven, m": make_mean_measure("driven"),
+    }
 
 
-def errors_on_common_stretch(
-    collection: Collection, tracks: Sequence[Track], a: Arm, b: Arm
+def count_common_stretch_errors(
+    collection: CampaignCollection, tracks: Sequence[RouteTrack], a: Arm, b: Arm
 ) -> pd.DataFrame:
     """Return a row for each drive of each pair: its errors as far as both came."""
-    attempts = collection.attempts.reset_index(drop=True)[PAIR].rename_axis("row").reset_index()
-    sides = [attempts[of_arms(collection.attempts, [arm]).to_numpy()] for arm in (a, b)]
-    first, second = (short_name(arm, collection.factors) for arm in (a, b))
-    pairs = sides[0].merge(sides[1], on=PAIR, suffixes=("_a", "_b"))
+    attempts = (
+        collection.attempts.reset_index(drop=True)[PAIRED_BY].rename_axis("row").reset_index()
+    )
+    sides = [attempts[match_arms(collection.attempts, [arm]).to_numpy()] for arm in (a, b)]
+    first, second = (format_short_arm_name(arm, collection.factors) for arm in (a, b))
+    pairs = sides[0].merge(sides[1], on=PAIRED_BY, suffixes=("_a", "_b"))
     rows = []
     for row_a, row_b, cluster in zip(pairs["row_a"], pairs["row_b"], pairs["cluster"], strict=True):
         both = tracks[row_a], tracks[row_b]
@@ -267,9 +291,9 @@ EXACT = 6
 """Decimals of a second to which ages are rounded."""
 
 
-def ages(
+def build_ages_table(
     attempts: pd.DataFrame, arm: tuple[str, ...], kinds: Sequence[Mapping[str, object]]
-) -> Table:
+) -> EstimatesTable:
     """Return the quantiles by arm and kind of sender, routes resampled whole."""
     by = (*arm, "kind")
     shared = attempts.reset_index(drop=True)
@@ -280,56 +304,58 @@ def ages(
         heard: Floats = np.asarray(sums["ages"], np.float64).round(EXACT)
         groups.setdefault(name, []).append((str(row["cluster"]), heard))
     cells = [
-        {**dict(zip(by, name, strict=True)), "measure": measure, **estimate_columns(estimate)}
+        {**dict(zip(by, name, strict=True)), "measure": measure, **get_estimate_columns(estimate)}
         for name, drives in sorted(groups.items())
-        for measure, estimate in quantiles(drives).items()
+        for measure, estimate in estimate_age_quantiles(drives).items()
     ]
     frame = pd.DataFrame(cells, columns=[*by, "measure", *ESTIMATE])
     digits = dict.fromkeys(QUANTILES, 2)
     title = "Age of messages at delivery, s: quantiles"
-    return Table(name="ages", title=title, by=by, cells=frame, digits=digits, arm=len(arm))
+    return EstimatesTable(name="ages", title=title, by=by, cells=frame, digits=digits, arm=len(arm))
 
 
-def estimate_columns(estimate: Estimate) -> dict[str, object]:
+def get_estimate_columns(estimate: IntervalEstimate) -> dict[str, object]:
     """Return an estimate's columns."""
     return {name: getattr(estimate, name) for name in ESTIMATE}
 
 
-def quantiles(drives: Sequence[tuple[str, Floats]]) -> dict[str, Estimate]:
+def estimate_age_quantiles(drives: Sequence[tuple[str, Floats]]) -> dict[str, IntervalEstimate]:
     """Return the quantiles of the ages of all drives; each comes with its route."""
-    routes = codes_of(pd.Series([route for route, _ in drives])).astype(np.int64)
+    routes = encode_names(pd.Series([route for route, _ in drives])).astype(np.int64)
     everything = np.concatenate([ages_of_drive for _, ages_of_drive in drives])
     n = sum(len(ages_of_drive) > 0 for _, ages_of_drive in drives)
     known, place = np.unique(everything, return_inverse=True)
     of_route = np.repeat(routes, [len(ages_of_drive) for _, ages_of_drive in drives])
     counts = np.zeros((int(routes.max()) + 1, len(known)))
     np.add.at(counts, (of_route, place), 1)
-    return {name: quantile(known, counts, share, n) for name, share in QUANTILES.items()}
+    return {name: estimate_quantile(known, counts, share, n) for name, share in QUANTILES.items()}
 
 
-def quantile(known: Floats, counts: Floats, share: float, n: int) -> Estimate:
+def estimate_quantile(known: Floats, counts: Floats, share: float, n: int) -> IntervalEstimate:
     """Return a quantile of values that every route has so many of."""
     there = int((counts.sum(axis=1) > 0).sum())
     if not there:
-        return Estimate(value=math.nan, low=math.nan, high=math.nan, n=0, routes=0, method="none")
-    value = at_share(known, counts.sum(axis=0, keepdims=True), share)[0]
+        return IntervalEstimate(
+            value=math.nan, low=math.nan, high=math.nan, n=0, routes=0, method="none"
+        )
+    value = find_weighted_quantile(known, counts.sum(axis=0, keepdims=True), share)[0]
     if there < 2:
-        return Estimate(
+        return IntervalEstimate(
             value=float(value), low=math.nan, high=math.nan, n=n, routes=there, method="none"
         )
-    resamples = resample_weights(len(counts), RESAMPLES) @ counts
-    values = at_share(known, resamples[resamples.sum(axis=1) > 0], share)
-    low, high = np.quantile(values, expanded_percentiles(len(counts)))
+    resamples = sample_bootstrap_weights(len(counts), RESAMPLES) @ counts
+    values = find_weighted_quantile(known, resamples[resamples.sum(axis=1) > 0], share)
+    low, high = np.quantile(values, compute_expanded_percentiles(len(counts)))
     if low == high:
-        return Estimate(
+        return IntervalEstimate(
             value=float(value), low=math.nan, high=math.nan, n=n, routes=there, method="none"
         )
-    return Estimate(
+    return IntervalEstimate(
         value=float(value), low=float(low), high=float(high), n=n, routes=there, method="bootstrap"
     )
 
 
-def at_share(known: Floats, weights: Floats, share: float) -> Floats:
+def find_weighted_quantile(known: Floats, weights: Floats, share: float) -> Floats:
     """Return, for each row of weights, the least value that so large a share does not exceed."""
     running = np.cumsum(weights, axis=1)
     return np.asarray(known[(running < share * running[:, -1:] - 1e-9).sum(axis=1)])

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from analysis.collection import Collection, settings_of
-from analysis.tables.table import Table
-from harness.records.reading import Campaign
+from analysis.collection import CampaignCollection, get_campaign_settings
+from analysis.tables.table import EstimatesTable
+from harness.records.reading import CampaignRecords
 from harness.vocabulary import GROUND_TRUTHS, PATTERNS
 
-UNKNOWN = "not recorded"
+NOT_RECORDED = "not recorded"
 
 
-def named_by_truth(tables: Sequence[Table], collection: Collection) -> list[Table]:
+def add_ground_truth_titles(
+    tables: Sequence[EstimatesTable], collection: CampaignCollection
+) -> list[EstimatesTable]:
     """Return tables, those with error patterns with the ground truth in their titles."""
-    ending = f"; ground truth: {ground_truth_of(collection)}"
+    ending = f"; ground truth: {describe_collection_truth(collection)}"
     return [
         replace(table, title=f"{table.title}{ending}")
         if set(PATTERNS).intersection(table.measures)
@@ -24,9 +26,9 @@ def named_by_truth(tables: Sequence[Table], collection: Collection) -> list[Tabl
     ]
 
 
-def ground_truth_of(collection: Collection) -> str:
+def describe_collection_truth(collection: CampaignCollection) -> str:
     """Return the ground truth of all campaigns in a word or two; of each where they differ."""
-    words = [truth_of(campaign) for campaign in collection.campaigns]
+    words = [describe_campaign_truth(campaign) for campaign in collection.campaigns]
     if len(set(words)) == 1:
         return words[0]
     names = collection.labels or [
@@ -35,8 +37,8 @@ def ground_truth_of(collection: Collection) -> str:
     return ", ".join(f"{word} ({name})" for name, word in zip(names, words, strict=True))
 
 
-def truth_of(campaign: Campaign) -> str:
+def describe_campaign_truth(campaign: CampaignRecords) -> str:
     """Return the ground truth of one campaign: `seen`, `all`, or what must have hit a road user."""
-    patterns = settings_of(campaign).get("patterns")
+    patterns = get_campaign_settings(campaign).get("patterns")
     truth_filter = str(patterns.get("truth_filter")) if isinstance(patterns, dict) else ""
-    return GROUND_TRUTHS.get(truth_filter, UNKNOWN).partition(" (")[0]
+    return GROUND_TRUTHS.get(truth_filter, NOT_RECORDED).partition(" (")[0]

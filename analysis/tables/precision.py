@@ -15,16 +15,20 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.arms import arms_in, of_arms
-from analysis.attempt import checked_table
-from analysis.collection import Collection
-from analysis.statistics.intervals import Estimate, expanded_percentiles, resample_weights
-from analysis.tables.table import ESTIMATE, Table
+from analysis.arms import list_arms, match_arms
+from analysis.attempt import read_checked_table
+from analysis.collection import CampaignCollection
+from analysis.statistics.intervals import (
+    IntervalEstimate,
+    compute_expanded_percentiles,
+    sample_bootstrap_weights,
+)
+from analysis.tables.table import ESTIMATE, EstimatesTable
 from harness.errors import UserError
-from harness.evaluation.frame_evaluation import TABLE, EvaluatedBoxes, bands_of
-from harness.evaluation.matching import MatchTable, frame_matches
+from harness.evaluation.frame_evaluation import TABLE, EvaluatedBoxes, compute_distance_bands
+from harness.evaluation.matching import MatchTable, match_frame
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.vocabulary import BANDS, CLASSES, Boxes, Floats, Integers, Mask
 
 SOURCES = ("cooperative", "ego_alone")
@@ -34,7 +38,7 @@ AXES = ["x", "y", "z", "length", "width", "height", "yaw"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Detections:
+class PooledDetections:
     """A row for each detection of one source, and how many true boxes there were."""
 
     attempts: Integers  # row in the table of attempts
@@ -46,24 +50,28 @@ class Detections:
     truths: Integers  # (attempts, classes, bands and beyond, parts)
 
 
-def read_detections(collection: Collection) -> dict[str, Detections]:
+def read_detections(collection: CampaignCollection) -> dict[str, PooledDetections]:
     """Match the boxes of every attempt; return the detections by source."""
     pieces: dict[str, list[tuple[int, int, MatchTable]]] = {source: [] for source in SOURCES}
     truths = np.zeros((len(collection.attempts), *TABLE, PARTS), np.int64)
-    for row, campaign, key in collection.attempts_in_order():
+    for row, campaign, key in collection.iterate_attempts():
         length = float(collection.attempts["route_length"].iloc[row])
-        for part, tables in matched_frames(campaign, key, length):
+        for part, tables in match_frames(campaign, key, length):
             truths[row, :, :, part] += tables[SOURCES[0]].truths
             for source, table in tables.items():
                 pieces[source].append((row, part, table))
-    return {source: joined(source_pieces, truths) for source, source_pieces in pieces.items()}
+    return {
+        source: join_match_tables(source_pieces, truths) for source, source_pieces in pieces.items()
+    }
 
 
-def joined(pieces: list[tuple[int, int, MatchTable]], truths: Integers) -> Detections:
+def join_match_tables(
+    pieces: list[tuple[int, int, MatchTable]], truths: Integers
+) -> PooledDetections:
     """Return many frames' detections as one."""
     sizes = [len(table.scores) for _, _, table in pieces]
-    table = MatchTable.join(table for _, _, table in pieces)
-    return Detections(
+    table = MatchTable.join_tables(table for _, _, table in pieces)
+    return PooledDetections(
         attempts=np.repeat(np.array([row for row, _, _ in pieces], np.int64), sizes),
         scores=table.scores,
         correct=table.correct,
@@ -74,33 +82,40 @@ def joined(pieces: list[tuple[int, int, MatchTable]], truths: Integers) -> Detec
     )
 
 
-def matched_frames(
-    campaign: Campaign, key: AttemptKey, length: float
+def match_frames(
+    campaign: CampaignRecords, key: AttemptKey, length: float
 ) -> Iterator[tuple[int, dict[str, MatchTable]]]:
     """Yield for each frame its part of the route, and the matches of both sources."""
-    frames, boxes = checked_table(campaign, "frames", key), checked_table(campaign, "boxes", key)
+    frames, boxes = (
+        read_checked_table(campaign, "frames", key),
+        read_checked_table(campaign, "boxes", key),
+    )
     share = frames["station"].to_numpy(np.float64) / length
     parts = np.clip((share * PARTS).astype(np.int64), 0, PARTS - 1)
     part_of = dict(zip(frames["frame"].tolist(), parts.tolist(), strict=True))
     sources = boxes["source"].to_numpy(str)
-    everything = judged_boxes(boxes)
+    everything = build_evaluated_boxes(boxes)
     numbers = boxes["frame"].to_numpy(np.int64)
     order = np.argsort(numbers, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else ():
         frame = int(numbers[rows[0]])
         if frame not in part_of:
-            raise UserError(f"{campaign.file_of(key).parent}: boxes of frame {frame}, no such row")
-        truth = chosen(everything, rows[sources[rows] == "truth"])
+            raise UserError(
+                f"{campaign.get_result_path(key).parent}: boxes of frame {frame}, no such row"
+            )
+        truth = select_evaluated_boxes(everything, rows[sources[rows] == "truth"])
         yield (
             part_of[frame],
             {
-                source: frame_matches(truth, chosen(everything, rows[sources[rows] == source]))
+                source: match_frame(
+                    truth, select_evaluated_boxes(everything, rows[sources[rows] == source])
+                )
                 for source in SOURCES
             },
         )
 
 
-def judged_boxes(boxes: pd.DataFrame) -> EvaluatedBoxes:
+def build_evaluated_boxes(boxes: pd.DataFrame) -> EvaluatedBoxes:
     """Return boxes as the judges left them; their patterns are not asked for."""
     geometry = boxes[AXES].to_numpy(np.float64)
     number = {name: index for index, name in enumerate(CLASSES)}
@@ -109,13 +124,13 @@ def judged_boxes(boxes: pd.DataFrame) -> EvaluatedBoxes:
     return EvaluatedBoxes(
         boxes=Boxes(geometry, classes, boxes["score"].to_numpy(np.float64)),
         counted=boxes["counted"].to_numpy(np.bool_),
-        bands=bands_of(geometry),
+        bands=compute_distance_bands(geometry),
         pattern=nothing - 1,
         times=nothing,
     )
 
 
-def chosen(judged: EvaluatedBoxes, rows: Integers) -> EvaluatedBoxes:
+def select_evaluated_boxes(judged: EvaluatedBoxes, rows: Integers) -> EvaluatedBoxes:
     """Return some of the boxes."""
     return EvaluatedBoxes(
         boxes=judged.boxes[rows],
@@ -133,7 +148,9 @@ NAMES = {"cooperative": "AP pooled", "ego_alone": "AP pooled, alone"}
 DIGITS = dict.fromkeys(NAMES.values(), 2)
 
 
-def precision_tables(collection: Collection, detections: dict[str, Detections]) -> list[Table]:
+def build_precision_tables(
+    collection: CampaignCollection, detections: dict[str, PooledDetections]
+) -> list[EstimatesTable]:
     """Return the pools over whole drives, along the route, and by distance."""
     along = [
         f"{100 * part // PARTS:02d}-{100 * (part + 1) // PARTS:02d} %" for part in range(PARTS)
@@ -145,11 +162,11 @@ def precision_tables(collection: Collection, detections: dict[str, Detections]) 
     )
     arm = collection.factors
     return [
-        Table(
+        EstimatesTable(
             name=name,
             title=title,
             by=(*arm, by or "pool"),
-            cells=pools(collection, detections, by, names),
+            cells=estimate_arm_precisions(collection, detections, by, names),
             digits=DIGITS,
             arm=len(arm),
         )
@@ -157,31 +174,36 @@ def precision_tables(collection: Collection, detections: dict[str, Detections]) 
     ]
 
 
-def pools(
-    collection: Collection, detections: dict[str, Detections], by: str, names: Sequence[str]
+def estimate_arm_precisions(
+    collection: CampaignCollection,
+    detections: dict[str, PooledDetections],
+    by: str,
+    names: Sequence[str],
 ) -> pd.DataFrame:
     """Return the cells of every arm, undivided or divided by part of the route or by band."""
     cells = []
     factors = collection.factors
-    for arm in arms_in(collection.attempts):
-        rows = np.flatnonzero(of_arms(collection.attempts, [arm]))
+    for arm in list_arms(collection.attempts):
+        rows = np.flatnonzero(match_arms(collection.attempts, [arm]))
         clusters = np.unique(
             collection.attempts["cluster"].to_numpy(str)[rows], return_inverse=True
         )[1]
         for index, name in enumerate(names):
             for source in SOURCES:
-                estimate = pool(detections[source], rows, clusters=clusters, by=by, index=index)
+                estimate = estimate_pool_precision(
+                    detections[source], rows, clusters=clusters, by=by, index=index
+                )
                 place = dict(
-                    zip((*factors, by or "pool"), (*arm.values(factors), name), strict=True)
+                    zip((*factors, by or "pool"), (*arm.get_values(factors), name), strict=True)
                 )
                 numbers = {key: getattr(estimate, key) for key in ESTIMATE}
                 cells.append({**place, "measure": NAMES[source], **numbers})
     return pd.DataFrame(cells, columns=[*factors, by or "pool", "measure", *ESTIMATE])
 
 
-def pool(
-    detections: Detections, attempts: Integers, *, clusters: Integers, by: str, index: int
-) -> Estimate:
+def estimate_pool_precision(
+    detections: PooledDetections, attempts: Integers, *, clusters: Integers, by: str, index: int
+) -> IntervalEstimate:
     """Return the precision of some attempts, or of one part or band of them."""
     of_attempt = np.full(len(detections.truths), -1)
     of_attempt[attempts] = clusters
@@ -202,21 +224,21 @@ def pool(
     by_route = np.zeros((routes, len(CLASSES)))
     np.add.at(by_route, clusters, truths)
     n = int((truths.sum(axis=1) > 0).sum())
-    return estimated(detections, rows, cluster=cluster, truths=by_route, n=n)
+    return estimate_class_mean_precision(detections, rows, cluster=cluster, truths=by_route, n=n)
 
 
-def estimated(
-    detections: Detections, rows: Mask, *, cluster: Integers, truths: Floats, n: int
-) -> Estimate:
+def estimate_class_mean_precision(
+    detections: PooledDetections, rows: Mask, *, cluster: Integers, truths: Floats, n: int
+) -> IntervalEstimate:
     """Return the mean over classes and its bootstrap interval; `truths` is (routes, classes)."""
     there = int((truths.sum(axis=1) > 0).sum())
     routes = len(truths)
-    weights = np.vstack([np.ones(routes), resample_weights(routes, RESAMPLES)])
+    weights = np.vstack([np.ones(routes), sample_bootstrap_weights(routes, RESAMPLES)])
     values = np.full((len(CLASSES), len(weights)), np.nan)
     for number in range(len(CLASSES)):
         detected = np.flatnonzero(rows & (detections.classes == number))
         detected = detected[np.argsort(-detections.scores[detected], kind="stable")]
-        values[number] = eleven_point(
+        values[number] = compute_eleven_point_precision(
             detections.scores[detected],
             detections.correct[detected],
             cluster=cluster[detected],
@@ -229,15 +251,15 @@ def estimated(
     )
     resamples = means[1:][np.isfinite(means[1:])]
     if there < 2 or not len(resamples):
-        return Estimate(
+        return IntervalEstimate(
             value=float(means[0]), low=math.nan, high=math.nan, n=n, routes=there, method="none"
         )
-    low, high = np.quantile(resamples, expanded_percentiles(routes))
+    low, high = np.quantile(resamples, compute_expanded_percentiles(routes))
     if low == high:
-        return Estimate(
+        return IntervalEstimate(
             value=float(means[0]), low=math.nan, high=math.nan, n=n, routes=there, method="none"
         )
-    return Estimate(
+    return IntervalEstimate(
         value=float(means[0]),
         low=float(low),
         high=float(high),
@@ -247,7 +269,7 @@ def estimated(
     )
 
 
-def eleven_point(
+def compute_eleven_point_precision(
     scores: Floats, correct: Mask, *, cluster: Integers, truths: Floats, weights: Floats
 ) -> Floats:
     """Return the 11-point precision of one class under each row of route weights.

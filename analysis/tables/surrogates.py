@@ -4,32 +4,45 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.surrogates import COSTS, MEASURES
-from analysis.tables.table import Measure, Table, cells, mean_of, rate_of
+from analysis.surrogates import SURROGATE_MEASURES, TIME_COSTS
+from analysis.tables.table import (
+    EstimatesTable,
+    Measure,
+    estimate_cells,
+    make_mean_measure,
+    make_rate_measure,
+)
 
-SCORES: dict[str, Measure] = {"DS": mean_of("driving_score"), "CR %": rate_of("collided")}
+SCORES: dict[str, Measure] = {
+    "DS": make_mean_measure("driving_score"),
+    "CR %": make_rate_measure("collided"),
+}
 DIGITS = 2
 
 
-def surrogate_tables(attempts: pd.DataFrame, arm: tuple[str, ...]) -> tuple[Table, Table]:
+def build_surrogate_tables(
+    attempts: pd.DataFrame, arm: tuple[str, ...]
+) -> tuple[EstimatesTable, EstimatesTable]:
     """Return the cost in time next to score and collisions, and the surrogate measures."""
-    costs = {name: mean_of(column, scale) for name, (column, scale) in COSTS.items()}
-    dangers: dict[str, Measure] = {name: mean_of(column) for name, column in MEASURES.items()}
+    costs = {name: make_mean_measure(column, scale) for name, (column, scale) in TIME_COSTS.items()}
+    dangers: dict[str, Measure] = {
+        name: make_mean_measure(column) for name, column in SURROGATE_MEASURES.items()
+    }
     names = " and ".join(arm)
     return (
-        Table(
+        EstimatesTable(
             name="time_cost",
             title=f"Cost in time next to score and collisions, by {names}",
             by=arm,
-            cells=cells(attempts, arm, SCORES | costs),
+            cells=estimate_cells(attempts, arm, SCORES | costs),
             digits=dict.fromkeys(("mean speed, m/s",), DIGITS),
             arm=len(arm),
         ),
-        Table(
+        EstimatesTable(
             name="surrogates",
             title=f"Surrogate safety measures: means over drives, by {names}",
             by=arm,
-            cells=cells(attempts, arm, dangers),
+            cells=estimate_cells(attempts, arm, dangers),
             digits=dict.fromkeys(dangers, DIGITS),
             arm=len(arm),
         ),

@@ -10,16 +10,22 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from analysis.statistics.intervals import NO_ESTIMATE, Estimate, mean, rate, ratio
-from harness.records.arms import sort_key
+from analysis.statistics.intervals import (
+    NO_ESTIMATE,
+    IntervalEstimate,
+    estimate_mean,
+    estimate_ratio,
+    estimate_share,
+)
+from harness.records.arms import make_factor_sort_key
 
-Measure: TypeAlias = Callable[[pd.DataFrame], Estimate]
+Measure: TypeAlias = Callable[[pd.DataFrame], IntervalEstimate]
 
 ESTIMATE = ["value", "low", "high", "n", "routes", "method"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Table:
+class EstimatesTable:
     """Cells by what names their row (`by`) and their column (`measure`)."""
 
     name: str
@@ -34,28 +40,28 @@ class Table:
         """The columns, in order."""
         return list(dict.fromkeys(self.cells["measure"]))
 
-    def rows(self) -> list[tuple[tuple[str, ...], dict[str, Estimate]]]:
+    def list_rows(self) -> list[tuple[tuple[str, ...], dict[str, IntervalEstimate]]]:
         """Return the table as people read it: names of a row, and its estimates by measure.
 
         A measure that a row lacks has no estimate there.
         """
         measures = self.measures
-        rows: dict[tuple[str, ...], dict[str, Estimate]] = {}
+        rows: dict[tuple[str, ...], dict[str, IntervalEstimate]] = {}
         names = self.cells[list(self.by)].astype(str).itertuples(index=False, name=None)
         estimates = self.cells[["measure", *ESTIMATE]].itertuples(index=False, name=None)
         for name, (measure, *numbers) in zip(names, estimates, strict=True):
             row = rows.setdefault(name, dict.fromkeys(measures, NO_ESTIMATE))
-            row[measure] = Estimate(**dict(zip(ESTIMATE, numbers, strict=True)))
+            row[measure] = IntervalEstimate(**dict(zip(ESTIMATE, numbers, strict=True)))
         if not self.arm:
             return [*rows.items()]
-        return sorted(rows.items(), key=lambda row: sort_key(row[0][: self.arm]))
+        return sorted(rows.items(), key=lambda row: make_factor_sort_key(row[0][: self.arm]))
 
-    def arms(self) -> list[tuple[str, ...]]:
+    def list_row_arms(self) -> list[tuple[str, ...]]:
         """Return the arms of its rows, each by the values of its factors."""
-        return list(dict.fromkeys(names[: self.arm] for names, _ in self.rows()))
+        return list(dict.fromkeys(names[: self.arm] for names, _ in self.list_rows()))
 
 
-def cells(
+def estimate_cells(
     frame: pd.DataFrame,
     by: Sequence[str],
     measures: Mapping[str, Measure],
@@ -76,33 +82,35 @@ def cells(
     return pd.DataFrame(records, columns=[*by, "measure", *ESTIMATE])
 
 
-def mean_of(column: str, scale: float = 1.0) -> Measure:
+def make_mean_measure(column: str, scale: float = 1.0) -> Measure:
     """Return the mean of a column over the attempts that know it."""
 
-    def measure(frame: pd.DataFrame) -> Estimate:
+    def measure(frame: pd.DataFrame) -> IntervalEstimate:
         known = frame[frame[column].notna()]
         values = known[column].to_numpy(np.float64) * scale
-        return mean(values, codes_of(known["cluster"])) if len(known) else NO_ESTIMATE
+        return estimate_mean(values, encode_names(known["cluster"])) if len(known) else NO_ESTIMATE
 
     return measure
 
 
-def rate_of(column: str) -> Measure:
+def make_rate_measure(column: str) -> Measure:
     """Return the share of attempts in which something happened, in per cent."""
 
-    def measure(frame: pd.DataFrame) -> Estimate:
-        estimate = rate(frame[column].to_numpy(np.float64), codes_of(frame["cluster"]))
-        return scaled(estimate, 100)
+    def measure(frame: pd.DataFrame) -> IntervalEstimate:
+        estimate = estimate_share(
+            frame[column].to_numpy(np.float64), encode_names(frame["cluster"])
+        )
+        return scale_estimate(estimate, 100)
 
     return measure
 
 
-def count_of(column: str) -> Measure:
+def make_count_measure(column: str) -> Measure:
     """Return in how many attempts something happened."""
 
-    def measure(frame: pd.DataFrame) -> Estimate:
+    def measure(frame: pd.DataFrame) -> IntervalEstimate:
         n, routes = len(frame), frame["cluster"].nunique()
-        return Estimate(
+        return IntervalEstimate(
             value=float(frame[column].sum()),
             low=math.nan,
             high=math.nan,
@@ -114,19 +122,19 @@ def count_of(column: str) -> Measure:
     return measure
 
 
-def ratio_of(above: str, below: str, scale: float = 1.0) -> Measure:
+def make_ratio_measure(above: str, below: str, scale: float = 1.0) -> Measure:
     """Return a sum over a sum, as errors over true boxes."""
 
-    def measure(frame: pd.DataFrame) -> Estimate:
+    def measure(frame: pd.DataFrame) -> IntervalEstimate:
         top, bottom = (frame[name].to_numpy(np.float64) for name in (above, below))
-        return scaled(ratio(top, bottom, codes_of(frame["cluster"])), scale)
+        return scale_estimate(estimate_ratio(top, bottom, encode_names(frame["cluster"])), scale)
 
     return measure
 
 
-def scaled(estimate: Estimate, scale: float) -> Estimate:
+def scale_estimate(estimate: IntervalEstimate, scale: float) -> IntervalEstimate:
     """Return an estimate in another unit."""
-    return Estimate(
+    return IntervalEstimate(
         value=estimate.value * scale,
         low=estimate.low * scale,
         high=estimate.high * scale,
@@ -136,6 +144,6 @@ def scaled(estimate: Estimate, scale: float) -> Estimate:
     )
 
 
-def codes_of(names: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def encode_names(names: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return a number for each name."""
     return np.unique(names.to_numpy(str), return_inverse=True)[1].astype(np.float64)

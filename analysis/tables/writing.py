@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.arms import with_factor_columns
-from analysis.attempt import writable
-from analysis.statistics.intervals import Estimate
-from analysis.tables.table import Table
+from analysis.arms import add_factor_columns
+from analysis.attempt import escape_surrogates
+from analysis.statistics.intervals import IntervalEstimate
+from analysis.tables.table import EstimatesTable
 from harness.files import write_whole
 
 FORMULAS = ("=", "+", "-", "@", "\t", "'")
@@ -24,11 +24,12 @@ LATEX = str.maketrans(
 
 def write_frame(frame: pd.DataFrame, folder: Path, name: str, formats: Iterable[str]) -> None:
     """Write a plain table, arms with their factors; LaTeX is for tables of estimates."""
-    frame = with_factor_columns(frame)
+    frame = add_factor_columns(frame)
     for format_ in formats:
         if format_ == "csv":
             write_whole(
-                folder / f"{name}.csv", lambda file: csv_safe(frame).to_csv(file, index=False)
+                folder / f"{name}.csv",
+                lambda file: escape_csv_formulas(frame).to_csv(file, index=False),
             )
         elif format_ == "parquet":
             write_whole(
@@ -36,13 +37,13 @@ def write_frame(frame: pd.DataFrame, folder: Path, name: str, formats: Iterable[
             )
 
 
-def csv_safe(frame: pd.DataFrame) -> pd.DataFrame:
+def escape_csv_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose words no spreadsheet takes for a formula: an apostrophe goes before."""
     words = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
-    return frame.assign(**{str(name): frame[name].map(no_formula) for name in words})
+    return frame.assign(**{str(name): frame[name].map(escape_formula) for name in words})
 
 
-def no_formula(value: object) -> object:
+def escape_formula(value: object) -> object:
     """Return a word that begins as formulas do behind an apostrophe, anything else as it is.
 
     A lone carriage return would end the row for some readers: it is written as `\\r`.
@@ -50,10 +51,10 @@ def no_formula(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = value.replace("\r", "\\r")
-    return f"'{text}" if text.startswith(FORMULAS) and not is_number(text) else text
+    return f"'{text}" if text.startswith(FORMULAS) and not is_number_text(text) else text
 
 
-def is_number(text: str) -> bool:
+def is_number_text(text: str) -> bool:
     """Return whether a text is a number, or a dash that stands for none."""
     try:
         float(text)
@@ -62,29 +63,32 @@ def is_number(text: str) -> bool:
     return not text[0].isspace()
 
 
-def write_table(table: Table, folder: Path, formats: Iterable[str]) -> None:
+def write_table(table: EstimatesTable, folder: Path, formats: Iterable[str]) -> None:
     """Write a table of estimates in every format asked for."""
     formats = list(formats)
     write_frame(table.cells, folder, table.name, formats)
     if "latex" in formats:
-        write_text(latex(table), folder / f"{table.name}.tex")
+        write_text(format_latex_table(table), folder / f"{table.name}.tex")
 
 
 def write_text(text: str, file: Path) -> None:
     """Write a text file."""
-    write_whole(file, writable(text))
+    write_whole(file, escape_surrogates(text))
 
 
-def latex(table: Table) -> str:
+def format_latex_table(table: EstimatesTable) -> str:
     """Return a tabular of values, their intervals and n."""
     measures = table.measures
     rows = []
-    for names, row in table.rows():
+    for names, row in table.list_rows():
         digits = [table.digits.get(measure, 1) for measure in measures]
-        shown = [in_latex(row[measure], d) for measure, d in zip(measures, digits, strict=True)]
-        rows.append([*map(escaped, names), *shown, attempts_range(row.values())])
+        shown = [
+            format_latex_estimate(row[measure], d)
+            for measure, d in zip(measures, digits, strict=True)
+        ]
+        rows.append([*map(escape_latex, names), *shown, format_attempts_range(row.values())])
     head = [*table.by, *measures, "n"]
-    return tabular(
+    return format_tabular(
         f"{table.title}; 95 % confidence intervals in brackets",
         head,
         names=len(table.by),
@@ -92,7 +96,7 @@ def latex(table: Table) -> str:
     )
 
 
-def tabular(
+def format_tabular(
     title: str,
     head: Sequence[str],
     *,
@@ -106,7 +110,7 @@ def tabular(
         r"% \usepackage{booktabs}",
         rf"\begin{{tabular}}{{{'l' * names}{'r' * (len(head) - names)}}}",
         r"\toprule",
-        " & ".join(map(escaped, head)) + r" \\",
+        " & ".join(map(escape_latex, head)) + r" \\",
         r"\midrule",
         *(" & ".join(row) + r" \\" for row in rows),
         r"\bottomrule",
@@ -116,12 +120,12 @@ def tabular(
     return "\n".join(lines)
 
 
-def escaped(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Return words as LaTeX writes them."""
     return text.translate(LATEX)
 
 
-def in_latex(estimate: Estimate, digits: int) -> str:
+def format_latex_estimate(estimate: IntervalEstimate, digits: int) -> str:
     """Return a value and its interval."""
     if not math.isfinite(estimate.value):
         return "--"
@@ -139,7 +143,7 @@ def format_p(p: float, digits: int) -> str:
     return f"{p:.{digits}f}" if p >= least else f"< {least:.{digits}f}"
 
 
-def attempts_range(row: Iterable[Estimate]) -> str:
+def format_attempts_range(row: Iterable[IntervalEstimate]) -> str:
     """Return the attempts behind a row, from the fewest to the most behind one of its cells."""
     counts = {estimate.n for estimate in row}
     return str(max(counts)) if len(counts) == 1 else f"{min(counts)}-{max(counts)}"

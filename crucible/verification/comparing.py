@@ -6,25 +6,35 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from analysis.statistics.intervals import clopper_pearson
-from crucible.verification.agreement import Agreement, Ending, agreement_of, ending_of
-from crucible.verification.driving import (
-    Again,
-    changed_weights,
-    drive_again,
-    refuse_strangers,
+from analysis.statistics.intervals import compute_clopper_pearson_interval
+from crucible.verification.agreement import (
+    ComparedEnding,
+    EndingAgreement,
+    compute_ending_agreement,
+    parse_drive_ending,
 )
-from crucible.verification.machine import Machine, same_kernels, same_on_intel, unlike
-from crucible.verification.recomputed import disagreements
-from crucible.verification.reference import Reference, changed_files, changed_routes
-from crucible.verification.sampling import networks_in, sampled
-from crucible.verification.towns import changed_towns, made_towns
-from harness.campaign.twins.record_diff import alike, leaves
+from crucible.verification.driving import (
+    RedriveSettings,
+    drive_attempts_again,
+    list_changed_weights,
+    refuse_untrusted_campaign,
+)
+from crucible.verification.machine import (
+    MachinePlatform,
+    has_same_kernels,
+    is_same_intel_platform,
+    list_machine_differences,
+)
+from crucible.verification.recomputed import find_result_disagreements
+from crucible.verification.reference import StudyReference, find_changed_files, find_changed_routes
+from crucible.verification.sampling import find_network_systems, sample_attempts
+from crucible.verification.towns import find_changed_towns, prepare_town_maps
+from harness.campaign.twins.record_diff import compare_columns, iter_record_leaves
 from harness.nesting import parse_json
-from harness.records.digests import digest_of_records
+from harness.records.digests import hash_attempt_records
 from harness.records.packing.layout import STEPS
-from harness.records.packing.parts import PackedAttempt, PackedCampaign, campaigns_in
-from harness.records.reading import read_json, read_table
+from harness.records.packing.parts import PackedAttempt, PackedCampaign, read_packed_campaigns
+from harness.records.reading import read_json_object, read_stored_table
 
 TOWNS = "towns"
 ALL = "all"
@@ -36,7 +46,7 @@ MOST_ENTRIES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redriven:
+class RedrivenAttempt:
     """An attempt that was driven again."""
 
     name: str  # its campaign and key
@@ -50,76 +60,84 @@ class Redriven:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class RedriveComparison:
     """What driving a sample again has shown."""
 
-    redriven: tuple[Redriven, ...]
+    redriven: tuple[RedrivenAttempt, ...]
     without_result: tuple[str, ...]  # attempts that could not be driven
     changed: tuple[str, ...]  # definitions that are not what they were
     bytes_expected: str  # of which attempts bytes must be equal
     elsewhere: int  # attempts with networks that another processor drove: theirs need not be
-    agreement: Mapping[str, Agreement]  # by stratum
-    placebo: Agreement | None
+    agreement: Mapping[str, EndingAgreement]  # by stratum
+    placebo: EndingAgreement | None
 
 
-def checked(
-    reference_file: Path, reference: Reference
+def check_reference_files(
+    reference_file: Path, reference: StudyReference
 ) -> tuple[list[str], dict[str, PackedCampaign]]:
     """Return what of a reference's files changed, and its campaigns if nothing has."""
     folder = reference_file.resolve().parent
-    if changed := list(changed_files(reference, folder)):
+    if changed := list(find_changed_files(reference, folder)):
         return changed, {}
-    campaigns = campaigns_in([folder / name for name in sorted(reference.packs)])
-    return list(changed_routes(reference, campaigns)), campaigns
+    campaigns = read_packed_campaigns([folder / name for name in sorted(reference.packs)])
+    return list(find_changed_routes(reference, campaigns)), campaigns
 
 
-def ready(reference_file: Path, reference: Reference, again: Again) -> tuple[list[str], Again]:
+def prepare_redrive(
+    reference_file: Path, reference: StudyReference, again: RedriveSettings
+) -> tuple[list[str], RedriveSettings]:
     """Return which towns changed, and how attempts are driven: with maps and the protocol."""
     folder = reference_file.resolve().parent
-    maps = made_towns(reference, folder, again.maps, again.out / TOWNS)
+    maps = prepare_town_maps(reference, folder, again.maps, again.out / TOWNS)
     protocol = None if reference.protocol is None else folder / reference.protocol["file"]
-    changed = list(changed_towns(reference, maps))
+    changed = list(find_changed_towns(reference, maps))
     return changed, replace(again, maps=maps, protocol=protocol)
 
 
-def compared(
-    reference: Reference,
+def drive_and_compare_sample(
+    reference: StudyReference,
     campaigns: Mapping[str, PackedCampaign],
-    again: Again,
+    again: RedriveSettings,
     *,
     count: int,
     seed: int,
-    here: Machine,
-) -> Comparison:
+    here: MachinePlatform,
+) -> RedriveComparison:
     """Drive a sample again and compare it."""
-    sample = sampled(campaigns, count, seed)
+    sample = sample_attempts(campaigns, count, seed)
     for name in sample:
-        refuse_strangers(campaigns[name], again)
+        refuse_untrusted_campaign(campaigns[name], again)
     changed = [
         f"{name}: other weights: {line}"
         for name, attempts in sample.items()
-        for line in changed_weights(
+        for line in list_changed_weights(
             campaigns[name], sorted({attempt.key.arm.system for attempt in attempts})
         )
     ]
-    redriven: list[Redriven] = []
+    redriven: list[RedrivenAttempt] = []
     missing: list[str] = []
     for name, attempts in sample.items() if not changed else ():
-        places = drive_again(campaigns[name], [attempt.key for attempt in attempts], again)
+        places = drive_attempts_again(campaigns[name], [attempt.key for attempt in attempts], again)
         for attempt in attempts:
             if attempt.key in places:
                 place = places[attempt.key]
                 elsewhere = name in reference.elsewhere
-                redriven.append(redriven_of(campaigns[name], attempt, place, elsewhere=elsewhere))
+                redriven.append(
+                    compare_redriven_attempt(campaigns[name], attempt, place, elsewhere=elsewhere)
+                )
             else:
                 missing.append(f"{name}/{attempt.key}")
-    expected = bytes_expected(reference.machine, here)
-    known = agreements(redriven)
-    plain = known[WITHOUT] if same_on_intel(reference.machine, here) else None
-    return Comparison(
+    expected = determine_expected_bytes(reference.machine, here)
+    known = compute_agreement_by_stratum(redriven)
+    plain = known[WITHOUT] if is_same_intel_platform(reference.machine, here) else None
+    return RedriveComparison(
         redriven=tuple(redriven),
         without_result=tuple(missing),
-        changed=(*changed, *violations_of(redriven, expected), *too_few_alike(plain)),
+        changed=(
+            *changed,
+            *find_definition_changes(redriven, expected),
+            *check_ending_agreement(plain),
+        ),
         bytes_expected=expected,
         elsewhere=sum(one.elsewhere and one.network for one in redriven),
         agreement=known,
@@ -127,45 +145,48 @@ def compared(
     )
 
 
-def bytes_expected(there: Machine, here: Machine) -> str:
+def determine_expected_bytes(there: MachinePlatform, here: MachinePlatform) -> str:
     """Return of which attempts two machines must give equal bytes."""
-    if not unlike(there, here):
+    if not list_machine_differences(there, here):
         return ALL
-    return WITHOUT if same_kernels(there, here) else "none"
+    return WITHOUT if has_same_kernels(there, here) else "none"
 
 
-def redriven_of(
+def compare_redriven_attempt(
     campaign: PackedCampaign, attempt: PackedAttempt, place: Path, *, elsewhere: bool
-) -> Redriven:
+) -> RedrivenAttempt:
     """Return how an attempt compares with itself driven again."""
-    same = digest_of_records(place) == attempt.records
-    return Redriven(
+    same = hash_attempt_records(place) == attempt.records
+    return RedrivenAttempt(
         name=f"{campaign.name}/{attempt.key}",
-        network=attempt.key.arm.system in networks_in(campaign.settings),
+        network=attempt.key.arm.system in find_network_systems(campaign.settings),
         elsewhere=elsewhere,
         same_bytes=same,
-        difference="" if same else first_difference(attempt, place),
+        difference="" if same else find_first_difference(attempt, place),
         original=attempt,
         place=place,
-        wrong=tuple(disagreements(place, campaign.settings["scoring"])),
+        wrong=tuple(find_result_disagreements(place, campaign.settings["scoring"])),
     )
 
 
-def first_difference(attempt: PackedAttempt, place: Path) -> str:
+def find_first_difference(attempt: PackedAttempt, place: Path) -> str:
     """Return where an attempt's records, driven again, differ first from those that are packed."""
-    frames = read_table(place / "frames.parquet", "frames")
+    frames = read_stored_table(place / "frames.parquet", "frames")
     rows: dict[int, list[str]] = {}
     for name in STEPS:
-        old, new = attempt.steps(name).to_numpy(zero_copy_only=False), frames[name].to_numpy()
+        old, new = (
+            attempt.get_step_column(name).to_numpy(zero_copy_only=False),
+            frames[name].to_numpy(),
+        )
         rows_of_both = min(len(old), len(new))
-        unequal = ~alike(old[:rows_of_both], new[:rows_of_both])
+        unequal = ~compare_columns(old[:rows_of_both], new[:rows_of_both])
         if unequal.any():
             rows.setdefault(int(unequal.argmax()), []).append(name)
     if rows:
         row = min(rows)
         return f"from planning step {row} on, there in {', '.join(rows[row][:MOST_ENTRIES])}"
-    old_entries = dict(leaves(parse_json(attempt.result)))
-    new_entries = dict(leaves(read_json(place / "result.json")))
+    old_entries = dict(iter_record_leaves(parse_json(attempt.result)))
+    new_entries = dict(iter_record_leaves(read_json_object(place / "result.json")))
     names = sorted(old_entries.keys() | new_entries.keys())
     entries = [name for name in names if old_entries.get(name) != new_entries.get(name)]
     if entries:
@@ -173,42 +194,48 @@ def first_difference(attempt: PackedAttempt, place: Path) -> str:
     return "in tables that are not packed"
 
 
-def violations_of(redriven: list[Redriven], expected: str) -> Iterator[str]:
+def find_definition_changes(redriven: list[RedrivenAttempt], expected: str) -> Iterator[str]:
     """Yield what shows that a definition changed: unequal bytes where they must be equal."""
     for one in redriven:
-        if must_be_equal(one, expected) and not one.same_bytes:
+        if should_have_equal_bytes(one, expected) and not one.same_bytes:
             yield f"{one.name}: other bytes: {one.difference}"
         for line in one.wrong:
             yield f"{one.name}: result: {line}"
 
 
-def must_be_equal(one: Redriven, expected: str) -> bool:
+def should_have_equal_bytes(one: RedrivenAttempt, expected: str) -> bool:
     """Return whether an attempt's bytes must be equal: what networks give hangs on who drove."""
     if one.network:
         return expected == ALL and not one.elsewhere
     return expected in (ALL, WITHOUT)
 
 
-def too_few_alike(plain: Agreement | None) -> Iterator[str]:
+def check_ending_agreement(plain: EndingAgreement | None) -> Iterator[str]:
     """Yield a line if surely fewer systems without networks end alike than last digits explain."""
-    if plain is not None and plain.n and clopper_pearson(plain.alike, plain.n)[1] < LEAST_ALIKE:
+    if (
+        plain is not None
+        and plain.n
+        and compute_clopper_pearson_interval(plain.alike, plain.n)[1] < LEAST_ALIKE
+    ):
         yield (
             f"systems without networks: {plain.alike} of {plain.n} end alike, surely fewer than"
             f" {100 * LEAST_ALIKE:.0f} %; another processor changes last digits only"
         )
 
 
-def agreements(redriven: list[Redriven]) -> dict[str, Agreement]:
+def compute_agreement_by_stratum(redriven: list[RedrivenAttempt]) -> dict[str, EndingAgreement]:
     """Return how far attempts driven again end alike: all of them, and by stratum."""
     strata = {
         ALL: redriven,
         WITHOUT: [one for one in redriven if not one.network],
         "with networks": [one for one in redriven if one.network],
     }
-    return {name: agreement_of(map(endings_of, ones)) for name, ones in strata.items()}
+    return {
+        name: compute_ending_agreement(map(read_ending_pair, ones)) for name, ones in strata.items()
+    }
 
 
-def endings_of(one: Redriven) -> tuple[Ending, Ending]:
+def read_ending_pair(one: RedrivenAttempt) -> tuple[ComparedEnding, ComparedEnding]:
     """Return how an attempt ended, and how it did when it was driven again."""
-    again = read_json(one.place / "result.json")["crucible"]
-    return ending_of(one.original.ours), ending_of(again)
+    again = read_json_object(one.place / "result.json")["crucible"]
+    return parse_drive_ending(one.original.ours), parse_drive_ending(again)

@@ -8,28 +8,28 @@ from pathlib import Path
 from typing import Any, cast
 
 from harness.campaign.folder.assignments import read_assignment
-from harness.campaign.folder.campaign_folder import locked, prepare
-from harness.campaign.folder.inputs import other_files
+from harness.campaign.folder.campaign_folder import lock_campaign, prepare_campaign
+from harness.campaign.folder.inputs import list_file_changes
 from harness.campaign.planning.validation import refuse_misshapen
-from harness.campaign.run import do
+from harness.campaign.run import run_work_queue
 from harness.campaign.running.executors.local import LocalExecutor
 from harness.campaign.running.work_queue import WorkQueue
-from harness.campaign.settings.config import build
-from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.config import build_part
+from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.trust import refuse_untrusted
 from harness.campaign.twins.twins import HERE, refuse_carla, refuse_untrusted_hazards
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.protocols import refuse_unannounced
 from harness.records.keys import AttemptKey
-from harness.records.ledger import rebuild
+from harness.records.ledger import rebuild_ledger
 from harness.records.packing.parts import PackedCampaign
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.safe_reading import LAID_ROUTE, read_within, refuse_link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Again:
+class RedriveSettings:
     """How attempts are driven again."""
 
     out: Path  # a folder for each campaign lies in it
@@ -39,7 +39,7 @@ class Again:
     trust: bool
 
 
-def settings_again(campaign: PackedCampaign, again: Again) -> Settings:
+def build_redrive_settings(campaign: PackedCampaign, again: RedriveSettings) -> CampaignSettings:
     """Return a campaign's settings for this machine."""
     given = campaign.settings
     maps = None if again.maps is None else str(again.maps.resolve())
@@ -53,33 +53,33 @@ def settings_again(campaign: PackedCampaign, again: Again) -> Settings:
         "simulator": {**given.get("simulator", {}), "maps": maps},
         "routes": {**given.get("routes", {}), "clean_under": None},
     }
-    return cast("Settings", settings)
+    return cast("CampaignSettings", settings)
 
 
-def refuse_strangers(campaign: PackedCampaign, again: Again) -> None:
+def refuse_untrusted_campaign(campaign: PackedCampaign, again: RedriveSettings) -> None:
     """Refuse classes that are not declared safe, before anything of them is called."""
     if not again.trust:
-        settings = settings_again(campaign, again)
+        settings = build_redrive_settings(campaign, again)
         refuse_untrusted(Path(campaign.name), cast("dict[str, Any]", settings))
 
 
-def changed_weights(campaign: PackedCampaign, systems: Sequence[str]) -> list[str]:
+def list_changed_weights(campaign: PackedCampaign, systems: Sequence[str]) -> list[str]:
     """Return how the files of systems differ from those that drove the study."""
-    return other_files(cast("Settings", campaign.settings), systems)
+    return list_file_changes(cast("CampaignSettings", campaign.settings), systems)
 
 
-def drive_again(
-    campaign: PackedCampaign, keys: Sequence[AttemptKey], again: Again
+def drive_attempts_again(
+    campaign: PackedCampaign, keys: Sequence[AttemptKey], again: RedriveSettings
 ) -> dict[AttemptKey, Path]:
     """Drive attempts that have no result yet; return the folders of those that have one then."""
     folder = again.out / campaign.name
-    settings = settings_again(campaign, again)
+    settings = build_redrive_settings(campaign, again)
     refuse_carla(folder, settings)
     refuse_misshapen(settings)
-    simulator = build(settings["simulator"], "simulator")
-    with locked(folder):
-        prepare(folder, settings, simulator.name)
-        write_routes(campaign, folder)
+    simulator = build_part(settings["simulator"], "simulator")
+    with lock_campaign(folder):
+        prepare_campaign(folder, settings, simulator.name)
+        write_packed_routes(campaign, folder)
         wanted = {(key.route, key.arm.condition) for key in keys}  # a condition may have its own
         assignments = [read_assignment(folder, *one) for one in sorted(wanted)]
         towns = {assignment.route.town for assignment in assignments}
@@ -88,17 +88,17 @@ def drive_again(
         refuse_unannounced(towns, again.protocol)
         for assignment in assignments if not again.trust else ():
             refuse_untrusted_hazards(folder, assignment)
-        rebuild(folder)
+        rebuild_ledger(folder)
         tries = settings["attempts_per_route"]
         queue = WorkQueue(sorted(keys), folder, tries, retry_failed=True)
         if queue:
             executor = LocalExecutor(again.workers)
-            do(queue, executor, folder=folder, settings=settings, town=towns.pop())
-    there = Campaign(folder).attempts()
+            run_work_queue(queue, executor, folder=folder, settings=settings, town=towns.pop())
+    there = CampaignRecords(folder).find_attempts()
     return {key: there[key] for key in keys if key in there}
 
 
-def write_routes(campaign: PackedCampaign, folder: Path) -> None:
+def write_packed_routes(campaign: PackedCampaign, folder: Path) -> None:
     """Write the routes as they were laid; those of another study are refused."""
     for place, text in campaign.routes.items():
         file = folder / place

@@ -10,11 +10,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.campaign.folder.campaign_folder import VERSIONED, package_version
+from harness.campaign.folder.campaign_folder import VERSIONED, get_package_version
 from harness.errors import UserError
 from harness.installation import PACKAGES
-from harness.kernels import NEEDED, processor_facts, processor_name, shared_kernels
-from harness.records.digests import digest_of_file
+from harness.kernels import (
+    NEEDED,
+    get_processor_name,
+    make_shared_kernel_environment,
+    read_processor_facts,
+)
+from harness.records.digests import hash_file
 
 INTEL = ("x86_64", "amd64")
 """Names of the architecture on whose processors systems without networks end alike."""
@@ -35,7 +40,7 @@ LOCK = "requirements.lock"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class MachinePlatform:
     """A processor, and the packages that run on it."""
 
     machine: str  # architecture
@@ -55,43 +60,43 @@ class Machine:
         """Whether it is of the x86-64 architecture."""
         return self.machine.lower() in INTEL
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         return {**asdict(self), "features": list(self.features)}
 
 
-def this_machine() -> Machine:
+def detect_machine() -> MachinePlatform:
     """Return the machine that this runs on."""
-    facts = processor_facts()
+    facts = read_processor_facts()
     lock = PACKAGES / LOCK
-    return Machine(
+    return MachinePlatform(
         machine=platform.machine(),
         vendor=facts.get("vendor_id", ""),
         family=facts.get("cpu family", ""),
         model=facts.get("model", ""),
-        name=processor_name(),
+        name=get_processor_name(),
         features=tuple(sorted(filter(MATTERS.fullmatch, facts.get("flags", "").split()))),
         python=platform.python_version(),
-        versions={name: known for name in VERSIONED if (known := package_version(name))},
-        lock=digest_of_file(lock) if lock.is_file() else None,
+        versions={name: known for name in VERSIONED if (known := get_package_version(name))},
+        lock=hash_file(lock) if lock.is_file() else None,
         libc=" ".join(platform.libc_ver()).strip(),
         choices={
             **{name: os.environ[name] for name in CHOICES if name in os.environ},
-            **shared_kernels(),
+            **make_shared_kernel_environment(),
         },
     )
 
 
-def machine_of(record: Any, file: Path) -> Machine:
+def parse_machine(record: Any, file: Path) -> MachinePlatform:
     """Return the machine of a record."""
     try:
         given = {**record, "features": tuple(record["features"])}
-        return Machine(**given)
+        return MachinePlatform(**given)
     except (KeyError, TypeError) as problem:
         raise UserError(f"{file}: platform: {problem!r}") from None
 
 
-def unlike(one: Machine, other: Machine) -> list[str]:
+def list_machine_differences(one: MachinePlatform, other: MachinePlatform) -> list[str]:
     """Return what differs between two machines that is to differ in none for equal bytes."""
     names = (
         "machine",
@@ -105,31 +110,36 @@ def unlike(one: Machine, other: Machine) -> list[str]:
         "lock",
     )
     known = [name for name in names if getattr(one, name) != getattr(other, name)]
-    known += other_versions(one, other)
+    known += list_version_differences(one, other)
     return [*known, *(["lock unknown"] if one.lock is None and other.lock is None else [])]
 
 
-def same_kernels(one: Machine, other: Machine) -> bool:
+def has_same_kernels(one: MachinePlatform, other: MachinePlatform) -> bool:
     """Return whether systems without networks are to have equal bytes on both.
 
     Attempts compute with kernels that both have, and the C library's are of its version.
     """
     have = all({*machine.features} >= NEEDED for machine in (one, other))
     alike = (one.libc, one.choices) == (other.libc, other.choices)
-    return have and alike and same_on_intel(one, other)
+    return have and alike and is_same_intel_platform(one, other)
 
 
-def other_versions(one: Machine, other: Machine) -> list[str]:
+def list_version_differences(one: MachinePlatform, other: MachinePlatform) -> list[str]:
     """Return the packages whose versions differ."""
     packages = sorted(one.versions.keys() | other.versions.keys())
     return [name for name in packages if one.versions.get(name) != other.versions.get(name)]
 
 
-def same_on_intel(one: Machine, other: Machine) -> bool:
+def is_same_intel_platform(one: MachinePlatform, other: MachinePlatform) -> bool:
     """Return whether systems without networks are to end alike on both, but for last digits.
 
     Both must be x86-64 with the same packages; Python's sums change with its minor version. Bytes
     may differ where a processor lacks the shared kernels, or the C library is another one.
     """
     pythons = {tuple(machine.python.split(".")[:2]) for machine in (one, other)}
-    return one.is_intel and other.is_intel and len(pythons) == 1 and not other_versions(one, other)
+    return (
+        one.is_intel
+        and other.is_intel
+        and len(pythons) == 1
+        and not list_version_differences(one, other)
+    )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from crucible.verification.agreement import MEASURES, share_cell
-from crucible.verification.comparing import ALL, Comparison
-from harness.campaign.printing.terminal import console, print_line
+from crucible.verification.agreement import ENDING_MEASURES, format_agreement_share
+from crucible.verification.comparing import ALL, RedriveComparison
+from harness.campaign.printing.terminal import console, print_unwrapped_line
 
 MOST_LINES = 20
 """Attempts that differ and have a line."""
@@ -20,39 +20,41 @@ NAMES = {
 }
 
 
-def show(comparison: Comparison, differing: Sequence[str]) -> None:
+def print_redrive_comparison(comparison: RedriveComparison, differing: Sequence[str]) -> None:
     """Print tables and lines."""
     where = f"another machine ({', '.join(differing)})" if differing else "a machine like the first"
     same = sum(one.same_bytes for one in comparison.redriven)
-    print_line(f"{len(comparison.redriven)} attempts driven again on {where}")
-    print_line(f"equal byte for byte: {same}; must be: {must_be(comparison)}")
-    console.print(table_of(comparison))
+    print_unwrapped_line(f"{len(comparison.redriven)} attempts driven again on {where}")
+    print_unwrapped_line(
+        f"equal byte for byte: {same}; must be: {describe_expected_bytes(comparison)}"
+    )
+    console.print(build_agreement_table(comparison))
     others = [one for one in comparison.redriven if not one.same_bytes]
     for one in others[:MOST_LINES]:
-        print_line(f"differs: {one.name}: {one.difference}")
+        print_unwrapped_line(f"differs: {one.name}: {one.difference}")
     if len(others) > MOST_LINES:
-        print_line(f"{len(others) - MOST_LINES} more differ")
+        print_unwrapped_line(f"{len(others) - MOST_LINES} more differ")
     for name in comparison.without_result:
-        print_line(f"no result: {name}")
+        print_unwrapped_line(f"no result: {name}")
     for line in comparison.changed:
-        print_line(f"changed: {line}")
+        print_unwrapped_line(f"changed: {line}")
 
 
-def must_be(comparison: Comparison) -> str:
+def describe_expected_bytes(comparison: RedriveComparison) -> str:
     """Return of which attempts bytes must be equal, in words."""
     if comparison.bytes_expected == ALL and comparison.elsewhere:
         return f"{ALL} but {comparison.elsewhere} of networks that another processor may have run"
     return comparison.bytes_expected
 
 
-def table_of(comparison: Comparison) -> Table:
+def build_agreement_table(comparison: RedriveComparison) -> Table:
     """Return the shares that end alike, next to those of redraws with a placebo."""
     table = Table(title="ending alike (95 %, Clopper and Pearson)", title_justify="left")
     table.add_column("")
     for name in comparison.agreement:
         table.add_column(name, justify="right")
     table.add_column("redraws with a placebo", justify="right")
-    for measure in MEASURES:
-        shares = [share_cell(one, measure) for one in comparison.agreement.values()]
-        table.add_row(NAMES[measure], *shares, share_cell(comparison.placebo, measure))
+    for measure in ENDING_MEASURES:
+        shares = [format_agreement_share(one, measure) for one in comparison.agreement.values()]
+        table.add_row(NAMES[measure], *shares, format_agreement_share(comparison.placebo, measure))
     return table

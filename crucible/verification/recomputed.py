@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from harness.campaign.settings.config import build
+from harness.campaign.settings.config import build_part
 from harness.evaluation.driving import VIOLATIONS
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WINDOWS
-from harness.records.reading import read_json, read_table
+from harness.records.reading import read_json_object, read_stored_table
 from harness.vocabulary import PATTERNS
 
 COUNTED = (*PATTERNS, "truth_all")
@@ -21,57 +21,57 @@ CLOSE = 1e-9
 """Share of themselves by which products of the same factors may differ."""
 
 
-def disagreements(place: Path, scoring: Any) -> Iterator[str]:
+def find_result_disagreements(place: Path, scoring: Any) -> Iterator[str]:
     """Yield what a try's `result.json` says otherwise than its own records.
 
     The penalty is the product of the coefficients of all infractions up to and including the first
     violation, times the share inside the lanes where the settings say so; the driving score is 100
     times completion times penalty (Leaderboard 1.0); totals of patterns are sums over steps.
     """
-    ours = read_json(place / "result.json")["crucible"]
-    coefficients: Coefficients = build(scoring, "scoring")
-    events = read_table(place / "events.parquet", "events")
+    ours = read_json_object(place / "result.json")["crucible"]
+    coefficients: Coefficients = build_part(scoring, "scoring")
+    events = read_stored_table(place / "events.parquet", "events")
     kinds = [
         str(kind)
         for event, kind in zip(events["event"], events["kind"], strict=True)
         if str(event) == "infraction"
     ]
-    counted = up_to_violation(kinds)
+    counted = select_until_violation(kinds)
     if counted != ours["infractions"]:
         yield f"infractions are {ours['infractions']}, by events.parquet {counted}"
-    penalty = penalty_of(counted, coefficients, float(ours["outside_share"]))
-    yield from unequal("penalty", ours["penalty"], penalty)
+    penalty = compute_penalty(counted, coefficients, float(ours["outside_share"]))
+    yield from check_number_equal("penalty", ours["penalty"], penalty)
     score = 100 * float(ours["completion"]) * penalty
-    yield from unequal("driving_score", ours["driving_score"], score)
-    yield from unequal_totals(place, ours["patterns"])
+    yield from check_number_equal("driving_score", ours["driving_score"], score)
+    yield from find_unequal_totals(place, ours["patterns"])
 
 
-def up_to_violation(kinds: list[str]) -> list[str]:
+def select_until_violation(kinds: list[str]) -> list[str]:
     """Return the infractions up to and including the first violation: nothing later counts."""
     first = next((place for place, kind in enumerate(kinds) if kind in VIOLATIONS), len(kinds))
     return kinds[: first + 1]
 
 
-def penalty_of(kinds: list[str], coefficients: Coefficients, outside_share: float) -> float:
+def compute_penalty(kinds: list[str], coefficients: Coefficients, outside_share: float) -> float:
     """Return the penalty of some infractions."""
     factors: Any = kinds
-    penalty = math.prod(coefficients.of(kind) for kind in factors)
+    penalty = math.prod(coefficients.get_factor(kind) for kind in factors)
     return penalty * (1 - outside_share) if coefficients.outside == "share" else penalty
 
 
-def unequal_totals(place: Path, patterns: Mapping[str, Any]) -> Iterator[str]:
+def find_unequal_totals(place: Path, patterns: Mapping[str, Any]) -> Iterator[str]:
     """Yield totals of patterns that are no sums over planning steps, and windows beyond them."""
-    frames = read_table(place / "frames.parquet", "frames")
+    frames = read_stored_table(place / "frames.parquet", "frames")
     for name in COUNTED:
         total = int(frames[name].to_numpy(np.int64).sum())
-        yield from unequal(f"patterns.total.{name}", patterns["total"][name], total)
+        yield from check_number_equal(f"patterns.total.{name}", patterns["total"][name], total)
         for window in set(WINDOWS) - {"t1"}:
             inside = patterns[window][name]
             if inside is not None and inside > total:
                 yield f"patterns.{window}.{name} is {inside}, of {total} in all"
 
 
-def unequal(name: str, said: Any, by_records: float) -> Iterator[str]:
+def check_number_equal(name: str, said: Any, by_records: float) -> Iterator[str]:
     """Yield a line about a number that is not what it is made of."""
     if not math.isclose(float(said), by_records, rel_tol=CLOSE, abs_tol=CLOSE):
         yield f"{name} is {said}, by its records {by_records:g}"

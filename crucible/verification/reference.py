@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from crucible.verification.agreement import Agreement
-from crucible.verification.machine import Machine, machine_of
+from crucible.verification.agreement import EndingAgreement
+from crucible.verification.machine import MachinePlatform, parse_machine
 from harness.errors import UserError
 from harness.files import write_whole
-from harness.records.digests import digest_of_file
+from harness.records.digests import hash_file
 from harness.records.packing.parts import PackedCampaign
-from harness.records.reading import read_json
+from harness.records.reading import read_json_object
 from harness.records.schema import VERSION
 from harness.safe_reading import STUDY_RECORD, refuse_link
 
@@ -38,7 +38,7 @@ class CampaignReference:
     packs: Mapping[str, str]  # digests of packed files
     elsewhere: bool  # another processor than the reference's drove some of it, or may have
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         return {
             "name": self.name,
@@ -54,7 +54,7 @@ class CampaignReference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class StudyReference:
     """A study to be compared with; file names lead on from the folder of its file."""
 
     schema: int
@@ -62,7 +62,7 @@ class Reference:
     count: int  # test towns that the protocol made
     towns: Mapping[str, str]  # digests of OpenDRIVE files by town
     campaigns: tuple[CampaignReference, ...]
-    machine: Machine  # that drove what was not driven elsewhere
+    machine: MachinePlatform  # that drove what was not driven elsewhere
     placebo: Mapping[str, Any] | None  # its condition, and how far redraws with it agree
 
     @property
@@ -76,37 +76,37 @@ class Reference:
         return {campaign.name for campaign in self.campaigns if campaign.elsewhere}
 
     @property
-    def of_placebo(self) -> Agreement | None:
+    def of_placebo(self) -> EndingAgreement | None:
         """How far redraws with a placebo agree."""
-        return None if self.placebo is None else Agreement.of_record(self.placebo)
+        return None if self.placebo is None else EndingAgreement.from_record(self.placebo)
 
-    def write(self, file: Path) -> None:
+    def write_json(self, file: Path) -> None:
         """Write it."""
         record = {
             KEY: FORMAT,
             "schema": self.schema,
             "protocol": None if self.protocol is None else dict(self.protocol),
             "towns": {"count": self.count, "files": dict(self.towns)},
-            "campaigns": [campaign.record() for campaign in self.campaigns],
-            "platform": self.machine.record(),
+            "campaigns": [campaign.to_record() for campaign in self.campaigns],
+            "platform": self.machine.to_record(),
             "placebo": None if self.placebo is None else dict(self.placebo),
         }
         write_whole(file, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
 
-def read_reference(file: Path) -> Reference:
+def read_reference(file: Path) -> StudyReference:
     """Return the reference in a file."""
-    record = read_json(file, STUDY_RECORD, follow=True)
+    record = read_json_object(file, STUDY_RECORD, follow=True)
     if record.get(KEY) != FORMAT:
         raise UserError(f"{file}: not a reference of a study that `crucible reference` wrote")
     try:
-        reference = Reference(
+        reference = StudyReference(
             schema=int(record["schema"]),
-            protocol=record["protocol"] and texts(record["protocol"]),
+            protocol=record["protocol"] and check_text_mapping(record["protocol"]),
             count=int(record["towns"]["count"]),
-            towns=texts(record["towns"]["files"]),
-            campaigns=tuple(campaign_of(part) for part in record["campaigns"]),
-            machine=machine_of(record["platform"], file),
+            towns=check_text_mapping(record["towns"]["files"]),
+            campaigns=tuple(parse_campaign_reference(part) for part in record["campaigns"]),
+            machine=parse_machine(record["platform"], file),
             placebo=record["placebo"],
         )
         assert reference.placebo is None or reference.of_placebo is not None
@@ -116,7 +116,7 @@ def read_reference(file: Path) -> Reference:
     return reference
 
 
-def refuse_elsewhere(file: Path, reference: Reference) -> None:
+def refuse_elsewhere(file: Path, reference: StudyReference) -> None:
     """Refuse a reference that names files outside its folder, or through a link; or many towns."""
     named = [] if reference.protocol is None else [str(reference.protocol.get("file"))]
     for name in (*named, *reference.packs):
@@ -128,7 +128,7 @@ def refuse_elsewhere(file: Path, reference: Reference) -> None:
         raise UserError(f"{file}: {reference.count:,} test towns; {MOST_TOWNS} at most")
 
 
-def campaign_of(record: Any) -> CampaignReference:
+def parse_campaign_reference(record: Any) -> CampaignReference:
     """Return the campaign of a record."""
     overrides = record["overrides"]
     return CampaignReference(
@@ -137,21 +137,21 @@ def campaign_of(record: Any) -> CampaignReference:
         overrides=None if overrides is None else tuple(map(str, overrides)),
         arms=tuple(map(str, record["arms"])),
         attempts=int(record["attempts"]),
-        routes=texts(record["routes"]),
+        routes=check_text_mapping(record["routes"]),
         laid=str(record["laid"]),
-        packs=texts(record["packs"]),
+        packs=check_text_mapping(record["packs"]),
         elsewhere=bool(record["elsewhere"]),
     )
 
 
-def texts(record: Mapping[str, Any]) -> dict[str, str]:
+def check_text_mapping(record: Mapping[str, Any]) -> dict[str, str]:
     """Return texts by name; ValueError if one is something else."""
     if not all(isinstance(value, str) for value in record.values()):
         raise ValueError(f"{sorted(record)}: texts are needed")
     return dict(record)
 
 
-def changed_files(reference: Reference, folder: Path) -> Iterator[str]:
+def find_changed_files(reference: StudyReference, folder: Path) -> Iterator[str]:
     """Yield what of the reference's files, and of the schema, is not as it was."""
     if reference.schema != VERSION:
         yield f"schema of records: {reference.schema} -> {VERSION}"
@@ -159,11 +159,13 @@ def changed_files(reference: Reference, folder: Path) -> Iterator[str]:
     protocol = reference.protocol
     named = {protocol["file"]: protocol["sha256"]} if protocol is not None else {}
     for name, digest in {**named, **reference.packs}.items():
-        if digest_of_file(folder / name) != digest:
+        if hash_file(folder / name) != digest:
             yield f"{name}: another file: its digest is not the reference's"
 
 
-def changed_routes(reference: Reference, campaigns: Mapping[str, PackedCampaign]) -> Iterator[str]:
+def find_changed_routes(
+    reference: StudyReference, campaigns: Mapping[str, PackedCampaign]
+) -> Iterator[str]:
     """Yield what of the campaigns in packed files is not what the reference names."""
     for named in reference.campaigns:
         campaign = campaigns.get(named.name)
@@ -175,7 +177,7 @@ def changed_routes(reference: Reference, campaigns: Mapping[str, PackedCampaign]
             yield f"{named.name}: {named.attempts} attempts -> {len(campaign.attempts)}"
 
 
-def relative(file: Path, folder: Path) -> str:
+def make_relative_name(file: Path, folder: Path) -> str:
     """Return how a file is called from a folder that it lies in or below."""
     try:
         return file.resolve().relative_to(folder.resolve()).as_posix()
@@ -183,13 +185,13 @@ def relative(file: Path, folder: Path) -> str:
         raise UserError(f"{file}: must lie in {folder} or below, next to the reference") from None
 
 
-def packs_of(
+def compute_pack_digests(
     packs: Sequence[Path], folder: Path, campaigns: Mapping[str, set[str]]
 ) -> dict[str, dict[str, str]]:
     """Return the digests of packed files by campaign; `campaigns` are those of each file."""
     sums: dict[str, dict[str, str]] = {}
     for pack in packs:
-        name = relative(pack, folder)
+        name = make_relative_name(pack, folder)
         for campaign in campaigns[str(pack)]:
-            sums.setdefault(campaign, {})[name] = digest_of_file(pack)
+            sums.setdefault(campaign, {})[name] = hash_file(pack)
     return sums

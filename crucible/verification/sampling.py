@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.records.packing.parts import PackedAttempt, PackedCampaign
 
 LEAST_SHARE = 0.25
 """Of a sample, by attempts of systems without networks, if there are so many."""
 
 
-def networks_in(settings: Mapping[str, object]) -> set[str]:
+def find_network_systems(settings: Mapping[str, object]) -> set[str]:
     """Return the systems that read files; all of them where the settings do not say."""
     inputs, systems = settings.get("inputs"), settings.get("system")
     known = inputs.get("system") if isinstance(inputs, dict) else None
@@ -20,7 +20,7 @@ def networks_in(settings: Mapping[str, object]) -> set[str]:
     return set(known if isinstance(known, dict) else everything)
 
 
-def sampled(
+def sample_attempts(
     campaigns: Mapping[str, PackedCampaign], count: int, seed: int
 ) -> dict[str, list[PackedAttempt]]:
     """Return attempts by campaign, as many of each stratum as its share of all attempts, at random.
@@ -31,18 +31,18 @@ def sampled(
     """
     strata: dict[bool, list[tuple[str, PackedAttempt]]] = {False: [], True: []}
     for name, campaign in sorted(campaigns.items()):
-        networks = networks_in(campaign.settings)
+        networks = find_network_systems(campaign.settings)
         for attempt in sorted(campaign.attempts, key=lambda attempt: attempt.key):
             strata[attempt.key.arm.system in networks].append((name, attempt))
     chosen: dict[str, list[PackedAttempt]] = {}
-    sizes = allotted(count, len(strata[False]), len(strata[True]))
+    sizes = split_sample_size(count, len(strata[False]), len(strata[True]))
     for network, size in zip((False, True), sizes, strict=True):
-        for name, attempt in shuffled(strata[network], seed, str(network))[:size]:
+        for name, attempt in shuffle_attempts(strata[network], seed, str(network))[:size]:
             chosen.setdefault(name, []).append(attempt)
     return dict(sorted(chosen.items()))
 
 
-def allotted(count: int, without: int, with_network: int) -> tuple[int, int]:
+def split_sample_size(count: int, without: int, with_network: int) -> tuple[int, int]:
     """Return how many of a sample are of systems without networks, and with."""
     count = min(count, without + with_network)
     share = without / (without + with_network) if count else 0.0
@@ -51,9 +51,9 @@ def allotted(count: int, without: int, with_network: int) -> tuple[int, int]:
     return plain, count - plain
 
 
-def shuffled(
+def shuffle_attempts(
     attempts: Sequence[tuple[str, PackedAttempt]], seed: int, stratum: str
 ) -> list[tuple[str, PackedAttempt]]:
     """Return attempts in a random order."""
-    order = stream(seed, "verify", stratum).permutation(len(attempts))
+    order = make_named_stream(seed, "verify", stratum).permutation(len(attempts))
     return [attempts[place] for place in order.tolist()]

@@ -5,36 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from crucible.verification.reference import Reference
+from crucible.verification.reference import StudyReference
 from harness.errors import UserError
 from harness.nesting import parse_json
 from harness.protocols import is_test_town
-from harness.records.digests import digest_of_file
+from harness.records.digests import hash_file
 from harness.records.packing.parts import PackedCampaign
 from harness.world.maps import find_map
 
 
-def towns_in(campaigns: Mapping[str, PackedCampaign]) -> set[str]:
+def collect_towns(campaigns: Mapping[str, PackedCampaign]) -> set[str]:
     """Return the towns that campaigns were driven in."""
     return {
-        town_in(text, f"{name}: {place}")
+        parse_route_town(text, f"{name}: {place}")
         for name, campaign in campaigns.items()
         for place, text in campaign.routes.items()
     }
 
 
-def digests_of(towns: set[str], maps: Path | None) -> dict[str, str]:
+def compute_map_digests(towns: set[str], maps: Path | None) -> dict[str, str]:
     """Return the digests of towns' OpenDRIVE files."""
     sums = {}
     for town in sorted(towns):
         file = find_map(town, maps)
         if file is None:
             raise UserError(f"{town}: map not found; name its folder with --maps DIR")
-        sums[town] = digest_of_file(file)
+        sums[town] = hash_file(file)
     return sums
 
 
-def made_towns(reference: Reference, folder: Path, maps: Path | None, out: Path) -> Path | None:
+def prepare_town_maps(
+    reference: StudyReference, folder: Path, maps: Path | None, out: Path
+) -> Path | None:
     """Return the folder of maps: as given, or made from the protocol for test towns."""
     needed = [town for town in reference.towns if is_test_town(town)]
     if maps is not None or not needed:
@@ -43,20 +45,20 @@ def made_towns(reference: Reference, folder: Path, maps: Path | None, out: Path)
         raise UserError("the reference names test towns and no protocol; name --maps DIR")
     if all((out / f"{town}.xodr").is_file() for town in needed):
         return out
-    from harness.commands.maps import towns_of_protocol  # noqa: PLC0415 - takes seconds
+    from harness.commands.maps import make_protocol_towns  # noqa: PLC0415 - takes seconds
 
-    towns_of_protocol(folder / reference.protocol["file"], reference.count, out)
+    make_protocol_towns(folder / reference.protocol["file"], reference.count, out)
     return out
 
 
-def changed_towns(reference: Reference, maps: Path | None) -> Iterator[str]:
+def find_changed_towns(reference: StudyReference, maps: Path | None) -> Iterator[str]:
     """Yield the towns whose OpenDRIVE files are not those of the reference."""
-    for town, digest in digests_of(set(reference.towns), maps).items():
+    for town, digest in compute_map_digests(set(reference.towns), maps).items():
         if digest != reference.towns[town]:
             yield f"{town}: another map: its digest is not the reference's"
 
 
-def town_in(route: str, place: str) -> str:
+def parse_route_town(route: str, place: str) -> str:
     """Return the town of a route as it was laid."""
     try:
         return str(parse_json(route)["town"])

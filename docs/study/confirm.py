@@ -14,12 +14,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.collection import Collection, collect
-from analysis.drawing.svg import standalone
-from analysis.effects.arms import bases, intervention_arms, pairs_of, with_times
-from analysis.effects.paired import OUTCOMES, PairedEffect, effect_of, in_one_family, paired_effect
-from analysis.figures.effects import effects_figure
-from analysis.tables.table import codes_of
+from analysis.collection import CampaignCollection, collect_campaigns
+from analysis.drawing.svg import render_svg_file
+from analysis.effects.arms import (
+    add_goal_times,
+    collect_intervention_arms,
+    group_by_base_arm,
+    pair_arms,
+)
+from analysis.effects.paired import (
+    OUTCOMES,
+    PairedEffect,
+    add_family_p_values,
+    estimate_paired_effect,
+    estimate_value_difference,
+)
+from analysis.figures.effects import render_effects_figure
+from analysis.tables.table import encode_names
 from harness.files import write_whole
 
 VIOLATIONS = OUTCOMES[0]
@@ -31,14 +42,14 @@ HEAD = ("system", "effect of", "violations, %", "difference", "95 % interval", "
 
 def main(folders: Sequence[Path], figure: Path | None) -> None:
     """Print the one primary test, and the family of the secondary ones; draw all."""
-    collection = collect(folders)
+    collection = collect_campaigns(folders)
     pairs = pairs_by_system(collection)
-    mean = in_one_family([mean_effect([pairs[name] for name in pairs if name[1] == PRIMARY])])
+    mean = add_family_p_values([mean_effect([pairs[name] for name in pairs if name[1] == PRIMARY])])
     print("Primary: the mean of the systems, one test.\n")
     print_table(mean)
     print("\nSecondary: each system, one family.\n")
     single = [effect_of_system(*name, found) for name, found in sorted(pairs.items())]
-    secondary = in_one_family(single)
+    secondary = add_family_p_values(single)
     print_table(secondary)
     print("\nWhat the repairs cost, and other descriptions, without tests.\n")
     print_costs(pairs)
@@ -46,20 +57,20 @@ def main(folders: Sequence[Path], figure: Path | None) -> None:
         draw(pd.concat([mean, secondary]), collection, figure)
 
 
-def draw(effects: pd.DataFrame, collection: Collection, figure: Path) -> None:
+def draw(effects: pd.DataFrame, collection: CampaignCollection, figure: Path) -> None:
     """Draw all effects on violations; what is significant is so in its own family."""
-    (truth,) = {arm.truth_filter for arm in intervention_arms(collection)}
-    canvas = effects_figure(effects.assign(arm=effects["system"], truth=truth))
+    (truth,) = {arm.truth_filter for arm in collect_intervention_arms(collection)}
+    canvas = render_effects_figure(effects.assign(arm=effects["system"], truth=truth))
     assert canvas is not None
-    write_whole(figure, standalone(canvas))
+    write_whole(figure, render_svg_file(canvas))
 
 
-def pairs_by_system(collection: Collection) -> dict[tuple[str, str], pd.DataFrame]:
+def pairs_by_system(collection: CampaignCollection) -> dict[tuple[str, str], pd.DataFrame]:
     """Return the pairs of each system and repair: with it, and with nothing repaired."""
-    attempts = with_times(collection.attempts)
+    attempts = add_goal_times(collection.attempts)
     return {
-        (base["system"], arm.effect_of): pairs_of(attempts, base, arm.arm)
-        for base, members in bases(intervention_arms(collection))
+        (base["system"], arm.effect_of): pair_arms(attempts, base, arm.arm)
+        for base, members in group_by_base_arm(collect_intervention_arms(collection))
         for arm in members
         if arm.effect_of in REPAIRS
     }
@@ -72,13 +83,13 @@ def mean_effect(pairs: Sequence[pd.DataFrame]) -> PairedEffect:
     means = means.groupby(["cluster", "seed"], sort=False, as_index=False)[sides].mean()
     a, b = (means[side].to_numpy(np.float64) * VIOLATIONS.scale for side in sides)
     names: dict[str, object] = {"system": "mean", "effect of": PRIMARY}
-    clusters = codes_of(means["cluster"])
-    return effect_of(a, b, clusters=clusters, outcome=VIOLATIONS, names=names)
+    clusters = encode_names(means["cluster"])
+    return estimate_value_difference(a, b, clusters=clusters, outcome=VIOLATIONS, names=names)
 
 
 def effect_of_system(system: str, repair: str, pairs: pd.DataFrame) -> PairedEffect:
     """Return the effect of one repair on one system's violations."""
-    return paired_effect(pairs, VIOLATIONS, {"system": system, "effect of": repair})
+    return estimate_paired_effect(pairs, VIOLATIONS, {"system": system, "effect of": repair})
 
 
 def print_costs(pairs: Mapping[tuple[str, str], pd.DataFrame]) -> None:
@@ -86,7 +97,7 @@ def print_costs(pairs: Mapping[tuple[str, str], pd.DataFrame]) -> None:
     head = ("system", "effect of", *(outcome.name for outcome in COSTS))
     print("| " + " | ".join(head) + " |\n" + "| --- " * len(head) + "|")
     for (system, repair), found in sorted(pairs.items()):
-        rows = [paired_effect(found, outcome).row for outcome in COSTS]
+        rows = [estimate_paired_effect(found, outcome).row for outcome in COSTS]
         cells = (
             f"{row['difference']:+.2f} ({row['low']:+.2f} to {row['high']:+.2f})" for row in rows
         )

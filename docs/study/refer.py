@@ -13,10 +13,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from crucible.subcommands import main as crucible
-from crucible.verification.machine import this_machine
+from crucible.subcommands import dispatch_subcommand as crucible
+from crucible.verification.machine import detect_machine
 from harness.records.arms import CONDITION
-from harness.records.packing.parts import PackedCampaign, campaigns_in
+from harness.records.packing.parts import PackedCampaign, read_packed_campaigns
 
 STUDY = Path(__file__).parent
 PLACEBO = "placebo"
@@ -25,10 +25,10 @@ ONLY = "routes.only="
 
 def main(towns: str, rest: Sequence[str]) -> int:
     """Write the reference of all campaigns that can be driven again here."""
-    versions = dict(this_machine().versions)
+    versions = dict(detect_machine().versions)
     files, made_by, conditions = [], [], set()
     for file in sorted(STUDY.glob("parts/*.parquet")):
-        campaigns = campaigns_in([file]).values()
+        campaigns = read_packed_campaigns([file]).values()
         if other := [one.name for one in campaigns if one.contents.get("versions") != versions]:
             print(f"{file.name}: other packages, left out: {', '.join(other)}")
             continue

@@ -26,7 +26,7 @@ from cells import (
     with_p,
 )
 
-from analysis.statistics.significance import holm
+from analysis.statistics.significance import compute_holm_p_values
 
 COMPARISONS = {
     "1-sharing": "Question 1: each network against `single`, both undisturbed",
@@ -170,7 +170,7 @@ def repairs(rows: list[Row]) -> Iterator[list[str]]:
     untested = [name for name in dict.fromkeys(row["outcome"] for row in effects)
                 if name not in TESTED]  # fmt: skip
     violations = [row for row in effects if row["outcome"] == TESTED[0]]
-    levels = holm(np.array([float(row["p"]) for row in violations]))
+    levels = compute_holm_p_values(np.array([float(row["p"]) for row in violations]))
     pairs = zip(violations, levels, strict=True)
     by_holm = {(row["of"], row["effect of"]): level for row, level in pairs}
     yield ["system", "effect of", "pairs", *(f"{name}: difference; p" for name in TESTED),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from harness.authoring import crucible05, hill, old, ring
-from harness.authoring.build import build
-from harness.authoring.plan import Control, Plan
-from harness.authoring.writing import to_text
+from harness.authoring.build import build_document
+from harness.authoring.plan import JunctionControl, TownPlan
+from harness.authoring.writing import format_opendrive
 from harness.carlite.towns import loading
 
-__all__ = ["DATA", "PLANS", "Control", "Plan", "opendrive"]
+__all__ = ["DATA", "PLANS", "JunctionControl", "TownPlan", "write_town_opendrive"]
 
-PLANS: dict[str, Plan] = {town.PLAN.name: town.PLAN for town in (crucible05, old, ring, hill)}
+PLANS: dict[str, TownPlan] = {town.PLAN.name: town.PLAN for town in (crucible05, old, ring, hill)}
 DATA = loading.SHIPPED_TOWNS
 
 
-def opendrive(name: str) -> str:
+def write_town_opendrive(name: str) -> str:
     """Draw one of our towns: its OpenDRIVE text, the same bytes everywhere."""
-    return to_text(build(PLANS[name]))
+    return format_opendrive(build_document(PLANS[name]))

@@ -15,15 +15,15 @@ import numpy as np
 
 from harness import authoring
 from harness.carlite.errors import UserError
-from harness.carlite.labels import Label
-from harness.carlite.towns import load
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.towns import load_town
 from harness.carlite.towns.model import LaneKind, Town
 
 COLUMNS = "| town | extent, m | height, m | streets, km | driving lanes, km | junctions (lights) |"
 MORE = " crosswalks | lights, signs | buildings | parked cars | trees |"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def run_authoring_command(arguments: list[str] | None = None) -> int:
     """Run one command."""
     parser = argparse.ArgumentParser(
         prog="python -m harness.authoring",
@@ -40,24 +40,24 @@ def main(arguments: list[str] | None = None) -> int:
     names = options.names or list(authoring.PLANS)
     try:
         if options.command == "build":
-            build(names, options.check)
+            build_town_files(names, options.check)
         elif options.command == "list":
-            show([load(name, options.maps) for name in names])
+            print_town_table([load_town(name, options.maps) for name in names])
         else:
-            write_pictures(names, options.maps, options.out)
+            draw_town_pictures(names, options.maps, options.out)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
     return 0
 
 
-def build(names: list[str], check: bool) -> None:
+def build_town_files(names: list[str], check: bool) -> None:
     """Write the towns' files, or only compare them with what the plans give."""
     for name in names:
         if name not in authoring.PLANS:
             raise UserError(f"unknown town {name}; valid: {', '.join(authoring.PLANS)}")
         path = authoring.DATA / f"{name}.xodr"
-        text = authoring.opendrive(name)
+        text = authoring.write_town_opendrive(name)
         if not check:
             path.write_text(text, encoding="utf-8", newline="\n")
         elif not path.is_file() or path.read_bytes() != text.encode():
@@ -65,22 +65,22 @@ def build(names: list[str], check: bool) -> None:
         print(f"{name}: {len(text) / 1e3:.0f} kB{' as planned' if check else ''}")
 
 
-def show(towns: list[Town]) -> None:
+def print_town_table(towns: list[Town]) -> None:
     """Print a table of what the towns have."""
     print(COLUMNS + MORE)
     print("|---" * (COLUMNS + MORE).count(" |") + "|")
     for town in towns:
-        print(f"| {' | '.join(_row(town))} |")
+        print(f"| {' | '.join(_make_town_row(town))} |")
 
 
-def _row(town: Town) -> list[str]:
+def _make_town_row(town: Town) -> list[str]:
     lanes, labels = town.lanes, town.scenery.label
     outside = (lanes.kind == LaneKind.DRIVING) & (lanes.junction < 0)
     width, depth = np.ptp(lanes.points[:, :2], axis=0)
     inner = np.abs(lanes.key[:, 2]) == 1
     streets = lanes.length[inner & (lanes.junction < 0)].sum() / 2
     lights = [signal for signal in town.signals if signal.type_id == "traffic.traffic_light"]
-    trunks = (labels == Label.VEGETATION) & town.scenery.solid & (town.scenery.shape == 1)
+    trunks = (labels == SemanticLabel.VEGETATION) & town.scenery.solid & (town.scenery.shape == 1)
     return [
         town.name,
         f"{width:.0f} by {depth:.0f}",
@@ -91,23 +91,23 @@ def _row(town: Town) -> list[str]:
         f"({len({signal.group for signal in lights})})",
         f"{len(town.crosswalks)}",
         f"{len(lights)}, {len(town.signals) - len(lights)}",
-        *(f"{(labels == label).sum()}" for label in (Label.BUILDING, Label.CAR)),
+        *(f"{(labels == label).sum()}" for label in (SemanticLabel.BUILDING, SemanticLabel.CAR)),
         f"{trunks.sum()}",
     ]
 
 
-def write_pictures(names: list[str], maps: Path | None, folder: Path) -> None:
+def draw_town_pictures(names: list[str], maps: Path | None, folder: Path) -> None:
     """Draw every town from above, and a LiDAR sweep in its traffic."""
-    from harness.authoring.plan_view import plan_view  # noqa: PLC0415  matplotlib is optional
-    from harness.authoring.sweep_view import sweep_view  # noqa: PLC0415
+    from harness.authoring.plan_view import draw_plan_view  # noqa: PLC0415  matplotlib is optional
+    from harness.authoring.sweep_view import draw_sweep_view  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        town = load(name, maps)
-        plan_view(town, folder / f"{town.name}.png")
-        sweep_view(town, folder / f"{town.name}-lidar.png")
+        town = load_town(name, maps)
+        draw_plan_view(town, folder / f"{town.name}.png")
+        draw_sweep_view(town, folder / f"{town.name}-lidar.png")
         print(f"{town.name}: {folder / town.name}.png, {folder / town.name}-lidar.png")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_authoring_command())

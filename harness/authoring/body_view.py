@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
 from harness.carlite.arrays import Floats
-from harness.carlite.blueprints import library as blueprints
-from harness.carlite.bodies import Bodies, library
+from harness.carlite.blueprints import build_blueprint_library as blueprints
+from harness.carlite.bodies import BodyLibrary, build_body_library
 
 _COLUMNS = 9
 _AZIMUTH, _ELEVATION = np.radians(35.0), np.radians(22.0)
@@ -25,9 +25,9 @@ _LAMP = np.array([0.30, 0.62, 0.72])
 _PAINT, _RIDER = np.array([0.45, 0.62, 0.85]), np.array([0.95, 0.60, 0.30])
 
 
-def main(path: str) -> None:
+def draw_body_sheet(path: str) -> None:
     """Draw the contact sheet."""
-    bodies = library()
+    bodies = build_body_library()
     sizes = {user.body: user.extent for user in reversed(blueprints().values())}
     rows = -(-len(bodies.names) // _COLUMNS)
     figure, grid = plt.subplots(rows, _COLUMNS, figsize=(1.9 * _COLUMNS, 1.8 * rows))
@@ -41,7 +41,7 @@ def main(path: str) -> None:
     figure.savefig(path, dpi=72)
 
 
-def _plot_body(axes: Axes, bodies: Bodies, index: int, extent: Floats) -> None:
+def _plot_body(axes: Axes, bodies: BodyLibrary, index: int, extent: Floats) -> None:
     """Draw the triangles that face the viewer, the far ones first."""
     rows = slice(bodies.first[index], bodies.first[index] + bodies.count[index])
     corners = bodies.vertices[bodies.triangles[rows]] * extent
@@ -61,4 +61,4 @@ def _plot_body(axes: Axes, bodies: Bodies, index: int, extent: Floats) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "docs/images/bodies.png")
+    draw_body_sheet(sys.argv[1] if len(sys.argv) > 1 else "docs/images/bodies.png")

@@ -10,45 +10,45 @@ from itertools import count
 
 from harness.authoring import control, junctions, sections
 from harness.authoring.document import (
-    Connection,
-    Controller,
-    Crosswalk,
+    CrosswalkRectangle,
     Cubic,
-    Document,
-    Junction,
-    Link,
-    Road,
+    JunctionConnection,
+    LightController,
+    LinkRecord,
+    OpenDriveDocument,
+    PlannedJunction,
+    PlannedRoad,
 )
-from harness.authoring.geometry import Path, Pose, through
-from harness.authoring.junctions import Arm, Mouth, Movement
-from harness.authoring.plan import Control, Node, Plan, Street
+from harness.authoring.geometry import PlanePath, PlanePose, make_rounded_path
+from harness.authoring.junctions import JunctionArm, JunctionMovement, LaneMouth
+from harness.authoring.plan import JunctionControl, Node, Street, TownPlan
 
 FIRST_JUNCTION, FIRST_SIGN, FIRST_CONTROLLER = 5000, 7000, 8000
 FIRST_CROSSWALK, FIRST_STOP_LINE = 9000, 9500
 
 
 @dataclass(frozen=True)
-class Course:
+class StreetCourse:
     """A street from node centre to node centre, and what is cut off its ends."""
 
     street: Street
-    path: Path
-    zones: tuple[sections.Zone, sections.Zone]
+    path: PlanePath
+    zones: tuple[sections.EndZone, sections.EndZone]
 
-    def end(self, node: str) -> list[bool]:
+    def list_ends_at_node(self, node: str) -> list[bool]:
         """List which ends (at the start: True) lie at a node."""
         ends = ((self.street.start, True), (self.street.end, False))
         return [at_start for name, at_start in ends if name == node]
 
-    def outward(self, at_start: bool, distance: float) -> Pose:
+    def compute_outward_pose(self, at_start: bool, distance: float) -> PlanePose:
         """Look along the street away from one of its ends, `distance` metres from the node."""
         if at_start:
-            return self.path.at(distance)
-        return self.path.at(self.path.length - distance).reversed()
+            return self.path.compute_pose(distance)
+        return self.path.compute_pose(self.path.length - distance).turn_around()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers:
+class IdCounters:
     """Where fresh ids come from."""
 
     roads: Iterator[int]
@@ -58,43 +58,47 @@ class Numbers:
     stop_lines: Iterator[int]
 
 
-def build(plan: Plan) -> Document:
+def build_document(plan: TownPlan) -> OpenDriveDocument:
     """Derive everything a town's plan implies."""
-    courses = [_course(plan, street) for street in plan.streets]
-    cuts = _cuts(plan, courses)
+    courses = [_make_street_course(plan, street) for street in plan.streets]
+    cuts = _compute_street_cuts(plan, courses)
     number = {name: FIRST_JUNCTION + k for k, name in enumerate(plan.nodes)}
     roads = {
-        index + 1: _road(plan, course, id_=index + 1, cut=cuts[index], number=number)
+        index + 1: _make_street_road(plan, course, id_=index + 1, cut=cuts[index], number=number)
         for index, course in enumerate(courses)
     }
-    numbers = Numbers(
+    numbers = IdCounters(
         roads=count(len(courses) + 1),
         signs=count(FIRST_SIGN),
         controllers=count(FIRST_CONTROLLER),
         crosswalks=count(FIRST_CROSSWALK),
         stop_lines=count(FIRST_STOP_LINE),
     )
-    built: list[Junction] = []
-    inner: list[Road] = []
+    built: list[PlannedJunction] = []
+    inner: list[PlannedRoad] = []
     for name, node in plan.nodes.items():
         arms = [
-            _arm(course, at_start, cut=cuts[index], road=roads[index + 1])
+            _make_junction_arm(course, at_start, cut=cuts[index], road=roads[index + 1])
             for index, course in enumerate(courses)
-            for at_start in course.end(name)
+            for at_start in course.list_ends_at_node(name)
         ]
         if len(arms) < 2:
             raise ValueError(f"{plan.name}: {name} is a dead end")
-        ways = junctions.movements(node, arms)
+        ways = junctions.make_movements(node, arms)
         connecting = [
-            _connecting(way, arms, id_=next(numbers.roads), junction=number[name], height=node.z)
+            _make_connecting_road(
+                way, arms, id_=next(numbers.roads), junction=number[name], height=node.z
+            )
             for way in ways
         ]
-        timing = _rules(node, arms, roads, numbers)
-        _crosswalks(arms, ways, connecting, numbers.crosswalks)
-        built.append(Junction(number[name], name, _connections(arms, ways, connecting), timing))
+        timing = _place_junction_control(node, arms, roads, numbers)
+        _add_crosswalks(arms, ways, connecting, numbers.crosswalks)
+        built.append(
+            PlannedJunction(number[name], name, _make_connections(arms, ways, connecting), timing)
+        )
         inner += connecting
     every = (*roads.values(), *inner)
-    return Document(
+    return OpenDriveDocument(
         name=plan.name,
         latitude=plan.latitude,
         longitude=plan.longitude,
@@ -104,12 +108,12 @@ def build(plan: Plan) -> Document:
     )
 
 
-def _connections(
-    arms: list[Arm], ways: list[Movement], roads: list[Road]
-) -> tuple[Connection, ...]:
+def _make_connections(
+    arms: list[JunctionArm], ways: list[JunctionMovement], roads: list[PlannedRoad]
+) -> tuple[JunctionConnection, ...]:
     """Link the lanes of the streets to those of the connecting roads."""
     return tuple(
-        Connection(
+        JunctionConnection(
             k,
             arms[way.source].road,
             road.id,
@@ -119,88 +123,97 @@ def _connections(
     )
 
 
-def _rules(
-    node: Node, arms: list[Arm], roads: dict[int, Road], numbers: Numbers
-) -> tuple[Controller, ...]:
+def _place_junction_control(
+    node: Node, arms: list[JunctionArm], roads: dict[int, PlannedRoad], numbers: IdCounters
+) -> tuple[LightController, ...]:
     """Put up lights or signs of priority, stop lines and speed limits."""
-    timing: tuple[Controller, ...] = ()
-    if node.control is Control.LIGHTS:
-        timing = control.lights(
+    timing: tuple[LightController, ...] = ()
+    if node.control is JunctionControl.LIGHTS:
+        timing = control.add_lights(
             node, arms, roads, signs=numbers.signs, controllers=numbers.controllers
         )
     else:
-        control.give_way(node, arms, roads, numbers.signs)
-    control.stop_lines(arms, roads, numbers.stop_lines)
-    control.limits(arms, roads, numbers.signs)
+        control.add_priority_signs(node, arms, roads, numbers.signs)
+    control.add_stop_lines(arms, roads, numbers.stop_lines)
+    control.add_speed_limit_signs(arms, roads, numbers.signs)
     return timing
 
 
-def _course(plan: Plan, street: Street) -> Course:
+def _make_street_course(plan: TownPlan, street: Street) -> StreetCourse:
     start, end = plan.nodes[street.start], plan.nodes[street.end]
     points = ((start.x, start.y), *((via.x, via.y) for via in street.via), (end.x, end.y))
     try:
-        path = through(points, tuple(via.radius for via in street.via))
+        path = make_rounded_path(points, tuple(via.radius for via in street.via))
     except ValueError as error:
         raise ValueError(f"{plan.name}, {street.name}: {error}") from error
     zones = tuple(
-        sections.zone(street.profile, pocket, at_end)
+        sections.make_end_zone(street.profile, pocket, at_end)
         for pocket, at_end in zip(street.pockets, (False, True), strict=True)
     )
-    return Course(street, path, (zones[0], zones[1]))
+    return StreetCourse(street, path, (zones[0], zones[1]))
 
 
-def _cuts(plan: Plan, courses: list[Course]) -> list[tuple[float, float]]:
+def _compute_street_cuts(plan: TownPlan, courses: list[StreetCourse]) -> list[tuple[float, float]]:
     """Cut every street back at both ends."""
     cuts = [[0.0, 0.0] for _ in courses]
     for name, node in plan.nodes.items():
         ends = [
             (index, at_start)
             for index, course in enumerate(courses)
-            for at_start in course.end(name)
+            for at_start in course.list_ends_at_node(name)
         ]
         rays = [
-            junctions.ray(
-                partial(courses[index].outward, at_start),
+            junctions.make_street_ray(
+                partial(courses[index].compute_outward_pose, at_start),
                 courses[index].zones[0 if at_start else 1].cut,
                 at_start,
             )
             for index, at_start in ends
         ]
-        for (index, at_start), cut in zip(ends, junctions.cut_backs(node, rays), strict=True):
+        for (index, at_start), cut in zip(
+            ends, junctions.compute_cut_backs(node, rays), strict=True
+        ):
             cuts[index][0 if at_start else 1] = cut
     return [(start, end) for start, end in cuts]
 
 
-def _road(
-    plan: Plan, course: Course, *, id_: int, cut: tuple[float, float], number: dict[str, int]
-) -> Road:
+def _make_street_road(
+    plan: TownPlan,
+    course: StreetCourse,
+    *,
+    id_: int,
+    cut: tuple[float, float],
+    number: dict[str, int],
+) -> PlannedRoad:
     street = course.street
-    path = course.path.part(cut[0], course.path.length - cut[1])
+    path = course.path.crop_path(cut[0], course.path.length - cut[1])
     try:
-        parts = sections.stretches(street.profile, *course.zones, path.length)
+        parts = sections.split_street(street.profile, *course.zones, path.length)
     except ValueError as error:
         raise ValueError(f"{plan.name}, {street.name}: {error}") from error
-    return Road(
+    return PlannedRoad(
         id=id_,
         name=street.name,
         junction=-1,
         path=path,
-        elevation=_elevation(plan, course, path, cut[0]),
-        offset=sections.lane_offset(parts),
-        sections=sections.sections(parts),
-        predecessor=Link(number[street.start]),
-        successor=Link(number[street.end]),
+        elevation=_compute_elevation(plan, course, path, cut[0]),
+        offset=sections.compute_lane_offset(parts),
+        sections=sections.make_lane_sections(parts),
+        predecessor=LinkRecord(number[street.start]),
+        successor=LinkRecord(number[street.end]),
         speed=street.profile.speed,
         halls=street.halls,
     )
 
 
-def _elevation(plan: Plan, course: Course, path: Path, cut: float) -> tuple[Cubic, ...]:
+def _compute_elevation(
+    plan: TownPlan, course: StreetCourse, path: PlanePath, cut: float
+) -> tuple[Cubic, ...]:
     """Run level into both junctions and smoothly over the heights in between."""
     street = course.street
     knots = [(0.0, plan.nodes[street.start].z)]
     knots += [
-        (_nearest(course.path, via.x, via.y) - cut, via.z)
+        (_find_nearest_station(course.path, via.x, via.y) - cut, via.z)
         for via in street.via
         if via.z is not None
     ]
@@ -218,37 +231,39 @@ def _elevation(plan: Plan, course: Course, path: Path, cut: float) -> tuple[Cubi
     return tuple(result)
 
 
-def _nearest(path: Path, x: float, y: float) -> float:
+def _find_nearest_station(path: PlanePath, x: float, y: float) -> float:
     """Find the station closest to a point, to a quarter metre."""
 
     def distance(quarter: int) -> float:
-        here = path.at(quarter / 4)
+        here = path.compute_pose(quarter / 4)
         return round(math.hypot(here.x - x, here.y - y), 6)
 
     return min(range(int(path.length * 4) + 1), key=distance) / 4
 
 
-def _arm(course: Course, at_start: bool, *, cut: tuple[float, float], road: Road) -> Arm:
+def _make_junction_arm(
+    course: StreetCourse, at_start: bool, *, cut: tuple[float, float], road: PlannedRoad
+) -> JunctionArm:
     """Look at a street from its junction."""
     section = road.sections[0 if at_start else -1]
     zone = course.zones[0 if at_start else 1]
-    along = road.path.at(0.0) if at_start else road.path.at(road.path.length)
-    mouths: dict[tuple[bool, str], list[Mouth]] = {}
+    along = road.path.compute_pose(0.0) if at_start else road.path.compute_pose(road.path.length)
+    mouths: dict[tuple[bool, str], list[LaneMouth]] = {}
     for left, widths in ((True, zone.cut.left), (False, zone.cut.right)):
         lateral = zone.cut.offset
         ids = sorted((x.id for x in section.lanes if (x.id > 0) == left and x.id), key=abs)
         for lane, (name, width) in zip(ids, widths.items(), strict=True):
-            pose = along.left(lateral)
-            mouth = Mouth(lane, name, pose.reversed() if left else pose, width)
+            pose = along.move_left(lateral)
+            mouth = LaneMouth(lane, name, pose.turn_around() if left else pose, width)
             kind = "walk" if name == "sidewalk" else "drive"
             if kind == "walk" or sections.is_driving(name):
                 mouths.setdefault((left, kind), []).insert(0, mouth)
             lateral += width if left else -width
-    kerbs = zone.cut.kerb(left=True), zone.cut.kerb(left=False)
-    return Arm(
+    kerbs = zone.cut.measure_kerb(left=True), zone.cut.measure_kerb(left=False)
+    return JunctionArm(
         road=road.id,
         rank=course.street.profile.rank,
-        outward=course.outward(at_start, cut[0 if at_start else 1]),
+        outward=course.compute_outward_pose(at_start, cut[0 if at_start else 1]),
         incoming=tuple(mouths[at_start, "drive"]),
         outgoing=tuple(mouths[not at_start, "drive"]),
         walk_in=mouths[at_start, "walk"][0],
@@ -258,24 +273,29 @@ def _arm(course: Course, at_start: bool, *, cut: tuple[float, float], road: Road
     )
 
 
-def _connecting(way: Movement, arms: list[Arm], *, id_: int, junction: int, height: float) -> Road:
+def _make_connecting_road(
+    way: JunctionMovement, arms: list[JunctionArm], *, id_: int, junction: int, height: float
+) -> PlannedRoad:
     entry, leave = arms[way.source], arms[way.target]
-    return Road(
+    return PlannedRoad(
         id=id_,
         name=f"{entry.road} to {leave.road}",
         junction=junction,
         path=way.path,
         elevation=((0.0, height, 0.0, 0.0, 0.0),),
         offset=((0.0, 0.0, 0.0, 0.0, 0.0),),
-        sections=(junctions.section(way),),
-        predecessor=Link(entry.road, "start" if entry.incoming[0].lane > 0 else "end"),
-        successor=Link(leave.road, "start" if leave.outgoing[0].lane < 0 else "end"),
+        sections=(junctions.make_connecting_section(way),),
+        predecessor=LinkRecord(entry.road, "start" if entry.incoming[0].lane > 0 else "end"),
+        successor=LinkRecord(leave.road, "start" if leave.outgoing[0].lane < 0 else "end"),
         speed=30,
     )
 
 
-def _crosswalks(
-    arms: list[Arm], ways: list[Movement], roads: list[Road], numbers: control.Ids
+def _add_crosswalks(
+    arms: list[JunctionArm],
+    ways: list[JunctionMovement],
+    roads: list[PlannedRoad],
+    numbers: control.Ids,
 ) -> None:
     """Paint a crosswalk over every arm, on the connecting road that starts at its kerb."""
     for index, arm in enumerate(arms):
@@ -288,7 +308,7 @@ def _crosswalks(
         right = -arm.incoming[0].width
         left = right + arm.kerb_left + arm.kerb_right
         first.crosswalks.append(
-            Crosswalk(
+            CrosswalkRectangle(
                 id=next(numbers),
                 station=station,
                 right=right,

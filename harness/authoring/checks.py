@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness.authoring.surfaces import overlaps
+from harness.authoring.surfaces import find_surface_overlaps
 from harness.carlite import towns
-from harness.carlite.angles import wrapped
+from harness.carlite.angles import wrap_to_pi
 from harness.carlite.arrays import Floats
 from harness.carlite.towns.model import LaneKind, Town
 from harness.carlite.towns.spawn import LIFT
@@ -34,30 +34,30 @@ SIGNS = ("traffic.stop", "traffic.yield")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class TownSubject:
     """A town as the client reads it and as carlite builds it."""
 
     map: carla.Map
     town: Town
 
 
-Check = Callable[[Subject], Iterator[str]]
+Check = Callable[[TownSubject], Iterator[str]]
 
 
-def subject_of(name: str, text: str) -> Subject:
+def load_subject(name: str, text: str) -> TownSubject:
     """Read a town as the client and as carlite; ValueError if one of them cannot."""
     try:
-        return Subject(map=carla.Map(name, text), town=towns.from_opendrive(name, text))
+        return TownSubject(map=carla.Map(name, text), town=towns.from_opendrive(name, text))
     except RuntimeError as problem:
         raise ValueError(f"the client cannot read it: {problem}") from None
 
 
-def faults_of(subject: Subject, checks: Iterable[Check]) -> list[str]:
+def list_faults(subject: TownSubject, checks: Iterable[Check]) -> list[str]:
     """Return what is wrong with a town, one line for each kind of fault; none if it is sound."""
     return [fault for check in checks for fault in list(check(subject))[:1]]
 
 
-def summary_of(subject: Subject) -> str:
+def summarize_subject(subject: TownSubject) -> str:
     """Return what a town has, on a line."""
     town = subject.town
     outside = town.lanes.junction < 0
@@ -66,31 +66,32 @@ def summary_of(subject: Subject) -> str:
     width, depth = np.ptp(town.lanes.points[:, :2], axis=0)
     return (
         f"{width:.0f} by {depth:.0f} m, {len(np.unique(town.lanes.key[outside, 0]))} streets,"
-        f" {len(arms_of(town))} junctions ({len(lights)} with lights), {signs} stop and yield"
+        f" {len(list_junction_arms(town))} junctions ({len(lights)} with lights), {signs} stop"
+        " and yield"
         f" signs, {len(town.crosswalks)} crosswalks, {len(town.spawn_points)} spawn points"
     )
 
 
-def leads_nowhere(subject: Subject) -> Iterator[str]:
+def find_dead_ends(subject: TownSubject) -> Iterator[str]:
     """Yield the driving lanes after which there is none."""
     for waypoint in subject.map.generate_waypoints(2.0):
         if not waypoint.next(3.0):
-            yield f"dead end at {_place(waypoint)}"
+            yield f"dead end at {_format_waypoint(waypoint)}"
 
 
-def unreachable(subject: Subject) -> Iterator[str]:
+def find_unreachable_lanes(subject: TownSubject) -> Iterator[str]:
     """Yield the lanes that cannot be reached from a lane, or from which it cannot be reached."""
     onward: dict[LaneKey, set[LaneKey]] = defaultdict(set)
     for start, end in subject.map.get_topology():
-        onward[_key(start)].add(_key(end))
+        onward[_get_waypoint_lane(start)].add(_get_waypoint_lane(end))
     for waypoint in subject.map.generate_waypoints(2.0):
-        here = _key(waypoint)
+        here = _get_waypoint_lane(waypoint)
         for side, other in (
             ("Left", waypoint.get_left_lane()),
             ("Right", waypoint.get_right_lane()),
         ):
             if other is not None and str(waypoint.lane_change) in {side, "Both"}:
-                onward[here].add(_key(other))
+                onward[here].add(_get_waypoint_lane(other))
     backward: dict[LaneKey, set[LaneKey]] = defaultdict(set)
     for here, others in onward.items():
         for other in others:
@@ -98,11 +99,11 @@ def unreachable(subject: Subject) -> Iterator[str]:
     every = set(onward) | set(backward)
     first = min(every)
     for word, graph in (("from", onward), ("to", backward)):
-        for lane in sorted(every - _reached(first, graph)):
+        for lane in sorted(every - _find_reached_lanes(first, graph)):
             yield f"no way {word} lane {first} {'to' if word == 'from' else 'from'} lane {lane}"
 
 
-def _reached(first: LaneKey, graph: dict[LaneKey, set[LaneKey]]) -> set[LaneKey]:
+def _find_reached_lanes(first: LaneKey, graph: dict[LaneKey, set[LaneKey]]) -> set[LaneKey]:
     reached, ahead = {first}, [first]
     while ahead:
         new = graph[ahead.pop()] - reached
@@ -111,34 +112,37 @@ def _reached(first: LaneKey, graph: dict[LaneKey, set[LaneKey]]) -> set[LaneKey]
     return reached
 
 
-def bends_too_tight(subject: Subject) -> Iterator[str]:
+def find_tight_bends(subject: TownSubject) -> Iterator[str]:
     """Yield where a lane's centre turns more sharply than a car can."""
     for waypoint in subject.map.generate_waypoints(STEP):
         for following in waypoint.next(STEP):
-            run = _distance(waypoint, following)
-            turn = math.radians(_turned(waypoint, following))
+            run = _measure_waypoint_distance(waypoint, following)
+            turn = math.radians(_measure_waypoint_turn(waypoint, following))
             if not 0.7 * STEP < run < 1.3 * STEP or turn > run / TIGHTEST + 1e-3:
-                yield f"tight bend at {_place(waypoint)}: {math.degrees(turn):.1f}° in {run:.2f} m"
+                yield (
+                    f"tight bend at {_format_waypoint(waypoint)}: {math.degrees(turn):.1f}° in"
+                    f" {run:.2f} m"
+                )
 
 
-def jumps(subject: Subject) -> Iterator[str]:
+def find_lane_jumps(subject: TownSubject) -> Iterator[str]:
     """Yield where lanes that follow each other do not meet."""
     for waypoint, following in subject.map.get_topology():
         ends = waypoint.next_until_lane_end(0.05)
-        last = min(ends or [waypoint], key=lambda end: _distance(end, following))
-        step = _distance(last, following)
+        last = min(ends or [waypoint], key=lambda end: _measure_waypoint_distance(end, following))
+        step = _measure_waypoint_distance(last, following)
         wider = abs(last.lane_width - following.lane_width)
-        if step > GAP or _turned(last, following) > KINK or wider > 0.02:
-            yield f"lanes do not meet at {_place(following)}: {step:.2f} m apart"
+        if step > GAP or _measure_waypoint_turn(last, following) > KINK or wider > 0.02:
+            yield f"lanes do not meet at {_format_waypoint(following)}: {step:.2f} m apart"
 
 
-def lies_on_another(subject: Subject) -> Iterator[str]:
+def find_road_overlaps(subject: TownSubject) -> Iterator[str]:
     """Yield roads and junctions that cover the same ground without being joined there."""
-    for (one, other), (x, y, area) in overlaps(subject.town.lanes).items():
+    for (one, other), (x, y, area) in find_surface_overlaps(subject.town.lanes).items():
         yield f"{one} lies on {other} at ({x:.0f}, {y:.0f}): {area:.0f} m²"
 
 
-def lights_incomplete(subject: Subject) -> Iterator[str]:
+def find_incomplete_lights(subject: TownSubject) -> Iterator[str]:
     """Yield lights that hold no lane, and groups of lights with one phase only."""
     lights = [signal for signal in subject.town.signals if signal.type_id == LIGHT]
     for light in lights:
@@ -149,16 +153,16 @@ def lights_incomplete(subject: Subject) -> Iterator[str]:
             yield f"the lights of group {group} have one phase"
 
 
-def crosswalks_missing(subject: Subject) -> Iterator[str]:
+def find_missing_crosswalks(subject: TownSubject) -> Iterator[str]:
     """Yield junctions whose arms are more than their crosswalks."""
-    arms = sum(len(roads) for roads in arms_of(subject.town).values())
+    arms = sum(len(roads) for roads in list_junction_arms(subject.town).values())
     there = len(subject.town.crosswalks)
     clients = len(subject.map.get_crosswalks()) // 5
     if not arms == there == clients:
         yield f"{there} crosswalks at {arms} arms of junctions; the client has {clients}"
 
 
-def arms_of(town: Town) -> dict[int, set[int]]:
+def list_junction_arms(town: Town) -> dict[int, set[int]]:
     """Return the roads that lead into each junction."""
     lanes = town.lanes
     arms: dict[int, set[int]] = defaultdict(set)
@@ -170,7 +174,7 @@ def arms_of(town: Town) -> dict[int, set[int]]:
     return dict(arms)
 
 
-def spawn_points_taken(subject: Subject) -> Iterator[str]:
+def find_taken_spawn_points(subject: TownSubject) -> Iterator[str]:
     """Yield spawn points where a van would stand in scenery, or two cars in each other."""
     points, pieces = subject.town.spawn_points, subject.town.scenery
     low, high = points[:, 2] - LIFT + LOW, points[:, 2] - LIFT + HIGH
@@ -178,7 +182,7 @@ def spawn_points_taken(subject: Subject) -> Iterator[str]:
         far = np.linalg.norm(points[:, :3] - points[index, :3], axis=1)
         for other in np.flatnonzero(far < 2 * math.hypot(*CAR)).tolist():
             one, two = (np.array([*points[k, :2], points[k, 4], *CAR]) for k in (index, other))
-            if other > index and _touch(one, two):
+            if other > index and _has_shared_ground(one, two):
                 yield f"two spawn points overlap at ({x:.1f}, {y:.1f})"
         reach = np.hypot(*pieces.extent[:, :2].T) + math.hypot(*VAN)
         near = np.hypot(pieces.centre[:, 0] - x, pieces.centre[:, 1] - y) < reach
@@ -186,11 +190,11 @@ def spawn_points_taken(subject: Subject) -> Iterator[str]:
         in_way = near & pieces.solid & (top > low[index]) & (bottom < high[index])
         for k in np.flatnonzero(in_way).tolist():
             piece = np.array([*pieces.centre[k, :2], pieces.yaw[k], *pieces.extent[k, :2]])
-            if _touch(np.array([x, y, yaw, *VAN]), piece):
+            if _has_shared_ground(np.array([x, y, yaw, *VAN]), piece):
                 yield f"scenery stands at the spawn point ({x:.1f}, {y:.1f})"
 
 
-def _touch(a: Floats, b: Floats) -> bool:
+def _has_shared_ground(a: Floats, b: Floats) -> bool:
     """Return whether two rectangles (x, y, yaw, half length, half width) share ground."""
     delta = b[:2] - a[:2]
     for yaw in (a[2], b[2]):
@@ -198,43 +202,43 @@ def _touch(a: Floats, b: Floats) -> bool:
             np.array([math.cos(yaw), math.sin(yaw)]),
             np.array([-math.sin(yaw), math.cos(yaw)]),
         ):
-            if abs(delta @ axis) >= _half(a, axis) + _half(b, axis):
+            if abs(delta @ axis) >= _compute_half_extent(a, axis) + _compute_half_extent(b, axis):
                 return False
     return True
 
 
-def _half(box: Floats, axis: Floats) -> float:
+def _compute_half_extent(box: Floats, axis: Floats) -> float:
     """Return half of what a rectangle covers of an axis."""
     cos, sin = math.cos(box[2]), math.sin(box[2])
     return float(abs(axis @ (cos, sin)) * box[3] + abs(axis @ (-sin, cos)) * box[4])
 
 
 DRIVABLE: tuple[Check, ...] = (
-    leads_nowhere,
-    unreachable,
-    bends_too_tight,
-    jumps,
-    lies_on_another,
-    lights_incomplete,
-    crosswalks_missing,
-    spawn_points_taken,
+    find_dead_ends,
+    find_unreachable_lanes,
+    find_tight_bends,
+    find_lane_jumps,
+    find_road_overlaps,
+    find_incomplete_lights,
+    find_missing_crosswalks,
+    find_taken_spawn_points,
 )
 """What holds for every town of our own."""
 
 
-def _key(waypoint: carla.Waypoint) -> LaneKey:
+def _get_waypoint_lane(waypoint: carla.Waypoint) -> LaneKey:
     return waypoint.road_id, waypoint.section_id, waypoint.lane_id
 
 
-def _place(waypoint: carla.Waypoint) -> str:
+def _format_waypoint(waypoint: carla.Waypoint) -> str:
     place = waypoint.transform.location
     return f"({place.x:.1f}, {place.y:.1f})"
 
 
-def _distance(a: carla.Waypoint, b: carla.Waypoint) -> float:
+def _measure_waypoint_distance(a: carla.Waypoint, b: carla.Waypoint) -> float:
     return float(a.transform.location.distance(b.transform.location))
 
 
-def _turned(a: carla.Waypoint, b: carla.Waypoint) -> float:
+def _measure_waypoint_turn(a: carla.Waypoint, b: carla.Waypoint) -> float:
     turn = b.transform.rotation.yaw - a.transform.rotation.yaw
-    return abs(math.degrees(wrapped(math.radians(turn))))
+    return abs(math.degrees(wrap_to_pi(math.radians(turn))))

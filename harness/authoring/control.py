@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.authoring.document import Controller, Road, Sign, StopLine
-from harness.authoring.junctions import Arm, Mouth
-from harness.authoring.plan import Control, Node
-from harness.carlite.angles import wrapped
+from harness.authoring.document import LightController, PlannedRoad, RoadSign, StopLine
+from harness.authoring.junctions import JunctionArm, LaneMouth
+from harness.authoring.plan import JunctionControl, Node
+from harness.carlite.angles import wrap_to_pi
 
 LIGHT, STOP, YIELD, LIMIT = "1000001", "206", "205", "274"
 HOLDING = {LIGHT, STOP}
@@ -21,7 +21,7 @@ Ids = Iterator[int]
 """Hands out a fresh id at each step."""
 
 
-def _behind_kerb(walk: Mouth) -> float:
+def _get_pole_distance(walk: LaneMouth) -> float:
     """Return where poles stand: on the sidewalk if it is wide enough to pass them."""
     if walk.width >= WIDE_WALK:
         return POLE_BEHIND_KERB
@@ -29,7 +29,7 @@ def _behind_kerb(walk: Mouth) -> float:
 
 
 @dataclass(frozen=True)
-class Face:
+class SignFace:
     """What a sign shows."""
 
     name: str
@@ -37,16 +37,16 @@ class Face:
     dynamic: bool = False
 
 
-LAMPS = Face("Signal_3Light_Post01", LIGHT, dynamic=True)
-STOP_SIGN, YIELD_SIGN = Face("Sign_Stop", STOP), Face("Sign_Yield", YIELD)
+LAMPS = SignFace("Signal_3Light_Post01", LIGHT, dynamic=True)
+STOP_SIGN, YIELD_SIGN = SignFace("Sign_Stop", STOP), SignFace("Sign_Yield", YIELD)
 
 
-def _kerbside_sign(arm: Arm, road: Road, id_: int, face: Face) -> Sign:
+def _make_kerbside_sign(arm: JunctionArm, road: PlannedRoad, id_: int, face: SignFace) -> RoadSign:
     """Stand a sign at the kerb where an arm's traffic enters the junction."""
     against = arm.incoming[0].lane > 0
-    lateral = arm.kerb_left + _behind_kerb(arm.walk_in)
+    lateral = arm.kerb_left + _get_pole_distance(arm.walk_in)
     lanes = [mouth.lane for mouth in arm.incoming]
-    return Sign(
+    return RoadSign(
         id=id_,
         name=face.name,
         station=0.25 if against else road.path.length - 0.25,
@@ -58,7 +58,7 @@ def _kerbside_sign(arm: Arm, road: Road, id_: int, face: Face) -> Sign:
     )
 
 
-def stop_lines(arms: list[Arm], roads: dict[int, Road], numbers: Ids) -> None:
+def add_stop_lines(arms: list[JunctionArm], roads: dict[int, PlannedRoad], numbers: Ids) -> None:
     """Paint a line across the lanes of every arm whose traffic may have to stop."""
     for arm in arms:
         road, against = roads[arm.road], arm.incoming[0].lane > 0
@@ -73,7 +73,7 @@ def stop_lines(arms: list[Arm], roads: dict[int, Road], numbers: Ids) -> None:
         )
 
 
-def phases(arms: list[Arm], node: Node) -> list[list[int]]:
+def group_light_phases(arms: list[JunctionArm], node: Node) -> list[list[int]]:
     """Order the greens: the arms that go together.
 
     Opposite arms share a green, but with `turns` each has its own. A left-turn lane never has a
@@ -85,7 +85,7 @@ def phases(arms: list[Arm], node: Node) -> list[list[int]]:
         arm = min(left, key=lambda k: (-arms[k].rank, k))
         group = [arm]
         for other in sorted(left - {arm}):
-            between = wrapped(arms[other].outward.heading - arms[arm].outward.heading)
+            between = wrap_to_pi(arms[other].outward.heading - arms[arm].outward.heading)
             if abs(between) > OPPOSITE and not node.turns:
                 group.append(other)
                 break
@@ -94,42 +94,51 @@ def phases(arms: list[Arm], node: Node) -> list[list[int]]:
     return result
 
 
-def lights(
-    node: Node, arms: list[Arm], roads: dict[int, Road], *, signs: Ids, controllers: Ids
-) -> tuple[Controller, ...]:
+def add_lights(
+    node: Node,
+    arms: list[JunctionArm],
+    roads: dict[int, PlannedRoad],
+    *,
+    signs: Ids,
+    controllers: Ids,
+) -> tuple[LightController, ...]:
     """Put up a junction's lights and time them."""
     result = []
-    for sequence, group in enumerate(phases(arms, node)):
+    for sequence, group in enumerate(group_light_phases(arms, node)):
         ids = []
         for arm in (arms[index] for index in group):
             ids.append(next(signs))
             road = roads[arm.road]
-            road.signs.append(_kerbside_sign(arm, road, ids[-1], LAMPS))
-        result.append(Controller(next(controllers), sequence, tuple(ids)))
+            road.signs.append(_make_kerbside_sign(arm, road, ids[-1], LAMPS))
+        result.append(LightController(next(controllers), sequence, tuple(ids)))
     return tuple(result)
 
 
-def give_way(node: Node, arms: list[Arm], roads: dict[int, Road], signs: Ids) -> None:
+def add_priority_signs(
+    node: Node, arms: list[JunctionArm], roads: dict[int, PlannedRoad], signs: Ids
+) -> None:
     """Put up stop and yield signs."""
     highest = max(arm.rank for arm in arms)
-    face = YIELD_SIGN if node.control is Control.YIELD else STOP_SIGN
+    face = YIELD_SIGN if node.control is JunctionControl.YIELD else STOP_SIGN
     for arm in arms:
-        if node.control is Control.ALL_STOP or arm.rank < highest:
+        if node.control is JunctionControl.ALL_STOP or arm.rank < highest:
             road = roads[arm.road]
-            road.signs.append(_kerbside_sign(arm, road, next(signs), face))
+            road.signs.append(_make_kerbside_sign(arm, road, next(signs), face))
 
 
-def limits(arms: list[Arm], roads: dict[int, Road], signs: Ids) -> None:
+def add_speed_limit_signs(
+    arms: list[JunctionArm], roads: dict[int, PlannedRoad], signs: Ids
+) -> None:
     """Announce the speed limit to those who leave a junction."""
     for arm in arms:
         road = roads[arm.road]
         if road.path.length < 60:
             continue
         against = arm.outgoing[0].lane > 0
-        lateral = arm.kerb_right + _behind_kerb(arm.walk_out)
+        lateral = arm.kerb_right + _get_pole_distance(arm.walk_out)
         lanes = [mouth.lane for mouth in arm.outgoing]
         road.signs.append(
-            Sign(
+            RoadSign(
                 id=next(signs),
                 name=f"Speed_{road.speed}",
                 station=road.path.length - 4.0 if against else 4.0,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from harness.authoring.plan import Control, Hall, Node, Plan, Profile, Street, Via
+from harness.authoring.plan import Hall, JunctionControl, Node, Street, StreetProfile, TownPlan, Via
 
-AVENUE = Profile(lanes=2, sidewalk=3.0, speed=50, rank=3)
-PARKED = Profile(lanes=2, parking=(2.6, 2.6), sidewalk=2.6, speed=50, rank=3)
-BELT = Profile(lanes=2, sidewalk=2.5, speed=60, rank=3)
-BELT_INNER = Profile(lanes=2, parking=(2.6, 0.0), sidewalk=2.5, speed=60, rank=3)
-BELT_PARKED = Profile(lanes=2, parking=(2.6, 2.6), sidewalk=2.5, speed=60, rank=3)
-LANE = Profile(lanes=1, lane_width=3.3, parking=(2.6, 2.6), sidewalk=2.4, speed=30, rank=1)
+AVENUE = StreetProfile(lanes=2, sidewalk=3.0, speed=50, rank=3)
+PARKED = StreetProfile(lanes=2, parking=(2.6, 2.6), sidewalk=2.6, speed=50, rank=3)
+BELT = StreetProfile(lanes=2, sidewalk=2.5, speed=60, rank=3)
+BELT_INNER = StreetProfile(lanes=2, parking=(2.6, 0.0), sidewalk=2.5, speed=60, rank=3)
+BELT_PARKED = StreetProfile(lanes=2, parking=(2.6, 2.6), sidewalk=2.5, speed=60, rank=3)
+LANE = StreetProfile(lanes=1, lane_width=3.3, parking=(2.6, 2.6), sidewalk=2.4, speed=30, rank=1)
 
-LIGHTS, STOP, YIELD = Control.LIGHTS, Control.STOP, Control.YIELD
+LIGHTS, STOP, YIELD = JunctionControl.LIGHTS, JunctionControl.STOP, JunctionControl.YIELD
 
 NODES = {
     "north-west": Node(-75, 190),
@@ -94,4 +94,4 @@ STREETS = (
     ),
 )
 
-PLAN = Plan("Crucible05", NODES, STREETS, latitude=48.1, longitude=11.5)
+PLAN = TownPlan("Crucible05", NODES, STREETS, latitude=48.1, longitude=11.5)

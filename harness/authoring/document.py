@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from harness.authoring.geometry import Path
-from harness.authoring.plan import Hall, Surroundings
+from harness.authoring.geometry import PlanePath
+from harness.authoring.plan import Hall, TownSurroundings
 
 Cubic = tuple[float, float, float, float, float]
 """Station, then a + b ds + c ds^2 + d ds^3."""
 
 
 @dataclass(frozen=True)
-class Mark:
+class LaneMark:
     """The line along a lane's outer edge, from a station of its section on."""
 
     station: float
@@ -22,27 +22,27 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lane:
+class RoadLane:
     """One lane of one lane section."""
 
     id: int
     type: str
     widths: tuple[Cubic, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[LaneMark, ...]
     predecessor: int | None = None
     successor: int | None = None
 
 
 @dataclass(frozen=True)
-class Section:
+class LaneSection:
     """A lane section; lanes from the leftmost to the rightmost, the centre lane included."""
 
     station: float
-    lanes: tuple[Lane, ...]
+    lanes: tuple[RoadLane, ...]
 
 
 @dataclass(frozen=True)
-class Link:
+class LinkRecord:
     """What a road's end touches; `contact` is the end of a road, None for a junction."""
 
     element: int
@@ -50,7 +50,7 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sign:
+class RoadSign:
     """A light or a sign at the road, valid for a range of lanes."""
 
     id: int
@@ -67,7 +67,7 @@ class Sign:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crosswalk:
+class CrosswalkRectangle:
     """A rectangle across the road: from `right` to `left` of the reference line, `depth` along."""
 
     id: int
@@ -88,27 +88,27 @@ class StopLine:
 
 
 @dataclass(kw_only=True)
-class Road:
+class PlannedRoad:
     """A road with everything on it."""
 
     id: int
     name: str
     junction: int
-    path: Path
+    path: PlanePath
     elevation: tuple[Cubic, ...]
     offset: tuple[Cubic, ...]
-    sections: tuple[Section, ...]
-    predecessor: Link
-    successor: Link
+    sections: tuple[LaneSection, ...]
+    predecessor: LinkRecord
+    successor: LinkRecord
     speed: int
-    signs: list[Sign] = field(default_factory=list)
-    crosswalks: list[Crosswalk] = field(default_factory=list)
+    signs: list[RoadSign] = field(default_factory=list)
+    crosswalks: list[CrosswalkRectangle] = field(default_factory=list)
     stop_lines: list[StopLine] = field(default_factory=list)
     halls: tuple[Hall, ...] = ()
 
 
 @dataclass(frozen=True)
-class Connection:
+class JunctionConnection:
     """One way through a junction, and how its lanes connect."""
 
     id: int
@@ -118,7 +118,7 @@ class Connection:
 
 
 @dataclass(frozen=True)
-class Controller:
+class LightController:
     """Lights that are green together; `sequence` orders a junction's phases."""
 
     id: int
@@ -127,22 +127,22 @@ class Controller:
 
 
 @dataclass(frozen=True)
-class Junction:
+class PlannedJunction:
     """A junction with its connections and its light phases."""
 
     id: int
     name: str
-    connections: tuple[Connection, ...]
-    controllers: tuple[Controller, ...]
+    connections: tuple[JunctionConnection, ...]
+    controllers: tuple[LightController, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Document:
+class OpenDriveDocument:
     """A whole town."""
 
     name: str
     latitude: float
     longitude: float
-    roads: tuple[Road, ...]
-    junctions: tuple[Junction, ...]
-    surroundings: Surroundings | None = None
+    roads: tuple[PlannedRoad, ...]
+    junctions: tuple[PlannedJunction, ...]
+    surroundings: TownSurroundings | None = None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from harness.authoring.plan import Control, Node, Plan, Profile, Street, Via
+from harness.authoring.plan import JunctionControl, Node, Street, StreetProfile, TownPlan, Via
 
-AVENUE = Profile(lanes=2, sidewalk=3.0, median=4.5, speed=60, rank=3)
-COLLECTOR = Profile(lanes=1, lane_width=3.5, sidewalk=2.2, speed=50, rank=2)
-HOME = Profile(lanes=1, lane_width=3.2, parking=(2.6, 2.6), sidewalk=2.0, speed=30, rank=1)
+AVENUE = StreetProfile(lanes=2, sidewalk=3.0, median=4.5, speed=60, rank=3)
+COLLECTOR = StreetProfile(lanes=1, lane_width=3.5, sidewalk=2.2, speed=50, rank=2)
+HOME = StreetProfile(lanes=1, lane_width=3.2, parking=(2.6, 2.6), sidewalk=2.0, speed=30, rank=1)
 
-LIGHTS, ALL_STOP = Control.LIGHTS, Control.ALL_STOP
-STOP, YIELD = Control.STOP, Control.YIELD
+LIGHTS, ALL_STOP = JunctionControl.LIGHTS, JunctionControl.ALL_STOP
+STOP, YIELD = JunctionControl.STOP, JunctionControl.YIELD
 
 NODES = {
     "avenue west": Node(-225, 0, 0.0, LIGHTS, corner=7),
@@ -61,4 +61,4 @@ STREETS = (
     Street("Hollow Walk", "brook", "hollow", HOME),
 )
 
-PLAN = Plan("CrucibleHill", NODES, STREETS, latitude=51.0, longitude=13.7)
+PLAN = TownPlan("CrucibleHill", NODES, STREETS, latitude=51.0, longitude=13.7)

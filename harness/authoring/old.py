@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from harness.authoring.plan import Control, Node, Plan, Profile, Street, Via
+from harness.authoring.plan import JunctionControl, Node, Street, StreetProfile, TownPlan, Via
 
-WALL_ROAD = Profile(lanes=1, lane_width=3.25, sidewalk=2.0, speed=50, rank=3)
-WALL_PARKED = Profile(lanes=1, lane_width=3.25, parking=(2.6, 0.0), sidewalk=2.0, speed=50, rank=3)
-STREET = Profile(lanes=1, lane_width=3.0, sidewalk=1.8, speed=30, rank=2)
-PARKED = Profile(lanes=1, lane_width=3.0, parking=(2.6, 0.0), sidewalk=1.8, speed=30, rank=2)
-PARKED_LEFT = Profile(lanes=1, lane_width=3.0, parking=(0.0, 2.6), sidewalk=1.8, speed=30, rank=2)
-ALLEY = Profile(lanes=1, lane_width=3.0, sidewalk=1.5, speed=20, rank=1)
+WALL_ROAD = StreetProfile(lanes=1, lane_width=3.25, sidewalk=2.0, speed=50, rank=3)
+WALL_PARKED = StreetProfile(
+    lanes=1, lane_width=3.25, parking=(2.6, 0.0), sidewalk=2.0, speed=50, rank=3
+)
+STREET = StreetProfile(lanes=1, lane_width=3.0, sidewalk=1.8, speed=30, rank=2)
+PARKED = StreetProfile(lanes=1, lane_width=3.0, parking=(2.6, 0.0), sidewalk=1.8, speed=30, rank=2)
+PARKED_LEFT = StreetProfile(
+    lanes=1, lane_width=3.0, parking=(0.0, 2.6), sidewalk=1.8, speed=30, rank=2
+)
+ALLEY = StreetProfile(lanes=1, lane_width=3.0, sidewalk=1.5, speed=20, rank=1)
 
-LIGHTS, ALL_STOP = Control.LIGHTS, Control.ALL_STOP
-STOP, YIELD = Control.STOP, Control.YIELD
+LIGHTS, ALL_STOP = JunctionControl.LIGHTS, JunctionControl.ALL_STOP
+STOP, YIELD = JunctionControl.STOP, JunctionControl.YIELD
 
 NODES = {
     "west gate": Node(-158, 12, 1.0, YIELD, corner=5),
@@ -69,4 +73,4 @@ STREETS = (
     Street("Short Lane", "bakery", "market", ALLEY),
 )
 
-PLAN = Plan("CrucibleOld", NODES, STREETS, latitude=49.4, longitude=11.1)
+PLAN = TownPlan("CrucibleOld", NODES, STREETS, latitude=49.4, longitude=11.1)

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 
 
-class Control(Enum):
+class JunctionControl(Enum):
     """How a junction decides who goes first."""
 
     LIGHTS = "lights"
@@ -27,14 +27,14 @@ class Node:
     x: float
     y: float
     z: float = 0.0
-    control: Control = Control.LIGHTS
+    control: JunctionControl = JunctionControl.LIGHTS
     _: KW_ONLY
     corner: float = 6.5
     turns: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Profile:
+class StreetProfile:
     """A street's cross-section, the same on both sides of its centre line.
 
     Attributes:
@@ -87,7 +87,7 @@ class Street:
     name: str
     start: str
     end: str
-    profile: Profile
+    profile: StreetProfile
     _: KW_ONLY
     via: tuple[Via, ...] = ()
     pockets: tuple[float, float] = (0.0, 0.0)
@@ -95,7 +95,7 @@ class Street:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class TownSurroundings:
     """What a town's file says of the scenery along its streets.
 
     Attributes:
@@ -110,7 +110,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TownPlan:
     """A town on paper."""
 
     name: str
@@ -119,4 +119,4 @@ class Plan:
     _: KW_ONLY
     latitude: float = 0.0
     longitude: float = 0.0
-    surroundings: Surroundings | None = None
+    surroundings: TownSurroundings | None = None

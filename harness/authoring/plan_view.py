@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from harness.carlite.arrays import Bools, Floats
-from harness.carlite.labels import Label
-from harness.carlite.towns.model import LaneKind, Lanes, Scenery, Shape, Town
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.towns.model import LaneKind, SceneryShape, Town, TownLanes, TownScenery
 
 GROUND = "#e9ecdf"
 SURFACES = {
@@ -26,12 +26,12 @@ SURFACES = {
     LaneKind.DRIVING: "#6b6d72",
 }
 PIECES = {
-    Label.WALL: "#8d7f73",
-    Label.FENCE: "#a89f92",
-    Label.VEGETATION: "#47783a",
-    Label.STATIC: "#b06a3b",
-    Label.POLE: "#3c3c3c",
-    Label.GUARD_RAIL: "#20262e",
+    SemanticLabel.WALL: "#8d7f73",
+    SemanticLabel.FENCE: "#a89f92",
+    SemanticLabel.VEGETATION: "#47783a",
+    SemanticLabel.STATIC: "#b06a3b",
+    SemanticLabel.POLE: "#3c3c3c",
+    SemanticLabel.GUARD_RAIL: "#20262e",
 }
 CARS = ("#b23a3a", "#33638f", "#e4e4e2", "#2f3236", "#c9a24a", "#5b7f73")
 SIGNALS = {
@@ -42,7 +42,7 @@ SIGNALS = {
 MARGIN = 22.0
 
 
-def plan_view(town: Town, path: Path) -> None:
+def draw_plan_view(town: Town, path: Path) -> None:
     """Draw a town from above; x to the right, y downwards, as CARLA has it."""
     low = town.lanes.points[:, :2].min(axis=0) - MARGIN
     high = town.lanes.points[:, :2].max(axis=0) + MARGIN
@@ -51,18 +51,26 @@ def plan_view(town: Town, path: Path) -> None:
     axes = figure.add_axes((0.0, 0.0, 1.0, height / (height + 0.5 * width / 11)))
     axes.set_facecolor(GROUND)
     axes.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]), xticks=[], yticks=[])
-    _relief(axes, town)
-    _lanes(axes, town.lanes)
-    _crosswalks(axes, town.crosswalks)
-    _scenery(axes, town.scenery)
-    _signals(axes, town)
-    _scale_bar(axes, low, high)
+    _draw_relief(axes, town)
+    _draw_lanes(axes, town.lanes)
+    _draw_crosswalks(axes, town.crosswalks)
+    _draw_scenery(axes, town.scenery)
+    _draw_signals(axes, town)
+    _draw_scale_bar(axes, low, high)
     figure.text(0.012, 0.985, town.name, fontsize=15, weight="bold", va="top")
-    figure.text(0.988, 0.985, _summary(town), fontsize=9.5, va="top", ha="right", color="#444444")
-    save(figure, path)
+    figure.text(
+        0.988,
+        0.985,
+        _format_town_summary(town),
+        fontsize=9.5,
+        va="top",
+        ha="right",
+        color="#444444",
+    )
+    save_picture(figure, path)
 
 
-def save(figure: Figure, path: Path, rare: bool = False) -> None:
+def save_picture(figure: Figure, path: Path, rare: bool = False) -> None:
     """Write a picture with 256 colours, which keeps it small: fine shades, or all `rare` hues."""
     png = BytesIO()
     figure.savefig(png, format="png")
@@ -71,7 +79,7 @@ def save(figure: Figure, path: Path, rare: bool = False) -> None:
     image.quantize(256, palette, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
-def _summary(town: Town) -> str:
+def _format_town_summary(town: Town) -> str:
     lanes = town.lanes
     driving = lanes.kind == LaneKind.DRIVING
     kilometres = float(lanes.length[driving & (lanes.junction < 0)].sum()) / 1000
@@ -83,7 +91,7 @@ def _summary(town: Town) -> str:
     )
 
 
-def _relief(axes: Axes, town: Town) -> None:
+def _draw_relief(axes: Axes, town: Town) -> None:
     """Tint the ground by its height, if it has any."""
     ground = town.ground
     if float(ground.lower.max() - ground.lower.min()) < 0.5:
@@ -99,14 +107,14 @@ def _relief(axes: Axes, town: Town) -> None:
     axes.contour(x[::4], y[::4], ground.lower[::4, ::4], levels, colors="#a08c60", linewidths=0.4)
 
 
-def sides(lanes: Lanes) -> tuple[Floats, Floats]:
+def compute_lane_edges(lanes: TownLanes) -> tuple[Floats, Floats]:
     """Return the left and right edge at every lane point."""
     normal = np.column_stack([-np.sin(lanes.yaw), np.cos(lanes.yaw)]) * lanes.width[:, None] / 2
     return lanes.points[:, :2] - normal, lanes.points[:, :2] + normal
 
 
-def _lanes(axes: Axes, lanes: Lanes) -> None:
-    left, right = sides(lanes)
+def _draw_lanes(axes: Axes, lanes: TownLanes) -> None:
+    left, right = compute_lane_edges(lanes)
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     start = np.flatnonzero(lane[:-1] == lane[1:])
     quads = np.stack([left[start], left[start + 1], right[start + 1], right[start]], axis=1)
@@ -119,10 +127,10 @@ def _lanes(axes: Axes, lanes: Lanes) -> None:
                 list(quads[chosen]), facecolors=color, edgecolors=color, linewidths=0.5, zorder=2
             )
             axes.add_collection(faces)
-        _marks(axes, lanes, left, start[(high == level) & ~inside])
+        _draw_lane_marks(axes, lanes, left, start[(high == level) & ~inside])
 
 
-def _marks(axes: Axes, lanes: Lanes, left: Floats, start: np.ndarray) -> None:
+def _draw_lane_marks(axes: Axes, lanes: TownLanes, left: Floats, start: np.ndarray) -> None:
     """Draw the line at the left of each driving lane: white, dashed where it may be crossed."""
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     driving = start[(lanes.kind[lane[start]] == LaneKind.DRIVING)]
@@ -137,7 +145,7 @@ def _marks(axes: Axes, lanes: Lanes, left: Floats, start: np.ndarray) -> None:
         axes.add_collection(LineCollection(list(lines), colors=color, linewidths=0.45, zorder=2.5))
 
 
-def _crosswalks(axes: Axes, crosswalks: tuple[Floats, ...]) -> None:
+def _draw_crosswalks(axes: Axes, crosswalks: tuple[Floats, ...]) -> None:
     """Stripe every crosswalk along the traffic it crosses."""
     stripes = []
     for polygon in crosswalks:
@@ -154,7 +162,7 @@ def _crosswalks(axes: Axes, crosswalks: tuple[Floats, ...]) -> None:
     axes.add_collection(PolyCollection(stripes, facecolors="#fbfbf7", zorder=3))
 
 
-def _boxes(scenery: Scenery, chosen: Bools) -> Floats:
+def _compute_piece_corners(scenery: TownScenery, chosen: Bools) -> Floats:
     """Return the corners of pieces, (N, 4, 2)."""
     c, s = np.cos(scenery.yaw[chosen]), np.sin(scenery.yaw[chosen])
     forward = np.column_stack([c, s]) * scenery.extent[chosen, :1]
@@ -164,18 +172,20 @@ def _boxes(scenery: Scenery, chosen: Bools) -> Floats:
     return np.stack(corners, axis=1)
 
 
-def _scenery(axes: Axes, scenery: Scenery) -> None:
-    round_ = scenery.shape == Shape.CYLINDER
+def _draw_scenery(axes: Axes, scenery: TownScenery) -> None:
+    round_ = scenery.shape == SceneryShape.CYLINDER
     for label, color in PIECES.items():
-        boxes = _boxes(scenery, (scenery.label == label) & ~round_)
+        boxes = _compute_piece_corners(scenery, (scenery.label == label) & ~round_)
         axes.add_collection(PolyCollection(list(boxes), facecolors=color, zorder=4))
-    _buildings(axes, scenery)
-    cars = _boxes(scenery, np.isin(scenery.label, [Label.CAR, Label.TRUCK]))
+    _draw_buildings(axes, scenery)
+    cars = _compute_piece_corners(
+        scenery, np.isin(scenery.label, [SemanticLabel.CAR, SemanticLabel.TRUCK])
+    )
     paint = [CARS[k % len(CARS)] for k in range(len(cars))]
     axes.add_collection(
         PolyCollection(list(cars), facecolors=paint, edgecolors="#222222", linewidths=0.3, zorder=5)
     )
-    for label, alpha in ((Label.POLE, 1.0), (Label.VEGETATION, 0.6)):
+    for label, alpha in ((SemanticLabel.POLE, 1.0), (SemanticLabel.VEGETATION, 0.6)):
         chosen = round_ & (scenery.label == label)
         size = 2 * np.maximum(scenery.extent[chosen, 0], 0.35)
         circles = EllipseCollection(
@@ -187,15 +197,18 @@ def _scenery(axes: Axes, scenery: Scenery) -> None:
             offset_transform=axes.transData,
             facecolors=PIECES[label],
             alpha=alpha,
-            zorder=6 if label is Label.VEGETATION else 5,
+            zorder=6 if label is SemanticLabel.VEGETATION else 5,
         )
         axes.add_collection(circles)
 
 
-def _buildings(axes: Axes, scenery: Scenery) -> None:
+def _draw_buildings(axes: Axes, scenery: TownScenery) -> None:
     """Draw buildings, darker the higher, each with a shadow as long as it is high."""
-    chosen = scenery.label == Label.BUILDING
-    boxes, top = _boxes(scenery, chosen), scenery.centre[chosen, 2] + scenery.extent[chosen, 2]
+    chosen = scenery.label == SemanticLabel.BUILDING
+    boxes, top = (
+        _compute_piece_corners(scenery, chosen),
+        scenery.centre[chosen, 2] + scenery.extent[chosen, 2],
+    )
     order = np.argsort(top, kind="stable")
     boxes, top = boxes[order], top[order]
     shadow = boxes + (np.minimum(top, 40.0) * 0.12)[:, None, None]
@@ -209,7 +222,7 @@ def _buildings(axes: Axes, scenery: Scenery) -> None:
     )
 
 
-def _signals(axes: Axes, town: Town) -> None:
+def _draw_signals(axes: Axes, town: Town) -> None:
     for kind, color in SIGNALS.items():
         places = [signal.position[:2] for signal in town.signals if signal.type_id == kind]
         if places:
@@ -217,7 +230,7 @@ def _signals(axes: Axes, town: Town) -> None:
             axes.scatter(x, y, s=13, c=color, edgecolors="white", linewidths=0.5, zorder=7)
 
 
-def _scale_bar(axes: Axes, low: Floats, high: Floats) -> None:
+def _draw_scale_bar(axes: Axes, low: Floats, high: Floats) -> None:
     x, y = low[0] + 8, high[1] - 7
     axes.plot([x, x + 50], [y, y], color="#222222", lw=2.5, solid_capstyle="butt", zorder=8)
     axes.text(x + 25, y - 2.5, "50 m", ha="center", fontsize=8, zorder=8)

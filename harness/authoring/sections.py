@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from harness.authoring.document import Cubic, Lane, Mark, Section
+from harness.authoring.document import Cubic, LaneMark, LaneSection, RoadLane
 from harness.authoring.geometry import TIE
-from harness.authoring.plan import Profile
+from harness.authoring.plan import StreetProfile
 
 POCKET_WIDTH = 3.25
 ISLAND_WIDTH = 0.6
@@ -38,7 +38,7 @@ class CrossSection:
     left: Widths
     offset: float
 
-    def kerb(self, left: bool) -> float:
+    def measure_kerb(self, left: bool) -> float:
         """Distance from the reference line to the kerb on one side."""
         side = self.left if left else self.right
         road = sum(width for name, width in side.items() if name != "sidewalk")
@@ -50,13 +50,17 @@ def is_driving(name: str) -> bool:
     return name == "pocket" or name.startswith("drive")
 
 
-def middle(profile: Profile) -> CrossSection:
+def make_middle_section(profile: StreetProfile) -> CrossSection:
     """Cut the street where no junction is near."""
-    right, left = (_side(profile, profile.median / 2, 0.0, parking) for parking in profile.parking)
-    return _centred(right, left, None)
+    right, left = (
+        _make_side_widths(profile, profile.median / 2, 0.0, parking) for parking in profile.parking
+    )
+    return _make_centred_section(right, left, None)
 
 
-def mouth(profile: Profile, pocket_right: bool, pocket_left: bool) -> CrossSection:
+def make_mouth_section(
+    profile: StreetProfile, pocket_right: bool, pocket_left: bool
+) -> CrossSection:
     """Cut the street at a junction; a pocket belongs to the side that drives towards it."""
     sides = []
     for has_pocket, other in ((pocket_right, pocket_left), (pocket_left, pocket_right)):
@@ -65,31 +69,33 @@ def mouth(profile: Profile, pocket_right: bool, pocket_left: bool) -> CrossSecti
             median = 0.0
         elif other:
             median = max(profile.median - POCKET_WIDTH, ISLAND_WIDTH)
-        sides.append(_side(profile, median, POCKET_WIDTH if has_pocket else 0.0, 0.0))
-    return _centred(sides[0], sides[1], middle(profile))
+        sides.append(_make_side_widths(profile, median, POCKET_WIDTH if has_pocket else 0.0, 0.0))
+    return _make_centred_section(sides[0], sides[1], make_middle_section(profile))
 
 
-def _side(profile: Profile, median: float, pocket: float, parking: float) -> Widths:
+def _make_side_widths(
+    profile: StreetProfile, median: float, pocket: float, parking: float
+) -> Widths:
     lanes = {f"drive{k}": profile.lane_width for k in reversed(range(profile.lanes))}
     widths = {"median": median, "pocket": pocket, **lanes, "parking": parking}
     widths["sidewalk"] = profile.sidewalk
     return {name: width for name, width in widths.items() if width > 0}
 
 
-def _centred(right: Widths, left: Widths, wide: CrossSection | None) -> CrossSection:
+def _make_centred_section(right: Widths, left: Widths, wide: CrossSection | None) -> CrossSection:
     """Put the roadway's middle on the reference line; let sidewalks fill up to `wide`'s edges."""
     bare = CrossSection(right, left, 0.0)
-    offset = (bare.kerb(left=False) - bare.kerb(left=True)) / 2
+    offset = (bare.measure_kerb(left=False) - bare.measure_kerb(left=True)) / 2
     cut = CrossSection(right, left, offset)
     for side, is_left in ((right, False), (left, True)):
         if wide is not None and "sidewalk" in side:
-            spare = wide.kerb(is_left) - cut.kerb(is_left)
+            spare = wide.measure_kerb(is_left) - cut.measure_kerb(is_left)
             side["sidewalk"] = max(side["sidewalk"], min(side["sidewalk"] + spare, WIDEST_SIDEWALK))
     return cut
 
 
 @dataclass(frozen=True)
-class Zone:
+class EndZone:
     """The stretch at a junction: the same for `steady` metres, then `taper` metres of change."""
 
     cut: CrossSection
@@ -97,17 +103,17 @@ class Zone:
     taper: float
 
 
-def zone(profile: Profile, pocket: float, at_end: bool) -> Zone:
+def make_end_zone(profile: StreetProfile, pocket: float, at_end: bool) -> EndZone:
     """Lay out one end of a street; the pocket is on the side that drives towards that end."""
-    cut = mouth(profile, pocket > 0 and at_end, pocket > 0 and not at_end)
+    cut = make_mouth_section(profile, pocket > 0 and at_end, pocket > 0 and not at_end)
     if pocket > 0:
-        return Zone(cut, pocket, POCKET_TAPER)
+        return EndZone(cut, pocket, POCKET_TAPER)
     if any(profile.parking):
-        return Zone(cut, PARKING_FREE, PARKING_TAPER)
-    return Zone(cut, 0.0, 0.0)
+        return EndZone(cut, PARKING_FREE, PARKING_TAPER)
+    return EndZone(cut, 0.0, 0.0)
 
 
-def blend(start: float, end: float, length: float, station: float = 0.0) -> Cubic:
+def make_blend_cubic(start: float, end: float, length: float, station: float = 0.0) -> Cubic:
     """Go from one value to another with level ends."""
     if length <= 0 or abs(end - start) < 1e-9:
         return (station, start, 0.0, 0.0, 0.0)
@@ -116,7 +122,7 @@ def blend(start: float, end: float, length: float, station: float = 0.0) -> Cubi
 
 
 @dataclass(frozen=True)
-class Stretch:
+class StreetStretch:
     """A part of the street between two stations, from one cross-section to another."""
 
     begin: float
@@ -124,57 +130,59 @@ class Stretch:
     start: CrossSection
     finish: CrossSection
 
-    def sides(self, left: bool) -> tuple[Widths, Widths]:
+    def get_side_lanes(self, left: bool) -> tuple[Widths, Widths]:
         """Return one side's lanes at the beginning and at the end."""
         if left:
             return self.start.left, self.finish.left
         return self.start.right, self.finish.right
 
 
-def quarter(length: float) -> float:
+def compute_quarter_floor(length: float) -> float:
     """Round down to a quarter metre."""
     return math.floor(length * 4 + TIE) / 4
 
 
-def stretches(profile: Profile, first: Zone, last: Zone, length: float) -> list[Stretch]:
+def split_street(
+    profile: StreetProfile, first: EndZone, last: EndZone, length: float
+) -> list[StreetStretch]:
     """Divide a street; inner boundaries fall on quarter metres, exact in any float format."""
-    plain = middle(profile)
-    begin = [quarter(s) for s in (first.steady, first.steady + first.taper)]
-    end = [quarter(length - s) for s in (last.steady + last.taper, last.steady)]
+    plain = make_middle_section(profile)
+    begin = [compute_quarter_floor(s) for s in (first.steady, first.steady + first.taper)]
+    end = [compute_quarter_floor(length - s) for s in (last.steady + last.taper, last.steady)]
     if end[0] - begin[1] < 1.0:
         raise ValueError(f"{length:.1f} m is too short for what its ends need")
     stations = [0.0, *begin, *end, length]
     cuts = [first.cut, first.cut, plain, plain, last.cut, last.cut]
     parts = [
-        Stretch(stations[k], stations[k + 1], cuts[k], cuts[k + 1])
+        StreetStretch(stations[k], stations[k + 1], cuts[k], cuts[k + 1])
         for k in range(5)
         if stations[k + 1] - stations[k] > TIE
     ]
     if first.steady == 0 == last.steady:
-        return [Stretch(0.0, length, plain, plain)]
+        return [StreetStretch(0.0, length, plain, plain)]
     return parts
 
 
-def lane_offset(parts: list[Stretch]) -> tuple[Cubic, ...]:
+def compute_lane_offset(parts: list[StreetStretch]) -> tuple[Cubic, ...]:
     """Shift the centre line as the cross-sections ask."""
     return tuple(
-        blend(part.start.offset, part.finish.offset, part.end - part.begin, part.begin)
+        make_blend_cubic(part.start.offset, part.finish.offset, part.end - part.begin, part.begin)
         for part in parts
     )
 
 
-def _names(part: Stretch, left: bool) -> list[str]:
-    start, finish = part.sides(left)
+def _list_lane_names(part: StreetStretch, left: bool) -> list[str]:
+    start, finish = part.get_side_lanes(left)
     order = ["median", "pocket", *[f"drive{k}" for k in range(8, -1, -1)], "parking", "sidewalk"]
     return [name for name in order if name in start or name in finish]
 
 
-def _is_steady(part: Stretch, name: str, left: bool) -> bool:
-    start, finish = part.sides(left)
+def _is_steady(part: StreetStretch, name: str, left: bool) -> bool:
+    start, finish = part.get_side_lanes(left)
     return name in start and name in finish
 
 
-def _lane_type(part: Stretch, name: str, left: bool) -> str:
+def _get_lane_type(part: StreetStretch, name: str, left: bool) -> str:
     if name.startswith("drive"):
         return "driving"
     if not _is_steady(part, name, left):
@@ -182,74 +190,84 @@ def _lane_type(part: Stretch, name: str, left: bool) -> str:
     return TYPES[name]
 
 
-def lane_id(part: Stretch, name: str, left: bool) -> int:
+def get_lane_id(part: StreetStretch, name: str, left: bool) -> int:
     """Return the OpenDRIVE id of a lane within a stretch."""
-    rank = _names(part, left).index(name) + 1
+    rank = _list_lane_names(part, left).index(name) + 1
     return rank if left else -rank
 
 
-def _marks(part: Stretch, name: str, left: bool, *, outer: str | None, length: float) -> list[Mark]:
+def _make_lane_marks(
+    part: StreetStretch, name: str, left: bool, *, outer: str | None, length: float
+) -> list[LaneMark]:
     """Draw the line between a lane and its outer neighbour: no change of lane near a junction."""
     if outer is None:
-        return [Mark(0.0, "none")]
+        return [LaneMark(0.0, "none")]
     if outer == "sidewalk":
-        return [Mark(0.0, "curb")]
-    types = [_lane_type(part, x, left) for x in (name, outer)]
+        return [LaneMark(0.0, "curb")]
+    types = [_get_lane_type(part, x, left) for x in (name, outer)]
     if types != ["driving", "driving"]:
-        return [Mark(0.0, "solid")]
+        return [LaneMark(0.0, "solid")]
     near, far = (0.0, length) if left else (length, 0.0)
     toll = (near - NO_CHANGE) if near > far else NO_CHANGE
-    return _dashed(part, toll, solid_after=near > far) if near != far else [Mark(0.0, "broken")]
+    return (
+        _make_dashed_marks(part, toll, solid_after=near > far)
+        if near != far
+        else [LaneMark(0.0, "broken")]
+    )
 
 
-def _dashed(part: Stretch, toll: float, solid_after: bool) -> list[Mark]:
+def _make_dashed_marks(part: StreetStretch, toll: float, solid_after: bool) -> list[LaneMark]:
     """Dashes that turn solid at station `toll` of the street."""
-    dashes, solid = Mark(0.0, "broken", change=True), Mark(0.0, "solid")
+    dashes, solid = LaneMark(0.0, "broken", change=True), LaneMark(0.0, "solid")
     before, after = (dashes, solid) if solid_after else (solid, dashes)
     if toll <= part.begin + TIE:
         return [after]
     if toll >= part.end - TIE:
         return [before]
-    return [before, Mark(toll - part.begin, after.type, change=after.change)]
+    return [before, LaneMark(toll - part.begin, after.type, change=after.change)]
 
 
-def _linked(part: Stretch, other: Stretch | None, name: str, left: bool) -> int | None:
+def _find_linked_lane(
+    part: StreetStretch, other: StreetStretch | None, name: str, left: bool
+) -> int | None:
     """Find the lane that continues `name` in a neighbouring stretch."""
-    if other is None or name not in _names(other, left):
+    if other is None or name not in _list_lane_names(other, left):
         return None
     if name == "pocket" and not (_is_steady(part, name, left) and _is_steady(other, name, left)):
         return None
-    return lane_id(other, name, left)
+    return get_lane_id(other, name, left)
 
 
-def sections(parts: list[Stretch]) -> tuple[Section, ...]:
+def make_lane_sections(parts: list[StreetStretch]) -> tuple[LaneSection, ...]:
     """Write a street's lane sections."""
     length = parts[-1].end
     result = []
     for index, part in enumerate(parts):
         before = parts[index - 1] if index else None
         after = parts[index + 1] if index + 1 < len(parts) else None
-        lanes = [Lane(id=0, type="none", widths=(), marks=(_centre_mark(part),))]
+        lanes = [RoadLane(id=0, type="none", widths=(), marks=(_make_centre_mark(part),))]
         for left in (True, False):
-            names = _names(part, left)
-            start, finish = part.sides(left)
+            names = _list_lane_names(part, left)
+            start, finish = part.get_side_lanes(left)
             for name, outer in zip(names, [*names[1:], None], strict=True):
-                width = blend(start.get(name, 0), finish.get(name, 0), part.end - part.begin)
+                width = make_blend_cubic(
+                    start.get(name, 0), finish.get(name, 0), part.end - part.begin
+                )
                 lanes.append(
-                    Lane(
-                        id=lane_id(part, name, left),
-                        type=_lane_type(part, name, left),
+                    RoadLane(
+                        id=get_lane_id(part, name, left),
+                        type=_get_lane_type(part, name, left),
                         widths=(width,),
-                        marks=tuple(_marks(part, name, left, outer=outer, length=length)),
-                        predecessor=_linked(part, before, name, left),
-                        successor=_linked(part, after, name, left),
+                        marks=tuple(_make_lane_marks(part, name, left, outer=outer, length=length)),
+                        predecessor=_find_linked_lane(part, before, name, left),
+                        successor=_find_linked_lane(part, after, name, left),
                     )
                 )
-        result.append(Section(part.begin, tuple(lanes)))
+        result.append(LaneSection(part.begin, tuple(lanes)))
     return tuple(result)
 
 
-def _centre_mark(part: Stretch) -> Mark:
+def _make_centre_mark(part: StreetStretch) -> LaneMark:
     if len([name for name in part.start.right if is_driving(name)]) > 1:
-        return Mark(0.0, "solid solid", "yellow")
-    return Mark(0.0, "broken" if part.start == part.finish else "solid", "yellow")
+        return LaneMark(0.0, "solid solid", "yellow")
+    return LaneMark(0.0, "broken" if part.start == part.finish else "solid", "yellow")

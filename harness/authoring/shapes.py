@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite import blueprints, bodies
-from harness.carlite.actors import Kind
+from harness.carlite.actors import ActorKind
 from harness.carlite.arrays import Int32s
-from harness.carlite.blueprints import Blueprint
-from harness.carlite.labels import Label
+from harness.carlite.blueprints import ActorBlueprint
+from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors import scene
-from harness.carlite.sensors.meshes import Mesh, in_unit_box
+from harness.carlite.sensors.meshes import SurfaceMesh, scale_to_unit_box
 
 SHIPPED = Path(__file__).parents[2] / "metamorphic" / "data" / "shapes.npz"
 CARS = (
@@ -43,7 +43,7 @@ CLASSES = ("vehicle", "pedestrian", "cyclist")
 Arrays = dict[str, NDArray[Any]]
 
 
-def main(arguments: list[str] | None = None) -> None:
+def write_shapes(arguments: list[str] | None = None) -> None:
     """Write the file."""
     parser = argparse.ArgumentParser(
         prog="python -m harness.authoring.shapes",
@@ -53,11 +53,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("out", nargs="?", type=Path, default=SHIPPED, help=f"default: {SHIPPED}")
     out: Path = parser.parse_args(arguments).out
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(written(arrays_of(NAMES)))
+    out.write_bytes(encode_arrays(build_shape_arrays(NAMES)))
     print(f"{out}: {len(NAMES)} shapes, {out.stat().st_size / 1e3:.0f} kB")
 
 
-def written(arrays: Arrays) -> bytes:
+def encode_arrays(arrays: Arrays) -> bytes:
     """Return arrays as the bytes of a .npz file, which holds no time of day."""
     buffer = io.BytesIO()
     named: dict[str, Any] = {**arrays}
@@ -65,17 +65,22 @@ def written(arrays: Arrays) -> bytes:
     return buffer.getvalue()
 
 
-def arrays_of(names: Iterable[str]) -> Arrays:
+def build_shape_arrays(names: Iterable[str]) -> Arrays:
     """Return the shapes of blueprints, laid end to end."""
-    chosen = [blueprints.library()[name] for name in names]
-    meshes = [mesh_of(blueprint) for blueprint in chosen]
-    triangles = [triangles_of(mesh.faces) for mesh in meshes]
-    tags = [tags_of(mesh, blueprint.label) for mesh, blueprint in zip(meshes, chosen, strict=True)]
+    chosen = [blueprints.build_blueprint_library()[name] for name in names]
+    meshes = [get_blueprint_mesh(blueprint) for blueprint in chosen]
+    triangles = [split_into_triangles(mesh.faces) for mesh in meshes]
+    tags = [
+        compute_triangle_tags(mesh, blueprint.label)
+        for mesh, blueprint in zip(meshes, chosen, strict=True)
+    ]
     return {
         "names": np.array([blueprint.id for blueprint in chosen]),
-        "classes": np.array([CLASSES.index(class_of(blueprint)) for blueprint in chosen]),
+        "classes": np.array([CLASSES.index(get_shape_class(blueprint)) for blueprint in chosen]),
         "sizes": 2 * np.array([blueprint.extent for blueprint in chosen]),
-        "vertices": np.concatenate([in_unit_box(mesh.vertices) for mesh in meshes]).astype("f4"),
+        "vertices": np.concatenate([scale_to_unit_box(mesh.vertices) for mesh in meshes]).astype(
+            "f4"
+        ),
         "faces": np.concatenate(triangles),
         "tags": np.concatenate(tags),
         "first_vertex": np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)]),
@@ -83,29 +88,31 @@ def arrays_of(names: Iterable[str]) -> Arrays:
     }
 
 
-def class_of(blueprint: Blueprint) -> str:
+def get_shape_class(blueprint: ActorBlueprint) -> str:
     """Return what a road user is; a rider of a motorcycle is a cyclist, too."""
-    if blueprint.kind == Kind.WALKER:
+    if blueprint.kind == ActorKind.WALKER:
         return "pedestrian"
     return "cyclist" if blueprint.wheels == 2 else "vehicle"
 
 
-def mesh_of(blueprint: Blueprint) -> Mesh:
+def get_blueprint_mesh(blueprint: ActorBlueprint) -> SurfaceMesh:
     """Return the mesh that carlite's sensors have of a blueprint."""
-    return scene.shapes()[scene.FIRST_BODY + bodies.library().index(blueprint.body)]
+    return scene.build_common_meshes()[
+        scene.FIRST_BODY + bodies.build_body_library().find_body_index(blueprint.body)
+    ]
 
 
-def triangles_of(faces: Int32s) -> Int32s:
+def split_into_triangles(faces: Int32s) -> Int32s:
     """Return faces of three or four corners as triangles: all first halves, then the others."""
     second = faces[faces[:, 3] >= 0]
     return np.concatenate([faces[:, :3], second[:, [0, 2, 3]]]).astype(np.int32)
 
 
-def tags_of(mesh: Mesh, whole: Label) -> NDArray[np.uint8]:
+def compute_triangle_tags(mesh: SurfaceMesh, whole: SemanticLabel) -> NDArray[np.uint8]:
     """Return CARLA's tag of each triangle; faces without a tag have the road user's."""
-    tags = np.where(mesh.labels == Label.NONE, whole, mesh.labels).astype(np.uint8)
+    tags = np.where(mesh.labels == SemanticLabel.NONE, whole, mesh.labels).astype(np.uint8)
     return np.concatenate([tags, tags[mesh.faces[:, 3] >= 0]])
 
 
 if __name__ == "__main__":
-    main()
+    write_shapes()

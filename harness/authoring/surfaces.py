@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from harness.carlite.arrays import Floats, Ints
-from harness.carlite.towns.model import LaneKind, Lanes
+from harness.carlite.towns.model import LaneKind, TownLanes
 
 CELL = 0.5
 """Metres of a square of ground."""
@@ -22,11 +22,11 @@ Overlaps = dict[tuple[str, str], tuple[float, float, float]]
 """By two names: a place (x, y) and the shared area in square metres."""
 
 
-def overlaps(lanes: Lanes) -> Overlaps:
+def find_surface_overlaps(lanes: TownLanes) -> Overlaps:
     """Return the pairs of roads and junctions that share ground but are not joined."""
-    owner = _owners(lanes)
-    joined = _joined(lanes, owner)
-    squares, heights, owners = _covered(lanes, owner)
+    owner = _compute_lane_owners(lanes)
+    joined = _find_joined_owners(lanes, owner)
+    squares, heights, owners = _list_covered_squares(lanes, owner)
     shared: dict[tuple[int, int], list[int]] = defaultdict(list)
     ends = np.flatnonzero(np.any(np.diff(squares, axis=0), axis=1)) + 1
     for group in np.split(np.arange(len(squares)), ends):
@@ -35,7 +35,7 @@ def overlaps(lanes: Lanes) -> Overlaps:
             if abs(heights[a] - heights[b]) < ABOVE and pair not in joined:
                 shared[min(pair), max(pair)].append(a)
     return {
-        (_named(lanes, owner, a), _named(lanes, owner, b)): (
+        (_format_owner(lanes, owner, a), _format_owner(lanes, owner, b)): (
             *(squares[places].mean(axis=0) * CELL).tolist(),
             len(places) * CELL**2,
         )
@@ -44,13 +44,13 @@ def overlaps(lanes: Lanes) -> Overlaps:
     }
 
 
-def _owners(lanes: Lanes) -> Ints:
+def _compute_lane_owners(lanes: TownLanes) -> Ints:
     """Return for each lane the number of its junction, or of its road behind all junctions."""
     beyond = int(lanes.junction.max()) + 1
     return np.where(lanes.junction >= 0, lanes.junction, lanes.key[:, 0] + beyond).astype(np.int64)
 
 
-def _joined(lanes: Lanes, owner: Ints) -> set[tuple[int, int]]:
+def _find_joined_owners(lanes: TownLanes, owner: Ints) -> set[tuple[int, int]]:
     """Return the pairs of owners where a lane of one leads on to a lane of the other."""
     pairs = set()
     for lane in range(len(owner)):
@@ -61,7 +61,7 @@ def _joined(lanes: Lanes, owner: Ints) -> set[tuple[int, int]]:
     return pairs
 
 
-def _covered(lanes: Lanes, owner: Ints) -> tuple[Ints, Floats, Ints]:
+def _list_covered_squares(lanes: TownLanes, owner: Ints) -> tuple[Ints, Floats, Ints]:
     """Return the squares that lanes cover, once for each owner: where, how high, whose."""
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     chosen = np.isin(lanes.kind[lane], SURFACES)
@@ -80,7 +80,7 @@ def _covered(lanes: Lanes, owner: Ints) -> tuple[Ints, Floats, Ints]:
     return unique[:, :2], np.repeat(points[:, 2], across.shape[1])[at], unique[:, 2]
 
 
-def _named(lanes: Lanes, owner: Ints, number: int) -> str:
+def _format_owner(lanes: TownLanes, owner: Ints, number: int) -> str:
     lane = int(np.flatnonzero(owner == number)[0])
     inside = lanes.junction[lane] >= 0
     return f"junction {lanes.junction[lane]}" if inside else f"road {lanes.key[lane, 0]}"

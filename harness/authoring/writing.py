@@ -6,17 +6,17 @@ from dataclasses import asdict
 from xml.etree import ElementTree
 
 from harness.authoring.document import (
-    Crosswalk,
+    CrosswalkRectangle,
     Cubic,
-    Document,
-    Junction,
-    Lane,
-    Link,
-    Road,
-    Sign,
+    LinkRecord,
+    OpenDriveDocument,
+    PlannedJunction,
+    PlannedRoad,
+    RoadLane,
+    RoadSign,
     StopLine,
 )
-from harness.authoring.geometry import Path
+from harness.authoring.geometry import PlanePath
 from harness.authoring.plan import Hall
 
 FIRST_HALL = 100_000
@@ -24,68 +24,70 @@ SCENERY = "scenery."
 """What the codes of a header's user data about scenery begin with."""
 
 
-def tidy(value: float, digits: int = 6) -> float:
+def round_in_two_steps(value: float, digits: int = 6) -> float:
     """Round in two steps, so that a last bit too much or too little does not tip a half."""
     return round(round(value, digits + 3), digits)
 
 
-def fixed(value: float, digits: int = 6) -> str:
+def format_decimal(value: float, digits: int = 6) -> str:
     """Print a number the same way on every machine: no exponent, no negative zero."""
-    text = f"{tidy(value, digits):.{digits}f}".rstrip("0").rstrip(".")
+    text = f"{round_in_two_steps(value, digits):.{digits}f}".rstrip("0").rstrip(".")
     return "0" if text in {"-0", ""} else text
 
 
-def _child(parent: ElementTree.Element, tag: str, **attributes: object) -> ElementTree.Element:
+def _add_element(
+    parent: ElementTree.Element, tag: str, **attributes: object
+) -> ElementTree.Element:
     return ElementTree.SubElement(
         parent,
         tag,
         {
-            key: fixed(value) if isinstance(value, float) else str(value)
+            key: format_decimal(value) if isinstance(value, float) else str(value)
             for key, value in attributes.items()
         },
     )
 
 
-def _cubic(parent: ElementTree.Element, tag: str, key: str, cubic: Cubic) -> None:
+def _write_cubic(parent: ElementTree.Element, tag: str, key: str, cubic: Cubic) -> None:
     station, *coefficients = cubic
-    element = _child(parent, tag, **{key: station})
+    element = _add_element(parent, tag, **{key: station})
     for letter, coefficient in zip("abcd", coefficients, strict=True):
-        element.set(letter, fixed(coefficient, 9))
+        element.set(letter, format_decimal(coefficient, 9))
 
 
-def _link(parent: ElementTree.Element, tag: str, link: Link) -> None:
+def _write_link(parent: ElementTree.Element, tag: str, link: LinkRecord) -> None:
     kind = "junction" if link.contact is None else "road"
-    element = _child(parent, tag, elementType=kind, elementId=link.element)
+    element = _add_element(parent, tag, elementType=kind, elementId=link.element)
     if link.contact is not None:
         element.set("contactPoint", link.contact)
 
 
-def _plan_view(parent: ElementTree.Element, path: Path) -> None:
-    view = _child(parent, "planView")
+def _write_plan_view(parent: ElementTree.Element, path: PlanePath) -> None:
+    view = _add_element(parent, "planView")
     station = 0.0
     for piece in path.pieces:
-        length = tidy(piece.length)
-        geometry = _child(view, "geometry", s=station, x=piece.start.x, y=piece.start.y)
-        geometry.set("hdg", fixed(piece.start.heading, 9))
-        geometry.set("length", fixed(length))
+        length = round_in_two_steps(piece.length)
+        geometry = _add_element(view, "geometry", s=station, x=piece.start.x, y=piece.start.y)
+        geometry.set("hdg", format_decimal(piece.start.heading, 9))
+        geometry.set("length", format_decimal(length))
         if piece.curvature:
-            _child(geometry, "arc").set("curvature", fixed(piece.curvature, 9))
+            _add_element(geometry, "arc").set("curvature", format_decimal(piece.curvature, 9))
         else:
-            _child(geometry, "line")
-        station = tidy(station + length)
+            _add_element(geometry, "line")
+        station = round_in_two_steps(station + length)
 
 
-def _lane(parent: ElementTree.Element, lane: Lane) -> None:
-    element = _child(parent, "lane", id=lane.id, type=lane.type, level="false")
-    link = _child(element, "link")
+def _write_lane(parent: ElementTree.Element, lane: RoadLane) -> None:
+    element = _add_element(parent, "lane", id=lane.id, type=lane.type, level="false")
+    link = _add_element(element, "link")
     if lane.predecessor is not None:
-        _child(link, "predecessor", id=lane.predecessor)
+        _add_element(link, "predecessor", id=lane.predecessor)
     if lane.successor is not None:
-        _child(link, "successor", id=lane.successor)
+        _add_element(link, "successor", id=lane.successor)
     for width in lane.widths:
-        _cubic(element, "width", "sOffset", width)
+        _write_cubic(element, "width", "sOffset", width)
     for mark in lane.marks:
-        _child(
+        _add_element(
             element,
             "roadMark",
             sOffset=mark.station,
@@ -97,22 +99,22 @@ def _lane(parent: ElementTree.Element, lane: Lane) -> None:
         )
 
 
-def _lanes(parent: ElementTree.Element, road: Road) -> None:
-    lanes = _child(parent, "lanes")
+def _write_lanes(parent: ElementTree.Element, road: PlannedRoad) -> None:
+    lanes = _add_element(parent, "lanes")
     for offset in road.offset:
-        _cubic(lanes, "laneOffset", "s", offset)
+        _write_cubic(lanes, "laneOffset", "s", offset)
     for section in road.sections:
-        element = _child(lanes, "laneSection", s=section.station)
+        element = _add_element(lanes, "laneSection", s=section.station)
         for side, sign in (("left", 1), ("center", 0), ("right", -1)):
             members = [x for x in section.lanes if (x.id > 0) - (x.id < 0) == sign]
             if members:
-                group = _child(element, side)
+                group = _add_element(element, side)
                 for lane in sorted(members, key=lambda x: -x.id):
-                    _lane(group, lane)
+                    _write_lane(group, lane)
 
 
-def _hall(parent: ElementTree.Element, number: int, hall: Hall) -> None:
-    _child(
+def _write_hall(parent: ElementTree.Element, number: int, hall: Hall) -> None:
+    _add_element(
         parent,
         "object",
         type="building",
@@ -131,8 +133,8 @@ def _hall(parent: ElementTree.Element, number: int, hall: Hall) -> None:
     )
 
 
-def _crosswalk(parent: ElementTree.Element, walk: Crosswalk) -> None:
-    element = _child(
+def _write_crosswalk(parent: ElementTree.Element, walk: CrosswalkRectangle) -> None:
+    element = _add_element(
         parent,
         "object",
         type="crosswalk",
@@ -148,15 +150,15 @@ def _crosswalk(parent: ElementTree.Element, walk: Crosswalk) -> None:
         length=walk.left - walk.right,
         width=walk.depth,
     )
-    outline = _child(element, "outline")
+    outline = _add_element(element, "outline")
     half = walk.depth / 2
     right, left = walk.right, walk.left
     for u, v in ((right, -half), (right, half), (left, half), (left, -half), (right, -half)):
-        _child(outline, "cornerLocal", u=u, v=v, z=0.0)
+        _add_element(outline, "cornerLocal", u=u, v=v, z=0.0)
 
 
-def _stop_line(parent: ElementTree.Element, line: StopLine) -> None:
-    _child(
+def _write_stop_line(parent: ElementTree.Element, line: StopLine) -> None:
+    _add_element(
         parent,
         "object",
         type="-1",
@@ -174,8 +176,8 @@ def _stop_line(parent: ElementTree.Element, line: StopLine) -> None:
     )
 
 
-def _sign(parent: ElementTree.Element, sign: Sign) -> None:
-    element = _child(
+def _write_sign(parent: ElementTree.Element, sign: RoadSign) -> None:
+    element = _add_element(
         parent,
         "signal",
         name=sign.name,
@@ -196,40 +198,42 @@ def _sign(parent: ElementTree.Element, sign: Sign) -> None:
         height=0.9,
         width=0.4,
     )
-    _child(element, "validity", fromLane=min(sign.lanes), toLane=max(sign.lanes))
+    _add_element(element, "validity", fromLane=min(sign.lanes), toLane=max(sign.lanes))
 
 
-def _road(parent: ElementTree.Element, road: Road) -> None:
-    length = fixed(sum(tidy(piece.length) for piece in road.path.pieces))
-    element = _child(
+def _write_road(parent: ElementTree.Element, road: PlannedRoad) -> None:
+    length = format_decimal(sum(round_in_two_steps(piece.length) for piece in road.path.pieces))
+    element = _add_element(
         parent, "road", name=road.name, length=length, id=road.id, junction=road.junction
     )
-    link = _child(element, "link")
-    _link(link, "predecessor", road.predecessor)
-    _link(link, "successor", road.successor)
-    _child(_child(element, "type", s=0.0, type="town"), "speed", max=road.speed, unit="km/h")
-    _plan_view(element, road.path)
-    profile = _child(element, "elevationProfile")
+    link = _add_element(element, "link")
+    _write_link(link, "predecessor", road.predecessor)
+    _write_link(link, "successor", road.successor)
+    _add_element(
+        _add_element(element, "type", s=0.0, type="town"), "speed", max=road.speed, unit="km/h"
+    )
+    _write_plan_view(element, road.path)
+    profile = _add_element(element, "elevationProfile")
     for elevation in road.elevation:
-        _cubic(profile, "elevation", "s", elevation)
-    _child(element, "lateralProfile")
-    _lanes(element, road)
-    objects = _child(element, "objects")
+        _write_cubic(profile, "elevation", "s", elevation)
+    _add_element(element, "lateralProfile")
+    _write_lanes(element, road)
+    objects = _add_element(element, "objects")
     for walk in road.crosswalks:
-        _crosswalk(objects, walk)
+        _write_crosswalk(objects, walk)
     for line in road.stop_lines:
-        _stop_line(objects, line)
+        _write_stop_line(objects, line)
     for number, hall in enumerate(road.halls):
-        _hall(objects, FIRST_HALL + 10 * road.id + number, hall)
-    signals = _child(element, "signals")
+        _write_hall(objects, FIRST_HALL + 10 * road.id + number, hall)
+    signals = _add_element(element, "signals")
     for sign in road.signs:
-        _sign(signals, sign)
+        _write_sign(signals, sign)
 
 
-def _junction(parent: ElementTree.Element, junction: Junction) -> None:
-    element = _child(parent, "junction", id=junction.id, name=junction.name)
+def _write_junction(parent: ElementTree.Element, junction: PlannedJunction) -> None:
+    element = _add_element(parent, "junction", id=junction.id, name=junction.name)
     for connection in junction.connections:
-        child = _child(
+        child = _add_element(
             element,
             "connection",
             id=connection.id,
@@ -238,33 +242,40 @@ def _junction(parent: ElementTree.Element, junction: Junction) -> None:
             contactPoint="start",
         )
         for source, target in connection.links:
-            _child(child, "laneLink", **{"from": source, "to": target})
+            _add_element(child, "laneLink", **{"from": source, "to": target})
     for controller in junction.controllers:
-        _child(element, "controller", id=controller.id, type="0", sequence=controller.sequence)
+        _add_element(
+            element, "controller", id=controller.id, type="0", sequence=controller.sequence
+        )
 
 
-def to_text(document: Document) -> str:
+def format_opendrive(document: OpenDriveDocument) -> str:
     """Spell the document out as XML."""
     root = ElementTree.Element("OpenDRIVE")
-    header = _child(root, "header", revMajor=1, revMinor=4, name=document.name, version="1.00")
-    reference = _child(header, "geoReference")
+    header = _add_element(
+        root, "header", revMajor=1, revMinor=4, name=document.name, version="1.00"
+    )
+    reference = _add_element(header, "geoReference")
     reference.text = (
-        f"+proj=tmerc +lat_0={fixed(document.latitude)} +lon_0={fixed(document.longitude)} "
+        f"+proj=tmerc +lat_0={format_decimal(document.latitude)}"
+        f" +lon_0={format_decimal(document.longitude)} "
         "+k=1 +x_0=0 +y_0=0 +datum=WGS84 +units=m +no_defs"
     )
     if document.surroundings is not None:
         for code, value in asdict(document.surroundings).items():
-            _child(header, "userData", code=f"{SCENERY}{code}", value=value)
+            _add_element(header, "userData", code=f"{SCENERY}{code}", value=value)
     for road in document.roads:
-        _road(root, road)
+        _write_road(root, road)
     for junction in document.junctions:
         for controller in junction.controllers:
-            element = _child(root, "controller", name=f"ctrl{controller.id}", id=controller.id)
+            element = _add_element(
+                root, "controller", name=f"ctrl{controller.id}", id=controller.id
+            )
             element.set("sequence", str(controller.sequence))
             for sign in controller.signs:
-                _child(element, "control", signalId=sign, type="")
+                _add_element(element, "control", signalId=sign, type="")
     for junction in document.junctions:
-        _junction(root, junction)
+        _write_junction(root, junction)
     ElementTree.indent(root, " ")
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

@@ -13,30 +13,44 @@ from types import FrameType
 
 from omegaconf import DictConfig
 
-from harness.campaign.exports.exporting import exporting
+from harness.campaign.exports.exporting import add_export_listener
 from harness.campaign.folder.assignments import write_assignments
-from harness.campaign.folder.campaign_folder import locked, place, prepare, refuse_foreign
+from harness.campaign.folder.campaign_folder import (
+    get_campaign_path,
+    lock_campaign,
+    prepare_campaign,
+    refuse_foreign,
+)
 from harness.campaign.folder.inputs import with_inputs
-from harness.campaign.folder.summary import summarise
-from harness.campaign.planning.estimate import estimate
-from harness.campaign.planning.paces import learn, paces_of
-from harness.campaign.planning.plan import Plan, plan
+from harness.campaign.folder.summary import summarise_campaign
+from harness.campaign.planning.estimate import estimate_campaign
+from harness.campaign.planning.paces import select_known_paces, update_paces
+from harness.campaign.planning.plan import CampaignPlan, plan_campaign
 from harness.campaign.planning.validation import refuse_misshapen
-from harness.campaign.printing.progress import followed, print_event, used_up
-from harness.campaign.printing.tables import factors_of, show_beginning, show_plan, show_results
+from harness.campaign.printing.progress import (
+    describe_exhausted_attempts,
+    follow_progress,
+    print_event,
+)
+from harness.campaign.printing.tables import (
+    count_plan_factors,
+    show_beginning,
+    show_plan,
+    show_results,
+)
 from harness.campaign.printing.terminal import console
-from harness.campaign.printing.throughput import throughput
+from harness.campaign.printing.throughput import measure_throughput
 from harness.campaign.running.executors.interface import Executor, TaskSettings
 from harness.campaign.running.executors.local import LocalExecutor
-from harness.campaign.running.live import live_address, refuse_live
-from harness.campaign.running.runner import InfrastructureError, Runner
+from harness.campaign.running.live import refuse_live, resolve_live_address
+from harness.campaign.running.runner import CampaignRunner, InfrastructureError
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.checkout import with_checkout
-from harness.campaign.settings.config import build, one_line, plain
-from harness.campaign.settings.declared import Settings
-from harness.environments import passed_on
+from harness.campaign.settings.config import build_part, format_one_line, resolve_settings
+from harness.campaign.settings.declared import CampaignSettings
+from harness.environments import select_remote_environment
 from harness.errors import AttemptError, UserError
-from harness.records.ledger import finished, rebuild
+from harness.records.ledger import list_finished_attempts, rebuild_ledger
 from harness.world.simulators import Simulator
 
 DONE, SOME_FAILED, BAD_INPUT, NO_INFRASTRUCTURE = 0, 1, 2, 3
@@ -44,20 +58,20 @@ INTERRUPTED = 130
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def run(config: DictConfig) -> int:
+def run_campaign_config(config: DictConfig) -> int:
     """Run what is left of the campaign; return the exit code."""
-    return guarded("crucible run", lambda: run_or_refuse(config))
+    return run_with_exit_code("crucible run", lambda: run_or_refuse(config))
 
 
-def guarded(name: str, work: Callable[[], int]) -> int:
+def run_with_exit_code(name: str, work: Callable[[], int]) -> int:
     """Run the work; errors become one line on stderr and an exit code."""
     try:
-        with signals_as_interrupts():
+        with convert_signals_to_interrupts():
             return work()
     except UserError as problem:
         why, code = str(problem), BAD_INPUT
     except (InfrastructureError, AttemptError, OSError) as problem:
-        why, code = one_line(problem), NO_INFRASTRUCTURE
+        why, code = format_one_line(problem), NO_INFRASTRUCTURE
     except KeyboardInterrupt:
         why, code = "interrupted; the same command resumes from here", INTERRUPTED
     print(f"{name}: {why}", file=sys.stderr)
@@ -66,38 +80,40 @@ def guarded(name: str, work: Callable[[], int]) -> int:
 
 def run_or_refuse(config: DictConfig) -> int:
     """Run what is left, unless the configuration or the folder is refused."""
-    settings = with_checkout(plain(config))
+    settings = with_checkout(resolve_settings(config))
     refuse_misshapen(settings)
-    executor: Executor = build(settings["executor"], "executor")
-    planned = plan(settings)
+    executor: Executor = build_part(settings["executor"], "executor")
+    planned = plan_campaign(settings)
     settings = with_inputs(settings)
-    folder = place(settings)
+    folder = get_campaign_path(settings)
     refuse_foreign(folder, settings)
-    simulator: Simulator = build(settings["simulator"], "simulator")
+    simulator: Simulator = build_part(settings["simulator"], "simulator")
     here = isinstance(executor, LocalExecutor)
     refuse_live(settings["live"], here)
     if here:  # others' addresses are seen from other machines
         simulator.refuse_town(planned.town)
     if settings["dry_run"]:
-        show_plan(planned, folder, paces_of(settings))
+        show_plan(planned, folder, select_known_paces(settings))
         return DONE
-    with locked(folder):
-        prepare(folder, settings, simulator.name)
+    with lock_campaign(folder):
+        prepare_campaign(folder, settings, simulator.name)
         write_assignments(folder, planned.assignments)
-        rebuild(folder)
-        before = finished(folder)
-        announce(planned, folder, settings)
+        rebuild_ledger(folder)
+        before = list_finished_attempts(folder)
+        announce_campaign(planned, folder, settings)
         tries = settings["attempts_per_route"]
         queue = WorkQueue(planned.attempts, folder, tries, settings["retry_failed"])
-        live = live_address(settings["live"], here) if queue else None
+        live = resolve_live_address(settings["live"], here) if queue else None
         began = time.monotonic()
-        do(queue, executor, folder=folder, settings=settings, town=planned.town, live=live)
+        run_work_queue(
+            queue, executor, folder=folder, settings=settings, town=planned.town, live=live
+        )
         took = time.monotonic() - began
-        speed = throughput(folder, before, tick=settings["tick"], seconds=took)
+        speed = measure_throughput(folder, before, tick=settings["tick"], seconds=took)
         left = WorkQueue(planned.attempts, folder, tries, retry_failed=False)
         if here:
-            learn(planned, folder, settings, before)
-    rows, faults = summarise(folder, planned.attempts)
+            update_paces(planned, folder, settings, before)
+    rows, faults = summarise_campaign(folder, planned.attempts)
     if settings["progress"] == "json":
         for arm, fault in faults.items():
             print_event(event="arm without effect", arm=dict(arm.factors), message=fault)
@@ -106,22 +122,22 @@ def run_or_refuse(config: DictConfig) -> int:
         truth_filter = settings["patterns"]["truth_filter"]
         show_results(folder, planned, rows, faults, truth_filter=truth_filter)
         if left.progress.given_up:
-            console.print(used_up(left.progress), highlight=False)
+            console.print(describe_exhausted_attempts(left.progress), highlight=False)
         if speed.attempts:
             console.print(str(speed), highlight=False)
     whole = left.progress.done == len(planned.attempts) and not faults
     return DONE if whole else SOME_FAILED
 
 
-def announce(planned: Plan, folder: Path, settings: Settings) -> None:
+def announce_campaign(planned: CampaignPlan, folder: Path, settings: CampaignSettings) -> None:
     """Print the plan, the estimate and the folder, before the first try."""
-    expected = estimate(planned, folder, paces_of(settings))
+    expected = estimate_campaign(planned, folder, select_known_paces(settings))
     if settings["progress"] in ("live", "plain"):
         show_beginning(planned, folder, expected)
     elif settings["progress"] == "json":
         print_event(
             event="plan",
-            **factors_of(planned),
+            **count_plan_factors(planned),
             attempts=len(planned.attempts),
             done=expected.done,
             left=expected.left,
@@ -131,12 +147,12 @@ def announce(planned: Plan, folder: Path, settings: Settings) -> None:
         )
 
 
-def do(
+def run_work_queue(
     queue: WorkQueue,
     executor: Executor,
     *,
     folder: Path,
-    settings: Settings,
+    settings: CampaignSettings,
     town: str,
     live: str | None = None,
 ) -> None:
@@ -147,20 +163,20 @@ def do(
         simulator=settings["simulator"],
         attempt_timeout=settings["attempt_timeout"],
         memory_limit=executor.memory_limit,
-        environment=passed_on(),
+        environment=select_remote_environment(),
         directory=Path.cwd(),
         live=live,
     )
     count = min(executor.workers, len(queue))
-    with followed(settings["progress"], queue.progress, count) as listener:
+    with follow_progress(settings["progress"], queue.progress, count) as listener:
         if count:
-            exported = exporting(settings, folder, listener)
+            exported = add_export_listener(settings, folder, listener)
             with exported as listeners, executor.slots(work, count) as slots:
-                Runner(folder, queue, slots, listeners).run()
+                CampaignRunner(folder, queue, slots, listeners).run_queue()
 
 
 @contextmanager
-def signals_as_interrupts() -> Iterator[None]:
+def convert_signals_to_interrupts() -> Iterator[None]:
     """Treat a signal that ends the runner as if Ctrl-C had been pressed.
 
     Signals that were ignored at the start stay ignored, as `nohup` asks for.

@@ -26,7 +26,7 @@ from harness.carlite.errors import UserError
 DEFAULT_TOWN = "Crucible05"
 
 
-class Parser(argparse.ArgumentParser):
+class ServerArgumentParser(argparse.ArgumentParser):
     """A parser that says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         raise UserError(f"{message}{hint} (--help lists the options)")
 
 
-def host(text: str) -> str:
+def parse_listen_host(text: str) -> str:
     """Return an address; an empty one would mean all there are."""
     if not text.strip():
         raise argparse.ArgumentTypeError("no address given")
@@ -61,7 +61,7 @@ def seed(text: str) -> int:
     return number
 
 
-def folder(text: str) -> Path:
+def parse_maps_folder(text: str) -> Path:
     """Return a folder that can be read."""
     path = Path(text)
     if not path.is_dir():
@@ -71,9 +71,9 @@ def folder(text: str) -> Path:
     return path
 
 
-def parse(arguments: list[str], program: str) -> argparse.Namespace:
+def parse_server_options(arguments: list[str], program: str) -> argparse.Namespace:
     """Return what the command line asks for."""
-    parser = Parser(
+    parser = ServerArgumentParser(
         prog=program,
         description=f"Answers carla.Client {CARLA_VERSION} as a CARLA server does, without a GPU.",
         epilog="Calls come in at PORT, sensor streams go out at PORT + 1, and PORT + 2 is for the "
@@ -81,7 +81,10 @@ def parse(arguments: list[str], program: str) -> argparse.Namespace:
     )
     add = parser.add_argument
     add(
-        "--host", type=host, default="127.0.0.1", help="address to listen on (default: %(default)s)"
+        "--host",
+        type=parse_listen_host,
+        default="127.0.0.1",
+        help="address to listen on (default: %(default)s)",
     )
     add(
         "--port",
@@ -93,7 +96,7 @@ def parse(arguments: list[str], program: str) -> argparse.Namespace:
     add(
         "--maps",
         metavar="DIR",
-        type=folder,
+        type=parse_maps_folder,
         help="folder of further towns as NAME.xodr (default: none)",
     )
     add("--seed", metavar="N", type=seed, default=0, help="seed of all random streams (default: 0)")
@@ -132,11 +135,11 @@ def stopping_at_once() -> Iterator[None]:
 def run(options: argparse.Namespace) -> None:
     """Serve until asked to stop."""
     from harness.carlite.accepting import more_descriptors  # noqa: PLC0415 - as below
-    from harness.carlite.server import Options, Server  # noqa: PLC0415 - bad options fail fast
+    from harness.carlite.server import CarliteServer, ServerOptions  # noqa: PLC0415 - bad options fail fast
 
     with more_descriptors():
-        server = Server(
-            Options(
+        server = CarliteServer(
+            ServerOptions(
                 host=options.host,
                 port=options.port,
                 town=options.town,
@@ -151,11 +154,11 @@ def run(options: argparse.Namespace) -> None:
 def main(arguments: list[str], program: str = "python -m harness.carlite") -> int:
     """Run a server until it is asked to stop; return the exit code."""
     try:
-        options = parse(arguments, program)
+        options = parse_server_options(arguments, program)
         with stopping_at_once():
             run(options)
     except UserError as problem:
-        log.print_line(str(problem))
+        log.write_log_line(str(problem))
         return 2
     return 0
 

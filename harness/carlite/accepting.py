@@ -72,19 +72,19 @@ class Acceptor:
             return
         if self._is_short:
             self._is_short = False
-            log.print_line(f"{self._name} are accepted again")
+            log.write_log_line(f"{self._name} are accepted again")
         try:
             keep_alive(connection)
             self._take(connection)
         except OSError as problem:  # it was closed in the meantime, or cannot be watched
-            log.print_line(f"lost one of the {self._name}: {problem.strerror}")
+            log.write_log_line(f"lost one of the {self._name}: {problem.strerror}")
             connection.close()
 
     def _pause(self, problem: OSError) -> None:
         """Let connections wait in the kernel; say so once, not at every try."""
         if not self._is_short:
             self._is_short = True
-            log.print_line(f"no more {self._name} until others end: {problem.strerror}")
+            log.write_log_line(f"no more {self._name} until others end: {problem.strerror}")
         self._loop.remove_reader(self._listener.fileno())
         self._loop.call_later(PAUSE, self._listen)
 
@@ -107,7 +107,7 @@ class ProtocolStarter:
         try:
             await loop.connect_accepted_socket(self._factory, connection)
         except OSError as problem:
-            log.print_line(f"lost a connection: {problem.strerror}")
+            log.write_log_line(f"lost a connection: {problem.strerror}")
             connection.close()
 
 

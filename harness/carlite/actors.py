@@ -15,7 +15,7 @@ import numpy as np
 from harness.carlite.arrays import Bools, Bytes, Floats, Int32s, Ints
 
 
-class Kind(IntEnum):
+class ActorKind(IntEnum):
     """What an actor is, as far as the simulation cares."""
 
     OTHER = 0
@@ -36,14 +36,14 @@ class ActorTable:
     are for ever. Attributes:
 
         removals: how many actors were removed so far; slots are good while it stays the same.
-        id, parent: actor ids; parent 0 is none. kind: a `Kind`. label: a semantic `Label`.
+        id, parent: actor ids; parent 0 is none. kind: a `ActorKind`. label: a semantic `Label`.
         position, rotation: world pose of the actor's origin. velocity, acceleration: world frame.
         angular_velocity: about the world's axes, so that a point at `r` from the origin moves with
             `velocity + cross(angular_velocity, r)`.
         box_centre, extent: bounding box in the actor's frame, half sizes.
         mirrors: metres on each side of the box that touch nothing.
-        mass: kilograms. body: index into `bodies.library()`, -1 where nothing is to be seen.
-        simulated: moved by the dynamics. solid: takes part in collisions. gravity: falls.
+        mass: kilograms. body: index into `bodies.build_body_library()`, -1 where nothing is to be
+        seen. simulated: moved by the dynamics. solid: takes part in collisions. gravity: falls.
         throttle, steer, brake, hand_brake, reverse, manual_gear, gear: the vehicle control.
         wheel_angle: present angle of the front wheels. slip: sideways speed in the body frame.
         yaw_rate: about the body's up axis. engine_speed: radians per second.
@@ -155,7 +155,7 @@ class ActorTable:
         self._storage: dict[str, np.ndarray[Any, Any]] = {
             name: np.zeros((64, *shape), dtype) for name, (dtype, shape) in self.COLUMNS.items()
         }
-        self._expose()
+        self._expose_columns()
 
     def __len__(self) -> int:
         return self._count
@@ -163,16 +163,16 @@ class ActorTable:
     def __contains__(self, actor_id: int) -> bool:
         return actor_id in self._slots
 
-    def slot(self, actor_id: int) -> int:
+    def find_slot(self, actor_id: int) -> int:
         """Return the present slot of an actor; KeyError when there is none."""
         return self._slots[actor_id]
 
-    def slots_of(self, kind: Kind) -> Ints:
+    def list_slots(self, kind: ActorKind) -> Ints:
         """Return the slots of all actors of a kind, oldest actor first."""
         slots = np.flatnonzero(self.kind == kind)
         return slots[np.argsort(self.id[slots], kind="stable")].astype(np.int64)
 
-    def add(self, actor_id: int, **values: Any) -> int:
+    def add_actor(self, actor_id: int, **values: Any) -> int:
         """Append an actor, zero or absent but for `values`, and return its slot."""
         if actor_id in self._slots:
             raise ValueError(f"actor {actor_id} exists")
@@ -182,7 +182,7 @@ class ActorTable:
                 for name, column in self._storage.items()
             }
         slot, self._count = self._count, self._count + 1
-        self._expose()
+        self._expose_columns()
         for name, column in self._storage.items():
             column[slot] = self.ABSENT.get(name, 0)
         for name, value in {"id": actor_id, **values}.items():
@@ -190,7 +190,7 @@ class ActorTable:
         self._slots[actor_id] = slot
         return slot
 
-    def remove(self, actor_id: int) -> None:
+    def remove_actor(self, actor_id: int) -> None:
         """Take an actor out; the last one moves into its slot."""
         slot, last = self._slots.pop(actor_id), self._count - 1
         if slot != last:
@@ -199,8 +199,8 @@ class ActorTable:
             self._slots[int(self._storage["id"][slot])] = slot
         self._count = last
         self.removals += 1
-        self._expose()
+        self._expose_columns()
 
-    def _expose(self) -> None:
+    def _expose_columns(self) -> None:
         for name, column in self._storage.items():
             setattr(self, name, column[: self._count])

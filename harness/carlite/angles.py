@@ -10,15 +10,15 @@ from harness.carlite.compiled import compiled
 
 
 @overload
-def wrapped(angle: float) -> float: ...
+def wrap_to_pi(angle: float) -> float: ...
 @overload
-def wrapped(angle: Floats) -> Floats: ...
-def wrapped(angle: Any) -> Any:
+def wrap_to_pi(angle: Floats) -> Floats: ...
+def wrap_to_pi(angle: Any) -> Any:
     """Return the same directions as angles in (-pi, pi]."""
     return math.pi - (math.pi - angle) % math.tau
 
 
 @compiled
-def wrapped_in_kernel(angle: float) -> float:
-    """Return what `wrapped` returns, in compiled loops."""
+def wrap_to_pi_in_kernel(angle: float) -> float:
+    """Return what `wrap_to_pi` returns, in compiled loops."""
     return math.pi - (math.pi - angle) % math.tau

@@ -28,12 +28,12 @@ import numba
 import numpy as np
 from numba.core import compiler, serialize, types
 
-from harness.carlite.folders import cache_folder
+from harness.carlite.folders import ensure_cache_folder
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 ROOT = Path(__file__).parents[2]
-FOLDER = cache_folder() / "compiled"
+FOLDER = ensure_cache_folder() / "compiled"
 LONGEST_UNUSED = 14 * 86400.0
 """Seconds after which an entry that was not loaded is removed."""
 
@@ -47,7 +47,7 @@ Listener = Callable[[str, bool], None]
 _listeners: list[Listener] = []
 
 
-def listen(listener: Listener) -> None:
+def add_compile_listener(listener: Listener) -> None:
     """Report every function that is needed for the first time: its name, whether it was on disk.
 
     What was not on disk is compiled next.
@@ -61,24 +61,24 @@ def compiled(function: Kernel) -> Kernel:
     It makes and returns no arrays: those it works on are its caller's, and no references to them
     are counted, which in hot loops would take a fifth of the time.
     """
-    return _dispatcher(function, counts_references=False)
+    return _make_dispatcher(function, counts_references=False)
 
 
 def allocating(function: Kernel) -> Kernel:
     """Compile a function that makes arrays, or returns them."""
-    return _dispatcher(function, counts_references=True)
+    return _make_dispatcher(function, counts_references=True)
 
 
-def _dispatcher(function: Kernel, *, counts_references: bool) -> Kernel:
+def _make_dispatcher(function: Kernel, *, counts_references: bool) -> Kernel:
     if function.__closure__:
         raise TypeError(f"{function.__qualname__}: what a closure holds is in no source file")
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": counts_references}
     dispatcher: Any = numba.njit(**options)(function)
-    dispatcher._cache = Shelf(function, may_return_arrays=counts_references)
+    dispatcher._cache = MachineCodeCache(function, may_return_arrays=counts_references)
     return cast(Kernel, dispatcher)
 
 
-class Shelf:
+class MachineCodeCache:
     """The machine code of one function on disk, as numba's dispatchers ask for it."""
 
     cache_path = str(FOLDER)
@@ -86,18 +86,18 @@ class Shelf:
     def __init__(self, function: Callable[..., Any], *, may_return_arrays: bool) -> None:
         self._may_return_arrays = may_return_arrays
         self._name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}"
-        self._sources = sources_digest(function.__module__)
+        self._sources = compute_sources_digest(function.__module__)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the code for a signature, None if there is none fit to use."""
-        code = self._load(signature, target)
+        code = self._load_code(signature, target)
         for listener in _listeners:
             listener(f"{self._name}{signature}", code is not None)
         return code
 
-    def _load(self, signature: Any, target: Any) -> Any:
+    def _load_code(self, signature: Any, target: Any) -> Any:
         target.refresh()
-        path = self._path(signature, target.codegen())
+        path = self._build_code_path(signature, target.codegen())
         try:
             content = path.read_bytes()
             body = content[CHECKSUM:]
@@ -116,12 +116,12 @@ class Shelf:
             self._refuse_lost_arrays(code)
         if code.library.has_dynamic_globals:
             return
-        path = self._path(signature, code.codegen)
+        path = self._build_code_path(signature, code.codegen)
         body = dumps(code._reduce())
         part = path.with_name(f".{uuid.uuid4().hex}.part")
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            remove_unused(path.parent)
+            remove_stale_code(path.parent)
             try:
                 part.write_bytes(hashlib.sha256(body).digest() + body)
                 part.replace(path)
@@ -130,29 +130,29 @@ class Shelf:
 
     def _refuse_lost_arrays(self, code: Any) -> None:
         """Refuse what returns arrays, or gets them from what it calls: they are never freed."""
-        if holds_array(code.signature.return_type):
+        if has_array_type(code.signature.return_type):
             raise TypeError(f"{self._name}: what returns an array is to be @allocating")
         known = code.type_annotation
         for call, signature in known.calltypes.items():
-            if getattr(call, "op", None) == "call" and holds_array(signature.return_type):
+            if getattr(call, "op", None) == "call" and has_array_type(signature.return_type):
                 called = known.typemap[call.func.name]
                 if isinstance(called, types.Dispatcher):
                     given = f"gets an array from {called.dispatcher.py_func.__qualname__}"
                     raise TypeError(f"{self._name}: what {given} is to be @allocating")
 
-    def _path(self, signature: Any, codegen: Any) -> Path:
+    def _build_code_path(self, signature: Any, codegen: Any) -> Path:
         key = f"{VERSIONS}\n{codegen.magic_tuple()}\n{self._sources}\n{self._name}\n{signature}"
         return FOLDER / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
 
-def holds_array(numba_type: Any) -> bool:
+def has_array_type(numba_type: Any) -> bool:
     """Return whether a value of a type is an array, or a tuple with one in it."""
     parts = getattr(numba_type, "types", ())
-    return isinstance(numba_type, types.Array) or any(map(holds_array, parts))
+    return isinstance(numba_type, types.Array) or any(map(has_array_type, parts))
 
 
 @functools.cache
-def remove_unused(folder: Path) -> None:
+def remove_stale_code(folder: Path) -> None:
     """Remove, once per process, what was not loaded for long."""
     oldest = time.time() - LONGEST_UNUSED
     for path in folder.iterdir():
@@ -162,34 +162,36 @@ def remove_unused(folder: Path) -> None:
 
 
 @functools.cache
-def sources_digest(module: str) -> str:
+def compute_sources_digest(module: str) -> str:
     """Return a digest of a module's source and of all it imports from the house.
 
     Taken when the module is imported: what is edited later is not what runs.
     """
     modules, waiting = {module}, [module]
     while waiting:
-        news = _imports(waiting.pop()) - modules
+        news = _find_house_imports(waiting.pop()) - modules
         modules |= news
         waiting += news
     digest = hashlib.sha256()
     for name in sorted(modules):
-        digest.update(f"{name}\n{len(_source(name))}\n".encode() + _source(name))
+        digest.update(
+            f"{name}\n{len(_read_module_source(name))}\n".encode() + _read_module_source(name)
+        )
     return digest.hexdigest()
 
 
 @functools.cache
-def _imports(module: str) -> set[str]:
+def _find_house_imports(module: str) -> set[str]:
     """Return the modules of the house that one of them imports, or imports names from."""
-    text = _source(module).decode()
+    text = _read_module_source(module).decode()
     modules = set()
     for package, names in IMPORT.findall(text):
         modules |= {package, *(f"{package}.{name}" for name in re.findall(r"\w+", names))}
-    return {name for name in modules if _source(name)}
+    return {name for name in modules if _read_module_source(name)}
 
 
 @functools.cache
-def _source(module: str) -> bytes:
+def _read_module_source(module: str) -> bytes:
     """Return the source of a module, empty where there is none."""
     path = ROOT.joinpath(*module.split("."))
     for file in (path.with_suffix(".py"), path / "__init__.py"):

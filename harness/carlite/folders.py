@@ -12,12 +12,12 @@ NOWHERE = Path(os.devnull) / "carlite"
 """Where nothing can be kept and nothing found."""
 
 
-def cache_folder() -> Path:
+def ensure_cache_folder() -> Path:
     """Return the folder, made if need be; none that others could have put something into.
 
     What lies there is run: it must be a folder, not a link to one, of this user or the system.
     """
-    folder = _wanted()
+    folder = _choose_cache_folder()
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.lstat()
@@ -28,7 +28,7 @@ def cache_folder() -> Path:
     return NOWHERE
 
 
-def _wanted() -> Path:
+def _choose_cache_folder() -> Path:
     """Return `$XDG_CACHE_HOME/carlite`, or the same below the home, or below a temporary folder."""
     configured = os.environ.get("XDG_CACHE_HOME")
     if configured:
@@ -40,4 +40,4 @@ def _wanted() -> Path:
 
 
 if __name__ == "__main__":
-    print(cache_folder())
+    print(ensure_cache_folder())

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgpack
 import numpy as np
 
-from harness.carlite.wire.counting import values_in
+from harness.carlite.wire.counting import count_message_values
 
 LONGEST_MESSAGE = 64 << 20
 MOST_UNFINISHED = 128 << 20
@@ -29,21 +29,21 @@ second at a port that another server has been given since.
 """
 
 
-def count_values(message: bytes) -> None:
+def check_value_count(message: bytes) -> None:
     """Refuse a whole message that consists of too many values."""
-    if values_in(np.frombuffer(message, np.uint8), MOST_VALUES) > MOST_VALUES:
+    if count_message_values(np.frombuffer(message, np.uint8), MOST_VALUES) > MOST_VALUES:
         raise ValueError(f"more than {MOST_VALUES:,} values in a message")
 
 
-class Backlog:
+class MessageBacklog:
     """The unfinished messages of all connections of a port; `total` are their bytes."""
 
     def __init__(self, most: int = MOST_UNFINISHED) -> None:
         self.total = 0
         self._most = most
-        self._waiting: dict[Inbox, int] = {}
+        self._waiting: dict[MessageInbox, int] = {}
 
-    def settle(self, inbox: Inbox, waiting: int) -> None:
+    def note_waiting_bytes(self, inbox: MessageInbox, waiting: int) -> None:
         """Note how many bytes wait in an inbox; close the fullest while there are too many."""
         self.total += waiting - self._waiting.pop(inbox, 0)
         if waiting:
@@ -54,15 +54,15 @@ class Backlog:
             fullest.give_up("too much is unfinished on all connections together")
 
 
-class Inbox:
+class MessageInbox:
     """The messages of one connection; `hang_up` closes it for a reason."""
 
-    def __init__(self, backlog: Backlog, hang_up: Callable[[str], None]) -> None:
+    def __init__(self, backlog: MessageBacklog, hang_up: Callable[[str], None]) -> None:
         self._backlog = backlog
         self._hang_up = hang_up
         self._bytes = bytearray()
         self._taken = 0
-        self._scanner = self._new_scanner()
+        self._scanner = self._make_scanner()
 
     def feed(self, data: bytes) -> None:
         """Take in what was received."""
@@ -72,7 +72,7 @@ class Inbox:
             return
         self._scanner.feed(data)
 
-    def take(self) -> object:
+    def take_message(self) -> object:
         """Return the next message; `msgpack.OutOfData` where none is whole.
 
         Any other exception says that the bytes are none.
@@ -85,7 +85,7 @@ class Inbox:
         message = bytes(self._bytes[:length])
         del self._bytes[:length]
         if length > MOST_VALUES:
-            count_values(message)
+            check_value_count(message)
         return msgpack.unpackb(
             message,
             max_array_len=LONGEST_ARRAY,
@@ -93,15 +93,15 @@ class Inbox:
             unicode_errors="surrogateescape",
         )
 
-    def settle(self) -> None:
+    def note_unfinished_bytes(self) -> None:
         """Count what is left once all whole messages were taken."""
-        self._backlog.settle(self, len(self._bytes))
+        self._backlog.note_waiting_bytes(self, len(self._bytes))
 
     def clear(self) -> None:
         """Forget everything."""
         self._bytes.clear()
-        self._scanner, self._taken = self._new_scanner(), 0
-        self._backlog.settle(self, 0)
+        self._scanner, self._taken = self._make_scanner(), 0
+        self._backlog.note_waiting_bytes(self, 0)
 
     def give_up(self, reason: str) -> None:
         """Forget everything and close the connection."""
@@ -109,5 +109,5 @@ class Inbox:
         self._hang_up(reason)
 
     @staticmethod
-    def _new_scanner() -> msgpack.Unpacker:
+    def _make_scanner() -> msgpack.Unpacker:
         return msgpack.Unpacker(read_size=READ_SIZE, max_buffer_size=2 * LONGEST_MESSAGE)

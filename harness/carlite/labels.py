@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Label(IntEnum):
+class SemanticLabel(IntEnum):
     """What a surface belongs to."""
 
     NONE = 0

@@ -32,7 +32,7 @@ _printed: Counter[str] = Counter()
 _lock = threading.Lock()
 
 
-def print_line(message: str) -> None:
+def write_log_line(message: str) -> None:
     """Write one line, if not too many of its kind were written."""
     count = _count(message)
     if count > FIRST_LINES and not is_power_of_ten(count):
@@ -49,9 +49,9 @@ def print_line(message: str) -> None:
             os.close(nowhere)
 
 
-def internal_error(problem: BaseException) -> None:
+def report_internal_error(problem: BaseException) -> None:
     """Write the traceback of a defect of our own."""
-    print_line("".join(traceback.format_exception(problem)).rstrip())
+    write_log_line("".join(traceback.format_exception(problem)).rstrip())
 
 
 def forget_counts() -> None:
@@ -89,7 +89,7 @@ class AsyncioLines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one record."""
-        print_line(record.getMessage())
+        write_log_line(record.getMessage())
 
 
 def take_asyncio_lines(loop: asyncio.AbstractEventLoop) -> None:
@@ -103,6 +103,6 @@ def take_asyncio_lines(loop: asyncio.AbstractEventLoop) -> None:
 def _print_problem(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     problem = context.get("exception")
     if isinstance(problem, BaseException):
-        internal_error(problem)
+        report_internal_error(problem)
     else:
-        print_line(str(context["message"]))
+        write_log_line(str(context["message"]))

@@ -10,12 +10,12 @@ import hashlib
 import numpy as np
 
 
-def subseed(seed: int, *names: str | int) -> int:
+def derive_stream_seed(seed: int, *names: str | int) -> int:
     """Return the 64-bit seed of the stream that `names` spell under `seed`."""
     text = "/".join([str(seed), *map(str, names)])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def stream(seed: int, *names: str | int) -> np.random.Generator:
+def make_random_stream(seed: int, *names: str | int) -> np.random.Generator:
     """Open the stream that `names` spell under `seed`."""
-    return np.random.Generator(np.random.PCG64(subseed(seed, *names)))
+    return np.random.Generator(np.random.PCG64(derive_stream_seed(seed, *names)))

@@ -24,8 +24,8 @@ import msgpack
 
 from harness.carlite import log
 from harness.carlite.errors import CallError
-from harness.carlite.inbox import DISMISSAL, Backlog, Inbox
-from harness.carlite.streams import StreamHub, token
+from harness.carlite.inbox import DISMISSAL, MessageBacklog, MessageInbox
+from harness.carlite.streams import StreamHub, pack_stream_token
 
 FIRST_BYTE = 0x94
 MOST_HELD = 64
@@ -38,7 +38,7 @@ busy machine, it drops the next snapshot, for which the tick then waits until th
 """
 
 
-class Reply(Enum):
+class ReplyKind(Enum):
     """How a call's result is wrapped on the wire."""
 
     VALUE = "value"
@@ -47,7 +47,7 @@ class Reply(Enum):
 
 
 @dataclass(frozen=True)
-class Call:
+class RemoteCall:
     """A remote call: `run(world, session, *arguments)` returns the answer to the client.
 
     `ticks` marks calls that may advance the world: `tick_cue`, and `apply_batch` if its last
@@ -56,12 +56,12 @@ class Call:
 
     name: str
     run: Callable[..., object]
-    reply: Reply
+    reply: ReplyKind
     ticks: bool = False
 
 
 @dataclass(kw_only=True)
-class Session:
+class ClientSession:
     """One client's connection, as far as its calls need to know.
 
     Attributes:
@@ -78,17 +78,17 @@ class Session:
     traffic: tuple[str, int] | None
     snapshots: int = 0
 
-    def token(self, stream_id: int) -> bytes:
+    def make_token(self, stream_id: int) -> bytes:
         """Return the 24 bytes that let this client dial a stream."""
-        return token(stream_id, self.host, self.streams.port)
+        return pack_stream_token(stream_id, self.host, self.streams.port)
 
-    def expect(self, stream_id: int) -> None:
+    def expect_reader(self, stream_id: int) -> None:
         """Let the next tick wait a moment until this client has opened the stream."""
-        self.streams.expect(stream_id)
+        self.streams.expect_reader(stream_id)
 
 
 @dataclass(frozen=True)
-class Request:
+class CallRequest:
     """One call as it came in."""
 
     id: int
@@ -100,77 +100,77 @@ class Request:
 class TickGate(Protocol):
     """When one client's ticks may run."""
 
-    def answered(self, request: Request) -> None:
+    def note_request(self, request: CallRequest) -> None:
         """Hear of every request once it was served."""
 
-    def may_tick(self) -> bool:
+    def can_tick(self) -> bool:
         """Whether a tick may run now; asked again shortly where not."""
 
 
-class Host(Protocol):
+class RpcHost(Protocol):
     """What a connection needs of the server."""
 
-    calls: dict[str, Call]
-    connections: set[Connection]
-    backlog: Backlog
+    calls: dict[str, RemoteCall]
+    connections: set[RpcConnection]
+    backlog: MessageBacklog
 
-    def session(self, peer: str, host: str) -> Session:
+    def open_client_session(self, peer: str, host: str) -> ClientSession:
         """Describe a new client to its calls."""
 
-    def new_tick_gate(self) -> TickGate:
+    def make_tick_gate(self) -> TickGate:
         """Say when a new client's ticks may run."""
 
-    def run(self, call: Call, session: Session, arguments: list[object]) -> object:
+    def run_call(self, call: RemoteCall, session: ClientSession, arguments: list[object]) -> object:
         """Run a call on the world."""
 
-    def checks_health(self) -> bool:
+    def has_traffic_clients(self) -> bool:
         """Whether any client is connected to the Traffic Manager."""
 
 
-def parse(message: object) -> Request:
+def parse_call_request(message: object) -> CallRequest:
     """Return the request a message holds; ValueError when it is none."""
     match message:
         case [0, int(number), str(name), [[bool(asynchronous)], *arguments]] if (
             0 <= number < 1 << 32 and type(number) is int
         ):
-            return Request(number, name, asynchronous, arguments)
+            return CallRequest(number, name, asynchronous, arguments)
     raise ValueError("not a request")
 
 
-def advances(call: Call, request: Request) -> bool:
+def is_tick_request(call: RemoteCall, request: CallRequest) -> bool:
     """Whether serving the request moves the world on."""
     return call.ticks and (not request.arguments or request.arguments[-1] is True)
 
 
-def success(reply: Reply, value: object) -> object:
+def wrap_call_result(reply: ReplyKind, value: object) -> object:
     """Wrap a result."""
     match reply:
-        case Reply.VALUE:
+        case ReplyKind.VALUE:
             return [[1, value]]
-        case Reply.VOID:
+        case ReplyKind.VOID:
             return [[False]]
-        case Reply.PLAIN:
+        case ReplyKind.PLAIN:
             return value
 
 
-def failure(reply: Reply, message: str) -> object:
+def wrap_call_failure(reply: ReplyKind, message: str) -> object:
     """Wrap a failure, which the client raises as `RuntimeError(message)`."""
     match reply:
-        case Reply.VALUE:
+        case ReplyKind.VALUE:
             return [[0, [message]]]
-        case Reply.VOID:
+        case ReplyKind.VOID:
             return [[True, [message]]]
-        case Reply.PLAIN:
+        case ReplyKind.PLAIN:
             return [[[0, [message]]]]
 
 
-def likely_reply(name: str) -> Reply:
+def guess_reply_kind(name: str) -> ReplyKind:
     """Guess how a client decodes the answer to a call we have never heard of."""
     asks = ("get_", "is_", "are_", "has_", "query_", "spawn_", "add_traffic", "cast_", "show_")
-    return Reply.VALUE if name.startswith(asks) else Reply.VOID
+    return ReplyKind.VALUE if name.startswith(asks) else ReplyKind.VOID
 
 
-def complaint(call: Call, problem: Exception, arguments: list[object]) -> str:
+def describe_call_failure(call: RemoteCall, problem: Exception, arguments: list[object]) -> str:
     """Return in one line why a call failed; log the traceback where it is a defect here."""
     if isinstance(problem, CallError):
         return str(problem)
@@ -179,17 +179,17 @@ def complaint(call: Call, problem: Exception, arguments: list[object]) -> str:
             inspect.signature(call.run).bind(None, None, *arguments)
         except TypeError:
             return f"{call.name}: wrong number of arguments ({len(arguments)})"
-    log.internal_error(problem)
+    log.report_internal_error(problem)
     return f"{call.name}: {type(problem).__name__}: {problem}"
 
 
-class Connection(asyncio.Protocol):
+class RpcConnection(asyncio.Protocol):
     """One client: bytes in, calls run, bytes out."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: RpcHost) -> None:
         self._host = host
-        self._tick_gate = host.new_tick_gate()
-        self._held: deque[tuple[Call, Request]] = deque()
+        self._tick_gate = host.make_tick_gate()
+        self._held: deque[tuple[RemoteCall, CallRequest]] = deque()
         self._fresh = True
         self._barred = False
         self._choked = False
@@ -197,7 +197,7 @@ class Connection(asyncio.Protocol):
         self._repeats = 0
         self._silent_until = 0.0
         self._watch: asyncio.TimerHandle | None = None
-        self._inbox = Inbox(host.backlog, self._hang_up)
+        self._inbox = MessageInbox(host.backlog, self._hang_up)
         self._packer = msgpack.Packer(use_bin_type=True, unicode_errors="surrogateescape")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -207,129 +207,129 @@ class Connection(asyncio.Protocol):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         peer = transport.get_extra_info("peername") or ("unknown", 0)
         here = transport.get_extra_info("sockname")
-        self._session = self._host.session(f"{peer[0]}:{peer[1]}", here[0])
+        self._session = self._host.open_client_session(f"{peer[0]}:{peer[1]}", here[0])
         self._host.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client and whatever it still waited for."""
-        self._hear()
+        self._note_client_activity()
         self._held.clear()
         self._inbox.clear()
         self._host.connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
         """Serve every request that is complete."""
-        self._hear()
+        self._note_client_activity()
         if self._fresh and data[0] != FIRST_BYTE:
-            self._dismiss("not a CARLA client")
+            self._dismiss_client("not a CARLA client")
             return
         self._fresh = False
         self._inbox.feed(data)
-        self._serve()
+        self._serve_requests()
 
     def pause_writing(self) -> None:
         """Serve no more until the client has read its replies."""
         self._choked = True
-        self._listen()
+        self._pause_or_resume_reading()
 
     def resume_writing(self) -> None:
         """Go on where `pause_writing` left off."""
         self._choked = False
-        self._listen()
-        self._serve()
+        self._pause_or_resume_reading()
+        self._serve_requests()
 
     def close(self) -> None:
         """End the connection."""
         self._transport.abort()
 
-    def _listen(self) -> None:
+    def _pause_or_resume_reading(self) -> None:
         """Read on, or not: what cannot be served yet stays with the sender."""
         if self._barred or self._choked or self._dismissed:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
 
-    def _serve(self) -> None:
-        self._serve_what_is_whole()
-        self._inbox.settle()
+    def _serve_requests(self) -> None:
+        self._serve_whole_requests()
+        self._inbox.note_unfinished_bytes()
 
-    def _serve_what_is_whole(self) -> None:
+    def _serve_whole_requests(self) -> None:
         while not (self._barred or self._choked or self._dismissed or self._transport.is_closing()):
             try:
-                request = parse(self._inbox.take())
+                request = parse_call_request(self._inbox.take_message())
             except msgpack.OutOfData:
                 return
             except Exception as problem:
-                self._dismiss(str(problem) or type(problem).__name__)
+                self._dismiss_client(str(problem) or type(problem).__name__)
                 return
-            self._take(request)
+            self._take_request(request)
 
-    def _take(self, request: Request) -> None:
+    def _take_request(self, request: CallRequest) -> None:
         call = self._host.calls.get(request.name)
         if call is None:
             problem = f"{request.name}: carlite does not know this call"
-            self._send(request, failure(likely_reply(request.name), problem))
-        elif not advances(call, request):
-            self._answer(call, request)
+            self._send_reply(request, wrap_call_failure(guess_reply_kind(request.name), problem))
+        elif not is_tick_request(call, request):
+            self._answer_call(call, request)
         else:
             self._held.append((call, request))
             if len(self._held) == 1:
-                self._tick()
+                self._run_held_ticks()
             if self._held and (request.asynchronous or len(self._held) >= MOST_HELD):
                 self._barred = True
-                self._listen()
+                self._pause_or_resume_reading()
 
-    def _tick(self) -> None:
+    def _run_held_ticks(self) -> None:
         """Run the ticks that were asked for, as far as they may run now."""
-        while self._held and self._tick_gate.may_tick():
-            self._answer(*self._held.popleft())
+        while self._held and self._tick_gate.can_tick():
+            self._answer_call(*self._held.popleft())
         if self._held:
-            asyncio.get_running_loop().call_later(RETRY, self._tick)
+            asyncio.get_running_loop().call_later(RETRY, self._run_held_ticks)
         elif self._barred:
             self._barred = False
-            self._listen()
-            asyncio.get_running_loop().call_soon(self._serve)
+            self._pause_or_resume_reading()
+            asyncio.get_running_loop().call_soon(self._serve_requests)
 
-    def _answer(self, call: Call, request: Request) -> None:
+    def _answer_call(self, call: RemoteCall, request: CallRequest) -> None:
         try:
-            value = self._host.run(call, self._session, request.arguments)
-            self._send(request, success(call.reply, value))
+            value = self._host.run_call(call, self._session, request.arguments)
+            self._send_reply(request, wrap_call_result(call.reply, value))
         except Exception as problem:
-            message = complaint(call, problem, request.arguments)
-            self._send(request, failure(call.reply, message))
-        self._tick_gate.answered(request)
-        if advances(call, request):
-            self._await_word(REPEATS)
+            message = describe_call_failure(call, problem, request.arguments)
+            self._send_reply(request, wrap_call_failure(call.reply, message))
+        self._tick_gate.note_request(request)
+        if is_tick_request(call, request):
+            self._schedule_repeats(REPEATS)
 
-    def _hear(self) -> None:
+    def _note_client_activity(self) -> None:
         """Note a word of the client: it goes on."""
         self._repeats = 0
 
-    def _await_word(self, repeats: int) -> None:
+    def _schedule_repeats(self, repeats: int) -> None:
         """Repeat the snapshot of a tick if no word comes of a client that may have dropped it."""
         self._repeats = 0
-        if repeats and self._session.snapshots and self._host.checks_health():
+        if repeats and self._session.snapshots and self._host.has_traffic_clients():
             loop = asyncio.get_running_loop()
             self._repeats, self._silent_until = repeats, loop.time() + SILENCE
             if self._watch is None:
-                self._watch = loop.call_at(self._silent_until, self._repeat)
+                self._watch = loop.call_at(self._silent_until, self._repeat_snapshot)
 
-    def _repeat(self) -> None:
+    def _repeat_snapshot(self) -> None:
         """Repeat the snapshot where it is time; else look again when it is."""
         self._watch = None
         if not self._repeats:
             return
         loop = asyncio.get_running_loop()
         if loop.time() < self._silent_until:
-            self._watch = loop.call_at(self._silent_until, self._repeat)
+            self._watch = loop.call_at(self._silent_until, self._repeat_snapshot)
             return
-        self._session.streams.repeat(self._session.snapshots)
-        self._await_word(self._repeats - 1)
+        self._session.streams.repeat_frame(self._session.snapshots)
+        self._schedule_repeats(self._repeats - 1)
 
-    def _send(self, request: Request, result: object) -> None:
+    def _send_reply(self, request: CallRequest, result: object) -> None:
         self._transport.write(self._packer.pack([1, request.id, None, result]))
 
-    def _dismiss(self, reason: str) -> None:
+    def _dismiss_client(self, reason: str) -> None:
         """Read no more, and hang up after a while."""
         self._dismissed = True
         self._transport.pause_reading()
@@ -338,5 +338,5 @@ class Connection(asyncio.Protocol):
     def _hang_up(self, reason: str) -> None:
         if self._transport.is_closing():
             return
-        log.print_line(f"closed the connection from {self._session.peer}: {reason}")
+        log.write_log_line(f"closed the connection from {self._session.peer}: {reason}")
         self._transport.abort()

@@ -17,19 +17,19 @@ from pathlib import Path
 from harness.carlite import CARLA_VERSION, calls, compiled, log
 from harness.carlite.accepting import Acceptor, ProtocolStarter
 from harness.carlite.errors import UserError
-from harness.carlite.inbox import Backlog
-from harness.carlite.rpc import Call, Connection, Session, TickGate
+from harness.carlite.inbox import MessageBacklog
+from harness.carlite.rpc import ClientSession, RemoteCall, RpcConnection, TickGate
 from harness.carlite.streams import StreamHub
 from harness.carlite.tick_gate import StreamGate, WorkerGate
 from harness.carlite.traffic_port import TrafficPort
-from harness.carlite.warmup import warm_up
-from harness.carlite.world import World
+from harness.carlite.warmup import run_warmup
+from harness.carlite.world import ServerWorld
 
 IDLE = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ServerOptions:
     """What the command line asks for."""
 
     host: str
@@ -40,7 +40,7 @@ class Options:
     hosts_traffic: bool
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """Reserve an IPv4 address, the only kind the client has; UserError when that fails."""
     try:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -66,31 +66,31 @@ class CompilationNotice:
         """Hear of a function that is needed for the first time."""
         if self.is_ready:
             what = "loaded" if is_on_disk else "compiling"
-            log.print_line(f"{what} {name.partition('(')[0]} in mid-session")
+            log.write_log_line(f"{what} {name.partition('(')[0]} in mid-session")
         elif not (is_on_disk or self._announced):
             self._announced = True
-            log.print_line("compiling for this machine, once; this can take a minute or two")
+            log.write_log_line("compiling for this machine, once; this can take a minute or two")
 
 
-class Server:
+class CarliteServer:
     """One world and all who are connected to it."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ServerOptions) -> None:
         def at(offset: int) -> socket.socket:
-            return bind(options.host, options.port + offset if options.port else 0)
+            return bind_socket(options.host, options.port + offset if options.port else 0)
 
         self._calls_at = at(0)
         streams_at = at(1)
         self._traffic_at = at(2) if options.hosts_traffic else None
-        self.calls = calls.table()
-        self.connections: set[Connection] = set()
-        self.backlog = Backlog()
+        self.calls = calls.build_call_table()
+        self.connections: set[RpcConnection] = set()
+        self.backlog = MessageBacklog()
         self._traffic: TrafficPort | None = None
         self._compilation = CompilationNotice()
-        compiled.listen(self._compilation)
+        compiled.add_compile_listener(self._compilation)
         self.streams = StreamHub(streams_at)
-        self.world = World(options.town, options.maps, options.seed, self.streams)
-        warm_up(self.world.town)
+        self.world = ServerWorld(options.town, options.maps, options.seed, self.streams)
+        run_warmup(self.world.town)
 
     @property
     def address(self) -> str:
@@ -98,21 +98,21 @@ class Server:
         host, port = self._calls_at.getsockname()
         return f"{host}:{port}"
 
-    def session(self, peer: str, host: str) -> Session:
+    def open_client_session(self, peer: str, host: str) -> ClientSession:
         """Describe a new client to its calls."""
         traffic = (host, self._traffic_at.getsockname()[1]) if self._traffic_at else None
-        return Session(peer=peer, host=host, streams=self.streams, traffic=traffic)
+        return ClientSession(peer=peer, host=host, streams=self.streams, traffic=traffic)
 
-    def new_tick_gate(self) -> TickGate:
+    def make_tick_gate(self) -> TickGate:
         """Say when a new client's ticks may run."""
         return StreamGate(self.streams) if self._traffic_at else WorkerGate(self.streams)
 
-    def run(self, call: Call, session: Session, arguments: list[object]) -> object:
+    def run_call(self, call: RemoteCall, session: ClientSession, arguments: list[object]) -> object:
         """Run a call on the world, after earlier calls to the Traffic Manager."""
-        self._instruct_drivers()
+        self._run_traffic_orders()
         return call.run(self.world, session, *arguments)
 
-    def checks_health(self) -> bool:
+    def has_traffic_clients(self) -> bool:
         """Whether any client is connected to the Traffic Manager."""
         return self._traffic is not None and self._traffic.clients > 0
 
@@ -124,18 +124,18 @@ class Server:
             loop.add_signal_handler(number, asked_to_stop.set)
         log.take_asyncio_lines(loop)
         self.streams.open()
-        starter = ProtocolStarter(lambda: Connection(self))
+        starter = ProtocolStarter(lambda: RpcConnection(self))
         acceptor = Acceptor(self._calls_at, starter, "connections")
         acceptor.open()
         if self._traffic_at:
             self._traffic = TrafficPort(
-                self._traffic_at, lambda: loop.call_soon_threadsafe(self._instruct_drivers)
+                self._traffic_at, lambda: loop.call_soon_threadsafe(self._run_traffic_orders)
             )
         self._compilation.is_ready = True
         gc.freeze()
         where = f"{self.address}, town {self.world.town.name}"
         print(f"carlite {CARLA_VERSION} ready on {where}", flush=True)
-        clock = asyncio.create_task(self._run_free())
+        clock = asyncio.create_task(self._run_asynchronous())
         await asked_to_stop.wait()
         clock.cancel()
         if self._traffic:
@@ -145,12 +145,12 @@ class Server:
             connection.close()
         self.streams.close()
 
-    def _instruct_drivers(self) -> None:
+    def _run_traffic_orders(self) -> None:
         """Carry out what clients have asked of the Traffic Manager."""
         if self._traffic:
-            self._traffic.carry_out(self.world.traffic)
+            self._traffic.run_orders(self.world.traffic)
 
-    async def _run_free(self) -> None:
+    async def _run_asynchronous(self) -> None:
         """Let an asynchronous world run in real time while a client is connected."""
         loop = asyncio.get_running_loop()
         due = loop.time()
@@ -161,10 +161,10 @@ class Server:
                 continue
             self.streams.patient = False
             try:
-                self._instruct_drivers()
+                self._run_traffic_orders()
                 self.world.tick()
             except Exception as problem:
-                log.internal_error(problem)
+                log.report_internal_error(problem)
             self.streams.patient = True
             due = max(due + self.world.step, loop.time())
             await asyncio.sleep(due - loop.time())

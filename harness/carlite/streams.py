@@ -41,17 +41,17 @@ Serial numbers do not start at 0: a client of a server that is gone may dial thi
 """
 
 
-def token(stream_id: int, host: str, port: int) -> bytes:
+def pack_stream_token(stream_id: int, host: str, port: int) -> bytes:
     """Return the 24 bytes that name the address of a stream to a client."""
     return struct.pack("<IHBB4s12x", stream_id, port, TCP, IP_V4, socket.inet_aton(host))
 
 
-def first_id(stream_id: int) -> int:
+def resolve_stream_id(stream_id: int) -> int:
     """Return the id a stream is published under, given any id it may be dialled by."""
     return stream_id & ((1 << ID_BITS) - 1) if stream_id & FURTHER else stream_id
 
 
-class Reader:
+class FrameReader:
     """One connection: first its stream id, then frames, until either side closes it."""
 
     def __init__(self, hub: StreamHub, connection: socket.socket) -> None:
@@ -70,7 +70,7 @@ class Reader:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._loop.add_reader(connection.fileno(), self._on_readable)
 
-    def send(self, header: bytes, payload: bytes) -> None:
+    def send_frame(self, header: bytes, payload: bytes) -> None:
         """Hand a frame to the kernel, or queue what it does not take."""
         self._lost = b""
         sent = 0
@@ -92,7 +92,7 @@ class Reader:
         self._queue.append(memoryview(payload)[sent - len(header) :])
         self.waiting = sum(map(len, self._queue))
 
-    def lose(self, payload: bytes) -> None:
+    def skip_frame(self, payload: bytes) -> None:
         """Go without a frame; by a further id, the last one comes once the queue is empty."""
         assert self.dialled is not None
         if self.dialled & FURTHER:
@@ -108,11 +108,11 @@ class Reader:
         self.stalled = now - self._late_since > PATIENCE
         return not self.stalled
 
-    def hold(self) -> None:
+    def hold_frames(self) -> None:
         """Let frames wait for a while: the client is about to close this connection."""
         self._held = True
         self._loop.remove_writer(self._socket.fileno())
-        self._loop.call_later(HOLD, self._release)
+        self._loop.call_later(HOLD, self._release_frames)
 
     def close(self) -> None:
         """Forget the connection; harmless when it is closed already."""
@@ -124,9 +124,9 @@ class Reader:
         self._queue.clear()
         self._lost = b""
         self.waiting = 0
-        self._hub.forget(self)
+        self._hub.forget_reader(self)
 
-    def _release(self) -> None:
+    def _release_frames(self) -> None:
         self._held = False
         if self._queue:
             self._loop.add_writer(self._socket.fileno(), self._on_writable)
@@ -145,7 +145,7 @@ class Reader:
             self._greeting += data
             if len(self._greeting) >= 4:
                 (self.dialled,) = struct.unpack_from("<I", self._greeting)
-                self._hub.admit(self)
+                self._hub.admit_reader(self)
 
     def _on_writable(self) -> None:
         try:
@@ -164,7 +164,7 @@ class Reader:
         self._loop.remove_writer(self._socket.fileno())
         self.stalled = False
         if self._lost:
-            self.send(struct.pack("<I", len(self._lost)), self._lost)
+            self.send_frame(struct.pack("<I", len(self._lost)), self._lost)
 
 
 class StreamHub:
@@ -174,8 +174,8 @@ class StreamHub:
         self.port: int = listener.getsockname()[1]
         self.patient = True
         self._acceptor = Acceptor(listener, self._greet, "stream connections")
-        self._readers: dict[int, list[Reader]] = {}
-        self._strangers: set[Reader] = set()
+        self._readers: dict[int, list[FrameReader]] = {}
+        self._strangers: set[FrameReader] = set()
         self._expected: list[tuple[int, float]] = []
         self._missed: dict[int, bytes] = {}
         self._latest: dict[int, bytes] = {}
@@ -204,7 +204,7 @@ class StreamHub:
     def publish(self, stream_id: int, payload: bytes) -> None:
         """Send one frame to all readers of the stream; empty frames are not sent."""
         for dialled in self._missed:
-            if first_id(dialled) == stream_id:
+            if resolve_stream_id(dialled) == stream_id:
                 self._missed[dialled] = payload
         if stream_id in self._latest:
             self._latest[stream_id] = payload
@@ -214,29 +214,29 @@ class StreamHub:
         header = struct.pack("<I", len(payload))
         for reader in tuple(readers):
             if reader.stalled or (reader.waiting and not self.patient):
-                reader.lose(payload)
+                reader.skip_frame(payload)
             else:
-                reader.send(header, payload)
+                reader.send_frame(header, payload)
 
-    def repeat(self, dialled: int) -> None:
+    def repeat_frame(self, dialled: int) -> None:
         """Send the latest frame again to those who read by a further id."""
-        payload = self._latest.get(first_id(dialled), b"")
-        for reader in tuple(self._readers.get(first_id(dialled), ())):
+        payload = self._latest.get(resolve_stream_id(dialled), b"")
+        for reader in tuple(self._readers.get(resolve_stream_id(dialled), ())):
             if reader.dialled == dialled and payload and not reader.waiting:
-                reader.send(struct.pack("<I", len(payload)), payload)
+                reader.send_frame(struct.pack("<I", len(payload)), payload)
 
-    def further_id(self, stream_id: int) -> int:
+    def make_further_id(self, stream_id: int) -> int:
         """Return one more id by which a stream can be dialled."""
         self._latest.setdefault(stream_id, b"")
         return FURTHER | next(self._serials) % SERIALS << ID_BITS | stream_id
 
-    def hold(self, dialled: int) -> None:
+    def hold_readers(self, dialled: int) -> None:
         """Let frames wait for readers of that id, until they close or `HOLD` has passed."""
-        for reader in self._readers.get(first_id(dialled), ()):
+        for reader in self._readers.get(resolve_stream_id(dialled), ()):
             if reader.dialled == dialled:
-                reader.hold()
+                reader.hold_frames()
 
-    def expect(self, stream_id: int) -> None:
+    def expect_reader(self, stream_id: int) -> None:
         """Note that a client was given a stream's address and is about to dial."""
         deadline = asyncio.get_running_loop().time() + DIAL_TIME
         self._expected.append((stream_id, deadline))
@@ -245,34 +245,34 @@ class StreamHub:
             if len(self._missed) > MOST_UNDIALLED:
                 del self._missed[next(iter(self._missed))]
 
-    def all_open(self) -> bool:
+    def has_all_readers(self) -> bool:
         """Whether every expected reader has dialled, or has had its time."""
         now = asyncio.get_running_loop().time()
         self._expected = [entry for entry in self._expected if entry[1] > now]
         return not self._expected
 
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether the next frame may come: no patient reader is far behind, or its time is up."""
         now = asyncio.get_running_loop().time()
         return not [r for readers in self._readers.values() for r in readers if r.is_late(now)]
 
-    def admit(self, reader: Reader) -> None:
+    def admit_reader(self, reader: FrameReader) -> None:
         """Take a reader in, once it has named its stream."""
         assert reader.dialled is not None
         self._strangers.discard(reader)
-        self._readers.setdefault(first_id(reader.dialled), []).append(reader)
+        self._readers.setdefault(resolve_stream_id(reader.dialled), []).append(reader)
         for entry in self._expected:
             if entry[0] == reader.dialled:
                 self._expected.remove(entry)
                 break
         if missed := self._missed.pop(reader.dialled, b""):
-            reader.send(struct.pack("<I", len(missed)), missed)
+            reader.send_frame(struct.pack("<I", len(missed)), missed)
 
-    def forget(self, reader: Reader) -> None:
+    def forget_reader(self, reader: FrameReader) -> None:
         """Drop a reader whose connection is closed."""
         self._strangers.discard(reader)
         if reader.dialled is not None:
-            stream_id = first_id(reader.dialled)
+            stream_id = resolve_stream_id(reader.dialled)
             readers = self._readers[stream_id]
             readers.remove(reader)
             if not readers:
@@ -280,4 +280,4 @@ class StreamHub:
 
     def _greet(self, connection: socket.socket) -> None:
         """Wait for the id of the stream that a new connection is to read."""
-        self._strangers.add(Reader(self, connection))
+        self._strangers.add(FrameReader(self, connection))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 
-from harness.carlite.rpc import Request
+from harness.carlite.rpc import CallRequest
 from harness.carlite.streams import StreamHub
 
 GAP = 0.0015
@@ -25,12 +25,12 @@ class StreamGate:
     def __init__(self, streams: StreamHub) -> None:
         self._streams = streams
 
-    def answered(self, request: Request) -> None:
+    def note_request(self, request: CallRequest) -> None:
         """Nothing to learn."""
 
-    def may_tick(self) -> bool:
+    def can_tick(self) -> bool:
         """Whether every reader would get the frame."""
-        return self._streams.all_open() and self._streams.settled()
+        return self._streams.has_all_readers() and self._streams.is_settled()
 
 
 class WorkerGate(StreamGate):
@@ -42,7 +42,7 @@ class WorkerGate(StreamGate):
         self._settled = True
         self._not_before = 0.0
 
-    def answered(self, request: Request) -> None:
+    def note_request(self, request: CallRequest) -> None:
         """Follow the worker thread through its step."""
         now = time.monotonic()
         if request.name == "add_traffic_manager_running":
@@ -52,6 +52,6 @@ class WorkerGate(StreamGate):
         elif request.name == "get_episode_settings" and not self._settled:
             self._settled, self._not_before = True, now + GAP
 
-    def may_tick(self) -> bool:
+    def can_tick(self) -> bool:
         """Whether the worker has had the time to fall asleep."""
-        return time.monotonic() >= self._not_before and super().may_tick()
+        return time.monotonic() >= self._not_before and super().can_tick()

@@ -24,8 +24,8 @@ import msgpack
 from harness.carlite import log
 from harness.carlite.accepting import Acceptor, ProtocolStarter
 from harness.carlite.errors import CallError
-from harness.carlite.inbox import DISMISSAL, Backlog, Inbox
-from harness.carlite.traffic.endpoint import ASKING, SETTLED, understood
+from harness.carlite.inbox import DISMISSAL, MessageBacklog, MessageInbox
+from harness.carlite.traffic.endpoint import ASKING, SETTLED, decode_traffic_call
 from harness.carlite.traffic.manager import TrafficManager
 
 UNREAD = 8 << 20
@@ -37,7 +37,7 @@ MOST_ORDERS = 100_000
 Answer = Callable[[str | None, object], None]
 
 
-class Order(NamedTuple):
+class TrafficOrder(NamedTuple):
     """Something for the world to do; `answer` gets the outcome, where a caller waits for it."""
 
     name: str
@@ -49,25 +49,25 @@ class TrafficPort:
     """Listens in a thread of its own; `wake` is called there when an order has come in."""
 
     def __init__(self, listener: socket.socket, wake: Callable[[], object]) -> None:
-        self.backlog = Backlog()
+        self.backlog = MessageBacklog()
         self.clients = 0
         self.loop = asyncio.new_event_loop()
-        self._orders: deque[Order] = deque()
+        self._orders: deque[TrafficOrder] = deque()
         self._wake = wake
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
-        starter = ProtocolStarter(lambda: Connection(self))
+        starter = ProtocolStarter(lambda: TrafficConnection(self))
         self._acceptor = Acceptor(listener, starter, "connections to the Traffic Manager")
         asyncio.run_coroutine_threadsafe(self._open(), self.loop).result()
 
-    def give(self, order: Order) -> None:
+    def queue_order(self, order: TrafficOrder) -> None:
         """Leave an order for the world, in the port's thread."""
         if len(self._orders) >= MOST_ORDERS:
             raise ValueError("too many calls at once")
         self._orders.append(order)
         self._wake()
 
-    def carry_out(self, manager: TrafficManager) -> None:
+    def run_orders(self, manager: TrafficManager) -> None:
         """Do all that was ordered, in the world's thread."""
         while self._orders:
             name, arguments, answer = self._orders.popleft()
@@ -77,7 +77,7 @@ class TrafficPort:
             except CallError as refusal:
                 error = str(refusal)
             except Exception as problem:  # a defect in one call must not end the others
-                log.internal_error(problem)
+                log.report_internal_error(problem)
                 error = f"{name}: {problem}"
             if answer is not None:
                 self.loop.call_soon_threadsafe(answer, error, result)
@@ -94,12 +94,12 @@ class TrafficPort:
         self._acceptor.close()
 
 
-class Connection(asyncio.Protocol):
+class TrafficConnection(asyncio.Protocol):
     """One client of the Traffic Manager."""
 
     def __init__(self, port: TrafficPort) -> None:
         self._port = port
-        self._inbox = Inbox(port.backlog, self._hang_up)
+        self._inbox = MessageInbox(port.backlog, self._hang_up)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport for replies."""
@@ -116,37 +116,39 @@ class Connection(asyncio.Protocol):
         self._inbox.feed(data)
         try:
             while not self._transport.is_closing():
-                self._serve(self._inbox.take())
+                self._serve_message(self._inbox.take_message())
         except msgpack.OutOfData:
-            self._inbox.settle()
+            self._inbox.note_unfinished_bytes()
         except Exception as problem:  # whatever strangers may send
-            self._dismiss(str(problem) or type(problem).__name__)
+            self._dismiss_client(str(problem) or type(problem).__name__)
 
-    def _serve(self, message: object) -> None:
+    def _serve_message(self, message: object) -> None:
         match message:
             case [0, int(number), name, arguments]:
-                self._take(name, arguments, number)
+                self._take_call(name, arguments, number)
             case [2, name, arguments]:
-                self._take(name, arguments, None)
+                self._take_call(name, arguments, None)
             case _:
                 raise ValueError("not a request")
 
-    def _take(self, name: object, arguments: object, number: int | None) -> None:
+    def _take_call(self, name: object, arguments: object, number: int | None) -> None:
         """Answer a call, or leave it to the world."""
         try:
-            called, values = understood(name, arguments)
+            called, values = decode_traffic_call(name, arguments)
         except CallError as refusal:
-            self._reply(number, str(refusal), None)
+            self._send_reply(number, str(refusal), None)
             return
         if called in SETTLED:
-            self._reply(number, None, SETTLED[called])
+            self._send_reply(number, None, SETTLED[called])
         elif called in ASKING:
-            self._port.give(Order(called, values, lambda e, result: self._reply(number, e, result)))
+            self._port.queue_order(
+                TrafficOrder(called, values, lambda e, result: self._send_reply(number, e, result))
+            )
         else:
-            self._port.give(Order(called, values, None))
-            self._reply(number, None, None)
+            self._port.queue_order(TrafficOrder(called, values, None))
+            self._send_reply(number, None, None)
 
-    def _reply(self, number: int | None, error: str | None, result: object) -> None:
+    def _send_reply(self, number: int | None, error: str | None, result: object) -> None:
         if number is None or self._transport.is_closing():
             return
         reply = [1, number, error, result]
@@ -154,12 +156,12 @@ class Connection(asyncio.Protocol):
         if self._transport.get_write_buffer_size() > UNREAD:
             self._inbox.give_up("replies are not read")
 
-    def _dismiss(self, reason: str) -> None:
+    def _dismiss_client(self, reason: str) -> None:
         """Read no more, and hang up after a while."""
         self._transport.pause_reading()
         self._port.loop.call_later(DISMISSAL, self._inbox.give_up, reason)
 
     def _hang_up(self, reason: str) -> None:
         if not self._transport.is_closing():
-            log.print_line(f"closed a connection to the Traffic Manager: {reason}")
+            log.write_log_line(f"closed a connection to the Traffic Manager: {reason}")
             self._transport.abort()

@@ -9,16 +9,16 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import count
 
-from harness.carlite.blueprints import library
+from harness.carlite.blueprints import build_blueprint_library
 from harness.carlite.errors import CallError
-from harness.carlite.inbox import count_values
+from harness.carlite.inbox import check_value_count
 from harness.carlite.sensors import KINDS
 from harness.carlite.towns import from_opendrive
 from harness.carlite.towns.model import Town
 from harness.carlite.wire.codec import LEVEL, Rotation
 from harness.carlite.wire.records import ActorDescription, AttributeValue, Transform
 from harness.carlite.world.arrival import FRICTION
-from harness.carlite.world.episode import Episode
+from harness.carlite.world.episode import WorldEpisode
 
 CAST = ("vehicle.tesla.model3", "vehicle.carlamotors.firetruck", "walker.pedestrian.0001")
 SMALL = {"image_size_x": "32", "image_size_y": "24", "points_per_second": "1000"}
@@ -32,41 +32,44 @@ ROAD = """<OpenDRIVE><header revMajor="1" revMinor="4"/>
 </laneSection></lanes></road></OpenDRIVE>"""
 
 
-def warm_up(town: Town) -> None:
+def run_warmup(town: Town) -> None:
     """Build a small town, and run a few actors in the present one, which no client sees."""
-    count_values(b"")
+    check_value_count(b"")
     from_opendrive("Rehearsal", ROAD)
-    _play(town)
+    _run_small_episode(town)
 
 
-def _play(town: Town) -> None:
+def _run_small_episode(town: Town) -> None:
     """Let a cast drive, collide, slide and be sensed."""
-    episode = Episode(0, town, 0, count(1))
+    episode = WorldEpisode(0, town, 0, count(1))
     stages = [
         Transform((x, y, z), Rotation((pitch, yaw, roll)))
         for x, y, z, pitch, yaw, roll in town.spawn_points.tolist()
     ]
-    cast = [actor for name in CAST if (actor := _enter(episode, name, stages)) is not None]
+    cast = [actor for name in CAST if (actor := _spawn_anywhere(episode, name, stages)) is not None]
     if not cast:
         return
     for type_id in KINDS:
-        known = {attribute.id: attribute.type for attribute in library()[type_id].attributes}
+        known = {
+            attribute.id: attribute.type
+            for attribute in build_blueprint_library()[type_id].attributes
+        }
         values = [AttributeValue(k, known[k], v) for k, v in SMALL.items() if k in known]
-        episode.spawn(ActorDescription(0, type_id, tuple(values)), ON_TOP, cast[0])
-    episode.spawn(ActorDescription(0, FRICTION, ()), stages[0])
+        episode.spawn_resident(ActorDescription(0, type_id, tuple(values)), ON_TOP, cast[0])
+    episode.spawn_resident(ActorDescription(0, FRICTION, ()), stages[0])
     episode.traffic.register_vehicle(cast[:2])
     for actor in cast:
-        episode.table.position[episode.table.slot(actor), :2] = stages[0].location[:2]
+        episode.table.position[episode.table.find_slot(actor), :2] = stages[0].location[:2]
     for frame in range(3):
         episode.advance(STEP)
-        episode.observe(
-            episode.records(), frame=frame, dt=STEP, gravity=9.81, has_listener=lambda _: True
+        episode.capture_sensor_frames(
+            episode.pack_records(), frame=frame, dt=STEP, gravity=9.81, has_listener=lambda _: True
         )
 
 
-def _enter(episode: Episode, name: str, stages: list[Transform]) -> int | None:
+def _spawn_anywhere(episode: WorldEpisode, name: str, stages: list[Transform]) -> int | None:
     """Spawn an actor at the first place with room for it."""
     for stage in stages:
         with suppress(CallError):
-            return episode.spawn(ActorDescription(0, name, ()), stage).id
+            return episode.spawn_resident(ActorDescription(0, name, ()), stage).id
     return None

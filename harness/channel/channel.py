@@ -15,18 +15,18 @@ from harness.channel.effects import (
     NO_SHIFT,
     Shift,
     Window,
-    arrays,
-    differ,
-    moved_by,
+    apply_pose_shifts,
+    is_different_payload,
+    list_payload_arrays,
 )
-from harness.channel.sensing import Sensing
-from harness.channel.tally import Act, Underway
+from harness.channel.sensing import LidarSensing
+from harness.channel.tally import DisturbanceAct, MessageUnderway
 from harness.errors import UserError
-from harness.sensitivity import Sensitivity
+from harness.sensitivity import LidarSensitivity
 from harness.vocabulary import Boxes, Message, Observation, Payload, Points, Surfaces
 
 
-class Named(Protocol):
+class NamedPart(Protocol):
     """What has a name of its sort, which is numbered where there are several."""
 
     name: str
@@ -54,7 +54,7 @@ class Channel:
             disturbance for disturbance in disturbances if not disturbance.size_zero
         )
         number_equal_names(self.disturbances)
-        self.sensing = Sensing(self.disturbances)
+        self.sensing = LidarSensing(self.disturbances)
         if not maximum_age >= 0:
             raise UserError(f"channel.maximum_age = {maximum_age} s: must be ≥ 0")
         self.maximum_age = maximum_age
@@ -65,7 +65,7 @@ class Channel:
             maximum_age=maximum_age,
             window=window,
         )
-        self._underway: dict[str, list[Underway]] = {}
+        self._underway: dict[str, list[MessageUnderway]] = {}
         self._shifts: dict[tuple[str, int], list[Shift]] = {}
         self._started = False
 
@@ -73,8 +73,8 @@ class Channel:
         """Start an episode with empty air."""
         for disturbance in self.disturbances:
             disturbance.reset(seed, route)
-        self.audit.reset()
-        self.sensing.reset(seed)
+        self.audit.reset_audit()
+        self.sensing.reset_sensing(seed)
         self._underway, self._shifts = {}, {}
         self._started = False
 
@@ -88,56 +88,56 @@ class Channel:
         """Whether a disturbance changes sweeps."""
         return bool(self.sensing.disturbances)
 
-    def sense(
+    def sense_sweep(
         self,
         observation: Observation,
         surfaces: Surfaces | None,
-        sensitivity: Sensitivity | None = None,
+        sensitivity: LidarSensitivity | None = None,
     ) -> Sweep:
         """Return the points that the observer's LiDAR returns in this air, from all it hits."""
-        self._count_from(observation.frame)
+        self._note_first_frame(observation.frame)
         raw = Sweep(observation.points_in_lidar, surfaces, sensitivity)
-        sensed = self.sensing.sense(raw, observation)
+        sensed = self.sensing.sense_sweep(raw, observation)
         self.audit.tally.effects.sensed = self.sensing.changed
         return sensed
 
-    def believe(self, observation: Observation) -> Observation:
+    def add_pose_shifts(self, observation: Observation) -> Observation:
         """Return the observation with the pose its observer believes in."""
-        self._count_from(observation.frame)
-        concerning = self._concerning(observation.kind)
+        self._note_first_frame(observation.frame)
+        concerning = self._select_concerning(observation.kind)
         shifts = [Shift(*disturbance.shift(observation)) for disturbance in concerning]
-        believed, total = moved_by(observation.lidar_in_world, shifts)
-        self.audit.asked(observation, total)
+        believed, total = apply_pose_shifts(observation.lidar_in_world, shifts)
+        self.audit.note_asked_shift(observation, total)
         if observation.kind == "ego":
-            self.audit.tally.believed(zip(concerning, shifts, strict=True))
+            self.audit.tally.count_belief(zip(concerning, shifts, strict=True))
         else:
             self._shifts[observation.sender, observation.frame] = shifts
         return replace(observation, lidar_in_world=believed)
 
-    def send(self, message: Message) -> None:
+    def send_message(self, message: Message) -> None:
         """Let a message go at the moment of its capture."""
-        self._count_from(message.capture_frame)
-        concerning = self._concerning(message.kind)
+        self._note_first_frame(message.capture_frame)
+        concerning = self._select_concerning(message.kind)
         nothing = [NO_SHIFT] * len(concerning)
         shifts = self._shifts.pop((message.sender, message.capture_frame), nothing)
-        stages = self._altered(message, concerning)
+        stages = self._alter_message(message, concerning)
         sent = stages[-1]
         for disturbance in concerning:
-            self._withdraw(message.sender, disturbance.displaces(sent), disturbance)
+            self._withdraw_message(message.sender, disturbance.displaces(sent), disturbance)
         delays = [disturbance.delay(sent) for disturbance in concerning]
         losses = [disturbance for disturbance in concerning if disturbance.loses(sent)]
-        self.audit.sent(message, sent, sum(delays), losses)
+        self.audit.note_sent(message, sent, sum(delays), losses)
         if not losses:
             payloads = [stage.payload for stage in stages]
             acts = tuple(
-                Act(by=by, shift=shift, delay=delay, before=before, after=after)
+                DisturbanceAct(by=by, shift=shift, delay=delay, before=before, after=after)
                 for by, shift, delay, before, after in zip(
                     concerning, shifts, delays, payloads, payloads[1:], strict=False
                 )
             )
             arrives = sent.capture_time + sum(delays)
             self._underway.setdefault(message.sender, []).append(
-                Underway(
+                MessageUnderway(
                     frame=message.capture_frame,
                     message=sent,
                     arrives=arrives,
@@ -146,13 +146,13 @@ class Channel:
                 )
             )
 
-    def deliver(self, now: float, present: Collection[str]) -> tuple[Message, ...]:
+    def deliver_messages(self, now: float, present: Collection[str]) -> tuple[Message, ...]:
         """Return the newest message of each partner in range that has arrived and is not too old.
 
         Messages of partners out of range wait: a partner that comes back is received at once, but
         with nothing older than `maximum_age`.
         """
-        delivered: dict[tuple[str, int], Underway] = {}
+        delivered: dict[tuple[str, int], MessageUnderway] = {}
         for sender in sorted(self._underway.keys() & set(present)):
             waiting = self._underway[sender]
             arrived = [pending for pending in waiting if pending.arrives <= now + SAME_MOMENT]
@@ -164,38 +164,38 @@ class Channel:
             ]
             if now - newest.message.capture_time <= self.maximum_age + SAME_MOMENT:
                 delivered[sender, newest.frame] = newest
-        self.audit.delivered(delivered, now, present)
+        self.audit.note_delivered(delivered, now, present)
         return tuple(pending.message for pending in delivered.values())
 
-    def _altered(self, message: Message, concerning: Sequence[Disturbance]) -> list[Message]:
+    def _alter_message(self, message: Message, concerning: Sequence[Disturbance]) -> list[Message]:
         """Return the message as captured, and as each disturbance leaves it."""
-        stages = [replace(message, payload=sealed(message.payload))]
+        stages = [replace(message, payload=seal_payload(message.payload))]
         for disturbance in concerning:
             before = stages[-1]
             altered = disturbance.alter(before)
             if altered is not before:
-                same = not differ(altered.payload, before.payload)
-                payload = before.payload if same else sealed(altered.payload)
+                same = not is_different_payload(altered.payload, before.payload)
+                payload = before.payload if same else seal_payload(altered.payload)
                 altered = replace(altered, payload=payload)
             stages.append(altered)
         return stages
 
-    def _withdraw(self, sender: str, frame: int | None, by: Disturbance) -> None:
+    def _withdraw_message(self, sender: str, frame: int | None, by: Disturbance) -> None:
         if frame is not None:
             self._underway[sender] = [
                 pending for pending in self._underway.get(sender, []) if pending.frame != frame
             ]
-            self.audit.withdrawn(sender, frame)
+            self.audit.note_withdrawn(sender, frame)
             by.acted += 1
 
-    def _count_from(self, frame: int) -> None:
+    def _note_first_frame(self, frame: int) -> None:
         if not self._started:
             self._started = True
-            self.sensing.count_from(frame)
+            self.sensing.note_first_frame(frame)
             for disturbance in self.disturbances:
                 disturbance.first_frame = frame
 
-    def _concerning(self, kind: str) -> list[Disturbance]:
+    def _select_concerning(self, kind: str) -> list[Disturbance]:
         """Return the disturbances of messages that concern a kind of agent."""
         return [
             disturbance
@@ -204,7 +204,7 @@ class Channel:
         ]
 
 
-def number_equal_names(disturbances: Sequence[Named]) -> None:
+def number_equal_names(disturbances: Sequence[NamedPart]) -> None:
     """Number disturbances of one name, so that each has its own random streams."""
     seen: Counter[str] = Counter()
     for disturbance in disturbances:
@@ -213,9 +213,9 @@ def number_equal_names(disturbances: Sequence[Named]) -> None:
         disturbance.name = name if seen[name] == 1 else f"{name}-{seen[name]}"
 
 
-def sealed(payload: Payload) -> Payload:
+def seal_payload(payload: Payload) -> Payload:
     """Return a read-only copy, so that a message does not change after it is sent."""
-    parts = [array.copy(order="K") for array in arrays(payload)]
+    parts = [array.copy(order="K") for array in list_payload_arrays(payload)]
     for part in parts:
         part.flags.writeable = False
     if isinstance(payload, Boxes):

@@ -13,10 +13,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness.channel.delivery_rule import SAME_MOMENT, PlanningStep, Sent, first_uses
+from harness.channel.delivery_rule import SAME_MOMENT, PlanningStep, SentMessage, compute_first_uses
 from harness.channel.disturbance import Disturbance
-from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, shift_between
-from harness.channel.tally import Key, Place, Tally, Underway
+from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, compute_shift
+from harness.channel.tally import EffectTally, Key, MessageUnderway, Place
 from harness.errors import AttemptError
 from harness.vocabulary import Message, Observation, Pose
 
@@ -51,7 +51,7 @@ class DeliveryAudit:
     tick_seconds: float
     maximum_age: float
     window: Window = EVERYWHERE  # of the system
-    tally: Tally = field(init=False)
+    tally: EffectTally = field(init=False)
     records: dict[Key, MessageRecord] = field(default_factory=dict)
     _captures: dict[Key, tuple[float, Pose]] = field(default_factory=dict)
     _asked: dict[Key, Shift] = field(default_factory=dict)
@@ -61,42 +61,43 @@ class DeliveryAudit:
     _senders: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.tally = Tally(disturbances=self.disturbances, window=self.window)
+        self.tally = EffectTally(disturbances=self.disturbances, window=self.window)
 
-    def reset(self) -> None:
+    def reset_audit(self) -> None:
         """Open an empty book."""
         self.records, self._captures, self._asked = {}, {}, {}
         self._steps, self._problems = [], []
-        self.tally = Tally(disturbances=self.disturbances, window=self.window)
+        self.tally = EffectTally(disturbances=self.disturbances, window=self.window)
         self._ego, self._senders = None, set()
 
-    def captured(self, sender: str, frame: int, time: float, lidar_in_world: Pose) -> None:
+    def note_capture(self, sender: str, frame: int, time: float, lidar_in_world: Pose) -> None:
         """Note the true time and pose of an observation, from the simulator."""
         self._captures[sender, frame] = (time, lidar_in_world)
 
-    def asked(self, observation: Observation, shift: Shift) -> None:
+    def note_asked_shift(self, observation: Observation, shift: Shift) -> None:
         """Remember the displacement asked for."""
         self._asked[observation.sender, observation.frame] = shift
 
-    def believed(self, observation: Observation) -> None:
+    def check_belief(self, observation: Observation) -> None:
         """Check what the ego believes: it sends no message that could be checked later."""
         key = (observation.sender, observation.frame)
         true = self._captures[key][1]
         self._ego = (observation.lidar_in_world, true)
-        measured = shift_between(observation.lidar_in_world, true)
-        self._problems += shift_problems(key, measured, self._asked.get(key, NO_SHIFT))
+        measured = compute_shift(observation.lidar_in_world, true)
+        self._problems += find_shift_problems(key, measured, self._asked.get(key, NO_SHIFT))
 
-    def sent(
+    def note_sent(
         self, captured: Message, sent: Message, delay: float, losses: Sequence[Disturbance]
     ) -> None:
         """Enter a message as it leaves, with the header it was captured with."""
         self._senders.add(captured.sender)
-        self.tally.lost(losses)
+        self.tally.count_lost(losses)
         key = (captured.sender, captured.capture_frame)
         time, true_pose = self._captures[key]
         if (sent.sender, sent.capture_frame) != key:
             self._problems.append(
-                f"{named(key)} claims to be one of {sent.sender} at frame {sent.capture_frame}"
+                f"{format_message_key(key)} claims to be one of {sent.sender} at frame"
+                f" {sent.capture_frame}"
             )
         self.records[key] = MessageRecord(
             sender=captured.sender,
@@ -105,17 +106,17 @@ class DeliveryAudit:
             capture_time=time,
             size_bytes=sent.size_bytes,
             asked_shift=self._asked.get(key, NO_SHIFT),
-            measured_shift=shift_between(sent.lidar_in_world, true_pose),
+            measured_shift=compute_shift(sent.lidar_in_world, true_pose),
             delay=delay,
             fate="lost" if losses else "in_flight",
         )
 
-    def withdrawn(self, sender: str, frame: int) -> None:
+    def note_withdrawn(self, sender: str, frame: int) -> None:
         """Enter that a message gave way to a newer one before it was sent."""
         self.records[sender, frame].fate = "unsent"
 
-    def delivered(
-        self, messages: Mapping[Key, Underway], now: float, present: Collection[str]
+    def note_delivered(
+        self, messages: Mapping[Key, MessageUnderway], now: float, present: Collection[str]
     ) -> None:
         """Enter what the system is given at a planning step, by what was captured."""
         self._steps.append(PlanningStep(now, frozenset(present)))
@@ -124,27 +125,27 @@ class DeliveryAudit:
         for key, underway in messages.items():
             record = self.records[key]
             record.uses += 1
-            self._used(key, underway, now)
+            self._tally_use(key, underway, now)
             if record.fate == "delivered":
                 continue
-            self.tally.first_used(underway)
+            self.tally.count_first_use(underway)
             record.fate = "delivered"
             record.delivered_time = now
             record.age_measured = now - record.capture_time
             age = now - underway.message.capture_time
-            self._problems += self._aged(record, age, "by its stamp")
+            self._problems += self._check_age(record, age, "by its stamp")
 
-    def _used(self, key: Key, underway: Underway, now: float) -> None:
+    def _tally_use(self, key: Key, underway: MessageUnderway, now: float) -> None:
         sender = (underway.message.lidar_in_world, self._captures[key][1])
         late = now - self.records[key].capture_time > self.tick_seconds / 2
-        self.tally.used(key, underway, late=late, sender=sender, ego=self._ego or sender)
+        self.tally.count_used(key, underway, late=late, sender=sender, ego=self._ego or sender)
 
-    def close(self) -> list[MessageRecord]:
+    def close_audit(self) -> list[MessageRecord]:
         """Work out what each message should have been; return the book in order of capture."""
         records = sorted(
             self.records.values(), key=lambda record: (record.capture_frame, record.sender)
         )
-        due = self._due()
+        due = self._compute_due_times()
         newest: dict[str, int] = {}
         for record in reversed(records):
             if record.fate == "delivered":
@@ -152,25 +153,27 @@ class DeliveryAudit:
                 record.age_asked = at - record.capture_time
                 newest.setdefault(record.sender, record.capture_frame)
             elif record.fate == "in_flight":
-                record.fate = self._end_of(record, newest.get(record.sender, -1))
+                record.fate = self._classify_ending(record, newest.get(record.sender, -1))
         return records
 
-    def verify(self) -> None:
+    def verify_deliveries(self) -> None:
         """Fail the attempt if interference was not what was asked for."""
-        problems = [*self._problems, *self.tally.inert()]
-        due = self._due()
-        for record in self.close():
+        problems = [*self._problems, *self.tally.list_inert()]
+        due = self._compute_due_times()
+        for record in self.close_audit():
             key = (record.sender, record.capture_frame)
             if record.fate == "delivered":
-                problems += self._aged(record, record.age_asked, "as asked")
+                problems += self._check_age(record, record.age_asked, "as asked")
             elif key in due:
-                problems.append(f"{named(key)} was due at {due[key]:.3f} s and never delivered")
-            problems += shift_problems(key, record.measured_shift, record.asked_shift)
-        if problems := problems or self.tally.cancelled():
+                problems.append(
+                    f"{format_message_key(key)} was due at {due[key]:.3f} s and never delivered"
+                )
+            problems += find_shift_problems(key, record.measured_shift, record.asked_shift)
+        if problems := problems or self.tally.list_cancelled():
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise AttemptError("interference_not_delivered", problems[0] + more)
 
-    def record(self) -> dict[str, Any]:
+    def build_record(self) -> dict[str, Any]:
         """Return what the channel came to, in numbers."""
         effects = asdict(self.tally.effects)
         if not any(disturbance.of_sweeps for disturbance in self.disturbances):
@@ -185,49 +188,56 @@ class DeliveryAudit:
             },
         }
 
-    def _due(self) -> dict[Key, float]:
+    def _compute_due_times(self) -> dict[Key, float]:
         """Return when messages should be used first, by the rule and the delays asked for."""
-        sent: dict[str, list[Sent]] = defaultdict(list)
+        sent: dict[str, list[SentMessage]] = defaultdict(list)
         for record in self.records.values():
             if record.fate not in ("lost", "unsent"):
                 arrives = record.capture_time + record.delay
-                sent[record.sender].append(Sent(record.capture_frame, record.capture_time, arrives))
+                sent[record.sender].append(
+                    SentMessage(record.capture_frame, record.capture_time, arrives)
+                )
         return {
             (sender, frame): time
             for sender, messages in sent.items()
-            for frame, time in first_uses(sender, messages, self._steps, self.maximum_age).items()
+            for frame, time in compute_first_uses(
+                sender, messages, self._steps, self.maximum_age
+            ).items()
         }
 
-    def _end_of(self, record: MessageRecord, newest_delivered: int) -> str:
+    def _classify_ending(self, record: MessageRecord, newest_delivered: int) -> str:
         if record.capture_frame < newest_delivered:
             return "superseded"
         last = self._steps[-1].time if self._steps else -math.inf
         arrives = record.capture_time + record.delay
         return "in_flight" if arrives > last + SAME_MOMENT else "unheard"
 
-    def _aged(self, record: MessageRecord, age: float, whence: str) -> list[str]:
+    def _check_age(self, record: MessageRecord, age: float, whence: str) -> list[str]:
         if abs(record.age_measured - age) <= self.tick_seconds / 2:
             return []
         key = (record.sender, record.capture_frame)
         return [
-            f"{named(key)} was {record.age_measured:.3f} s old when delivered, {age:.3f} s {whence}"
+            (
+                f"{format_message_key(key)} was {record.age_measured:.3f} s old when delivered,"
+                f" {age:.3f} s {whence}"
+            )
         ]
 
 
-def named(key: Key) -> str:
+def format_message_key(key: Key) -> str:
     """Return a message in words."""
     return f"the message of {key[0]} at frame {key[1]}"
 
 
-def shift_problems(key: Key, measured: Shift, asked: Shift) -> list[str]:
+def find_shift_problems(key: Key, measured: Shift, asked: Shift) -> list[str]:
     """Return what is wrong with the displacement of a capture."""
-    if agree(measured, asked):
+    if is_same_shift(measured, asked):
         return []
     shifts = f"{describe_shift(measured)}, not {describe_shift(asked)}"
     return [f"{key[0]} at frame {key[1]} is displaced by {shifts}"]
 
 
-def agree(measured: Shift, asked: Shift) -> bool:
+def is_same_shift(measured: Shift, asked: Shift) -> bool:
     """Return whether a displacement is the one asked for."""
     off = Shift(*(a - b for a, b in zip(measured, asked, strict=True)))
     return max(abs(off.x), abs(off.y), abs(off.z), off.radians) <= EXACT

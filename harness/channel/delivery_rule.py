@@ -14,7 +14,7 @@ SAME_MOMENT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentMessage:
     """A message of one sender, as it should travel."""
 
     frame: int
@@ -30,12 +30,12 @@ class PlanningStep:
     present: frozenset[str]  # partners in range
 
 
-def first_uses(
-    sender: str, messages: Iterable[Sent], steps: Iterable[PlanningStep], maximum_age: float
+def compute_first_uses(
+    sender: str, messages: Iterable[SentMessage], steps: Iterable[PlanningStep], maximum_age: float
 ) -> dict[int, float]:
     """Return when each message of a sender is due at the system's door, by frame of capture."""
     coming = sorted(messages, key=lambda message: message.arrives, reverse=True)
-    newest: Sent | None = None
+    newest: SentMessage | None = None
     due: dict[int, float] = {}
     for step in steps:
         while coming and coming[-1].arrives <= step.time + SAME_MOMENT:

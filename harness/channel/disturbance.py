@@ -16,8 +16,8 @@ import numpy as np
 
 from harness.channel.effects import NO_SHIFT, Shift, Window
 from harness.errors import AttemptError, UserError
-from harness.randomness import stream
-from harness.sensitivity import Sensitivity
+from harness.randomness import make_named_stream
+from harness.sensitivity import LidarSensitivity
 from harness.vocabulary import Kind, Message, Observation, Singles, Surfaces
 
 PARTNERS: tuple[Kind, ...] = ("roadside", "vehicle")
@@ -30,7 +30,7 @@ class Sweep:
 
     points_in_lidar: Singles  # (N, 4) x y z intensity
     surfaces: Surfaces | None = None
-    sensitivity: Sensitivity | None = None  # of the LiDAR, as long as it has not been applied
+    sensitivity: LidarSensitivity | None = None  # of the LiDAR, as long as it has not been applied
 
 
 class Disturbance:
@@ -144,7 +144,7 @@ class Disturbance:
 
     def random(self, *names: str) -> np.random.Generator:
         """Return this episode's stream of that name."""
-        return stream(self._seed, "interference", self.name, *names)
+        return make_named_stream(self._seed, "interference", self.name, *names)
 
     def random_at(self, sender: str, frame: int) -> np.random.Generator:
         """Return the stream of one capture."""
@@ -155,12 +155,12 @@ class Disturbance:
 
         So the noise of ranges is the same in all weathers.
         """
-        return stream_of_sweep(self._seed, sender, frame - self.first_frame)
+        return make_sweep_stream(self._seed, sender, frame - self.first_frame)
 
 
-def stream_of_sweep(seed: int, sender: str, tick: int) -> np.random.Generator:
+def make_sweep_stream(seed: int, sender: str, tick: int) -> np.random.Generator:
     """Return the stream of a sweep's returns, by ticks since the episode's first capture."""
-    return stream(seed, "sensing", sender, str(tick))
+    return make_named_stream(seed, "sensing", sender, str(tick))
 
 
 def refuse_negative(disturbance: str, unit: str, **settings: float) -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from harness.errors import AttemptError
-from harness.geometry import boxes_between, points_between, relative, wrapped
+from harness.geometry import compute_relative_pose, transform_boxes, transform_points, wrap_angle
 from harness.vocabulary import Boxes, Features, Payload, Points, Pose
 
 
@@ -36,7 +36,7 @@ class Shift(NamedTuple):
     @property
     def radians(self) -> float:
         """The largest of the angles."""
-        return max(abs(wrapped(angle)) for angle in (self.yaw, self.pitch, self.roll))
+        return max(abs(wrap_angle(angle)) for angle in (self.yaw, self.pitch, self.roll))
 
 
 NO_SHIFT = Shift()
@@ -50,7 +50,7 @@ LEAST_RADIANS = math.radians(0.01)
 
 
 @dataclass(slots=True, kw_only=True)
-class Effects:
+class MessageEffects:
     """Messages at planning steps, counted by what was different from an undisturbed channel."""
 
     uses: int = 0  # messages given to the system, step by step
@@ -66,49 +66,49 @@ class Effects:
         return not (self.late or self.displaced or self.changed or self.missing or self.sensed)
 
 
-def displaces(shift: Shift) -> bool:
+def is_displacement(shift: Shift) -> bool:
     """Return whether a displacement counts as one."""
     return shift.metres >= LEAST_METRES or shift.radians >= LEAST_RADIANS
 
 
-def moved_by(pose: Pose, shifts: Iterable[Shift]) -> tuple[Pose, Shift]:
+def apply_pose_shifts(pose: Pose, shifts: Iterable[Shift]) -> tuple[Pose, Shift]:
     """Return a pose with shifts added to it, and their sum."""
     total = Shift(*map(sum, zip(NO_SHIFT, *shifts, strict=True)))
     believed = Pose(
         pose.x + total.x,
         pose.y + total.y,
         pose.z + total.z if total.z else pose.z,  # adding 0 would turn -0 into 0
-        yaw=wrapped(pose.yaw + total.yaw),
+        yaw=wrap_angle(pose.yaw + total.yaw),
         pitch=pose.pitch + total.pitch if total.pitch else pose.pitch,
         roll=pose.roll + total.roll if total.roll else pose.roll,
     )
     return believed, total
 
 
-def shift_between(believed: Pose, true: Pose) -> Shift:
+def compute_shift(believed: Pose, true: Pose) -> Shift:
     """Return how far a believed pose is from the true one."""
     return Shift(
         believed.x - true.x,
         believed.y - true.y,
-        wrapped(believed.yaw - true.yaw),
+        wrap_angle(believed.yaw - true.yaw),
         z=believed.z - true.z,
-        pitch=wrapped(believed.pitch - true.pitch),
-        roll=wrapped(believed.roll - true.roll),
+        pitch=wrap_angle(believed.pitch - true.pitch),
+        roll=wrap_angle(believed.roll - true.roll),
     )
 
 
-def seen_shift(sender: tuple[Pose, Pose], ego: tuple[Pose, Pose]) -> Shift:
+def compute_relative_shift(sender: tuple[Pose, Pose], ego: tuple[Pose, Pose]) -> Shift:
     """Return how far off a sender is as seen from the ego; both come as (believed, true) poses.
 
     An error that the two share moves nothing.
     """
     if sender[0] == sender[1] and ego[0] == ego[1]:
         return NO_SHIFT
-    believed, true = (relative(*pair) for pair in zip(sender, ego, strict=True))
-    return shift_between(believed, true)
+    believed, true = (compute_relative_pose(*pair) for pair in zip(sender, ego, strict=True))
+    return compute_shift(believed, true)
 
 
-def arrays(payload: Payload) -> list[np.ndarray]:
+def list_payload_arrays(payload: Payload) -> list[np.ndarray]:
     """Return all that a payload holds."""
     if isinstance(payload, Boxes):
         return [payload.geometry, payload.classes, payload.scores]
@@ -120,29 +120,35 @@ def arrays(payload: Payload) -> list[np.ndarray]:
     raise AttemptError("agent_exception", f"share returned {sent}, not Boxes, Points or Features")
 
 
-def differ(one: Payload, other: Payload) -> bool:
+def is_different_payload(one: Payload, other: Payload) -> bool:
     """Return whether two payloads have different content."""
-    pairs = zip(arrays(one), arrays(other), strict=False)
-    same_parts = type(one) is type(other) and len(arrays(one)) == len(arrays(other))
+    pairs = zip(list_payload_arrays(one), list_payload_arrays(other), strict=False)
+    same_parts = type(one) is type(other) and len(list_payload_arrays(one)) == len(
+        list_payload_arrays(other)
+    )
     return not (same_parts and all(np.array_equal(a, b) for a, b in pairs))
 
 
-def differ_within(one: Payload, other: Payload, *, sender: Pose, ego: Pose, window: Window) -> bool:
+def is_different_in_window(
+    one: Payload, other: Payload, *, sender: Pose, ego: Pose, window: Window
+) -> bool:
     """Return whether the system could find a difference: one within its window round the ego.
 
     Feature maps are compared as a whole.
     """
-    return differ(*(within(payload, sender, ego, window) for payload in (one, other)))
+    return is_different_payload(
+        *(crop_to_window(payload, sender, ego, window) for payload in (one, other))
+    )
 
 
-def within(payload: Payload, sender: Pose, ego: Pose, window: Window) -> Payload:
+def crop_to_window(payload: Payload, sender: Pose, ego: Pose, window: Window) -> Payload:
     """Return the part of a payload that reaches into a window round the ego."""
     if isinstance(payload, Boxes):
-        placed = boxes_between(payload, sender, ego).geometry
+        placed = transform_boxes(payload, sender, ego).geometry
         reach = np.hypot(placed[:, 3], placed[:, 4])[:, None] / 2
         return payload[np.all(np.abs(placed[:, :2]) - reach <= window, axis=1)]
     if isinstance(payload, Points):
-        xy = points_between(payload.in_lidar, sender, ego)[:, :2]
+        xy = transform_points(payload.in_lidar, sender, ego)[:, :2]
         return Points(payload.in_lidar[np.all(np.abs(xy) <= window, axis=1)])
     return payload
 

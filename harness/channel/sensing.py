@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.channel.disturbance import Disturbance, Sweep, stream_of_sweep
+from harness.channel.disturbance import Disturbance, Sweep, make_sweep_stream
 from harness.channel.interference import scattering
 from harness.errors import AttemptError, UserError
 from harness.vocabulary import Observation
 
 
-class Sensing:
+class LidarSensing:
     """One episode's sweeps, from surfaces to points."""
 
     def __init__(self, disturbances: Sequence[Disturbance]) -> None:
@@ -27,43 +27,43 @@ class Sensing:
         self.changed = 0  # sweeps that are not as in dry air
         self._seed = self._first_frame = 0
 
-    def reset(self, seed: int) -> None:
+    def reset_sensing(self, seed: int) -> None:
         """Start an episode."""
         self._seed, self.changed = seed, 0
 
-    def count_from(self, frame: int) -> None:
+    def note_first_frame(self, frame: int) -> None:
         """Take note of the episode's first frame."""
         self._first_frame = frame
 
-    def sense(self, raw: Sweep, observation: Observation) -> Sweep:
+    def sense_sweep(self, raw: Sweep, observation: Observation) -> Sweep:
         """Return a sweep as its LiDAR returns it, from one with all that its rays hit."""
         if not len(raw.points_in_lidar):  # the system reads no points
             return raw
-        dry = sensed = self._in_dry_air(raw, observation)
+        dry = sensed = self._sense_in_dry_air(raw, observation)
         for disturbance in self.disturbances:
             if observation.kind not in disturbance.kinds:
                 continue
             before = sensed
             if disturbance.detects:
-                sensed = self._in_dry_air(disturbance.sense(raw, observation), observation)
+                sensed = self._sense_in_dry_air(disturbance.sense(raw, observation), observation)
             else:
                 sensed = disturbance.sense(before, observation)
             refuse_unaligned(sensed, disturbance.name)
             disturbance.reached += 1
-            disturbance.acted += not same(sensed, before)
-        self.changed += not same(sensed, dry)
+            disturbance.acted += not is_same_sweep(sensed, before)
+        self.changed += not is_same_sweep(sensed, dry)
         return sensed
 
-    def _in_dry_air(self, sweep: Sweep, observation: Observation) -> Sweep:
+    def _sense_in_dry_air(self, sweep: Sweep, observation: Observation) -> Sweep:
         """Return what a LiDAR detects in dry air, unless the sweep is of what it has detected."""
         if sweep.sensitivity is None:
             return sweep
         tick = observation.frame - self._first_frame
-        random = stream_of_sweep(self._seed, observation.sender, tick)
-        return scattering.dry(sweep, sweep.sensitivity, random).sweep
+        random = make_sweep_stream(self._seed, observation.sender, tick)
+        return scattering.apply_dry_air(sweep, sweep.sensitivity, random).sweep
 
 
-def same(one: Sweep, other: Sweep) -> bool:
+def is_same_sweep(one: Sweep, other: Sweep) -> bool:
     """Return whether two sweeps have the same points."""
     return one is other or np.array_equal(one.points_in_lidar, other.points_in_lidar)
 

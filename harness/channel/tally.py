@@ -10,13 +10,13 @@ from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import (
     EVERYWHERE,
-    Effects,
+    MessageEffects,
     Shift,
     Window,
-    differ_within,
-    displaces,
+    compute_relative_shift,
+    is_different_in_window,
+    is_displacement,
     join_names,
-    seen_shift,
 )
 from harness.vocabulary import Message, Payload, Pose
 
@@ -27,7 +27,7 @@ Place = tuple[Pose, Pose]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class DisturbanceAct:
     """What one disturbance did to one message."""
 
     by: Disturbance
@@ -38,61 +38,63 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Underway:
+class MessageUnderway:
     """A message that has been sent, when it arrives, and what was done to it."""
 
     frame: int  # of capture
     message: Message
     arrives: float
     captured: Payload  # as it was before any disturbance
-    acts: tuple[Act, ...] = ()
+    acts: tuple[DisturbanceAct, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class EffectTally:
     """One episode's counts, of all disturbances together and of each."""
 
     disturbances: Sequence[Disturbance]
     window: Window = EVERYWHERE
-    effects: Effects = field(default_factory=Effects)
+    effects: MessageEffects = field(default_factory=MessageEffects)
     silenced: int = 0  # messages lost because all were to be lost
     _shown: set[tuple[Key, str]] = field(default_factory=set)
 
-    def believed(self, shifts: Iterable[tuple[Disturbance, Shift]]) -> None:
+    def count_belief(self, shifts: Iterable[tuple[Disturbance, Shift]]) -> None:
         """Count what each disturbance makes the ego believe of its place."""
         for disturbance, shift in shifts:
             disturbance.reached += 1
-            disturbance.acted += displaces(shift)
+            disturbance.acted += is_displacement(shift)
 
-    def lost(self, losses: Sequence[Disturbance]) -> None:
+    def count_lost(self, losses: Sequence[Disturbance]) -> None:
         """Count a lost message for the disturbances that lost it."""
         self.silenced += any(loss.silences for loss in losses)
         for loss in losses:
             loss.acted += 1
 
-    def used(self, key: Key, underway: Underway, *, late: bool, sender: Place, ego: Place) -> None:
+    def count_used(
+        self, key: Key, underway: MessageUnderway, *, late: bool, sender: Place, ego: Place
+    ) -> None:
         """Count a message at a planning step, against that of an undisturbed channel."""
         self.effects.uses += 1
         self.effects.late += late
-        self.effects.displaced += displaces(seen_shift(sender, ego))
-        self.effects.changed += self._changed(underway, sender[0], ego[0])
+        self.effects.displaced += is_displacement(compute_relative_shift(sender, ego))
+        self.effects.changed += self._is_changed(underway, sender[0], ego[0])
         for act in underway.acts:
             known = (key, act.by.name) in self._shown
-            if not known and self._shows(act, sender[0], ego[0]):
+            if not known and self._is_visible_act(act, sender[0], ego[0]):
                 self._shown.add((key, act.by.name))
                 act.by.acted += 1
 
-    def first_used(self, underway: Underway) -> None:
+    def count_first_use(self, underway: MessageUnderway) -> None:
         """Count a message that has reached the system."""
         for act in underway.acts:
             act.by.reached += 1
 
-    def inert(self) -> list[str]:
+    def list_inert(self) -> list[str]:
         """Return which disturbances made no difference although they should have."""
         reasons = [(disturbance.name, disturbance.inert()) for disturbance in self.disturbances]
         return [f"{name}: {reason}" for name, reason in reasons if reason]
 
-    def cancelled(self) -> list[str]:
+    def list_cancelled(self) -> list[str]:
         """Return which disturbances undid each other and left nothing to chance."""
         acting = [disturbance for disturbance in self.disturbances if disturbance.acted]
         if not acting or not all(act.certain for act in acting):
@@ -102,21 +104,21 @@ class Tally:
         names = join_names([act.name for act in acting])
         return [f"{names} cancel: nothing that reached the system was different"]
 
-    def _changed(self, underway: Underway, sender: Pose, ego: Pose) -> bool:
+    def _is_changed(self, underway: MessageUnderway, sender: Pose, ego: Pose) -> bool:
         after, before = underway.message.payload, underway.captured
         beyond = any(act.by.beyond_window for act in underway.acts)
         window = EVERYWHERE if beyond else self.window
-        return after is not before and differ_within(
+        return after is not before and is_different_in_window(
             after, before, sender=sender, ego=ego, window=window
         )
 
-    def _shows(self, act: Act, sender: Pose, ego: Pose) -> bool:
-        if act.delay > SAME_MOMENT or displaces(act.shift):
+    def _is_visible_act(self, act: DisturbanceAct, sender: Pose, ego: Pose) -> bool:
+        if act.delay > SAME_MOMENT or is_displacement(act.shift):
             return True
         if act.before is act.after:
             return False
         window = EVERYWHERE if act.by.beyond_window else self.window
-        if differ_within(act.after, act.before, sender=sender, ego=ego, window=window):
+        if is_different_in_window(act.after, act.before, sender=sender, ego=ego, window=window):
             return True
         distance = math.hypot(sender.x - ego.x, sender.y - ego.y)
         act.by.beyond += 1

@@ -12,11 +12,11 @@ import numpy as np
 
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
-from harness.channel.effects import arrays
+from harness.channel.effects import list_payload_arrays
 from harness.checks.sweep_disturbance import SweepExamination
 from harness.errors import AttemptError
 from harness.findings import Finding, make_checks
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import (
     VEHICLE,
     Boxes,
@@ -51,7 +51,7 @@ CHECKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Episode:
+class ChannelEpisode:
     """What a channel did in one episode."""
 
     given: tuple[tuple[str, int, bytes], ...]  # sender, planning step and content
@@ -65,28 +65,28 @@ class DisturbanceExamination:
 
     def __init__(self, make: Callable[[], Disturbance]) -> None:
         self._make, self._disturbance = make, make()
-        self._payloads: dict[str, Episode] = {}
+        self._payloads: dict[str, ChannelEpisode] = {}
 
-    def findings(self) -> list[Finding]:
+    def list_findings(self) -> list[Finding]:
         """Make every check, in order."""
         checks = {
-            "declared": self._declared,
-            "numbers": self._numbers,
-            "runs": self._runs,
-            "inputs": self._inputs,
-            "acts": self._acts,
-            "deterministic": self._deterministic,
-            "seed": self._seed,
-            "reset": self._reset,
-            "independent": self._independent,
-            "time": self._time,
+            "declared": self._check_declaration,
+            "numbers": self._check_numbers,
+            "runs": self._check_runs,
+            "inputs": self._check_inputs,
+            "acts": self._check_effect,
+            "deterministic": self._check_determinism,
+            "seed": self._check_seed,
+            "reset": self._check_reset,
+            "independent": self._check_independence,
+            "time": self._check_time,
         }
         return make_checks(
             {name: (CHECKS[name], check) for name, check in checks.items()},
             needed=("declared", "numbers", "runs"),
         )
 
-    def _declared(self) -> Iterator[Finding]:
+    def _check_declaration(self) -> Iterator[Finding]:
         if type(self._disturbance).name == Disturbance.name:
             why = "name is that of the base class: its random streams are named after it; set one"
             yield Finding("declared", "failed", why)
@@ -96,10 +96,10 @@ class DisturbanceExamination:
         if self._disturbance.size_zero:
             yield Finding("declared", "failed", "its settings ask for nothing: size_zero is true")
 
-    def _runs(self) -> Iterator[Finding]:
+    def _check_runs(self) -> Iterator[Finding]:
         refused = []
         for name in PAYLOADS:
-            played = accepted(self._make(), name)
+            played = try_episode(self._make(), name)
             if played is None:
                 refused.append(name)
             else:
@@ -114,12 +114,12 @@ class DisturbanceExamination:
             without = f"; not on {', '.join(refused)}" if refused else ""
             yield Finding("runs", "passed", f"on {', '.join(self._payloads)}{without}")
 
-    def _numbers(self) -> Iterator[Finding]:
-        disturbance = started(self._make())
+    def _check_numbers(self) -> Iterator[Finding]:
+        disturbance = start_disturbance(self._make())
         for number in range(STEPS):
-            seen = observation(*SENDERS[number % len(SENDERS)], number)
+            seen = make_observation(*SENDERS[number % len(SENDERS)], number)
             shift = disturbance.shift(seen)
-            delay = disturbance.delay(message_of(seen, boxes(number)))
+            delay = disturbance.delay(make_message(seen, make_test_boxes(number)))
             if not all(map(math.isfinite, shift)):
                 yield Finding("numbers", "failed", f"shift returned {shift}")
                 return
@@ -127,52 +127,62 @@ class DisturbanceExamination:
                 yield Finding("numbers", "failed", f"delay returned {delay} s")
                 return
 
-    def _inputs(self) -> Iterator[Finding]:
-        disturbance = started(self._make())
+    def _check_inputs(self) -> Iterator[Finding]:
+        disturbance = start_disturbance(self._make())
         for step in range(STEPS):
-            message = message_of(observation(*SENDERS[0], step), PAYLOADS[self._payload](step))
-            before = content(message.payload)
+            message = make_message(
+                make_observation(*SENDERS[0], step), PAYLOADS[self._payload](step)
+            )
+            before = serialize_payload(message.payload)
             disturbance.alter(message)
-            if content(message.payload) != before:
+            if serialize_payload(message.payload) != before:
                 why = "alter writes into the payload that it is given: return a changed copy"
                 yield Finding("inputs", "failed", why)
                 return
 
-    def _acts(self) -> Iterator[Finding]:
+    def _check_effect(self) -> Iterator[Finding]:
         different = [
-            name for name, played in self._payloads.items() if played.given != undisturbed(name)
+            name
+            for name, played in self._payloads.items()
+            if played.given != run_undisturbed_messages(name)
         ]
-        moved = any(played.beliefs != undisturbed_beliefs() for played in self._payloads.values())
+        moved = any(
+            played.beliefs != run_undisturbed_beliefs() for played in self._payloads.values()
+        )
         if not different and not moved:
             yield Finding("acts", "failed", "messages are those of an undisturbed channel")
 
-    def _deterministic(self) -> Iterator[Finding]:
-        if not same(self._episode(), episode(self._make(), self._payload)):
+    def _check_determinism(self) -> Iterator[Finding]:
+        if not is_same_episode(
+            self._run_episode(), run_channel_episode(self._make(), self._payload)
+        ):
             why = "a second instance with the same seed: sample from self.random_at, not elsewhere"
             yield Finding("deterministic", "failed", why)
 
-    def _seed(self) -> Iterator[Finding]:
-        alike = same(self._episode(), episode(self._make(), self._payload, seed=OTHER_SEED))
+    def _check_seed(self) -> Iterator[Finding]:
+        alike = is_same_episode(
+            self._run_episode(), run_channel_episode(self._make(), self._payload, seed=OTHER_SEED)
+        )
         if alike and not self._disturbance.certain:
             why = "another seed gives the same messages; declare certain = True if that is meant"
             yield Finding("seed", "warning", why)
 
-    def _reset(self) -> Iterator[Finding]:
-        again = started(self._make())
-        episode(again, self._payload, seed=OTHER_SEED)
-        if not same(self._episode(), episode(again, self._payload)):
+    def _check_reset(self) -> Iterator[Finding]:
+        again = start_disturbance(self._make())
+        run_channel_episode(again, self._payload, seed=OTHER_SEED)
+        if not is_same_episode(self._run_episode(), run_channel_episode(again, self._payload)):
             why = "after another episode the same seed gives other messages: clear all in reset"
             yield Finding("reset", "failed", why)
 
-    def _independent(self) -> Iterator[Finding]:
+    def _check_independence(self) -> Iterator[Finding]:
         name, _ = SENDERS[0]
-        alone = episode(self._make(), self._payload, senders=SENDERS[:1]).given
-        among = tuple(one for one in self._episode().given if one[0] == name)
+        alone = run_channel_episode(self._make(), self._payload, senders=SENDERS[:1]).given
+        among = tuple(one for one in self._run_episode().given if one[0] == name)
         if alone != among:
             why = f"messages of {name} change with another sender: sample by the sender's name"
             yield Finding("independent", "failed", why)
 
-    def _time(self) -> Iterator[Finding]:
+    def _check_time(self) -> Iterator[Finding]:
         seconds = max(played.seconds for played in self._payloads.values()) / STEPS / len(SENDERS)
         said = f"{1000 * seconds:.2f} ms for each message at most"
         yield Finding("time", "warning" if seconds > SLOW else "passed", said)
@@ -181,42 +191,42 @@ class DisturbanceExamination:
     def _payload(self) -> str:
         """What the other checks send: the first payload that it can change."""
         known = self._payloads.items()
-        acting = [name for name, played in known if played.given != undisturbed(name)]
+        acting = [name for name, played in known if played.given != run_undisturbed_messages(name)]
         return (acting or list(self._payloads))[0]
 
-    def _episode(self) -> Episode:
+    def _run_episode(self) -> ChannelEpisode:
         return self._payloads[self._payload]
 
 
 def findings_of(make: Callable[[], Disturbance]) -> list[Finding]:
     """Return what the check of a disturbance finds: of one of sweeps, or of messages."""
     if make().of_sweeps:
-        return SweepExamination(make).findings()
-    return DisturbanceExamination(make).findings()
+        return SweepExamination(make).list_findings()
+    return DisturbanceExamination(make).list_findings()
 
 
-def started(disturbance: Disturbance) -> Disturbance:
+def start_disturbance(disturbance: Disturbance) -> Disturbance:
     """Return a disturbance at the start of an episode."""
     disturbance.reset(SEED, "check")
     return disturbance
 
 
-def accepted(disturbance: Disturbance, payload: str) -> Episode | None:
+def try_episode(disturbance: Disturbance, payload: str) -> ChannelEpisode | None:
     """Return an episode, or None if the disturbance refuses such payloads."""
     try:
-        return episode(disturbance, payload)
+        return run_channel_episode(disturbance, payload)
     except AttemptError as problem:
         if problem.failure != "interference_not_delivered":
             raise
     return None
 
 
-def episode(
+def run_channel_episode(
     disturbance: Disturbance | None,
     payload: str,
     seed: int = SEED,
     senders: Sequence[tuple[str, Kind]] = SENDERS,
-) -> Episode:
+) -> ChannelEpisode:
     """Return what a channel with a disturbance does to some senders' messages."""
     channel = Channel([] if disturbance is None else [disturbance], PERIOD / TICKS)
     channel.reset(seed, "check")
@@ -225,28 +235,28 @@ def episode(
     since = time.perf_counter()
     for step in range(STEPS):
         for sender, kind in (EGO, *senders):
-            seen = observation(sender, kind, step)
-            channel.audit.captured(sender, seen.frame, seen.time, seen.lidar_in_world)
-            believed = channel.believe(seen)
+            seen = make_observation(sender, kind, step)
+            channel.audit.note_capture(sender, seen.frame, seen.time, seen.lidar_in_world)
+            believed = channel.add_pose_shifts(seen)
             beliefs.append(believed.lidar_in_world)
             if kind == "ego":
-                channel.audit.believed(believed)
+                channel.audit.check_belief(believed)
                 continue
-            message = message_of(believed, PAYLOADS[payload](step))
-            channel.send(message)
+            message = make_message(believed, PAYLOADS[payload](step))
+            channel.send_message(message)
         present = [sender for sender, _ in senders]
-        arrived = channel.deliver(PERIOD * step, present)
-        given += [(message.sender, step, content(message.payload)) for message in arrived]
+        arrived = channel.deliver_messages(PERIOD * step, present)
+        given += [(message.sender, step, serialize_payload(message.payload)) for message in arrived]
     seconds = time.perf_counter() - since
     try:
-        channel.audit.verify()
+        channel.audit.verify_deliveries()
         problem = ""
     except AttemptError as wrong:
         problem = str(wrong)
-    return Episode(tuple(given), tuple(beliefs), problem, seconds)
+    return ChannelEpisode(tuple(given), tuple(beliefs), problem, seconds)
 
 
-def observation(sender: str, kind: Kind, step: int) -> Observation:
+def make_observation(sender: str, kind: Kind, step: int) -> Observation:
     """Return one capture: all drive along x, side by side."""
     pose = Pose(1.6 * step, float(sum(sender.encode()) % 17), 1.85)
     nothing = np.zeros((0, 4), np.float32)
@@ -260,7 +270,7 @@ def observation(sender: str, kind: Kind, step: int) -> Observation:
     )
 
 
-def message_of(seen: Observation, payload: Payload) -> Message:
+def make_message(seen: Observation, payload: Payload) -> Message:
     """Return the message of a capture."""
     return Message(
         sender=seen.sender,
@@ -272,51 +282,51 @@ def message_of(seen: Observation, payload: Payload) -> Message:
     )
 
 
-def boxes(step: int) -> Boxes:
+def make_test_boxes(step: int) -> Boxes:
     """Return five vehicles ahead."""
     geometry = np.tile([10.0, 2.0, -1.0, 4.5, 1.9, 1.6, 0.3], (5, 1))
     geometry[:, 0] += 8.0 * np.arange(5) + 0.1 * step
     return Boxes(geometry, np.full(5, VEHICLE, np.int64), np.full(5, 0.8))
 
 
-def points(step: int) -> Points:
+def make_test_points(step: int) -> Points:
     """Return 100 points."""
     low, high = [-60.0, -60.0, -7.5, 0.1], [60.0, 60.0, 1.0, 0.9]
-    random = stream(step, "check", "points")
+    random = make_named_stream(step, "check", "points")
     return Points(random.uniform(low, high, (100, 4)).astype(np.float32))
 
 
-def features(step: int) -> Features:
+def make_test_features(step: int) -> Features:
     """Return two feature maps."""
-    random = stream(step, "check", "features")
+    random = make_named_stream(step, "check", "features")
     sizes = ((10, 12, 16), (20, 6, 8))
     return Features(tuple(random.normal(0.0, 1.0, size).astype(np.float32) for size in sizes))
 
 
 PAYLOADS: dict[str, Callable[[int], Payload]] = {
-    "boxes": boxes,
-    "points": points,
-    "feature maps": features,
+    "boxes": make_test_boxes,
+    "points": make_test_points,
+    "feature maps": make_test_features,
 }
 
 
 @cache
-def undisturbed(payload: str) -> tuple[tuple[str, int, bytes], ...]:
+def run_undisturbed_messages(payload: str) -> tuple[tuple[str, int, bytes], ...]:
     """Return what arrives without any disturbance."""
-    return episode(None, payload).given
+    return run_channel_episode(None, payload).given
 
 
 @cache
-def undisturbed_beliefs() -> tuple[Pose, ...]:
+def run_undisturbed_beliefs() -> tuple[Pose, ...]:
     """Return where all believe to be without any disturbance."""
-    return episode(None, "boxes").beliefs
+    return run_channel_episode(None, "boxes").beliefs
 
 
-def content(payload: Payload) -> bytes:
+def serialize_payload(payload: Payload) -> bytes:
     """Return all numbers of a payload."""
-    return b"".join(array.tobytes() for array in arrays(payload))
+    return b"".join(array.tobytes() for array in list_payload_arrays(payload))
 
 
-def same(one: Episode, other: Episode) -> bool:
+def is_same_episode(one: ChannelEpisode, other: ChannelEpisode) -> bool:
     """Return whether two episodes had the same messages and beliefs."""
     return one.given == other.given and one.beliefs == other.beliefs

@@ -15,11 +15,11 @@ from harness.findings import Finding, make_checks
 from harness.vocabulary import Pose, Route
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.hazard import Hazard
-from harness.world.hazards.parameters import Choice, Number, Value
+from harness.world.hazards.parameters import ChoiceParameter, NumberParameter, Value
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
-from harness.world.maps import network_of
-from harness.world.session import Session, open_session
+from harness.world.maps import load_road_network
+from harness.world.session import CarlaSession, open_session
 from harness.world.simulators import CarliteSimulator
 
 TOWN = "Crucible05"
@@ -41,7 +41,7 @@ CHECKS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class HazardPassage:
     """What a hazard did while the ego drove past: its states, and where its actors were."""
 
     placed: bool
@@ -63,23 +63,23 @@ class HazardExamination:
     ) -> None:
         self._named, self._parameters, self._server = named, dict(parameters), server
 
-    def findings(self) -> list[Finding]:
+    def list_findings(self) -> list[Finding]:
         """Make every check, in order."""
         checks = {
-            "declared": self._declared,
-            "parameters": self._refusals,
-            "map": self._map,
-            "placed": self._placed,
-            "acts": self._acts,
-            "deterministic": self._deterministic,
-            "removed": self._removed,
+            "declared": self._check_declaration,
+            "parameters": self._check_refusals,
+            "map": self._check_map,
+            "placed": self._check_placement,
+            "acts": self._check_effect,
+            "deterministic": self._check_determinism,
+            "removed": self._check_removal,
         }
         return make_checks(
             {name: (CHECKS[name], check) for name, check in checks.items()},
             needed=("declared", "parameters", "placed"),
         )
 
-    def _hazard(self) -> Hazard:
+    def _make_hazard(self) -> Hazard:
         return self._named(
             HazardSpec(
                 route="check",
@@ -89,12 +89,12 @@ class HazardExamination:
             )
         )
 
-    def _declared(self) -> Iterator[Finding]:
+    def _check_declaration(self) -> Iterator[Finding]:
         kind = getattr(self._named, "kind", None)
         if not isinstance(kind, str) or not kind.isidentifier():
             yield Finding("declared", "failed", f"kind is {kind!r}; a name is needed")
         for name, parameter in self._named.parameters.items():
-            if not isinstance(parameter, Number | Choice):
+            if not isinstance(parameter, NumberParameter | ChoiceParameter):
                 why = f"parameters[{name!r}] is {parameter!r}; a Number or a Choice is needed"
                 yield Finding("declared", "failed", why)
         for blueprint, extent in self._named.sizes.items():
@@ -102,21 +102,21 @@ class HazardExamination:
                 needed = "length, width and height in m are needed"
                 yield Finding("declared", "failed", f"sizes[{blueprint!r}] is {extent}; {needed}")
 
-    def _refusals(self) -> Iterator[Finding]:
+    def _check_refusals(self) -> Iterator[Finding]:
         for name, parameter in self._named.parameters.items():
-            parameter.refuse(f"the default of {name}", parameter.default)
-        self._hazard()
+            parameter.refuse_value(f"the default of {name}", parameter.default)
+        self._make_hazard()
         yield from ()
 
-    def _map(self) -> Iterator[Finding]:
-        track = Track(network_of(TOWN, None).map, route())
-        first, second = (self._hazard().impossible(track) for _ in range(2))
+    def _check_map(self) -> Iterator[Finding]:
+        track = Track(load_road_network(TOWN, None).map, make_test_street())
+        first, second = (self._make_hazard().explain_impossible(track) for _ in range(2))
         if first != second or not isinstance(first, str):
             yield Finding("map", "failed", f"it returned {first!r} and {second!r}")
         elif first:
             yield Finding("map", "warning", f"no place on the street of the check: {first}")
 
-    def _placed(self) -> Iterator[Finding]:
+    def _check_placement(self) -> Iterator[Finding]:
         first, _ = self._passages
         if not first.placed:
             yield Finding("placed", "failed", f"no place: {first.reason}")
@@ -124,7 +124,7 @@ class HazardExamination:
             listed = ", ".join(first.actors) or "no actor"
             yield Finding("placed", "passed", f"at {STATION:g} m: {listed}")
 
-    def _acts(self) -> Iterator[Finding]:
+    def _check_effect(self) -> Iterator[Finding]:
         statuses, reason = self._passages[0].statuses, self._passages[0].reason
         if "running" not in statuses:
             yield Finding("acts", "failed", "it never began: call self.begin(ego) in act")
@@ -133,7 +133,7 @@ class HazardExamination:
         else:
             yield Finding("acts", "passed", f"{', then '.join(statuses)}: {reason}")
 
-    def _deterministic(self) -> Iterator[Finding]:
+    def _check_determinism(self) -> Iterator[Finding]:
         first, second = self._passages
         if first.actors != second.actors:
             yield Finding("deterministic", "failed", "a second run spawns other actors")
@@ -141,49 +141,51 @@ class HazardExamination:
             why = "a second run moves otherwise: sample from context.random, count ticks"
             yield Finding("deterministic", "failed", why)
 
-    def _removed(self) -> Iterator[Finding]:
+    def _check_removal(self) -> Iterator[Finding]:
         if left := self._passages[0].left:
             why = f"after end: {', '.join(left)}; spawn with self.hazard_actors"
             yield Finding("removed", "failed", why)
 
     @cached_property
-    def _passages(self) -> tuple[Passage, Passage]:
+    def _passages(self) -> tuple[HazardPassage, HazardPassage]:
         """The ego driving past twice, each time in a fresh world with the same seed."""
         if self._server is not None:
-            return self._passage(*self._server), self._passage(*self._server)
-        with CarliteSimulator().lease(TOWN) as server:
+            return self._run_passage(*self._server), self._run_passage(*self._server)
+        with CarliteSimulator().lease_server(TOWN) as server:
             there = server.host, server.port
-            return self._passage(*there), self._passage(*there)
+            return self._run_passage(*there), self._run_passage(*there)
 
-    def _passage(self, host: str, port: int) -> Passage:
+    def _run_passage(self, host: str, port: int) -> HazardPassage:
         with open_session(host, port, town=TOWN, tick_seconds=TICK, seed=SEED) as session:
-            context = context_of(session, route())
-            before = actors_in(session.world)
-            hazard = self._hazard()
+            context = make_hazard_context(session, make_test_street())
+            before = list_world_actors(session.world)
+            hazard = self._make_hazard()
             try:
-                return played(hazard, context, before)
+                return play_hazard_passage(hazard, context, before)
             finally:
-                hazard.end()
+                hazard.remove_from_world()
 
 
-def played(hazard: Hazard, context: AttemptContext, before: set[tuple[int, str]]) -> Passage:
+def play_hazard_passage(
+    hazard: Hazard, context: AttemptContext, before: set[tuple[int, str]]
+) -> HazardPassage:
     """Place a hazard, let an ego drive past at a constant speed, and remove the hazard."""
-    placed, statuses, tracks = hazard.place(context), [hazard.status], []
+    placed, statuses, tracks = hazard.place_in_world(context), [hazard.status], []
     actors = tuple(actor.type_id for actor in hazard.actors)
     followed = [actor.id for actor in hazard.actors]
     for tick in range(round((STATION / SPEED + AFTERWARDS) / TICK) if placed else 0):
         context.world.tick()
         snapshot = context.world.get_snapshot()
-        hazard.step(ego_at(context.route, tick, snapshot))
-        tracks += [place_in(snapshot, actor_id) for actor_id in followed]
+        hazard.step_hazard(compute_ego_state(context.route, tick, snapshot))
+        tracks += [get_actor_xyz(snapshot, actor_id) for actor_id in followed]
         statuses += [hazard.status] * (hazard.status != statuses[-1])
         if hazard.status not in ("waiting", "running"):
             break
     reason = hazard.reason
-    hazard.end()
+    hazard.remove_from_world()
     context.world.tick()
-    left = tuple(name for _, name in sorted(actors_in(context.world) - before))
-    return Passage(
+    left = tuple(name for _, name in sorted(list_world_actors(context.world) - before))
+    return HazardPassage(
         placed=placed,
         statuses=tuple(statuses),
         reason=reason,
@@ -193,7 +195,7 @@ def played(hazard: Hazard, context: AttemptContext, before: set[tuple[int, str]]
     )
 
 
-def ego_at(way: Route, tick: int, snapshot: carla.WorldSnapshot) -> EgoState:
+def compute_ego_state(way: Route, tick: int, snapshot: carla.WorldSnapshot) -> EgoState:
     """Return an ego that drives along the route at a constant speed, and on beyond its end."""
     station = SPEED * TICK * tick
     x, y, z = (float(np.interp(station, way.station, way.xyz[:, axis])) for axis in range(3))
@@ -206,7 +208,7 @@ def ego_at(way: Route, tick: int, snapshot: carla.WorldSnapshot) -> EgoState:
     )
 
 
-def place_in(snapshot: carla.WorldSnapshot, actor_id: int) -> tuple[float, float, float]:
+def get_actor_xyz(snapshot: carla.WorldSnapshot, actor_id: int) -> tuple[float, float, float]:
     """Return where an actor is; NaN where it has left the world."""
     actor = snapshot.find(actor_id)
     if actor is None:
@@ -215,19 +217,21 @@ def place_in(snapshot: carla.WorldSnapshot, actor_id: int) -> tuple[float, float
     return pose.location.x, pose.location.y, pose.rotation.yaw
 
 
-def actors_in(world: carla.World) -> set[tuple[int, str]]:
+def list_world_actors(world: carla.World) -> set[tuple[int, str]]:
     """Return the vehicles, pedestrians and things of a world."""
     kinds = ("vehicle.", "walker.", "static.", "controller.")
     everyone = {(actor.id, actor.type_id) for actor in world.get_actors()}
     return {(number, name) for number, name in everyone if name.startswith(kinds)}
 
 
-def route() -> Route:
+def make_test_street() -> Route:
     """Return the street of the check."""
-    return network_of(TOWN, None).route("check", TOWN, [carla.Location(*end) for end in STREET])
+    return load_road_network(TOWN, None).find_route(
+        "check", TOWN, [carla.Location(*end) for end in STREET]
+    )
 
 
-def context_of(session: Session, way: Route) -> AttemptContext:
+def make_hazard_context(session: CarlaSession, way: Route) -> AttemptContext:
     """Return the context of the check."""
     return AttemptContext(
         client=session.client,
@@ -246,5 +250,5 @@ def findings_of(named: type[Hazard], parameters: Mapping[str, Value]) -> list[Fi
         if name not in named.parameters:
             valid = ", ".join(named.parameters)
             raise UserError(f"unknown parameter {name}; valid parameters: {valid}")
-        named.parameters[name].refuse(name, value)
-    return HazardExamination(named, parameters).findings()
+        named.parameters[name].refuse_value(name, value)
+    return HazardExamination(named, parameters).list_findings()

@@ -14,12 +14,12 @@ from harness.evaluation.metrics.metric import (
     AttemptData,
     Metric,
     StepData,
-    checked,
-    measures_attempts,
-    measures_steps,
+    check_metric_value,
+    has_attempt_number,
+    has_step_numbers,
 )
 from harness.findings import Finding, make_checks
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.records.schema import FRAMES
 from harness.vocabulary import Boxes, Control, Floats, Message, Pose, Route
 from harness.world.rig import read_rig
@@ -45,70 +45,77 @@ class MetricExamination:
 
     def __init__(self, make: Callable[[], Metric]) -> None:
         self._make, self._metric = make, make()
-        self._steps = tuple(made_up_step(number) for number in range(STEPS))
+        self._steps = tuple(make_test_step(number) for number in range(STEPS))
 
-    def findings(self) -> list[Finding]:
+    def list_findings(self) -> list[Finding]:
         """Make every check, in order."""
         checks = {
-            "declared": self._declared,
-            "runs": self._runs,
-            "empty": self._empty,
-            "inputs": self._inputs,
-            "deterministic": self._deterministic,
-            "reset": self._reset,
-            "time": self._time,
+            "declared": self._check_declaration,
+            "runs": self._check_runs,
+            "empty": self._check_empty,
+            "inputs": self._check_inputs,
+            "deterministic": self._check_determinism,
+            "reset": self._check_reset,
+            "time": self._check_time,
         }
         return make_checks(
             {name: (CHECKS[name], check) for name, check in checks.items()},
             needed=("declared", "runs"),
         )
 
-    def _declared(self) -> Iterator[Finding]:
-        if not measures_attempts(self._metric):
+    def _check_declaration(self) -> Iterator[Finding]:
+        if not has_attempt_number(self._metric):
             yield Finding("declared", "failed", "it overrides neither step nor attempt")
         if not isinstance(self._metric.unit, str):
             yield Finding("declared", "failed", f"unit is {self._metric.unit!r}; text is needed")
 
-    def _runs(self) -> Iterator[Finding]:
-        *steps, attempt = numbers_of(self._metric, self._steps)
+    def _check_runs(self) -> Iterator[Finding]:
+        *steps, attempt = compute_metric_numbers(self._metric, self._steps)
         known = sum(not math.isnan(number) for number in steps)
         unit = f" {self._metric.unit}" if self._metric.unit else ""
         value = "none" if math.isnan(attempt) else f"{attempt:.4g}{unit}"
         of_steps = f"{known} of {len(steps)} steps have a number; " if steps else ""
         yield Finding("runs", "passed", f"{of_steps}that of the attempt is {value}")
 
-    def _empty(self) -> Iterator[Finding]:
-        empty_steps = [emptied(step) for step in self._steps]
-        numbers_of(self._make(), empty_steps)
+    def _check_empty(self) -> Iterator[Finding]:
+        empty_steps = [empty_step(step) for step in self._steps]
+        compute_metric_numbers(self._make(), empty_steps)
         yield from ()
 
-    def _inputs(self) -> Iterator[Finding]:
+    def _check_inputs(self) -> Iterator[Finding]:
         given = copy.deepcopy(self._steps)
-        attempt = attempt_data(given)
+        attempt = make_attempt_data(given)
         before = copy.deepcopy(attempt)
         self._metric.reset(attempt.route)
         for step in given:
             self._metric.step(step)
         self._metric.attempt(attempt)
-        steps = [name for pair in zip(self._steps, given, strict=True) for name in changed(*pair)]
-        for name in [*steps, *changed(before, attempt)][:1]:
+        steps = [
+            name
+            for pair in zip(self._steps, given, strict=True)
+            for name in list_changed_fields(*pair)
+        ]
+        for name in [*steps, *list_changed_fields(before, attempt)][:1]:
             yield Finding("inputs", "failed", f"it writes into {name}: work on a copy")
 
-    def _deterministic(self) -> Iterator[Finding]:
-        if not same(numbers_of(self._make(), self._steps), numbers_of(self._make(), self._steps)):
+    def _check_determinism(self) -> Iterator[Finding]:
+        if not is_same_numbers(
+            compute_metric_numbers(self._make(), self._steps),
+            compute_metric_numbers(self._make(), self._steps),
+        ):
             why = "two instances with the same settings return different numbers"
             yield Finding("deterministic", "failed", why)
 
-    def _reset(self) -> Iterator[Finding]:
-        first = numbers_of(self._make(), self._steps)
-        numbers_of(self._metric, self._steps[:OTHER_STEPS])
-        if not same(first, numbers_of(self._metric, self._steps)):
+    def _check_reset(self) -> Iterator[Finding]:
+        first = compute_metric_numbers(self._make(), self._steps)
+        compute_metric_numbers(self._metric, self._steps[:OTHER_STEPS])
+        if not is_same_numbers(first, compute_metric_numbers(self._metric, self._steps)):
             why = "after another attempt the numbers differ: clear everything in reset"
             yield Finding("reset", "failed", why)
 
-    def _time(self) -> Iterator[Finding]:
+    def _check_time(self) -> Iterator[Finding]:
         start = time.perf_counter()
-        numbers_of(self._metric, self._steps)
+        compute_metric_numbers(self._metric, self._steps)
         seconds = (time.perf_counter() - start) / STEPS
         said = f"{1000 * seconds:.2f} ms for each planning step"
         yield Finding("time", "warning" if seconds > SLOW else "passed", said)
@@ -116,25 +123,25 @@ class MetricExamination:
 
 def findings_of(make: Callable[[], Metric]) -> list[Finding]:
     """Return what the check of a metric finds."""
-    return MetricExamination(make).findings()
+    return MetricExamination(make).list_findings()
 
 
-def numbers_of(metric: Metric, steps: Sequence[StepData]) -> list[float]:
+def compute_metric_numbers(metric: Metric, steps: Sequence[StepData]) -> list[float]:
     """Return a metric's numbers of steps, if it has any, and last that of the attempt."""
-    data = attempt_data(steps)
+    data = make_attempt_data(steps)
     metric.reset(data.route)
-    numbers = [checked(metric.step(step), "step") for step in steps]
-    if measures_steps(metric):
+    numbers = [check_metric_value(metric.step(step), "step") for step in steps]
+    if has_step_numbers(metric):
         data = replace(data, values=np.array(numbers))
     return [
-        *(numbers if measures_steps(metric) else []),
-        checked(metric.attempt(data), "attempt"),
+        *(numbers if has_step_numbers(metric) else []),
+        check_metric_value(metric.attempt(data), "attempt"),
     ]
 
 
-def made_up_step(number: int) -> StepData:
+def make_test_step(number: int) -> StepData:
     """Return a planning step: the ego drives along x, six road users stand around it."""
-    random = stream(number, "check", "metric")
+    random = make_named_stream(number, "check", "metric")
     station = 1.6 * number
     people = Boxes(
         np.column_stack(
@@ -176,7 +183,7 @@ def made_up_step(number: int) -> StepData:
     )
 
 
-def emptied(step: StepData) -> StepData:
+def empty_step(step: StepData) -> StepData:
     """Return a step without road users and messages."""
     none = Boxes.none()
     return replace(
@@ -184,7 +191,7 @@ def emptied(step: StepData) -> StepData:
     )
 
 
-def attempt_data(steps: Sequence[StepData]) -> AttemptData:
+def make_attempt_data(steps: Sequence[StepData]) -> AttemptData:
     """Return the attempt of some steps."""
     frames: dict[str, Floats] = {name: np.zeros(len(steps)) for name in FRAMES.names}
     frames |= {
@@ -197,7 +204,7 @@ def attempt_data(steps: Sequence[StepData]) -> AttemptData:
         "oldest_age": np.full(len(steps), np.nan),
     }
     return AttemptData(
-        route=straight_route(60),
+        route=make_straight_route(60),
         values=np.full(len(steps), np.nan),
         frames=frames,
         infractions=(),
@@ -206,7 +213,7 @@ def attempt_data(steps: Sequence[StepData]) -> AttemptData:
     )
 
 
-def straight_route(metres: int) -> Route:
+def make_straight_route(metres: int) -> Route:
     """Return a route along x."""
     station = np.arange(float(metres))
     nothing, no = np.zeros(metres), np.zeros(metres, np.bool_)
@@ -223,30 +230,31 @@ def straight_route(metres: int) -> Route:
     )
 
 
-def changed(before: StepData | AttemptData, after: StepData | AttemptData) -> list[str]:
+def list_changed_fields(before: StepData | AttemptData, after: StepData | AttemptData) -> list[str]:
     """Return the fields whose contents differ."""
     return [
         field.name
         for field in fields(before)
-        if flat(getattr(before, field.name)) != flat(getattr(after, field.name))
+        if serialize_value(getattr(before, field.name))
+        != serialize_value(getattr(after, field.name))
     ]
 
 
-def flat(value: object) -> object:
+def serialize_value(value: object) -> object:
     """Return a value in a form that compares by content."""
     if isinstance(value, np.ndarray):
         return value.tobytes()
     if isinstance(value, dict):
-        return {name: flat(inner) for name, inner in value.items()}
+        return {name: serialize_value(inner) for name, inner in value.items()}
     if isinstance(value, tuple):
-        return tuple(map(flat, value))
+        return tuple(map(serialize_value, value))
     if isinstance(value, Boxes):
-        return flat((value.geometry, value.classes, value.scores))
+        return serialize_value((value.geometry, value.classes, value.scores))
     if isinstance(value, Message):
-        return flat((value.sender, value.payload))
+        return serialize_value((value.sender, value.payload))
     return repr(value)
 
 
-def same(one: Sequence[float], other: Sequence[float]) -> bool:
+def is_same_numbers(one: Sequence[float], other: Sequence[float]) -> bool:
     """Return whether all numbers are equal; NaN equals NaN."""
     return np.array_equal(one, other, equal_nan=True)

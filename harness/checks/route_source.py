@@ -11,11 +11,11 @@ from harness.campaign.planning.plan import refuse_unnameable
 from harness.findings import Finding, make_checks
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
-from harness.world.hazards.catalogue import KINDS, build
-from harness.world.maps import network_of
+from harness.world.hazards.catalogue import KINDS, build_hazard
+from harness.world.maps import load_road_network
 from harness.world.routes.files import RouteSpec
 from harness.world.routes.kinds import NOT_RUN
-from harness.world.routes.resolve import lay
+from harness.world.routes.resolve import resolve_route
 from harness.world.routes.sources import RouteSource
 
 SLOW = 30.0
@@ -36,15 +36,15 @@ class RouteSourceExamination:
     def __init__(self, make: Callable[[], RouteSource]) -> None:
         self._make, self._source = make, make()
 
-    def findings(self) -> list[Finding]:
+    def list_findings(self) -> list[Finding]:
         """Make every check, in order."""
         checks = {
-            "routes": self._named,
-            "laid": self._laid,
-            "hazards": self._hazards,
-            "deterministic": self._deterministic,
-            "files": self._files,
-            "time": self._time,
+            "routes": self._check_names,
+            "laid": self._check_roads,
+            "hazards": self._check_hazards,
+            "deterministic": self._check_determinism,
+            "files": self._check_files,
+            "time": self._check_time,
         }
         return make_checks(
             {name: (CHECKS[name], check) for name, check in checks.items()},
@@ -55,7 +55,7 @@ class RouteSourceExamination:
     def _routes(self) -> list[RouteSpec]:
         return list(self._source.routes())
 
-    def _named(self) -> Iterator[Finding]:
+    def _check_names(self) -> Iterator[Finding]:
         routes = self._routes
         if strange := [spec for spec in routes if not isinstance(spec, RouteSpec)]:
             yield Finding("routes", "failed", f"it yields {strange[0]!r}, which is no RouteSpec")
@@ -68,14 +68,16 @@ class RouteSourceExamination:
         if len(towns := sorted({spec.town for spec in routes})) > 1:
             why = f"routes in {', '.join(towns)}; a campaign has one town"
             yield Finding("routes", "failed", why)
-        refuse_unnameable(AttemptKey(Arm.of(), spec.id, 0) for spec in routes)
+        refuse_unnameable(AttemptKey(Arm.from_factors(), spec.id, 0) for spec in routes)
 
-    def _laid(self) -> Iterator[Finding]:
-        metres = [lay(spec, network_of(spec.town, None)).length for spec in self._routes]
+    def _check_roads(self) -> Iterator[Finding]:
+        metres = [
+            resolve_route(spec, load_road_network(spec.town, None)).length for spec in self._routes
+        ]
         shown = f"{len(metres)} routes in {self._routes[0].town}, {sum(metres):.0f} m together"
         yield Finding("laid", "passed", shown)
 
-    def _hazards(self) -> Iterator[Finding]:
+    def _check_hazards(self) -> Iterator[Finding]:
         routes = {spec.id: spec for spec in self._routes}
         hazards = self._source.hazards(routes, KINDS, None)
         for hazard in hazards:
@@ -83,21 +85,21 @@ class RouteSourceExamination:
                 yield Finding("hazards", "failed", f"a hazard on unknown route {hazard.route}")
                 return
             if not hazard.kind.startswith(NOT_RUN):
-                build(hazard)
+                build_hazard(hazard)
         yield Finding("hazards", "passed", f"{len(hazards)} on {len(routes)} routes")
 
-    def _deterministic(self) -> Iterator[Finding]:
+    def _check_determinism(self) -> Iterator[Finding]:
         other = self._make()
-        if described(self._source) != described(other):
+        if serialize_source(self._source) != serialize_source(other):
             why = "a second instance yields other routes or hazards: sample from a fixed seed"
             yield Finding("deterministic", "failed", why)
 
-    def _files(self) -> Iterator[Finding]:
+    def _check_files(self) -> Iterator[Finding]:
         for name, file in self._source.files().items():
             if not file.exists():
                 yield Finding("files", "failed", f"{name}: {file} does not exist")
 
-    def _time(self) -> Iterator[Finding]:
+    def _check_time(self) -> Iterator[Finding]:
         since = time.perf_counter()
         count = len(list(self._make().routes()))
         seconds = time.perf_counter() - since
@@ -105,7 +107,7 @@ class RouteSourceExamination:
         yield Finding("time", "warning" if seconds > SLOW else "passed", said)
 
 
-def described(source: RouteSource) -> tuple[list[tuple[str, str, bytes]], list[str]]:
+def serialize_source(source: RouteSource) -> tuple[list[tuple[str, str, bytes]], list[str]]:
     """Return routes and hazards in a form that compares by content."""
     routes = list(source.routes())
     hazards = source.hazards({spec.id: spec for spec in routes}, KINDS, None)
@@ -115,4 +117,4 @@ def described(source: RouteSource) -> tuple[list[tuple[str, str, bytes]], list[s
 
 def findings_of(make: Callable[[], RouteSource]) -> list[Finding]:
     """Return what the check of a route source finds."""
-    return RouteSourceExamination(make).findings()
+    return RouteSourceExamination(make).list_findings()

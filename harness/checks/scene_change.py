@@ -6,19 +6,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.checks.hazard import SEED, TICK, TOWN, context_of, place_in, route
+from harness.checks.hazard import (
+    SEED,
+    TICK,
+    TOWN,
+    get_actor_xyz,
+    make_hazard_context,
+    make_test_street,
+)
 from harness.errors import AttemptError
 from harness.findings import Finding, make_checks
 from harness.world.changes.applied import AppliedChanges
-from harness.world.changes.census import Census, census
+from harness.world.changes.census import SceneCensus, build_scene_census
 from harness.world.changes.change import PlannedScene, SceneChange
-from harness.world.hazards.catalogue import build as build_hazard
+from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
-from harness.world.maps import network_of
+from harness.world.maps import load_road_network
 from harness.world.rig import read_rig
-from harness.world.session import Session, open_session
+from harness.world.session import CarlaSession, open_session
 from harness.world.simulators import CarliteSimulator
 from harness.world.traffic import Traffic
 
@@ -37,7 +44,7 @@ CHECKS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class ChangedWorld:
     """The road users after the first tick, by number, and what was wrong."""
 
     there: dict[int, tuple[object, ...]]
@@ -55,32 +62,32 @@ class SceneChangeExamination:
     ) -> None:
         self._make, self._server, self._change = make, server, make()
 
-    def findings(self) -> list[Finding]:
+    def list_findings(self) -> list[Finding]:
         """Make every check, in order."""
         checks = {
-            "declared": self._declared,
-            "planned": self._planned,
-            "made": self._made,
-            "acts": self._acts,
-            "others": self._others,
-            "deterministic": self._deterministic,
-            "measured": self._measured,
-            "removed": self._removed,
+            "declared": self._check_declaration,
+            "planned": self._check_plan,
+            "made": self._check_making,
+            "acts": self._check_effect,
+            "others": self._check_others,
+            "deterministic": self._check_determinism,
+            "measured": self._check_measurement,
+            "removed": self._check_removal,
         }
         return make_checks(
             {name: (CHECKS[name], check) for name, check in checks.items()},
             needed=("declared", "planned", "made"),
         )
 
-    def _declared(self) -> Iterator[Finding]:
+    def _check_declaration(self) -> Iterator[Finding]:
         if type(self._change).name == SceneChange.name:
             why = "name is that of the base class: its random streams are named after it; set one"
             yield Finding("declared", "failed", why)
         if self._change.size_zero:
             yield Finding("declared", "failed", "its settings ask for nothing: size_zero is true")
 
-    def _planned(self) -> Iterator[Finding]:
-        track = Track(network_of(TOWN, None).map, route())
+    def _check_plan(self) -> Iterator[Finding]:
+        track = Track(load_road_network(TOWN, None).map, make_test_street())
         scene = PlannedScene(track=track, hazards=(HAZARD,), traffic=TRAFFIC, rig=read_rig())
         first, second = self._make().unfit(scene), self._make().unfit(scene)
         if first != second:
@@ -88,34 +95,34 @@ class SceneChangeExamination:
         elif first:
             yield Finding("planned", "note", f"not on the street of the check: {first}")
 
-    def _made(self) -> Iterator[Finding]:
+    def _check_making(self) -> Iterator[Finding]:
         if problem := self._worlds[1].problem:
             yield Finding("made", "failed", problem)
 
-    def _acts(self) -> Iterator[Finding]:
+    def _check_effect(self) -> Iterator[Finding]:
         before, after, _ = self._worlds
         if (before.there, before.noise) == (after.there, after.noise) and not self._beyond:
             yield Finding("acts", "failed", "the world is the same with and without it")
 
-    def _others(self) -> Iterator[Finding]:
+    def _check_others(self) -> Iterator[Finding]:
         before, after, _ = self._worlds
         same = sum(after.there.get(number) == one for number, one in before.there.items())
         unlike = len(before.there) - same
         says = f"{same} of {len(before.there)} actors are as without it"
         yield Finding("others", "warning" if unlike > 1 else "passed", says)
 
-    def _deterministic(self) -> Iterator[Finding]:
+    def _check_determinism(self) -> Iterator[Finding]:
         _, first, second = self._worlds
         if first.there != second.there:
             why = "a second run gives another world: sample from self.random, not elsewhere"
             yield Finding("deterministic", "failed", why)
 
-    def _measured(self) -> Iterator[Finding]:
+    def _check_measurement(self) -> Iterator[Finding]:
         if not self._worlds[1].missing and not self._beyond:
             why = "undelivered finds nothing wrong in a world without the change: measure it there"
             yield Finding("measured", "failed", why)
 
-    def _removed(self) -> Iterator[Finding]:
+    def _check_removal(self) -> Iterator[Finding]:
         if left := self._worlds[1].left:
             why = f"after end: {', '.join(left)}; append to stage.added what it spawns"
             yield Finding("removed", "failed", why)
@@ -127,48 +134,54 @@ class SceneChangeExamination:
         return changed.partners is not None or changed.context is not SceneChange.context
 
     @cached_property
-    def _worlds(self) -> tuple[World, World, World]:
+    def _worlds(self) -> tuple[ChangedWorld, ChangedWorld, ChangedWorld]:
         """The world without the change, and twice with it, from the same seed."""
         if self._server is not None:
-            return self._three(*self._server)
-        with CarliteSimulator().lease(TOWN) as server:
-            return self._three(server.host, server.port)
+            return self._make_three_worlds(*self._server)
+        with CarliteSimulator().lease_server(TOWN) as server:
+            return self._make_three_worlds(server.host, server.port)
 
-    def _three(self, host: str, port: int) -> tuple[World, World, World]:
-        one, two, three = (self._world(host, port, made) for made in (False, True, True))
+    def _make_three_worlds(
+        self, host: str, port: int
+    ) -> tuple[ChangedWorld, ChangedWorld, ChangedWorld]:
+        one, two, three = (self._make_world(host, port, made) for made in (False, True, True))
         return one, two, three
 
-    def _world(self, host: str, port: int, made: bool) -> World:
+    def _make_world(self, host: str, port: int, made: bool) -> ChangedWorld:
         with open_session(host, port, town=TOWN, tick_seconds=TICK, seed=SEED) as session:
-            return world_in(session, [self._make()] if made else [], self._make())
+            return populate_changed_world(session, [self._make()] if made else [], self._make())
 
 
-def world_in(session: Session, changes: list[SceneChange], unmade: SceneChange) -> World:
+def populate_changed_world(
+    session: CarlaSession, changes: list[SceneChange], unmade: SceneChange
+) -> ChangedWorld:
     """Populate a world with changes, let it tick once, and clear it away."""
     applied = AppliedChanges(changes)
-    context = applied.context(context_of(session, route()))
+    context = applied.change_context(make_hazard_context(session, make_test_street()))
     problem, hazards = "", list[Hazard]()
-    for spec in applied.hazards((HAZARD,)):
+    for spec in applied.change_hazards((HAZARD,)):
         hazards.append(build_hazard(spec))
-        hazards[-1].place(context)
-    population = TRAFFIC.populate(context, [actor for one in hazards for actor in one.actors])
+        hazards[-1].place_in_world(context)
+    population = TRAFFIC.spawn_population(
+        context, [actor for one in hazards for actor in one.actors]
+    )
     first = population.vehicles[0].id
-    counted = Census(actors={}, hazards=(), noise_seeds=frozenset())
+    counted = SceneCensus(actors={}, hazards=(), noise_seeds=frozenset())
     try:
         applied.after_traffic(context, TRAFFIC, population)
         context.world.tick()
-        counted = census(context.world, hazards, TICK)
-        applied.verify(context, hazards)
+        counted = build_scene_census(context.world, hazards, TICK)
+        applied.verify_world(context, hazards)
     except AttemptError as why:
         problem = str(why)
-    there = road_users(session, first)
-    applied.end()
+    there = list_road_users(session, first)
+    applied.destroy_added()
     for hazard in hazards:
-        hazard.end()
-    population.end()
+        hazard.remove_from_world()
+    population.destroy_population()
     context.world.tick()
-    left = road_users(session, 0)
-    return World(
+    left = list_road_users(session, 0)
+    return ChangedWorld(
         there=there,
         noise=context.noise_number,
         problem=problem,
@@ -177,11 +190,11 @@ def world_in(session: Session, changes: list[SceneChange], unmade: SceneChange) 
     )
 
 
-def road_users(session: Session, first: int) -> dict[int, tuple[object, ...]]:
+def list_road_users(session: CarlaSession, first: int) -> dict[int, tuple[object, ...]]:
     """Return the model and the place of all road users, by their numbers from a first actor on."""
     snapshot = session.world.get_snapshot()
     return {
-        actor.id - first: (actor.type_id, *place_in(snapshot, actor.id))
+        actor.id - first: (actor.type_id, *get_actor_xyz(snapshot, actor.id))
         for actor in session.world.get_actors()
         if actor.type_id.startswith(("vehicle.", "walker."))
     }
@@ -189,4 +202,4 @@ def road_users(session: Session, first: int) -> dict[int, tuple[object, ...]]:
 
 def findings_of(make: Callable[[], SceneChange]) -> list[Finding]:
     """Return what the check of a change of the scene finds."""
-    return SceneChangeExamination(make).findings()
+    return SceneChangeExamination(make).list_findings()

@@ -13,8 +13,8 @@ from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance, Sweep
 from harness.errors import AttemptError
 from harness.findings import Finding, make_checks
-from harness.randomness import stream
-from harness.sensitivity import Sensitivity
+from harness.randomness import make_named_stream
+from harness.sensitivity import LidarSensitivity
 from harness.vocabulary import Kind, Observation, Pose, Surfaces
 
 STEPS, TICKS, PERIOD = 6, 4, 0.2
@@ -67,39 +67,39 @@ class SweepExamination:
         self._asks_nothing = self._disturbance.size_zero
         self._played: SensedEpisode
 
-    def findings(self) -> list[Finding]:
+    def list_findings(self) -> list[Finding]:
         """Make every check, in order; a disturbance of size 0 need not act."""
         checks = {
-            "declared": self._declared,
-            "runs": self._runs,
-            "points": self._points,
-            "surfaces": self._surfaces,
-            "inputs": self._inputs,
-            "zero": self._zero,
-            "acts": self._acts,
-            "deterministic": self._deterministic,
-            "seed": self._seed,
-            "reset": self._reset,
-            "independent": self._independent,
-            "time": self._time,
+            "declared": self._check_declaration,
+            "runs": self._check_runs,
+            "points": self._check_points,
+            "surfaces": self._check_surfaces,
+            "inputs": self._check_inputs,
+            "zero": self._check_zero,
+            "acts": self._check_effect,
+            "deterministic": self._check_determinism,
+            "seed": self._check_seed,
+            "reset": self._check_reset,
+            "independent": self._check_independence,
+            "time": self._check_time,
         }
         return make_checks(
             {name: (CHECKS[name], check) for name, check in checks.items()},
             needed=("declared", "runs", "points", "surfaces"),
         )
 
-    def _declared(self) -> Iterator[Finding]:
+    def _check_declaration(self) -> Iterator[Finding]:
         if type(self._disturbance).name == Disturbance.name:
             why = "name is that of the base class: its random streams are named after it; set one"
             yield Finding("declared", "failed", why)
 
-    def _runs(self) -> Iterator[Finding]:
-        self._played = episode(self._make())
+    def _check_runs(self) -> Iterator[Finding]:
+        self._played = run_sweep_episode(self._make())
         if self._played.problem:
             yield Finding("runs", "failed", self._played.problem)
 
-    def _points(self) -> Iterator[Finding]:
-        for sender, _, sensed in self._directly():
+    def _check_points(self) -> Iterator[Finding]:
+        for sender, _, sensed in self._iter_direct_calls():
             points = sensed.points_in_lidar
             if points.dtype != np.float32 or points.ndim != 2 or points.shape[1:] != (4,):
                 why = f"points of {sender}: {points.dtype} of shape {points.shape}"
@@ -114,8 +114,8 @@ class SweepExamination:
                 yield Finding("points", "failed", why)
                 return
 
-    def _surfaces(self) -> Iterator[Finding]:
-        for sender, given, sensed in self._directly():
+    def _check_surfaces(self) -> Iterator[Finding]:
+        for sender, given, sensed in self._iter_direct_calls():
             if (sensed.surfaces is None) != (given.surfaces is None):
                 why = "returns a sweep without the surfaces that it was given: index them, too"
                 yield Finding("surfaces", "failed", why)
@@ -133,85 +133,89 @@ class SweepExamination:
                 )
                 yield Finding("surfaces", "failed", why)
                 return
-            if why := misaligned(given, sensed):
+            if why := find_misalignment(given, sensed):
                 yield Finding("surfaces", "failed", f"{sender}: {why}")
                 return
 
-    def _inputs(self) -> Iterator[Finding]:
-        disturbance = started(self._make())
-        for sender, kind in self._agents():
-            given = raw_sweep(sender, 0)
-            before = content(given)
-            disturbance.sense(given, observation(sender, kind, 0))
-            if content(given) != before:
+    def _check_inputs(self) -> Iterator[Finding]:
+        disturbance = start_sweep_disturbance(self._make())
+        for sender, kind in self._list_agents():
+            given = make_raw_sweep(sender, 0)
+            before = serialize_sweep(given)
+            disturbance.sense(given, make_sweep_observation(sender, kind, 0))
+            if serialize_sweep(given) != before:
                 why = "sense writes into the sweep that it is given: return a changed copy"
                 yield Finding("inputs", "failed", why)
                 return
 
-    def _zero(self) -> Iterator[Finding]:
+    def _check_zero(self) -> Iterator[Finding]:
         if not self._asks_nothing:
             return
-        for sender, given, sensed in self._directly():
-            if content(sensed) != content(given):
+        for sender, given, sensed in self._iter_direct_calls():
+            if serialize_sweep(sensed) != serialize_sweep(given):
                 why = f"size_zero is true, and the sweep of {sender} changes"
                 yield Finding("zero", "failed", why)
                 return
 
-    def _acts(self) -> Iterator[Finding]:
-        if not self._asks_nothing and self._played.sweeps == undisturbed():
+    def _check_effect(self) -> Iterator[Finding]:
+        if not self._asks_nothing and self._played.sweeps == run_undisturbed_sweeps():
             yield Finding("acts", "failed", "sweeps are those in dry air")
 
-    def _deterministic(self) -> Iterator[Finding]:
-        if self._played.sweeps != episode(self._make()).sweeps:
+    def _check_determinism(self) -> Iterator[Finding]:
+        if self._played.sweeps != run_sweep_episode(self._make()).sweeps:
             why = "a second instance with the same seed: sample from self.random_at, not elsewhere"
             yield Finding("deterministic", "failed", why)
 
-    def _seed(self) -> Iterator[Finding]:
+    def _check_seed(self) -> Iterator[Finding]:
         if self._asks_nothing or self._disturbance.certain:
             return
-        if self._played.sweeps == episode(self._make(), OTHER_SEED, dry_seed=SEED).sweeps:
+        if self._played.sweeps == run_sweep_episode(self._make(), OTHER_SEED, dry_seed=SEED).sweeps:
             why = "another seed gives the same sweeps; declare certain = True if that is meant"
             yield Finding("seed", "warning", why)
 
-    def _reset(self) -> Iterator[Finding]:
-        again = started(self._make())
-        episode(again, OTHER_SEED)
-        if self._played.sweeps != episode(again).sweeps:
+    def _check_reset(self) -> Iterator[Finding]:
+        again = start_sweep_disturbance(self._make())
+        run_sweep_episode(again, OTHER_SEED)
+        if self._played.sweeps != run_sweep_episode(again).sweeps:
             why = "after another episode the same seed gives other sweeps: clear all in reset"
             yield Finding("reset", "failed", why)
 
-    def _independent(self) -> Iterator[Finding]:
+    def _check_independence(self) -> Iterator[Finding]:
         for agent in AGENTS:
-            alone = episode(self._make(), agents=(agent,)).sweeps
+            alone = run_sweep_episode(self._make(), agents=(agent,)).sweeps
             among = tuple(one for one in self._played.sweeps if one[0] == agent[0])
             if alone != among:
                 why = f"sweeps of {agent[0]} change with other agents: sample by the sender's name"
                 yield Finding("independent", "failed", why)
                 return
 
-    def _time(self) -> Iterator[Finding]:
+    def _check_time(self) -> Iterator[Finding]:
         said = f"{1000 * self._played.seconds:.1f} ms for a sweep of {POINTS} points"
         yield Finding("time", "warning" if self._played.seconds > SLOW else "passed", said)
 
-    def _agents(self) -> list[tuple[str, Kind]]:
+    def _list_agents(self) -> list[tuple[str, Kind]]:
         return [agent for agent in AGENTS if agent[1] in self._disturbance.kinds]
 
-    def _directly(self) -> Iterator[tuple[str, Sweep, Sweep]]:
+    def _iter_direct_calls(self) -> Iterator[tuple[str, Sweep, Sweep]]:
         """Yield senders, what the disturbance is given, and what it returns."""
-        disturbance = started(self._make())
+        disturbance = start_sweep_disturbance(self._make())
         for step in range(STEPS):
-            for sender, kind in self._agents():
-                given = raw_sweep(sender, step)
-                yield sender, given, disturbance.sense(given, observation(sender, kind, step))
+            for sender, kind in self._list_agents():
+                given = make_raw_sweep(sender, step)
+                yield (
+                    sender,
+                    given,
+                    disturbance.sense(given, make_sweep_observation(sender, kind, step)),
+                )
 
 
-def started(disturbance: Disturbance) -> Disturbance:
+def start_sweep_disturbance(disturbance: Disturbance) -> Disturbance:
     """Return a disturbance at the start of an episode."""
     disturbance.reset(SEED, "check")
     return disturbance
 
 
-def episode(
+def run_sweep_episode(
     disturbance: Disturbance | None,
     seed: int = SEED,
     agents: Sequence[tuple[str, Kind]] = AGENTS,
@@ -221,16 +225,16 @@ def episode(
     channel = Channel([] if disturbance is None else [disturbance], PERIOD / TICKS)
     channel.reset(seed, "check")
     if dry_seed is not None:
-        channel.sensing.reset(dry_seed)
+        channel.sensing.reset_sensing(dry_seed)
     sweeps: list[Sensed] = []
     since, problem = time.perf_counter(), ""
     try:
         for step in range(STEPS):
             for sender, kind in agents:
-                raw, seen = raw_sweep(sender, step), observation(sender, kind, step)
-                sensed = channel.sense(seen, raw.surfaces, raw.sensitivity)
-                sweeps.append((sender, step, content(sensed)))
-        channel.audit.verify()
+                raw, seen = make_raw_sweep(sender, step), make_sweep_observation(sender, kind, step)
+                sensed = channel.sense_sweep(seen, raw.surfaces, raw.sensitivity)
+                sweeps.append((sender, step, serialize_sweep(sensed)))
+        channel.audit.verify_deliveries()
     except AttemptError as wrong:
         problem = str(wrong)
     seconds = (time.perf_counter() - since) / (STEPS * len(agents))
@@ -238,12 +242,12 @@ def episode(
 
 
 @cache
-def undisturbed() -> tuple[Sensed, ...]:
+def run_undisturbed_sweeps() -> tuple[Sensed, ...]:
     """Return the sweeps in dry air."""
-    return episode(None).sweeps
+    return run_sweep_episode(None).sweeps
 
 
-def observation(sender: str, kind: Kind, step: int) -> Observation:
+def make_sweep_observation(sender: str, kind: Kind, step: int) -> Observation:
     """Return one capture: all drive along x, side by side."""
     return Observation(
         sender=sender,
@@ -251,22 +255,22 @@ def observation(sender: str, kind: Kind, step: int) -> Observation:
         frame=TICKS * step,
         time=PERIOD * step,
         lidar_in_world=Pose(1.6 * step, float(sum(sender.encode()) % 17), 1.85),
-        points_in_lidar=raw_sweep(sender, step).points_in_lidar,
+        points_in_lidar=make_raw_sweep(sender, step).points_in_lidar,
     )
 
 
-def raw_sweep(sender: str, step: int) -> Sweep:
+def make_raw_sweep(sender: str, step: int) -> Sweep:
     """Return a sweep of a road with cars on it, of a LiDAR with a sensitivity; a new one."""
-    made = street(sender, step)
+    made = make_street_sweep(sender, step)
     assert made.surfaces is not None
     every = np.arange(len(made.points_in_lidar))
     return Sweep(made.points_in_lidar.copy(), made.surfaces[every], made.sensitivity)
 
 
 @cache
-def street(sender: str, step: int) -> Sweep:
+def make_street_sweep(sender: str, step: int) -> Sweep:
     """Return a sweep, always the same one."""
-    random = stream(step, "check", sender)
+    random = make_named_stream(step, "check", sender)
     ranges = random.uniform(3.0, 80.0, POINTS)
     turned = random.uniform(-np.pi, np.pi, POINTS)
     of_car = random.random(POINTS) < 0.3
@@ -280,11 +284,11 @@ def street(sender: str, step: int) -> Sweep:
             np.where(of_car, 0.8, 1.85 / ranges).astype(np.float32),
             np.where(of_car, 1 + np.floor(turned * 3).astype(np.int64) % 7, 0),
         ),
-        Sensitivity(),
+        LidarSensitivity(),
     )
 
 
-def content(sweep: Sweep) -> bytes:
+def serialize_sweep(sweep: Sweep) -> bytes:
     """Return all numbers of a sweep."""
     parts: list[np.ndarray] = [sweep.points_in_lidar]
     if sweep.surfaces is not None:
@@ -293,7 +297,7 @@ def content(sweep: Sweep) -> bytes:
     return b"".join(part.tobytes() for part in parts)
 
 
-def misaligned(given: Sweep, sensed: Sweep) -> str:
+def find_misalignment(given: Sweep, sensed: Sweep) -> str:
     """Return what is wrong with the surfaces of points that were not moved; nothing if all is well.
 
     Points are known again by their place; what the disturbance moved is not looked at.

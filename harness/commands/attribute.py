@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from harness.campaign.printing.terminal import console, print_line
-from harness.campaign.run import DONE, guarded
-from harness.campaign.twins.attribution import ALL, Attribution, attribute, grid, refuse_too_fine
-from harness.campaign.twins.twins import Twins
+from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.campaign.run import DONE, run_with_exit_code
+from harness.campaign.twins.attribution import (
+    ALL,
+    AttemptAttribution,
+    compute_attribution,
+    refuse_too_fine,
+    split_into_windows,
+)
+from harness.campaign.twins.twins import CampaignTwins
 from harness.errors import UserError
-from harness.records.cases import case, violations
+from harness.records.cases import find_case, list_violations
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
 
 if TYPE_CHECKING:
@@ -27,7 +33,7 @@ LEAST_PLACEBOS = 5
 
 
 def add(commands: Commands) -> None:
-    """Add `attribute`."""
+    """Add `compute_attribution`."""
     parser = commands.add_parser("attribute", help="what disturbances have to do with violations")
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
     parser.add_argument(
@@ -62,36 +68,42 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="build all classes that the folder's settings name (default: declared safe only)",
     )
-    parser.set_defaults(run=lambda options: guarded("attribute", lambda: attribute_all(options)))
+    parser.set_defaults(
+        run=lambda options: run_with_exit_code("attribute", lambda: run_attribute_command(options))
+    )
 
 
-def attribute_all(options: argparse.Namespace) -> int:
+def run_attribute_command(options: argparse.Namespace) -> int:
     """Drive the twins of every case, and print what came of them."""
     if options.placebos < LEAST_PLACEBOS:
         raise UserError(f"--placebos {options.placebos}: {LEAST_PLACEBOS} or more are needed")
     if options.cells < 1:
         raise UserError(f"--cells {options.cells}: must be ≥ 1")
-    campaign = Campaign(options.folder)
-    twins = Twins(options.folder, options.workers, "plain", options.trust)
+    campaign = CampaignRecords(options.folder)
+    twins = CampaignTwins(options.folder, options.workers, "plain", options.trust)
     settings = campaign.header["settings"]
     chosen = []
-    for key in cases(campaign, options.cases):
-        violation = campaign.result(key)["crucible"]["violation"]
-        cells = grid(violation["frame"], settings["perceive_every"], options.cells)
+    for key in select_cases(campaign, options.cases):
+        violation = campaign.read_result(key)["crucible"]["violation"]
+        cells = split_into_windows(violation["frame"], settings["perceive_every"], options.cells)
         refuse_too_fine(key, cells)
         chosen.append((key, violation, cells))
     attributions = []
     for key, violation, cells in chosen:
-        print_line(f"{key}: {violation['kind'].replace('_', ' ')} at {violation['time']:.2f} s")
-        attributions.append(
-            attribute(twins, key, kind=violation["kind"], cells=cells, placebos=options.placebos)
+        print_unwrapped_line(
+            f"{key}: {violation['kind'].replace('_', ' ')} at {violation['time']:.2f} s"
         )
-    console.print(table_of(attributions, settings["tick"]))
-    print_line(f"twins: {options.folder / TWINS}; `crucible report` reads them")
+        attributions.append(
+            compute_attribution(
+                twins, key, kind=violation["kind"], cells=cells, placebos=options.placebos
+            )
+        )
+    console.print(build_attribution_table(attributions, settings["tick"]))
+    print_unwrapped_line(f"twins: {options.folder / TWINS}; `crucible report` reads them")
     return DONE
 
 
-def cases(campaign: Campaign, names: list[str]) -> list[AttemptKey]:
+def select_cases(campaign: CampaignRecords, names: list[str]) -> list[AttemptKey]:
     """Return the violations of these names, or all that happened under a disturbance."""
     disturbed = {
         name
@@ -99,20 +111,20 @@ def cases(campaign: Campaign, names: list[str]) -> list[AttemptKey]:
         if disturbances
     }
     if not names:
-        keys = [key for key in violations(campaign) if key.arm.condition in disturbed]
+        keys = [key for key in list_violations(campaign) if key.arm.condition in disturbed]
         if not keys:
             raise UserError(f"{campaign.folder}: no violation happened under interference")
         return keys
-    chosen = [case(campaign, name) for name in names]
+    chosen = [find_case(campaign, name) for name in names]
     for key in chosen:
         if key.arm.condition not in disturbed:
             raise UserError(f"{key}: nothing was disturbed, so nothing can be attributed")
-        if campaign.result(key)["crucible"]["violation"] is None:
+        if campaign.read_result(key)["crucible"]["violation"] is None:
             raise UserError(f"{key}: ended without a violation")
     return chosen
 
 
-def table_of(attributions: list[Attribution], tick: float) -> Table:
+def build_attribution_table(attributions: list[AttemptAttribution], tick: float) -> Table:
     """Return a row for every case."""
     table = Table("case", "violation", "without", "resampled", "smallest windows found, s")
     table.columns[0].overflow = "fold"
@@ -127,7 +139,7 @@ def table_of(attributions: list[Attribution], tick: float) -> Table:
     return table
 
 
-def describe_attribution(one: Attribution) -> Iterator[str]:
+def describe_attribution(one: AttemptAttribution) -> Iterator[str]:
     """Yield what happened without each disturbance."""
     if not one.again:
         yield "not repeated: no attribution"
@@ -137,7 +149,7 @@ def describe_attribution(one: Attribution) -> Iterator[str]:
         yield what if name == ALL else f"without {name}: {what}"
 
 
-def describe_windows(one: Attribution, tick: float) -> str:
+def describe_windows(one: AttemptAttribution, tick: float) -> str:
     """Return the windows in seconds."""
     if one.windows is None:
         return "-"

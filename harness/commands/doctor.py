@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.doctor.examination import examine
-from harness.doctor.finding import Finding, Places, worst
+from harness.doctor.examination import examine_machine
+from harness.doctor.finding import DoctorFinding, DoctorPlaces, get_worst_verdict
 from harness.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ COLOURS = {"ok": "green", "warning": "yellow", "fault": "red"}
 
 
 def add(commands: Commands) -> None:
-    """Add `doctor`."""
+    """Add `run_doctor_command`."""
     parser = commands.add_parser("doctor", help="what this machine has, and what is missing")
     parser.add_argument(
         "--root",
@@ -60,33 +60,37 @@ def add(commands: Commands) -> None:
         metavar="FILE",
         help="write all results as JSON to FILE; without FILE: print them (default: a table)",
     )
-    parser.set_defaults(run=lambda options: probe(options) if options.probe else doctor(options))
+    parser.set_defaults(
+        run=lambda options: (
+            run_probe_command(options) if options.probe else run_doctor_command(options)
+        )
+    )
 
 
-def doctor(options: argparse.Namespace) -> int:
+def run_doctor_command(options: argparse.Namespace) -> int:
     """Examine this machine; exit code 1 where a campaign on carlite cannot run."""
     carla_root = os.environ.get("CARLA_ROOT")
     root = options.root or (Path(carla_root) if carla_root else None)
-    findings = list(examine(Places(options.out, root, options.maps)))
+    findings = list(examine_machine(DoctorPlaces(options.out, root, options.maps)))
     if options.json != "-":
-        show(findings)
-    write(options.json, [asdict(finding) for finding in findings])
-    return 1 if worst(findings) == "fault" else 0
+        show_machine_findings(findings)
+    write_or_print(options.json, [asdict(finding) for finding in findings])
+    return 1 if get_worst_verdict(findings) == "fault" else 0
 
 
-def probe(options: argparse.Namespace) -> int:
+def run_probe_command(options: argparse.Namespace) -> int:
     """Compare a running CARLA with carlite; exit code 1 where they differ."""
-    from harness.doctor.probing import compare_with  # noqa: PLC0415
-    from harness.doctor.report import show_comparison  # noqa: PLC0415
+    from harness.doctor.probing import compare_with_carlite  # noqa: PLC0415
+    from harness.doctor.report import print_comparison  # noqa: PLC0415
 
-    comparison = compare_with(options.probe, options.town, options.maps)
+    comparison = compare_with_carlite(options.probe, options.town, options.maps)
     if options.json != "-":
-        show_comparison(comparison)
-    write(options.json, asdict(comparison))
+        print_comparison(comparison)
+    write_or_print(options.json, asdict(comparison))
     return 1 if comparison.differences else 0
 
 
-def write(file: str | None, content: object) -> None:
+def write_or_print(file: str | None, content: object) -> None:
     """Write everything into a file, or print it."""
     text = json.dumps(content, indent=1)
     if file == "-":
@@ -98,14 +102,14 @@ def write(file: str | None, content: object) -> None:
             raise UserError(f"{file}: cannot be written ({problem.strerror})") from None
 
 
-def show(findings: Sequence[Finding]) -> None:
+def show_machine_findings(findings: Sequence[DoctorFinding]) -> None:
     """Print a table, or plain lines where the terminal shows none."""
     try:
         from rich.console import Console  # noqa: PLC0415
         from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
     except ImportError:
-        print("\n".join(plain(findings)))
+        print("\n".join(format_plain_findings(findings)))
         return
     table = Table("check", "", "details", show_lines=False, box=None, padding=(0, 2, 0, 0))
     for finding in findings:
@@ -113,10 +117,10 @@ def show(findings: Sequence[Finding]) -> None:
         verdict = Text(finding.verdict, COLOURS[finding.verdict])
         table.add_row(Text(finding.name), verdict, Text(finding.details + cure))
     Console().print(table)
-    print(conclusion(findings))
+    print(format_conclusion(findings))
 
 
-def plain(findings: Sequence[Finding]) -> list[str]:
+def format_plain_findings(findings: Sequence[DoctorFinding]) -> list[str]:
     """Return the same as lines."""
     width = max(shutil.get_terminal_size().columns, NARROWEST)
     indent = " " * 29
@@ -125,10 +129,10 @@ def plain(findings: Sequence[Finding]) -> list[str]:
         text = finding.details + (f" -> {finding.cure}" if finding.cure else "")
         head = f"{finding.name:20}{finding.verdict:9}"
         lines += textwrap.wrap(text, width, initial_indent=head, subsequent_indent=indent)
-    return [*lines, conclusion(findings)]
+    return [*lines, format_conclusion(findings)]
 
 
-def conclusion(findings: Sequence[Finding]) -> str:
+def format_conclusion(findings: Sequence[DoctorFinding]) -> str:
     """Return what it comes to."""
     faults = [finding.name for finding in findings if finding.verdict == "fault"]
     if faults:

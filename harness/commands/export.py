@@ -11,16 +11,16 @@ import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from harness.campaign.exports.exporting import exports_in, finished_means
-from harness.campaign.exports.values import attempt_values, facts_of, steps_of
+from harness.campaign.exports.exporting import build_exports, compute_finished_means
+from harness.campaign.exports.values import number_steps, read_attempt_values, read_campaign_facts
 from harness.campaign.planning.validation import refuse_misfit
-from harness.campaign.settings.config import one_line
-from harness.campaign.settings.declared import Part
+from harness.campaign.settings.config import format_one_line
+from harness.campaign.settings.declared import PartSettings
 from harness.errors import UserError
 from harness.files import refuse_links
 from harness.installation import CONF
-from harness.records.reading import Campaign
-from harness.suggestions import unknown
+from harness.records.reading import CampaignRecords
+from harness.suggestions import describe_unknown_name
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -37,57 +37,65 @@ def add(commands: Commands) -> None:
         required=True,
         nargs="+",
         metavar=("NAME", "name=value"),
-        help=f"{', '.join(shipped())}, or package.module:Class of your own; and its settings",
+        help=(
+            f"{', '.join(list_shipped_exports())}, or package.module:Class of your own; and its"
+            " settings"
+        ),
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_export_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_export_command(options: argparse.Namespace) -> int:
     """Pass all finished attempts on."""
-    campaign = Campaign(options.folder)
+    campaign = CampaignRecords(options.folder)
     refuse_links(options.folder)
     name, *given = options.to
-    part = part_of(name, given)
+    part = make_export_part(name, given)
     refuse_misfit(f"export.{name}", part)
-    (export,) = exports_in({name: part}).values()
-    facts, steps = facts_of(options.folder), steps_of(options.folder)
-    keys = sorted(campaign.attempts(), key=lambda key: (steps.get((key.route, key.seed), 0), key))
+    (export,) = build_exports({name: part}).values()
+    facts, steps = read_campaign_facts(options.folder), number_steps(options.folder)
+    keys = sorted(
+        campaign.find_attempts(), key=lambda key: (steps.get((key.route, key.seed), 0), key)
+    )
     if not keys:
         raise UserError(f"{options.folder}: no attempt has a result")
     try:
         export.start(facts)
         for key in keys:
-            export.attempt(attempt_values(campaign, key, steps))
-        export.end(finished_means(options.folder))
+            export.attempt(read_attempt_values(campaign, key, steps))
+        export.end(compute_finished_means(options.folder))
     except UserError:
         raise
     except Exception as problem:  # of another package, or of a server
-        why = f"{type(problem).__name__}: {one_line(problem)}"
+        why = f"{type(problem).__name__}: {format_one_line(problem)}"
         raise UserError(f"export to {name}: {why}") from None
     print(f"{len(keys)} attempt{'s' * (len(keys) != 1)} exported to {name}")
     return 0
 
 
-def shipped() -> list[str]:
+def list_shipped_exports() -> list[str]:
     """Return the names of the shipped exports."""
     return sorted(file.stem for file in (CONF / "export").glob("*.yaml"))
 
 
-def part_of(name: str, given: Sequence[str]) -> Part[Any]:
+def make_export_part(name: str, given: Sequence[str]) -> PartSettings[Any]:
     """Return the settings of a shipped export, or of a class of the user's own."""
     for word in given:
         if "=" not in word:
             raise UserError(f"{word}: a setting is written name=value")
     if ":" in name:
         settings: dict[str, Any] = {"_target_": name.replace(":", ".")}
-    elif name in shipped():
+    elif name in list_shipped_exports():
         settings = yaml.safe_load((CONF / "export" / f"{name}.yaml").read_text())[name]
     else:
-        raise UserError(f"--to: {unknown('export', name, shipped())}; or package.module:Class")
+        raise UserError(
+            f"--to: {describe_unknown_name('export', name, list_shipped_exports())}; or"
+            " package.module:Class"
+        )
     try:
         merged = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(given)))
         plain = OmegaConf.to_container(merged, resolve=True)
     except (OmegaConfBaseException, ValueError) as problem:
-        raise UserError(f"{' '.join(given)}: {one_line(problem)}") from None
+        raise UserError(f"{' '.join(given)}: {format_one_line(problem)}") from None
     assert isinstance(plain, dict)
-    return cast("Part[Any]", {str(key): value for key, value in plain.items()})
+    return cast("PartSettings[Any]", {str(key): value for key, value in plain.items()})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import AttemptError, UserError
 from harness.files import write_whole
-from harness.protocols import common_name, digest_of, seed_at, town_name
+from harness.protocols import derive_protocol_seed, format_town_name, get_town_prefix, hash_protocol
 from harness.world.maps import NAME
 
 if TYPE_CHECKING:
@@ -40,16 +40,16 @@ def add(commands: Commands) -> None:
     action.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder for the .xodr file"
     )
-    action.set_defaults(run=export)
-    add_generate(actions)
-    add_check(actions)
+    action.set_defaults(run=save_server_map)
+    add_maps_generate(actions)
+    add_maps_check(actions)
 
 
-def add_generate(actions: Commands) -> None:
+def add_maps_generate(actions: Commands) -> None:
     """Add `maps generate`, with an option for each parameter of a town."""
     from harness.authoring.seeded.parameters import RANGES  # noqa: PLC0415
-    from harness.authoring.seeded.parameters import Parameters as Town  # noqa: PLC0415
-    from harness.field_notes import notes_of  # noqa: PLC0415
+    from harness.authoring.seeded.parameters import TownParameters as Town  # noqa: PLC0415
+    from harness.field_notes import read_class_comments  # noqa: PLC0415
 
     action = actions.add_parser("generate", help="make towns from seeds, and check them")
     source = action.add_mutually_exclusive_group(required=True)
@@ -68,16 +68,16 @@ def add_generate(actions: Commands) -> None:
         metavar="4x3",
         help="blocks from west to east, and from north to south: 3 to 5 (default: by the seed)",
     )
-    notes = notes_of(Town)
+    notes = read_class_comments(Town)
     for name, (low, high) in RANGES.items():
         if name not in BLOCKS:
             text = f"{notes[name]}: {low:g} to {high:g} (default: by the seed)"
             option = f"--{name.replace('_', '-')}"
             action.add_argument(option, type=float, metavar="X", help=text.replace("%", "%%"))
-    action.set_defaults(run=generate)
+    action.set_defaults(run=run_maps_generate)
 
 
-def add_check(actions: Commands) -> None:
+def add_maps_check(actions: Commands) -> None:
     """Add `maps check`."""
     action = actions.add_parser("check", help="check a town's map, and its traffic on carlite")
     action.add_argument("town", metavar="TOWN", help="name of a town")
@@ -108,17 +108,17 @@ def add_check(actions: Commands) -> None:
         metavar="N",
         help="seed of the traffic (default: %(default)s)",
     )
-    action.set_defaults(run=check)
+    action.set_defaults(run=run_maps_check)
 
 
-def export(options: argparse.Namespace) -> int:
+def save_server_map(options: argparse.Namespace) -> int:
     """Save the map of a running server."""
     import carla  # noqa: PLC0415
 
-    from harness.world.probe import probe  # noqa: PLC0415
+    from harness.world.probe import probe_carla  # noqa: PLC0415
 
     try:
-        probe(options.host, options.port)
+        probe_carla(options.host, options.port)
     except AttemptError as problem:
         raise UserError(f"{problem}; start CARLA there") from None
     client = carla.Client(options.host, options.port)
@@ -139,27 +139,27 @@ def export(options: argparse.Namespace) -> int:
     return 0
 
 
-def generate(options: argparse.Namespace) -> int:
+def run_maps_generate(options: argparse.Namespace) -> int:
     """Make development towns from seeds, or the test towns of a protocol."""
-    given = given_parameters(options)
+    given = parse_town_parameters(options)
     if options.count < 1:
         raise UserError(f"--count {options.count}: ask for one town or more")
     if options.protocol is None:
-        development_towns(options, given)
+        make_development_towns(options, given)
     elif given:
         raise UserError("--protocol: the seeds decide all of a test town; give no parameter")
     else:
-        towns_of_protocol(options.protocol, options.count, options.out)
+        make_protocol_towns(options.protocol, options.count, options.out)
     return 0
 
 
-def given_parameters(options: argparse.Namespace) -> dict[str, float]:
+def parse_town_parameters(options: argparse.Namespace) -> dict[str, float]:
     """Return the parameters of the command line; UserError if one is out of range."""
-    from harness.authoring.seeded.parameters import RANGES, WHOLE, refused  # noqa: PLC0415
+    from harness.authoring.seeded.parameters import RANGES, WHOLE, describe_refused_parameter  # noqa: PLC0415
 
-    values = {**vars(options), **blocks_of(options.blocks)}
+    values = {**vars(options), **parse_blocks(options.blocks)}
     given = {name: values[name] for name in RANGES if values.get(name) is not None}
-    if problem := refused(given):
+    if problem := describe_refused_parameter(given):
         raise UserError(problem)
     for name in WHOLE & set(given):
         if given[name] != int(given[name]):
@@ -168,7 +168,7 @@ def given_parameters(options: argparse.Namespace) -> dict[str, float]:
     return given
 
 
-def blocks_of(text: str | None) -> dict[str, int]:
+def parse_blocks(text: str | None) -> dict[str, int]:
     """Return what `4x3` asks for."""
     if text is None:
         return {}
@@ -179,26 +179,26 @@ def blocks_of(text: str | None) -> dict[str, int]:
     return {"columns": columns, "rows": rows}
 
 
-def development_towns(options: argparse.Namespace, given: dict[str, float]) -> None:
+def make_development_towns(options: argparse.Namespace, given: dict[str, float]) -> None:
     """Make a town for each seed; UserError for the first seed that gives none."""
-    from harness.authoring.seeded import development_name  # noqa: PLC0415
+    from harness.authoring.seeded import format_development_name  # noqa: PLC0415
 
     if options.seed < 0:
         raise UserError(f"--seed {options.seed}: must be ≥ 0")
     for seed in range(options.seed, options.seed + options.count):
-        faults = make(options.out, seed, development_name(seed, given), given)
+        faults = write_town(options.out, seed, format_development_name(seed, given), given)
         if faults:
             raise UserError(f"seed {seed} gives no valid town: {faults[0]}; choose another seed")
 
 
-def towns_of_protocol(protocol: Path, wanted: int, out: Path) -> None:
+def make_protocol_towns(protocol: Path, wanted: int, out: Path) -> None:
     """Make the towns of a protocol: of its sequence of seeds the first that pass the checks."""
-    digest = digest_of(protocol)
+    digest = hash_protocol(protocol)
     towns: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
     for place in count():
-        seed, name = seed_at(digest, place), town_name(digest, len(towns) + 1)
-        if faults := make(out, seed, name, {}):
+        seed, name = derive_protocol_seed(digest, place), format_town_name(digest, len(towns) + 1)
+        if faults := write_town(out, seed, name, {}):
             skipped.append({"place": place, "seed": seed, "fault": faults[0]})
         else:
             towns.append({"name": name, "place": place, "seed": seed})
@@ -207,33 +207,33 @@ def towns_of_protocol(protocol: Path, wanted: int, out: Path) -> None:
         if len(towns) == wanted:
             break
     record = {"protocol": protocol.name, "digest": digest, "towns": towns, "skipped": skipped}
-    path = out / f"{common_name(digest)}.json"
+    path = out / f"{get_town_prefix(digest)}.json"
     write_whole(path, f"{json.dumps(record, indent=1)}\n")
     print(f"{path}: {len(towns)} towns, {len(skipped)} seeds skipped, protocol {digest}")
 
 
-def make(out: Path, seed: int, name: str, given: dict[str, float]) -> list[str]:
+def write_town(out: Path, seed: int, name: str, given: dict[str, float]) -> list[str]:
     """Write a town's file and print a line about it, unless something is wrong; return that."""
-    from harness.authoring.seeded import sampled, text_of  # noqa: PLC0415
-    from harness.commands.town_checks import examined  # noqa: PLC0415
+    from harness.authoring.seeded import sample_town_parameters, write_seeded_opendrive  # noqa: PLC0415
+    from harness.commands.town_checks import examine_town  # noqa: PLC0415
 
     print(f"{name}: building and checking ...", file=sys.stderr, flush=True)
     try:
-        text = text_of(seed, name, sampled(seed, **given))
+        text = write_seeded_opendrive(seed, name, sample_town_parameters(seed, **given))
     except ValueError as problem:
         return [str(problem)]
-    faults, summary = examined(name, text)
+    faults, summary = examine_town(name, text)
     if not faults:
         write_whole(out / f"{name}.xodr", text)
         print(f"{out / name}.xodr: {summary}", flush=True)
     return faults
 
 
-def check(options: argparse.Namespace) -> int:
+def run_maps_check(options: argparse.Namespace) -> int:
     """Check a town's map, then its traffic; 1 if anything is wrong."""
-    from harness.authoring.checks import DRIVABLE, faults_of, subject_of  # noqa: PLC0415
+    from harness.authoring.checks import DRIVABLE, list_faults, load_subject  # noqa: PLC0415
     from harness.safe_reading import OPENDRIVE_MAP, read_text_within  # noqa: PLC0415
-    from harness.world.flow import flow_in  # noqa: PLC0415
+    from harness.world.flow import measure_traffic_flow  # noqa: PLC0415
     from harness.world.maps import find_map  # noqa: PLC0415
 
     town, maps = options.town, options.maps
@@ -241,12 +241,12 @@ def check(options: argparse.Namespace) -> int:
     if path is None:
         raise UserError(f"{town}: map not found; name the folder of its .xodr file with --maps DIR")
     try:
-        faults = faults_of(subject_of(town, read_text_within(path, OPENDRIVE_MAP)), DRIVABLE)
+        faults = list_faults(load_subject(town, read_text_within(path, OPENDRIVE_MAP)), DRIVABLE)
     except ValueError as problem:
         raise UserError(f"{path}: {problem}") from None
     if options.minutes > 0:
         print(f"{town}: driving {options.minutes:g} minutes ...", file=sys.stderr, flush=True)
-        flow = flow_in(
+        flow = measure_traffic_flow(
             town, maps, minutes=options.minutes, vehicles=options.vehicles, seed=options.seed
         )
         print(f"{town}: {flow.summary}")

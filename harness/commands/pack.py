@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from harness.campaign.printing.terminal import console, print_line
-from harness.records.packing.pack import pack
+from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.records.packing.pack import pack_campaigns
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def add(commands: Commands) -> None:
-    """Add `pack`."""
+    """Add `pack_campaigns`."""
     parser = commands.add_parser("pack", help="write campaigns into one small file")
     parser.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="campaign folders")
     parser.add_argument(
@@ -30,12 +30,12 @@ def add(commands: Commands) -> None:
         metavar="FILE",
         help="earlier parts: attempts and routes that they hold are left out (default: none)",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_pack_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_pack_command(options: argparse.Namespace) -> int:
     """Pack, and print what went in."""
-    packed = pack(options.folders, options.out, options.without)
+    packed = pack_campaigns(options.folders, options.out, options.without)
     table = Table()
     table.add_column("campaign")
     for name in ("attempts", "in earlier parts", "planning steps"):
@@ -45,5 +45,5 @@ def run(options: argparse.Namespace) -> int:
     console.print(table)
     size, attempts = options.out.stat().st_size, sum(one.attempts for one in packed)
     share = f", {size / attempts:,.0f} an attempt" if attempts else ""
-    print_line(f"{options.out}: {size:,} bytes{share}")
+    print_unwrapped_line(f"{options.out}: {size:,} bytes{share}")
     return 0

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from harness.errors import UserError
 from harness.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
-from harness.world.maps import network_of
-from harness.world.routes.duplicates import duplicates
+from harness.world.maps import load_road_network
+from harness.world.routes.duplicates import find_duplicate_routes
 from harness.world.routes.files import RouteSpec, read_routes
-from harness.world.routes.hazard_files import nested_hazards, read_hazards
+from harness.world.routes.hazard_files import read_hazards, read_nested_hazards
 from harness.world.routes.kinds import NOT_RUN
-from harness.world.routes.resolve import lay_in
-from harness.world.routes.scenarios import SAMPLINGS, junctions, turn_of
+from harness.world.routes.resolve import resolve_mapped_route
+from harness.world.routes.scenarios import SAMPLINGS, classify_turn, list_route_junctions
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -87,18 +87,18 @@ def list_routes(options: argparse.Namespace) -> int:
 def check_routes(options: argparse.Namespace) -> int:
     """Resolve every route, list duplicates, count hazards; exit code 2 if a route is invalid."""
     specs = {spec.id: spec for spec in read_routes(options.file)}
-    tried = {name: _try(spec, options.maps) for name, spec in specs.items()}
+    tried = {name: _try_resolve(spec, options.maps) for name, spec in specs.items()}
     for problem in tried.values():
         if isinstance(problem, UserError):
             print(problem, file=sys.stderr)
     laid = {name: way for name, way in tried.items() if isinstance(way, Route)}
     good = {name: spec for name, spec in specs.items() if name in laid}
-    hazards = hazards_of(options, good)
+    hazards = load_route_hazards(options, good)
     for name, route in laid.items():
-        print(_line(route, hazards.get(name, [])))
-    for group in duplicates(list(laid.values())):
+        print(_format_route_line(route, hazards.get(name, [])))
+    for group in find_duplicate_routes(list(laid.values())):
         print(f"the same way: {', '.join(group)}")
-    for hazard, why in _without_place(laid, hazards, options.maps):
+    for hazard, why in _iter_unplaced_hazards(laid, hazards, options.maps):
         print(f"no place on route {hazard.route}: {hazard.kind} at {hazard.station:.0f} m: {why}")
     left_out = Counter(
         (hazard.source, hazard.kind.removeprefix(NOT_RUN))
@@ -111,21 +111,21 @@ def check_routes(options: argparse.Namespace) -> int:
     return 0 if len(laid) == len(specs) else 2
 
 
-def _try(spec: RouteSpec, maps: Path | None) -> Route | UserError:
+def _try_resolve(spec: RouteSpec, maps: Path | None) -> Route | UserError:
     try:
-        return lay_in(spec, maps)
+        return resolve_mapped_route(spec, maps)
     except UserError as problem:
         return problem
 
 
-def hazards_of(
+def load_route_hazards(
     options: argparse.Namespace, routes: dict[str, RouteSpec]
 ) -> dict[str, list[HazardSpec]]:
     """Return the hazards of every route; refuse kinds and parameters that there are not."""
-    from harness.world.hazards.catalogue import KINDS, build  # noqa: PLC0415
+    from harness.world.hazards.catalogue import KINDS, build_hazard  # noqa: PLC0415
 
     hazards = (
-        nested_hazards(kinds=KINDS, routes=routes, maps=options.maps)
+        read_nested_hazards(kinds=KINDS, routes=routes, maps=options.maps)
         if options.hazards is None
         else read_hazards(
             options.hazards,
@@ -137,26 +137,30 @@ def hazards_of(
     )
     for hazard in hazards:
         if not hazard.kind.startswith(NOT_RUN):
-            build(hazard)
+            build_hazard(hazard)
     return {name: [hazard for hazard in hazards if hazard.route == name] for name in routes}
 
 
-def _without_place(
+def _iter_unplaced_hazards(
     laid: dict[str, Route], hazards: dict[str, list[HazardSpec]], maps: Path | None
 ) -> Iterator[tuple[HazardSpec, str]]:
-    from harness.world.hazards.catalogue import build  # noqa: PLC0415
+    from harness.world.hazards.catalogue import build_hazard  # noqa: PLC0415
     from harness.world.hazards.track import Track  # noqa: PLC0415
 
     for name, specs in hazards.items():
-        track = Track(network_of(laid[name].town, maps).map, laid[name])
+        track = Track(load_road_network(laid[name].town, maps).map, laid[name])
         for hazard in specs:
-            why = "" if hazard.kind.startswith(NOT_RUN) else build(hazard).impossible(track)
+            why = (
+                ""
+                if hazard.kind.startswith(NOT_RUN)
+                else build_hazard(hazard).explain_impossible(track)
+            )
             if why:
                 yield hazard, why
 
 
-def _line(route: Route, hazards: list[HazardSpec]) -> str:
-    turns = [turn_of(route, first, last) for first, last in junctions(route)]
+def _format_route_line(route: Route, hazards: list[HazardSpec]) -> str:
+    turns = [classify_turn(route, first, last) for first, last in list_route_junctions(route)]
     parts = [f"{route.length:5.0f} m"]
     parts.append(", ".join(turns) if turns else "no junction")
     if route.lane_change.any():

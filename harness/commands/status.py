@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from harness.campaign.planning.survey import ArmProgress, Failures, Means, Survey, survey
-from harness.campaign.printing.terminal import console, print_line
-from harness.records.arms import label, varying
+from harness.campaign.planning.survey import (
+    ArmProgress,
+    CampaignSurvey,
+    FailureSummary,
+    SeedMeans,
+    survey_campaign,
+)
+from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.records.arms import format_arm_label, list_varying_factors
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -26,7 +32,7 @@ NOTHING = "-"
 
 
 def add(commands: Commands) -> None:
-    """Add `status`."""
+    """Add `run_status_command`."""
     parser = commands.add_parser("status", help="how far a campaign is, and what failed")
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
     parser.add_argument("--json", action="store_true", help="print the whole status as JSON")
@@ -35,51 +41,53 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="build all classes that the folder's settings name (default: declared safe only)",
     )
-    parser.set_defaults(run=status)
+    parser.set_defaults(run=run_status_command)
 
 
-def status(options: argparse.Namespace) -> int:
+def run_status_command(options: argparse.Namespace) -> int:
     """Print what a campaign folder holds."""
-    state = survey(options.folder, options.trust)
+    state = survey_campaign(options.folder, options.trust)
     if options.json:
-        print(json.dumps(in_json(state), indent=1))
+        print(json.dumps(format_status_json(state), indent=1))
     else:
-        show(state)
+        show_status(state)
     return 0
 
 
-def in_json(state: Survey) -> dict[str, object]:
+def format_status_json(state: CampaignSurvey) -> dict[str, object]:
     """Return everything as JSON has it; an arm is its factors by name."""
     arms = [{**asdict(arm), "arm": dict(arm.arm.factors)} for arm in state.arms]
     return {**asdict(state), "folder": str(state.folder), "arms": arms}
 
 
-def show(state: Survey) -> None:
+def show_status(state: CampaignSurvey) -> None:
     """Print tables and lines."""
     work = "a runner is at work" if state.at_work else "no runner is at work"
     print_escaped(f"{state.folder}: {state.study} on {state.simulator}; {work}")
-    print_escaped(f"{state.done} of {state.planned} attempts have a result" + in_tries(state.tries))
+    print_escaped(
+        f"{state.done} of {state.planned} attempts have a result" + format_tries(state.tries)
+    )
     arms = [arm for arm in state.arms if not arm.fault]
-    console.print(table_of("", [(arm, arm.final) for arm in arms]))
+    console.print(build_arm_table("", [(arm, arm.final) for arm in arms]))
     if any(arm.first != arm.final for arm in arms):
-        console.print(table_of("at the first try", [(arm, arm.first) for arm in arms]))
-    factors = varying(arm.arm for arm in state.arms)
+        console.print(build_arm_table("at the first try", [(arm, arm.first) for arm in arms]))
+    factors = list_varying_factors(arm.arm for arm in state.arms)
     for arm in state.arms:
-        for line in notes_on(arm, factors):
+        for line in list_arm_notes(arm, factors):
             print_escaped(line)
     for failures in state.failures:
-        for line in lines_on(failures):
+        for line in format_failure_lines(failures):
             print_escaped(line)
-    for ending, names in by_ending(state.missing).items():
+    for ending, names in group_by_ending(state.missing).items():
         shown = names if len(names) <= SHOWN else [*names[:SHOWN], f"and {len(names) - SHOWN} more"]
         print_escaped(f"no result, {ending} ({len(names)}): {', '.join(shown)}")
     for trouble in state.troubles:
         print_escaped(f"trouble: {trouble}")
 
 
-def notes_on(arm: ArmProgress, factors: Sequence[str]) -> Iterator[str]:
+def list_arm_notes(arm: ArmProgress, factors: Sequence[str]) -> Iterator[str]:
     """Yield notes on an arm's messages."""
-    name = label(arm.arm, factors)
+    name = format_arm_label(arm.arm, factors)
     if arm.fault:
         left = arm.planned - (arm.final.attempts if arm.final else 0)
         yield f"arm without effect: {name}: {arm.fault}" + (f"; {left} are left" if left else "")
@@ -87,35 +95,35 @@ def notes_on(arm: ArmProgress, factors: Sequence[str]) -> Iterator[str]:
         yield f"{name}: {arm.without_messages} attempts without messages"
 
 
-def table_of(title: str, arms: Sequence[tuple[ArmProgress, Means | None]]) -> Table:
+def build_arm_table(title: str, arms: Sequence[tuple[ArmProgress, SeedMeans | None]]) -> Table:
     """Return one row for each arm, from all its results or some of them."""
     table = Table(title=title or None, title_justify="left")
-    factors = varying(arm.arm for arm, _ in arms)
+    factors = list_varying_factors(arm.arm for arm, _ in arms)
     for name in factors:
         table.add_column(name, overflow="fold")
     for name in ("results", "DS (by seed)", "CR % (by seed)", "time s"):
         table.add_column(name, justify="right", no_wrap=True)
     for arm, means in arms:
-        cells = [*arm.arm.values(factors), f"{means.attempts if means else 0}/{arm.planned}"]
+        cells = [*arm.arm.get_values(factors), f"{means.attempts if means else 0}/{arm.planned}"]
         if means is None:
             cells += [NOTHING] * 3
         else:
-            cells.append(with_span(means.driving_score, means.driving_scores))
-            cells.append(with_span(means.collision_rate, means.collision_rates))
+            cells.append(format_with_span(means.driving_score, means.driving_scores))
+            cells.append(format_with_span(means.collision_rate, means.collision_rates))
             time = means.time_to_goal
             cells.append(NOTHING if time is None else f"{time:.1f}")
-        table.add_row(*map(escape, map(printable, cells)))
+        table.add_row(*map(escape, map(make_printable, cells)))
     return table
 
 
-def with_span(value: float, by_seed: Mapping[int, float]) -> str:
+def format_with_span(value: float, by_seed: Mapping[int, float]) -> str:
     """Return a mean, and its range over the seeds; one seed has none."""
     if len(by_seed) < 2:
         return f"{value:.1f}"
     return f"{value:.1f} ({min(by_seed.values()):.1f}..{max(by_seed.values()):.1f})"
 
 
-def in_tries(tries: Mapping[int, int]) -> str:
+def format_tries(tries: Mapping[int, int]) -> str:
     """Return how often attempts were tried."""
     if set(tries) <= {1}:
         return ""
@@ -123,7 +131,7 @@ def in_tries(tries: Mapping[int, int]) -> str:
     return f"; tries: {', '.join(parts)}"
 
 
-def lines_on(failures: Failures) -> Iterator[str]:
+def format_failure_lines(failures: FailureSummary) -> Iterator[str]:
     """Yield lines on one class of failure."""
     left = f", {failures.without_result} without result" if failures.without_result else ""
     plural = "try" if failures.tries == 1 else "tries"
@@ -132,7 +140,7 @@ def lines_on(failures: Failures) -> Iterator[str]:
     yield from (f"    server: {line}" for line in failures.server)
 
 
-def by_ending(missing: Mapping[str, str]) -> dict[str, list[str]]:
+def group_by_ending(missing: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the attempts without result by how they ended, those never tried last."""
     endings: dict[str, list[str]] = {}
     for name, ending in sorted(missing.items(), key=lambda pair: pair[1] == NOT_TRIED):
@@ -142,10 +150,10 @@ def by_ending(missing: Mapping[str, str]) -> dict[str, list[str]]:
 
 def print_escaped(text: str) -> None:
     """Print a line with control characters escaped."""
-    print_line(printable(text))
+    print_unwrapped_line(make_printable(text))
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Return a text that cannot move the cursor."""
     return "".join(
         character if character.isprintable() else repr(character)[1:-1] for character in text

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.authoring.checks import Subject, faults_of, subject_of, summary_of
+from harness.authoring.checks import TownSubject, list_faults, load_subject, summarize_subject
 from harness.authoring.seeded.checks import CHECKS
 from harness.errors import UserError
 from harness.world.roads import RoadNetwork
-from harness.world.routes.generate import SHIPPED, generate
+from harness.world.routes.generate import SHIPPED, generate_routes
 
 SEED = 0
 """Of the routes that are tried; none of them is kept."""
 
 
-def hazards_without_place(subject: Subject) -> Iterator[str]:
+def find_hazards_without_route(subject: TownSubject) -> Iterator[str]:
     """Yield the kinds of hazard for which the town has no route."""
     network = RoadNetwork(subject.map)
     for kind in SHIPPED:
@@ -25,17 +25,17 @@ def hazards_without_place(subject: Subject) -> Iterator[str]:
 def has_place(network: RoadNetwork, town: str, kind: str) -> bool:
     """Return whether a town has a route with a hazard of a kind."""
     try:
-        generate(network, town, seed=SEED, count=1, kinds=[kind])
+        generate_routes(network, town, seed=SEED, count=1, kinds=[kind])
     except UserError:
         return False
     return True
 
 
-def examined(name: str, text: str) -> tuple[list[str], str]:
+def examine_town(name: str, text: str) -> tuple[list[str], str]:
     """Return what is wrong with a town from a seed, and what it has."""
     try:
-        subject = subject_of(name, text)
+        subject = load_subject(name, text)
     except ValueError as problem:
         return [str(problem)], ""
-    faults = faults_of(subject, CHECKS) or list(hazards_without_place(subject))
-    return faults, summary_of(subject)
+    faults = list_faults(subject, CHECKS) or list(find_hazards_without_route(subject))
+    return faults, summarize_subject(subject)

@@ -6,22 +6,22 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.campaign.printing.terminal import print_line
-from harness.campaign.run import DONE, SOME_FAILED, guarded
-from harness.campaign.twins.record_diff import partings
-from harness.campaign.twins.twins import Twin, Twins
+from harness.campaign.printing.terminal import print_unwrapped_line
+from harness.campaign.run import DONE, SOME_FAILED, run_with_exit_code
+from harness.campaign.twins.record_diff import list_record_differences
+from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
 from harness.errors import UserError
-from harness.records.cases import case
+from harness.records.cases import find_case
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
-from harness.records.twins import Change, Window
+from harness.records.reading import CampaignRecords
+from harness.records.twins import TwinChange, Window
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def add(commands: Commands) -> None:
-    """Add `twin`."""
+    """Add `run_twin_command`."""
     parser = commands.add_parser("twin", help="drive an attempt again, as it was or otherwise")
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
     parser.add_argument(
@@ -56,55 +56,62 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="build all classes that the folder's settings name (default: declared safe only)",
     )
-    parser.set_defaults(run=lambda options: guarded("twin", lambda: twin(options)))
+    parser.set_defaults(
+        run=lambda options: run_with_exit_code("twin", lambda: run_twin_command(options))
+    )
 
 
-def twin(options: argparse.Namespace) -> int:
+def run_twin_command(options: argparse.Namespace) -> int:
     """Drive one twin, and print its outcome next to that of its attempt."""
-    campaign = Campaign(options.folder)
-    key = case(campaign, options.case)
-    twins = Twins(options.folder, progress="quiet", trust=options.trust)
-    change = change_of(options, campaign)
-    one = Twin(key, change)
-    twins.drive([one])
-    print_line(f"{key}: {outcome(campaign.result(key)['crucible'])}")
-    print_line(f"{one.key if change != Change() else 'again'}: {outcome(twins.result(one))}")
-    return DONE if change != Change() else same(campaign, key, twins, one)
+    campaign = CampaignRecords(options.folder)
+    key = find_case(campaign, options.case)
+    twins = CampaignTwins(options.folder, progress="quiet", trust=options.trust)
+    change = parse_twin_change(options, campaign)
+    one = AttemptTwin(key, change)
+    twins.drive_twins([one])
+    print_unwrapped_line(f"{key}: {describe_outcome_kind(campaign.read_result(key)['crucible'])}")
+    print_unwrapped_line(
+        f"{one.key if change != TwinChange() else 'again'}:"
+        f" {describe_outcome_kind(twins.read_twin_result(one))}"
+    )
+    return DONE if change != TwinChange() else print_record_comparison(campaign, key, twins, one)
 
 
-def change_of(options: argparse.Namespace, campaign: Campaign) -> Change:
+def parse_twin_change(options: argparse.Namespace, campaign: CampaignRecords) -> TwinChange:
     """Return the change that was asked for."""
     if options.resample < 0:
         raise UserError(f"--resample {options.resample}: must be ≥ 1")
     windows = None
     if options.window is not None:
         tick = campaign.header["settings"]["tick"]
-        windows = tuple(in_ticks(first, end, tick) for first, end in options.window)
-    return Change(tuple(options.without), windows, options.resample)
+        windows = tuple(convert_to_ticks(first, end, tick) for first, end in options.window)
+    return TwinChange(tuple(options.without), windows, options.resample)
 
 
-def in_ticks(first: float, end: float, tick: float) -> Window:
+def convert_to_ticks(first: float, end: float, tick: float) -> Window:
     """Return the ticks between two times."""
     if not 0 <= first < end < float("inf"):
         raise UserError(f"--window {first:g} {end:g}: two times, the earlier one first")
     return round(first / tick), max(round(end / tick), round(first / tick) + 1)
 
 
-def same(campaign: Campaign, key: AttemptKey, twins: Twins, one: Twin) -> int:
+def print_record_comparison(
+    campaign: CampaignRecords, key: AttemptKey, twins: CampaignTwins, one: AttemptTwin
+) -> int:
     """Print whether the records equal those of the attempt."""
-    unlike = partings(campaign.attempts()[key], twins.place(one))
+    unlike = list_record_differences(campaign.find_attempts()[key], twins.get_twin_path(one))
     if not unlike:
-        print_line("all records are the same, byte for byte")
+        print_unwrapped_line("all records are the same, byte for byte")
         return DONE
-    print_line(
+    print_unwrapped_line(
         "the records differ: another version of the code, or of a library, drove the attempt?"
     )
     for line in unlike:
-        print_line(f"  {line}")
+        print_unwrapped_line(f"  {line}")
     return SOME_FAILED
 
 
-def outcome(result: dict[str, object]) -> str:
+def describe_outcome_kind(result: dict[str, object]) -> str:
     """Return how an attempt ended, in a few words."""
     violation = result["violation"]
     score = f"DS {result['driving_score']:.1f}"

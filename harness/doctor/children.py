@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from harness.environments import child_environment
+from harness.environments import build_child_environment
 from harness.installation import PACKAGES
-from harness.subprocesses import how_ended
+from harness.subprocesses import describe_exit
 
 PATIENCE = 120.0
 """Seconds; the first import after an install may be slow."""
@@ -25,7 +25,7 @@ def run_python(*arguments: str) -> tuple[int, str, str]:
         done = subprocess.run(
             command,
             cwd=PACKAGES,
-            env=child_environment(),
+            env=build_child_environment(),
             capture_output=True,
             text=True,
             timeout=PATIENCE,
@@ -33,5 +33,5 @@ def run_python(*arguments: str) -> tuple[int, str, str]:
         )
     except subprocess.TimeoutExpired:
         return 1, "", f"no answer within {PATIENCE:g} s"
-    complaint = done.stderr.strip().splitlines()[-1:] or [f"ended {how_ended(done.returncode)}"]
+    complaint = done.stderr.strip().splitlines()[-1:] or [f"ended {describe_exit(done.returncode)}"]
     return done.returncode, done.stdout, complaint[0]

@@ -26,7 +26,7 @@ EXACT = (1e-4, 1e-4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class ServerDifference:
     """One value in which the two servers differ."""
 
     section: str
@@ -40,50 +40,52 @@ class Difference:
         return f"{where}: {self.carlite} here, {self.other} there"
 
 
-def compare(carlite: Mapping[str, Section], other: Mapping[str, Section]) -> list[Difference]:
+def compare_server_facts(
+    carlite: Mapping[str, Section], other: Mapping[str, Section]
+) -> list[ServerDifference]:
     """Return all differences, in the order of the sections."""
-    differences: list[Difference] = []
+    differences: list[ServerDifference] = []
     for section in dict.fromkeys((*carlite, *other)):
         ours, theirs = carlite.get(section, {}), other.get(section, {})
-        differ = places_differ if section in PLACES else things_differ
+        differ = compare_places if section in PLACES else compare_things
         differences += differ(section, ours, theirs)
     return differences
 
 
-def things_differ(section: str, ours: Section, theirs: Section) -> Iterator[Difference]:
+def compare_things(section: str, ours: Section, theirs: Section) -> Iterator[ServerDifference]:
     """Yield things that only one has, and values that differ."""
     tolerance = TOLERANCES.get(section, EXACT)
     for thing in dict.fromkeys((*ours, *theirs)):
         if thing not in theirs or thing not in ours:
             one, two = ("yes" if thing in facts else "no" for facts in (ours, theirs))
-            yield Difference(section=section, thing=thing, value="", carlite=one, other=two)
+            yield ServerDifference(section=section, thing=thing, value="", carlite=one, other=two)
             continue
         for value in dict.fromkeys((*ours[thing], *theirs[thing])):
             here, there = ours[thing].get(value, "-"), theirs[thing].get(value, "-")
-            if not alike(here, there, tolerance):
-                yield Difference(
+            if not is_within_tolerance(here, there, tolerance):
+                yield ServerDifference(
                     section=section,
                     thing=thing,
                     value=value,
-                    carlite=shown(here),
-                    other=shown(there),
+                    carlite=format_fact(here),
+                    other=format_fact(there),
                 )
 
 
-def places_differ(section: str, ours: Section, theirs: Section) -> Iterator[Difference]:
+def compare_places(section: str, ours: Section, theirs: Section) -> Iterator[ServerDifference]:
     """Yield how many places there are, if not as many, and how many have none near them."""
     if len(ours) != len(theirs):
-        yield Difference(
+        yield ServerDifference(
             section=section, thing="count", value="", carlite=str(len(ours)), other=str(len(theirs))
         )
-    here, there = (list(map(place_of, facts.values())) for facts in (ours, theirs))
+    here, there = (list(map(parse_place, facts.values())) for facts in (ours, theirs))
     alone = [
-        sum(not near(place, others) for place in places)
+        sum(not is_near_place(place, others) for place in places)
         for places, others in ((here, there), (there, here))
     ]
     if any(alone):
         thing, (ours_alone, theirs_alone) = f"not within {NEAR} m of any of the other", alone
-        yield Difference(
+        yield ServerDifference(
             section=section,
             thing=thing,
             value="",
@@ -92,18 +94,20 @@ def places_differ(section: str, ours: Section, theirs: Section) -> Iterator[Diff
         )
 
 
-def place_of(values: Mapping[str, Value]) -> tuple[float, float, float]:
+def parse_place(values: Mapping[str, Value]) -> tuple[float, float, float]:
     """Return a place; what failed is nowhere."""
     x, y, z = (float(values.get(axis, math.inf)) for axis in "xyz")
     return x, y, z
 
 
-def near(place: tuple[float, float, float], others: Sequence[tuple[float, float, float]]) -> bool:
+def is_near_place(
+    place: tuple[float, float, float], others: Sequence[tuple[float, float, float]]
+) -> bool:
     """Return whether one of the others is the same place."""
     return any(math.dist(place, other) <= NEAR for other in others)
 
 
-def alike(here: Value, there: Value, tolerance: tuple[float, float]) -> bool:
+def is_within_tolerance(here: Value, there: Value, tolerance: tuple[float, float]) -> bool:
     """Return whether two values are the same, numbers within a tolerance."""
     if isinstance(here, str | bool) or isinstance(there, str | bool):
         return here == there
@@ -111,6 +115,6 @@ def alike(here: Value, there: Value, tolerance: tuple[float, float]) -> bool:
     return math.isclose(here, there, abs_tol=absolute, rel_tol=relative)
 
 
-def shown(value: Value) -> str:
+def format_fact(value: Value) -> str:
     """Return a value as it is printed."""
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.doctor.finding import Finding, Places
+from harness.doctor.finding import DoctorFinding, DoctorPlaces
 from harness.doctor.machine import (
     check_disk,
     check_gpu,
@@ -22,7 +22,7 @@ from harness.doctor.simulation import (
 )
 
 
-def examine(places: Places) -> Iterator[Finding]:
+def examine_machine(places: DoctorPlaces) -> Iterator[DoctorFinding]:
     """Yield what every check finds, as soon as it is found."""
     yield check_python()
     yield from check_packages()

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import carla
 
-from harness.geometry import wrapped
+from harness.geometry import wrap_angle
 from harness.world.routes.files import WEATHER
 
 Value: TypeAlias = float | str | bool
@@ -19,7 +19,7 @@ Section: TypeAlias = dict[str, dict[str, Value]]
 TIMES = ("green_time", "yellow_time", "red_time")
 
 
-def server(client: carla.Client, world: carla.World) -> Section:
+def collect_server_info(client: carla.Client, world: carla.World) -> Section:
     """Return the version, and whether time advances as configured."""
     before, after = world.tick(), world.tick()
     snapshot = world.get_snapshot()
@@ -33,26 +33,29 @@ def server(client: carla.Client, world: carla.World) -> Section:
     }
 
 
-def blueprints(world: carla.World) -> Section:
+def collect_blueprints(world: carla.World) -> Section:
     """Return every blueprint with its tags and attributes."""
     return {
         blueprint.id: {
             "tags": " ".join(sorted(blueprint.tags)),
-            **{f"attribute {attribute.id}": described(attribute) for attribute in blueprint},
+            **{
+                f"attribute {attribute.id}": describe_attribute(attribute)
+                for attribute in blueprint
+            },
         }
         for blueprint in world.get_blueprint_library()
     }
 
 
-def described(attribute: carla.ActorAttribute) -> str:
+def describe_attribute(attribute: carla.ActorAttribute) -> str:
     """Return an attribute's type, default and recommended values."""
     kind = str(attribute.type).rpartition(".")[2]
     changeable = "" if attribute.is_modifiable else ", fixed"
     recommended = ", ".join(sorted(attribute.recommended_values))
-    return f"{kind}{changeable}: {shown(attribute)} of [{recommended}]"
+    return f"{kind}{changeable}: {format_default(attribute)} of [{recommended}]"
 
 
-def shown(attribute: carla.ActorAttribute) -> str:
+def format_default(attribute: carla.ActorAttribute) -> str:
     """Return an attribute's default as text, numbers without trailing noughts."""
     if attribute.type == carla.ActorAttributeType.Float:
         return f"{attribute.as_float():g}"
@@ -66,7 +69,7 @@ def shown(attribute: carla.ActorAttribute) -> str:
     return str(attribute.as_str())
 
 
-def road_map(town: carla.Map) -> Section:
+def collect_road_map(town: carla.Map) -> Section:
     """Return the map's text as a digest, and how much of what it holds."""
     text = town.to_opendrive()
     waypoints = town.generate_waypoints(10.0)
@@ -84,25 +87,26 @@ def road_map(town: carla.Map) -> Section:
     }
 
 
-def spawn_points(town: carla.Map) -> Section:
+def collect_spawn_points(town: carla.Map) -> Section:
     """Return where vehicles may be spawned, in whatever order the server has them."""
     return {
         str(number): {
-            **metres(get_spawn_point.location),
+            **round_metres(get_spawn_point.location),
             "yaw": get_spawn_point.rotation.yaw,
         }
         for number, get_spawn_point in enumerate(town.get_spawn_points())
     }
 
 
-def crosswalks(town: carla.Map) -> Section:
+def collect_crosswalks(town: carla.Map) -> Section:
     """Return the corners of crosswalks; each polygon is closed with its first corner."""
     return {
-        str(number): metres(crosswalk) for number, crosswalk in enumerate(town.get_crosswalks())
+        str(number): round_metres(crosswalk)
+        for number, crosswalk in enumerate(town.get_crosswalks())
     }
 
 
-def traffic_lights(world: carla.World) -> Section:
+def collect_traffic_lights(world: carla.World) -> Section:
     """Return how many there are, in how many groups, and how long they are what they are."""
     lights = list(world.get_actors().filter("traffic.traffic_light"))
     groups = {
@@ -125,7 +129,7 @@ def traffic_lights(world: carla.World) -> Section:
     }
 
 
-def weather(world: carla.World) -> Section:
+def collect_weather(world: carla.World) -> Section:
     """Return the weather at the start, and another one as it is handed back."""
     at_first = world.get_weather()
     world.set_weather(carla.WeatherParameters.HardRainSunset)
@@ -138,11 +142,11 @@ def weather(world: carla.World) -> Section:
     }
 
 
-def metres(place: carla.Location | carla.Vector3D) -> dict[str, Value]:
+def round_metres(place: carla.Location | carla.Vector3D) -> dict[str, Value]:
     """Return a place or a size by axes."""
     return {axis: round(getattr(place, axis), 4) for axis in "xyz"}
 
 
-def angle(degrees: float) -> float:
+def wrap_degrees(degrees: float) -> float:
     """Return an angle from -180 to 180 degrees."""
-    return math.degrees(wrapped(math.radians(degrees)))
+    return math.degrees(wrap_angle(math.radians(degrees)))

@@ -11,7 +11,7 @@ Verdict: TypeAlias = Literal["ok", "warning", "fault"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """The result of one check."""
 
     name: str
@@ -21,7 +21,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class DoctorPlaces:
     """Where to look."""
 
     out: Path  # where campaigns are written
@@ -29,7 +29,7 @@ class Places:
     maps: Path | None = None  # towns' OpenDRIVE files
 
 
-def worst(findings: Sequence[Finding]) -> Verdict:
+def get_worst_verdict(findings: Sequence[DoctorFinding]) -> Verdict:
     """Return the gravest verdict."""
     order: tuple[Verdict, ...] = ("fault", "warning", "ok")
     return next(

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from harness.doctor.children import run_code
-from harness.doctor.finding import Finding, Places
-from harness.environments import child_environment
+from harness.doctor.finding import DoctorFinding, DoctorPlaces
+from harness.environments import build_child_environment
 
 OLDEST, NEWEST = (3, 10), (3, 12)
 WORKER_GB = 1.0
@@ -34,35 +34,35 @@ QUERY = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format
 TORCH = "import torch; print(torch.__version__, torch.cuda.is_available())"
 
 
-def check_python() -> Finding:
+def check_python() -> DoctorFinding:
     """Check the version that CARLA's wheel was built for."""
     text = f"{platform.python_version()}, {platform.system()}"
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
         cure = "make a .venv with Python 3.10, 3.11 or 3.12; CARLA's wheel supports no other"
-        return Finding("python", "fault", text, cure)
+        return DoctorFinding("python", "fault", text, cure)
     if sys.platform != "linux":
         cure = "campaigns are tested on Linux alone; elsewhere processes may outlive their runner"
-        return Finding("python", "warning", text, cure)
-    return Finding("python", "ok", text)
+        return DoctorFinding("python", "warning", text, cure)
+    return DoctorFinding("python", "ok", text)
 
 
-def check_memory() -> Finding:
+def check_memory() -> DoctorFinding:
     """Check processors and memory, and report how many workers they suffice for."""
     processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    gigabytes = memory_gigabytes()
+    gigabytes = read_free_memory()
     if gigabytes is None:
-        return Finding("processors", "ok", f"{processors} processors; memory unknown")
+        return DoctorFinding("processors", "ok", f"{processors} processors; memory unknown")
     workers = max(min(processors // 2, int(gigabytes / WORKER_GB)), 1)
     text = f"{processors} processors, {gigabytes:.1f} GB of memory free; good for" + (
         " one worker" if workers == 1 else f" executor.workers={workers}"
     )
     if gigabytes < WORKER_GB:
         cure = f"a worker and its simulator take about {WORKER_GB:g} GB; close something"
-        return Finding("processors", "warning", text, cure)
-    return Finding("processors", "ok", text)
+        return DoctorFinding("processors", "warning", text, cure)
+    return DoctorFinding("processors", "ok", text)
 
 
-def memory_gigabytes() -> float | None:
+def read_free_memory() -> float | None:
     """Return the memory that is free, by Linux, and within a container's limit."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -76,28 +76,28 @@ def memory_gigabytes() -> float | None:
     return free
 
 
-def check_disk(places: Places) -> Finding:
+def check_disk(places: DoctorPlaces) -> DoctorFinding:
     """Check whether there is room where campaigns are written, and how fast it takes them."""
     above = (places.out, *places.out.resolve().parents)
     folder = next(parent for parent in above if os.path.isdir(parent))  # noqa: PTH112 - or not ours to see
     try:
-        speed = write_speed(folder)
+        speed = measure_write_speed(folder)
         free = shutil.disk_usage(folder).free / 1e9
     except OSError as problem:
         cure = "choose another place with out=DIR, or make room"
-        return Finding("disk", "fault", f"{folder}: {problem.strerror}", cure)
+        return DoctorFinding("disk", "fault", f"{folder}: {problem.strerror}", cure)
     text = f"{free:.1f} GB free in {folder}, {speed:.0f} MB/s"
     cure = f"an attempt takes about {ATTEMPT_MB:g} MB; make room, or choose another out=DIR"
     if free < LEAST_GB:
-        return Finding("disk", "fault", text, cure)
+        return DoctorFinding("disk", "fault", text, cure)
     if free < SCARCE_GB:
-        return Finding("disk", "warning", text, cure)
+        return DoctorFinding("disk", "warning", text, cure)
     if speed < SLOW:
-        return Finding("disk", "warning", text, "choose an out=DIR on a faster disk")
-    return Finding("disk", "ok", text)
+        return DoctorFinding("disk", "warning", text, "choose an out=DIR on a faster disk")
+    return DoctorFinding("disk", "ok", text)
 
 
-def write_speed(folder: Path) -> float:
+def measure_write_speed(folder: Path) -> float:
     """Return MB/s of writing a file until it is on the disk."""
     data = os.urandom(SAMPLE)
     with tempfile.TemporaryFile(dir=folder) as file:
@@ -108,21 +108,21 @@ def write_speed(folder: Path) -> float:
         return SAMPLE / 1e6 / (time.perf_counter() - began)
 
 
-def check_ports() -> Finding:
+def check_ports() -> DoctorFinding:
     """Check whether servers can listen on this machine, and who is where CARLA would be."""
     try:
         with socket.create_server(("127.0.0.1", 0)):
-            taken = [str(port) for port in CARLA_PORTS if not free(port)]
+            taken = [str(port) for port in CARLA_PORTS if not is_port_free(port)]
     except OSError as problem:
         cure = "allow programs to listen on 127.0.0.1"
-        return Finding("ports", "fault", f"cannot listen: {problem.strerror}", cure)
+        return DoctorFinding("ports", "fault", f"cannot listen: {problem.strerror}", cure)
     if taken:
         text = f"taken: {', '.join(taken)}; carlite and launched CARLAs choose others"
-        return Finding("ports", "ok", text)
-    return Finding("ports", "ok", f"{CARLA_PORTS[0]} to {CARLA_PORTS[-1]} are free")
+        return DoctorFinding("ports", "ok", text)
+    return DoctorFinding("ports", "ok", f"{CARLA_PORTS[0]} to {CARLA_PORTS[-1]} are free")
 
 
-def free(port: int) -> bool:
+def is_port_free(port: int) -> bool:
     """Return whether a server could listen there."""
     try:
         with socket.create_server(("127.0.0.1", port)):
@@ -131,25 +131,32 @@ def free(port: int) -> bool:
         return False
 
 
-def check_gpu() -> Iterator[Finding]:
+def check_gpu() -> Iterator[DoctorFinding]:
     """Check for a GPU, and whether torch sees it; carlite needs neither."""
     cure = "nothing, for carlite; CARLA itself needs an NVIDIA GPU with its driver"
     try:
         listed = subprocess.run(
-            QUERY, env=child_environment(), capture_output=True, text=True, timeout=30, check=True
+            QUERY,
+            env=build_child_environment(),
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
         )
-        yield Finding("GPU", "ok", "; ".join(listed.stdout.strip().splitlines()))
+        yield DoctorFinding("GPU", "ok", "; ".join(listed.stdout.strip().splitlines()))
     except FileNotFoundError:
-        yield Finding("GPU", "warning", "none reported by nvidia-smi", cure)
+        yield DoctorFinding("GPU", "warning", "none reported by nvidia-smi", cure)
     except (OSError, subprocess.SubprocessError) as problem:
-        yield Finding("GPU", "warning", f"nvidia-smi: {problem}", cure)
+        yield DoctorFinding("GPU", "warning", f"nvidia-smi: {problem}", cure)
     if find_spec("torch") is None:
-        yield Finding("torch", "ok", "not installed; only learned systems need it")
+        yield DoctorFinding("torch", "ok", "not installed; only learned systems need it")
         return
     code, printed, complaint = run_code(TORCH)
     if code:
         cure = "reinstall torch; only learned systems need it"
-        yield Finding("torch", "warning", f"does not load: {complaint}", cure)
+        yield DoctorFinding("torch", "warning", f"does not load: {complaint}", cure)
         return
     version, cuda = printed.split()
-    yield Finding("torch", "ok", f"{version}, {'with' if cuda == 'True' else 'without'} a GPU")
+    yield DoctorFinding(
+        "torch", "ok", f"{version}, {'with' if cuda == 'True' else 'without'} a GPU"
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from harness.doctor.children import run_code
-from harness.doctor.finding import Finding
+from harness.doctor.finding import DoctorFinding
 from harness.installation import install_command
 
 DISTRIBUTION = "v2x-crucible"
@@ -40,7 +40,7 @@ for name in sys.argv[1:]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Requirement:
+class PackageRequirement:
     """A package that an extra needs."""
 
     name: str
@@ -50,16 +50,16 @@ class Requirement:
     some_platforms: bool = False  # others need another package, or none
     below: str = ""  # the first version that is too new
 
-    def problem(self) -> str | None:
+    def find_problem(self) -> str | None:
         """Return what is wrong with the installed version."""
         try:
             installed = metadata.version(self.name)
         except metadata.PackageNotFoundError:
             return f"{self.name} is missing"
-        have, need = numbers(installed), numbers(self.version)
+        have, need = parse_version_numbers(installed), parse_version_numbers(self.version)
         if (self.rule == "==" and have != need) or (self.rule == ">=" and have < need):
             return f"{self.name} is {installed}, needed is {self.rule}{self.version}"
-        if self.below and have >= numbers(self.below):
+        if self.below and have >= parse_version_numbers(self.below):
             return f"{self.name} is {installed}, needed is <{self.below}"
         return None
 
@@ -69,29 +69,29 @@ class Requirement:
         return MODULES.get(self.name.lower(), self.name.replace("-", "_"))
 
 
-def check_packages() -> Iterator[Finding]:
+def check_packages() -> Iterator[DoctorFinding]:
     """Check every extra."""
     try:
         required = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
         cure = install_command("run")
-        yield Finding("packages", "fault", f"{DISTRIBUTION} is not installed", cure)
+        yield DoctorFinding("packages", "fault", f"{DISTRIBUTION} is not installed", cure)
         return
-    needed = list(requirements(required))
+    needed = list(read_requirements(required))
     for extra in dict.fromkeys(requirement.extra for requirement in needed):
         yield check_extra(
             extra, [requirement for requirement in needed if requirement.extra == extra]
         )
 
 
-def requirements(lines: Sequence[str]) -> Iterator[Requirement]:
+def read_requirements(lines: Sequence[str]) -> Iterator[PackageRequirement]:
     """Read the package's metadata."""
     for line in lines:
         match = REQUIREMENT.fullmatch(line.strip())
         if match is not None and match["name"] != DISTRIBUTION:
             marker = match["marker"] or ""
             extra = EXTRA.search(marker)
-            yield Requirement(
+            yield PackageRequirement(
                 name=match["name"],
                 rule=match["rule"] or "",
                 version=match["version"] or "",
@@ -101,35 +101,39 @@ def requirements(lines: Sequence[str]) -> Iterator[Requirement]:
             )
 
 
-def check_extra(extra: str, needed: Sequence[Requirement]) -> Finding:
+def check_extra(extra: str, needed: Sequence[PackageRequirement]) -> DoctorFinding:
     """Check the packages of one extra: versions first, then whether they load."""
     name = f"packages [{extra}]" if extra else "packages"
     cure = install_command(extra)
-    needed = [one for one in needed if not one.some_platforms or one.problem() is None] or needed
-    problems = [problem for requirement in needed if (problem := requirement.problem())]
+    needed = [
+        one for one in needed if not one.some_platforms or one.find_problem() is None
+    ] or needed
+    problems = [problem for requirement in needed if (problem := requirement.find_problem())]
     if extra not in NEEDED and len(problems) == len(needed):
-        return Finding(name, "ok", "not installed; not needed for a campaign here", "")
+        return DoctorFinding(name, "ok", "not installed; not needed for a campaign here", "")
     if not problems:
         modules = [
             requirement.module for requirement in needed if not STUBS.fullmatch(requirement.name)
         ]
-        problem = unloadable(modules)
+        problem = find_unloadable_modules(modules)
         problems += [problem] if problem else []
     if problems:
-        return Finding(name, "fault" if extra in NEEDED else "warning", "; ".join(problems), cure)
+        return DoctorFinding(
+            name, "fault" if extra in NEEDED else "warning", "; ".join(problems), cure
+        )
     versions = [
         f"{requirement.name} {metadata.version(requirement.name)}" for requirement in needed
     ]
-    return Finding(name, "ok", ", ".join(versions))
+    return DoctorFinding(name, "ok", ", ".join(versions))
 
 
-def unloadable(modules: Sequence[str]) -> str | None:
+def find_unloadable_modules(modules: Sequence[str]) -> str | None:
     """Import modules in a process of its own; return which of them failed, and how."""
     code, printed, complaint = run_code(TRIAL, *modules)
     return None if code == 0 else f"{printed.split()[-1]} does not load: {complaint}"
 
 
-def numbers(version: str) -> tuple[int, ...]:
+def parse_version_numbers(version: str) -> tuple[int, ...]:
     """Return a version for comparing: its leading numbers."""
     match = re.match(r"\d+(\.\d+)*", version)
     return tuple(int(part) for part in match[0].split(".")) if match else ()

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.doctor.comparing import Difference, compare
+from harness.doctor.comparing import ServerDifference, compare_server_facts
 from harness.doctor.facts import Section
-from harness.environments import child_environment
+from harness.environments import build_child_environment
 from harness.errors import AttemptError, UserError
-from harness.subprocesses import module_command
+from harness.subprocesses import build_module_command
 from harness.world.maps import NAME, find_map
-from harness.world.probe import probe
+from harness.world.probe import probe_carla
 from harness.world.simulators import CarliteSimulator
 
 STANDING = "-"
@@ -26,7 +26,7 @@ PATIENCE = 1800.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ServerComparison:
     """A server compared with carlite."""
 
     address: str
@@ -34,29 +34,29 @@ class Comparison:
     town: str
     carlite: dict[str, Section]
     other: dict[str, Section]
-    differences: tuple[Difference, ...]
+    differences: tuple[ServerDifference, ...]
 
 
-def compare_with(address: str, town: str | None, maps: Path | None) -> Comparison:
+def compare_with_carlite(address: str, town: str | None, maps: Path | None) -> ServerComparison:
     """Ask a server, then a carlite with the same town, everything that can be asked."""
-    host, port = parse(address)
+    host, port = parse_server_address(address)
     version = refuse_silent(host, port)
     if maps is not None and not maps.is_dir():
         raise UserError(f"--maps: folder not found: {maps}")
     with tempfile.TemporaryDirectory(prefix="crucible-doctor-") as folder:
         scratch = Path(folder)
-        theirs = collect(host, port, town or STANDING, scratch / "other.json")
-        name = town_of(theirs["facts"])
-        map_file = maps_for(name, maps, theirs["opendrive"], scratch)
+        theirs = run_collector(host, port, town or STANDING, scratch / "other.json")
+        name = get_town_name(theirs["facts"])
+        map_file = prepare_town_map(name, maps, theirs["opendrive"], scratch)
         try:
-            with CarliteSimulator(None if map_file is None else str(map_file)).lease(
+            with CarliteSimulator(None if map_file is None else str(map_file)).lease_server(
                 name
             ) as server:
-                ours = collect(server.host, server.port, name, scratch / "carlite.json")
+                ours = run_collector(server.host, server.port, name, scratch / "carlite.json")
         except AttemptError as problem:
             raise UserError(f"carlite with {name}: {problem}") from None
-    differences = compare(ours["facts"], theirs["facts"])
-    return Comparison(
+    differences = compare_server_facts(ours["facts"], theirs["facts"])
+    return ServerComparison(
         address=f"{host}:{port}",
         version=version,
         town=name,
@@ -66,7 +66,7 @@ def compare_with(address: str, town: str | None, maps: Path | None) -> Compariso
     )
 
 
-def parse(address: str) -> tuple[str, int]:
+def parse_server_address(address: str) -> tuple[str, int]:
     """Return host and port."""
     match = re.fullmatch(r"(.+):(\d{1,5})", address)
     if match is None or not 0 < int(match[2]) < 65536:
@@ -77,18 +77,18 @@ def parse(address: str) -> tuple[str, int]:
 def refuse_silent(host: str, port: int) -> str:
     """Return the version of the CARLA that answers; the client library never sees another port."""
     try:
-        return probe(host, port)
+        return probe_carla(host, port)
     except AttemptError as problem:
         raise UserError(f"{problem}; start CARLA there") from None
 
 
-def collect(host: str, port: int, town: str, file: Path) -> dict[str, Any]:
+def run_collector(host: str, port: int, town: str, file: Path) -> dict[str, Any]:
     """Collect the facts of one server in a process of its own."""
-    command = module_command("harness.doctor.collecting", host, str(port), town, str(file))
+    command = build_module_command("harness.doctor.collecting", host, str(port), town, str(file))
     try:
         done = subprocess.run(
             command,
-            env=child_environment(),
+            env=build_child_environment(),
             stderr=subprocess.PIPE,
             text=True,
             timeout=PATIENCE,
@@ -103,7 +103,7 @@ def collect(host: str, port: int, town: str, file: Path) -> dict[str, Any]:
     return record
 
 
-def town_of(facts: dict[str, Section]) -> str:
+def get_town_name(facts: dict[str, Section]) -> str:
     """Return the town a server has; it names a file, so it must be fit for that."""
     name = str(facts["map"].get("OpenDRIVE", {}).get("name"))
     if not NAME.fullmatch(name):
@@ -111,7 +111,7 @@ def town_of(facts: dict[str, Section]) -> str:
     return name
 
 
-def maps_for(town: str, maps: Path | None, opendrive: str, scratch: Path) -> Path | None:
+def prepare_town_map(town: str, maps: Path | None, opendrive: str, scratch: Path) -> Path | None:
     """Return the folder with the town's map: as given, ours, or as received from the server."""
     if maps is not None and (maps / f"{town}.xodr").is_file():
         return maps

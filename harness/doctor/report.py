@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.campaign.printing.terminal import console
-from harness.doctor.comparing import Difference
+from harness.doctor.comparing import ServerDifference
 from harness.doctor.facts import Section
-from harness.doctor.probing import Comparison
+from harness.doctor.probing import ServerComparison
 
 TRIED = ("rays", "cameras")
 """Sections on the capabilities of a server."""
@@ -19,9 +19,9 @@ SHOWN = 6
 """Differences of a section that are printed; the file has them all."""
 
 
-def show_comparison(comparison: Comparison) -> None:
+def print_comparison(comparison: ServerComparison) -> None:
     """Print one row for each section."""
-    by_section: dict[str, list[Difference]] = defaultdict(list)
+    by_section: dict[str, list[ServerDifference]] = defaultdict(list)
     for difference in comparison.differences:
         by_section[difference.section].append(difference)
     server = f"CARLA {comparison.version} at {comparison.address}"
@@ -30,17 +30,17 @@ def show_comparison(comparison: Comparison) -> None:
     table.columns[1].justify = "right"
     for section, things in comparison.carlite.items():
         count = max(len(things), len(comparison.other.get(section, {})))
-        table.add_row(section, str(count), listed(by_section[section]))
+        table.add_row(section, str(count), format_differences(by_section[section]))
     console.print(table)
-    zero = zero_extents(comparison)
+    zero = list_zero_extents(comparison)
     if zero:
         console.print(Text(f"zero extents there: {', '.join(zero)}"))
-    console.print(Text(works(comparison.other)))
+    console.print(Text(describe_abilities(comparison.other)))
     total = len(comparison.differences)
     console.print("no difference" if not total else f"{total} differences", highlight=False)
 
 
-def listed(differences: list[Difference]) -> Text:
+def format_differences(differences: list[ServerDifference]) -> Text:
     """Return the first few differences of a section, and the number of the others."""
     if not differences:
         return Text("none", "green")
@@ -51,7 +51,7 @@ def listed(differences: list[Difference]) -> Text:
     )
 
 
-def works(facts: dict[str, Section]) -> str:
+def describe_abilities(facts: dict[str, Section]) -> str:
     """Return what a server can do, and what not and why, in a line."""
     tried = [fact for name in TRIED for fact in facts.get(name, {}).items()]
     can = [name for name, values in tried if values.get(WORKS) is True]
@@ -63,7 +63,7 @@ def works(facts: dict[str, Section]) -> str:
     return f"works there: {', '.join(can) or 'nothing'}; does not: {', '.join(cannot) or 'nothing'}"
 
 
-def zero_extents(comparison: Comparison) -> list[str]:
+def list_zero_extents(comparison: ServerComparison) -> list[str]:
     """Return the models whose box the other server reports with no size along some axis."""
     return [
         name

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 import carla
 import numpy as np
 
-from harness.doctor.facts import Section, Value, angle, metres
+from harness.doctor.facts import Section, Value, round_metres, wrap_degrees
 
 EGO = "vehicle.tesla.model3"
 PHYSICS = (EGO, "vehicle.carlamotors.firetruck", "vehicle.bh.crossbike", "vehicle.kawasaki.ninja")
@@ -52,16 +52,16 @@ LONGEST = 400
 """Ticks after which a vehicle that has not stopped never will."""
 
 
-def bodies(world: carla.World, kind: str) -> Section:
+def measure_bodies(world: carla.World, kind: str) -> Section:
     """Spawn each model of a kind, one after another; return the sizes of their boxes."""
     facts: Section = {}
     for blueprint in world.get_blueprint_library().filter(kind):
-        with spawned(world, blueprint) as actor:
+        with spawn_actor_briefly(world, blueprint) as actor:
             if actor is None:
                 facts[blueprint.id] = {"spawned": False}
                 continue
             box = actor.bounding_box
-            extent, centre = metres(box.extent), metres(box.location)
+            extent, centre = round_metres(box.extent), round_metres(box.location)
             facts[blueprint.id] = {
                 "spawned": True,
                 **{f"extent {axis}": value for axis, value in extent.items()},
@@ -71,15 +71,15 @@ def bodies(world: carla.World, kind: str) -> Section:
     return facts
 
 
-def physics(world: carla.World) -> Section:
+def collect_physics(world: carla.World) -> Section:
     """Return the engine and wheel parameters of a few vehicles."""
     facts: Section = {}
     for name in PHYSICS:
-        with spawned(world, world.get_blueprint_library().find(name)) as actor:
+        with spawn_actor_briefly(world, world.get_blueprint_library().find(name)) as actor:
             if actor is None:
                 continue
             control = actor.get_physics_control()
-            centre = metres(control.center_of_mass)
+            centre = round_metres(control.center_of_mass)
             facts[name] = {
                 **{number: getattr(control, number) for number in NUMBERS},
                 "gears": len(control.forward_gears),
@@ -92,28 +92,30 @@ def physics(world: carla.World) -> Section:
     return facts
 
 
-def lidar(world: carla.World) -> Section:
+def measure_lidar(world: carla.World) -> Section:
     """Sweep a car ahead with LiDARs that look to the left; return frames and points."""
     library = world.get_blueprint_library()
-    place = straight_place(world)
+    place = find_straight_spawn(world)
     ahead = carla.Transform(place.transform(carla.Location(x=AHEAD)), place.rotation)
     with (
-        spawned(world, library.find(EGO), place) as ego,
-        spawned(world, library.find(EGO), ahead) as other,
+        spawn_actor_briefly(world, library.find(EGO), place) as ego,
+        spawn_actor_briefly(world, library.find(EGO), ahead) as other,
     ):
         if ego is None or other is None:
             return {}
         return {
-            kind: swept(world, configured(library.find(kind), LIDAR | CALM), ego, other)
+            kind: collect_sweeps(
+                world, configure_blueprint(library.find(kind), LIDAR | CALM), ego, other
+            )
             for kind in ("sensor.lidar.ray_cast", "sensor.lidar.ray_cast_semantic")
         }
 
 
-def swept(
+def collect_sweeps(
     world: carla.World, blueprint: carla.ActorBlueprint, ego: carla.Actor, other: carla.Actor
 ) -> dict[str, Value]:
     """Return what some sweeps come to."""
-    with listening(world, blueprint, MOUNT, ego) as read:
+    with attach_sensor(world, blueprint, MOUNT, ego) as read:
         world.tick()
         frames = [world.tick() for _ in range(SWEEPS)]
         data = [read(frame) for frame in frames]
@@ -126,7 +128,7 @@ def swept(
         "sweeps with their tick's frame": on_time,
         "points a turn": len(last),
         "channels": last.channels,
-        "yaw on the car": round(angle(turned)),
+        "yaw on the car": round(wrap_degrees(turned)),
     }
     if blueprint.id.endswith("semantic"):
         points = np.frombuffer(last.raw_data, SEMANTIC)
@@ -138,13 +140,13 @@ def swept(
     return facts
 
 
-def gnss(world: carla.World) -> Section:
+def measure_gnss(world: carla.World) -> Section:
     """Return the positions of sensors at three places by GNSS, and by the map."""
     blueprint = world.get_blueprint_library().find("sensor.other.gnss")
     town = world.get_map()
     facts: Section = {}
     for name, place in GNSS_PLACES.items():
-        with listening(world, blueprint, carla.Transform(place)) as read:
+        with attach_sensor(world, blueprint, carla.Transform(place)) as read:
             world.tick()
             data = read(world.tick())
         on_map = town.transform_to_geolocation(place)
@@ -155,24 +157,24 @@ def gnss(world: carla.World) -> Section:
     return facts
 
 
-def driving(world: carla.World) -> Section:
+def measure_driving(world: carla.World) -> Section:
     """Return how far a car brakes from 10 m/s, and how far it comes in five seconds."""
-    place = straight_place(world)
+    place = find_straight_spawn(world)
     blueprint = world.get_blueprint_library().find(EGO)
-    with spawned(world, blueprint, place) as car:
+    with spawn_actor_briefly(world, blueprint, place) as car:
         if car is None:
             return {}
-        settle(world, car)
+        settle_car(world, car)
         started = car.get_location()
         car.apply_control(carla.VehicleControl(throttle=1.0))
         for _ in range(100):
             world.tick()
         came = started.distance(car.get_location())
         reached = car.get_velocity().length()
-    with spawned(world, blueprint, place) as car:
+    with spawn_actor_briefly(world, blueprint, place) as car:
         if car is None:
             return {}
-        settle(world, car)
+        settle_car(world, car)
         car.set_target_velocity(place.get_forward_vector() * SPEED)
         world.tick()
         at, speed = car.get_location(), car.get_velocity().length()
@@ -191,24 +193,24 @@ def driving(world: carla.World) -> Section:
         }
 
 
-def settle(world: carla.World, car: carla.Actor) -> None:
+def settle_car(world: carla.World, car: carla.Actor) -> None:
     """Let a car come to rest on its wheels, with its gear in."""
     car.apply_control(carla.VehicleControl(brake=1.0))
     for _ in range(20):
         world.tick()
 
 
-def straight_place(world: carla.World) -> carla.Transform:
+def find_straight_spawn(world: carla.World) -> carla.Transform:
     """Return the spawn point with the straightest lane ahead, and no junction on it."""
     town = world.get_map()
     points = sorted(
         town.get_spawn_points(),
         key=lambda get_spawn_point: (get_spawn_point.location.x, get_spawn_point.location.y),
     )
-    return min(points, key=lambda point: bends(town, point))
+    return min(points, key=lambda point: measure_bend(town, point))
 
 
-def bends(town: carla.Map, point: carla.Transform) -> float:
+def measure_bend(town: carla.Map, point: carla.Transform) -> float:
     """Return how far the lane strays from a straight way ahead, m; junctions count as far."""
     lane = town.get_waypoint(point.location)
     worst = 0.0
@@ -222,7 +224,7 @@ def bends(town: carla.Map, point: carla.Transform) -> float:
 
 
 @contextmanager
-def spawned(
+def spawn_actor_briefly(
     world: carla.World, blueprint: carla.ActorBlueprint, place: carla.Transform | None = None
 ) -> Iterator[carla.Actor | None]:
     """Have an actor while the block lasts: at a place, or at the first spawn point with room."""
@@ -238,7 +240,7 @@ def spawned(
 
 
 @contextmanager
-def listening(
+def attach_sensor(
     world: carla.World,
     blueprint: carla.ActorBlueprint,
     place: carla.Transform,
@@ -264,7 +266,9 @@ def listening(
         sensor.destroy()
 
 
-def configured(blueprint: carla.ActorBlueprint, settings: dict[str, str]) -> carla.ActorBlueprint:
+def configure_blueprint(
+    blueprint: carla.ActorBlueprint, settings: dict[str, str]
+) -> carla.ActorBlueprint:
     """Return a blueprint with those settings that it knows."""
     for name, value in settings.items():
         if blueprint.has_attribute(name):

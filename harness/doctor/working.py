@@ -10,7 +10,15 @@ import carla
 import numpy as np
 
 from harness.doctor.facts import Section, Value
-from harness.doctor.trials import CALM, EGO, LIDAR, MOUNT, configured, listening, spawned
+from harness.doctor.trials import (
+    CALM,
+    EGO,
+    LIDAR,
+    MOUNT,
+    attach_sensor,
+    configure_blueprint,
+    spawn_actor_briefly,
+)
 
 RAYS = ("sensor.lidar.ray_cast", "sensor.lidar.ray_cast_semantic", "sensor.other.radar")
 CAMERAS = ("sensor.camera.rgb", "sensor.camera.depth", "sensor.camera.semantic_segmentation")
@@ -18,25 +26,27 @@ SMALL = {"image_size_x": "64", "image_size_y": "48"}
 WORKS = "works"
 
 
-def rays(world: carla.World) -> Section:
+def try_ray_sensors(world: carla.World) -> Section:
     """Return whether sensors that cast rays hit anything, and whether walkers find their way."""
     place = world.get_random_location_from_navigation()
     facts: Section = {"walkers' navigation": {WORKS: place is not None}}
-    return facts | {kind: tried(world, kind, LIDAR | CALM) for kind in RAYS}
+    return facts | {kind: try_sensor(world, kind, LIDAR | CALM) for kind in RAYS}
 
 
-def cameras(world: carla.World) -> Section:
+def try_cameras(world: carla.World) -> Section:
     """Return whether pictures come, and show more than one colour."""
-    return {kind: tried(world, kind, SMALL) for kind in CAMERAS}
+    return {kind: try_sensor(world, kind, SMALL) for kind in CAMERAS}
 
 
-def tried(world: carla.World, kind: str, settings: dict[str, str]) -> dict[str, Value]:
+def try_sensor(world: carla.World, kind: str, settings: dict[str, str]) -> dict[str, Value]:
     """Return whether a sensor on a car sends data, and whether there is anything in them."""
     library = world.get_blueprint_library()
-    with spawned(world, library.find(EGO)) as car:
+    with spawn_actor_briefly(world, library.find(EGO)) as car:
         if car is None:
             return {WORKS: False, "why": "no car could be spawned"}
-        with listening(world, configured(library.find(kind), settings), MOUNT, car) as read:
+        with attach_sensor(
+            world, configure_blueprint(library.find(kind), settings), MOUNT, car
+        ) as read:
             world.tick()
             data = read(world.tick())
     if data is None:

@@ -67,7 +67,7 @@ class DrivingRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Contact:
+class ReportedCollision:
     """A collision as the simulator reports it."""
 
     actor_id: int
@@ -94,11 +94,11 @@ class DriveSample:
     in_junction: bool
     red_lights_crossed: tuple[int, ...] = ()  # lights whose stop line was crossed on red
     stop_signs_run: tuple[int, ...] = ()  # signs that were left behind without standing
-    contacts: tuple[Contact, ...] = ()
+    contacts: tuple[ReportedCollision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Infraction:
+class DriveInfraction:
     """One thing done wrong."""
 
     kind: InfractionKind
@@ -119,12 +119,12 @@ class Infraction:
 
 
 @dataclass(slots=True, kw_only=True)
-class Drive:
+class DriveEvaluation:
     """Evaluates a drive tick by tick, until it is over."""
 
     rules: DrivingRules
     route_length: float
-    infractions: list[Infraction] = field(default_factory=list)
+    infractions: list[DriveInfraction] = field(default_factory=list)
     completion: float = 0.0  # share of the route, 0 to 1
     completion_before_violation: float = 0.0
     finished: bool = False
@@ -140,7 +140,7 @@ class Drive:
     _met: dict[int, float] = field(default_factory=dict)
     _places: list[tuple[float, float]] = field(default_factory=list)
 
-    def observe(self, sample: DriveSample) -> None:
+    def observe_tick(self, sample: DriveSample) -> None:
         """Evaluate one tick."""
         if self.ended:
             raise ValueError("the drive has ended")
@@ -150,9 +150,9 @@ class Drive:
         self._judge_contacts(sample)
         self._judge_lane(sample)
         for _ in sample.red_lights_crossed:
-            self._note("red_light", sample)
+            self._note_infraction("red_light", sample)
         for _ in sample.stop_signs_run if self.rules.stop_signs else ():
-            self._note("stop_sign", sample)
+            self._note_infraction("stop_sign", sample)
         self._judge_progress(sample)
         self._last = sample
         self.ticks += 1
@@ -169,7 +169,7 @@ class Drive:
         return math.nan if self._last is None else self._last.time
 
     @property
-    def violation(self) -> Infraction | None:
+    def violation(self) -> DriveInfraction | None:
         """The first violation, if there was one."""
         return next(
             (infraction for infraction in self.infractions if infraction.is_violation), None
@@ -181,17 +181,17 @@ class Drive:
         done = self.completion_before_violation * self.route_length
         return min(self.outside_metres / done, 1.0) if done > 0 else float(self.outside_metres > 0)
 
-    def timeout_seconds(self) -> float:
+    def compute_timeout(self) -> float:
         """Seconds this route may take."""
         rules = self.rules
         return rules.timeout_seconds_per_metre * self.route_length + rules.timeout_extra_seconds
 
-    def _note(
-        self, kind: InfractionKind, sample: DriveSample, contact: Contact | None = None
+    def _note_infraction(
+        self, kind: InfractionKind, sample: DriveSample, contact: ReportedCollision | None = None
     ) -> None:
-        speed = sample.speed if contact is None else self._speed_before(contact, sample)
+        speed = sample.speed if contact is None else self._get_speed_before(contact, sample)
         self.infractions.append(
-            Infraction(
+            DriveInfraction(
                 kind=kind,
                 frame=sample.frame,
                 time=sample.time,
@@ -205,7 +205,7 @@ class Drive:
             )
         )
 
-    def _speed_before(self, contact: Contact, sample: DriveSample) -> float:
+    def _get_speed_before(self, contact: ReportedCollision, sample: DriveSample) -> float:
         """Return the ego's speed before the impact: at the event it has changed already."""
         if not math.isnan(contact.ego_speed):
             return contact.ego_speed
@@ -223,7 +223,7 @@ class Drive:
             if sample.time - time <= rules.same_actor_seconds
         }
         for contact in sample.contacts:
-            kind = collision_kind(contact.actor_type)
+            kind = classify_collision(contact.actor_type)
             if kind == "collision_layout":
                 known = any(math.dist(p, here) < rules.same_collision_radius for p in self._places)
             else:
@@ -232,7 +232,7 @@ class Drive:
             if known:
                 continue
             self._places.append(here)
-            self._note(kind, sample, contact)
+            self._note_infraction(kind, sample, contact)
 
     def _judge_lane(self, sample: DriveSample) -> None:
         rules = self.rules
@@ -242,7 +242,7 @@ class Drive:
         elif not sample.in_junction and abs(sample.lane_angle) > rules.wrong_lane_angle:
             outside = "wrong_lane"
         if outside and outside != self._outside:
-            self._note(outside, sample)
+            self._note_infraction(outside, sample)
         self._outside = outside
         if self._last is not None:
             moved = math.dist((sample.x, sample.y), (self._last.x, self._last.y))
@@ -267,14 +267,14 @@ class Drive:
             gave_up = "route_deviation"
         elif sample.time - self._slow_since > rules.blocked_seconds:
             gave_up = "blocked"
-        elif sample.time - self.start > self.timeout_seconds():
+        elif sample.time - self.start > self.compute_timeout():
             gave_up = "timeout"
         if gave_up:
-            self._note(gave_up, sample)
+            self._note_infraction(gave_up, sample)
             self.ended = True
 
 
-def collision_kind(actor_type: str) -> InfractionKind:
+def classify_collision(actor_type: str) -> InfractionKind:
     """Return the kind of a collision, by the other actor's type."""
     if actor_type.startswith("walker."):
         return "collision_pedestrian"

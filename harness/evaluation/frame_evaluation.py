@@ -16,9 +16,9 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from harness.evaluation.patterns import RULES, Rule, classify_overlaps
-from harness.overlap import overlaps_of_a_class
-from harness.precision import on_parked
+from harness.evaluation.patterns import RULES, Rule, classify_overlap_patterns
+from harness.overlap import compute_class_overlaps
+from harness.precision import find_parked_detections
 from harness.vocabulary import (
     BANDS,
     CLASSES,
@@ -102,7 +102,7 @@ class EvaluatedBoxes:
     pattern: Integers  # index into PATTERNS; -1 for none
     times: Integers
 
-    def table(self) -> Integers:
+    def build_table(self) -> Integers:
         """Return how many boxes count, by class and band."""
         numbers = np.zeros(TABLE, np.int64)
         np.add.at(numbers, (self.boxes.classes[self.counted], self.bands[self.counted]), 1)
@@ -117,7 +117,7 @@ class EvaluatedFrame:
     ego_alone: EvaluatedBoxes
     cooperative: EvaluatedBoxes
 
-    def counts(self) -> dict[str, int]:
+    def count_patterns(self) -> dict[str, int]:
         """Return the six patterns, in total, by class and by band."""
         shown = np.zeros((len(PATTERNS), *TABLE), np.int64)
         for part in (self.truth, self.cooperative):
@@ -127,15 +127,15 @@ class EvaluatedFrame:
         return {
             name if part == "all" else f"{name}_{part}": number
             for name, table in zip(PATTERNS, shown, strict=True)
-            for part, number in _parts(table).items()
+            for part, number in _sum_parts(table).items()
         }
 
-    def numbers(self) -> dict[str, int]:
+    def count_boxes(self) -> dict[str, int]:
         """Return how many boxes each source has in the window, in total, by class and by band."""
         result = {}
         for name in ("truth", "ego_alone", "cooperative"):
             part: EvaluatedBoxes = getattr(self, name)
-            for key, number in _parts(part.table()).items():
+            for key, number in _sum_parts(part.build_table()).items():
                 result[f"{name}_{key}"] = number
         return result
 
@@ -156,7 +156,7 @@ def evaluate_frame(
     _refuse_strangers(ego_alone)
     _refuse_strangers(cooperative)
     true_boxes = truth.boxes_in_lidar
-    seen = visible(truth, hits_observers, settings)
+    seen = find_visible_truth(truth, hits_observers, settings)
     if settings.ego_box and (cooperative.classes == VEHICLE).any():
         true_boxes = Boxes.join([true_boxes, EGO_BOX])
         cooperative, ego_alone = (
@@ -164,11 +164,13 @@ def evaluate_frame(
         )
         seen = np.append(seen, True)
     detections, split = Boxes.join([ego_alone, cooperative]), len(ego_alone)
-    on_scenery = on_parked(detections, true_boxes, parked) & (settings.parked == "ignored")
+    on_scenery = find_parked_detections(detections, true_boxes, parked) & (
+        settings.parked == "ignored"
+    )
     alone, both = on_scenery[:split], on_scenery[split:]
-    overlaps = overlaps_of_a_class(Boxes.join([true_boxes, cooperative]), detections)
+    overlaps = compute_class_overlaps(Boxes.join([true_boxes, cooperative]), detections)
     of_truth, of_cooperative = overlaps[: len(true_boxes)], overlaps[len(true_boxes) :]
-    patterns = classify_overlaps(
+    patterns = classify_overlap_patterns(
         of_truth[:, :split] * ~alone,
         of_truth[:, split:] * ~both,
         coop_ego=of_cooperative[:, :split] * ~alone,
@@ -176,10 +178,14 @@ def evaluate_frame(
         rule=settings.rule,
     )
     return EvaluatedFrame(
-        _evaluated(true_boxes, seen & in_window(true_boxes.geometry, settings), patterns.truth),
-        _evaluated(ego_alone, ~alone & in_window(ego_alone.geometry, settings), {}),
-        _evaluated(
-            cooperative, ~both & in_window(cooperative.geometry, settings), patterns.cooperative
+        _mark_patterns(
+            true_boxes, seen & find_boxes_in_window(true_boxes.geometry, settings), patterns.truth
+        ),
+        _mark_patterns(ego_alone, ~alone & find_boxes_in_window(ego_alone.geometry, settings), {}),
+        _mark_patterns(
+            cooperative,
+            ~both & find_boxes_in_window(cooperative.geometry, settings),
+            patterns.cooperative,
         ),
     )
 
@@ -193,7 +199,9 @@ def _refuse_strangers(detections: Boxes) -> None:
         )
 
 
-def visible(truth: GroundTruth, hits_observers: Integers, settings: EvaluationSettings) -> Mask:
+def find_visible_truth(
+    truth: GroundTruth, hits_observers: Integers, settings: EvaluationSettings
+) -> Mask:
     """Return which ground-truth boxes count by the truth filter."""
     if settings.truth_filter == "none":
         return np.ones(len(truth), np.bool_)
@@ -201,7 +209,7 @@ def visible(truth: GroundTruth, hits_observers: Integers, settings: EvaluationSe
     return np.asarray(hits >= settings.least_hits)
 
 
-def in_window(boxes: Floats, settings: EvaluationSettings) -> Mask:
+def find_boxes_in_window(boxes: Floats, settings: EvaluationSettings) -> Mask:
     """Return which boxes have their centre in the window."""
     x, y = boxes[:, 0], boxes[:, 1]
     return np.asarray(
@@ -209,22 +217,26 @@ def in_window(boxes: Floats, settings: EvaluationSettings) -> Mask:
     )
 
 
-def bands_of(boxes: Floats) -> Integers:
+def compute_distance_bands(boxes: Floats) -> Integers:
     """Return the distance band of each box."""
     return np.digitize(np.hypot(boxes[:, 0], boxes[:, 1]), BAND_EDGES[1:]).astype(np.int64)
 
 
-def _evaluated(boxes: Boxes, counted: Mask, counts: dict[str, Integers]) -> EvaluatedBoxes:
+def _mark_patterns(boxes: Boxes, counted: Mask, counts: dict[str, Integers]) -> EvaluatedBoxes:
     pattern, times = np.full(len(boxes), -1), np.zeros(len(boxes), np.int64)
     for name, often in counts.items():
         shows = counted & (often > 0)
         pattern[shows], times[shows] = PATTERNS.index(name), often[shows]
     return EvaluatedBoxes(
-        boxes=boxes, counted=counted, bands=bands_of(boxes.geometry), pattern=pattern, times=times
+        boxes=boxes,
+        counted=counted,
+        bands=compute_distance_bands(boxes.geometry),
+        pattern=pattern,
+        times=times,
     )
 
 
-def _parts(table: Integers) -> dict[str, int]:
+def _sum_parts(table: Integers) -> dict[str, int]:
     by_class, by_band = table.sum(axis=1), table.sum(axis=0)[:-1]
     return {
         "all": int(table.sum()),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.evaluation.frame_evaluation import TABLE, EvaluatedBoxes
-from harness.precision import OVERLAP, Matches, match
+from harness.precision import OVERLAP, ClassMatches, match_detections
 from harness.vocabulary import Floats, Integers, Mask
 
 
@@ -27,7 +27,7 @@ class MatchTable:
     truths: Integers  # (classes, bands), the last column beyond the bands
 
     @staticmethod
-    def join(parts: Iterable[MatchTable]) -> MatchTable:
+    def join_tables(parts: Iterable[MatchTable]) -> MatchTable:
         """Return the rows of all parts as one table."""
         parts = list(parts)
         return MatchTable(
@@ -38,7 +38,7 @@ class MatchTable:
             truths=sum((part.truths for part in parts), np.zeros(TABLE, np.int64)),
         )
 
-    def select(self, of_class: int | None = None, band: int | None = None) -> Matches:
+    def select_matches(self, of_class: int | None = None, band: int | None = None) -> ClassMatches:
         """Return the matches of one class or of all, in one distance band or everywhere."""
         rows = np.ones(len(self.scores), np.bool_)
         truths = self.truths
@@ -48,10 +48,10 @@ class MatchTable:
         if band is not None:
             rows &= self.bands == band
             truths = truths[:, band]
-        return Matches(self.scores[rows], self.correct[rows], int(truths.sum()))
+        return ClassMatches(self.scores[rows], self.correct[rows], int(truths.sum()))
 
 
-def frame_matches(
+def match_frame(
     truth: EvaluatedBoxes, detections: EvaluatedBoxes, overlap: float = OVERLAP
 ) -> MatchTable:
     """Match one frame's detections with its true boxes, class by class.
@@ -59,7 +59,7 @@ def frame_matches(
     True boxes that do not count are neither to be found nor wrong to find: detections of them leave
     the table. Detections outside the window may find a true box inside it, and are not wrong else.
     """
-    best, correct = match(detections.boxes, truth.boxes, overlap)
+    best, correct = match_detections(detections.boxes, truth.boxes, overlap)
     of_uncounted = np.append(~truth.counted, False)[best]
     keep = np.where(correct, ~of_uncounted, detections.counted & ~of_uncounted)
     bands = np.where(correct, np.append(truth.bands, -1)[best], detections.bands)
@@ -68,5 +68,5 @@ def frame_matches(
         correct=correct[keep],
         classes=detections.boxes.classes[keep],
         bands=bands[keep],
-        truths=truth.table(),
+        truths=truth.build_table(),
     )

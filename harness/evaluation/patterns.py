@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from harness.overlap import bev_iou
+from harness.overlap import compute_bev_iou
 from harness.vocabulary import PATTERNS, Floats, Integers
 
 Rule: TypeAlias = Literal["max", "exists", "pairs"]
@@ -27,44 +27,48 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Patterns:
+class PatternCounts:
     """How often each box was counted under each pattern; only `pairs` counts one more than once."""
 
     truth: dict[str, Integers]  # by pattern, a number for each true box
     cooperative: dict[str, Integers]  # by pattern, a number for each cooperative box
 
-    def totals(self) -> dict[str, int]:
+    def sum_patterns(self) -> dict[str, int]:
         """Return the six numbers."""
         both = {**self.truth, **self.cooperative}
         return {name: int(both[name].sum()) for name in PATTERNS}
 
 
-def classify(
+def classify_patterns(
     truth: Floats, ego: Floats, *, coop: Floats, tau: float = 0.5, rule: Rule = "max"
-) -> Patterns:
+) -> PatternCounts:
     """Return which boxes of one class show which pattern (paper, section III-B, 1 to 6)."""
-    return classify_overlaps(
-        bev_iou(truth, ego), bev_iou(truth, coop), coop_ego=bev_iou(coop, ego), tau=tau, rule=rule
+    return classify_overlap_patterns(
+        compute_bev_iou(truth, ego),
+        compute_bev_iou(truth, coop),
+        coop_ego=compute_bev_iou(coop, ego),
+        tau=tau,
+        rule=rule,
     )
 
 
-def count(
+def count_patterns(
     truth: Floats, ego: Floats, *, coop: Floats, tau: float = 0.5, rule: Rule = "max"
 ) -> dict[str, int]:
     """Return how often each pattern occurs among boxes of one class."""
-    return classify(truth, ego, coop=coop, tau=tau, rule=rule).totals()
+    return classify_patterns(truth, ego, coop=coop, tau=tau, rule=rule).sum_patterns()
 
 
-def classify_overlaps(
+def classify_overlap_patterns(
     truth_ego: Floats, truth_coop: Floats, *, coop_ego: Floats, tau: float | Floats, rule: Rule
-) -> Patterns:
+) -> PatternCounts:
     """Return the patterns, given the overlap of each box with each; τ may differ by true box."""
-    detected = highest(truth_ego) > tau
-    missed = highest(truth_coop) == 0
-    mislocalised = mislocalisations(truth_coop, tau, rule)
-    additional = highest(truth_coop.T) == 0
-    shared = highest(coop_ego) > 0
-    return Patterns(
+    detected = compute_highest_overlap(truth_ego) > tau
+    missed = compute_highest_overlap(truth_coop) == 0
+    mislocalised = count_mislocalisations(truth_coop, tau, rule)
+    additional = compute_highest_overlap(truth_coop.T) == 0
+    shared = compute_highest_overlap(coop_ego) > 0
+    return PatternCounts(
         truth={
             "LCME": (detected & missed).astype(np.int64),
             "LCLE": detected * mislocalised,
@@ -78,18 +82,18 @@ def classify_overlaps(
     )
 
 
-def mislocalisations(truth_coop: Floats, tau: float | Floats, rule: Rule) -> Integers:
+def count_mislocalisations(truth_coop: Floats, tau: float | Floats, rule: Rule) -> Integers:
     """Return how often each true box counts as mislocalised by cooperation."""
     if rule not in RULES:
         raise ValueError(f"rule {rule!r}: {', '.join(RULES)}")
     if rule == "max":
-        best = highest(truth_coop)
+        best = compute_highest_overlap(truth_coop)
         return np.asarray((best > 0) & (best <= tau), np.int64)
     poor = (truth_coop > 0) & (truth_coop <= np.asarray(tau)[..., None])
     times = np.asarray(poor.sum(axis=1), np.int64)
     return times if rule == "pairs" else np.minimum(times, 1)
 
 
-def highest(overlaps: Floats) -> Floats:
+def compute_highest_overlap(overlaps: Floats) -> Floats:
     """Return the highest overlap in each row; 0 where there is nothing to overlap."""
     return np.asarray(overlaps.max(axis=1, initial=0.0))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from harness.evaluation.driving import COLLISIONS, Drive, Infraction, InfractionKind
+from harness.evaluation.driving import COLLISIONS, DriveEvaluation, DriveInfraction, InfractionKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Coefficients:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: must be from 0 to 1")
 
-    def of(self, kind: InfractionKind) -> float:
+    def get_factor(self, kind: InfractionKind) -> float:
         """Return the factor of one infraction; what has none of its own multiplies with one."""
         if kind in ("off_road", "wrong_lane"):
             return self.outside_flat if self.outside == "flat" else 1.0
@@ -36,7 +36,7 @@ class Coefficients:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class DriveScore:
     """A drive's score and its parts."""
 
     completion: float  # 0 to 1
@@ -49,7 +49,7 @@ class Score:
         return 100 * self.completion * self.penalty
 
 
-def counted_infractions(infractions: Sequence[Infraction]) -> list[Infraction]:
+def select_counted_infractions(infractions: Sequence[DriveInfraction]) -> list[DriveInfraction]:
     """Return the infractions up to and including the first violation; nothing later counts."""
     counted = []
     for infraction in infractions:
@@ -59,20 +59,21 @@ def counted_infractions(infractions: Sequence[Infraction]) -> list[Infraction]:
     return counted
 
 
-def score(drive: Drive, coefficients: Coefficients) -> Score:
+def score(drive: DriveEvaluation, coefficients: Coefficients) -> DriveScore:
     """Return DS = R * product of p^n (paper, section IV-E; Leaderboard 1.0's coefficients)."""
-    counted = counted_infractions(drive.infractions)
-    penalty = math.prod(coefficients.of(infraction.kind) for infraction in counted)
+    counted = select_counted_infractions(drive.infractions)
+    penalty = math.prod(coefficients.get_factor(infraction.kind) for infraction in counted)
     if coefficients.outside == "share":
         penalty *= 1 - drive.outside_share
-    return Score(
+    return DriveScore(
         drive.completion_before_violation, penalty, tuple(infraction.kind for infraction in counted)
     )
 
 
-def collided(infractions: Sequence[Infraction], road_users_only: bool = False) -> bool:
+def has_collided(infractions: Sequence[DriveInfraction], road_users_only: bool = False) -> bool:
     """Return whether the drive counts in CR; the paper's variant knows road users only."""
     kinds = COLLISIONS[:2] if road_users_only else COLLISIONS
     return any(
-        counted_infraction.kind in kinds for counted_infraction in counted_infractions(infractions)
+        counted_infraction.kind in kinds
+        for counted_infraction in select_counted_infractions(infractions)
     )

@@ -45,14 +45,14 @@ class WindowRules:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Window:
+class FrameWindow:
     """Some frames of a drive, and what their sum is multiplied with."""
 
     frames: Integers
     scale: float = 1.0
 
 
-def windows(
+def sum_windows(
     times: Floats,
     counts: Mapping[str, Floats],
     *,
@@ -62,11 +62,13 @@ def windows(
     collided: bool = False,
 ) -> dict[str, dict[str, float | None]]:
     """Return the sums for t1, t2, t3 and end_10s; None where a drive is too short."""
-    windows = frames_in_windows(times, end, rules=rules, speeds=speeds, collided=collided)
-    return {name: sums_in(part, counts) for name, part in windows.items()}
+    windows = select_frames_in_windows(times, end, rules=rules, speeds=speeds, collided=collided)
+    return {name: sum_window_counts(part, counts) for name, part in windows.items()}
 
 
-def sums_in(part: Window | None, counts: Mapping[str, Floats]) -> dict[str, float | None]:
+def sum_window_counts(
+    part: FrameWindow | None, counts: Mapping[str, Floats]
+) -> dict[str, float | None]:
     """Return the sums over a window's frames; None for a window that a drive is too short for."""
     return {
         column: None if part is None else float(values[part.frames].sum() * part.scale)
@@ -74,14 +76,14 @@ def sums_in(part: Window | None, counts: Mapping[str, Floats]) -> dict[str, floa
     }
 
 
-def frames_in_windows(
+def select_frames_in_windows(
     times: Floats,
     end: float,
     *,
     rules: WindowRules | None = None,
     speeds: Floats | None = None,
     collided: bool = False,
-) -> dict[str, Window | None]:
+) -> dict[str, FrameWindow | None]:
     """Return the frames of each window; None where a drive is too short.
 
     If short drives are kept, the last ten seconds of one that lasted less are all of it.
@@ -92,17 +94,19 @@ def frames_in_windows(
     if rules.cut_slow_tail and collided:
         if speeds is None:
             raise ValueError("a slow tail cannot be cut off without speeds")
-        slow = slow_tail(speeds[frames], rules)
+        slow = find_slow_tail(speeds[frames], rules)
         frames = frames[~slow]
         if slow.any() and len(frames):
             before = np.round(times[frames[-1]] - times, 6)
-    windows = _by_frames(frames, rules) if rules.by_frames else _by_seconds(frames, before)
+    windows = (
+        _select_by_frames(frames, rules) if rules.by_frames else _select_by_seconds(frames, before)
+    )
     if rules.short == "kept" and windows["end_10s"] is None and len(frames):
-        windows["end_10s"] = Window(frames)
+        windows["end_10s"] = FrameWindow(frames)
     return windows
 
 
-def slow_tail(speeds: Floats, rules: WindowRules) -> Mask:
+def find_slow_tail(speeds: Floats, rules: WindowRules) -> Mask:
     """Return the frames before a collision in which the ego had all but stopped."""
     tail = np.zeros(len(speeds), np.bool_)
     moving = np.flatnonzero(speeds >= rules.slow_speed)
@@ -112,31 +116,31 @@ def slow_tail(speeds: Floats, rules: WindowRules) -> Mask:
     return tail
 
 
-def _by_seconds(frames: Integers, before: Floats) -> dict[str, Window | None]:
+def _select_by_seconds(frames: Integers, before: Floats) -> dict[str, FrameWindow | None]:
     before = before[frames]
     lasted = before.max(initial=0.0)
-    windows: dict[str, Window | None] = dict.fromkeys(WINDOWS)
+    windows: dict[str, FrameWindow | None] = dict.fromkeys(WINDOWS)
     if lasted >= 3 * SPAN:
         early = before >= 2 * SPAN
         until = before[~early].max(initial=0.0)  # a frame stands for the time until the next
-        windows["t1"] = Window(frames[early], SPAN / float(lasted - until))
+        windows["t1"] = FrameWindow(frames[early], SPAN / float(lasted - until))
     if lasted >= 2 * SPAN:
-        windows["t2"] = Window(frames[(before >= SPAN) & (before < 2 * SPAN)])
-        windows["end_10s"] = Window(frames[before < 2 * SPAN])
+        windows["t2"] = FrameWindow(frames[(before >= SPAN) & (before < 2 * SPAN)])
+        windows["end_10s"] = FrameWindow(frames[before < 2 * SPAN])
     if lasted >= SPAN:
-        windows["t3"] = Window(frames[before < SPAN])
+        windows["t3"] = FrameWindow(frames[before < SPAN])
     return windows
 
 
-def _by_frames(frames: Integers, rules: WindowRules) -> dict[str, Window | None]:
+def _select_by_frames(frames: Integers, rules: WindowRules) -> dict[str, FrameWindow | None]:
     span = rules.frames_in_span
     groups = (len(frames) - 2 * span) // rules.t1_span_frames
-    windows: dict[str, Window | None] = dict.fromkeys(WINDOWS)
+    windows: dict[str, FrameWindow | None] = dict.fromkeys(WINDOWS)
     if groups > 0:
-        windows["t1"] = Window(frames[: -2 * span], 1 / groups)
+        windows["t1"] = FrameWindow(frames[: -2 * span], 1 / groups)
     if len(frames) >= 2 * span:
-        windows["t2"] = Window(frames[-2 * span : -span])
-        windows["end_10s"] = Window(frames[-2 * span :])
+        windows["t2"] = FrameWindow(frames[-2 * span : -span])
+        windows["end_10s"] = FrameWindow(frames[-2 * span :])
     if len(frames) >= span:
-        windows["t3"] = Window(frames[-span:])
+        windows["t3"] = FrameWindow(frames[-span:])
     return windows

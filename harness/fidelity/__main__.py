@@ -16,16 +16,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.carlite.errors import UserError
-from harness.fidelity.driving import Values, curvature, simulate
-from harness.fidelity.leaving_out import Case, left_out
-from harness.fidelity.measures import Measure, compare
-from harness.fidelity.records import Turn, is_steering, read_drive, read_turns
-from harness.fidelity.roads import DATA, flat_ground, under
+from harness.fidelity.driving import FittedValues, measure_curvature, simulate_drive
+from harness.fidelity.leaving_out import Case, validate_left_out
+from harness.fidelity.measures import DriveMeasure, compare_drive
+from harness.fidelity.records import SteeringRecord, is_steering_record, read_drive, read_turns
+from harness.fidelity.roads import DATA, find_drive_ground, make_flat_ground
 
 MKZ = "vehicle.lincoln.mkz_2020"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def run_fidelity_command(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m harness.fidelity",
@@ -43,18 +43,18 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     try:
-        cases, turns = _read(options.place, flat=options.flat)
+        cases, turns = _read_records(options.place, flat=options.flat)
         _print_drives(cases, options.vehicle)
         _print_turns(turns, options.vehicle)
         if len(cases) > 2 and not options.no_left_out:
-            _print_left_out(cases, options.vehicle)
+            _print_cross_validation(cases, options.vehicle)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
     return 0
 
 
-def _read(place: Path, *, flat: bool) -> tuple[list[Case], list[Turn]]:
+def _read_records(place: Path, *, flat: bool) -> tuple[list[Case], list[SteeringRecord]]:
     if not place.exists():
         raise UserError(f"{place}: file or folder not found")
     paths = sorted(place.glob("*.csv")) if place.is_dir() else [place]
@@ -62,13 +62,13 @@ def _read(place: Path, *, flat: bool) -> tuple[list[Case], list[Turn]]:
     if not paths:
         raise UserError(f"{place}: no records; expected files *.csv")
     cases: list[Case] = []
-    turns: list[Turn] = []
+    turns: list[SteeringRecord] = []
     for path in paths:
-        if is_steering(path):
+        if is_steering_record(path):
             turns += read_turns(path)
         else:
             drive = read_drive(path)
-            name, ground = under(drive, flat=flat)
+            name, ground = find_drive_ground(drive, flat=flat)
             print(f"{path.name}: {len(drive.time)} samples, road: {name}")
             cases.append((drive, ground))
     return cases, turns
@@ -77,11 +77,11 @@ def _read(place: Path, *, flat: bool) -> tuple[list[Case], list[Turn]]:
 def _print_drives(cases: Sequence[Case], vehicle: str) -> None:
     for drive, ground in cases:
         print(f"\n{drive.name} on {vehicle}")
-        for measure in compare(drive, simulate(drive, vehicle, ground, Values())):
-            print("  " + _line(measure))
+        for measure in compare_drive(drive, simulate_drive(drive, vehicle, ground, FittedValues())):
+            print("  " + _format_measure(measure))
 
 
-def _line(measure: Measure) -> str:
+def _format_measure(measure: DriveMeasure) -> str:
     verdict = "" if measure.missed <= 1.0 else "  MISSED"
     if measure.name == "RMSE":
         share = 10.0 * measure.simulated / measure.allowed
@@ -93,9 +93,9 @@ def _line(measure: Measure) -> str:
     return f"{recorded}  simulated {measure.simulated:7.2f} {measure.unit}  {off:+6.1f} %{verdict}"
 
 
-def _print_turns(turns: Sequence[Turn], vehicle: str) -> None:
+def _print_turns(turns: Sequence[SteeringRecord], vehicle: str) -> None:
     for turn in turns:
-        ours = curvature(vehicle, flat_ground(), turn.steer, turn.speed)
+        ours = measure_curvature(vehicle, make_flat_ground(), turn.steer, turn.speed)
         off = 100.0 * (ours / turn.curvature - 1.0)
         verdict = "" if abs(off) <= 10.0 else "  MISSED"
         print(
@@ -104,15 +104,15 @@ def _print_turns(turns: Sequence[Turn], vehicle: str) -> None:
         )
 
 
-def _print_left_out(cases: Sequence[Case], vehicle: str) -> None:
+def _print_cross_validation(cases: Sequence[Case], vehicle: str) -> None:
     print("\nLeave one record out: fitted on the others")
-    for drive, values, measures in left_out(cases, vehicle):
+    for drive, values, measures in validate_left_out(cases, vehicle):
         missed = [measure for measure in measures if measure.missed > 1.0]
         fit = ", ".join(f"{name} {value:.3f}" for name, value in vars(values).items())
         print(f"  {drive.name}: {len(missed)} of {len(measures)} missed ({fit})")
         for measure in measures:
-            print("    " + _line(measure))
+            print("    " + _format_measure(measure))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_fidelity_command())

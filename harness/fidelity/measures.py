@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from harness.carlite.arrays import Floats
-from harness.fidelity.driving import first_moving
-from harness.fidelity.records import STEP, Drive
+from harness.fidelity.driving import find_first_moving
+from harness.fidelity.records import STEP, PublicDriveRecord
 
 TIMES = (5, 15, 30, 50, 80, 100)
 STOPS = (100, 80, 60, 40, 34)
@@ -20,7 +20,7 @@ MOVING = 1.0 / 3.6
 
 
 @dataclass(frozen=True)
-class Measure:
+class DriveMeasure:
     """One figure of a record; `simulated` is NaN where carlite never gets there."""
 
     name: str
@@ -37,15 +37,17 @@ class Measure:
         return min(error, 5.0) if np.isfinite(error) else 5.0
 
 
-def compare(drive: Drive, simulated: Floats) -> list[Measure]:
+def compare_drive(drive: PublicDriveRecord, simulated: Floats) -> list[DriveMeasure]:
     """Return the figures of one record."""
-    departure = first_moving(drive.speed)
+    departure = find_first_moving(drive.speed)
     peak = drive.peak
     measures = []
     if not drive.stated:
-        measures += _times(drive.speed, simulated, max(departure - 1, 1))
+        measures += _measure_speed_times(drive.speed, simulated, max(departure - 1, 1))
         late = max(peak - 5, 0)
-        measures += _stops(drive.speed, simulated, peak, late + int(np.argmax(simulated[late:])))
+        measures += _measure_stops(
+            drive.speed, simulated, peak, late + int(np.argmax(simulated[late:]))
+        )
         span = slice(departure, peak)
     else:
         span = slice(0, len(drive.speed))
@@ -53,37 +55,44 @@ def compare(drive: Drive, simulated: Floats) -> list[Measure]:
     error = float(np.sqrt(np.mean((simulated[span] - recorded) ** 2)))
     mean = float(np.mean(recorded))
     measures.append(
-        Measure("RMSE", "km/h", 0.0, 3.6 * error, allowed=max(SHARE * 3.6 * mean, 1e-6))
+        DriveMeasure("RMSE", "km/h", 0.0, 3.6 * error, allowed=max(SHARE * 3.6 * mean, 1e-6))
     )
     return measures
 
 
-def _times(recorded: Floats, simulated: Floats, start: int) -> list[Measure]:
-    departure, ours = _reaches(recorded, MOVING, start), _reaches(simulated, MOVING, start)
+def _measure_speed_times(recorded: Floats, simulated: Floats, start: int) -> list[DriveMeasure]:
+    departure, ours = (
+        _find_speed_time(recorded, MOVING, start),
+        _find_speed_time(simulated, MOVING, start),
+    )
     measures = []
     for speed in TIMES:
-        at = _reaches(recorded, speed / 3.6, start)
+        at = _find_speed_time(recorded, speed / 3.6, start)
         if np.isfinite(at) and np.isfinite(departure):
             taken = at - departure
-            mine = _reaches(simulated, speed / 3.6, start) - ours
+            mine = _find_speed_time(simulated, speed / 3.6, start) - ours
             allowed = max(SHARE * taken, SAMPLE)
-            measures.append(Measure(f"1 to {speed} km/h", "s", taken, mine, allowed=allowed))
+            measures.append(DriveMeasure(f"1 to {speed} km/h", "s", taken, mine, allowed=allowed))
     return measures
 
 
-def _stops(recorded: Floats, simulated: Floats, peak: int, our_peak: int) -> list[Measure]:
+def _measure_stops(
+    recorded: Floats, simulated: Floats, peak: int, our_peak: int
+) -> list[DriveMeasure]:
     measures = []
     for speed in STOPS:
-        way, time = _stop(recorded, speed / 3.6, peak)
+        way, time = _measure_stop(recorded, speed / 3.6, peak)
         if np.isfinite(way):
-            our_way, our_time = _stop(simulated, speed / 3.6, our_peak)
+            our_way, our_time = _measure_stop(simulated, speed / 3.6, our_peak)
             name = f"stop from {speed}"
-            measures.append(Measure(name, "m", way, our_way, allowed=max(SHARE * way, WAY)))
-            measures.append(Measure(name, "s", time, our_time, allowed=max(SHARE * time, SAMPLE)))
+            measures.append(DriveMeasure(name, "m", way, our_way, allowed=max(SHARE * way, WAY)))
+            measures.append(
+                DriveMeasure(name, "s", time, our_time, allowed=max(SHARE * time, SAMPLE))
+            )
     return measures
 
 
-def _reaches(speed: Floats, wanted: float, start: int) -> float:
+def _find_speed_time(speed: Floats, wanted: float, start: int) -> float:
     """Return the time at which a speed is passed, between samples; NaN if never."""
     for index in range(max(start, 1), len(speed)):
         if speed[index - 1] < wanted <= speed[index]:
@@ -92,7 +101,7 @@ def _reaches(speed: Floats, wanted: float, start: int) -> float:
     return float("nan")
 
 
-def _stop(speed: Floats, start: float, peak: int) -> tuple[float, float]:
+def _measure_stop(speed: Floats, start: float, peak: int) -> tuple[float, float]:
     """Return way and time from a speed to 1 km/h; NaN where it is not passed, or never at rest."""
     first = last = float("nan")
     for index in range(peak + 1, len(speed)):

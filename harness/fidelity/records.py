@@ -21,7 +21,7 @@ NAMED = re.compile(r"^(?P<model>.+)-throttle-(?P<throttle>\d+(\.\d+)?)$")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drive:
+class PublicDriveRecord:
     """One record, every sample; speeds in metres per second.
 
     Attributes:
@@ -48,7 +48,7 @@ class Drive:
 
 
 @dataclass(frozen=True)
-class Turn:
+class SteeringRecord:
     """One figure: the curvature, per metre, that a steering input gives at a speed, m/s."""
 
     source: str
@@ -57,10 +57,10 @@ class Turn:
     curvature: float
 
 
-def read_drive(path: Path) -> Drive:
+def read_drive(path: Path) -> PublicDriveRecord:
     """Read one drive; UserError names file and fault."""
-    columns = _columns(path)
-    time = _column(columns, TIME, path)
+    columns = _read_columns(path)
+    time = _get_column(columns, TIME, path)
     if len(time) < 20:
         raise UserError(f"{path}: {len(time)} samples; at least 20 are needed")
     if not np.all(np.diff(time) > 0.0):
@@ -69,12 +69,12 @@ def read_drive(path: Path) -> Drive:
     if not named:
         raise UserError(f"{path}: no speed column; add one of {', '.join(SPEED)}")
     speed = columns[named[0]] * SPEED[named[0]]
-    time, columns, speed = _resampled(time, columns, speed)
+    time, columns, speed = _resample_columns(time, columns, speed)
     place = None
     if {"x_m", "y_m"} <= set(columns):
         place = np.column_stack([columns["x_m"], columns["y_m"]])
-    pedals, stated = _pedals(path, columns, speed)
-    return Drive(
+    pedals, stated = _read_pedals(path, columns, speed)
+    return PublicDriveRecord(
         name=path.stem,
         time=time,
         speed=speed,
@@ -87,29 +87,31 @@ def read_drive(path: Path) -> Drive:
     )
 
 
-def read_turns(path: Path) -> list[Turn]:
+def read_turns(path: Path) -> list[SteeringRecord]:
     """Read steering figures: columns steer, speed_mps or speed_kmh, curvature_per_m."""
-    columns = _columns(path)
-    steer = _column(columns, ("steer",), path)
-    curvature = _column(columns, ("curvature_per_m", "curvature"), path)
+    columns = _read_columns(path)
+    steer = _get_column(columns, ("steer",), path)
+    curvature = _get_column(columns, ("curvature_per_m", "curvature"), path)
     named = [name for name in SPEED if name in columns]
     if not named:
         raise UserError(f"{path}: no speed column; add one of {', '.join(SPEED)}")
     speed = columns[named[0]] * SPEED[named[0]]
     return [
-        Turn(path.stem, float(s), float(v), float(k))
+        SteeringRecord(path.stem, float(s), float(v), float(k))
         for s, v, k in zip(steer, speed, curvature, strict=True)
     ]
 
 
-def is_steering(path: Path) -> bool:
+def is_steering_record(path: Path) -> bool:
     """Whether a file holds steering figures, by its columns."""
     with path.open(newline="", encoding="utf-8") as lines:
         heads = next(csv.reader(lines), [])
     return "steer" in heads and any(head.startswith("curvature") for head in heads)
 
 
-def _pedals(path: Path, columns: dict[str, Floats], speed: Floats) -> tuple[list[Floats], bool]:
+def _read_pedals(
+    path: Path, columns: dict[str, Floats], speed: Floats
+) -> tuple[list[Floats], bool]:
     count = len(speed)
     if "throttle" in columns:
         return [np.clip(columns.get(name, np.zeros(count)), -1.0, 1.0) for name in PEDALS], True
@@ -127,7 +129,7 @@ def _pedals(path: Path, columns: dict[str, Floats], speed: Floats) -> tuple[list
     return [np.where(braked, 0.0, throttle), braked.astype(float), np.zeros(count)], False
 
 
-def _columns(path: Path) -> dict[str, Floats]:
+def _read_columns(path: Path) -> dict[str, Floats]:
     try:
         with path.open(newline="", encoding="utf-8") as lines:
             reader = csv.DictReader(lines)
@@ -150,14 +152,14 @@ def _columns(path: Path) -> dict[str, Floats]:
     return columns
 
 
-def _column(columns: dict[str, Floats], names: tuple[str, ...], path: Path) -> Floats:
+def _get_column(columns: dict[str, Floats], names: tuple[str, ...], path: Path) -> Floats:
     for name in names:
         if name in columns:
             return columns[name]
     raise UserError(f"{path}: no column {names[0]}; columns: {', '.join(columns) or 'none'}")
 
 
-def _resampled(
+def _resample_columns(
     time: Floats, columns: dict[str, Floats], speed: Floats
 ) -> tuple[Floats, dict[str, Floats], Floats]:
     """Return everything every 0.05 s; a record that is sampled so is left as it is."""

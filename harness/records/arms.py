@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from harness.records.names import NOTHING, named, safe_name
+from harness.records.names import NOTHING, escape_file_name, unescape_file_name
 
 SYSTEM, COOPERATION, CONDITION = CORE = ("system", "cooperation", "condition")
 """The factors of every arm, in the order of its name."""
@@ -35,7 +35,7 @@ class Arm:
     factors: tuple[tuple[str, str], ...]
 
     @staticmethod
-    def of(factors: Mapping[str, str] | None = None, /, **more: str) -> Arm:
+    def from_factors(factors: Mapping[str, str] | None = None, /, **more: str) -> Arm:
         """Return the arm with these factors; those of every arm come first, others by name."""
         given = {**(factors or {}), **more}
         for name in given:
@@ -45,9 +45,9 @@ class Arm:
         return Arm(tuple((name, given.get(name, NONE)) for name in (*CORE, *others)))
 
     @staticmethod
-    def parse(text: str) -> Arm:
+    def parse_name(text: str) -> Arm:
         """Return the arm of a name such as `late/ahead/latency`."""
-        return _parsed(text)
+        return _parse_arm(text)
 
     def __getitem__(self, factor: str) -> str:
         """Return a factor's value; `none` for a factor that is not there."""
@@ -73,11 +73,11 @@ class Arm:
         """What disturbs the channel."""
         return self[CONDITION]
 
-    def but(self, **changes: str) -> Arm:
+    def replace_factors(self, **changes: str) -> Arm:
         """Return this arm with other values of some factors."""
-        return Arm.of(dict(self.factors) | changes)
+        return Arm.from_factors(dict(self.factors) | changes)
 
-    def values(self, factors: Iterable[str]) -> tuple[str, ...]:
+    def get_values(self, factors: Iterable[str]) -> tuple[str, ...]:
         """Return the values of some factors."""
         return tuple(self[name] for name in factors)
 
@@ -85,51 +85,51 @@ class Arm:
     def path(self) -> PurePosixPath:
         """The arm's folder below `episodes/`."""
         return PurePosixPath(
-            *(safe_name(value) for _, value in self.factors[: len(CORE)]),
-            *(f"{name}={safe_name(value)}" for name, value in self.factors[len(CORE) :]),
+            *(escape_file_name(value) for _, value in self.factors[: len(CORE)]),
+            *(f"{name}={escape_file_name(value)}" for name, value in self.factors[len(CORE) :]),
         )
 
     @staticmethod
-    def of_path(parts: Sequence[str]) -> Arm:
+    def from_path(parts: Sequence[str]) -> Arm:
         """Return the arm whose folders these are."""
-        return _of_parts([*parts], named)
+        return _make_arm([*parts], unescape_file_name)
 
     def __str__(self) -> str:
         return "/".join(
             value if name in CORE else f"{name}={value}"
-            for name, value in ((name, in_key(value)) for name, value in self.factors)
+            for name, value in ((name, escape_key_value(value)) for name, value in self.factors)
         )
 
 
-def varying(arms: Iterable[Arm]) -> tuple[str, ...]:
+def list_varying_factors(arms: Iterable[Arm]) -> tuple[str, ...]:
     """Return the factors in which arms differ; system and condition are always among them."""
     arms = set(arms)
     others = sorted({name for arm in arms for name in arm.names} - {*CORE})
     factors = [*CORE, *others]
     for name in (*reversed(others), COOPERATION):
         rest = [factor for factor in factors if factor != name]
-        if len({arm.values(rest) for arm in arms}) == len(arms):
+        if len({arm.get_values(rest) for arm in arms}) == len(arms):
             factors = rest
     return tuple(factors)
 
 
-def label(arm: Arm, factors: Sequence[str]) -> str:
+def format_arm_label(arm: Arm, factors: Sequence[str]) -> str:
     """Return the label of an arm by these factors: `late / latency`."""
-    return SHOWN_APART.join(arm.values(factors))
+    return SHOWN_APART.join(arm.get_values(factors))
 
 
-def in_order(arm: Arm) -> tuple[tuple[bool, str], ...]:
+def make_arm_sort_key(arm: Arm) -> tuple[tuple[bool, str], ...]:
     """Return how arms are sorted: factor by factor, `none` first."""
-    return sort_key([value for _, value in arm.factors])
+    return make_factor_sort_key([value for _, value in arm.factors])
 
 
-def sort_key(values: Sequence[str]) -> tuple[tuple[bool, str], ...]:
+def make_factor_sort_key(values: Sequence[str]) -> tuple[tuple[bool, str], ...]:
     """Return how the values of factors are sorted, a system first: `none` before all others."""
     system, *others = values
     return ((True, system), *((value != NONE, value) for value in others))
 
 
-def fits(text: str, arm: Arm) -> bool:
+def is_arm_meant(text: str, arm: Arm) -> bool:
     """Return whether an arm is meant: some of its name's parts, in order, the system first.
 
     `late`, `late/latency` and `late/ahead/latency` all mean the last one.
@@ -142,28 +142,28 @@ def fits(text: str, arm: Arm) -> bool:
     return all(part in rest for part in wanted)
 
 
-def meant(text: str, arms: Iterable[Arm]) -> list[Arm]:
+def find_meant_arms(text: str, arms: Iterable[Arm]) -> list[Arm]:
     """Return the arms that may be meant: one, if its whole name is given."""
-    matching = [arm for arm in arms if fits(text, arm)]
+    matching = [arm for arm in arms if is_arm_meant(text, arm)]
     return [arm for arm in matching if str(arm) == text] or matching
 
 
-def in_key(value: str) -> str:
+def escape_key_value(value: str) -> str:
     """Return a value as keys have it: whatever people write, but for what parts a key."""
     return value.replace("%", "%25").replace("/", "%2F") or NOTHING
 
 
-def out_of_key(text: str) -> str:
+def unescape_key_value(text: str) -> str:
     """Return the value that stands so in a key."""
     return "" if text == NOTHING else text.replace("%2F", "/").replace("%25", "%")
 
 
 @lru_cache(maxsize=4096)
-def _parsed(text: str) -> Arm:
-    return _of_parts(text.split("/"), out_of_key)
+def _parse_arm(text: str) -> Arm:
+    return _make_arm(text.split("/"), unescape_key_value)
 
 
-def _of_parts(parts: Sequence[str], value_of: Callable[[str], str]) -> Arm:
+def _make_arm(parts: Sequence[str], value_of: Callable[[str], str]) -> Arm:
     """Return the arm of a name's parts; ValueError if they are no arm's."""
     core, others = parts[: len(CORE)], parts[len(CORE) :]
     if len(core) < len(CORE):
@@ -174,4 +174,4 @@ def _of_parts(parts: Sequence[str], value_of: Callable[[str], str]) -> Arm:
         if not equals or name in factors or not FACTOR.fullmatch(name) or value_of(value) == NONE:
             raise ValueError(f"not an arm: {'/'.join(parts)}")
         factors[name] = value_of(value)
-    return Arm.of(factors)
+    return Arm.from_factors(factors)

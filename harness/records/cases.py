@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from harness.errors import UserError
-from harness.records.arms import fits
+from harness.records.arms import is_arm_meant
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 
 
-def violations(campaign: Campaign) -> list[AttemptKey]:
+def list_violations(campaign: CampaignRecords) -> list[AttemptKey]:
     """Return the attempts that ended in a violation, in order: case 1, case 2 and so on."""
     return [
         key
-        for key in sorted(campaign.attempts())
-        if campaign.result(key)["crucible"].get("violation") is not None
+        for key in sorted(campaign.find_attempts())
+        if campaign.read_result(key)["crucible"].get("violation") is not None
     ]
 
 
-def case(campaign: Campaign, name: str) -> AttemptKey:
+def find_case(campaign: CampaignRecords, name: str) -> AttemptKey:
     """Return the attempt of a violation's number, or of a name such as `late/ahead/latency/7-s1`.
 
     Factors may be left out of a name where that leaves one attempt: `late/latency/7-s1`.
     """
     if name.isascii() and name.isdigit():
-        matching = violations(campaign)
+        matching = list_violations(campaign)
         if not 1 <= int(name) <= len(matching):
             raise UserError(f"{campaign.folder}: no case {name}; it has {len(matching)} violations")
         return matching[int(name) - 1]
-    attempts = campaign.attempts()
-    matching = [key for key in attempts if is_called(name, key)]
+    attempts = campaign.find_attempts()
+    matching = [key for key in attempts if is_case_called(name, key)]
     matching = [key for key in matching if str(key) == name] or matching
     if len(matching) == 1:
         return matching[0]
@@ -42,7 +42,9 @@ def case(campaign: Campaign, name: str) -> AttemptKey:
     )
 
 
-def is_called(name: str, key: AttemptKey) -> bool:
+def is_case_called(name: str, key: AttemptKey) -> bool:
     """Return whether an attempt is meant, by its whole name or with some factors left out."""
     route_and_seed = f"/{key.route}-s{key.seed}"
-    return name.endswith(route_and_seed) and fits(name.removesuffix(route_and_seed), key.arm)
+    return name.endswith(route_and_seed) and is_arm_meant(
+        name.removesuffix(route_and_seed), key.arm
+    )

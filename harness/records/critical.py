@@ -17,7 +17,7 @@ from harness.errors import UserError
 from harness.files import LINK, write_whole
 from harness.records.arms import NONE
 from harness.records.keys import AttemptKey
-from harness.records.reading import read_json
+from harness.records.reading import read_json_object
 from harness.safe_reading import STUDY_RECORD
 
 CRITICAL = "critical"
@@ -29,7 +29,7 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Placebos:
+class PlaceboDrives:
     """Drives of one size with a placebo in addition."""
 
     violated: int
@@ -43,14 +43,14 @@ class Placebos:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flip:
+class OutcomeFlip:
     """Two sizes between which the outcome flips, with no size tried between them."""
 
     low: float
     high: float
     into: bool  # from no violation to one; else back
-    at_low: Placebos
-    at_high: Placebos
+    at_low: PlaceboDrives
+    at_high: PlaceboDrives
 
     @property
     def confirmed(self) -> bool:
@@ -60,12 +60,12 @@ class Flip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Searched:
+class SearchedAttempt:
     """One attempt's sizes."""
 
     of: AttemptKey  # under `none`
     outcomes: Mapping[float, str | None]  # kind of violation, empty for none; None: no result
-    flips: tuple[Flip, ...]
+    flips: tuple[OutcomeFlip, ...]
 
     @property
     def interval(self) -> Interval | None:
@@ -82,7 +82,7 @@ class Searched:
         return max(free, default=-math.inf), first
 
     @property
-    def into(self) -> Flip | None:
+    def into(self) -> OutcomeFlip | None:
         """The flip into the first violation, if it is not censored."""
         first = min(self.flips, key=lambda flip: flip.low, default=None)
         return first if first is not None and first.into else None
@@ -98,10 +98,10 @@ class CriticalSizes:
     placebo: str
     placebos: int  # on each side of a flip
     period: float  # s between planning steps
-    searched: tuple[Searched, ...]
+    searched: tuple[SearchedAttempt, ...]
 
 
-def file_of(campaign: Path, name: str) -> Path:
+def get_sizes_path(campaign: Path, name: str) -> Path:
     """Return where the critical sizes of a disturbance are."""
     return campaign / CRITICAL / f"{name}.json"
 
@@ -118,16 +118,16 @@ def write_critical(campaign: Path, sizes: CriticalSizes) -> None:
         "placebo": sizes.placebo,
         "placebos": sizes.placebos,
         "period": sizes.period,
-        "searched": [searched_record(one) for one in sizes.searched],
+        "searched": [format_searched_attempt(one) for one in sizes.searched],
     }
-    write_whole(file_of(campaign, sizes.of), json.dumps(record, indent=1) + "\n")
+    write_whole(get_sizes_path(campaign, sizes.of), json.dumps(record, indent=1) + "\n")
 
 
-def searched_record(one: Searched) -> dict[str, Any]:
+def format_searched_attempt(one: SearchedAttempt) -> dict[str, Any]:
     """Return an attempt's part of the file."""
     outcomes = [{"size": size, "violation": kind} for size, kind in sorted(one.outcomes.items())]
     return {
-        **one.of.record(),
+        **one.of.to_record(),
         "outcomes": outcomes,
         "flips": [asdict(flip) for flip in one.flips],
     }
@@ -135,53 +135,55 @@ def searched_record(one: Searched) -> dict[str, Any]:
 
 def read_critical(campaign: Path, name: str) -> CriticalSizes:
     """Return the critical sizes of a disturbance; a broken file is one line."""
-    file = file_of(campaign, name)
-    record = read_json(file, STUDY_RECORD, within=campaign)
+    file = get_sizes_path(campaign, name)
+    record = read_json_object(file, STUDY_RECORD, within=campaign)
     try:
         if record["version"] != VERSION or record["of"] != name:
             raise ValueError("another version or disturbance")
         return CriticalSizes(
             of=name,
-            finest=positive(record["finest"]),
-            coarse=tuple(map(size_of, record["coarse"])),
+            finest=parse_positive_number(record["finest"]),
+            coarse=tuple(map(parse_size, record["coarse"])),
             placebo=str(record["placebo"])[:80],
-            placebos=count(record["placebos"]),
-            period=positive(record["period"]),
-            searched=tuple(map(searched_of, record["searched"])),
+            placebos=parse_count(record["placebos"]),
+            period=parse_positive_number(record["period"]),
+            searched=tuple(map(parse_searched_attempt, record["searched"])),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise UserError(f"{file}: not a file of critical sizes ({problem!r})") from None
 
 
-def searched_of(record: Mapping[str, Any]) -> Searched:
+def parse_searched_attempt(record: Mapping[str, Any]) -> SearchedAttempt:
     """Return an attempt's part of the file."""
-    kinds = {size_of(one["size"]): one["violation"] for one in record["outcomes"]}
+    kinds = {parse_size(one["size"]): one["violation"] for one in record["outcomes"]}
     if not all(kind is None or isinstance(kind, str) for kind in kinds.values()):
         raise ValueError("a violation is no word")
     flips = tuple(
-        Flip(
-            low=size_of(one["low"]),
-            high=size_of(one["high"]),
+        OutcomeFlip(
+            low=parse_size(one["low"]),
+            high=parse_size(one["high"]),
             into=bool(one["into"]),
-            at_low=placebos_of(one["at_low"]),
-            at_high=placebos_of(one["at_high"]),
+            at_low=parse_placebos(one["at_low"]),
+            at_high=parse_placebos(one["at_high"]),
         )
         for one in record["flips"]
     )
     if not all(kinds.get(size) is not None for one in flips for size in (one.low, one.high)):
         raise ValueError("a flip at a size without a result")
-    return Searched(of=AttemptKey.of_record(record), outcomes=kinds, flips=flips)
+    return SearchedAttempt(of=AttemptKey.from_record(record), outcomes=kinds, flips=flips)
 
 
-def placebos_of(record: Mapping[str, Any]) -> Placebos:
+def parse_placebos(record: Mapping[str, Any]) -> PlaceboDrives:
     """Return the placebos of one side of a flip."""
-    one = Placebos(*(count(record[name]) for name in ("violated", "effective", "driven")))
+    one = PlaceboDrives(
+        *(parse_count(record[name]) for name in ("violated", "effective", "driven"))
+    )
     if not one.violated <= one.effective <= one.driven:
         raise ValueError("more placebos than were driven")
     return one
 
 
-def size_of(value: Any) -> float:
+def parse_size(value: Any) -> float:
     """Return a size: a number ≥ 0."""
     size = float(value)
     if not 0 <= size < math.inf or isinstance(value, bool | str):
@@ -189,21 +191,21 @@ def size_of(value: Any) -> float:
     return size
 
 
-def positive(value: Any) -> float:
+def parse_positive_number(value: Any) -> float:
     """Return a number above 0."""
-    if not size_of(value) > 0:
+    if not parse_size(value) > 0:
         raise ValueError(f"{value!r} is not above 0")
     return float(value)
 
 
-def count(value: Any) -> int:
+def parse_count(value: Any) -> int:
     """Return a number of things."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError(f"{value!r} is no count")
     return value
 
 
-def condition_of(name: str, size: float, placebo: str = "", sample: int = 0) -> str:
+def format_twin_condition(name: str, size: float, placebo: str = "", sample: int = 0) -> str:
     """Return the condition of a twin with a disturbance of some size added to `none`."""
     added = f"{name}={size:.12g}" if size else NOTHING
     return f"{NONE} with {added}" + (f" placebo {placebo} {sample}" if placebo else "")

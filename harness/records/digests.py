@@ -12,7 +12,7 @@ TIMING = "timing.json"
 """The only file of a try that may differ between equal runs."""
 
 
-def digest_of_records(folder: Path, within: Path | None = None) -> str:
+def hash_attempt_records(folder: Path, within: Path | None = None) -> str:
     """Return the digest of a try's records: SHA-256 of a line `NAME SHA256` for each of its files.
 
     Files are sorted by name, and `timing.json` is left out; both sums are hexadecimal. No file
@@ -23,10 +23,10 @@ def digest_of_records(folder: Path, within: Path | None = None) -> str:
         lines = [f"{path.name} {sum_of_file(path, within=within)}\n" for path in files]
     except OSError as problem:
         raise UserError(f"{problem.filename or folder}: {problem.strerror}") from None
-    return digest_of_bytes("".join(lines).encode())
+    return hash_bytes("".join(lines).encode())
 
 
-def digest_of_file(file: Path) -> str:
+def hash_file(file: Path) -> str:
     """Return the SHA-256 of a file, hexadecimal."""
     try:
         return sum_of_file(file, follow=True)
@@ -34,6 +34,6 @@ def digest_of_file(file: Path) -> str:
         raise UserError(f"{file}: {problem.strerror}") from None
 
 
-def digest_of_bytes(content: bytes) -> str:
+def hash_bytes(content: bytes) -> str:
     """Return the SHA-256 of some bytes, hexadecimal."""
     return hashlib.sha256(content).hexdigest()

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from harness.records.arms import Arm
-from harness.records.names import named, safe_name
+from harness.records.names import escape_file_name, unescape_file_name
 
 MOST_ROUTES, MOST_SEEDS, MOST_ARMS = 10_000, 10_000, 5_000
 """How many a campaign can have: counted before they are multiplied."""
@@ -29,23 +29,23 @@ class AttemptKey:
     @property
     def path(self) -> PurePosixPath:
         """The attempt's folder below `episodes/`."""
-        return self.arm.path / f"{safe_name(self.route)}-s{self.seed}"
+        return self.arm.path / f"{escape_file_name(self.route)}-s{self.seed}"
 
     @staticmethod
-    def of_path(parts: Sequence[str]) -> AttemptKey:
+    def from_path(parts: Sequence[str]) -> AttemptKey:
         """Return the key whose folders these are."""
         *arm, route_and_seed = parts
         match = ROUTE_AND_SEED.fullmatch(route_and_seed)
         if match is None:
             raise ValueError(f"not an attempt's folder: {route_and_seed}")
-        return AttemptKey(Arm.of_path(arm), named(match[1]), int(match[2]))
+        return AttemptKey(Arm.from_path(arm), unescape_file_name(match[1]), int(match[2]))
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return the key as JSON has it."""
         return {"arm": dict(self.arm.factors), "route": self.route, "seed": self.seed}
 
     @staticmethod
-    def of_record(record: Any) -> AttemptKey:
+    def from_record(record: Any) -> AttemptKey:
         """Return the key that a record, perhaps with more in it, begins with; ValueError if none.
 
         It may come from an untrusted folder.
@@ -54,7 +54,7 @@ class AttemptKey:
             arm, route, seed = (record[name] for name in ("arm", "route", "seed"))
             whole = all(isinstance(value, str) for pair in arm.items() for value in pair)
             if whole and isinstance(route, str) and type(seed) is int:
-                return AttemptKey(Arm.of(arm), route, seed)
+                return AttemptKey(Arm.from_factors(arm), route, seed)
         except (KeyError, TypeError, AttributeError):
             pass
         raise ValueError("no attempt: an arm, a route and a seed are needed")

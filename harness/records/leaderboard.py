@@ -27,7 +27,7 @@ LEAST_KM = 0.001
 """Kilometres that a standstill counts as, so that infractions per kilometre stay finite."""
 
 
-def leaderboard(
+def build_leaderboard_results(
     results: Sequence[dict[str, Any]], seconds: Sequence[float], planned: int
 ) -> dict[str, Any]:
     """Return what the tools read: results, the wall-clock each took, attempts planned in all.
@@ -38,10 +38,10 @@ def leaderboard(
     if not results:
         raise UserError("no finished attempt; a results.json needs one")
     records = [
-        _record(index, result, took)
+        _make_leaderboard_record(index, result, took)
         for index, (result, took) in enumerate(zip(results, seconds, strict=True))
     ]
-    overall = _overall(records)
+    overall = _summarize_records(records)
     numbers = [
         *(overall["scores"][name] for name in SCORES),
         *(overall["infractions"][name] for name in INFRACTIONS),
@@ -52,7 +52,7 @@ def leaderboard(
             "progress": [len(records), planned],
             "records": records,
         },
-        "entry_status": _entry_status(records, planned),
+        "entry_status": _get_entry_status(records, planned),
         "eligible": len(records) == planned,
         "labels": [*SCORES.values(), *INFRACTIONS.values()],
         "values": [f"{number:.3f}" for number in numbers],
@@ -60,7 +60,7 @@ def leaderboard(
     }
 
 
-def _record(index: int, result: dict[str, Any], seconds: float) -> dict[str, Any]:
+def _make_leaderboard_record(index: int, result: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Return a result without our part, as 1.0 knows it."""
     shared = {name: value for name, value in result.items() if name != "crucible"}
     return {
@@ -70,9 +70,9 @@ def _record(index: int, result: dict[str, Any], seconds: float) -> dict[str, Any
     }
 
 
-def _overall(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _summarize_records(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return mean scores, infractions per kilometre driven, and what was not completed."""
-    driven = max(sum(_kilometres(record) for record in records), LEAST_KM)
+    driven = max(sum(_get_kilometres(record) for record in records), LEAST_KM)
     failed = [record for record in records if record["status"] != "Completed"]
     return {
         "route_id": -1,
@@ -90,13 +90,13 @@ def _overall(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _kilometres(record: dict[str, Any]) -> float:
+def _get_kilometres(record: dict[str, Any]) -> float:
     share: float = record["scores"]["score_route"] / 100
     length: float = record["meta"]["route_length"]
     return share * length / 1000
 
 
-def _entry_status(records: Sequence[dict[str, Any]], planned: int) -> str:
+def _get_entry_status(records: Sequence[dict[str, Any]], planned: int) -> str:
     if len(records) < planned:
         return "Finished with missing data"
     if any("Agent" in record["status"] for record in records):

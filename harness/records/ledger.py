@@ -20,7 +20,7 @@ from harness.errors import UserError
 from harness.nesting import parse_json
 from harness.records.arms import CORE
 from harness.records.keys import AttemptKey
-from harness.records.writing import EPISODES, disk_problem
+from harness.records.writing import EPISODES, classify_disk_problem
 from harness.safe_reading import LEDGER_FILE, read_lines_within, refuse_link
 
 LEDGER = "ledger.jsonl"
@@ -42,14 +42,14 @@ INFRASTRUCTURE_FAILURES = frozenset({"interrupted", "server_launch", "port_confl
 
 
 @dataclass(slots=True)
-class Tried:
+class TryCount:
     """How often an attempt was tried."""
 
     last: int = 0  # highest number of a try
     failed: int = 0  # tries that count against it
 
 
-def append(
+def append_try(
     campaign: Path,
     key: AttemptKey,
     *,
@@ -59,17 +59,22 @@ def append(
     server_tail: str,
 ) -> None:
     """Add the line of one try."""
-    _write(
-        campaign, [_line(key, number, failure=failure, message=message, server_tail=server_tail)]
+    _write_ledger_lines(
+        campaign,
+        [_make_try_line(key, number, failure=failure, message=message, server_tail=server_tail)],
     )
 
 
-def lines(campaign: Path) -> Iterator[dict[str, Any]]:
+def iter_ledger_lines(campaign: Path) -> Iterator[dict[str, Any]]:
     """Yield every whole line."""
-    return (line for text in written(campaign) if (line := whole(text)) is not None)
+    return (
+        line
+        for text in read_written_lines(campaign)
+        if (line := parse_ledger_line(text)) is not None
+    )
 
 
-def written(campaign: Path) -> Iterator[bytes]:
+def read_written_lines(campaign: Path) -> Iterator[bytes]:
     """Yield every line, whole or not."""
     file = campaign / LEDGER
     try:
@@ -82,11 +87,11 @@ def written(campaign: Path) -> Iterator[bytes]:
         raise UserError(f"{file}: {problem.strerror}") from None
 
 
-def whole(text: bytes) -> dict[str, Any] | None:
+def parse_ledger_line(text: bytes) -> dict[str, Any] | None:
     """Return the record of a line, if it is complete."""
     try:
         line = parse_json(text)
-        key_of(line)
+        get_line_key(line)
     except (ValueError, RecursionError):
         return None
     if all(name in line and isinstance(line[name], kinds) for name, kinds in KINDS.items()):
@@ -95,59 +100,63 @@ def whole(text: bytes) -> dict[str, Any] | None:
     return None
 
 
-def key_of(line: dict[str, Any]) -> AttemptKey:
+def get_line_key(line: dict[str, Any]) -> AttemptKey:
     """Return the attempt that a line is about."""
-    return AttemptKey.of_record(line)
+    return AttemptKey.from_record(line)
 
 
-def tries(campaign: Path) -> dict[AttemptKey, Path]:
+def find_finished_tries(campaign: Path) -> dict[AttemptKey, Path]:
     """Return the folder of the last finished try of every attempt."""
-    return {key: Path(folder) / f"try{number}" for key, folder, number in _finished(campaign)}
+    return {key: Path(folder) / f"try{number}" for key, folder, number in _iter_finished(campaign)}
 
 
-def finished(campaign: Path) -> set[AttemptKey]:
+def list_finished_attempts(campaign: Path) -> set[AttemptKey]:
     """Return the attempts that have a result."""
-    return {key for key, _, _ in _finished(campaign)}
+    return {key for key, _, _ in _iter_finished(campaign)}
 
 
-def tried(campaign: Path) -> dict[AttemptKey, Tried]:
+def count_tries(campaign: Path) -> dict[AttemptKey, TryCount]:
     """Return how often attempts were tried; those never tried are not in it."""
-    known: dict[AttemptKey, Tried] = {}
-    for line in lines(campaign):
-        attempt = known.setdefault(key_of(line), Tried())
+    known: dict[AttemptKey, TryCount] = {}
+    for line in iter_ledger_lines(campaign):
+        attempt = known.setdefault(get_line_key(line), TryCount())
         attempt.last = max(attempt.last, line["try"])
         attempt.failed += (
             line["outcome"] == "failed" and line["failure"] not in INFRASTRUCTURE_FAILURES
         )
-    for key, _, number in _finished(campaign):
-        attempt = known.setdefault(key, Tried())
+    for key, _, number in _iter_finished(campaign):
+        attempt = known.setdefault(key, TryCount())
         attempt.last = max(attempt.last, number)
     return known
 
 
-def committed(campaign: Path, key: AttemptKey, number: int) -> bool:
+def is_try_committed(campaign: Path, key: AttemptKey, number: int) -> bool:
     """Return whether the records of a try are in their place."""
     return (campaign / EPISODES / key.path / f"try{number}").is_dir()
 
 
-def rebuild(campaign: Path) -> None:
+def rebuild_ledger(campaign: Path) -> None:
     """Add a line for every finished attempt that has none."""
-    known = {key_of(line) for line in lines(campaign) if line["outcome"] == "done"}
-    _write(
+    known = {
+        get_line_key(line) for line in iter_ledger_lines(campaign) if line["outcome"] == "done"
+    }
+    _write_ledger_lines(
         campaign,
         [
-            _line(key, number, failure=None, message="rebuilt from its records", server_tail="")
-            for key, _, number in sorted(_finished(campaign))
+            _make_try_line(
+                key, number, failure=None, message="rebuilt from its records", server_tail=""
+            )
+            for key, _, number in sorted(_iter_finished(campaign))
             if key not in known
         ],
     )
 
 
-def _line(
+def _make_try_line(
     key: AttemptKey, number: int, *, failure: str | None, message: str, server_tail: str
 ) -> dict[str, Any]:
     return {
-        **key.record(),
+        **key.to_record(),
         "try": number,
         "outcome": "done" if failure is None else "failed",
         "failure": failure,
@@ -156,7 +165,7 @@ def _line(
     }
 
 
-def _write(campaign: Path, new: Sequence[dict[str, Any]]) -> None:
+def _write_ledger_lines(campaign: Path, new: Sequence[dict[str, Any]]) -> None:
     if not new:
         return
     data = "".join(json.dumps(line) + "\n" for line in new).encode()
@@ -165,7 +174,7 @@ def _write(campaign: Path, new: Sequence[dict[str, Any]]) -> None:
             campaign / LEDGER, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o644
         )
         try:
-            if _torn(handle):
+            if _is_last_line_torn(handle):
                 data = b"\n" + data
             if os.write(handle, data) < len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), LEDGER)
@@ -173,40 +182,42 @@ def _write(campaign: Path, new: Sequence[dict[str, Any]]) -> None:
         finally:
             os.close(handle)
     except OSError as problem:
-        raise disk_problem(problem) from None
+        raise classify_disk_problem(problem) from None
 
 
-def _torn(handle: int) -> bool:
+def _is_last_line_torn(handle: int) -> bool:
     size = os.fstat(handle).st_size
     return size > 0 and os.pread(handle, 1, size - 1) != b"\n"
 
 
-def _finished(campaign: Path) -> Iterator[tuple[AttemptKey, str, int]]:
+def _iter_finished(campaign: Path) -> Iterator[tuple[AttemptKey, str, int]]:
     """Yield the attempts with a result, their folders and the numbers of their last tries."""
     refuse_link(campaign / EPISODES)
     try:
-        yield from _finished_in(str(campaign / EPISODES), ())
+        yield from _iter_finished_below(str(campaign / EPISODES), ())
     except OSError as problem:
         raise UserError(f"{problem.filename}: {problem.strerror}") from None
 
 
-def _finished_in(path: str, parts: tuple[str, ...]) -> Iterator[tuple[AttemptKey, str, int]]:
+def _iter_finished_below(
+    path: str, parts: tuple[str, ...]
+) -> Iterator[tuple[AttemptKey, str, int]]:
     """Yield those in a folder below `episodes/`: an attempt's holds tries, all others an arm's."""
-    folders = list(_folders(path))
+    folders = list(_iter_subfolders(path))
     matches = (TRY.fullmatch(name) for name, _ in folders) if len(parts) > len(CORE) else ()
     if tried := [int(match[1]) for match in matches if match]:
-        key = _key_at(parts)
+        key = _parse_folder_key(parts)
         if key is not None:
             yield key, path, max(tried)
     elif len(parts) < DEEPEST:
         for name, below in folders:
-            yield from _finished_in(below, (*parts, name))
+            yield from _iter_finished_below(below, (*parts, name))
 
 
-def _key_at(parts: tuple[str, ...]) -> AttemptKey | None:
+def _parse_folder_key(parts: tuple[str, ...]) -> AttemptKey | None:
     """Return the attempt whose folders are called so; those of strangers are none."""
     try:
-        return AttemptKey.of_path(parts)
+        return AttemptKey.from_path(parts)
     except ValueError:
         return None
 
@@ -216,7 +227,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir(follow_symlinks=False)
 
 
-def _folders(path: str) -> Iterator[tuple[str, str]]:
+def _iter_subfolders(path: str) -> Iterator[tuple[str, str]]:
     """Yield the names and paths of the folders in a folder, if it is there."""
     try:
         with os.scandir(path) as entries:

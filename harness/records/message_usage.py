@@ -23,21 +23,21 @@ class MessageUsage:
     disturbances: Mapping[str, int]  # messages that each made different
 
     @staticmethod
-    def of(result: Mapping[str, Any]) -> MessageUsage:
+    def from_result(result: Mapping[str, Any]) -> MessageUsage:
         """Return that of a result; KeyError, TypeError or ValueError if it is not whole."""
         record = result["crucible"]["messages"]
         if not isinstance(record["disturbances"], Mapping):
             raise TypeError("disturbances are no mapping")
-        counts = {name: count(record[name]) for name in COUNTS}
+        counts = {name: parse_usage_count(record[name]) for name in COUNTS}
         return MessageUsage(
             reads=bool(record["reads"]),
             sent=counts["sent"],
             used=counts["used"],
             different=any(counts[name] for name in ("late", "displaced", "changed", "missing"))
-            or count(record.get("sensed", 0)) > 0,
+            or parse_usage_count(record.get("sensed", 0)) > 0,
             silence_asked=bool(record["silence_asked"]),
             disturbances={
-                str(name): count(disturbance)
+                str(name): parse_usage_count(disturbance)
                 for name, disturbance in record["disturbances"].items()
             },
         )
@@ -53,14 +53,14 @@ class MessageUsage:
         return bool(self.used and self.disturbances) and not self.different
 
 
-def count(value: Any) -> int:
+def parse_usage_count(value: Any) -> int:
     """Return a number of things."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError(f"{value!r} is no count")
     return value
 
 
-def fault_of(attempts: Sequence[MessageUsage]) -> str | None:
+def find_arm_fault(attempts: Sequence[MessageUsage]) -> str | None:
     """Return why the attempts of an arm do not show what it is called after, or nothing.
 
     A single attempt may have met no partner, or have ended early. If all did, the

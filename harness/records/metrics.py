@@ -71,12 +71,12 @@ class MetricValue:
     value: float  # NaN where there is none
     unit: str
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return it as `result.json` has it."""
         return {"value": None if math.isnan(self.value) else self.value, "unit": self.unit}
 
 
-def name_problem(name: str, *, recorded: bool = False) -> str | None:
+def find_metric_name_problem(name: str, *, recorded: bool = False) -> str | None:
     """Return why a metric cannot have a name, if it cannot; `recorded`: in records, not settings.
 
     Records that were written before `OF_SUMS` was reserved can be read.
@@ -87,7 +87,7 @@ def name_problem(name: str, *, recorded: bool = False) -> str | None:
     return "the name of a column of the records; choose another" if name in taken else None
 
 
-def metric_fields(units: Mapping[str, str]) -> list[pa.Field]:
+def make_metric_fields(units: Mapping[str, str]) -> list[pa.Field]:
     """Return the columns that metrics add to `frames.parquet`, with their units."""
     described = "metric; NaN where there is none"
     return [
@@ -98,19 +98,19 @@ def metric_fields(units: Mapping[str, str]) -> list[pa.Field]:
     ]
 
 
-def are_metrics(fields: Iterable[pa.Field]) -> bool:
+def has_only_metrics(fields: Iterable[pa.Field]) -> bool:
     """Return whether columns behind those of the schema are metrics."""
     fields = list(fields)
     names = [field.name for field in fields]
     return len(set(names)) == len(names) and all(
         field.type == pa.float64()
         and not field.nullable
-        and name_problem(field.name, recorded=True) is None
+        and find_metric_name_problem(field.name, recorded=True) is None
         for field in fields
     )
 
 
-def metrics_of(result: Mapping[str, Any]) -> dict[str, MetricValue]:
+def parse_result_metrics(result: Mapping[str, Any]) -> dict[str, MetricValue]:
     """Return the metrics of a `result.json`; ValueError if one is none."""
     records = result["crucible"].get("metrics", {})
     if not isinstance(records, dict):
@@ -118,7 +118,7 @@ def metrics_of(result: Mapping[str, Any]) -> dict[str, MetricValue]:
     values = {}
     for name, record in records.items():
         value = math.nan if record["value"] is None else float(record["value"])
-        if problem := name_problem(name, recorded=True):
+        if problem := find_metric_name_problem(name, recorded=True):
             raise ValueError(f"metric {name[:40]!r}: {problem}")
         if math.isinf(value):
             raise ValueError(f"metric {name}: not a finite number")

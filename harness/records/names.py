@@ -12,7 +12,7 @@ NOTHING = "%"
 """Stands for the empty name: escaping makes no single percent sign."""
 
 
-def safe_name(name: str) -> str:
+def escape_file_name(name: str) -> str:
     """Return a file name for any name: it stays in its folder, is not hidden, and reads back."""
     escaped = quote(name, safe=" ()+,=@[]{}", errors="surrogatepass") or NOTHING
     if escaped.startswith("."):
@@ -22,6 +22,6 @@ def safe_name(name: str) -> str:
     return escaped
 
 
-def named(escaped: str) -> str:
+def unescape_file_name(escaped: str) -> str:
     """Return the name that a safe name stands for."""
     return "" if escaped == NOTHING else unquote(escaped, errors="surrogatepass")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.errors import UserError
-from harness.records.reading import read_table
+from harness.records.reading import read_stored_table
 from harness.vocabulary import Singles
 
 STEP = np.array([1 / 128, 1 / 128, 1 / 128, 1 / 32767], np.float32)
@@ -22,7 +22,7 @@ REACH = 255.0
 """Metres along an axis; what lies farther is left out."""
 
 
-def packed(points_in_lidar: Singles) -> bytes:
+def pack_points(points_in_lidar: Singles) -> bytes:
     """Return a sweep as bytes."""
     near = points_in_lidar[(np.abs(points_in_lidar[:, :3]) <= REACH).all(1)]
     whole = np.rint(near / STEP).clip(-32767, 32767).astype(KIND)
@@ -30,7 +30,7 @@ def packed(points_in_lidar: Singles) -> bytes:
     return steps
 
 
-def unpacked(kept: bytes) -> Singles:
+def unpack_points(kept: bytes) -> Singles:
     """Return the sweep of some bytes."""
     if len(kept) % (4 * KIND.itemsize):
         raise UserError(f"{len(kept)} bytes are no sweep: four numbers a point are needed")
@@ -38,14 +38,14 @@ def unpacked(kept: bytes) -> Singles:
     return np.ascontiguousarray(whole.T.astype(np.float32) * STEP)
 
 
-def sweeps(attempt: Path, within: Path | None = None) -> dict[tuple[int, str], Singles]:
+def read_point_sweeps(attempt: Path, within: Path | None = None) -> dict[tuple[int, str], Singles]:
     """Return the points of all LiDARs by frame and sender, if the campaign recorded them."""
     file = attempt / "points.parquet"
     if not os.path.lexists(file):
         raise UserError(f"{attempt}: no sweeps are kept; record.points=true keeps them")
-    table = read_table(file, "points", within)
+    table = read_stored_table(file, "points", within)
     return {
-        (int(frame), str(sender)): unpacked(kept)
+        (int(frame), str(sender)): unpack_points(kept)
         for frame, sender, kept in zip(
             table["frame"], table["sender"], table["points"], strict=True
         )

@@ -13,12 +13,12 @@ import pyarrow as pa
 import yaml
 
 from harness.errors import UserError
-from harness.parquet_reading import TableLimits, open_table, table_rows
+from harness.parquet_reading import TableLimits, count_table_rows, open_table
 from harness.records.arms import CORE, Arm
 from harness.records.keys import AttemptKey
-from harness.records.ledger import tries
-from harness.records.metrics import are_metrics
-from harness.records.packing.layout import PACKED, lacks
+from harness.records.ledger import find_finished_tries
+from harness.records.metrics import has_only_metrics
+from harness.records.packing.layout import PACKED, describe_missing_table
 from harness.records.schema import AFTER_SENSING, ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
 from harness.records.writing import EPISODES
 from harness.safe_reading import (
@@ -43,7 +43,7 @@ LIMITS = {"points": TableLimits(unpacked=1_000 * MEGABYTE)}
 """Tables that may take more memory than others: recorded sweeps of four LiDARs, for minutes."""
 
 
-class Campaign:
+class CampaignRecords:
     """A campaign folder, running or finished: nothing in it is read through a link."""
 
     def __init__(self, folder: Path, within: Path | None = None) -> None:
@@ -55,7 +55,7 @@ class Campaign:
         try:
             there = file.exists()
         except OSError as problem:
-            raise broken(folder, problem) from None
+            raise make_unreadable_error(folder, problem) from None
         refuse_link(file)
         if not there or not is_regular(file):
             raise UserError(f"{folder}: not a campaign folder (no campaign.yaml in it)")
@@ -63,65 +63,67 @@ class Campaign:
     @cached_property
     def header(self) -> dict[str, Any]:
         """The contents of `campaign.yaml`: settings, versions, simulator."""
-        return read_header(self.folder / "campaign.yaml")
+        return read_campaign_header(self.folder / "campaign.yaml")
 
     @property
     def packed(self) -> bool:
         """Whether it was unpacked: then it has results and counts at planning steps only."""
         return self.header.get(PACKED) is True
 
-    def attempts(self) -> dict[AttemptKey, Path]:
+    def find_attempts(self) -> dict[AttemptKey, Path]:
         """Return the folder of every finished attempt's last try, as of now."""
-        self._known = tries(self.folder)
+        self._known = find_finished_tries(self.folder)
         return self._known
 
-    def finished(self, key: AttemptKey, number: int) -> None:
+    def note_finished(self, key: AttemptKey, number: int) -> None:
         """Take note of a try that has finished since, without looking through the folder again."""
         self._known[key] = self.folder / EPISODES / key.path / f"try{number}"
 
-    def result(self, key: AttemptKey) -> dict[str, Any]:
+    def read_result(self, key: AttemptKey) -> dict[str, Any]:
         """Return an attempt's `result.json`."""
-        file = f"{self._folder(key)}/result.json"
-        result = read_json(file, within=self.folder)
+        file = f"{self._get_folder(key)}/result.json"
+        result = read_json_object(file, within=self.folder)
         ours = result.get("crucible")
         if not isinstance(ours, dict) or ours.get("schema") != VERSION:
             raise UserError(f"{file}: not a result of schema {VERSION}")
-        if not _is_of(key, ours.get("attempt")):
+        if not _has_result_key(key, ours.get("attempt")):
             raise UserError(f"{file}: the result of another attempt; folders are not to be renamed")
         return result
 
-    def file_of(self, key: AttemptKey) -> Path:
+    def get_result_path(self, key: AttemptKey) -> Path:
         """Return where an attempt's `result.json` lies."""
-        return self._folder(key) / "result.json"
+        return self._get_folder(key) / "result.json"
 
-    def timing(self, key: AttemptKey) -> dict[str, Any]:
+    def read_timing(self, key: AttemptKey) -> dict[str, Any]:
         """Return an attempt's `timing.json`."""
-        return read_json(self._folder(key) / "timing.json", within=self.folder)
+        return read_json_object(self._get_folder(key) / "timing.json", within=self.folder)
 
-    def table(self, name: str, key: AttemptKey) -> pd.DataFrame:
+    def read_attempt_table(self, name: str, key: AttemptKey) -> pd.DataFrame:
         """Return one table of an attempt."""
-        return frame_of(self.columns(name, key))
+        return convert_to_dataframe(self.read_attempt_columns(name, key))
 
-    def columns(self, name: str, key: AttemptKey) -> pa.Table:
+    def read_attempt_columns(self, name: str, key: AttemptKey) -> pa.Table:
         """Return one table of an attempt as it was stored, for a look at a few of its columns."""
-        return _read(self._file(name, key), name, self.folder)
+        return _read_parquet(self._get_file(name, key), name, self.folder)
 
-    def tables(self, name: str, keys: Iterable[AttemptKey]) -> pd.DataFrame:
+    def read_attempt_tables(self, name: str, keys: Iterable[AttemptKey]) -> pd.DataFrame:
         """Return one table of many attempts, each row with its attempt."""
         keys = list(keys)
         factors = list(dict.fromkeys(factor for key in keys for factor in key.arm.names))
-        parts = [_of_attempt(self.columns(name, key), key, factors) for key in keys]
-        nothing = AttemptKey(Arm.of(), "", 0)
-        parts = parts or [_of_attempt(ALL_TABLES[name].empty_table(), nothing, CORE)]
+        parts = [
+            _add_attempt_columns(self.read_attempt_columns(name, key), key, factors) for key in keys
+        ]
+        nothing = AttemptKey(Arm.from_factors(), "", 0)
+        parts = parts or [_add_attempt_columns(ALL_TABLES[name].empty_table(), nothing, CORE)]
         pooled = pa.concat_tables(parts, promote_options="default")
-        return frame_of(pooled.unify_dictionaries())
+        return convert_to_dataframe(pooled.unify_dictionaries())
 
-    def _file(self, name: str, key: AttemptKey) -> Path:
+    def _get_file(self, name: str, key: AttemptKey) -> Path:
         if name != "frames" and self.packed:
-            raise UserError(lacks(self.folder, name))
-        return self._folder(key) / f"{name}.parquet"
+            raise UserError(describe_missing_table(self.folder, name))
+        return self._get_folder(key) / f"{name}.parquet"
 
-    def _folder(self, key: AttemptKey) -> Path:
+    def _get_folder(self, key: AttemptKey) -> Path:
         try:
             return self._known[key]
         except KeyError:
@@ -129,10 +131,10 @@ class Campaign:
 
     @cached_property
     def _known(self) -> dict[AttemptKey, Path]:
-        return tries(self.folder)
+        return find_finished_tries(self.folder)
 
 
-def read_header(file: Path) -> dict[str, Any]:
+def read_campaign_header(file: Path) -> dict[str, Any]:
     """Return the contents of a `campaign.yaml`.
 
     We write no aliases. With them, a few lines could hold themselves, or more than any memory.
@@ -140,13 +142,13 @@ def read_header(file: Path) -> dict[str, Any]:
     try:
         header = read_yaml_within(file, SETTINGS_FILE)
     except (*BROKEN, yaml.YAMLError) as problem:
-        raise broken(file, problem) from None
+        raise make_unreadable_error(file, problem) from None
     if not isinstance(header, dict) or header.get("schema") != VERSION:
-        raise UserError(f"{file}: not a campaign of schema {VERSION}{which_reads(header)}")
+        raise UserError(f"{file}: not a campaign of schema {VERSION}{describe_schema(header)}")
     return header
 
 
-def which_reads(header: object) -> str:
+def describe_schema(header: object) -> str:
     """Return which schema a campaign has, and which revision reads it; nothing if it names none."""
     if not isinstance(header, dict) or not isinstance(header.get("schema"), int):
         return ""
@@ -155,18 +157,18 @@ def which_reads(header: object) -> str:
     return f" but of {header['schema']}; {reader}, which wrote it, reads it"
 
 
-def read_table(file: Path, name: str, within: Path | None = None) -> pd.DataFrame:
+def read_stored_table(file: Path, name: str, within: Path | None = None) -> pd.DataFrame:
     """Return a table, if it is whole and of this version; `within` is as in `open_regular`."""
-    return frame_of(_read(file, name, within))
+    return convert_to_dataframe(_read_parquet(file, name, within))
 
 
-def frame_of(table: pa.Table) -> pd.DataFrame:
+def convert_to_dataframe(table: pa.Table) -> pd.DataFrame:
     """Return a stored table as a DataFrame."""
     frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
     return frame
 
 
-def read_json(
+def read_json_object(
     file: Path | str,
     kind: FileKind = JSON_RECORD,
     *,
@@ -177,20 +179,20 @@ def read_json(
     try:
         record = read_json_within(file, kind, within=within, follow=follow)
     except BROKEN as problem:
-        raise broken(file, problem) from None
+        raise make_unreadable_error(file, problem) from None
     if not isinstance(record, dict):
         raise UserError(f"{file}: not a JSON object")
     return record
 
 
-def broken(file: Path | str, problem: BaseException) -> UserError:
+def make_unreadable_error(file: Path | str, problem: BaseException) -> UserError:
     """Return the error for a file that cannot be read."""
     number = problem.errno if isinstance(problem, OSError) else None
     reason = os.strerror(number) if number else " ".join(str(problem).split())
     return UserError(f"{file}: {reason or 'cannot be read'}")
 
 
-def _read(file: Path, name: str, within: Path | None = None) -> pa.Table:
+def _read_parquet(file: Path, name: str, within: Path | None = None) -> pa.Table:
     try:
         with open_table(file, LIMITS.get(name), within=within) as opened:
             written = opened.schema
@@ -201,7 +203,7 @@ def _read(file: Path, name: str, within: Path | None = None) -> pa.Table:
             table = opened.read()
             table.validate(full=True)
     except BROKEN as problem:
-        raise broken(file, problem) from None
+        raise make_unreadable_error(file, problem) from None
     return table
 
 
@@ -217,7 +219,7 @@ def is_schema(written: pa.Schema, name: str) -> bool:
     after_sensing = [*AFTER_SENSING.get(name, ())]
     return same and (
         not more
-        or (name == "frames" and are_metrics(more))
+        or (name == "frames" and has_only_metrics(more))
         or (bool(after_sensing) and pa.schema(more).equals(pa.schema(after_sensing)))
     )
 
@@ -227,12 +229,12 @@ def refuse_overlong(file: Path, name: str, rows: int, within: Path | None = None
     most = MOST_ROWS[name]
     steps = file.with_name("frames.parquet")
     if name in ROWS_A_STEP and is_regular(steps):
-        most = min(most, ROWS_A_STEP[name] * (table_rows(steps, within=within) + SETTLING))
+        most = min(most, ROWS_A_STEP[name] * (count_table_rows(steps, within=within) + SETTLING))
     if not 0 <= rows <= most:
         raise UserError(f"{file}: claims {rows:,} rows; its attempt can have {most:,} at most")
 
 
-def _of_attempt(table: pa.Table, key: AttemptKey, factors: Sequence[str]) -> pa.Table:
+def _add_attempt_columns(table: pa.Table, key: AttemptKey, factors: Sequence[str]) -> pa.Table:
     """Return a table with its attempt in every row: arm, factors, route and seed."""
     rows = len(table)
     first = pa.array([0] * rows, pa.int32())
@@ -247,9 +249,9 @@ def _of_attempt(table: pa.Table, key: AttemptKey, factors: Sequence[str]) -> pa.
     return table.append_column("seed", pa.array([key.seed] * rows, pa.int64()))
 
 
-def _is_of(key: AttemptKey, record: Any) -> bool:
+def _has_result_key(key: AttemptKey, record: Any) -> bool:
     """Return whether a result belongs to this attempt."""
     try:
-        return AttemptKey.of_record(record) == key
+        return AttemptKey.from_record(record) == key
     except ValueError:
         return False

@@ -10,7 +10,7 @@ from typing import Any
 from harness.vocabulary import SURROGATES
 
 
-def surrogates_in(result: Mapping[str, Any]) -> dict[str, float]:
+def read_surrogates(result: Mapping[str, Any]) -> dict[str, float]:
     """Return the measures of an attempt by name; NaN where there is none.
 
     ValueError if one is no finite number or not in its unit.
@@ -20,10 +20,10 @@ def surrogates_in(result: Mapping[str, Any]) -> dict[str, float]:
         return dict.fromkeys(SURROGATES, math.nan)
     if not isinstance(record, dict) or not isinstance(record.get("measures"), dict):
         raise ValueError("surrogates: no measures")
-    return {name: value_in(record["measures"].get(name), name) for name in SURROGATES}
+    return {name: read_measure(record["measures"].get(name), name) for name in SURROGATES}
 
 
-def reached_in(result: Mapping[str, Any]) -> tuple[float, ...]:
+def read_reached_times(result: Mapping[str, Any]) -> tuple[float, ...]:
     """Return the seconds at which each further 10 m of the route were reached; empty if unknown."""
     record = result["crucible"].get("surrogates") or {}
     times = tuple(float(time) for time in record.get("reached", ()))
@@ -32,7 +32,7 @@ def reached_in(result: Mapping[str, Any]) -> tuple[float, ...]:
     return times
 
 
-def value_in(record: Any, name: str) -> float:
+def read_measure(record: Any, name: str) -> float:
     """Return one measure; NaN where it is missing or null."""
     if record is None or record["value"] is None:
         return math.nan

@@ -20,14 +20,14 @@ NAMED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TwinChange:
     """How a twin's disturbances differ; no difference is the attempt once more."""
 
     without: tuple[str, ...] = ()  # disturbances that do not happen
     windows: tuple[Window, ...] | None = None  # in which the others do
     sample: int = 0  # above 0: sampled again
 
-    def condition(self, of: str) -> str:
+    def format_condition(self, of: str) -> str:
         """Return the condition of a twin."""
         parts = [of]
         if self.without:
@@ -39,32 +39,32 @@ class Change:
         return " ".join(parts)
 
     @staticmethod
-    def of_name(name: str) -> Change | None:
+    def from_name(name: str) -> TwinChange | None:
         """Return the change that stands behind a condition in the name of a twin's, if one does."""
         match = NAMED.fullmatch(name)
         if match is None:
             return None
         windows = match["windows"]
-        return Change(
+        return TwinChange(
             tuple(match["without"].split("+")) if match["without"] else (),
-            None if windows is None else tuple(window_of(part) for part in windows.split("+")),
+            None if windows is None else tuple(parse_window(part) for part in windows.split("+")),
             int(match["sample"] or 0),
         )
 
 
-def window_of(text: str) -> Window:
+def parse_window(text: str) -> Window:
     """Return the window of a text such as `40-60`."""
     first, _, end = text.partition("-")
     return int(first), int(end)
 
 
-def twins_of(of: AttemptKey, keys: Iterable[AttemptKey]) -> dict[Change, AttemptKey]:
+def list_attempt_twins(of: AttemptKey, keys: Iterable[AttemptKey]) -> dict[TwinChange, AttemptKey]:
     """Return an attempt's twins among the attempts of their campaign."""
     changes = {}
     for key in keys:
         was, now = of.arm.condition, key.arm.condition
-        if now.startswith(was) and replace(key, arm=key.arm.but(condition=was)) == of:
-            change = Change.of_name(now.removeprefix(was))
+        if now.startswith(was) and replace(key, arm=key.arm.replace_factors(condition=was)) == of:
+            change = TwinChange.from_name(now.removeprefix(was))
             if change is not None:
                 changes[change] = key
     return changes

@@ -49,7 +49,7 @@ class EpisodeWriter:
                     shutil.rmtree(left)
             self._scratch.mkdir()
         except OSError as problem:
-            raise disk_problem(problem) from None
+            raise classify_disk_problem(problem) from None
         return self
 
     def __exit__(
@@ -68,7 +68,7 @@ class EpisodeWriter:
             if folder.is_symlink():
                 raise AttemptError("disk", f"{folder}: {LINK}")
 
-    def table(
+    def write_table(
         self,
         name: str,
         columns: Mapping[str, Sequence[Any] | Any],
@@ -83,43 +83,45 @@ class EpisodeWriter:
             schema = schema.append(field)
         if set(columns) != set(schema.names):
             raise ValueError(f"{name}: {sorted(set(columns) ^ set(schema.names))}")
-        arrays = [_array(columns[field.name], field) for field in schema]
+        arrays = [_make_column_array(columns[field.name], field) for field in schema]
         file = self._scratch / f"{name}.parquet"
         try:
             pq.write_table(
-                pa.Table.from_arrays(arrays, schema=schema), file, **storing(name, schema)
+                pa.Table.from_arrays(arrays, schema=schema),
+                file,
+                **get_storage_options(name, schema),
             )
         except OSError as problem:
-            raise disk_problem(problem, file) from None
+            raise classify_disk_problem(problem, file) from None
 
-    def json(self, name: str, content: Mapping[str, Any]) -> None:
+    def write_json(self, name: str, content: Mapping[str, Any]) -> None:
         """Write `<name>.json`: sorted, ASCII, finite numbers only."""
         text = json.dumps(content, sort_keys=True, indent=1, allow_nan=False)
         file = self._scratch / f"{name}.json"
         try:
             file.write_text(text + "\n", encoding="ascii")
         except OSError as problem:
-            raise disk_problem(problem, file) from None
+            raise classify_disk_problem(problem, file) from None
 
-    def commit(self) -> Path:
+    def commit_records(self) -> Path:
         """Bring everything to the disk, then into its place."""
         try:
             files = sorted(self._scratch.iterdir())
             if missing := FILES - {file.name for file in files}:
                 raise ValueError(f"not written: {', '.join(sorted(missing))}")
             for path in (*files, self._scratch):
-                _sync(path)
+                _sync_to_disk(path)
             self._scratch.rename(self.place)
             for folder in self.place.parents:
-                _sync(folder)
+                _sync_to_disk(folder)
                 if folder == self._campaign:
                     break
         except OSError as problem:
-            raise disk_problem(problem) from None
+            raise classify_disk_problem(problem) from None
         return self.place
 
 
-def storing(name: str, schema: pa.Schema) -> dict[str, Any]:
+def get_storage_options(name: str, schema: pa.Schema) -> dict[str, Any]:
     """Return how a table is stored."""
     return {
         "compression": "zstd",
@@ -131,13 +133,13 @@ def storing(name: str, schema: pa.Schema) -> dict[str, Any]:
     }
 
 
-def disk_problem(problem: OSError, file: Path | None = None) -> AttemptError:
+def classify_disk_problem(problem: OSError, file: Path | None = None) -> AttemptError:
     """Return the failure that a file problem means for an attempt."""
     reason = os.strerror(problem.errno) if problem.errno else str(problem)
     return AttemptError("disk", f"{file or problem.filename or 'records'}: {reason}")
 
 
-def _array(values: Any, field: pa.Field) -> pa.Array:
+def _make_column_array(values: Any, field: pa.Field) -> pa.Array:
     if _is_name(field):
         array = pa.array(values, field.type.value_type).dictionary_encode().cast(field.type)
     else:
@@ -151,7 +153,7 @@ def _is_name(field: pa.Field) -> bool:
     return bool(pa.types.is_dictionary(field.type))
 
 
-def _sync(path: Path) -> None:
+def _sync_to_disk(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.colours import COLOURS, error_colour
+from harness.colours import COLOURS, get_error_colour
 from harness.viewing.scene import BOX_COLOURS
 from harness.vocabulary import PATTERNS
 
@@ -28,7 +28,7 @@ NAMES = {
 """What the legend calls a source of boxes."""
 
 
-def layout() -> Blueprint:
+def build_viewer_layout() -> Blueprint:
     """Return the world to the left, the view from above in the middle, curves to the right."""
     import rerun.blueprint as parts
 
@@ -56,11 +56,11 @@ def layout() -> Blueprint:
     return parts.Blueprint(views, *closed, parts.TimePanel(state="collapsed"))
 
 
-def legend(title: str, what: str) -> str:
+def format_legend(title: str, what: str) -> str:
     """Return what is to be known of a drive in a viewer, as Markdown."""
     colours = [
         *((NAMES[source], COLOURS[colour][0]) for source, colour in BOX_COLOURS.items()),
-        *((pattern, error_colour(pattern)) for pattern in PATTERNS),
+        *((pattern, get_error_colour(pattern)) for pattern in PATTERNS),
     ]
     return "\n".join(
         [

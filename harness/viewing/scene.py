@@ -1,8 +1,9 @@
 """A planning step as arrays for viewers with a right-handed world.
 
-Steps are in CARLA's left-handed frame, x forward, y right, z up. `right_handed` negates y, and
-`quaternions` negates yaw. Seen from above in the frame of the ego's LiDAR, x is to the right and y
-down, as in images: ahead is up.
+Steps are in CARLA's left-handed frame, x forward, y right, z up. `convert_to_right_handed` negates
+y, and `compute_quaternions` negates yaw. Seen from above in the frame of the ego's LiDAR, x is to
+the right and y
+right and y down, as in images: ahead is up.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.colours import COLOURS, HUES, error_colour
-from harness.geometry import boxes_between
+from harness.colours import COLOURS, HUES, get_error_colour
+from harness.geometry import transform_boxes
 from harness.overlap import AHEAD, ASIDE
 from harness.viewing.step import ShownBoxes, ShownStep
 from harness.vocabulary import CLASSES, Floats, Pose
@@ -35,29 +36,29 @@ NEAR = 60.0
 """Metres round the ego of which the road is shown."""
 
 
-def right_handed(places: Floats) -> Floats:
+def convert_to_right_handed(places: Floats) -> Floats:
     """Return rows of x, y, z with y to the left."""
     return places * (1.0, -1.0, 1.0)
 
 
-def quaternions(yaws: Floats) -> Floats:
+def compute_quaternions(yaws: Floats) -> Floats:
     """Return rows of x, y, z, w for yaws clockwise from above, in a right-handed world."""
     zeros = np.zeros(len(yaws))
     return np.column_stack([zeros, zeros, np.sin(-yaws / 2), np.cos(yaws / 2)])
 
 
-def shown_of(step: ShownStep, source: str) -> ShownBoxes:
+def select_step_boxes(step: ShownStep, source: str) -> ShownBoxes:
     """Return the boxes to show of one source: all true ones, but only detections that count."""
     boxes = step.boxes[source]
     return boxes if source == "truth" else boxes[boxes.counted]
 
 
-def in_world(step: ShownStep, boxes: ShownBoxes) -> Floats:
+def transform_to_world(step: ShownStep, boxes: ShownBoxes) -> Floats:
     """Return boxes as rows of x, y, z, length, width, height, yaw in CARLA's world."""
-    return boxes_between(boxes.boxes, step.lidar_in_world, WORLD).geometry
+    return transform_boxes(boxes.boxes, step.lidar_in_world, WORLD).geometry
 
 
-def outlines_from_above(geometry: Floats) -> list[Floats]:
+def compute_box_outlines(geometry: Floats) -> list[Floats]:
     """Return boxes in the ego's frame as closed lines from above."""
     x, y, _, length, width, _, yaw = geometry.T
     ahead, aside = AHEAD * length / 2, ASIDE * width / 2
@@ -66,7 +67,7 @@ def outlines_from_above(geometry: Floats) -> list[Floats]:
     return list(np.stack([right, -forward], axis=-1).transpose(1, 0, 2))
 
 
-def near(lines: Sequence[Floats], step: ShownStep) -> list[Floats]:
+def select_near_lines(lines: Sequence[Floats], step: ShownStep) -> list[Floats]:
     """Return the pieces of lines that are round the ego."""
     ego = step.lidar_in_world
     pieces: list[Floats] = []
@@ -80,7 +81,7 @@ def near(lines: Sequence[Floats], step: ShownStep) -> list[Floats]:
     return [piece for piece in pieces if len(piece) > 1]
 
 
-def from_above(places: Floats, step: ShownStep) -> Floats:
+def transform_to_top_view(places: Floats, step: ShownStep) -> Floats:
     """Return places in the world in the ego's frame from above."""
     ego = step.lidar_in_world
     x, y = places[:, 0] - ego.x, places[:, 1] - ego.y
@@ -89,7 +90,7 @@ def from_above(places: Floats, step: ShownStep) -> Floats:
     return np.column_stack([right, -ahead])
 
 
-def sight_lines(step: ShownStep, sender: str) -> Floats:
+def compute_sight_lines(step: ShownStep, sender: str) -> Floats:
     """Return lines from an agent's LiDAR to what it hits: (N, 2, 3) in CARLA's world."""
     lidars = {partner.sender: partner.true for partner in step.partners}
     lidar = lidars.get(sender, step.lidar_in_world)
@@ -98,15 +99,15 @@ def sight_lines(step: ShownStep, sender: str) -> Floats:
     return np.stack([starts, targets], axis=1)
 
 
-def colours_of(boxes: ShownBoxes, source: str) -> Hues:
+def choose_box_colours(boxes: ShownBoxes, source: str) -> Hues:
     """Return each box's colour: of its error, else of its source, paler if it does not count."""
-    return hues(
-        error_colour(pattern) if pattern else COLOURS[BOX_COLOURS[source]][not counted]
+    return encode_colours(
+        get_error_colour(pattern) if pattern else COLOURS[BOX_COLOURS[source]][not counted]
         for pattern, counted in zip(boxes.patterns, boxes.counted, strict=True)
     )
 
 
-def labels_of(boxes: ShownBoxes, source: str) -> list[str]:
+def make_box_labels(boxes: ShownBoxes, source: str) -> list[str]:
     """Return what a viewer writes at each box."""
     columns = boxes.boxes.classes, boxes.actor_ids, boxes.boxes.scores, boxes.patterns
     return [
@@ -115,16 +116,16 @@ def labels_of(boxes: ShownBoxes, source: str) -> list[str]:
     ]
 
 
-def hues(codes: Iterable[str]) -> Hues:
+def encode_colours(codes: Iterable[str]) -> Hues:
     """Return colours as Rerun cannot take them for the parts of one."""
-    return np.array([rgba(code) for code in codes], np.uint32)
+    return np.array([encode_colour(code) for code in codes], np.uint32)
 
 
-def rgba(code: str) -> int:
+def encode_colour(code: str) -> int:
     """Return a colour such as #1f5f8b as one number."""
     return int(f"{code.removeprefix('#')}ff", 16)
 
 
-def hue_of(number: int) -> int:
+def get_colour(number: int) -> int:
     """Return the colour of the curve or the agent of that number."""
-    return rgba(COLOURS[HUES[number % len(HUES)]][0])
+    return encode_colour(COLOURS[HUES[number % len(HUES)]][0])

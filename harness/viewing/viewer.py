@@ -10,7 +10,7 @@ import sys
 import time
 from contextlib import suppress
 
-from harness.environments import child_environment
+from harness.environments import build_child_environment
 
 PORT = 9876
 """Rerun's own choice."""
@@ -38,7 +38,7 @@ def has_display() -> bool:
     )
 
 
-def answers(address: str) -> bool:
+def is_answering(address: str) -> bool:
     """Return whether anything listens at an address."""
     matched = ADDRESS.fullmatch(address)
     assert matched
@@ -49,7 +49,7 @@ def answers(address: str) -> bool:
     return False
 
 
-def start() -> bool:
+def start_viewer() -> bool:
     """Start the viewer on this machine; return whether it answers.
 
     It stays when this process ends, so that what it shows can still be looked at.
@@ -60,7 +60,7 @@ def start() -> bool:
     try:
         viewer = subprocess.Popen(
             command,
-            env=child_environment(),
+            env=build_child_environment(),
             stdin=nothing,
             stdout=nothing,
             stderr=nothing,
@@ -70,7 +70,7 @@ def start() -> bool:
         return False
     until = time.monotonic() + START
     while viewer.poll() is None and time.monotonic() < until:
-        if answers(HERE):
+        if is_answering(HERE):
             return True
         time.sleep(PAUSE)
     return False

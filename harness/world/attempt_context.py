@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import carla
 import numpy as np
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Pose, Route
 
 
@@ -28,7 +28,7 @@ class AttemptContext:
         """Return the context in which LiDARs have other noise."""
         return replace(self, noise_number=number)
 
-    def noise_seed(self, *names: str) -> int:
+    def compute_noise_seed(self, *names: str) -> int:
         """Return the seed of a LiDAR's noise: a number of the stream of that name."""
         random = self.random(*names)
         numbers = [int(random.integers(2**31)) for _ in range(self.noise_number + 1)]
@@ -36,7 +36,7 @@ class AttemptContext:
 
     def random(self, *names: str) -> np.random.Generator:
         """Return this attempt's stream of that name."""
-        return stream(self.seed, *names)
+        return make_named_stream(self.seed, *names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class EgoState:
     station: float  # metres driven along the route
 
 
-def nowhere(town: str) -> Route:
+def make_empty_route(town: str) -> Route:
     """Return a route of no length: none is followed."""
     none = np.zeros(0)
     no = np.zeros(0, np.bool_)

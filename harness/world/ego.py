@@ -15,7 +15,7 @@ import numpy as np
 from harness.errors import AttemptError
 from harness.vocabulary import Control, Pose, Route
 from harness.world.attempt_context import AttemptContext, EgoState
-from harness.world.poses import pose_of, transform_of
+from harness.world.poses import to_carla_transform, to_pose
 
 MODELS = ("vehicle.lincoln.mkz_2017", "vehicle.lincoln.mkz", "vehicle.tesla.model3")
 AHEAD, BACK = 20, 5
@@ -38,7 +38,7 @@ KERB = "sidewalk"
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class EgoContact:
     """Something the ego touched in a tick."""
 
     actor_id: int  # 0: the town itself
@@ -47,7 +47,7 @@ class Touch:
     relative_speed: float  # m/s, in the tick before
 
 
-class Ego:
+class EgoVehicle:
     """The car on its route."""
 
     def __init__(self, context: AttemptContext) -> None:
@@ -56,18 +56,18 @@ class Ego:
         self._reports: SimpleQueue[tuple[int, int, str]] = SimpleQueue()
         self._waiting: list[tuple[int, int, str]] = []
         self._past: deque[carla.WorldSnapshot] = deque(maxlen=4)
-        self.actor = spawn(context)
+        self.actor = spawn_ego(context)
         blueprint = context.world.get_blueprint_library().find("sensor.other.collision")
         self._feeler = context.world.spawn_actor(blueprint, carla.Transform(), self.actor)
-        self._feeler.listen(self._note)
+        self._feeler.listen(self._record_contact)
 
-    def state(self, snapshot: carla.WorldSnapshot) -> EgoState:
+    def read_state(self, snapshot: carla.WorldSnapshot) -> EgoState:
         """Return where the ego is after a tick."""
         ego = snapshot.find(self.actor.id)
         if ego is None:
             raise AttemptError("server_crash", "the ego has vanished from the world")
-        pose = pose_of(ego.get_transform())
-        self._row = row_near(self._route, pose, self._row)
+        pose = to_pose(ego.get_transform())
+        self._row = find_route_row(self._route, pose, self._row)
         self._past.append(snapshot)
         velocity = ego.get_velocity()
         return EgoState(
@@ -75,10 +75,12 @@ class Ego:
             time=snapshot.timestamp.elapsed_seconds,
             vehicle_in_world=pose,
             speed=math.hypot(velocity.x, velocity.y),
-            station=station_near(self._route, pose, self._row),
+            station=compute_route_station(self._route, pose, self._row),
         )
 
-    def touches(self, until: carla.WorldSnapshot | None, grazing: bool = False) -> list[Touch]:
+    def collect_contacts(
+        self, until: carla.WorldSnapshot | None, grazing: bool = False
+    ) -> list[EgoContact]:
         """Return new collisions up to a past tick, one for each actor.
 
         A collision may be reported shortly after its tick; of a past tick all are known, unless
@@ -88,19 +90,21 @@ class Ego:
         while not self._reports.empty():
             self._waiting.append(self._reports.get_nowait())
         last = 0 if until is None else until.frame
-        if self._jolted(last):
-            self._await(last, PATIENCE)
+        if self._has_jolted(last):
+            self._await_contact_report(last, PATIENCE)
         elif grazing:
-            self._await(last, MOMENT)
+            self._await_contact_report(last, MOMENT)
         due = [touch for touch in self._waiting if touch[0] <= last]
         self._waiting = [touch for touch in self._waiting if touch[0] > last]
-        met: dict[int, Touch] = {}
+        met: dict[int, EgoContact] = {}
         for frame, actor, kind in due:
             if actor not in met and KERB not in kind:
-                met[actor] = Touch(actor, kind, *self._speeds(frame - 1, actor))
+                met[actor] = EgoContact(
+                    actor, kind, *self._compute_contact_speeds(frame - 1, actor)
+                )
         return list(met.values())
 
-    def drive(self, control: Control) -> None:
+    def apply_driving_control(self, control: Control) -> None:
         """Press the pedals and turn the wheel; what is no number no server can follow."""
         if not all(map(math.isfinite, (control.throttle, control.steer, control.brake))):
             raise AttemptError("agent_exception", f"pedals and wheel must be finite: {control}")
@@ -110,15 +114,15 @@ class Ego:
             )
         )
 
-    def end(self) -> None:
+    def destroy_ego(self) -> None:
         """Leave the world."""
         self._feeler.stop()
         self._feeler.destroy()
         self.actor.destroy()
 
-    def _jolted(self, frame: int) -> bool:
+    def _has_jolted(self, frame: int) -> bool:
         """Return whether the ego's speed changed in a tick as only an impact changes it."""
-        now, before = self._moment(frame), self._moment(frame - 1)
+        now, before = self._find_snapshot(frame), self._find_snapshot(frame - 1)
         if now is None or before is None:
             return False
         here, there = now.find(self.actor.id), before.find(self.actor.id)
@@ -128,27 +132,27 @@ class Ego:
         jolt: bool = math.hypot(change.x, change.y) > JOLT * now.timestamp.delta_seconds
         return jolt
 
-    def _await(self, frame: int, limit: float) -> None:
+    def _await_contact_report(self, frame: int, limit: float) -> None:
         """Wait until a collision of a tick is reported, or for so many seconds on the clock."""
         end = time.monotonic() + limit
         with suppress(Empty):
             while not any(touch[0] >= frame for touch in self._waiting):
                 self._waiting.append(self._reports.get(timeout=max(end - time.monotonic(), 0.0)))
 
-    def _note(self, event: carla.CollisionEvent) -> None:
+    def _record_contact(self, event: carla.CollisionEvent) -> None:
         other = event.other_actor
         solid = other is not None and other.type_id.startswith(("vehicle.", "walker."))
         self._reports.put(
             (event.frame, other.id if solid else 0, other.type_id if other else "static")
         )
 
-    def _moment(self, frame: int) -> carla.WorldSnapshot | None:
+    def _find_snapshot(self, frame: int) -> carla.WorldSnapshot | None:
         """Return the snapshot of one of the last frames."""
         return next((snapshot for snapshot in self._past if snapshot.frame == frame), None)
 
-    def _speeds(self, frame: int, actor: int) -> tuple[float, float]:
+    def _compute_contact_speeds(self, frame: int, actor: int) -> tuple[float, float]:
         """Return how fast the ego was in a past tick, and how fast relative to another actor."""
-        before = self._moment(frame)
+        before = self._find_snapshot(frame)
         ego = before.find(self.actor.id) if before else None
         if before is None or ego is None:
             return math.nan, 0.0
@@ -158,7 +162,7 @@ class Ego:
         return math.hypot(velocity.x, velocity.y), float(closing.length())
 
 
-def spawn(context: AttemptContext) -> carla.Vehicle:
+def spawn_ego(context: AttemptContext) -> carla.Vehicle:
     """Put the ego at the start of its route."""
     library = context.world.get_blueprint_library()
     known = {blueprint.id for blueprint in library}
@@ -167,14 +171,14 @@ def spawn(context: AttemptContext) -> carla.Vehicle:
     if blueprint.has_attribute("color"):
         blueprint.set_attribute("color", "255,255,255")
     x, y, z = context.route.xyz[0]
-    start = transform_of(Pose(x, y, z + DROP, yaw=float(context.route.yaw[0])))
+    start = to_carla_transform(Pose(x, y, z + DROP, yaw=float(context.route.yaw[0])))
     actor = context.world.try_spawn_actor(blueprint, start)
     if actor is None:
         raise AttemptError("route_invalid", f"{context.route.name}: its start is not free")
     return actor
 
 
-def row_near(route: Route, pose: Pose, last: int) -> int:
+def find_route_row(route: Route, pose: Pose, last: int) -> int:
     """Return the row of the route nearest to a place, near the last one found."""
     first = max(last - BACK, 0)
     part = route.xyz[first : last + AHEAD]
@@ -182,7 +186,7 @@ def row_near(route: Route, pose: Pose, last: int) -> int:
     return first + int(gaps.argmin())
 
 
-def station_near(route: Route, pose: Pose, row: int) -> float:
+def compute_route_station(route: Route, pose: Pose, row: int) -> float:
     """Return metres along the route at a place near one of its rows."""
     x, y, _ = route.xyz[row].tolist()
     yaw = float(route.yaw[row])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import carla
 
-from harness.world.attempt_context import AttemptContext, nowhere
-from harness.world.session import Session, open_session
+from harness.world.attempt_context import AttemptContext, make_empty_route
+from harness.world.session import CarlaSession, open_session
 from harness.world.simulators import CarliteSimulator
 from harness.world.traffic import Traffic
 
@@ -25,7 +25,7 @@ TOGETHER = 40.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class StandingVehicle:
     """A vehicle that stood for too long: when that was noticed, and where."""
 
     seconds: float
@@ -34,44 +34,48 @@ class Standing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Flow:
+class TrafficFlow:
     """How traffic went: one line of numbers, and one for each jam."""
 
     summary: str
     jams: list[str]
 
 
-def flow_in(town: str, maps: Path | None, *, minutes: float, vehicles: int, seed: int) -> Flow:
+def measure_traffic_flow(
+    town: str, maps: Path | None, *, minutes: float, vehicles: int, seed: int
+) -> TrafficFlow:
     """Drive vehicles of all kinds through a town, and return what stood still."""
     simulator = CarliteSimulator(None if maps is None else str(maps))
     with (
-        simulator.lease(town) as server,
+        simulator.lease_server(town) as server,
         open_session(server.host, server.port, town=town, tick_seconds=TICK, seed=seed) as session,
     ):
         traffic = Traffic(vehicles=vehicles, walkers=0, mixed=True)
-        population = traffic.populate(without_ego(session, town, seed), [])
-        flow = watched(session, population.vehicles, minutes)
-        population.end()
+        population = traffic.spawn_population(make_traffic_context(session, town, seed), [])
+        flow = record_standing_vehicles(session, population.vehicles, minutes)
+        population.destroy_population()
     return flow
 
 
-def without_ego(session: Session, town: str, seed: int) -> AttemptContext:
+def make_traffic_context(session: CarlaSession, town: str, seed: int) -> AttemptContext:
     """Return the context of traffic that goes about its business: no route is kept free."""
     return AttemptContext(
         client=session.client,
         world=session.world,
         map=session.map,
         traffic_manager=session.traffic_manager,
-        route=nowhere(town),
+        route=make_empty_route(town),
         seed=seed,
         tick_seconds=TICK,
     )
 
 
-def watched(session: Session, vehicles: list[carla.Actor], minutes: float) -> Flow:
+def record_standing_vehicles(
+    session: CarlaSession, vehicles: list[carla.Actor], minutes: float
+) -> TrafficFlow:
     """Let the world tick, and note which vehicles stand for too long."""
     still = dict.fromkeys((vehicle.id for vehicle in vehicles), 0.0)
-    seen: list[Standing] = []
+    seen: list[StandingVehicle] = []
     metres = 0.0
     step = LOOK_EVERY * TICK
     for look in range(1, math.floor(60 * minutes / step) + 1):
@@ -86,16 +90,16 @@ def watched(session: Session, vehicles: list[carla.Actor], minutes: float) -> Fl
             still[actor.id] = before + step if speed < STANDS else 0.0
             if before < JAM <= still[actor.id]:
                 place = actor.get_transform().location
-                seen.append(Standing(seconds=look * step, x=place.x, y=place.y))
+                seen.append(StandingVehicle(seconds=look * step, x=place.x, y=place.y))
     pace = metres / max(len(vehicles), 1) / max(minutes, step / 60)
-    jams = [described(group) for group in grouped(seen)]
+    jams = [describe_jam(group) for group in group_into_jams(seen)]
     summary = f"{len(vehicles)} vehicles, {pace:.0f} m a minute each, {len(jams)} jams"
-    return Flow(summary=summary, jams=jams)
+    return TrafficFlow(summary=summary, jams=jams)
 
 
-def grouped(seen: list[Standing]) -> list[list[Standing]]:
+def group_into_jams(seen: list[StandingVehicle]) -> list[list[StandingVehicle]]:
     """Return those that stood near each other together, in order of time."""
-    groups: list[list[Standing]] = []
+    groups: list[list[StandingVehicle]] = []
     for event in seen:
         near = (g for g in groups if math.dist((g[0].x, g[0].y), (event.x, event.y)) < TOGETHER)
         group = next(near, None)
@@ -106,7 +110,7 @@ def grouped(seen: list[Standing]) -> list[list[Standing]]:
     return groups
 
 
-def described(group: list[Standing]) -> str:
+def describe_jam(group: list[StandingVehicle]) -> str:
     """Return where a jam was, since when, and of how many."""
     first = group[0]
     return (

@@ -33,24 +33,24 @@ class LaneGraph:
     """Edges that change lanes, as (start, landing): how many waypoints on, and to which side."""
 
 
-def key_of(waypoint: carla.Waypoint) -> LaneKey:
+def get_lane_key(waypoint: carla.Waypoint) -> LaneKey:
     """Return which lane a waypoint is on."""
     return waypoint.road_id, waypoint.section_id, waypoint.lane_id
 
 
-def build(carla_map: carla.Map) -> LaneGraph:
+def build_lane_graph(carla_map: carla.Map) -> LaneGraph:
     """Sample all driving lanes of a town and join them."""
     entries: dict[LaneKey, carla.Waypoint] = {}
     following: dict[LaneKey, list[LaneKey]] = defaultdict(list)
     for entry, ahead in carla_map.get_topology():
         for waypoint in (entry, ahead):
-            entries.setdefault(key_of(waypoint), waypoint)
-        if key_of(entry) != key_of(ahead):
-            following[key_of(entry)].append(key_of(ahead))
+            entries.setdefault(get_lane_key(waypoint), waypoint)
+        if get_lane_key(entry) != get_lane_key(ahead):
+            following[get_lane_key(entry)].append(get_lane_key(ahead))
     waypoints: list[carla.Waypoint] = []
     lanes: dict[LaneKey, tuple[int, int]] = {}
     for key in sorted(entries):
-        sampled = _along(entries[key])
+        sampled = _sample_lane(entries[key])
         lanes[key] = (len(waypoints), len(sampled))
         waypoints += sampled
     transforms = [waypoint.transform for waypoint in waypoints]
@@ -60,9 +60,9 @@ def build(carla_map: carla.Map) -> LaneGraph:
             for transform in transforms
         ]
     )
-    neighbours = _neighbours(waypoints, lanes)
-    edges = _edges(xyz, lanes, following)
-    changes = _changes(lanes, neighbours)
+    neighbours = _find_change_neighbours(waypoints, lanes)
+    edges = _build_graph_edges(xyz, lanes, following)
+    changes = _find_lane_changes(lanes, neighbours)
     for (start, landing), (length, _) in changes.items():
         edges[start].append((landing, length * SPACING + LANE_CHANGE_COSTS[length]))
     return LaneGraph(
@@ -78,17 +78,21 @@ def build(carla_map: carla.Map) -> LaneGraph:
     )
 
 
-def _along(entry: carla.Waypoint) -> list[carla.Waypoint]:
+def _sample_lane(entry: carla.Waypoint) -> list[carla.Waypoint]:
     """Return a lane's waypoints from its entry to less than a step before its end."""
-    lane, sampled = key_of(entry), [entry]
+    lane, sampled = get_lane_key(entry), [entry]
     while True:
-        ahead = [waypoint for waypoint in sampled[-1].next(SPACING) if key_of(waypoint) == lane]
+        ahead = [
+            waypoint for waypoint in sampled[-1].next(SPACING) if get_lane_key(waypoint) == lane
+        ]
         if not ahead or (ahead[0].s - sampled[-1].s) * (sampled[-1].s - entry.s) < 0.0:
             return sampled
         sampled.append(ahead[0])
 
 
-def _neighbours(waypoints: list[carla.Waypoint], lanes: dict[LaneKey, tuple[int, int]]) -> Integers:
+def _find_change_neighbours(
+    waypoints: list[carla.Waypoint], lanes: dict[LaneKey, tuple[int, int]]
+) -> Integers:
     """Return each waypoint's left and right neighbour, where the markings allow a change."""
     neighbours = np.full((len(waypoints), 2), -1)
     stations = np.array([waypoint.s for waypoint in waypoints])
@@ -105,13 +109,13 @@ def _neighbours(waypoints: list[carla.Waypoint], lanes: dict[LaneKey, tuple[int,
             other = neighbour()
             if other is None or other.lane_id * waypoint.lane_id < 0:
                 continue
-            if (lane := lanes.get(key_of(other))) is not None:
+            if (lane := lanes.get(get_lane_key(other))) is not None:
                 of_lane = stations[lane[0] : lane[0] + lane[1]]
                 neighbours[index, side] = lane[0] + int(np.abs(of_lane - other.s).argmin())
     return neighbours
 
 
-def _edges(
+def _build_graph_edges(
     xyz: Floats,
     lanes: dict[LaneKey, tuple[int, int]],
     following: dict[LaneKey, list[LaneKey]],
@@ -128,7 +132,7 @@ def _edges(
     return edges
 
 
-def _changes(
+def _find_lane_changes(
     lanes: dict[LaneKey, tuple[int, int]], neighbours: Integers
 ) -> dict[tuple[int, int], tuple[int, int]]:
     """Return the lane changes that the markings allow all along."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness.geometry import wrapped
+from harness.geometry import wrap_angle
 from harness.vocabulary import LightAhead, LightState, Route
 from harness.world.attempt_context import AttemptContext
 
@@ -23,7 +23,7 @@ STATES: dict[carla.TrafficLightState, LightState] = {
 
 
 @dataclass(frozen=True, slots=True)
-class StopLine:
+class RouteStopLine:
     """A stop line on the route, and the light that rules it."""
 
     light: carla.TrafficLight
@@ -37,41 +37,41 @@ class RouteLights:
     def __init__(self, context: AttemptContext) -> None:
         lights = context.world.get_actors().filter("traffic.traffic_light")
         lines = [
-            StopLine(light, station, clear_of_junction(context.route, station))
+            RouteStopLine(light, station, find_junction_clear_station(context.route, station))
             for light in lights
-            for station in stop_stations(context.route, light)
+            for station in find_stop_stations(context.route, light)
         ]
         self._lines = sorted(lines, key=lambda line: line.station)
 
-    def ahead(self, station: float) -> tuple[LightAhead, ...]:
+    def list_lights_ahead(self, station: float) -> tuple[LightAhead, ...]:
         """Return the lights whose junction has not been left yet."""
         return tuple(
-            LightAhead(line.station, line.clear_station, shown(line.light))
+            LightAhead(line.station, line.clear_station, get_light_state(line.light))
             for line in self._lines
             if line.clear_station >= station
         )
 
-    def crossed_on_red(self, before: float, now: float) -> tuple[int, ...]:
+    def find_red_crossings(self, before: float, now: float) -> tuple[int, ...]:
         """Return the lights whose stop line was crossed in a tick while they were red."""
         return tuple(
             line.light.id
             for line in self._lines
-            if before < line.station <= now and shown(line.light) == "red"
+            if before < line.station <= now and get_light_state(line.light) == "red"
         )
 
 
-def shown(light: carla.TrafficLight) -> LightState:
+def get_light_state(light: carla.TrafficLight) -> LightState:
     """Return what a light shows."""
     return STATES.get(light.get_state(), "off")
 
 
-def stop_stations(route: Route, light: carla.TrafficLight) -> list[float]:
+def find_stop_stations(route: Route, light: carla.TrafficLight) -> list[float]:
     """Return where on the route this light's stop lines are."""
     stations = []
     for waypoint in light.get_stop_waypoints():
         place, yaw = waypoint.transform.location, math.radians(waypoint.transform.rotation.yaw)
         gaps = np.hypot(route.xyz[:, 0] - place.x, route.xyz[:, 1] - place.y)
-        turned = np.abs(wrapped(route.yaw - yaw))
+        turned = np.abs(wrap_angle(route.yaw - yaw))
         gaps = np.where(turned < ALIGNED, gaps, np.inf)
         row = int(gaps.argmin())
         if gaps[row] <= ON_ROUTE:
@@ -82,7 +82,7 @@ def stop_stations(route: Route, light: carla.TrafficLight) -> list[float]:
     return stations
 
 
-def clear_of_junction(route: Route, station: float) -> float:
+def find_junction_clear_station(route: Route, station: float) -> float:
     """Return where the junction behind a stop line has been left."""
     row = int(np.searchsorted(route.station, station))
     inside = np.flatnonzero(route.in_junction[row:])
@@ -93,7 +93,7 @@ def clear_of_junction(route: Route, station: float) -> float:
     return float(route.station[start + int(outside[0])]) if len(outside) else route.length
 
 
-def force_green(world: carla.World) -> None:
+def set_lights_green(world: carla.World) -> None:
     """Show green everywhere, for ever, as V2Xverse does."""
     lights = world.get_actors().filter("traffic.traffic_light")
     for light in lights:

@@ -25,7 +25,7 @@ def find_map(town: str, maps: Path | None) -> Path | None:
 
 
 @lru_cache(maxsize=4)
-def network_of(town: str, maps: Path | None) -> RoadNetwork:
+def load_road_network(town: str, maps: Path | None) -> RoadNetwork:
     """Return the roads of a town whose map lies in a file."""
     path = find_map(town, maps)
     if path is None:

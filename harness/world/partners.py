@@ -18,17 +18,17 @@ import numpy as np
 from harness.errors import UserError
 from harness.vocabulary import VEHICLE, Kind, Pose
 from harness.world.attempt_context import AttemptContext, EgoState
-from harness.world.poses import pose_of, transform_of
-from harness.world.rig import LidarMount, Rig, Scan, ScanningPost
-from harness.world.roadside import ahead_of, at_roadside
-from harness.world.scene import class_of
+from harness.world.poses import to_carla_transform, to_pose
+from harness.world.rig import LidarMount, LidarScan, Rig, ScanningPost
+from harness.world.roadside import find_roadside_pose, measure_distance_ahead
+from harness.world.scene import get_road_user_class
 
 Choice: TypeAlias = Literal["nearest", "random"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 
 
 @dataclass(slots=True, kw_only=True)
-class Partner:
+class ScanningPartner:
     """A partner with a LiDAR."""
 
     sender: str
@@ -38,20 +38,20 @@ class Partner:
     place: tuple[float, float]
 
 
-class Placement(Protocol):
+class RoadsidePlacement(Protocol):
     """A way to place roadside units."""
 
-    def begin(self, roadside_units: RoadsideUnits) -> list[Partner]:
+    def spawn_units(self, roadside_units: RoadsideUnitSpawner) -> list[ScanningPartner]:
         """Put up the units."""
 
-    def renew(
-        self, roadside_units: RoadsideUnits, ego: EgoState, units: list[Partner]
-    ) -> list[Partner]:
+    def move_units(
+        self, roadside_units: RoadsideUnitSpawner, ego: EgoState, units: list[ScanningPartner]
+    ) -> list[ScanningPartner]:
         """Move units before a planning step; return those that share in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoadsideUnits:
+class RoadsideUnitSpawner:
     """What is needed to put up a roadside unit."""
 
     context: AttemptContext
@@ -60,7 +60,7 @@ class RoadsideUnits:
     reads_points: bool
     reads_surfaces: bool = False
 
-    def spawn(self, number: int, place: Pose) -> Partner:
+    def spawn_unit(self, number: int, place: Pose) -> ScanningPartner:
         """Put up a unit that looks along the road."""
         post = ScanningPost(
             self.context,
@@ -68,10 +68,10 @@ class RoadsideUnits:
             period=self.period,
             reads_points=self.reads_points,
             reads_surfaces=self.reads_surfaces,
-            place=self.transform(place),
-            noise_seed=self.context.noise_seed("roadside", str(number)),
+            place=self.get_sensor_transform(place),
+            noise_seed=self.context.compute_noise_seed("roadside", str(number)),
         )
-        return Partner(
+        return ScanningPartner(
             sender=f"roadside-{number}",
             kind="roadside",
             post=post,
@@ -79,10 +79,10 @@ class RoadsideUnits:
             place=(place.x, place.y),
         )
 
-    def transform(self, place: Pose) -> carla.Transform:
+    def get_sensor_transform(self, place: Pose) -> carla.Transform:
         """Return where the sensor goes, mounted as it is."""
         yaw = place.yaw + math.radians(self.mount.yaw)
-        return transform_of(Pose(place.x, place.y, place.z, yaw=yaw))
+        return to_carla_transform(Pose(place.x, place.y, place.z, yaw=yaw))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,28 +103,30 @@ class Ahead:
         if self.renew_seconds <= 0 or self.rest_every < 0:
             raise UserError("cooperation: renew_seconds must be > 0, rest_every ≥ 0")
 
-    def begin(self, roadside_units: RoadsideUnits) -> list[Partner]:
+    def spawn_units(self, roadside_units: RoadsideUnitSpawner) -> list[ScanningPartner]:
         """Spawn the unit; it is moved before the first sweep."""
         x, y, z = roadside_units.context.route.xyz[0]
         return [
-            roadside_units.spawn(
+            roadside_units.spawn_unit(
                 0, Pose(x, y, z + self.height, yaw=float(roadside_units.context.route.yaw[0]))
             )
         ]
 
-    def renew(
-        self, roadside_units: RoadsideUnits, ego: EgoState, units: list[Partner]
-    ) -> list[Partner]:
+    def move_units(
+        self, roadside_units: RoadsideUnitSpawner, ego: EgoState, units: list[ScanningPartner]
+    ) -> list[ScanningPartner]:
         """Move the unit when its time is up or the ego has passed it."""
         self._steps += 1
-        passed = self.renew_when_passed and ahead_of(self._pose, ego.vehicle_in_world) < 0
+        passed = (
+            self.renew_when_passed and measure_distance_ahead(self._pose, ego.vehicle_in_world) < 0
+        )
         if passed or ego.time - self._since >= self.renew_seconds - 1e-6:
             self._since = ego.time
-            self._pose = at_roadside(
+            self._pose = find_roadside_pose(
                 roadside_units.context.map, ego.vehicle_in_world, self.distance, self.height
             )
             units[0].place = (self._pose.x, self._pose.y)
-            units[0].post.move(roadside_units.transform(self._pose))
+            units[0].post.move_lidar(roadside_units.get_sensor_transform(self._pose))
         rests = self.rest_every > 0 and self._steps % self.rest_every == 0
         return [] if rests else units
 
@@ -136,7 +138,7 @@ class Surveyed:
     safe_from_file = True
     height: float  # m
 
-    def begin(self, roadside_units: RoadsideUnits) -> list[Partner]:
+    def spawn_units(self, roadside_units: RoadsideUnitSpawner) -> list[ScanningPartner]:
         """Put up all units the route passes."""
         route = roadside_units.context.route
         entries = np.flatnonzero(route.in_junction[1:] & ~route.in_junction[:-1]).tolist()
@@ -144,12 +146,12 @@ class Surveyed:
         for row in entries:
             x, y, z = route.xyz[row]
             here = Pose(x, y, z, yaw=float(route.yaw[row]))
-            places.append(at_roadside(roadside_units.context.map, here, 0.0, self.height))
-        return [roadside_units.spawn(number, place) for number, place in enumerate(places)]
+            places.append(find_roadside_pose(roadside_units.context.map, here, 0.0, self.height))
+        return [roadside_units.spawn_unit(number, place) for number, place in enumerate(places)]
 
-    def renew(
-        self, roadside_units: RoadsideUnits, ego: EgoState, units: list[Partner]
-    ) -> list[Partner]:
+    def move_units(
+        self, roadside_units: RoadsideUnitSpawner, ego: EgoState, units: list[ScanningPartner]
+    ) -> list[ScanningPartner]:
         """Leave them where they are."""
         return units
 
@@ -159,7 +161,7 @@ class Cooperation:
     """Who may be a partner."""
 
     safe_from_file = True
-    roadside: Placement | None = None  # how roadside units are placed; null: there are none
+    roadside: RoadsidePlacement | None = None  # how roadside units are placed; null: there are none
     connected: int = 0  # vehicles
     connected_share: float = 1.0  # of the background vehicles that the rig fits
     range: float = 70.0  # m between partner and ego
@@ -181,102 +183,107 @@ class Cooperation:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweeps:
+class PartnerScans:
     """What was scanned in a planning step."""
 
-    shared: list[tuple[Partner, Scan]]
-    reference: list[Scan]  # of the units whose view decides what ground truth is
+    shared: list[tuple[ScanningPartner, LidarScan]]
+    reference: list[LidarScan]  # of the units whose view decides what ground truth is
 
 
 @dataclass(slots=True)
-class Reference:
+class ReferenceUnits:
     """The units of the reference rig: they scan in every arm."""
 
-    placement: Placement
-    units: list[Partner]
+    placement: RoadsidePlacement
+    units: list[ScanningPartner]
 
 
 @dataclass(slots=True, kw_only=True)
-class Partners:
+class PartnerFleet:
     """All partners of an attempt, and the units of the reference rig."""
 
     settings: Cooperation
-    roadside_units: RoadsideUnits
-    units: list[Partner] = field(default_factory=list)
-    vehicles: list[Partner] = field(default_factory=list)
-    reference: Reference | None = None  # None where those among `units` are the reference, too
+    roadside_units: RoadsideUnitSpawner
+    units: list[ScanningPartner] = field(default_factory=list)
+    vehicles: list[ScanningPartner] = field(default_factory=list)
+    reference: ReferenceUnits | None = None  # None where those among `units` are the reference, too
     refers_to_units: bool = False
     doubles: dict[str, str] = field(default_factory=dict)
     """Senders that share a second time, and under which name."""
-    _sharing: list[Partner] = field(default_factory=list)
-    _referred: list[Partner] = field(default_factory=list)
+    _sharing: list[ScanningPartner] = field(default_factory=list)
+    _referred: list[ScanningPartner] = field(default_factory=list)
     _ranks: dict[str, float] = field(default_factory=dict)
 
-    def renew(self, ego: EgoState, snapshot: carla.WorldSnapshot) -> None:
+    def choose_sharing_partners(self, ego: EgoState, snapshot: carla.WorldSnapshot) -> None:
         """Choose who shares in the planning step after the next tick."""
         units = []
         if self.settings.roadside is not None:
-            units = self.settings.roadside.renew(self.roadside_units, ego, self.units)
+            units = self.settings.roadside.move_units(self.roadside_units, ego, self.units)
         self._referred = units if self.refers_to_units else []
         if self.reference is not None:
             placement = self.reference.placement
-            self._referred = placement.renew(self.roadside_units, ego, self.reference.units)
-        self._place_vehicles(snapshot)
-        vehicles = self._in_range(ego, self.vehicles)[: self.settings.connected]
-        self._sharing = self._in_range(ego, [*units, *vehicles])[: self.settings.maximum]
-        for partner in self._all_partners():
+            self._referred = placement.move_units(self.roadside_units, ego, self.reference.units)
+        self._update_vehicle_places(snapshot)
+        vehicles = self._select_in_range(ego, self.vehicles)[: self.settings.connected]
+        self._sharing = self._select_in_range(ego, [*units, *vehicles])[: self.settings.maximum]
+        for partner in self._list_partners():
             if partner in self._sharing or partner in self._referred:
-                partner.post.listen()
+                partner.post.start_scanning()
             else:
-                partner.post.rest()
+                partner.post.stop_scanning()
 
-    def collect(self, frame: int) -> Sweeps:
+    def collect_scans(self, frame: int) -> PartnerScans:
         """Return what the sharing partners and the reference rig scanned in this frame."""
         used = [
-            partner for partner in self._all_partners() if partner in self._sharing + self._referred
+            partner
+            for partner in self._list_partners()
+            if partner in self._sharing + self._referred
         ]
-        scans = {partner.post: partner.post.collect(frame) for partner in used}
+        scans = {partner.post: partner.post.collect_scan(frame) for partner in used}
         shared = [(partner, scans[partner.post]) for partner in self._sharing]
         shared += [
             (replace(partner, sender=self.doubles[partner.sender]), scan)
             for partner, scan in shared
             if partner.sender in self.doubles
         ]
-        return Sweeps(
+        return PartnerScans(
             shared,
             [scans[partner.post] for partner in self._referred],
         )
 
-    def end(self) -> None:
+    def destroy_posts(self) -> None:
         """Take everything down."""
-        for partner in self._all_partners():
-            partner.post.end()
+        for partner in self._list_partners():
+            partner.post.destroy_sensors()
 
-    def _all_partners(self) -> list[Partner]:
+    def _list_partners(self) -> list[ScanningPartner]:
         apart = [] if self.reference is None else self.reference.units
         return [*self.units, *self.vehicles, *apart]
 
-    def _place_vehicles(self, snapshot: carla.WorldSnapshot) -> None:
+    def _update_vehicle_places(self, snapshot: carla.WorldSnapshot) -> None:
         for partner in self.vehicles:
             carrier = snapshot.find(partner.carrier)
             if carrier is None:
                 partner.place = (math.inf, math.inf)
             else:
-                pose = pose_of(carrier.get_transform())
+                pose = to_pose(carrier.get_transform())
                 partner.place = (pose.x, pose.y)
 
-    def _in_range(self, ego: EgoState, partners: Sequence[Partner]) -> list[Partner]:
+    def _select_in_range(
+        self, ego: EgoState, partners: Sequence[ScanningPartner]
+    ) -> list[ScanningPartner]:
         """Return those within range, first those who are to share first."""
         here = (ego.vehicle_in_world.x, ego.vehicle_in_world.y)
         gaps = {partner.sender: math.dist(partner.place, here) for partner in partners}
         near = [partner for partner in partners if gaps[partner.sender] <= self.settings.range]
         if self.settings.choice == "random":
             return sorted(
-                near, key=lambda partner: (partner not in self._sharing, self._rank(partner))
+                near,
+                key=lambda partner: (partner not in self._sharing, self._get_random_rank(partner)),
             )
         return sorted(near, key=lambda partner: (gaps[partner.sender], partner.sender))
 
-    def _rank(self, partner: Partner) -> float:
+    def _get_random_rank(self, partner: ScanningPartner) -> float:
         """Return a partner's place among all, sampled once for an attempt."""
         if partner.sender not in self._ranks:
             random = self.roadside_units.context.random("partner", partner.sender)
@@ -284,7 +291,7 @@ class Partners:
         return self._ranks[partner.sender]
 
 
-def assemble(
+def spawn_partners(
     settings: Cooperation,
     context: AttemptContext,
     *,
@@ -293,25 +300,25 @@ def assemble(
     reads_points: bool,
     reads_surfaces: bool = False,
     fleet: Sequence[carla.Actor | None],
-    reference: Placement | None = None,
-) -> Partners:
+    reference: RoadsidePlacement | None = None,
+) -> PartnerFleet:
     """Put up the units and equip the vehicles.
 
     `reference` says where the units stand whose view decides what ground truth is. Where the
     cooperation places its units in the same way they are one, so that nothing is scanned twice.
     """
-    roadside_units = RoadsideUnits(
+    roadside_units = RoadsideUnitSpawner(
         context=context,
         mount=rig.roadside,
         period=period,
         reads_points=reads_points,
         reads_surfaces=reads_surfaces,
     )
-    partners = Partners(settings=settings, roadside_units=roadside_units)
+    partners = PartnerFleet(settings=settings, roadside_units=roadside_units)
     if settings.roadside is not None:
-        partners.units = settings.roadside.begin(roadside_units)
+        partners.units = settings.roadside.spawn_units(roadside_units)
     if settings.connected:
-        partners.vehicles = equipped(
+        partners.vehicles = equip_vehicles(
             settings,
             context,
             rig=rig,
@@ -324,11 +331,11 @@ def assemble(
         partners.refers_to_units = settings.roadside == reference
         if not partners.refers_to_units:
             apart = replace(roadside_units, reads_points=False, reads_surfaces=False)
-            partners.reference = Reference(reference, reference.begin(apart))
+            partners.reference = ReferenceUnits(reference, reference.spawn_units(apart))
     return partners
 
 
-def equipped(
+def equip_vehicles(
     settings: Cooperation,
     context: AttemptContext,
     *,
@@ -337,7 +344,7 @@ def equipped(
     reads_points: bool,
     reads_surfaces: bool = False,
     fleet: Sequence[carla.Actor | None],
-) -> list[Partner]:
+) -> list[ScanningPartner]:
     """Return the background vehicles that have a rig: a share of those that it fits.
 
     None stands for a vehicle that is not there: the others are chosen as if it were.
@@ -345,8 +352,8 @@ def equipped(
     chosen = context.random("connected").random(len(fleet)) < settings.connected_share
     partners = []
     for number, (vehicle, has_rig) in enumerate(zip(fleet, chosen, strict=True)):
-        if vehicle is not None and has_rig and carries(vehicle, rig.vehicle):
-            seed = context.noise_seed("connected", str(number))
+        if vehicle is not None and has_rig and can_carry_lidar(vehicle, rig.vehicle):
+            seed = context.compute_noise_seed("connected", str(number))
             post = ScanningPost(
                 context,
                 rig.vehicle,
@@ -358,19 +365,19 @@ def equipped(
             )
             name = f"vehicle-{number}"
             partners.append(
-                Partner(
+                ScanningPartner(
                     sender=name, kind="vehicle", post=post, carrier=vehicle.id, place=(0.0, 0.0)
                 )
             )
     return partners
 
 
-def carries(vehicle: carla.Actor, mount: LidarMount) -> bool:
+def can_carry_lidar(vehicle: carla.Actor, mount: LidarMount) -> bool:
     """Return whether a LiDAR can be mounted: on a car's roof, and not inside a taller body.
 
     The mount is fixed, so it has to stand above the roof and within the outline.
     """
-    if class_of(vehicle) != VEHICLE:
+    if get_road_user_class(vehicle) != VEHICLE:
         return False
     box = vehicle.bounding_box
     return bool(

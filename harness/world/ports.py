@@ -22,7 +22,7 @@ FOLDER = Path("/tmp/crucible-ports")
 
 
 @dataclass(frozen=True, slots=True)
-class Ports:
+class ReservedPorts:
     """Consecutive ports that are ours."""
 
     first: int
@@ -30,23 +30,23 @@ class Ports:
 
 
 @contextmanager
-def reserve(firsts: Iterable[int], count: int = 1) -> Iterator[Ports]:
+def reserve_ports(firsts: Iterable[int], count: int = 1) -> Iterator[ReservedPorts]:
     """Hold the first `count` consecutive ports that are free and not locked."""
     for first in firsts:
         ports = range(first, first + count)
         with ExitStack() as held:
-            locks = [held.enter_context(locked(str(port))) for port in ports]
-            if all(lock is not None for lock in locks) and all(map(free, ports)):
-                yield Ports(first, tuple(lock for lock in locks if lock is not None))
+            locks = [held.enter_context(hold_named_lock(str(port))) for port in ports]
+            if all(lock is not None for lock in locks) and all(map(can_bind_port, ports)):
+                yield ReservedPorts(first, tuple(lock for lock in locks if lock is not None))
                 return
     raise AttemptError("port_conflict", f"no free ports on this machine (locks are in {FOLDER})")
 
 
 @contextmanager
-def locked(name: str) -> Iterator[int | None]:
+def hold_named_lock(name: str) -> Iterator[int | None]:
     """Hold a lock by name; None if another process has it."""
     try:
-        lock = open_lock(name)
+        lock = open_lock_file(name)
     except OSError as problem:
         refuse_without_descriptors(problem)
         yield None
@@ -57,7 +57,7 @@ def locked(name: str) -> Iterator[int | None]:
         os.close(lock)
 
 
-def open_lock(name: str) -> int:
+def open_lock_file(name: str) -> int:
     """Open a lock's file, which any user of the machine may have created."""
     try:
         FOLDER.mkdir()
@@ -80,7 +80,7 @@ def refuse_without_descriptors(problem: OSError) -> None:
         raise AttemptError("server_launch", message) from None
 
 
-def free(port: int) -> bool:
+def can_bind_port(port: int) -> bool:
     """Return whether a server could listen there, on any address."""
     try:
         trial = socket.socket()

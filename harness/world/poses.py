@@ -9,7 +9,7 @@ import carla
 from harness.vocabulary import Pose
 
 
-def pose_of(transform: carla.Transform) -> Pose:
+def to_pose(transform: carla.Transform) -> Pose:
     """Return a transform as a pose."""
     place, turn = transform.location, transform.rotation
     return Pose(
@@ -22,7 +22,7 @@ def pose_of(transform: carla.Transform) -> Pose:
     )
 
 
-def transform_of(pose: Pose) -> carla.Transform:
+def to_carla_transform(pose: Pose) -> carla.Transform:
     """Return a pose as a transform."""
     return carla.Transform(
         carla.Location(pose.x, pose.y, pose.z),

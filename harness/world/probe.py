@@ -18,7 +18,7 @@ from harness.errors import AttemptError
 LARGEST_REPLY = 4096
 
 
-def probe(host: str, port: int, timeout: float = 5.0) -> str:
+def probe_carla(host: str, port: int, timeout: float = 5.0) -> str:
     """Return the version of the CARLA that listens, or fail with one line saying what is there."""
     where = f"{host}:{port}"
     version = episode = None
@@ -26,9 +26,9 @@ def probe(host: str, port: int, timeout: float = 5.0) -> str:
         connection = socket.create_connection((host, port), timeout)
         # One that hangs up before it has answered is no CARLA.
         with connection, suppress(ConnectionError):
-            version = ask(connection, 1, "version", timeout=timeout)
-            if is_version(version):
-                episode = ask(connection, 2, "get_episode_settings", timeout=timeout)
+            version = call_remote(connection, 1, "version", timeout=timeout)
+            if is_version_reply(version):
+                episode = call_remote(connection, 2, "get_episode_settings", timeout=timeout)
     except ConnectionRefusedError:
         raise AttemptError("server_launch", f"{where}: nothing listens there") from None
     except TimeoutError:
@@ -44,16 +44,16 @@ def probe(host: str, port: int, timeout: float = 5.0) -> str:
             raise AttemptError("port_conflict", f"{where}: something that is not CARLA listens")
 
 
-def towns_at(host: str, port: int, timeout: float = 2.0) -> list[str]:
+def list_server_towns(host: str, port: int, timeout: float = 2.0) -> list[str]:
     """Return the towns of the CARLA that listens; nothing if it does not answer that."""
     with suppress(OSError), socket.create_connection((host, port), timeout) as connection:
-        match ask(connection, 1, "get_available_maps", timeout=timeout):
+        match call_remote(connection, 1, "get_available_maps", timeout=timeout):
             case [1, [*maps]]:
                 return sorted(str(name).rpartition("/")[2] for name in maps)
     return []
 
 
-def is_version(answer: object) -> bool:
+def is_version_reply(answer: object) -> bool:
     """Return whether this is a version reply of CARLA."""
     match answer:
         case [1, str()]:
@@ -62,7 +62,7 @@ def is_version(answer: object) -> bool:
             return False
 
 
-def ask(
+def call_remote(
     connection: socket.socket, number: int, name: str, *arguments: int, timeout: float
 ) -> object:
     """Make a remote call; return CARLA's answer, nothing if it is none.
@@ -72,14 +72,14 @@ def ask(
     until = time.monotonic() + timeout
     connection.settimeout(timeout)
     connection.sendall(msgpack.packb([0, number, name, [[False], *arguments]]))
-    match receive(connection, until):
+    match receive_reply(connection, until):
         case [1, replied, None, [answer]] if replied == number:
             return answer
         case _:
             return None
 
 
-def receive(connection: socket.socket, until: float) -> object:
+def receive_reply(connection: socket.socket, until: float) -> object:
     """Return the first msgpack object that comes, if one does; TimeoutError when it is late."""
     unpacker = msgpack.Unpacker(max_buffer_size=LARGEST_REPLY, strict_map_key=False)
     received = 0

@@ -13,9 +13,9 @@ import numpy as np
 import yaml
 
 from harness.errors import AttemptError, UserError
-from harness.geometry import matrix, pose_of
+from harness.geometry import build_pose_matrix, get_matrix_pose
 from harness.installation import CONF
-from harness.sensitivity import Sensitivity
+from harness.sensitivity import LidarSensitivity
 from harness.vocabulary import Kind, Mask, Pose, Singles, Surfaces
 from harness.world import poses
 from harness.world.attempt_context import AttemptContext
@@ -62,11 +62,11 @@ class LidarMount:
             )
 
     @property
-    def sensitivity(self) -> Sensitivity | None:
+    def sensitivity(self) -> LidarSensitivity | None:
         """What it detects; None if that is all that its rays hit within range."""
         if self.r_max is None:
             return None
-        return Sensitivity(r_max=self.r_max, keep_intensity=self.keep_intensity)
+        return LidarSensitivity(r_max=self.r_max, keep_intensity=self.keep_intensity)
 
     @property
     def returns_all(self) -> bool:
@@ -90,7 +90,7 @@ class Rig:
     roadside_height: float  # m from the road to a roadside unit
     roadside_distance: float  # m that a unit stands ahead of the ego for which it is put up
 
-    def mount_of(self, kind: Kind) -> LidarMount:
+    def get_mount(self, kind: Kind) -> LidarMount:
         """Return the LiDAR of a kind of agent."""
         return {"ego": self.ego, "roadside": self.roadside, "vehicle": self.vehicle}[kind]
 
@@ -117,7 +117,7 @@ def read_rig(file: Path = CONF / "rig" / "v2xverse.yaml") -> Rig:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Scan:
+class LidarScan:
     """One turn of a LiDAR."""
 
     frame: int
@@ -126,7 +126,7 @@ class Scan:
     points_in_lidar: Singles
     hits: dict[int, int]  # returns by actor
     surfaces: Surfaces | None = None  # that the points lie on, if they were asked for
-    sensitivity: Sensitivity | None = None  # of the LiDAR, which has not been applied
+    sensitivity: LidarSensitivity | None = None  # of the LiDAR, which has not been applied
 
 
 class ScanningPost:
@@ -156,7 +156,7 @@ class ScanningPost:
         self._reads_surfaces = reads_surfaces
         self._on_vehicle = carrier is not None
         self._sensors = [
-            _spawn(
+            _spawn_lidar(
                 context,
                 kind,
                 mount=mount,
@@ -169,51 +169,53 @@ class ScanningPost:
         ]
         self._queues: list[SimpleQueue[carla.SensorData]] = [SimpleQueue() for _ in kinds]
 
-    def listen(self) -> None:
+    def start_scanning(self) -> None:
         """Start to scan."""
         if not self.listening:
             self.listening = True
             for sensor, queue in zip(self._sensors, self._queues, strict=True):
                 sensor.listen(queue.put)
 
-    def rest(self) -> None:
+    def stop_scanning(self) -> None:
         """Stop scanning: an idle sensor costs nothing."""
         if self.listening:
             self.listening = False
             for sensor in self._sensors:
                 sensor.stop()
 
-    def move(self, place: carla.Transform) -> None:
+    def move_lidar(self, place: carla.Transform) -> None:
         """Stand elsewhere from the next tick on."""
         for sensor in self._sensors:
             sensor.set_transform(place)
 
-    def collect(self, frame: int) -> Scan:
+    def collect_scan(self, frame: int) -> LidarScan:
         """Return the scan of this frame; it is late only if something is wrong."""
-        data = [_take(queue, frame) for queue in self._queues]
+        data = [_wait_for_frame(queue, frame) for queue in self._queues]
         semantic = np.frombuffer(data[0].raw_data, SEMANTIC_RETURN)
         actors = semantic["actor"]
         hit, counts = np.unique(actors[actors > 0], return_counts=True)  # most are of the town
         points, surfaces = np.zeros((0, 4), np.float32), None
         if len(data) > 1:
-            points = self._upright(np.frombuffer(data[1].raw_data, np.float32).reshape(-1, 4))
+            points = self._undo_mount_yaw(
+                np.frombuffer(data[1].raw_data, np.float32).reshape(-1, 4)
+            )
             if self._reads_surfaces:
-                surfaces = surfaces_of(semantic, len(points))
+                surfaces = to_surfaces(semantic, len(points))
             if self._on_vehicle:
-                others = ~on_carrier(points)
+                others = ~find_carrier_points(points)
                 points = points[others]
                 surfaces = None if surfaces is None else surfaces[others]
-        return Scan(
+        return LidarScan(
             frame=frame,
             time=data[0].timestamp,
-            lidar_in_world=self._unturned(data[0].transform),
+            lidar_in_world=self._compute_lidar_pose(data[0].transform),
             points_in_lidar=points,
             hits=dict(zip(hit.tolist(), counts.tolist(), strict=True)),
             surfaces=surfaces,
             sensitivity=self.mount.sensitivity,
         )
 
-    def sweeps(self, frame: int) -> bool:
+    def has_sweep_in_frame(self, frame: int) -> bool:
         """Return whether this frame is one in which it sweeps."""
         try:
             data = self._queues[0].get(timeout=FIRST_PATIENCE)
@@ -222,18 +224,20 @@ class ScanningPost:
         self._queues[0].put(data)
         return bool(data.frame == frame)
 
-    def end(self) -> None:
+    def destroy_sensors(self) -> None:
         """Leave the world."""
-        self.rest()
+        self.stop_scanning()
         for sensor in self._sensors:
             sensor.destroy()
 
-    def _unturned(self, transform: carla.Transform) -> Pose:
+    def _compute_lidar_pose(self, transform: carla.Transform) -> Pose:
         """Return where the LiDAR stands and where its carrier looks."""
         turned_back = Pose(0.0, 0.0, yaw=-math.radians(self.mount.yaw))
-        return pose_of(matrix(poses.pose_of(transform)) @ matrix(turned_back))
+        return get_matrix_pose(
+            build_pose_matrix(poses.to_pose(transform)) @ build_pose_matrix(turned_back)
+        )
 
-    def _upright(self, points: Singles) -> Singles:
+    def _undo_mount_yaw(self, points: Singles) -> Singles:
         turned = points.copy()
         yaw = math.radians(self.mount.yaw)
         cos, sin = np.float32(math.cos(yaw)), np.float32(math.sin(yaw))
@@ -242,14 +246,14 @@ class ScanningPost:
         return turned
 
 
-def on_carrier(points: Singles) -> Mask:
+def find_carrier_points(points: Singles) -> Mask:
     """Return which points are the car that carries the LiDAR."""
     behind, ahead, aside = CARRIER_BODY
     x, y = points[:, 0], points[:, 1]
     return np.asarray((x > behind) & (x < ahead) & (np.abs(y) < aside))
 
 
-def surfaces_of(semantic: np.ndarray, points: int) -> Surfaces:
+def to_surfaces(semantic: np.ndarray, points: int) -> Surfaces:
     """Return what the points lie on: the semantic twin has the same rays in the same order."""
     if len(semantic) != points:
         raise AttemptError(
@@ -264,7 +268,7 @@ def surfaces_of(semantic: np.ndarray, points: int) -> Surfaces:
     )
 
 
-def _spawn(
+def _spawn_lidar(
     context: AttemptContext,
     kind: str,
     *,
@@ -293,11 +297,13 @@ def _spawn(
     for name, value in settings.items():
         if blueprint.has_attribute(name):
             blueprint.set_attribute(name, str(value))
-    at = place or poses.transform_of(Pose(mount.x, mount.y, mount.z, yaw=math.radians(mount.yaw)))
+    at = place or poses.to_carla_transform(
+        Pose(mount.x, mount.y, mount.z, yaw=math.radians(mount.yaw))
+    )
     return context.world.spawn_actor(blueprint, at, carrier)
 
 
-def _take(queue: SimpleQueue[carla.SensorData], frame: int) -> carla.SensorData:
+def _wait_for_frame(queue: SimpleQueue[carla.SensorData], frame: int) -> carla.SensorData:
     while True:
         try:
             data = queue.get(timeout=PATIENCE)

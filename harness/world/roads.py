@@ -11,10 +11,10 @@ import carla
 import numpy as np
 
 from harness.errors import UserError
-from harness.geometry import wrapped
+from harness.geometry import wrap_angle
 from harness.vocabulary import Floats, Integers, Mask, Route
 from harness.world import lane_graph
-from harness.world.speed_limits import speed_limits
+from harness.world.speed_limits import compute_speed_limits
 
 OFF_ROAD = 80.0
 """Metres from the nearest lane that a point of a route may lie: V2Xverse has some at 58."""
@@ -32,7 +32,7 @@ SLACK = 500.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _LanePath:
     """Waypoints by index, and which of them lie within a lane change to which side."""
 
     nodes: list[int]
@@ -41,7 +41,7 @@ class _Way:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _PathRows:
     """A way before it is measured out by the metre."""
 
     nodes: Integers
@@ -54,14 +54,14 @@ class RoadNetwork:
 
     def __init__(self, carla_map: carla.Map) -> None:
         self.map = carla_map
-        self.graph = lane_graph.build(carla_map)
-        self.speed_limits = speed_limits(carla_map, self.graph)  # at each waypoint, m/s
+        self.graph = lane_graph.build_lane_graph(carla_map)
+        self.speed_limits = compute_speed_limits(carla_map, self.graph)  # at each waypoint, m/s
 
-    def route(self, name: str, town: str, locations: Sequence[carla.Location]) -> Route:
+    def find_route(self, name: str, town: str, locations: Sequence[carla.Location]) -> Route:
         """Return the shortest way past all locations, one row a metre, lane changes blended."""
         graph = self.graph
         try:
-            way = self._way(locations)
+            way = self._find_path(locations)
         except UserError as problem:
             raise UserError(f"route {name}: {problem}") from None
         nodes = np.array(way.nodes)
@@ -78,21 +78,21 @@ class RoadNetwork:
         for first, last in short:
             reach = (EASY - (last - first)) // 2
             around = slice(max(first - reach, 0), last + reach + 1)
-            xyz[around] = _eased(xyz, around, reach)
+            xyz[around] = _smooth_stretch(xyz, around, reach)
             changing[around] = True
-        return self._by_the_metre(name, town, _Rows(nodes, xyz, changing))
+        return self._resample_route(name, town, _PathRows(nodes, xyz, changing))
 
-    def nearest(self, location: carla.Location) -> int:
+    def find_nearest_node(self, location: carla.Location) -> int:
         """Return the index of the graph's waypoint nearest to a location on the road."""
         projected = self.map.get_waypoint(location, lane_type=carla.LaneType.Driving)
         place = projected.transform.location
         everywhere = (0, len(self.graph.waypoints))  # for lanes that lead nowhere
-        first, count = self.graph.lanes.get(lane_graph.key_of(projected), everywhere)
+        first, count = self.graph.lanes.get(lane_graph.get_lane_key(projected), everywhere)
         gaps = self.graph.xyz[first : first + count] - (place.x, place.y, place.z)
         return first + int(np.einsum("ij,ij->i", gaps, gaps).argmin())
 
-    def _by_the_metre(self, name: str, town: str, rows: _Rows) -> Route:
-        along = _arc_length(rows.xyz)
+    def _resample_route(self, name: str, town: str, rows: _PathRows) -> Route:
+        along = _compute_arc_length(rows.xyz)
         station = np.arange(np.floor(along[-1] + 1e-6) + 1.0)
         closest = np.clip(np.searchsorted(along, station - 0.5), 0, len(along) - 1)
         points = np.stack([np.interp(station, along, column) for column in rows.xyz.T], axis=1)
@@ -105,7 +105,7 @@ class RoadNetwork:
             name=name,
             town=town,
             xyz=points,
-            yaw=wrapped(yaw),
+            yaw=wrap_angle(yaw),
             station=station,
             lane_width=self.graph.width[nodes],
             speed_limit=self.speed_limits[nodes],
@@ -113,8 +113,8 @@ class RoadNetwork:
             lane_change=changing,
         )
 
-    def _way(self, locations: Sequence[carla.Location]) -> _Way:
-        chain = self._shortest(locations)
+    def _find_path(self, locations: Sequence[carla.Location]) -> _LanePath:
+        chain = self._find_shortest_chain(locations)
         nodes, towards = [chain[0]], dict[int, tuple[int, int, int]]()
         for before, after in pairwise(chain):
             if change := self.graph.changes.get((before, after)):
@@ -123,9 +123,9 @@ class RoadNetwork:
                 nodes += range(before + 1, before + length)
                 towards |= dict.fromkeys(range(first, len(nodes)), (first, first + length, side))
             nodes.append(after)
-        return _Way(nodes, towards)
+        return _LanePath(nodes, towards)
 
-    def _shortest(self, locations: Sequence[carla.Location]) -> list[int]:
+    def _find_shortest_chain(self, locations: Sequence[carla.Location]) -> list[int]:
         """Return the chain of graph nodes that passes the locations at the least cost."""
         points = [
             location
@@ -134,28 +134,29 @@ class RoadNetwork:
         ]
         if len(points) < 2:
             raise UserError("a route needs two different points at least; add its goal")
-        reached = dict.fromkeys(self._candidates(1, points[0]), 0.0)
+        reached = dict.fromkeys(self._find_candidate_nodes(1, points[0]), 0.0)
         legs: list[dict[int, list[int]]] = []
         for number, point in enumerate(points[1:], 2):
-            targets = self._candidates(number, point)
-            paths = self._search(reached, targets)
+            targets = self._find_candidate_nodes(number, point)
+            paths = self._search_paths(reached, targets)
             if not paths:
                 raise UserError(
-                    f"point {number} {_place(point)} cannot be reached from point {number - 1}"
-                    f" {_place(points[number - 2])} along driving lanes; move one of them"
+                    f"point {number} {_format_location(point)} cannot be reached from point"
+                    f" {number - 1}"
+                    f" {_format_location(points[number - 2])} along driving lanes; move one of them"
                 )
             reached = {target: cost for target, (cost, _) in paths.items()}
             legs.append({target: path for target, (_, path) in paths.items()})
         path = legs[-1][min(reached, key=lambda node: (reached[node], node))]
-        chain = self._early(path)
+        chain = self._advance_lane_changes(path)
         for leg in reversed(legs[:-1]):
             path = leg[path[0]]
-            chain = self._early(path)[:-1] + chain
-        if _arc_length(self.graph.xyz[chain])[-1] < LEAST:
+            chain = self._advance_lane_changes(path)[:-1] + chain
+        if _compute_arc_length(self.graph.xyz[chain])[-1] < LEAST:
             raise UserError("its points lie at one and the same place of the road; move its goal")
         return chain
 
-    def _early(self, path: list[int]) -> list[int]:
+    def _advance_lane_changes(self, path: list[int]) -> list[int]:
         """Return the same path with each lane change as soon as the markings allow it.
 
         The search finds all places for a change equally good; drivers do not leave it to the last.
@@ -173,15 +174,16 @@ class RoadNetwork:
             at += 1
         return path
 
-    def _candidates(self, number: int, location: carla.Location) -> list[int]:
+    def _find_candidate_nodes(self, number: int, location: carla.Location) -> list[int]:
         """Return the graph nodes that a point of a route may mean, the nearest one first."""
-        nearest = self.nearest(location)
+        nearest = self.find_nearest_node(location)
         xyz = self.graph.xyz
         place = np.array([location.x, location.y])
         off = float(np.linalg.norm(xyz[nearest, :2] - place))
         if not off <= OFF_ROAD:
             raise UserError(
-                f"point {number} {_place(location)} lies {off:.1f} m from the nearest driving lane"
+                f"point {number} {_format_location(location)} lies {off:.1f} m from the nearest"
+                " driving lane"
                 f" of this town; move it onto the road (within {OFF_ROAD:g} m)"
             )
         if not self.graph.in_junction[nearest]:
@@ -194,12 +196,12 @@ class RoadNetwork:
         )
         best: dict[lane_graph.LaneKey, int] = {}
         for node in near.tolist():
-            lane = lane_graph.key_of(self.graph.waypoints[node])
+            lane = lane_graph.get_lane_key(self.graph.waypoints[node])
             if lane not in best or distance[node] < distance[best[lane]]:
                 best[lane] = node
         return sorted({nearest, *best.values()}, key=lambda node: (distance[node], node))
 
-    def _search(
+    def _search_paths(
         self, sources: dict[int, float], targets: list[int]
     ) -> dict[int, tuple[float, list[int]]]:
         """Return the cheapest way to each target that is hardly dearer than the best (A*)."""
@@ -228,27 +230,29 @@ class RoadNetwork:
                     cost[ahead], origin[ahead] = dearer, node
                     heapq.heappush(waiting, (dearer + least[ahead], ahead))
         return {
-            target: (cost[target], _back(origin, target)) for target in targets if target in settled
+            target: (cost[target], _trace_path(origin, target))
+            for target in targets
+            if target in settled
         }
 
 
-def _arc_length(xyz: Floats) -> Floats:
+def _compute_arc_length(xyz: Floats) -> Floats:
     return np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(xyz, axis=0), axis=1))])
 
 
-def _eased(xyz: Floats, around: slice, reach: int) -> Floats:
+def _smooth_stretch(xyz: Floats, around: slice, reach: int) -> Floats:
     """Return a stretch of points, each the mean of its neighbours up to `reach` either side."""
     at = np.arange(len(xyz))[around]
     span = np.minimum(np.minimum(at, len(xyz) - 1 - at), reach)
     return np.array([xyz[i - n : i + n + 1].mean(axis=0) for i, n in zip(at, span, strict=True)])
 
 
-def _back(origin: dict[int, int], node: int) -> list[int]:
+def _trace_path(origin: dict[int, int], node: int) -> list[int]:
     chain = [node]
     while origin[chain[-1]] >= 0:
         chain.append(origin[chain[-1]])
     return chain[::-1]
 
 
-def _place(location: carla.Location) -> str:
+def _format_location(location: carla.Location) -> str:
     return f"({location.x:.1f}, {location.y:.1f})"

@@ -13,7 +13,7 @@ WIDEST = 12
 """Lanes to look through for the edge of the road."""
 
 
-def at_roadside(town: carla.Map, ego: Pose, distance: float, height: float) -> Pose:
+def find_roadside_pose(town: carla.Map, ego: Pose, distance: float, height: float) -> Pose:
     """Return a place on the right edge of the ego's road, so far ahead and so high."""
     waypoint = town.get_waypoint(carla.Location(ego.x, ego.y, ego.z))
     edge = waypoint
@@ -34,6 +34,6 @@ def at_roadside(town: carla.Map, ego: Pose, distance: float, height: float) -> P
     return Pose(place.x, place.y, place.z + height, yaw=yaw)
 
 
-def ahead_of(place: Pose, ego: Pose) -> float:
+def measure_distance_ahead(place: Pose, ego: Pose) -> float:
     """Return how far ahead of the ego a place is."""
     return (place.x - ego.x) * math.cos(ego.yaw) + (place.y - ego.y) * math.sin(ego.yaw)

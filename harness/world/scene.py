@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness.geometry import boxes_between
+from harness.geometry import transform_boxes
 from harness.vocabulary import (
     CYCLIST,
     PEDESTRIAN,
@@ -38,7 +38,7 @@ USUAL_EXTENTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ActorShape:
     """What does not change of a road user."""
 
     type_id: str
@@ -54,7 +54,7 @@ class GroundTruthScene:
     boxes_in_world: Boxes
     actor_ids: Integers
 
-    def truth_for(
+    def select_ground_truth(
         self, lidar_in_world: Pose, hits: Mapping[int, int], reach: float, without: int
     ) -> GroundTruth:
         """Return who stands within reach of a LiDAR, and how often it hits each."""
@@ -62,7 +62,7 @@ class GroundTruthScene:
         near = np.hypot(centres[:, 0] - lidar_in_world.x, centres[:, 1] - lidar_in_world.y) <= reach
         near &= self.actor_ids != without
         ids = self.actor_ids[near]
-        boxes = boxes_between(self.boxes_in_world[near], WORLD, lidar_in_world)
+        boxes = transform_boxes(self.boxes_in_world[near], WORLD, lidar_in_world)
         return GroundTruth(
             boxes, ids, np.array([hits.get(int(actor_id), 0) for actor_id in ids], np.int64)
         )
@@ -73,11 +73,11 @@ class ActorRegistry:
 
     def __init__(self, world: carla.World) -> None:
         self._world = world
-        self.figures: dict[int, Figure] = {}
-        self._known: dict[int, Figure | None] = {}  # also that an actor is no road user
+        self.figures: dict[int, ActorShape] = {}
+        self._known: dict[int, ActorShape | None] = {}  # also that an actor is no road user
         self._place = carla.Location()  # to make one for each box takes as long as all the rest
 
-    def scene(self, snapshot: carla.WorldSnapshot) -> GroundTruthScene:
+    def read_scene(self, snapshot: carla.WorldSnapshot) -> GroundTruthScene:
         """Return who is where; the ego is among them."""
         rows, ids, kinds = [], [], []
         for actor in snapshot:  # of every tick, so no call more than needed
@@ -85,9 +85,9 @@ class ActorRegistry:
             try:
                 figure = self._known[actor_id]
             except KeyError:
-                figure = self._figure(actor_id)
+                figure = self._register_actor(actor_id)
             if figure is not None:
-                rows.append(box_of(actor.get_transform(), figure, self._place))
+                rows.append(compute_actor_box(actor.get_transform(), figure, self._place))
                 ids.append(actor_id)
                 kinds.append(figure.kind)
         boxes = Boxes(
@@ -97,17 +97,17 @@ class ActorRegistry:
         )
         return GroundTruthScene(boxes, np.array(ids, np.int64))
 
-    def _figure(self, actor_id: int) -> Figure | None:
+    def _register_actor(self, actor_id: int) -> ActorShape | None:
         """Return class and size of a road user that is new, or nothing of any other actor."""
         actor = self._world.get_actor(actor_id)
         if actor is None or not actor.type_id.startswith(("vehicle.", "walker.")):
             self._known[actor_id] = None
             return None
-        figure = self._known[actor_id] = self.figures[actor_id] = figure_of(actor)
+        figure = self._known[actor_id] = self.figures[actor_id] = read_actor_shape(actor)
         return figure
 
 
-def parked_in_world(world: carla.World) -> Boxes:
+def list_parked_boxes(world: carla.World) -> Boxes:
     """Return the vehicles that are scenery: LiDARs see them, but they are no road users."""
     rows, kinds = [], []
     for kind, labels in SCENERY.items():
@@ -126,24 +126,24 @@ def parked_in_world(world: carla.World) -> Boxes:
     )
 
 
-def within(boxes_in_world: Boxes, lidar_in_world: Pose, reach: float) -> Boxes:
+def crop_boxes_to_lidar(boxes_in_world: Boxes, lidar_in_world: Pose, reach: float) -> Boxes:
     """Return the boxes within reach of a LiDAR, as it sees them."""
     x, y = boxes_in_world.geometry[:, :2].T
     near = np.hypot(x - lidar_in_world.x, y - lidar_in_world.y) <= reach
-    return boxes_between(boxes_in_world[np.asarray(near)], WORLD, lidar_in_world)
+    return transform_boxes(boxes_in_world[np.asarray(near)], WORLD, lidar_in_world)
 
 
-def figure_of(actor: carla.Actor) -> Figure:
+def read_actor_shape(actor: carla.Actor) -> ActorShape:
     """Return class and size of a road user."""
-    kind = class_of(actor)
+    kind = get_road_user_class(actor)
     box = actor.bounding_box
-    extent = repaired(actor.type_id, (box.extent.x, box.extent.y, box.extent.z), kind)
+    extent = repair_extents(actor.type_id, (box.extent.x, box.extent.y, box.extent.z), kind)
     length, width, height = (2 * half for half in extent)
     centre = (box.location.x, box.location.y, box.location.z)
-    return Figure(actor.type_id, kind, centre, (length, width, height))
+    return ActorShape(actor.type_id, kind, centre, (length, width, height))
 
 
-def repaired(
+def repair_extents(
     type_id: str, extents: tuple[float, float, float], kind: int
 ) -> tuple[float, float, float]:
     """Return extents above zero; repairs are logged."""
@@ -160,19 +160,21 @@ def repaired(
     return x, y, z
 
 
-def class_of(actor: carla.Actor) -> int:
+def get_road_user_class(actor: carla.Actor) -> int:
     """Return the class of a road user; a rider of a cycle is a cyclist."""
     if actor.type_id.startswith("walker."):
         return PEDESTRIAN
-    return class_of_base(actor.attributes.get("base_type", ""))
+    return get_base_type_class(actor.attributes.get("base_type", ""))
 
 
-def class_of_base(base_type: str) -> int:
+def get_base_type_class(base_type: str) -> int:
     """Return the class of vehicles of a base type."""
     return CYCLIST if base_type.lower() in CYCLES else VEHICLE
 
 
-def box_of(transform: carla.Transform, figure: Figure, place: carla.Location) -> tuple[float, ...]:
+def compute_actor_box(
+    transform: carla.Transform, figure: ActorShape, place: carla.Location
+) -> tuple[float, ...]:
     """Return the box of a road user in the world, upright; `place` is overwritten."""
     place.x, place.y, place.z = figure.centre
     transform.transform(place)

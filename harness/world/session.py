@@ -13,8 +13,8 @@ import carla
 
 from harness.errors import AttemptError, FailureClass, ScenarioError
 from harness.installation import PACKAGES
-from harness.world.ports import reserve
-from harness.world.probe import ask, probe
+from harness.world.ports import reserve_ports
+from harness.world.probe import call_remote, probe_carla
 
 RPC_TIMEOUT = 60.0
 PATIENCE = 5.0
@@ -25,7 +25,7 @@ MANAGER_PORTS = range(8000, 8200)
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class CarlaSession:
     """What a client holds while an attempt lasts."""
 
     client: carla.Client
@@ -37,16 +37,16 @@ class Session:
 @contextmanager
 def open_session(
     host: str, port: int, *, town: str, tick_seconds: float, seed: int
-) -> Iterator[Session]:
+) -> Iterator[CarlaSession]:
     """Reload the town in synchronous mode; return to asynchronous mode at the end.
 
     The library's Traffic Manager listens on a port that is ours; a server's own goes before it.
     """
-    probe(host, port)
-    with reserve(MANAGER_PORTS) as ports, naming_problems(host, port):
+    probe_carla(host, port)
+    with reserve_ports(MANAGER_PORTS) as ports, convert_client_errors(host, port):
         client = carla.Client(host, port)
         client.set_timeout(RPC_TIMEOUT)
-        world = fresh_world(client, town)
+        world = load_fresh_world(client, town)
         settings = world.get_settings()
         settings.synchronous_mode = True
         settings.fixed_delta_seconds = tick_seconds
@@ -55,21 +55,21 @@ def open_session(
         settings.max_substeps = SUBSTEPS
         world.apply_settings(settings)
         world.set_pedestrians_seed(seed % 2**31)
-        strike_off(host, port, ports.first)
+        release_traffic_manager_port(host, port, ports.first)
         manager = client.get_trafficmanager(ports.first)
         manager.set_synchronous_mode(True)
         manager.set_random_device_seed(seed % 2**31)
         try:
-            yield Session(client, world, world.get_map(), manager)
+            yield CarlaSession(client, world, world.get_map(), manager)
         finally:
             with suppress(AttemptError, RuntimeError):
-                probe(host, port)
+                probe_carla(host, port)
                 settings.synchronous_mode = False
                 settings.fixed_delta_seconds = None
                 world.apply_settings(settings)
 
 
-def fresh_world(client: carla.Client, town: str) -> carla.World:
+def load_fresh_world(client: carla.Client, town: str) -> carla.World:
     """Return a world in which nothing has happened yet."""
     try:
         current = client.get_world().get_map().name.rsplit("/", maxsplit=1)[-1]
@@ -86,16 +86,16 @@ def fresh_world(client: carla.Client, town: str) -> carla.World:
         raise AttemptError("world_load", f"{town}: {problem}; the server has {there}") from None
 
 
-def strike_off(host: str, port: int, manager_port: int) -> None:
+def release_traffic_manager_port(host: str, port: int, manager_port: int) -> None:
     """Let the server forget who managed traffic from our port before.
 
     Managers that were killed stay on its list, and the library waits four seconds for each.
     """
     with suppress(OSError), socket.create_connection((host, port), PATIENCE) as connection:
-        ask(connection, 1, "destroy_traffic_manager", manager_port, timeout=PATIENCE)
+        call_remote(connection, 1, "destroy_traffic_manager", manager_port, timeout=PATIENCE)
 
 
-def place_of(problem: BaseException) -> str:
+def describe_wait_place(problem: BaseException) -> str:
     """Return the last of our own functions that an exception went through: where it waited."""
     ours = str(PACKAGES / "harness")
     frames = [(frame.f_code, line) for frame, line in walk_tb(problem.__traceback__)]
@@ -104,7 +104,7 @@ def place_of(problem: BaseException) -> str:
 
 
 @contextmanager
-def naming_problems(host: str, port: int) -> Iterator[None]:
+def convert_client_errors(host: str, port: int) -> Iterator[None]:
     """Give the client library's exceptions their failure class.
 
     The library reports a server that has exited as a time-out; the port shows which it is.
@@ -114,14 +114,16 @@ def naming_problems(host: str, port: int) -> Iterator[None]:
     except RuntimeError as problem:
         text = " ".join(str(problem).split())
         try:
-            probe(host, port)
+            probe_carla(host, port)
         except AttemptError as gone:
             failure: FailureClass = (
                 "server_hang" if gone.failure == "server_hang" else "server_crash"
             )
             raise AttemptError(failure, f"{text}; {gone}") from problem
         if "time-out" in text:
-            raise AttemptError("rpc_timeout", f"{text}; {place_of(problem)}") from problem
+            raise AttemptError(
+                "rpc_timeout", f"{text}; {describe_wait_place(problem)}"
+            ) from problem
         if isinstance(problem, ScenarioError):
             raise AttemptError("scenario_error", text) from problem
         raise

@@ -16,7 +16,7 @@ import numpy as np
 
 from harness.vocabulary import Floats
 from harness.world.lane_graph import SPACING, LaneGraph, LaneKey
-from harness.world.routes.documents import Element, finite, parse_xml
+from harness.world.routes.documents import XmlElement, parse_finite, parse_xml
 
 GOES_BY_SIGNS = 'vendor="VectorZero"'
 SPEED_SIGN = "274"
@@ -24,18 +24,21 @@ UNPOSTED = 50 / 3.6
 UNITS = {"km/h": 1 / 3.6, "mph": 0.44704, "m/s": 1.0}
 
 
-def speed_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
+def compute_speed_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
     """Return the limit at each waypoint, m/s."""
     text = carla_map.to_opendrive()
     if GOES_BY_SIGNS in text[:4000]:
-        return _posted(carla_map, graph)
-    return _recorded(parse_xml(text, Path(f"{Path(carla_map.name).name}.xodr")), graph)
+        return _propagate_sign_limits(carla_map, graph)
+    return _read_recorded_limits(parse_xml(text, Path(f"{Path(carla_map.name).name}.xodr")), graph)
 
 
-def _recorded(document: Element, graph: LaneGraph) -> Floats:
+def _read_recorded_limits(document: XmlElement, graph: LaneGraph) -> Floats:
     limits = np.full(len(graph.waypoints), UNPOSTED)
     stations = np.array([waypoint.s for waypoint in graph.waypoints])
-    records = {_number(road): sorted(_limits(road)) for road in document.all("road")}
+    records = {
+        _parse_road_number(road): sorted(_iter_road_limits(road))
+        for road in document.find_children("road")
+    }
     for key, (first, count) in graph.lanes.items():
         for start, limit in records.get(key[0], []):
             along = stations[first : first + count] >= start
@@ -43,27 +46,27 @@ def _recorded(document: Element, graph: LaneGraph) -> Floats:
     return limits
 
 
-def _number(road: Element) -> int:
-    text = road.text("id")
+def _parse_road_number(road: XmlElement) -> int:
+    text = road.read_text("id")
     if not text.isdecimal():
-        road.wrong(f"has id={text[:40]!r}; write a whole number, as CARLA reads no other")
+        road.raise_error(f"has id={text[:40]!r}; write a whole number, as CARLA reads no other")
     return int(text)
 
 
-def _limits(road: Element) -> Iterable[tuple[float, float]]:
+def _iter_road_limits(road: XmlElement) -> Iterable[tuple[float, float]]:
     """Yield from which station of a road each limit holds; one may be a word: none."""
-    for kind in road.all("type"):
-        for speed in kind.all("speed"):
-            limit = finite(speed.attributes.get("max"))
+    for kind in road.find_children("type"):
+        for speed in kind.find_children("speed"):
+            limit = parse_finite(speed.attributes.get("max"))
             if limit is not None and limit >= 0.0:
                 unit = UNITS.get(speed.attributes.get("unit", "m/s"), 1.0)
-                yield kind.number("s") if "s" in kind.attributes else 0.0, limit * unit
+                yield kind.read_number("s") if "s" in kind.attributes else 0.0, limit * unit
 
 
-def _posted(carla_map: carla.Map, graph: LaneGraph) -> Floats:
+def _propagate_sign_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
     """Return the limit of the last sign passed; CARLA reads km/h whatever unit the map gives."""
     limits = np.full(len(graph.waypoints), np.nan)
-    waiting = [(0.0, place, limit) for place, limit in _signs(carla_map, graph)]
+    waiting = [(0.0, place, limit) for place, limit in _iter_speed_signs(carla_map, graph)]
     heapq.heapify(waiting)
     while waiting:
         distance, index, limit = heapq.heappop(waiting)
@@ -76,7 +79,7 @@ def _posted(carla_map: carla.Map, graph: LaneGraph) -> Floats:
     return np.where(np.isnan(limits), UNPOSTED, limits)
 
 
-def _signs(carla_map: carla.Map, graph: LaneGraph) -> Iterable[tuple[int, float]]:
+def _iter_speed_signs(carla_map: carla.Map, graph: LaneGraph) -> Iterable[tuple[int, float]]:
     """Yield the waypoint from which each speed sign holds, and its limit in m/s."""
     stations = np.array([waypoint.s for waypoint in graph.waypoints])
     lanes_of_road: dict[int, list[LaneKey]] = defaultdict(list)

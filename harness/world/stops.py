@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.vocabulary import LightAhead, Route
 from harness.world.attempt_context import AttemptContext
-from harness.world.lights import clear_of_junction
+from harness.world.lights import find_junction_clear_station
 
 BEFORE = 20.0
 """Metres before the trigger volume on which standing counts."""
@@ -23,7 +23,7 @@ STANDING = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Zone:
+class StopSignZone:
     """The part of a route that lies in a sign's trigger volume."""
 
     sign: int  # actor
@@ -37,11 +37,11 @@ class RouteStops:
 
     def __init__(self, context: AttemptContext) -> None:
         signs = context.world.get_actors().filter("traffic.stop")
-        zones = [zone for sign in signs for zone in zones_of(context.route, sign)]
+        zones = [zone for sign in signs for zone in find_stop_zones(context.route, sign)]
         self._zones = sorted(zones, key=lambda zone: zone.begin)
-        self._kept: set[Zone] = set()
+        self._kept: set[StopSignZone] = set()
 
-    def ahead(self, station: float) -> tuple[LightAhead, ...]:
+    def list_stops_ahead(self, station: float) -> tuple[LightAhead, ...]:
         """Return the signs that are still to be stood at, as red lights at their trigger's end."""
         return tuple(
             LightAhead(zone.end, zone.clear, "red")
@@ -49,7 +49,7 @@ class RouteStops:
             if station <= zone.end and zone not in self._kept
         )
 
-    def driven_through(self, before: float, now: float, speed: float) -> tuple[int, ...]:
+    def find_stop_violations(self, before: float, now: float, speed: float) -> tuple[int, ...]:
         """Return the signs left behind in a tick at which the ego has not stood."""
         if speed < STANDING:
             self._kept |= {zone for zone in self._zones if zone.begin - BEFORE <= now <= zone.end}
@@ -58,19 +58,19 @@ class RouteStops:
         )
 
 
-def zones_of(route: Route, sign: carla.Actor) -> list[Zone]:
+def find_stop_zones(route: Route, sign: carla.Actor) -> list[StopSignZone]:
     """Return the parts of a route that lie in a sign's trigger volume, seen from above."""
     place, box = sign.get_transform(), sign.trigger_volume
-    inside = within(route.xyz[:, 0], route.xyz[:, 1], place, box)
+    inside = is_within_actor_box(route.xyz[:, 0], route.xyz[:, 1], place, box)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]])))
     return [
-        Zone(sign.id, begin, end, clear_of_junction(route, end))
+        StopSignZone(sign.id, begin, end, find_junction_clear_station(route, end))
         for first, after in zip(edges[::2], edges[1::2], strict=True)
         for begin, end in [(float(route.station[first]), float(route.station[after - 1]))]
     ]
 
 
-def within(
+def is_within_actor_box(
     x: np.ndarray, y: np.ndarray, place: carla.Transform, box: carla.BoundingBox
 ) -> np.ndarray:
     """Return which places lie in a box that an actor carries, whatever their height."""

@@ -20,7 +20,7 @@ SHORT_OF = 2
 
 
 @dataclass(slots=True)
-class Population:
+class TrafficPopulation:
     """All actors of the background traffic."""
 
     client: carla.Client
@@ -30,7 +30,7 @@ class Population:
     places: dict[int, carla.Transform] = field(default_factory=dict, kw_only=True)
     """Where each vehicle and walker was spawned, by id."""
 
-    def end(self) -> None:
+    def destroy_population(self) -> None:
         """Destroy all actors."""
         for controller in self.controllers:
             controller.stop()
@@ -72,39 +72,44 @@ class Traffic:
         if not 0 <= self.crazy_proportion <= 100:
             raise UserError(f"traffic.crazy_proportion = {self.crazy_proportion}: 0 to 100 %")
 
-    def crazy(self, number: int) -> int:
+    def count_crazy(self, number: int) -> int:
         """Return how many of a number of walkers or bicycles the proportion is."""
         return int(self.crazy_proportion * number / 100) if self.crazy_level else 0
 
-    def populate(self, context: AttemptContext, taken: Sequence[carla.Actor]) -> Population:
+    def spawn_population(
+        self, context: AttemptContext, taken: Sequence[carla.Actor]
+    ) -> TrafficPopulation:
         """Fill the town, except where the ego starts and hazards wait."""
-        population = Population(context.client)
+        population = TrafficPopulation(context.client)
         context.world.tick()
-        busy = [_place(actor) for actor in taken]
+        busy = [_get_actor_place(actor) for actor in taken]
         busy += [
             (float(x), float(y)) for x, y in context.route.xyz[: int(self.clear_ahead) : 4, :2]
         ]
         free = [
             point
             for point in context.map.get_spawn_points()
-            if not _near(point.location, busy, self.clear_around)
+            if not _is_near_any(point.location, busy, self.clear_around)
         ]
-        self._drivers(context, free, population)
-        self._pedestrians(context, population)
+        self._spawn_vehicles(context, free, population)
+        self._spawn_walkers(context, population)
         return population
 
-    def _drivers(
-        self, context: AttemptContext, free: Sequence[carla.Transform], population: Population
+    def _spawn_vehicles(
+        self,
+        context: AttemptContext,
+        free: Sequence[carla.Transform],
+        population: TrafficPopulation,
     ) -> None:
         random = context.random("traffic", "vehicles")
         library = list(context.world.get_blueprint_library().filter("vehicle.*"))
         library.sort(key=lambda blueprint: blueprint.id)
-        cycles = [blueprint for blueprint in library if _base(blueprint) in CYCLES]
+        cycles = [blueprint for blueprint in library if _get_base_type(blueprint) in CYCLES]
         cycles = [blueprint for blueprint in library if blueprint.id == self.bicycle] or cycles
         cars = (
             library
             if self.mixed
-            else [blueprint for blueprint in library if _base(blueprint) not in CYCLES]
+            else [blueprint for blueprint in library if _get_base_type(blueprint) not in CYCLES]
         )
         order = random.permutation(len(free))[: self.vehicles + self.bicycles]
         manager = context.traffic_manager
@@ -123,11 +128,11 @@ class Traffic:
                 population.places[actor.id] = free[int(at)]
                 bicycles += [actor] * (number >= self.vehicles)
         for actor in population.vehicles:
-            self.drive(manager, actor)
-        for actor in bicycles[: max(self.crazy(self.bicycles) - SHORT_OF, 0)]:
-            self._drive_crazily(manager, actor)
+            self.start_autopilot(manager, actor)
+        for actor in bicycles[: max(self.count_crazy(self.bicycles) - SHORT_OF, 0)]:
+            self._make_driver_crazy(manager, actor)
 
-    def drive(self, manager: carla.TrafficManager, actor: carla.Actor) -> None:
+    def start_autopilot(self, manager: carla.TrafficManager, actor: carla.Actor) -> None:
         """Let a vehicle drive as traffic."""
         actor.set_autopilot(True, manager.get_port())
         if self.following_distance is not None:
@@ -135,7 +140,7 @@ class Traffic:
         if self.speed_difference is not None:
             manager.vehicle_percentage_speed_difference(actor, self.speed_difference)
 
-    def _drive_crazily(self, manager: carla.TrafficManager, actor: carla.Actor) -> None:
+    def _make_driver_crazy(self, manager: carla.TrafficManager, actor: carla.Actor) -> None:
         share = 20 * self.crazy_level
         manager.ignore_lights_percentage(actor, share)
         manager.ignore_signs_percentage(actor, share)
@@ -145,7 +150,7 @@ class Traffic:
         manager.vehicle_percentage_speed_difference(actor, -share)
         manager.keep_slow_lane_rule_percentage(actor, 100 - share)
 
-    def _pedestrians(self, context: AttemptContext, population: Population) -> None:
+    def _spawn_walkers(self, context: AttemptContext, population: TrafficPopulation) -> None:
         if not self.walkers:
             return
         random = context.random("traffic", "walkers")
@@ -177,20 +182,20 @@ class Traffic:
             if goal is not None:
                 ai_walker.go_to_location(goal)
             runs = random.random() < self.running_share
-            runs = number < self.crazy(self.walkers) if level else runs
+            runs = number < self.count_crazy(self.walkers) if level else runs
             ai_walker.set_max_speed(RUNNING if runs else WALKING)
 
 
-def _base(blueprint: carla.ActorBlueprint) -> str:
+def _get_base_type(blueprint: carla.ActorBlueprint) -> str:
     if not blueprint.has_attribute("base_type"):
         return ""
     return str(blueprint.get_attribute("base_type").as_str()).lower()
 
 
-def _place(actor: carla.Actor) -> tuple[float, float]:
+def _get_actor_place(actor: carla.Actor) -> tuple[float, float]:
     place = actor.get_location()
     return place.x, place.y
 
 
-def _near(place: carla.Location, others: Iterable[tuple[float, float]], gap: float) -> bool:
+def _is_near_any(place: carla.Location, others: Iterable[tuple[float, float]], gap: float) -> bool:
     return any(math.dist((place.x, place.y), other) < gap for other in others)

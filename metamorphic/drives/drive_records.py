@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.records.arms import NONE, Arm
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 
 TRAJECTORY = ("frame", "time", "ego_x", "ego_y", "ego_z", "ego_yaw", "speed", "station")
 CONTROLS = ("throttle", "steer", "brake")
@@ -32,24 +32,24 @@ class DriveRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Drives:
+class CampaignDrives:
     """The drives of a campaign by arm."""
 
-    campaign: Campaign
+    campaign: CampaignRecords
     by_arm: dict[Arm, dict[tuple[str, int], DriveRecord]]
 
-    def source_of(self, arm: Arm) -> dict[tuple[str, int], DriveRecord]:
+    def get_source_drives(self, arm: Arm) -> dict[tuple[str, int], DriveRecord]:
         """Return the undisturbed drives that an arm's are compared with."""
-        return self.by_arm.get(arm.but(condition=NONE), {})
+        return self.by_arm.get(arm.replace_factors(condition=NONE), {})
 
-    def digest(self, arm: Arm, place: tuple[str, int]) -> str:
+    def compute_digest(self, arm: Arm, place: tuple[str, int]) -> str:
         """Return a digest of all bytes of a drive's trajectory and ground truth."""
         key = AttemptKey(arm, *place)
         digest = hashlib.sha256()
-        frames = self.campaign.table("frames", key)
-        boxes = self.campaign.table("boxes", key)
+        frames = self.campaign.read_attempt_table("frames", key)
+        boxes = self.campaign.read_attempt_table("boxes", key)
         truth = boxes[boxes["source"] == "truth"]
-        tracks = self.campaign.table("tracks", key)
+        tracks = self.campaign.read_attempt_table("tracks", key)
         for table, columns in (
             (frames, [*TRAJECTORY, *CONTROLS]),
             (truth, list(truth.columns)),
@@ -63,11 +63,11 @@ class Drives:
         return digest.hexdigest()
 
 
-def read_drives(campaign: Campaign) -> Drives:
+def read_campaign_drives(campaign: CampaignRecords) -> CampaignDrives:
     """Return all finished drives of a campaign."""
     by_arm: dict[Arm, dict[tuple[str, int], DriveRecord]] = {}
-    for key in sorted(campaign.attempts()):
-        ours = campaign.result(key)["crucible"]
+    for key in sorted(campaign.find_attempts()):
+        ours = campaign.read_result(key)["crucible"]
         violation = ours["violation"]
         record = DriveRecord(
             route=key.route,
@@ -76,4 +76,4 @@ def read_drives(campaign: Campaign) -> Drives:
             driving_score=float(ours["driving_score"]),
         )
         by_arm.setdefault(key.arm, {})[record.place] = record
-    return Drives(campaign, by_arm)
+    return CampaignDrives(campaign, by_arm)

@@ -10,26 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from analysis.statistics.intervals import clopper_pearson
+from analysis.statistics.intervals import compute_clopper_pearson_interval
 from harness.campaign.settings.config import find_class
 from harness.errors import UserError
 from harness.records.arms import NONE, Arm
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.vocabulary import Floats
-from metamorphic.bands import benjamini_hochberg
-from metamorphic.drives.conditions import Parts, halves, only_sensed, relations_of
-from metamorphic.drives.drive_records import DriveRecord, Drives, read_drives
+from metamorphic.bands import apply_benjamini_hochberg
+from metamorphic.drives.conditions import (
+    Parts,
+    find_condition_relations,
+    find_half_conditions,
+    is_sensing_only,
+)
+from metamorphic.drives.drive_records import CampaignDrives, DriveRecord, read_campaign_drives
 from metamorphic.drives.judging import (
-    beyond_bands,
-    by_route,
-    mean_by_route,
-    permutation_p,
-    sign_p,
+    average_over_seeds,
+    compute_permutation_p,
+    compute_sign_p,
+    find_maximum_over_seeds,
+    find_routes_beyond_bands,
 )
 from metamorphic.drives.relations import RELATIONS, DriveRelation
 
-Place = tuple[str, int]
-Pairs = Mapping[Place, tuple[DriveRecord, DriveRecord]]
+DrivePlace = tuple[str, int]
+Pairs = Mapping[DrivePlace, tuple[DriveRecord, DriveRecord]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +57,7 @@ class DriveFinding:
     rejected: bool = False  # at the false discovery rate
 
 
-def findings_of(campaign: Campaign, level: float) -> list[DriveFinding]:
+def evaluate_drive_relations(campaign: CampaignRecords, level: float) -> list[DriveFinding]:
     """Return all tests of a campaign; refuse one that has no pair of any relation."""
     if not 0 < level < 1:
         raise UserError(f"--level {level:g}: must be > 0 and < 1")
@@ -60,13 +65,13 @@ def findings_of(campaign: Campaign, level: float) -> list[DriveFinding]:
     conditions = settings.get("interference") if isinstance(settings, dict) else None
     if not isinstance(settings, dict) or not isinstance(conditions, dict):
         raise UserError(f"{campaign.folder / 'campaign.yaml'}: not a campaign's settings")
-    drives = read_drives(campaign)
-    findings = [*judged(drives, conditions, settings, level)]
-    refuse_nothing(findings, campaign.folder)
-    return with_discoveries(findings, level)
+    drives = read_campaign_drives(campaign)
+    findings = [*iterate_drive_findings(drives, conditions, settings, level)]
+    refuse_no_findings(findings, campaign.folder)
+    return mark_discoveries(findings, level)
 
 
-def refuse_nothing(findings: Sequence[DriveFinding], folder: Path) -> None:
+def refuse_no_findings(findings: Sequence[DriveFinding], folder: Path) -> None:
     """Refuse a campaign without any pair of a relation."""
     if not findings:
         raise UserError(
@@ -75,28 +80,33 @@ def refuse_nothing(findings: Sequence[DriveFinding], folder: Path) -> None:
         )
 
 
-def judged(
-    drives: Drives, conditions: Mapping[str, Parts], settings: Mapping[str, Any], level: float
+def iterate_drive_findings(
+    drives: CampaignDrives,
+    conditions: Mapping[str, Parts],
+    settings: Mapping[str, Any],
+    level: float,
 ) -> Iterator[DriveFinding]:
     """Yield every test, relation by relation."""
-    senseless = {system for system in settings["system"] if senses_nothing(settings, system)}
-    meant = {arm: relations_to(arm, conditions, senseless) for arm in drives.by_arm}
+    senseless = {system for system in settings["system"] if is_blind_system(settings, system)}
+    meant = {arm: list_arm_relations(arm, conditions, senseless) for arm in drives.by_arm}
     for name, relation in RELATIONS.items():
         for arm in drives.by_arm:
-            if name == "D6" and name in meant[arm] and (pairs := paired(drives, arm, NONE)):
-                yield equality(relation, drives, arm, pairs)
+            if name == "D6" and name in meant[arm] and (pairs := pair_drives(drives, arm, NONE)):
+                yield make_equality_finding(relation, drives, arm, pairs)
             elif name == "D5":
-                for full, half in halves(conditions):
-                    if half == arm.condition and (pairs := paired(drives, arm, full)):
-                        yield less(relation, arm, full, pairs)
-            elif name in meant[arm] and (pairs := paired(drives, arm, NONE)):
+                for full, half in find_half_conditions(conditions):
+                    if half == arm.condition and (pairs := pair_drives(drives, arm, full)):
+                        yield make_dose_finding(relation, arm, full, pairs)
+            elif name in meant[arm] and (pairs := pair_drives(drives, arm, NONE)):
                 if name == "D1":
-                    yield control(relation, arm, pairs)
+                    yield make_control_finding(relation, arm, pairs)
                 else:
-                    yield banded(relation, drives, arm, pairs=pairs, meant=meant, level=level)
+                    yield make_banded_finding(
+                        relation, drives, arm, pairs=pairs, meant=meant, level=level
+                    )
 
 
-def relations_to(
+def list_arm_relations(
     arm: Arm, conditions: Mapping[str, Parts], senseless: Collection[str]
 ) -> tuple[str, ...]:
     """Return the relations between an arm and its `none`.
@@ -106,33 +116,35 @@ def relations_to(
     parts = conditions.get(arm.condition, [])
     if arm.condition == NONE or not parts:
         return ()
-    if arm.system in senseless and only_sensed(parts):
+    if arm.system in senseless and is_sensing_only(parts):
         return ("D6",)
-    return relations_of(parts)
+    return find_condition_relations(parts)
 
 
-def paired(drives: Drives, arm: Arm, source: str) -> Pairs:
+def pair_drives(drives: CampaignDrives, arm: Arm, source: str) -> Pairs:
     """Return an arm's drives, each with that of another condition on the same route and seed."""
-    before = drives.by_arm.get(arm.but(condition=source), {})
+    before = drives.by_arm.get(arm.replace_factors(condition=source), {})
     after = drives.by_arm[arm]
     return {place: (before[place], after[place]) for place in after if place in before}
 
 
-def measured(relation: DriveRelation, pairs: Pairs) -> dict[Place, float]:
+def measure_pairs(relation: DriveRelation, pairs: Pairs) -> dict[DrivePlace, float]:
     """Return the statistic of every pair."""
     assert relation.measure is not None
     return {place: relation.measure(*pair) for place, pair in pairs.items()}
 
 
-def control(relation: DriveRelation, arm: Arm, pairs: Pairs) -> DriveFinding:
+def make_control_finding(relation: DriveRelation, arm: Arm, pairs: Pairs) -> DriveFinding:
     """Return how often a placebo changes what it should not: no test, but what tests stand on."""
-    values = measured(relation, pairs)
-    return finding(relation, arm, NONE, pairs, broken=sum(value > 0 for value in values.values()))
+    values = measure_pairs(relation, pairs)
+    return make_drive_finding(
+        relation, arm, NONE, pairs, broken=sum(value > 0 for value in values.values())
+    )
 
 
-def banded(
+def make_banded_finding(
     relation: DriveRelation,
-    drives: Drives,
+    drives: CampaignDrives,
     arm: Arm,
     *,
     pairs: Pairs,
@@ -141,30 +153,30 @@ def banded(
 ) -> DriveFinding:
     """Return the test against the placebos of the same arm and routes."""
     placebos = [
-        by_route(measured(relation, paired(drives, other, NONE)))
+        find_maximum_over_seeds(measure_pairs(relation, pair_drives(drives, other, NONE)))
         for other in drives.by_arm
-        if "D1" in meant[other] and other == arm.but(condition=other.condition)
+        if "D1" in meant[other] and other == arm.replace_factors(condition=other.condition)
     ]
-    follow = by_route(measured(relation, pairs))
+    follow = find_maximum_over_seeds(measure_pairs(relation, pairs))
     routes = [route for route in follow if any(route in one for one in placebos)]
     if not routes:
-        return finding(relation, arm, NONE, pairs, broken=0)
+        return make_drive_finding(relation, arm, NONE, pairs, broken=0)
     values = np.array([follow[route] for route in routes])
     others: list[Floats] = [
         np.array([one[route] for one in placebos if route in one]) for route in routes
     ]
-    beyond, expected = beyond_bands(values, others, level)
-    p = permutation_p(values, others)
-    return finding(
+    beyond, expected = find_routes_beyond_bands(values, others, level)
+    p = compute_permutation_p(values, others)
+    return make_drive_finding(
         relation, arm, NONE, pairs, broken=sum(beyond), of=len(routes), expected=expected, p=p
     )
 
 
-def less(relation: DriveRelation, arm: Arm, full: str, pairs: Pairs) -> DriveFinding:
+def make_dose_finding(relation: DriveRelation, arm: Arm, full: str, pairs: Pairs) -> DriveFinding:
     """Return the one-sided paired test that half of a disturbance is worse than all of it."""
-    differences = np.array(list(mean_by_route(measured(relation, pairs)).values()))
+    differences = np.array(list(average_over_seeds(measure_pairs(relation, pairs)).values()))
     moved = int((np.abs(differences) > 0).sum())
-    return finding(
+    return make_drive_finding(
         relation,
         arm,
         full,
@@ -172,18 +184,20 @@ def less(relation: DriveRelation, arm: Arm, full: str, pairs: Pairs) -> DriveFin
         broken=int((differences > 0).sum()),
         of=len(differences),
         expected=moved / 2,
-        p=sign_p(differences),
+        p=compute_sign_p(differences),
     )
 
 
-def equality(relation: DriveRelation, drives: Drives, arm: Arm, pairs: Pairs) -> DriveFinding:
+def make_equality_finding(
+    relation: DriveRelation, drives: CampaignDrives, arm: Arm, pairs: Pairs
+) -> DriveFinding:
     """Return how many pairs differ in a byte of their trajectory or ground truth."""
-    source = arm.but(condition=NONE)
-    unlike = [p for p in pairs if drives.digest(arm, p) != drives.digest(source, p)]
-    return finding(relation, arm, NONE, pairs, broken=len(unlike), expected=0.0)
+    source = arm.replace_factors(condition=NONE)
+    unlike = [p for p in pairs if drives.compute_digest(arm, p) != drives.compute_digest(source, p)]
+    return make_drive_finding(relation, arm, NONE, pairs, broken=len(unlike), expected=0.0)
 
 
-def finding(
+def make_drive_finding(
     relation: DriveRelation,
     arm: Arm,
     source: str,
@@ -196,7 +210,7 @@ def finding(
 ) -> DriveFinding:
     """Return a test with the exact interval of its rate: each route, or pair, counts once."""
     count = len(pairs) if of is None else of
-    low, high = clopper_pearson(broken, count)
+    low, high = compute_clopper_pearson_interval(broken, count)
     return DriveFinding(
         relation=relation.name,
         system=arm.system,
@@ -214,10 +228,10 @@ def finding(
     )
 
 
-def with_discoveries(findings: list[DriveFinding], level: float) -> list[DriveFinding]:
+def mark_discoveries(findings: list[DriveFinding], level: float) -> list[DriveFinding]:
     """Return the tests, and which are rejected: at a false discovery rate, or by any breach."""
     tested = [number for number, one in enumerate(findings) if not math.isnan(one.p)]
-    rejected = benjamini_hochberg(np.array([findings[number].p for number in tested]), level)
+    rejected = apply_benjamini_hochberg(np.array([findings[number].p for number in tested]), level)
     chosen = {number for number, reject in zip(tested, rejected, strict=True) if reject}
     return [
         replace(one, rejected=number in chosen or (one.expected == 0 and one.broken > 0))
@@ -225,7 +239,7 @@ def with_discoveries(findings: list[DriveFinding], level: float) -> list[DriveFi
     ]
 
 
-def senses_nothing(settings: Mapping[str, Any], system: str) -> bool:
+def is_blind_system(settings: Mapping[str, Any], system: str) -> bool:
     """Return whether a system reads neither points nor messages, by its class."""
     part = settings.get("system", {}).get(system)
     if not isinstance(part, dict) or "_target_" not in part:

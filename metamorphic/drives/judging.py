@@ -13,16 +13,16 @@ from itertools import product
 
 import numpy as np
 
-from analysis.statistics.significance import MOST_EXACT, all_signed_sums
-from harness.randomness import stream
+from analysis.statistics.significance import MOST_EXACT, compute_signed_sums
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats
-from metamorphic.bands import allowed, band_of
+from metamorphic.bands import count_allowed, fit_band
 
 MOST_ASSIGNMENTS = 20_000
 ROUNDING = 1e-9
 
 
-def permutation_p(follow: Floats, placebos: Sequence[Floats]) -> float:
+def compute_permutation_p(follow: Floats, placebos: Sequence[Floats]) -> float:
     """Return how often as large a sum arises where any value of a route may be the follow-up's."""
     routes = [np.append(value, others) for value, others in zip(follow, placebos, strict=True)]
     if not routes:
@@ -31,25 +31,25 @@ def permutation_p(follow: Floats, placebos: Sequence[Floats]) -> float:
     if np.prod([float(len(values)) for values in routes]) <= MOST_ASSIGNMENTS:
         sums = np.array([sum(values) for values in product(*(one.tolist() for one in routes))])
         return float((sums >= seen).mean())
-    random = stream(len(routes), "drives", "assignments")
+    random = make_named_stream(len(routes), "drives", "assignments")
     sums = np.zeros(MOST_ASSIGNMENTS)
     for values in routes:
         sums += values[random.integers(len(values), size=MOST_ASSIGNMENTS)]
     return (1 + int((sums >= seen).sum())) / (1 + MOST_ASSIGNMENTS)
 
 
-def sign_p(differences: Floats) -> float:
+def compute_sign_p(differences: Floats) -> float:
     """Return the one-sided p of routes' differences: how often random signs give as large a sum."""
     moved = differences[np.abs(differences) > ROUNDING]
     seen = float(moved.sum()) - ROUNDING
     if len(moved) <= MOST_EXACT:
-        return float((all_signed_sums(moved) >= seen).mean())
-    random = stream(len(moved), "drives", "signs")
+        return float((compute_signed_sums(moved) >= seen).mean())
+    random = make_named_stream(len(moved), "drives", "signs")
     signs = random.choice((-1.0, 1.0), (MOST_ASSIGNMENTS, len(moved)))
     return (1 + int((signs @ moved >= seen).sum())) / (1 + MOST_ASSIGNMENTS)
 
 
-def beyond_bands(
+def find_routes_beyond_bands(
     follow: Floats, placebos: Sequence[Floats], level: float
 ) -> tuple[list[bool], float]:
     """Return which routes' follow-ups lie beyond their bands, and how many would by chance at most.
@@ -59,13 +59,13 @@ def beyond_bands(
     beyond, expected = [], 0.0
     for value, others in zip(follow.tolist(), placebos, strict=True):
         finest = max(level, 1 / (len(others) + 1))
-        band = band_of(others, [str(number) for number in range(len(others))], finest)
+        band = fit_band(others, [str(number) for number in range(len(others))], finest)
         beyond.append(bool(value > band.threshold))
-        expected += allowed(len(others), finest) / (len(others) + 1)
+        expected += count_allowed(len(others), finest) / (len(others) + 1)
     return beyond, expected
 
 
-def by_route(values: Mapping[tuple[str, int], float]) -> dict[str, float]:
+def find_maximum_over_seeds(values: Mapping[tuple[str, int], float]) -> dict[str, float]:
     """Return the largest value of every route over its seeds."""
     largest: dict[str, float] = {}
     for (route, _), value in values.items():
@@ -73,7 +73,7 @@ def by_route(values: Mapping[tuple[str, int], float]) -> dict[str, float]:
     return largest
 
 
-def mean_by_route(values: Mapping[tuple[str, int], float]) -> dict[str, float]:
+def average_over_seeds(values: Mapping[tuple[str, int], float]) -> dict[str, float]:
     """Return the mean of every route over its seeds."""
     groups: dict[str, list[float]] = {}
     for (route, _), value in values.items():

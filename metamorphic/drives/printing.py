@@ -18,7 +18,7 @@ from metamorphic.drives.relations import RELATIONS
 NAME = "drive_relations"
 
 
-def drive_table(findings: Sequence[DriveFinding], level: float) -> Table:
+def render_drive_table(findings: Sequence[DriveFinding], level: float) -> Table:
     """Return a row for each test."""
     title = f"Relations over drives; discoveries at a false discovery rate of {level:g}"
     table = Table(title=title, title_justify="left")
@@ -34,8 +34,8 @@ def drive_table(findings: Sequence[DriveFinding], level: float) -> Table:
             escape(one.follow),
             str(one.pairs),
             str(one.broken),
-            shown(one.expected, 1),
-            shown(one.p, 3),
+            format_drive_number(one.expected, 1),
+            format_drive_number(one.p, 3),
             f"{one.low:.2f}-{one.high:.2f}",
             "yes" if one.rejected else "-",
         )
@@ -43,7 +43,7 @@ def drive_table(findings: Sequence[DriveFinding], level: float) -> Table:
     return table
 
 
-def lines(findings: Sequence[DriveFinding], level: float) -> list[str]:
+def format_drive_lines(findings: Sequence[DriveFinding], level: float) -> list[str]:
     """Return what the table's rows mean, and how many discoveries to expect by chance."""
     meant = [
         f"{name}  {RELATIONS[name].says}" for name in dict.fromkeys(f.relation for f in findings)
@@ -58,12 +58,14 @@ def lines(findings: Sequence[DriveFinding], level: float) -> list[str]:
     ]
 
 
-def shown(value: float, digits: int) -> str:
+def format_drive_number(value: float, digits: int) -> str:
     """Return a number, or a dash where there is none."""
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def write(findings: Sequence[DriveFinding], folder: Path, formats: Sequence[str]) -> None:
+def write_drive_findings(
+    findings: Sequence[DriveFinding], folder: Path, formats: Sequence[str]
+) -> None:
     """Write the table as files."""
     frame = pd.DataFrame([asdict(one) for one in findings])
     writers = {

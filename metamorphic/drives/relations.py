@@ -28,18 +28,18 @@ class DriveRelation:
     one_sided: bool = False  # only a follow-up that is worse counts
 
 
-def outcome_changed(source: DriveRecord, follow: DriveRecord) -> float:
+def measure_outcome_change(source: DriveRecord, follow: DriveRecord) -> float:
     """Return 1 if a drive ends otherwise: clean, or another kind of violation."""
     return float(source.outcome != follow.outcome)
 
 
-def drift(source: DriveRecord, follow: DriveRecord) -> float:
+def measure_score_drift(source: DriveRecord, follow: DriveRecord) -> float:
     """Return how far the driving score moves; another outcome is more than any such move."""
     moved = abs(source.driving_score - follow.driving_score)
-    return moved + OTHER_OUTCOME * outcome_changed(source, follow)
+    return moved + OTHER_OUTCOME * measure_outcome_change(source, follow)
 
 
-def worse(source: DriveRecord, follow: DriveRecord) -> float:
+def measure_score_loss(source: DriveRecord, follow: DriveRecord) -> float:
     """Return by how much the follow-up's driving score is lower; below 0: it is higher."""
     return source.driving_score - follow.driving_score
 
@@ -51,31 +51,31 @@ RELATIONS = {
             name="D1",
             says="a placebo: the same outcome",
             statistic="outcome",
-            measure=outcome_changed,
+            measure=measure_outcome_change,
         ),
         DriveRelation(
             name="D2",
             says="an actor that no road user on the route can meet: the same outcome and score",
             statistic="outcome, score",
-            measure=drift,
+            measure=measure_score_drift,
         ),
         DriveRelation(
             name="D3",
             says="a message of a sender that sees nothing new: the same outcome and score",
             statistic="outcome, score",
-            measure=drift,
+            measure=measure_score_drift,
         ),
         DriveRelation(
             name="D4",
             says="a hazard 0.1 s off, a body of like size: the same outcome",
             statistic="outcome",
-            measure=outcome_changed,
+            measure=measure_outcome_change,
         ),
         DriveRelation(
             name="D5",
             says="half of a disturbance: not worse",
             statistic="lower score",
-            measure=worse,
+            measure=measure_score_loss,
             one_sided=True,
         ),
         DriveRelation(

@@ -8,18 +8,36 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.overlap import bev_iou
+from harness.overlap import compute_bev_iou
 from harness.vocabulary import Boxes, Floats, Integers, Pose
-from metamorphic.deletion import delete
-from metamorphic.ground import in_world
-from metamorphic.insertion import Insertion, fresh_actor, insert
-from metamorphic.occlusion import standing_for
-from metamorphic.operators.operator import Changed, DoesNotApplyError, Expectation, Level, Need
-from metamorphic.placement import Site, clear, poses_near, site_of, standing
-from metamorphic.rays import grid_of
-from metamorphic.scene import Scene, View
-from metamorphic.shapes import Placed, Shape, scaled, shape_named, shapes
-from metamorphic.space import Parameter, Space, Values, number
+from metamorphic.deletion import delete_actor
+from metamorphic.ground import transform_boxes_to_world
+from metamorphic.insertion import ObjectInsertion, choose_fresh_actor, insert_object
+from metamorphic.occlusion import choose_stand_in_shape
+from metamorphic.operators.operator import (
+    ChangedScene,
+    DoesNotApplyError,
+    Level,
+    Need,
+    TruthExpectation,
+)
+from metamorphic.placement import (
+    PlacementSite,
+    build_placement_site,
+    find_standing_pose,
+    is_clear_of_boxes,
+    iterate_near_poses,
+)
+from metamorphic.rays import fit_beam_grid
+from metamorphic.scene import AgentView, CooperativeScene
+from metamorphic.shapes import (
+    PlacedShape,
+    RoadUserShape,
+    find_shape_by_name,
+    load_shapes,
+    scale_shape,
+)
+from metamorphic.space import Space, SpaceParameter, Values, get_numeric_value
 
 MOST_HIDDEN = 0.9
 """Occlusion below which an object must be for one agent at least (V2XGen 3.2.2)."""
@@ -27,10 +45,10 @@ FEWEST_HITS = 5
 """Returns of one LiDAR from which on a road user is changed: others are never judged."""
 MOST_TRIED = 24
 """Places at which an object is tried."""
-WHICH = Parameter(name="object", unit="share of the road users seen, nearest first", high=1.0)
+WHICH = SpaceParameter(name="object", unit="share of the road users seen, nearest first", high=1.0)
 
 
-class Insert:
+class InsertObject:
     """One road user more (IS), on the road as near as possible to the place asked for.
 
     It is hidden by less than 90 % from one agent at least, overlaps nothing, and has a new id.
@@ -44,28 +62,32 @@ class Insert:
     def __init__(self, nearest: float = 6.0, farthest: float = 45.0) -> None:
         """Take how far from the ego's LiDAR it may be asked for, m."""
         self.space: Space = (
-            Parameter(name="shape", unit="", kind="choice", choices=tuple(shapes())),
-            Parameter(name="distance", unit="m", low=nearest, high=farthest),
-            Parameter(name="bearing", unit="degrees", low=-180.0, high=180.0),
-            Parameter(name="heading", unit="degrees to the ego's", low=-180.0, high=180.0),
+            SpaceParameter(name="shape", unit="", kind="choice", choices=tuple(load_shapes())),
+            SpaceParameter(name="distance", unit="m", low=nearest, high=farthest),
+            SpaceParameter(name="bearing", unit="degrees", low=-180.0, high=180.0),
+            SpaceParameter(name="heading", unit="degrees to the ego's", low=-180.0, high=180.0),
         )
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with a road user more."""
-        shape = shape_named(str(values["shape"]))
+        shape = find_shape_by_name(str(values["shape"]))
         ego = scene.ego.lidar_in_world
-        distance = number(values, "distance")
-        bearing, heading = (math.radians(number(values, name)) for name in ("bearing", "heading"))
+        distance = get_numeric_value(values, "distance")
+        bearing, heading = (
+            math.radians(get_numeric_value(values, name)) for name in ("bearing", "heading")
+        )
         x = ego.x + distance * math.cos(ego.yaw + bearing)
         y = ego.y + distance * math.sin(ego.yaw + bearing)
-        insertion = inserted_near(scene, shape, Pose(x, y, yaw=ego.yaw + heading))
-        new = frozenset({fresh_actor(scene)})
-        return Changed(
-            scene=insertion.scene, expectation=Expectation(new=new), changed=insertion.changed
+        insertion = insert_near(scene, shape, Pose(x, y, yaw=ego.yaw + heading))
+        new = frozenset({choose_fresh_actor(scene)})
+        return ChangedScene(
+            scene=insertion.scene, expectation=TruthExpectation(new=new), changed=insertion.changed
         )
 
 
-class Delete:
+class DeleteObject:
     """One road user less (DL); what was behind it is filled in and not judged."""
 
     name = "delete"
@@ -74,19 +96,21 @@ class Delete:
     needs: frozenset[Need] = frozenset({"rings"})
     space: Space = (WHICH,)
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene without one road user."""
-        actor = chosen(scene, values)
-        deletion = delete(scene, actor)
-        expectation = Expectation(
+        actor = choose_actor(scene, values)
+        deletion = delete_actor(scene, actor)
+        expectation = TruthExpectation(
             gone=frozenset({actor}),
             unjudged=deletion.unjudged,
             unjudged_in_ego=deletion.unjudged_in_ego,
         )
-        return Changed(scene=deletion.scene, expectation=expectation, changed=deletion.changed)
+        return ChangedScene(scene=deletion.scene, expectation=expectation, changed=deletion.changed)
 
 
-class Again(ABC):
+class ReplacedObject(ABC):
     """A road user is taken out and another one put in its place, of its class and its id.
 
     The other one has the shape nearest in size, scaled to fill the road user's own box.
@@ -96,119 +120,133 @@ class Again(ABC):
     paper = "v2xgen"
     needs: frozenset[Need] = frozenset({"rings"})
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with one road user otherwise."""
-        actor = chosen(scene, values)
-        before = placed_of(scene, actor)
-        site = site_of(scene, without=(actor,))
-        after = self.otherwise(site, before, values)
-        if not clear(site.obstacles, after.box_in_world.geometry[0], margin=0.0):
+        actor = choose_actor(scene, values)
+        before = place_stand_in_for_actor(scene, actor)
+        site = build_placement_site(scene, without=(actor,))
+        after = self.make_replacement(site, before, values)
+        if not is_clear_of_boxes(site.obstacles, after.box_in_world.geometry[0], margin=0.0):
             raise DoesNotApplyError(f"{scene.source.name}: actor {actor} would overlap another box")
-        deletion = delete(scene, actor)
-        insertion = insert(deletion.scene, after)
-        refuse_hidden(scene, insertion)
-        expectation = Expectation(
+        deletion = delete_actor(scene, actor)
+        insertion = insert_object(deletion.scene, after)
+        refuse_hidden_object(scene, insertion)
+        expectation = TruthExpectation(
             moved=frozenset({actor}),
             unjudged=deletion.unjudged - {actor},
-            unjudged_in_ego=free_of(deletion.unjudged_in_ego, insertion.scene.ego, actor),
+            unjudged_in_ego=select_free_places(
+                deletion.unjudged_in_ego, insertion.scene.ego, actor
+            ),
         )
         count = deletion.changed + insertion.changed
-        return Changed(scene=insertion.scene, expectation=expectation, changed=count)
+        return ChangedScene(scene=insertion.scene, expectation=expectation, changed=count)
 
     @abstractmethod
-    def otherwise(self, site: Site, placed: Placed, values: Values) -> Placed:
+    def make_replacement(
+        self, site: PlacementSite, placed: PlacedShape, values: Values
+    ) -> PlacedShape:
         """Return the road user as it is to be."""
 
 
-class Scale(Again):
+class ScaleObject(ReplacedObject):
     """A road user is longer or shorter, wider or narrower, higher or lower (SC)."""
 
     name = "scale"
     space: Space = (
         WHICH,
-        *(Parameter(name=axis, unit="factor", low=0.9, high=1.1) for axis in ("x", "y", "z")),
+        *(SpaceParameter(name=axis, unit="factor", low=0.9, high=1.1) for axis in ("x", "y", "z")),
     )
 
-    def otherwise(self, site: Site, placed: Placed, values: Values) -> Placed:
+    def make_replacement(
+        self, site: PlacementSite, placed: PlacedShape, values: Values
+    ) -> PlacedShape:
         """Return it scaled, its foot where it was."""
-        factors = [number(values, axis) for axis in ("x", "y", "z")]
+        factors = [get_numeric_value(values, axis) for axis in ("x", "y", "z")]
         pose, height = placed.centre_in_world, float(placed.shape.size[2])
         up = pose.z + (factors[2] - 1) * height / 2
-        return Placed(scaled(placed.shape, factors), replace(pose, z=up), placed.actor)
+        return PlacedShape(scale_shape(placed.shape, factors), replace(pose, z=up), placed.actor)
 
 
-class Rotate(Again):
+class RotateObject(ReplacedObject):
     """A road user looks 5 to 30 degrees to the left or to the right of where it looked (RO)."""
 
     name = "rotate"
     space: Space = (
         WHICH,
-        Parameter(name="degrees", unit="degrees", low=5.0, high=30.0),
-        Parameter(name="side", unit="", kind="choice", choices=("left", "right")),
+        SpaceParameter(name="degrees", unit="degrees", low=5.0, high=30.0),
+        SpaceParameter(name="side", unit="", kind="choice", choices=("left", "right")),
     )
 
-    def otherwise(self, site: Site, placed: Placed, values: Values) -> Placed:
+    def make_replacement(
+        self, site: PlacementSite, placed: PlacedShape, values: Values
+    ) -> PlacedShape:
         """Return it turned; yaw runs clockwise from above."""
         sign = 1.0 if values["side"] == "right" else -1.0
         pose = placed.centre_in_world
-        yaw = pose.yaw + sign * math.radians(number(values, "degrees"))
-        return Placed(placed.shape, replace(pose, yaw=yaw), placed.actor)
+        yaw = pose.yaw + sign * math.radians(get_numeric_value(values, "degrees"))
+        return PlacedShape(placed.shape, replace(pose, yaw=yaw), placed.actor)
 
 
-class Translate(Again):
+class TranslateObject(ReplacedObject):
     """A road user stands 0.5 to 5 m away on the road, overlapping nothing (TR)."""
 
     name = "translate"
     space: Space = (
         WHICH,
-        Parameter(name="metres", unit="m", low=0.5, high=5.0),
-        Parameter(name="direction", unit="degrees to its heading", low=-180.0, high=180.0),
+        SpaceParameter(name="metres", unit="m", low=0.5, high=5.0),
+        SpaceParameter(name="direction", unit="degrees to its heading", low=-180.0, high=180.0),
     )
 
-    def otherwise(self, site: Site, placed: Placed, values: Values) -> Placed:
+    def make_replacement(
+        self, site: PlacementSite, placed: PlacedShape, values: Values
+    ) -> PlacedShape:
         """Return it there, or refuse a place where it cannot stand."""
-        pose, metres = placed.centre_in_world, number(values, "metres")
-        direction = pose.yaw + math.radians(number(values, "direction"))
+        pose, metres = placed.centre_in_world, get_numeric_value(values, "metres")
+        direction = pose.yaw + math.radians(get_numeric_value(values, "direction"))
         x, y = pose.x + metres * math.cos(direction), pose.y + metres * math.sin(direction)
-        moved = standing(site, placed.shape.size, x, y, yaw=pose.yaw)
+        moved = find_standing_pose(site, placed.shape.size, x, y, yaw=pose.yaw)
         if moved is None:
             raise DoesNotApplyError(f"actor {placed.actor}: cannot stand {metres:.1f} m away")
-        return Placed(placed.shape, moved, placed.actor)
+        return PlacedShape(placed.shape, moved, placed.actor)
 
 
-def inserted_near(scene: Scene, shape: Shape, wanted: Pose) -> Insertion:
+def insert_near(scene: CooperativeScene, shape: RoadUserShape, wanted: Pose) -> ObjectInsertion:
     """Put a shape at the first place near the one asked for where an agent sees enough of it."""
-    grids = tuple(grid_of(view) for view in scene.views)
-    actor = fresh_actor(scene)
-    poses = poses_near(site_of(scene), shape.size, wanted.x, wanted.y, yaw=wanted.yaw)
+    grids = tuple(fit_beam_grid(view) for view in scene.views)
+    actor = choose_fresh_actor(scene)
+    poses = iterate_near_poses(
+        build_placement_site(scene), shape.size, wanted.x, wanted.y, yaw=wanted.yaw
+    )
     for _, pose in zip(range(MOST_TRIED), poses, strict=False):
-        insertion = insert(scene, Placed(shape, pose, actor), grids)
-        if seen(insertion):
+        insertion = insert_object(scene, PlacedShape(shape, pose, actor), grids)
+        if is_seen_enough(insertion):
             return insertion
     raise DoesNotApplyError(f"{scene.source.name}: no room for {shape.name} on the road there")
 
 
-def free_of(places: Boxes, view: View, actor: int) -> Boxes:
+def select_free_places(places: Boxes, view: AgentView, actor: int) -> Boxes:
     """Return the places that an actor's box does not touch: there it is to be detected."""
     box = view.truth.boxes_in_lidar.geometry[view.truth.actor_ids == actor]
-    touched = (bev_iou(places.geometry, box) > 0).any(axis=1)
+    touched = (compute_bev_iou(places.geometry, box) > 0).any(axis=1)
     return places[np.asarray(~touched, np.bool_)]
 
 
-def seen(insertion: Insertion) -> bool:
+def is_seen_enough(insertion: ObjectInsertion) -> bool:
     """Return whether one agent at least sees enough of an object."""
     hidden = [inserted.occlusion for inserted in insertion.views]
     return any(share is not None and share < MOST_HIDDEN for share in hidden)
 
 
-def refuse_hidden(scene: Scene, insertion: Insertion) -> None:
+def refuse_hidden_object(scene: CooperativeScene, insertion: ObjectInsertion) -> None:
     """Refuse an object that no agent hits, or of which all that can know see too little."""
     hidden = [inserted.occlusion for inserted in insertion.views if inserted.occlusion is not None]
     if not insertion.changed or (hidden and min(hidden) >= MOST_HIDDEN):
         raise DoesNotApplyError(f"{scene.source.name}: the object would be hidden from all agents")
 
 
-def chosen(scene: Scene, values: Values) -> int:
+def choose_actor(scene: CooperativeScene, values: Values) -> int:
     """Return a road user that an agent sees and that carries no LiDAR of the scene."""
     truth = scene.ego.truth
     agents = [view.agent for view in scene.views]
@@ -217,13 +255,13 @@ def chosen(scene: Scene, values: Values) -> int:
         raise DoesNotApplyError(f"{scene.source.name}: no road user that could be changed")
     away = np.hypot(*truth.boxes_in_lidar.geometry[free, :2].T)
     order: Integers = free[np.argsort(away, kind="stable")]
-    place = min(int(number(values, "object") * len(order)), len(order) - 1)
+    place = min(int(get_numeric_value(values, "object") * len(order)), len(order) - 1)
     return int(truth.actor_ids[order[place]])
 
 
-def placed_of(scene: Scene, actor: int) -> Placed:
+def place_stand_in_for_actor(scene: CooperativeScene, actor: int) -> PlacedShape:
     """Return the shape that stands for a recorded road user."""
-    box: Boxes = in_world(scene.ego.truth.boxes_in_lidar, scene.ego)
+    box: Boxes = transform_boxes_to_world(scene.ego.truth.boxes_in_lidar, scene.ego)
     mine = box[scene.ego.truth.actor_ids == actor]
     geometry: Floats = mine.geometry[0]
-    return standing_for(geometry, int(mine.classes[0]), actor)
+    return choose_stand_in_shape(geometry, int(mine.classes[0]), actor)

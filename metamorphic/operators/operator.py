@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from harness.vocabulary import Boxes
-from metamorphic.scene import Scene
+from metamorphic.scene import CooperativeScene
 from metamorphic.space import Space, Values
 
 Need = Literal["surfaces", "rings", "road", "features", "earlier"]
@@ -31,7 +31,7 @@ class ChangedNothingError(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Expectation:
+class TruthExpectation:
     """What an operator did to the ground truth: by actor, and what is new or must not be judged.
 
     All other road users are as before, though other points may lie on them.
@@ -45,15 +45,15 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Changed:
+class ChangedScene:
     """A scene after an operator."""
 
-    scene: Scene
-    expectation: Expectation
+    scene: CooperativeScene
+    expectation: TruthExpectation
     changed: int  # points, messages or actors that are different
 
 
-class Operator(Protocol):
+class SceneOperator(Protocol):
     """One way to change a scene."""
 
     name: str
@@ -62,25 +62,27 @@ class Operator(Protocol):
     space: Space
     needs: frozenset[Need]
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene changed; raise DoesNotApplyError where it cannot be."""
 
 
-def changed_something(
-    operator: Operator, scene: Scene, values: Values, random: np.random.Generator
-) -> Changed:
+def change_scene(
+    operator: SceneOperator, scene: CooperativeScene, values: Values, random: np.random.Generator
+) -> ChangedScene:
     """Apply an operator; refuse a change of nothing, unless its values ask for nothing."""
     changed = operator.apply(scene, values, random)
-    if not changed.changed and not asks_for_nothing(values):
+    if not changed.changed and not is_zero_change(values):
         raise ChangedNothingError(f"{operator.name} changed nothing in {scene.source.name}")
     return changed
 
 
-def asks_for_nothing(values: Values) -> bool:
+def is_zero_change(values: Values) -> bool:
     """Return whether all values are zero."""
     return all(value == 0 for value in values.values())
 
 
-def unmet(operator: Operator, met: Iterable[Need]) -> list[Need]:
+def list_unmet_needs(operator: SceneOperator, met: Iterable[Need]) -> list[Need]:
     """Return what an operator needs and a recording lacks."""
     return sorted(operator.needs - set(met))

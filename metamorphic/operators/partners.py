@@ -9,16 +9,31 @@ import numpy as np
 
 from harness.channel.disturbance import Disturbance
 from harness.vocabulary import Boxes, Message, Payload, Points
-from metamorphic.operators.operator import Changed, DoesNotApplyError, Expectation, Level, Need
-from metamorphic.operators.sharing import refuse_alone
-from metamorphic.scene import PARTNER_RANGE, PARTNERS, Scene, View, gap, other_views
-from metamorphic.space import Parameter, Space, Values, number
+from metamorphic.operators.operator import (
+    ChangedScene,
+    DoesNotApplyError,
+    Level,
+    Need,
+    TruthExpectation,
+)
+from metamorphic.operators.sharing import refuse_ego_alone
+from metamorphic.scene import (
+    PARTNER_RANGE,
+    PARTNERS,
+    AgentView,
+    CooperativeScene,
+    compute_lidar_gap,
+    iterate_other_views,
+)
+from metamorphic.space import Space, SpaceParameter, Values, get_numeric_value
 
-WHICH: Space = (Parameter(name="partner", unit="1: the first", low=1, high=PARTNERS, kind="whole"),)
+WHICH: Space = (
+    SpaceParameter(name="partner", unit="1: the first", low=1, high=PARTNERS, kind="whole"),
+)
 HowMany = Literal["one", "all"]
 
 
-class OfPartners:
+class PartnerOperator:
     """An operator on one partner, given by its number, or on all of them."""
 
     level: Level = "sharing"
@@ -29,50 +44,60 @@ class OfPartners:
         self.how_many = how_many
         self.space: Space = WHICH if how_many == "one" else ()
 
-    def chosen(self, scene: Scene, values: Values) -> tuple[int, ...]:
+    def choose_partners(self, scene: CooperativeScene, values: Values) -> tuple[int, ...]:
         """Return the places of the chosen partners; a number beyond the last means the last."""
-        refuse_alone(scene)
+        refuse_ego_alone(scene)
         last = len(scene.partners) - 1
         if self.how_many == "all":
             return tuple(range(last + 1))
-        return (min(max(round(number(values, "partner")), 1) - 1, last),)
+        return (min(max(round(get_numeric_value(values, "partner")), 1) - 1, last),)
 
 
-class Absent(OfPartners):
+class AbsentPartners(PartnerOperator):
     """Partners are not there."""
 
     name = "absent"
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene without the chosen partners."""
-        chosen = self.chosen(scene, values)
+        chosen = self.choose_partners(scene, values)
         kept = tuple(view for place, view in enumerate(scene.partners) if place not in chosen)
-        return shared(replace(scene, partners=kept), len(chosen))
+        return make_truth_preserving_change(replace(scene, partners=kept), len(chosen))
 
 
-class Silent(OfPartners):
+class SilentPartners(PartnerOperator):
     """Partners send empty messages: the answer must be that without these partners."""
 
     name = "silent"
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with empty messages of the chosen partners."""
-        chosen = self.chosen(scene, values)
+        chosen = self.choose_partners(scene, values)
         names = frozenset(scene.partners[place].name for place in chosen)
-        emptied = Emptied(names)
-        return shared(replace(scene, on_air=(*scene.on_air, emptied)), len(chosen))
+        emptied = EmptiedMessages(names)
+        return make_truth_preserving_change(
+            replace(scene, on_air=(*scene.on_air, emptied)), len(chosen)
+        )
 
 
-class Duplicate(OfPartners):
+class DuplicateMessages(PartnerOperator):
     """Messages arrive twice."""
 
     name = "duplicate"
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with the chosen partners again, after all others."""
-        chosen = self.chosen(scene, values)
+        chosen = self.choose_partners(scene, values)
         again = tuple(scene.partners[place] for place in chosen)
-        return shared(replace(scene, partners=(*scene.partners, *again)), len(again))
+        return make_truth_preserving_change(
+            replace(scene, partners=(*scene.partners, *again)), len(again)
+        )
 
 
 class FewerPartners:
@@ -82,19 +107,23 @@ class FewerPartners:
     level: Level = "sharing"
     paper = "ours"
     space: Space = (
-        Parameter(name="kept", unit="partners", low=0, high=PARTNERS - 1, kind="whole"),
+        SpaceParameter(name="kept", unit="partners", low=0, high=PARTNERS - 1, kind="whole"),
     )
     needs: frozenset[Need] = frozenset()
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with no more partners than that."""
-        kept = round(number(values, "kept"))
+        kept = round(get_numeric_value(values, "kept"))
         if len(scene.partners) <= kept:
             raise DoesNotApplyError(f"{scene.source.name}: has no more than {kept} partners")
-        return shared(replace(scene, partners=scene.partners[:kept]), len(scene.partners) - kept)
+        return make_truth_preserving_change(
+            replace(scene, partners=scene.partners[:kept]), len(scene.partners) - kept
+        )
 
 
-class OneMore:
+class OneMorePartner:
     """The nearest agent that is no partner yet becomes one, if it is in range."""
 
     name = "one_more"
@@ -103,18 +132,20 @@ class OneMore:
     space: Space = ()
     needs: frozenset[Need] = frozenset()
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with a partner more, after all others."""
         known = {view.agent for view in scene.views}
-        others = [view for view in other_views(scene.source) if view.agent not in known]
-        near = [view for view in others if gap(scene.ego, view) <= PARTNER_RANGE]
+        others = [view for view in iterate_other_views(scene.source) if view.agent not in known]
+        near = [view for view in others if compute_lidar_gap(scene.ego, view) <= PARTNER_RANGE]
         if not near:
             raise DoesNotApplyError(f"{scene.source.name}: no other agent within range")
-        more: View = min(near, key=lambda view: gap(scene.ego, view))
-        return shared(replace(scene, partners=(*scene.partners, more)), 1)
+        more: AgentView = min(near, key=lambda view: compute_lidar_gap(scene.ego, view))
+        return make_truth_preserving_change(replace(scene, partners=(*scene.partners, more)), 1)
 
 
-class Emptied(Disturbance):
+class EmptiedMessages(Disturbance):
     """Messages of some senders arrive with nothing in them; maps are 0 everywhere."""
 
     name = "emptied"
@@ -128,10 +159,10 @@ class Emptied(Disturbance):
         """Return the message without content."""
         if message.sender not in self.senders:
             return message
-        return replace(message, payload=empty(message.payload))
+        return replace(message, payload=make_empty_payload(message.payload))
 
 
-def empty(payload: Payload) -> Payload:
+def make_empty_payload(payload: Payload) -> Payload:
     """Return a payload of its kind with nothing in it."""
     if isinstance(payload, Boxes):
         return Boxes.none()
@@ -141,6 +172,6 @@ def empty(payload: Payload) -> Payload:
     return replace(payload, maps=maps)
 
 
-def shared(scene: Scene, changed: int) -> Changed:
+def make_truth_preserving_change(scene: CooperativeScene, changed: int) -> ChangedScene:
     """Return a change that leaves the ground truth as it was."""
-    return Changed(scene=scene, expectation=Expectation(), changed=changed)
+    return ChangedScene(scene=scene, expectation=TruthExpectation(), changed=changed)

@@ -15,14 +15,20 @@ import numpy as np
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.feature_corruption import Scattered, WholeChannels
 from harness.vocabulary import Floats, Pose
-from metamorphic.operators.operator import Changed, DoesNotApplyError, Expectation, Level, Need
-from metamorphic.scene import Scene, read_view
-from metamorphic.space import Parameter, Space, Values, number
+from metamorphic.operators.operator import (
+    ChangedScene,
+    DoesNotApplyError,
+    Level,
+    Need,
+    TruthExpectation,
+)
+from metamorphic.scene import CooperativeScene, read_view
+from metamorphic.space import Space, SpaceParameter, Values, get_numeric_value
 
 AXES = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
-class Latency:
+class PartnerLatency:
     """Partners send what they sensed some moments ago (CooTest, operator CT).
 
     Recordings hold one look a second, so latency is a whole number of looks: 1 look is 1 s. CooTest
@@ -36,20 +42,22 @@ class Latency:
 
     def __init__(self, most: int = 2) -> None:
         self.space: Space = (
-            Parameter(name="looks", unit="looks of 1 s", low=1, high=most, kind="whole"),
+            SpaceParameter(name="looks", unit="looks of 1 s", low=1, high=most, kind="whole"),
         )
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with partners' views of an earlier moment."""
-        refuse_alone(scene)
-        looks = round(number(values, "looks"))
+        refuse_ego_alone(scene)
+        looks = round(get_numeric_value(values, "looks"))
         if looks > scene.source.moment:
             raise DoesNotApplyError(f"{scene.source.name}: no moment {looks} looks earlier")
         if looks == 0:
-            return Changed(scene=scene, expectation=Expectation(), changed=0)
+            return ChangedScene(scene=scene, expectation=TruthExpectation(), changed=0)
         earlier = tuple(read_view(scene.source, partner.agent, looks) for partner in scene.partners)
         changed = replace(scene, partners=earlier)
-        return Changed(scene=changed, expectation=Expectation(), changed=len(earlier))
+        return ChangedScene(scene=changed, expectation=TruthExpectation(), changed=len(earlier))
 
 
 class PoseError:
@@ -69,23 +77,29 @@ class PoseError:
         highest = (metres, metres, metres, degrees, tilt, tilt)
         units = ("m", "m", "m", "degrees", "degrees", "degrees")
         self.space: Space = tuple(
-            Parameter(name=name, unit=unit, high=high)
+            SpaceParameter(name=name, unit=unit, high=high)
             for name, unit, high in zip(AXES, units, highest, strict=True)
             if high
         )
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with partners that believe to be elsewhere."""
-        refuse_alone(scene)
-        most = np.array([number(values, axis) if axis in values else 0.0 for axis in AXES])
+        refuse_ego_alone(scene)
+        most = np.array(
+            [get_numeric_value(values, axis) if axis in values else 0.0 for axis in AXES]
+        )
         errors = random.uniform(-1.0, 1.0, (len(scene.partners), len(AXES))) * most
         partners = tuple(
-            replace(partner, believed_in_world=shifted(partner.believed_in_world, error))
+            replace(
+                partner, believed_in_world=shift_pose_by_error(partner.believed_in_world, error)
+            )
             for partner, error in zip(scene.partners, errors, strict=True)
         )
         changed = replace(scene, partners=partners)
         count = int(errors.any(axis=1).sum())
-        return Changed(scene=changed, expectation=Expectation(), changed=count)
+        return ChangedScene(scene=changed, expectation=TruthExpectation(), changed=count)
 
 
 class GlobalLoss:
@@ -94,12 +108,16 @@ class GlobalLoss:
     name = "global_loss"
     level: Level = "sharing"
     paper = "cootest"
-    space: Space = (Parameter(name="probability", unit="of each number", low=0.01, high=1.0),)
+    space: Space = (SpaceParameter(name="probability", unit="of each number", low=0.01, high=1.0),)
     needs: frozenset[Need] = frozenset({"features"})
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with noise on the air."""
-        return on_air(scene, number(values, "probability"), Scattered, random)
+        return add_air_disturbance(
+            scene, get_numeric_value(values, "probability"), Scattered, random
+        )
 
 
 class ChannelLoss:
@@ -116,27 +134,32 @@ class ChannelLoss:
 
     def __init__(self, channels: int = 16) -> None:
         self.space: Space = (
-            Parameter(name="share", unit="of channels", low=1 / channels, high=1.0),
+            SpaceParameter(name="share", unit="of channels", low=1 / channels, high=1.0),
         )
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with noise on the air."""
-        return on_air(scene, number(values, "share"), WholeChannels, random)
+        return add_air_disturbance(scene, get_numeric_value(values, "share"), WholeChannels, random)
 
 
-def on_air(
-    scene: Scene, amount: float, make: Callable[[float], Disturbance], random: np.random.Generator
-) -> Changed:
+def add_air_disturbance(
+    scene: CooperativeScene,
+    amount: float,
+    make: Callable[[float], Disturbance],
+    random: np.random.Generator,
+) -> ChangedScene:
     """Return the scene with one disturbance more, which samples from a stream of `random`."""
-    refuse_alone(scene)
+    refuse_ego_alone(scene)
     disturbance = make(amount)
     disturbance.reset(int(random.integers(2**63)), scene.source.name)
     changed = replace(scene, on_air=(*scene.on_air, disturbance))
     count = 0 if disturbance.size_zero else len(scene.partners)
-    return Changed(scene=changed, expectation=Expectation(), changed=count)
+    return ChangedScene(scene=changed, expectation=TruthExpectation(), changed=count)
 
 
-def shifted(pose: Pose, error: Floats) -> Pose:
+def shift_pose_by_error(pose: Pose, error: Floats) -> Pose:
     """Return a pose that is wrong by x, y, z (m), yaw, pitch and roll (degrees)."""
     x, y, z, yaw, pitch, roll = error.tolist()
     return Pose(
@@ -149,7 +172,7 @@ def shifted(pose: Pose, error: Floats) -> Pose:
     )
 
 
-def refuse_alone(scene: Scene) -> None:
+def refuse_ego_alone(scene: CooperativeScene) -> None:
     """Refuse a scene without partners: nothing is shared."""
     if not scene.partners:
         raise DoesNotApplyError(f"{scene.source.name}: the ego has no partners")

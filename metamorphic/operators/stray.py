@@ -12,19 +12,19 @@ import numpy as np
 
 from harness.channel.interference.stray_points import SquareRing
 from harness.errors import UserError
-from harness.geometry import points_between
+from harness.geometry import transform_points
 from harness.vocabulary import Mask, Singles, Surfaces
-from metamorphic.operators.operator import Changed, Expectation, Level, Need
-from metamorphic.operators.sharing import refuse_alone
-from metamorphic.scene import Scene, View, with_points
-from metamorphic.space import Parameter, Space, Values, number
+from metamorphic.operators.operator import ChangedScene, Level, Need, TruthExpectation
+from metamorphic.operators.sharing import refuse_ego_alone
+from metamorphic.scene import AgentView, CooperativeScene, replace_points
+from metamorphic.space import Space, SpaceParameter, Values, get_numeric_value
 
 Where = Literal["ego", "partners", "both"]
 UNLABELLED = 0
 """CARLA's tag of what is nothing."""
 
 
-class StrayPoints:
+class StrayPointsOperator:
     """So many points between two squares round a LiDAR, as high and as bright as its sweep.
 
     A partner's points keep out of the square round the ego, too: fused with the ego's, they must
@@ -33,7 +33,7 @@ class StrayPoints:
 
     level: Level = "sensing"
     paper = "zhou_sun"
-    space: Space = (Parameter(name="count", unit="points", low=10, high=1000, kind="log"),)
+    space: Space = (SpaceParameter(name="count", unit="points", low=10, high=1000, kind="log"),)
     needs: frozenset[Need] = frozenset()
 
     def __init__(
@@ -45,34 +45,40 @@ class StrayPoints:
         self.on, self.window, self.outside = on, window, outside
         self.name = name or f"stray_points_{on}"
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with stray points at the ends of sweeps."""
-        count = round(number(values, "count"))
+        count = round(get_numeric_value(values, "count"))
         ego, partners = scene.ego, scene.partners
         if self.on != "partners":
-            ego = with_stray(ego, self.scattered(ego, scene.ego, count, random=random))
+            ego = append_stray_points(
+                ego, self.scatter_points(ego, scene.ego, count, random=random)
+            )
         if self.on != "ego":
-            refuse_alone(scene)
+            refuse_ego_alone(scene)
             partners = tuple(
-                with_stray(view, self.scattered(view, scene.ego, count, random=random))
+                append_stray_points(
+                    view, self.scatter_points(view, scene.ego, count, random=random)
+                )
                 for view in partners
             )
         sweeps = (self.on != "partners") + len(partners) * (self.on != "ego")
         changed = replace(scene, ego=ego, partners=partners)
-        return Changed(scene=changed, expectation=Expectation(), changed=count * sweeps)
+        return ChangedScene(scene=changed, expectation=TruthExpectation(), changed=count * sweeps)
 
-    def scattered(
-        self, view: View, ego: View, count: int, *, random: np.random.Generator
+    def scatter_points(
+        self, view: AgentView, ego: AgentView, count: int, *, random: np.random.Generator
     ) -> Singles:
         """Return so many points, outside the window of this LiDAR and of the ego's."""
         scatter = SquareRing("stray_points", max(count, 16), self.window, self.outside)
         stray = np.zeros((0, 4), np.float32)
         while len(stray) < count:
-            more = scatter.scattered(view.points_in_lidar, random)
-            stray = np.concatenate([stray, more[self.out_of(view, ego, more)]])
+            more = scatter.sample_stray_points(view.points_in_lidar, random)
+            stray = np.concatenate([stray, more[self.is_outside_window(view, ego, more)]])
         return stray[:count]
 
-    def out_of(self, view: View, ego: View, points: Singles) -> Mask:
+    def is_outside_window(self, view: AgentView, ego: AgentView, points: Singles) -> Mask:
         """Return which points of a sweep lie outside the ego's window, by true and believed poses.
 
         A centimetre is left for rounding.
@@ -81,12 +87,12 @@ class StrayPoints:
             (view.lidar_in_world, ego.lidar_in_world),
             (view.believed_in_world, ego.believed_in_world),
         )
-        seen = [points_between(points, *pair)[:, :2] for pair in pairs]
+        seen = [transform_points(points, *pair)[:, :2] for pair in pairs]
         beyond = [(np.abs(xy) >= self.window - 0.01).any(axis=1) for xy in seen]
         return np.asarray(np.all(beyond, axis=0))
 
 
-def with_stray(view: View, stray: Singles) -> View:
+def append_stray_points(view: AgentView, stray: Singles) -> AgentView:
     """Return a view with these points at its end; they lie on nothing."""
     surfaces = view.surfaces
     if surfaces is not None:
@@ -94,4 +100,4 @@ def with_stray(view: View, stray: Singles) -> View:
             np.append(surfaces.labels, np.full(len(stray), UNLABELLED, np.uint8)),
             np.append(surfaces.cosines, np.ones(len(stray), np.float32)),
         )
-    return with_points(view, np.concatenate([view.points_in_lidar, stray]), surfaces)
+    return replace_points(view, np.concatenate([view.points_in_lidar, stray]), surfaces)

@@ -2,7 +2,7 @@
 
 One weather is over the whole scene; chance is another for every sweep. Ground truth and hits are
 those of the undisturbed sweeps. A LiDAR's sensitivity loses dark points in dry air, too: answers
-must be compared with those to the scene of `Dry`, with an equal generator, not with the recorded
+must be compared with those to the scene of `DryAir`, with an equal generator, not with the recorded
 one.
 """
 
@@ -17,20 +17,26 @@ from harness.channel.disturbance import Sweep
 from harness.channel.interference import extinction, scattering
 from harness.channel.interference.backscatter import Calibration
 from harness.channel.interference.reflectivity import WATER_DEPTHS
-from harness.channel.interference.scattering import Outcome
-from harness.sensitivity import Sensitivity
-from metamorphic.operators.operator import Changed, DoesNotApplyError, Expectation, Level, Need
-from metamorphic.scene import Scene, View, with_points
-from metamorphic.space import Parameter, Space, Values, number
+from harness.channel.interference.scattering import SweepOutcome
+from harness.sensitivity import LidarSensitivity
+from metamorphic.operators.operator import (
+    ChangedScene,
+    DoesNotApplyError,
+    Level,
+    Need,
+    TruthExpectation,
+)
+from metamorphic.scene import AgentView, CooperativeScene, replace_points
+from metamorphic.space import Space, SpaceParameter, Values, get_numeric_value
 
 
-def log_parameter(name: str, unit: str, limits: tuple[float, float]) -> Parameter:
+def make_log_parameter(name: str, unit: str, limits: tuple[float, float]) -> SpaceParameter:
     """Return a parameter that is searched in its logarithm."""
     low, high = limits
-    return Parameter(name=name, unit=unit, low=low, high=high, kind="log")
+    return SpaceParameter(name=name, unit=unit, low=low, high=high, kind="log")
 
 
-class Weather(ABC):
+class WeatherOperator(ABC):
     """What air, ground and LiDARs do to the sweeps of all agents."""
 
     name = "weather"
@@ -41,76 +47,88 @@ class Weather(ABC):
 
     def __init__(self, r_max: float = 200.0, *, keep_intensity: bool = False) -> None:
         """Take the LiDARs' reach in m; say whether intensities stay as in dry air."""
-        self.sensitivity = Sensitivity(r_max=r_max, keep_intensity=keep_intensity)
+        self.sensitivity = LidarSensitivity(r_max=r_max, keep_intensity=keep_intensity)
 
-    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
         """Return the scene with other sweeps; the ego's stream does not depend on partners."""
         ego, *partners = scene.views
         seeds = random.integers(2**63, size=len(scene.views)).tolist()
         first, *others = (
-            self.sensed(view, values, np.random.default_rng(seed))
+            self.sense_view(view, values, np.random.default_rng(seed))
             for view, seed in zip(scene.views, seeds, strict=True)
         )
         outcomes = (first, *others)
         changed = sum(outcome.changed for outcome in outcomes)
         if not changed:
-            return Changed(scene=scene, expectation=Expectation(), changed=0)
+            return ChangedScene(scene=scene, expectation=TruthExpectation(), changed=0)
         sensed = replace(
             scene,
-            ego=with_sweep(ego, first),
-            partners=tuple(map(with_sweep, partners, others)),
+            ego=replace_sweep(ego, first),
+            partners=tuple(map(replace_sweep, partners, others)),
         )
-        return Changed(scene=sensed, expectation=Expectation(), changed=changed)
+        return ChangedScene(scene=sensed, expectation=TruthExpectation(), changed=changed)
 
-    def sensed(self, view: View, values: Values, random: np.random.Generator) -> Outcome:
+    def sense_view(
+        self, view: AgentView, values: Values, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return a view's sweep as its LiDAR senses it."""
-        return self.outcome(Sweep(view.points_in_lidar, view.surfaces), values, random)
+        return self.apply_weather(Sweep(view.points_in_lidar, view.surfaces), values, random)
 
     @abstractmethod
-    def outcome(self, sweep: Sweep, values: Values, random: np.random.Generator) -> Outcome:
+    def apply_weather(
+        self, sweep: Sweep, values: Values, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return what becomes of a sweep."""
 
 
-class Dry(Weather):
+class DryAir(WeatherOperator):
     """Dry air and the LiDARs' sensitivity: what weather is compared with."""
 
     name = "dry"
     paper = "ours"
 
-    def outcome(self, sweep: Sweep, values: Values, random: np.random.Generator) -> Outcome:
+    def apply_weather(
+        self, sweep: Sweep, values: Values, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return the sweep without what is too dark or too far."""
-        return scattering.dry(sweep, self.sensitivity, random)
+        return scattering.apply_dry_air(sweep, self.sensitivity, random)
 
 
-class Rain(Weather):
+class RainOperator(WeatherOperator):
     """Rain; CooTest has 0.1 to 10 mm/h, which does little within 85 m."""
 
     name = "rain"
-    space: Space = (log_parameter("rate", "mm/h", extinction.RAIN_RATES),)
+    space: Space = (make_log_parameter("rate", "mm/h", extinction.RAIN_RATES),)
 
-    def outcome(self, sweep: Sweep, values: Values, random: np.random.Generator) -> Outcome:
+    def apply_weather(
+        self, sweep: Sweep, values: Values, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return the sweep in rain."""
-        rate = number(values, "rate")
-        return scattering.rain(sweep, rate, self.sensitivity, random=random)
+        rate = get_numeric_value(values, "rate")
+        return scattering.apply_rain(sweep, rate, self.sensitivity, random=random)
 
 
-class Snow(Weather):
+class SnowOperator(WeatherOperator):
     """Snow by its rate as melted water; CooTest has 0.1 to 2.4 mm/h."""
 
     name = "snow"
-    space: Space = (log_parameter("rate", "mm/h of water", extinction.SNOW_RATES),)
+    space: Space = (make_log_parameter("rate", "mm/h of water", extinction.SNOW_RATES),)
 
-    def outcome(self, sweep: Sweep, values: Values, random: np.random.Generator) -> Outcome:
+    def apply_weather(
+        self, sweep: Sweep, values: Values, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return the sweep in snow."""
-        rate = number(values, "rate")
-        return scattering.snow(sweep, rate, self.sensitivity, random=random)
+        rate = get_numeric_value(values, "rate")
+        return scattering.apply_snow(sweep, rate, self.sensitivity, random=random)
 
 
-class Fog(Weather):
+class FogOperator(WeatherOperator):
     """Fog by visibility; CooTest has 200 to 1000 m. An infinite visibility changes nothing."""
 
     name = "fog"
-    space: Space = (log_parameter("visibility", "m", extinction.VISIBILITIES),)
+    space: Space = (make_log_parameter("visibility", "m", extinction.VISIBILITIES),)
 
     def __init__(
         self,
@@ -127,37 +145,45 @@ class Fog(Weather):
         super().__init__(r_max, keep_intensity=keep_intensity)
         self.calibration: Calibration = calibration
 
-    def outcome(self, sweep: Sweep, values: Values, random: np.random.Generator) -> Outcome:
+    def apply_weather(
+        self, sweep: Sweep, values: Values, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return the sweep in fog."""
-        return scattering.fog(
+        return scattering.apply_fog(
             sweep,
-            number(values, "visibility"),
+            get_numeric_value(values, "visibility"),
             self.sensitivity,
             random=random,
             calibration=self.calibration,
         )
 
 
-class WetGround(Weather):
+class WetGroundOperator(WeatherOperator):
     """Water on roads and sidewalks: they reflect the beams away, and far ground is lost first."""
 
     name = "wet_ground"
     paper = "ours"
-    space: Space = (Parameter(name="water", unit="mm", low=WATER_DEPTHS[0], high=WATER_DEPTHS[1]),)
+    space: Space = (
+        SpaceParameter(name="water", unit="mm", low=WATER_DEPTHS[0], high=WATER_DEPTHS[1]),
+    )
     needs: frozenset[Need] = frozenset({"surfaces"})
 
-    def sensed(self, view: View, values: Values, random: np.random.Generator) -> Outcome:
+    def sense_view(
+        self, view: AgentView, values: Values, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return a view's sweep; refuse one without surfaces."""
         if view.surfaces is None:
             raise DoesNotApplyError(f"{view.name}: its sweep has no surfaces")
-        return super().sensed(view, values, random)
+        return super().sense_view(view, values, random)
 
-    def outcome(self, sweep: Sweep, values: Values, random: np.random.Generator) -> Outcome:
+    def apply_weather(
+        self, sweep: Sweep, values: Values, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return the sweep over wet ground."""
-        water = number(values, "water")
-        return scattering.wet_ground(sweep, water, self.sensitivity, random=random)
+        water = get_numeric_value(values, "water")
+        return scattering.apply_wet_ground(sweep, water, self.sensitivity, random=random)
 
 
-def with_sweep(view: View, outcome: Outcome) -> View:
+def replace_sweep(view: AgentView, outcome: SweepOutcome) -> AgentView:
     """Return a view with the sweep of an outcome."""
-    return with_points(view, outcome.sweep.points_in_lidar, outcome.sweep.surfaces)
+    return replace_points(view, outcome.sweep.points_in_lidar, outcome.sweep.surfaces)

@@ -6,31 +6,36 @@ import argparse
 from pathlib import Path
 
 from harness.files import write_whole
-from metamorphic.options import add_scenes, add_study
+from metamorphic.options import add_scenes_option, add_study_argument
 
 PAGE = "report.html"
 
 
-def add_tables(parser: argparse.ArgumentParser) -> None:
+def add_tables_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `tables`."""
-    add_study(parser)
+    add_study_argument(parser)
     parser.add_argument(
         "--out",
         type=Path,
         metavar="FILE",
         help="Markdown file that the tables are written to (default: printed)",
     )
-    parser.set_defaults(run=run_tables)
+    parser.set_defaults(run=run_study_tables)
 
 
-def run_tables(options: argparse.Namespace) -> None:
+def run_study_tables(options: argparse.Namespace) -> None:
     """Print or write all tables."""
-    from metamorphic.choosing import guidance  # noqa: PLC0415
-    from metamorphic.sheets import heading, markdown, sheets  # noqa: PLC0415
-    from metamorphic.summary import Tables  # noqa: PLC0415
+    from metamorphic.choosing import build_guidance_sheet  # noqa: PLC0415
+    from metamorphic.sheets import build_sheets, format_markdown, format_tables_heading  # noqa: PLC0415
+    from metamorphic.summary import StudyTables  # noqa: PLC0415
 
-    tables = Tables(options.study)
-    text = "\n".join([heading(tables), *map(markdown, [*sheets(tables), guidance(tables)])])
+    tables = StudyTables(options.study)
+    text = "\n".join(
+        [
+            format_tables_heading(tables),
+            *map(format_markdown, [*build_sheets(tables), build_guidance_sheet(tables)]),
+        ]
+    )
     if options.out is None:
         print(text)
         return
@@ -38,68 +43,70 @@ def run_tables(options: argparse.Namespace) -> None:
     print(options.out)
 
 
-def add_pack(parser: argparse.ArgumentParser) -> None:
+def add_pack_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `pack`."""
-    add_study(parser)
+    add_study_argument(parser)
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="Parquet file (default: none)"
     )
-    parser.set_defaults(run=run_pack)
+    parser.set_defaults(run=run_study_pack)
 
 
-def run_pack(options: argparse.Namespace) -> None:
+def run_study_pack(options: argparse.Namespace) -> None:
     """Write the records of a study as one file, with boxes for the smallest findings only."""
-    from metamorphic.packing import pack  # noqa: PLC0415
-    from metamorphic.smallest import smallest  # noqa: PLC0415
-    from metamorphic.summary import Tables  # noqa: PLC0415
+    from metamorphic.packing import pack_study  # noqa: PLC0415
+    from metamorphic.smallest import select_smallest_findings  # noqa: PLC0415
+    from metamorphic.summary import StudyTables  # noqa: PLC0415
 
-    scenes = {finding.scene for finding in smallest(Tables(options.study))}
-    pack(options.study, options.out, scenes)
+    scenes = {finding.scene for finding in select_smallest_findings(StudyTables(options.study))}
+    pack_study(options.study, options.out, scenes)
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB")
 
 
-def add_report(parser: argparse.ArgumentParser) -> None:
+def add_report_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `report`."""
-    add_study(parser)
+    add_study_argument(parser)
     parser.add_argument(
         "--out",
         type=Path,
         metavar="DIR",
         help=f"folder of {PAGE} (default: the study's folder, or that of the packed file)",
     )
-    parser.set_defaults(run=run_report)
+    parser.set_defaults(run=run_study_report)
 
 
-def run_report(options: argparse.Namespace) -> None:
+def run_study_report(options: argparse.Namespace) -> None:
     """Write the page."""
-    from metamorphic.pages.page import page  # noqa: PLC0415
-    from metamorphic.summary import Tables  # noqa: PLC0415
+    from metamorphic.pages.page import render_study_page  # noqa: PLC0415
+    from metamorphic.summary import StudyTables  # noqa: PLC0415
 
-    tables = Tables(options.study)
+    tables = StudyTables(options.study)
     usual = options.study if options.study.is_dir() else options.study.parent
     folder = options.out or usual
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / PAGE, page(tables))
+    write_whole(folder / PAGE, render_study_page(tables))
     print(folder / PAGE)
 
 
-def add_show(parser: argparse.ArgumentParser) -> None:
+def add_show_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `show`."""
-    add_scenes(parser)
+    add_scenes_option(parser)
     add = parser.add_argument
     add("--scene", required=True, metavar="NAME", help="name of the scene (default: none)")
     add("--system", required=True, metavar="NAME", help="system, as in `check` (default: none)")
     add("--operator", required=True, metavar="NAME", help="operator (default: none)")
     add("--seed", type=int, default=1, metavar="N", help="seed of the study (default: 1)")
     add("--out", type=Path, required=True, metavar="FILE", help="PNG file (default: none)")
-    parser.set_defaults(run=run_show)
+    parser.set_defaults(run=run_study_show)
 
 
-def run_show(options: argparse.Namespace) -> None:
+def run_study_show(options: argparse.Namespace) -> None:
     """Write a picture, and print what the relations say."""
-    from metamorphic.pages.show import show, source_named  # noqa: PLC0415
+    from metamorphic.pages.show import find_scene_source, show_scene  # noqa: PLC0415
 
-    source = source_named(options.scenes, options.scene)
-    shown = show(source, options.system, options.operator, seed=options.seed, file=options.out)
+    source = find_scene_source(options.scenes, options.scene)
+    shown = show_scene(
+        source, options.system, options.operator, seed=options.seed, file=options.out
+    )
     for line in (*shown.lines, str(options.out)):
         print(line)

@@ -12,40 +12,42 @@ import pandas as pd
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.palette import HUES
 from analysis.drawing.plots import (
-    Axis,
+    IntervalSpan,
     LegendEntry,
-    Line,
-    Row,
-    Span,
-    render_lines,
-    render_rows,
+    PlotAxis,
+    PlotLine,
+    PlotRow,
+    render_forest_plot,
+    render_line_plot,
 )
 from metamorphic.catalogue import MAKERS
-from metamorphic.choosing import GUIDES, multiples
-from metamorphic.sheets import tested_relations
+from metamorphic.choosing import GUIDE_TEXTS, compute_guide_multiples
+from metamorphic.sheets import iterate_tested_relations
 from metamorphic.smallest import STRENGTHS
-from metamorphic.space import Parameter
-from metamorphic.summary import Tables, findings, resampled
+from metamorphic.space import SpaceParameter
+from metamorphic.summary import StudyTables, get_band_findings, sample_cluster_weights
 
 BINS = 4
 CURVES = ("rain", "snow", "fog", "wet_ground", "global_loss", "channel_loss")
 """Operators with one strength."""
 
 
-def bands(tables: Tables) -> Iterator[tuple[str, Canvas]]:
+def render_relation_bands(tables: StudyTables) -> Iterator[tuple[str, Canvas]]:
     """Yield for each relation with a band its placebos and its tested scenarios, by system."""
-    for operator, relation in tested_relations(tables):
+    for operator, relation in iterate_tested_relations(tables):
         rows = []
         for system in tables.systems if not relation.exact else ():
-            above = findings(tables, relation.name, system, operator)
+            above = get_band_findings(tables, relation.name, system, operator)
             if above is not None:
                 note = f"{above.beyond}/{above.tested}"
-                placebos = dots(above.placebos, "quiet", hollow=False)
-                tested = dots(above.values, "accent", hollow=True)
-                rows.append(Row(label=system, spans=placebos, note=note))
-                rows.append(Row(label="", spans=(*tested, limit(above.threshold))))
+                placebos = make_dot_spans(above.placebos, "quiet", hollow=False)
+                tested = make_dot_spans(above.values, "accent", hollow=True)
+                rows.append(PlotRow(label=system, spans=placebos, note=note))
+                rows.append(
+                    PlotRow(label="", spans=(*tested, make_threshold_span(above.threshold)))
+                )
         if rows:
-            axis = Axis(label="largest value of a scenario", keep=(0.0,))
+            axis = PlotAxis(label="largest value of a scenario", keep=(0.0,))
             keys = (
                 LegendEntry("placebos", "quiet"),
                 LegendEntry("tested", "accent", True),
@@ -53,70 +55,81 @@ def bands(tables: Tables) -> Iterator[tuple[str, Canvas]]:
             )
             title = f"{operator}, {relation.name}"
             says = f"{title}: placebo and tested values by system, and scenarios beyond"
-            yield title, render_rows(spread_out(rows), axis, says=says, keys=keys, height=11.0)
+            yield (
+                title,
+                render_forest_plot(
+                    spread_rows_in_line(rows), axis, says=says, keys=keys, height=11.0
+                ),
+            )
 
 
-def dots(values: tuple[float, ...], colour: str, *, hollow: bool) -> tuple[Span, ...]:
+def make_dot_spans(
+    values: tuple[float, ...], colour: str, *, hollow: bool
+) -> tuple[IntervalSpan, ...]:
     """Return values as dots."""
-    return tuple(Span(value=value, colour=colour, hollow=hollow) for value in sorted(set(values)))
+    return tuple(
+        IntervalSpan(value=value, colour=colour, hollow=hollow) for value in sorted(set(values))
+    )
 
 
-def limit(threshold: float) -> Span:
+def make_threshold_span(threshold: float) -> IntervalSpan:
     """Return the threshold of a band."""
-    return Span(value=threshold, colour="worse", title=f"threshold {threshold:.3f}")
+    return IntervalSpan(value=threshold, colour="worse", title=f"threshold {threshold:.3f}")
 
 
-def spread_out(rows: list[Row]) -> list[Row]:
+def spread_rows_in_line(rows: list[PlotRow]) -> list[PlotRow]:
     """Return rows whose dots stand in one line: joined by a line of no width would hide them."""
-    return [Row(label=row.label, spans=row.spans, note=row.note, joined="line") for row in rows]
+    return [PlotRow(label=row.label, spans=row.spans, note=row.note, joined="line") for row in rows]
 
 
-def effects(tables: Tables, check: str = "misled") -> Iterator[tuple[str, Canvas]]:
+def render_effect_curves(
+    tables: StudyTables, check: str = "misled"
+) -> Iterator[tuple[str, Canvas]]:
     """Yield for each operator with one strength the rate of an error over it, and its placebos."""
     for operator in CURVES:
         lines, highest = [], 0.0
         for number, system in enumerate(tables.systems):
-            points = curve(tables, check, system, operator)
+            points = compute_effect_curve(tables, check, system, operator)
             if points:
                 highest = max([highest, *(p[1] for p in points)])
-                lines.append(Line(system, tuple(points), HUES[number % len(HUES)], number > 7))
+                lines.append(PlotLine(system, tuple(points), HUES[number % len(HUES)], number > 7))
         if not lines:
             continue
-        low, high = placebo_band(tables, check)
+        low, high = compute_placebo_band(tables, check)
         level = [point[0] for line in lines for point in line.points]
         ends = min(level), max(level)
         for name, rate in (("placebos, lowest", low), ("placebos, highest", high)):
             flat = tuple((x, rate, math.nan, math.nan) for x in ends)
-            lines.append(Line(name, flat, "quiet"))
-        parameter = strength(operator)
+            lines.append(PlotLine(name, flat, "quiet"))
+        parameter = get_strength_parameter(operator)
         label = f"{parameter.name}, {parameter.unit}"
         label += " (log10)" if parameter.kind == "log" else ""
         top = max(highest, high) * 1.15 or 1.0
         says = f"{operator}: MCE for each exposed object over {label}, by system"
         yield (
             operator,
-            render_lines(
+            render_line_plot(
                 lines, (*ends, label), y=(0.0, top, "MCE for each exposed object"), says=says
             ),
         )
 
 
-def strength(operator: str) -> Parameter:
+def get_strength_parameter(operator: str) -> SpaceParameter:
     """Return the parameter that says how much an operator changes."""
     name = STRENGTHS[operator][0]
     return next(p for p in MAKERS[operator]().operator.space if p.name == name)
 
 
-def curve(
-    tables: Tables, check: str, system: str, operator: str
+def compute_effect_curve(
+    tables: StudyTables, check: str, system: str, operator: str
 ) -> list[tuple[float, float, float, float]]:
     """Return in equal parts of the scenes: strength, rate, and the rate's interval."""
-    of = tables.of("checks", system, operator)
+    of = tables.select_rows("checks", system, operator)
     of = of[(of["check"] == check) & (of["side"] == "changed") & (of["hits"] == "before")]
-    values = tables.of("measures", system, operator).drop_duplicates("scene")
+    values = tables.select_rows("measures", system, operator).drop_duplicates("scene")
     if of.empty or len(values) < 2 * BINS:
         return []
-    parameter = strength(operator)
+    parameter = get_strength_parameter(operator)
     numbers = values["values"].map(lambda text: float(json.loads(text)[parameter.name]))
     levels = numbers.to_numpy(np.float64)
     levels = np.log10(levels) if parameter.kind == "log" else levels
@@ -124,13 +137,13 @@ def curve(
     joined = of.assign(strength=known.reindex(of["scene"]).to_numpy()).dropna(subset=["strength"])
     joined = joined.sort_values("strength")
     parts = np.array_split(np.arange(len(joined)), BINS)
-    return [rate_of(joined.iloc[part]) for part in parts]
+    return [compute_curve_point(joined.iloc[part]) for part in parts]
 
 
-def rate_of(rows: pd.DataFrame) -> tuple[float, float, float, float]:
+def compute_curve_point(rows: pd.DataFrame) -> tuple[float, float, float, float]:
     """Return the mean strength of some scenes, the rate of an error, and its interval."""
     sums = rows.groupby("cluster")[["count", "exposed"]].sum().to_numpy(np.float64)
-    totals = np.vstack([np.ones(len(sums)), resampled(len(sums))]) @ sums
+    totals = np.vstack([np.ones(len(sums)), sample_cluster_weights(len(sums))]) @ sums
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = totals[:, 0] / totals[:, 1]
     others = rates[1:][~np.isnan(rates[1:])]
@@ -138,37 +151,37 @@ def rate_of(rows: pd.DataFrame) -> tuple[float, float, float, float]:
     return float(rows["strength"].mean()), float(rates[0]), float(low), float(high)
 
 
-def placebo_band(tables: Tables, check: str) -> tuple[float, float]:
+def compute_placebo_band(tables: StudyTables, check: str) -> tuple[float, float]:
     """Return the lowest and the highest rate of an error under a placebo, of any system."""
     rates = []
     for operator in tables.operators:
         if MAKERS[operator]().placebo:
             for system in tables.systems:
-                of = tables.of("checks", system, operator)
+                of = tables.select_rows("checks", system, operator)
                 of = of[(of["check"] == check) & (of["side"] == "changed")]
                 if of["exposed"].sum():
                     rates.append(of["count"].sum() / of["exposed"].sum())
     return (min(rates), max(rates)) if rates else (0.0, 0.0)
 
 
-def guides(tables: Tables, check: str) -> Iterator[tuple[str, Canvas]]:
+def render_guide_figures(tables: StudyTables, check: str) -> Iterator[tuple[str, Canvas]]:
     """Yield for each system counts and rates in what guides keep, as multiples of random ones."""
     for system in tables.systems:
-        values = multiples(tables, system, check)
+        values = compute_guide_multiples(tables, system, check)
         rows = [
-            Row(
+            PlotRow(
                 label=guide,
                 spans=(
-                    Span(value=values[guide][0], colour="quiet", title="count"),
-                    Span(value=values[guide][1], colour="accent", title="rate"),
+                    IntervalSpan(value=values[guide][0], colour="quiet", title="count"),
+                    IntervalSpan(value=values[guide][1], colour="accent", title="rate"),
                 ),
                 note=f"{values[guide][0]:.2f}, {values[guide][1]:.2f}",
             )
-            for guide in GUIDES
+            for guide in GUIDE_TEXTS
             if not any(map(math.isnan, values[guide]))
         ]
         if rows:
-            axis = Axis(label="multiple of random sets", keep=(0.0, 1.0), mark=1.0)
+            axis = PlotAxis(label="multiple of random sets", keep=(0.0, 1.0), mark=1.0)
             keys = (LegendEntry("count", "quiet"), LegendEntry("rate", "accent"))
             says = f"{system}: {check} in what guides keep, as multiples of random sets"
-            yield system, render_rows(rows, axis, says=says, keys=keys)
+            yield system, render_forest_plot(rows, axis, says=says, keys=keys)

@@ -49,40 +49,42 @@ class PlanBox:
     yaw: float
 
 
-def boxes_in(rows: pd.DataFrame) -> list[PlanBox]:
+def read_plan_boxes(rows: pd.DataFrame) -> list[PlanBox]:
     """Return recorded boxes."""
     names = ["kind", "x", "y", "length", "width", "yaw"]
     return [PlanBox(**dict(zip(names, row, strict=True))) for row in rows[names].itertuples(False)]
 
 
-def picture_of(boxes: Iterable[PlanBox], *, says: str, points: Singles | None = None) -> Canvas:
+def render_plan_picture(
+    boxes: Iterable[PlanBox], *, says: str, points: Singles | None = None
+) -> Canvas:
     """Draw boxes, the ego in the middle looking up, and points if they are given."""
     shown = list(boxes)
     kinds = [kind for kind in KEYS if any(box.kind == kind for box in shown)]
     top = 18.0 * math.ceil(len(kinds) / 3) + 6
     canvas = Canvas(WIDTH, HEIGHT + top, says)
     for number, kind in enumerate(kinds):
-        key(canvas, kind, (number % 3) * WIDTH / 3, 12.0 + 18 * (number // 3))
+        render_plan_legend_entry(canvas, kind, (number % 3) * WIDTH / 3, 12.0 + 18 * (number // 3))
     for x, y in points[:, :2].tolist() if points is not None else ():
         if abs(x) < REACH and abs(y) < REACH * WIDTH / HEIGHT:
-            canvas.dot(at(x, y, top), 0.5, colour="quiet")
+            canvas.add_dot(project_ego_place(x, y, top), 0.5, colour="quiet")
     for kind in LINES:
         for box in shown:
             if box.kind == kind:
-                outline(canvas, box, top)
-    scale_bar(canvas, top)
+                render_plan_box(canvas, box, top)
+    render_plan_scale_bar(canvas, top)
     return canvas
 
 
-def at(x: float, y: float, top: float) -> tuple[float, float]:
+def project_ego_place(x: float, y: float, top: float) -> tuple[float, float]:
     """Return where a place in the ego's frame lies: x is up, y is to the right."""
     scale = HEIGHT / (2 * REACH)
     return WIDTH / 2 + y * scale, top + HEIGHT / 2 - x * scale
 
 
-def outline(canvas: Canvas, box: PlanBox, top: float) -> None:
+def render_plan_box(canvas: Canvas, box: PlanBox, top: float) -> None:
     """Draw a box, if it is in the picture."""
-    places = [at(x, y, top) for x, y in corners(box)]
+    places = [project_ego_place(x, y, top) for x, y in compute_plan_corners(box)]
     if all(0 <= x <= WIDTH and top <= y <= top + HEIGHT for x, y in places):
         colour, dashed, width = LINES[box.kind]
         canvas.marks.append(
@@ -90,7 +92,7 @@ def outline(canvas: Canvas, box: PlanBox, top: float) -> None:
         )
 
 
-def corners(box: PlanBox) -> Sequence[tuple[float, float]]:
+def compute_plan_corners(box: PlanBox) -> Sequence[tuple[float, float]]:
     """Return the corners of a box from above."""
     cos, sin = math.cos(box.yaw), math.sin(box.yaw)
     signs = ((1, 1), (1, -1), (-1, -1), (-1, 1))
@@ -98,17 +100,17 @@ def corners(box: PlanBox) -> Sequence[tuple[float, float]]:
     return [(box.x + cos * a - sin * b, box.y + sin * a + cos * b) for a, b in halves]
 
 
-def key(canvas: Canvas, kind: str, x: float, y: float) -> None:
+def render_plan_legend_entry(canvas: Canvas, kind: str, x: float, y: float) -> None:
     """Draw an entry of the legend."""
     colour, dashed, width = LINES[kind]
-    stroke = canvas.dash if dashed else canvas.line
+    stroke = canvas.add_dashed_line if dashed else canvas.add_line
     stroke([(x + 2, y), (x + 16, y)], colour, max(width, 1.4))
-    canvas.text((x + 21, y + 3.6), KEYS[kind], colour="quiet", size=9.5)
+    canvas.add_text((x + 21, y + 3.6), KEYS[kind], colour="quiet", size=9.5)
 
 
-def scale_bar(canvas: Canvas, top: float) -> None:
+def render_plan_scale_bar(canvas: Canvas, top: float) -> None:
     """Draw how long ten metres are."""
     length = 10 * HEIGHT / (2 * REACH)
     y = top + HEIGHT - 6
-    canvas.line([(6, y), (6 + length, y)], "ink", 1.4)
-    canvas.text((10 + length, y + 3), "10 m", size=9.5)
+    canvas.add_line([(6, y), (6 + length, y)], "ink", 1.4)
+    canvas.add_text((10 + length, y + 3), "10 m", size=9.5)

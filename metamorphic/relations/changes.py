@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.vocabulary import Boxes
-from metamorphic.answers import Answer
-from metamorphic.matching import OVERLAP, lie_on, paired
-from metamorphic.operators.symmetries import mirrored_boxes
-from metamorphic.relations.equal import disagreement
-from metamorphic.relations.relation import Direction, Expected, Measure
+from metamorphic.answers import SystemAnswer
+from metamorphic.matching import OVERLAP, is_on_places, pair_overlapping_boxes
+from metamorphic.operators.symmetries import mirror_boxes
+from metamorphic.relations.equal import measure_disagreement
+from metamorphic.relations.relation import Direction, ExpectedBoxes, RelationMeasure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class ExpectedChanges:
     """R8: the source's detections stay, but for those of changed objects, and new ones are there.
 
     V2XGen 3.4, MR1 and MR2: zeta{CP[s] with GT_ins, CP[sigma(s)]} and zeta{CP[s] without GT_del,
@@ -27,13 +27,17 @@ class Changes:
     direction: Direction = "equal"
     overlap: float = OVERLAP
 
-    def measure(self, source: Answer, follow: Answer, expected: Expected) -> Measure:
+    def measure(
+        self, source: SystemAnswer, follow: SystemAnswer, expected: ExpectedBoxes
+    ) -> RelationMeasure:
         """Compare the expected boxes with the follow-up's cooperative ones."""
         changed = Boxes.join([expected.left, expected.arrived])
-        stay = source.cooperative[~lie_on(source.cooperative, changed)]
-        before = Boxes.join([judged(stay, expected), expected.arrived])
-        after = judged(follow.cooperative, expected)
-        return disagreement(before, after, paired(before, after, self.overlap))
+        stay = source.cooperative[~is_on_places(source.cooperative, changed)]
+        before = Boxes.join([select_judged_boxes(stay, expected), expected.arrived])
+        after = select_judged_boxes(follow.cooperative, expected)
+        return measure_disagreement(
+            before, after, pair_overlapping_boxes(before, after, self.overlap)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +50,17 @@ class MirroredAnswer:
     direction: Direction = "equal"
     overlap: float = OVERLAP
 
-    def measure(self, source: Answer, follow: Answer, expected: Expected) -> Measure:
+    def measure(
+        self, source: SystemAnswer, follow: SystemAnswer, expected: ExpectedBoxes
+    ) -> RelationMeasure:
         """Compare the source's cooperative boxes, mirrored, with the follow-up's."""
-        before = judged(mirrored_boxes(source.cooperative), expected)
-        after = judged(follow.cooperative, expected)
-        return disagreement(before, after, paired(before, after, self.overlap))
+        before = select_judged_boxes(mirror_boxes(source.cooperative), expected)
+        after = select_judged_boxes(follow.cooperative, expected)
+        return measure_disagreement(
+            before, after, pair_overlapping_boxes(before, after, self.overlap)
+        )
 
 
-def judged(boxes: Boxes, expected: Expected) -> Boxes:
+def select_judged_boxes(boxes: Boxes, expected: ExpectedBoxes) -> Boxes:
     """Return the boxes that do not lie on places of which nothing is asked."""
-    return boxes[~lie_on(boxes, expected.unjudged)]
+    return boxes[~is_on_places(boxes, expected.unjudged)]

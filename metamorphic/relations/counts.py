@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.vocabulary import CLASSES, Boxes
-from metamorphic.answers import Answer
-from metamorphic.relations.relation import Direction, Expected, Measure
+from metamorphic.answers import SystemAnswer
+from metamorphic.relations.relation import Direction, ExpectedBoxes, RelationMeasure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +23,18 @@ class NoFewer:
     statistic: str = "detections of the source less those of the follow-up"
     direction: Direction = "no_fewer"
 
-    def measure(self, source: Answer, follow: Answer, expected: Expected) -> Measure:
+    def measure(
+        self, source: SystemAnswer, follow: SystemAnswer, expected: ExpectedBoxes
+    ) -> RelationMeasure:
         """Compare the numbers of cooperative boxes."""
-        before = number(source.cooperative, self.of_class)
-        return Measure(
-            value=float(before - number(follow.cooperative, self.of_class)), exposed=before
+        before = count_class_boxes(source.cooperative, self.of_class)
+        return RelationMeasure(
+            value=float(before - count_class_boxes(follow.cooperative, self.of_class)),
+            exposed=before,
         )
 
 
-def counted_by_class() -> tuple[NoFewer, ...]:
+def make_count_relations() -> tuple[NoFewer, ...]:
     """Return the relation on all classes together, and on each."""
     classes = (
         NoFewer(name=f"MR1_count_{kind}", of_class=place) for place, kind in enumerate(CLASSES)
@@ -39,6 +42,6 @@ def counted_by_class() -> tuple[NoFewer, ...]:
     return NoFewer(), *classes
 
 
-def number(boxes: Boxes, of_class: int | None) -> int:
+def count_class_boxes(boxes: Boxes, of_class: int | None) -> int:
     """Return how many boxes of a class there are, or of all."""
     return len(boxes) if of_class is None else int((boxes.classes == of_class).sum())

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.vocabulary import Boxes
-from metamorphic.answers import Answer
-from metamorphic.matching import Pairing, equal_boxes, lie_on
-from metamorphic.relations.relation import Direction, Expected, Measure, breaches
+from metamorphic.answers import SystemAnswer
+from metamorphic.matching import BoxPairing, is_on_places, pair_equal_boxes
+from metamorphic.relations.relation import Direction, ExpectedBoxes, RelationMeasure, make_breaches
 
 ROUNDING = 1e-5
 """m, rad and score: single precision at 50 m is 4e-6. The shipped networks differ by up to 3e-6."""
@@ -25,7 +25,7 @@ STATISTIC = "share of boxes, of both answers, without an equal box in the other 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Equal:
+class EqualAnswer:
     """The detections with messages are equal, box by box, whatever their order."""
 
     name: str
@@ -34,9 +34,13 @@ class Equal:
     statistic: str = STATISTIC
     direction: Direction = "equal"
 
-    def measure(self, source: Answer, follow: Answer, expected: Expected) -> Measure:
+    def measure(
+        self, source: SystemAnswer, follow: SystemAnswer, expected: ExpectedBoxes
+    ) -> RelationMeasure:
         """Compare the cooperative boxes."""
-        return unequal(source.cooperative, follow.cooperative, expected, self.tolerance)
+        return measure_unequal_boxes(
+            source.cooperative, follow.cooperative, expected, self.tolerance
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,41 +53,48 @@ class AsAlone:
     statistic: str = STATISTIC
     direction: Direction = "equal"
 
-    def measure(self, source: Answer, follow: Answer, expected: Expected) -> Measure:
+    def measure(
+        self, source: SystemAnswer, follow: SystemAnswer, expected: ExpectedBoxes
+    ) -> RelationMeasure:
         """Compare the source's answer of the ego alone with the follow-up's cooperative one."""
-        return unequal(source.ego_alone, follow.cooperative, expected, self.tolerance)
+        return measure_unequal_boxes(source.ego_alone, follow.cooperative, expected, self.tolerance)
 
 
-def equal_relations() -> tuple[Equal | AsAlone, ...]:
+def make_equal_relations() -> tuple[EqualAnswer | AsAlone, ...]:
     """Return R1 to R5.
 
     Systems that add up points or partners (early fusion, attention) round in their order: for them,
     the order of partners is judged as the order of points is, up to ROUNDING.
     """
     return (
-        Equal(name="R1_stray_points"),
-        Equal(name="R2_partners"),
-        Equal(name="R2_points", tolerance=ROUNDING),
-        Equal(name="R3_moved_world", tolerance=1e-3),
+        EqualAnswer(name="R1_stray_points"),
+        EqualAnswer(name="R2_partners"),
+        EqualAnswer(name="R2_points", tolerance=ROUNDING),
+        EqualAnswer(name="R3_moved_world", tolerance=1e-3),
         AsAlone(),
-        Equal(name="R4_silent"),
-        duplicate(exact=True),
+        EqualAnswer(name="R4_silent"),
+        make_duplicate_relation(exact=True),
     )
 
 
-def duplicate(exact: bool) -> Equal:
+def make_duplicate_relation(exact: bool) -> EqualAnswer:
     """Return R5: exact where detections are merged (late fusion); elsewhere it is measured."""
-    return Equal(name="R5_duplicate", exact=exact)
+    return EqualAnswer(name="R5_duplicate", exact=exact)
 
 
-def unequal(one: Boxes, other: Boxes, expected: Expected, tolerance: float) -> Measure:
+def measure_unequal_boxes(
+    one: Boxes, other: Boxes, expected: ExpectedBoxes, tolerance: float
+) -> RelationMeasure:
     """Return which boxes of two answers have no equal one, outside places that are not judged."""
-    before, after = one[~lie_on(one, expected.unjudged)], other[~lie_on(other, expected.unjudged)]
-    return disagreement(before, after, equal_boxes(before, after, tolerance))
+    before, after = (
+        one[~is_on_places(one, expected.unjudged)],
+        other[~is_on_places(other, expected.unjudged)],
+    )
+    return measure_disagreement(before, after, pair_equal_boxes(before, after, tolerance))
 
 
-def disagreement(before: Boxes, after: Boxes, pairs: Pairing) -> Measure:
+def measure_disagreement(before: Boxes, after: Boxes, pairs: BoxPairing) -> RelationMeasure:
     """Return the share of boxes without a pair: 1 - F1 of `after` with `before` as reference."""
-    missing = breaches("missing", before[pairs.other < 0])
-    additional = breaches("additional", after[pairs.of_other < 0])
-    return Measure.rate(len(before) + len(after), missing + additional)
+    missing = make_breaches("missing", before[pairs.other < 0])
+    additional = make_breaches("additional", after[pairs.of_other < 0])
+    return RelationMeasure.from_breaches(len(before) + len(after), missing + additional)

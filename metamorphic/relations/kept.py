@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.vocabulary import Boxes
-from metamorphic.answers import Answer
-from metamorphic.matching import OVERLAP, lie_on, paired
-from metamorphic.relations.relation import Direction, Expected, Measure, breaches
+from metamorphic.answers import SystemAnswer
+from metamorphic.matching import OVERLAP, is_on_places, pair_overlapping_boxes
+from metamorphic.relations.relation import Direction, ExpectedBoxes, RelationMeasure, make_breaches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptDetections:
     """R6: what was detected is still detected.
 
     The source must be the same sensor model at rate 0. Objects that hardly any beam reaches in the
@@ -24,9 +24,11 @@ class Kept:
     direction: Direction = "no_fewer"
     overlap: float = OVERLAP
 
-    def measure(self, source: Answer, follow: Answer, expected: Expected) -> Measure:
+    def measure(
+        self, source: SystemAnswer, follow: SystemAnswer, expected: ExpectedBoxes
+    ) -> RelationMeasure:
         """Compare the cooperative boxes."""
-        return lost(source.cooperative, follow.cooperative, expected, self.overlap)
+        return measure_lost_boxes(source.cooperative, follow.cooperative, expected, self.overlap)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +44,11 @@ class KeptOfEgo:
     direction: Direction = "no_fewer"
     overlap: float = OVERLAP
 
-    def measure(self, source: Answer, follow: Answer, expected: Expected) -> Measure:
+    def measure(
+        self, source: SystemAnswer, follow: SystemAnswer, expected: ExpectedBoxes
+    ) -> RelationMeasure:
         """Compare the source's boxes of the ego alone with the follow-up's cooperative boxes."""
-        return lost(source.ego_alone, follow.cooperative, expected, self.overlap)
+        return measure_lost_boxes(source.ego_alone, follow.cooperative, expected, self.overlap)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,17 +64,23 @@ class MoreHelp:
     direction: Direction = "no_fewer"
     overlap: float = OVERLAP
 
-    def measure(self, source: Answer, follow: Answer, expected: Expected) -> Measure:
+    def measure(
+        self, source: SystemAnswer, follow: SystemAnswer, expected: ExpectedBoxes
+    ) -> RelationMeasure:
         """Compare what is lost of the source's boxes of the ego alone, before and after."""
-        before = lost(source.ego_alone, source.cooperative, expected, self.overlap)
-        after = lost(source.ego_alone, follow.cooperative, expected, self.overlap)
+        before = measure_lost_boxes(source.ego_alone, source.cooperative, expected, self.overlap)
+        after = measure_lost_boxes(source.ego_alone, follow.cooperative, expected, self.overlap)
         newly = tuple(breach for breach in after.breaches if breach not in before.breaches)
-        return Measure(value=after.value - before.value, exposed=after.exposed, breaches=newly)
+        return RelationMeasure(
+            value=after.value - before.value, exposed=after.exposed, breaches=newly
+        )
 
 
-def lost(reference: Boxes, answer: Boxes, expected: Expected, overlap: float) -> Measure:
+def measure_lost_boxes(
+    reference: Boxes, answer: Boxes, expected: ExpectedBoxes, overlap: float
+) -> RelationMeasure:
     """Return which boxes of a reference an answer does not have, where that is to be judged."""
     changed = Boxes.join([expected.unjudged, expected.left])
-    judged = reference[~lie_on(reference, changed)]
-    missing = judged[paired(judged, answer, overlap).other < 0]
-    return Measure.rate(len(judged), breaches("missing", missing))
+    judged = reference[~is_on_places(reference, changed)]
+    missing = judged[pair_overlapping_boxes(judged, answer, overlap).other < 0]
+    return RelationMeasure.from_breaches(len(judged), make_breaches("missing", missing))

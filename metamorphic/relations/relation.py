@@ -14,9 +14,9 @@ from typing import Literal, Protocol
 import numpy as np
 
 from harness.vocabulary import Boxes, GroundTruth, Mask
-from metamorphic.answers import Answer
-from metamorphic.operators.operator import Expectation
-from metamorphic.scene import Scene
+from metamorphic.answers import SystemAnswer
+from metamorphic.operators.operator import TruthExpectation
+from metamorphic.scene import CooperativeScene
 
 Direction = Literal["equal", "no_fewer"]
 """What is asked of the follow-up: the same detections, or no fewer."""
@@ -26,7 +26,7 @@ LEAST_HITS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breach:
+class RelationBreach:
     """One box that is not as expected, in the ego's LiDAR frame."""
 
     why: Why
@@ -35,7 +35,7 @@ class Breach:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class RelationMeasure:
     """A number that is larger the worse, among how many boxes, and those that are not right.
 
     Where no box was exposed, value 0 means nothing: such measures must be left out.
@@ -43,17 +43,17 @@ class Measure:
 
     value: float
     exposed: int
-    breaches: tuple[Breach, ...] = ()
+    breaches: tuple[RelationBreach, ...] = ()
 
     @staticmethod
-    def rate(exposed: int, breaches: tuple[Breach, ...]) -> Measure:
+    def from_breaches(exposed: int, breaches: tuple[RelationBreach, ...]) -> RelationMeasure:
         """Return the share of the exposed boxes that are not right."""
         value = len(breaches) / exposed if exposed else 0.0
-        return Measure(value=value, exposed=exposed, breaches=breaches)
+        return RelationMeasure(value=value, exposed=exposed, breaches=breaches)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Expected:
+class ExpectedBoxes:
     """Boxes that an operator changed, in the ego's LiDAR frame; all others are as before."""
 
     left: Boxes = field(default_factory=Boxes.none)  # where the gone and the moved were
@@ -61,7 +61,7 @@ class Expected:
     unjudged: Boxes = field(default_factory=Boxes.none)  # places of which nothing is asked
 
 
-class Relation(Protocol):
+class MetamorphicRelation(Protocol):
     """One relation between the answers to a source scene and to the scene that follows from it."""
 
     @property
@@ -80,20 +80,25 @@ class Relation(Protocol):
     def direction(self) -> Direction:
         """Return what is asked of the follow-up."""
 
-    def measure(self, source: Answer, follow: Answer, expected: Expected) -> Measure:
+    def measure(
+        self, source: SystemAnswer, follow: SystemAnswer, expected: ExpectedBoxes
+    ) -> RelationMeasure:
         """Compare two answers."""
 
 
-def expected_of(
-    source: Scene, follow: Scene, expectation: Expectation, least_hits: int = LEAST_HITS
-) -> Expected:
+def compute_expected_boxes(
+    source: CooperativeScene,
+    follow: CooperativeScene,
+    expectation: TruthExpectation,
+    least_hits: int = LEAST_HITS,
+) -> ExpectedBoxes:
     """Return the changed actors' boxes; new ones with too few returns are not judged."""
     seen = follow.hits_anyone >= least_hits
-    arrived = chosen(follow.ego.truth, expectation.new | expectation.moved)
-    unjudged = chosen(follow.ego.truth, expectation.unjudged) | (arrived & ~seen)
-    before = chosen(source.ego.truth, expectation.unjudged)
-    left = chosen(source.ego.truth, expectation.gone | expectation.moved)
-    return Expected(
+    arrived = match_actors(follow.ego.truth, expectation.new | expectation.moved)
+    unjudged = match_actors(follow.ego.truth, expectation.unjudged) | (arrived & ~seen)
+    before = match_actors(source.ego.truth, expectation.unjudged)
+    left = match_actors(source.ego.truth, expectation.gone | expectation.moved)
+    return ExpectedBoxes(
         left=source.ego.truth.boxes_in_lidar[left],
         arrived=follow.ego.truth.boxes_in_lidar[arrived & ~unjudged],
         unjudged=Boxes.join(
@@ -106,12 +111,12 @@ def expected_of(
     )
 
 
-def chosen(truth: GroundTruth, actors: Collection[int]) -> Mask:
+def match_actors(truth: GroundTruth, actors: Collection[int]) -> Mask:
     """Return which boxes are of these actors."""
     return np.isin(truth.actor_ids, sorted(actors))
 
 
-def breaches(why: Why, boxes: Boxes) -> tuple[Breach, ...]:
+def make_breaches(why: Why, boxes: Boxes) -> tuple[RelationBreach, ...]:
     """Return one breach for each box."""
     rows = zip(boxes.classes.tolist(), boxes.geometry.tolist(), strict=True)
-    return tuple(Breach(why=why, of_class=kind, geometry=tuple(box)) for kind, box in rows)
+    return tuple(RelationBreach(why=why, of_class=kind, geometry=tuple(box)) for kind, box in rows)

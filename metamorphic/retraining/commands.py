@@ -19,11 +19,11 @@ TRAINED_ON = (
     *("rain", "snow", "fog", "wet_ground"),
     *("insert", "delete", "scale", "rotate", "translate"),
 )
-TESTED = ("latency", "pose_error", "global_loss", "channel_loss", *TRAINED_ON)
-GUIDES = ("random", "vgt", "v2xgen")
+TESTED_OPERATORS = ("latency", "pose_error", "global_loss", "channel_loss", *TRAINED_ON)
+DEFAULT_GUIDES = ("random", "vgt", "v2xgen")
 
 
-def add_retrain(parser: argparse.ArgumentParser) -> None:
+def add_retrain_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `retrain`."""
     add = parser.add_argument
     add(
@@ -44,9 +44,9 @@ def add_retrain(parser: argparse.ArgumentParser) -> None:
     add(
         "--guides",
         nargs="+",
-        default=GUIDES,
+        default=DEFAULT_GUIDES,
         metavar="NAME",
-        help=f"what keeps scenes (default: {' '.join(GUIDES)})",
+        help=f"what keeps scenes (default: {' '.join(DEFAULT_GUIDES)})",
     )
     add(
         "--operators",
@@ -58,9 +58,9 @@ def add_retrain(parser: argparse.ArgumentParser) -> None:
     add(
         "--tested",
         nargs="+",
-        default=TESTED,
+        default=TESTED_OPERATORS,
         metavar="NAME",
-        help=f"operators of the test (default: {' '.join(TESTED)})",
+        help=f"operators of the test (default: {' '.join(TESTED_OPERATORS)})",
     )
     add("--share", type=float, default=0.15, metavar="S", help="share kept (default: 0.15)")
     add(
@@ -97,17 +97,17 @@ def run_retrain(options: argparse.Namespace) -> None:
     from rich.console import Console  # noqa: PLC0415
 
     from harness.files import write_whole  # noqa: PLC0415
-    from metamorphic.printing import rich_table  # noqa: PLC0415
-    from metamorphic.retraining.comparison import comparison  # noqa: PLC0415
-    from metamorphic.retraining.experiment import Experiment, carry_out  # noqa: PLC0415
-    from metamorphic.sheets import markdown  # noqa: PLC0415
-    from metamorphic.summary import Tables  # noqa: PLC0415
+    from metamorphic.printing import to_rich_table  # noqa: PLC0415
+    from metamorphic.retraining.comparison import build_comparison_sheet  # noqa: PLC0415
+    from metamorphic.retraining.experiment import RetrainingExperiment, run_experiment  # noqa: PLC0415
+    from metamorphic.sheets import format_markdown  # noqa: PLC0415
+    from metamorphic.summary import StudyTables  # noqa: PLC0415
 
     for name in ("epochs", "count", "test_count", "trial", "workers"):
         refuse_below_one(options, name)
     if not 0.0 < options.peak_rate < math.inf:
         raise UserError(f"--peak-rate {options.peak_rate:g}: must be > 0")
-    experiment = Experiment(
+    experiment = RetrainingExperiment(
         recordings=options.scenes,
         scheme=options.scheme,
         guides=tuple(options.guides),
@@ -123,14 +123,16 @@ def run_retrain(options: argparse.Namespace) -> None:
         workers=options.workers,
         folder=options.out,
     )
-    sheet = comparison(experiment, Tables(carry_out(experiment, bar)))
-    write_whole(options.out / "retraining.md", markdown(sheet))
-    Console().print(rich_table(sheet))
+    sheet = build_comparison_sheet(
+        experiment, StudyTables(run_experiment(experiment, show_stage_progress))
+    )
+    write_whole(options.out / "retraining.md", format_markdown(sheet))
+    Console().print(to_rich_table(sheet))
     print(options.out / "retraining.md")
 
 
 @contextmanager
-def bar(stage: str, scenes: int) -> Iterator[Done]:
+def show_stage_progress(stage: str, scenes: int) -> Iterator[Done]:
     """Show how many scenes of a stage are done; training shows itself how far it is."""
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
 

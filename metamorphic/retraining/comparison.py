@@ -6,94 +6,118 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats
-from metamorphic.judging import SOURCE
-from metamorphic.retraining.experiment import BUDGETS, Experiment, arms
-from metamorphic.sheets import Sheet
-from metamorphic.summary import Tables, mean_precision, pools_of, resampled
+from metamorphic.judging import RECORDED_OPERATOR
+from metamorphic.retraining.experiment import BUDGETS, RetrainingExperiment, list_retraining_arms
+from metamorphic.sheets import TextSheet
+from metamorphic.summary import (
+    StudyTables,
+    collect_class_detections,
+    compute_class_mean_precision,
+    sample_cluster_weights,
+)
 
 RESAMPLED = 400
 CHECKS = ("misled", "occlusion", "long_range_30")
 
 
-def comparison(experiment: Experiment, tables: Tables) -> Sheet:
+def build_comparison_sheet(experiment: RetrainingExperiment, tables: StudyTables) -> TextSheet:
     """Return what weights of each guide and budget do, shipped weights first."""
     clusters = sorted(tables.objects["cluster"].unique())
     shipped = [experiment.scheme]
-    base = columns(tables, shipped, clusters)
-    rows = [("shipped", "-", *(shown(values) for values in base))]
+    base = compute_comparison_columns(tables, shipped, clusters)
+    rows = [("shipped", "-", *(format_difference_from_shipped(values) for values in base))]
     for budget in BUDGETS:
         for guide in experiment.guides:
-            chosen = [arm for arm in arms(experiment) if (arm.guide, arm.budget) == (guide, budget)]
-            names = [system_of(tables, arm.name) for arm in chosen]
-            values = columns(tables, names, clusters)
-            cells = (shown(ours, other) for ours, other in zip(values, base, strict=True))
+            chosen = [
+                arm
+                for arm in list_retraining_arms(experiment)
+                if (arm.guide, arm.budget) == (guide, budget)
+            ]
+            names = [find_arm_system(tables, arm.name) for arm in chosen]
+            values = compute_comparison_columns(tables, names, clusters)
+            cells = (
+                format_difference_from_shipped(ours, other)
+                for ours, other in zip(values, base, strict=True)
+            )
             rows.append((guide, budget, *cells))
-    return Sheet(
+    return TextSheet(
         name="retraining",
         title=f"{experiment.scheme} trained further on what guides keep",
         head=("guide", "equal", "AP clean", "AP changed", *(f"{check} rate" for check in CHECKS)),
         rows=tuple(rows),
         names=2,
         note=f"Tested on {len(clusters)} other scenarios; changed: mean of"
-        f" {len(tested(tables))} operators. In brackets the 95 % interval of the difference from"
+        f" {len(list_tested_operators(tables))} operators. In brackets the 95 % interval of the"
+        " difference from"
         f" the shipped weights, scenarios and {len(experiment.seeds)} seeds resampled together.",
     )
 
 
-def tested(tables: Tables) -> list[str]:
+def list_tested_operators(tables: StudyTables) -> list[str]:
     """Return the operators of the test."""
     return tables.tested
 
 
-def system_of(tables: Tables, arm: str) -> str:
+def find_arm_system(tables: StudyTables, arm: str) -> str:
     """Return the system that has an arm's weights."""
     return next(name for name in tables.systems if f"/{arm}/" in name)
 
 
-def columns(tables: Tables, systems: Sequence[str], clusters: list[str]) -> list[Floats]:
+def compute_comparison_columns(
+    tables: StudyTables, systems: Sequence[str], clusters: list[str]
+) -> list[Floats]:
     """Return clean and changed precision and rates: the value, then resampled ones."""
-    weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
-    seeds = stream(0, "training seeds", str(len(systems))).integers(
+    weights = np.vstack([np.ones(len(clusters)), sample_cluster_weights(len(clusters))])
+    seeds = make_named_stream(0, "training seeds", str(len(systems))).integers(
         len(systems), size=(RESAMPLED, len(systems))
     )
     takes = np.vstack([np.arange(len(systems)), seeds])
-    operators = tested(tables)
-    clean = [precisions(tables, name, SOURCE, clusters, weights=weights) for name in systems]
+    operators = list_tested_operators(tables)
+    clean = [
+        compute_precisions(tables, name, RECORDED_OPERATOR, clusters, weights=weights)
+        for name in systems
+    ]
     changed = [
-        np.mean([precisions(tables, name, op, clusters, weights=weights) for op in operators], 0)
+        np.mean(
+            [compute_precisions(tables, name, op, clusters, weights=weights) for op in operators], 0
+        )
         for name in systems
     ]
     per_check = [
-        [rates(tables, name, check, clusters, weights=weights) for name in systems]
+        [compute_error_rates(tables, name, check, clusters, weights=weights) for name in systems]
         for check in CHECKS
     ]
-    return [over_seeds(np.array(values), takes) for values in (clean, changed, *per_check)]
+    return [
+        average_over_seed_sets(np.array(values), takes) for values in (clean, changed, *per_check)
+    ]
 
 
-def over_seeds(values: Floats, takes: np.ndarray) -> Floats:
+def average_over_seed_sets(values: Floats, takes: np.ndarray) -> Floats:
     """Return for every set of scenarios the mean over a set of seeds: seeds in rows before."""
     return np.array([values[rows, number].mean() for number, rows in enumerate(takes)])
 
 
-def precisions(
-    tables: Tables, system: str, operator: str, clusters: list[str], *, weights: Floats
+def compute_precisions(
+    tables: StudyTables, system: str, operator: str, clusters: list[str], *, weights: Floats
 ) -> Floats:
     """Return average precision under every row of weights."""
-    sides = (tables.of(name, system, operator) for name in ("detections", "objects"))
-    wanted = "recorded" if operator == SOURCE else "changed"
+    sides = (tables.select_rows(name, system, operator) for name in ("detections", "objects"))
+    wanted = "recorded" if operator == RECORDED_OPERATOR else "changed"
     detections, objects = (s[(s["side"] == wanted) & (s["hits"] == "before")] for s in sides)
-    return mean_precision(pools_of(detections, objects, clusters), weights)
+    return compute_class_mean_precision(
+        collect_class_detections(detections, objects, clusters), weights
+    )
 
 
-def rates(
-    tables: Tables, system: str, check: str, clusters: list[str], *, weights: Floats
+def compute_error_rates(
+    tables: StudyTables, system: str, check: str, clusters: list[str], *, weights: Floats
 ) -> Floats:
     """Return the rate of an error over all changed scenes, under every row of weights."""
     sums = np.zeros((len(clusters), 2))
-    for operator in tested(tables):
-        rows = tables.of("checks", system, operator)
+    for operator in list_tested_operators(tables):
+        rows = tables.select_rows("checks", system, operator)
         rows = rows[(rows["check"] == check) & (rows["side"] == "changed")]
         rows = rows[rows["hits"] == "before"]
         part = rows.groupby("cluster")[["count", "exposed"]].sum()
@@ -103,7 +127,7 @@ def rates(
         return np.asarray(totals[:, 0] / totals[:, 1])
 
 
-def shown(values: Floats, base: Floats | None = None) -> str:
+def format_difference_from_shipped(values: Floats, base: Floats | None = None) -> str:
     """Return a value, and the interval of its difference from the shipped weights'.
 
     A rate of nothing exposed is a dash.

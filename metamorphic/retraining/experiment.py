@@ -21,20 +21,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from harness.environments import child_environment
+from harness.environments import build_child_environment
 from harness.errors import AttemptError, UserError
-from harness.recordings import Scenario, scenarios
-from metamorphic.generation import RANDOM, Budget, Done, Generation, Keep, generate
-from metamorphic.study import THREADS, Study, run
+from harness.recordings import RecordedScenario, list_scenarios
+from metamorphic.generation import (
+    RANDOM_GUIDE,
+    Budget,
+    Done,
+    GenerationSettings,
+    KeepRule,
+    generate_recordings,
+)
+from metamorphic.study import THREADS, OfflineStudy, run_study
 
-GUIDES = (RANDOM, "vgt", "v2xgen")
+TRAINING_GUIDES = (RANDOM_GUIDE, "vgt", "v2xgen")
 BUDGETS: tuple[Budget, ...] = ("frames", "objects")
 TRAIN, HELD_OUT, TEST = "train", "held-out", "test"
 EVERY = 4
 """Every fourth scenario of the half that is trained on is held out."""
 
 
-class Display(Protocol):
+class StageDisplay(Protocol):
     """What is called as each stage begins."""
 
     def __call__(self, stage: str, scenes: int) -> AbstractContextManager[Done]:
@@ -42,7 +49,7 @@ class Display(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Experiment:
+class RetrainingExperiment:
     """What is trained on what, and tested how."""
 
     recordings: Path
@@ -62,7 +69,7 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arm:
+class RetrainingArm:
     """One guide with one budget and one seed."""
 
     guide: str
@@ -77,20 +84,20 @@ class Arm:
     @property
     def selection(self) -> str:
         """Return the name of its selection: random ones differ by seed."""
-        return self.name if self.guide == RANDOM else f"{self.guide}-{self.budget}"
+        return self.name if self.guide == RANDOM_GUIDE else f"{self.guide}-{self.budget}"
 
 
-def arms(experiment: Experiment) -> list[Arm]:
+def list_retraining_arms(experiment: RetrainingExperiment) -> list[RetrainingArm]:
     """Return all arms."""
     return [
-        Arm(guide=guide, budget=budget, seed=seed)
+        RetrainingArm(guide=guide, budget=budget, seed=seed)
         for guide in experiment.guides
         for budget in BUDGETS
         for seed in experiment.seeds
     ]
 
 
-def parts(known: list[Scenario]) -> dict[str, list[Scenario]]:
+def split_scenarios(known: list[RecordedScenario]) -> dict[str, list[RecordedScenario]]:
     """Return scenarios to train on, to choose by and to test on; none is in two of them."""
     half, other = known[0::2], known[1::2]
     held_out = half[::EVERY]
@@ -101,16 +108,16 @@ def parts(known: list[Scenario]) -> dict[str, list[Scenario]]:
     }
 
 
-def split(experiment: Experiment) -> dict[str, Path]:
+def split_recordings(experiment: RetrainingExperiment) -> dict[str, Path]:
     """Return folders with the scenarios of each part."""
-    known = scenarios(experiment.recordings)
+    known = list_scenarios(experiment.recordings)
     if len(known) < EVERY:
         raise UserError(
             f"{experiment.recordings}: {len(known)} scenarios; {EVERY} or more are needed to train,"
             " to choose and to test on others"
         )
     folders = {}
-    for name, chosen in parts(known).items():
+    for name, chosen in split_scenarios(known).items():
         folders[name] = experiment.folder / name
         folders[name].mkdir(parents=True, exist_ok=True)
         for scenario in chosen:
@@ -118,7 +125,7 @@ def split(experiment: Experiment) -> dict[str, Path]:
     return folders
 
 
-def place_scenario(scenario: Scenario, folder: Path) -> None:
+def place_scenario(scenario: RecordedScenario, folder: Path) -> None:
     """Put a scenario into a folder: hard links, or copies on another disk.
 
     Readers follow no symbolic link inside a folder. The folder is renamed in when it is whole.
@@ -140,20 +147,25 @@ def link_or_copy(source: str, target: str) -> None:
         shutil.copyfile(source, target)
 
 
-def carry_out(experiment: Experiment, display: Display) -> Path:
+def run_experiment(experiment: RetrainingExperiment, display: StageDisplay) -> Path:
     """Select, train and test what is not there yet; return the folder of the test's study."""
-    folders = split(experiment)
-    weights = {arm.name: trained(experiment, arm, folders, display) for arm in arms(experiment)}
-    study = study_of(experiment, folders[TEST], weights)
-    with display("test", len(study.chosen())) as done:
-        run(study, experiment.workers, done)
+    folders = split_recordings(experiment)
+    weights = {
+        arm.name: train_arm(experiment, arm, folders, display)
+        for arm in list_retraining_arms(experiment)
+    }
+    study = make_test_study(experiment, folders[TEST], weights)
+    with display("test", len(study.select_sources())) as done:
+        run_study(study, experiment.workers, done)
     return study.folder
 
 
-def study_of(experiment: Experiment, scenes: Path, weights: dict[str, Path]) -> Study:
+def make_test_study(
+    experiment: RetrainingExperiment, scenes: Path, weights: dict[str, Path]
+) -> OfflineStudy:
     """Return the test of shipped and of trained weights."""
     names = (f"{experiment.scheme}={file}" for file in weights.values())
-    return Study(
+    return OfflineStudy(
         recordings=(scenes,),
         systems=(experiment.scheme, *names),
         operators=experiment.tested,
@@ -163,41 +175,50 @@ def study_of(experiment: Experiment, scenes: Path, weights: dict[str, Path]) -> 
     )
 
 
-def selected(experiment: Experiment, arm: Arm, scenes: Path, display: Display) -> Path:
+def generate_selection(
+    experiment: RetrainingExperiment, arm: RetrainingArm, scenes: Path, display: StageDisplay
+) -> Path:
     """Return the recording of an arm's changed scenes; write it if it is not there."""
     folder = experiment.folder / "selections" / arm.selection
-    generation = Generation(
+    generation = GenerationSettings(
         recordings=(scenes,),
         operators=experiment.operators,
-        keep=Keep(guide=arm.guide, share=experiment.share, budget=arm.budget),
+        keep=KeepRule(guide=arm.guide, share=experiment.share, budget=arm.budget),
         system=experiment.scheme,
         scenes=experiment.count,
         seed=1,
-        keep_seed=arm.seed if arm.guide == RANDOM else 1,
+        keep_seed=arm.seed if arm.guide == RANDOM_GUIDE else 1,
         folder=folder,
         scores=experiment.folder / ".scores",
     )
-    with display(f"{arm.selection}: scenes", len(generation.chosen())) as done:
-        generate(generation, experiment.workers, done)
+    with display(f"{arm.selection}: scenes", len(generation.select_sources())) as done:
+        generate_recordings(generation, experiment.workers, done)
     return folder
 
 
-def trained(experiment: Experiment, arm: Arm, folders: dict[str, Path], display: Display) -> Path:
+def train_arm(
+    experiment: RetrainingExperiment,
+    arm: RetrainingArm,
+    folders: dict[str, Path],
+    display: StageDisplay,
+) -> Path:
     """Return the weights of an arm; train them if they are not there."""
     folder = experiment.folder / "weights" / arm.name
     files = sorted(folder.glob("*.safetensors"))
     if not files:
-        data = selected(experiment, arm, folders[TRAIN], display)
-        words = list(words_of(experiment, arm, data=data, held_out=folders[HELD_OUT]))
+        data = generate_selection(experiment, arm, folders[TRAIN], display)
+        words = list(make_train_options(experiment, arm, data=data, held_out=folders[HELD_OUT]))
         command = [sys.executable, "-m", "agents.training", "train", *words]
-        done = subprocess.run(command, check=False, env=child_environment(THREADS))
+        done = subprocess.run(command, check=False, env=build_child_environment(THREADS))
         files = sorted(folder.glob("*.safetensors"))
         if done.returncode or not files:
             raise AttemptError("agent_setup", f"{arm.name}: training ended with {done.returncode}")
     return files[0]
 
 
-def words_of(experiment: Experiment, arm: Arm, *, data: Path, held_out: Path) -> Iterator[str]:
+def make_train_options(
+    experiment: RetrainingExperiment, arm: RetrainingArm, *, data: Path, held_out: Path
+) -> Iterator[str]:
     """Yield the options of `crucible train` for an arm."""
     options = {
         "--scheme": experiment.scheme,

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from metamorphic.search.candidates import Evaluation, Outcome
+from metamorphic.search.candidates import SearchEvaluation, SearchOutcome
 from metamorphic.search.settings import BehaviourAxis
 
-Place: TypeAlias = tuple[int, ...]
+CellPlace: TypeAlias = tuple[int, ...]
 """The numbers of a cell along the axes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ArchiveCell:
     """What a search has in one cell."""
 
     evaluations: tuple[int, ...]  # their numbers, ascending
@@ -29,11 +29,11 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
+class FailureArchive:
     """The cells in which a search has evaluations."""
 
     axes: tuple[BehaviourAxis, ...]
-    cells: Mapping[Place, Cell]
+    cells: Mapping[CellPlace, ArchiveCell]
 
     @property
     def size(self) -> int:
@@ -55,46 +55,50 @@ class Archive:
         """Return the number of cells with a confirmed failure."""
         return sum(bool(cell.confirmed) for cell in self.cells.values())
 
-    def quality(self, worst: float) -> float:
+    def compute_quality(self, worst: float) -> float:
         """Return the QD-score: the sum over cells of how far the best is below a worst value."""
         return sum(max(worst - cell.best, 0.0) for cell in self.cells.values())
 
 
-def place_of(axes: tuple[BehaviourAxis, ...], outcome: Outcome) -> Place:
+def find_cell_place(axes: tuple[BehaviourAxis, ...], outcome: SearchOutcome) -> CellPlace:
     """Return the cell of an outcome."""
-    return tuple(axis.cell(outcome.measures[axis.name]) for axis in axes)
+    return tuple(axis.find_cell(outcome.measures[axis.name]) for axis in axes)
 
 
-def distinct_key(axes: tuple[BehaviourAxis, ...], outcome: Outcome) -> tuple[str, Place]:
+def make_distinct_key(
+    axes: tuple[BehaviourAxis, ...], outcome: SearchOutcome
+) -> tuple[str, CellPlace]:
     """Return what distinct failures differ in: the class of failure, or the cell."""
-    return outcome.outcome, place_of(axes, outcome)
+    return outcome.outcome, find_cell_place(axes, outcome)
 
 
-def archive_of(
+def build_failure_archive(
     axes: tuple[BehaviourAxis, ...],
-    evaluations: Iterable[Evaluation],
+    evaluations: Iterable[SearchEvaluation],
     *,
     objective: str,
     confirmed: Collection[int] = (),
-) -> Archive:
+) -> FailureArchive:
     """Return the archive of evaluations; `confirmed` are numbers of confirmed failures."""
-    members: dict[Place, list[Evaluation]] = {}
+    members: dict[CellPlace, list[SearchEvaluation]] = {}
     for evaluation in evaluations:
         if evaluation.outcome.has_result:
-            members.setdefault(place_of(axes, evaluation.outcome), []).append(evaluation)
-    return Archive(
+            members.setdefault(find_cell_place(axes, evaluation.outcome), []).append(evaluation)
+    return FailureArchive(
         axes,
         {
-            place: cell_of(members[place], objective, frozenset(confirmed))
+            place: build_archive_cell(members[place], objective, frozenset(confirmed))
             for place in sorted(members)
         },
     )
 
 
-def cell_of(members: list[Evaluation], objective: str, confirmed: frozenset[int]) -> Cell:
+def build_archive_cell(
+    members: list[SearchEvaluation], objective: str, confirmed: frozenset[int]
+) -> ArchiveCell:
     """Return the cell of some evaluations."""
     failures = tuple(one.candidate.number for one in members if one.outcome.failed)
-    return Cell(
+    return ArchiveCell(
         evaluations=tuple(one.candidate.number for one in members),
         failures=failures,
         confirmed=tuple(number for number in failures if number in confirmed),

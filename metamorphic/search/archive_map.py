@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.drawing.canvas import Canvas, Polyline
-from analysis.drawing.scale import tick_words
-from metamorphic.search.archive import Archive
+from analysis.drawing.scale import format_tick
+from metamorphic.search.archive import FailureArchive
 from metamorphic.search.settings import BehaviourAxis
 
 CELL, GAP = (64.0, 34.0), 46.0
@@ -19,7 +19,7 @@ NO_AXIS = BehaviourAxis(name="", unit="", low=0.0, high=1.0, cells=1)
 
 
 @dataclass(slots=True)
-class Counted:
+class CellCounts:
     """What searches have in one cell of the map."""
 
     evaluations: int = 0
@@ -28,9 +28,9 @@ class Counted:
     best: list[float] = field(default_factory=list)
 
 
-def counted(archives: Sequence[Archive]) -> dict[tuple[int, int], Counted]:
+def count_cells(archives: Sequence[FailureArchive]) -> dict[tuple[int, int], CellCounts]:
     """Return what lies in each cell of the first two axes, over all others and all archives."""
-    cells: dict[tuple[int, int], Counted] = defaultdict(Counted)
+    cells: dict[tuple[int, int], CellCounts] = defaultdict(CellCounts)
     for archive in archives:
         for place, cell in archive.cells.items():
             at = cells[place[0], place[1] if len(place) > 1 else 0]
@@ -41,7 +41,7 @@ def counted(archives: Sequence[Archive]) -> dict[tuple[int, int], Counted]:
     return dict(cells)
 
 
-def archive_map(system: str, by_guidance: Mapping[str, Sequence[Archive]]) -> Canvas:
+def render_archive_map(system: str, by_guidance: Mapping[str, Sequence[FailureArchive]]) -> Canvas:
     """Draw a panel for each guidance: failures of evaluations in each cell, and what is confirmed.
 
     Across and up are the first two measures of behaviour; all others are summed up.
@@ -54,20 +54,20 @@ def archive_map(system: str, by_guidance: Mapping[str, Sequence[Archive]]) -> Ca
         TOP + tall + BELOW,
         f"{system}: failures of evaluations by {' and '.join(axis.name for axis in axes)}",
     )
-    canvas.text((0, 12), f"{system}: failures of evaluations, in cells of behaviour", bold=True)
+    canvas.add_text((0, 12), f"{system}: failures of evaluations, in cells of behaviour", bold=True)
     for number, (guidance, archives) in enumerate(by_guidance.items()):
         left = LEFT + number * (wide + GAP)
-        canvas.text((left, TOP - 8), guidance, colour="quiet")
-        render_panel(canvas, counted(archives), axes, corner=(left, TOP))
-    canvas.text(
+        canvas.add_text((left, TOP - 8), guidance, colour="quiet")
+        render_archive_panel(canvas, count_cells(archives), axes, corner=(left, TOP))
+    canvas.add_text(
         (LEFT, TOP + tall + 44), "dot: confirmed failures; no number: no evaluation", colour="quiet"
     )
     return canvas
 
 
-def render_panel(
+def render_archive_panel(
     canvas: Canvas,
-    cells: Mapping[tuple[int, int], Counted],
+    cells: Mapping[tuple[int, int], CellCounts],
     axes: Sequence[BehaviourAxis],
     *,
     corner: tuple[float, float],
@@ -79,20 +79,30 @@ def render_panel(
     for column in range(first.cells):
         for row in range(second.cells):
             at = left + column * wide, bottom - (row + 1) * tall
-            render_cell(canvas, cells.get((column, row), Counted()), at)
+            render_archive_cell(canvas, cells.get((column, row), CellCounts()), at)
     for number in range(first.cells + 1):
         edge = left + number * wide, bottom + 13
-        canvas.text(edge, edge_of(first, number), anchor="middle", colour="quiet", size=9.5)
+        canvas.add_text(
+            edge, format_cell_edge(first, number), anchor="middle", colour="quiet", size=9.5
+        )
     for number in range(second.cells + 1) if second.name else ():
         edge = left - 4, bottom - number * tall + 3.4
-        canvas.text(edge, edge_of(second, number), anchor="end", colour="quiet", size=9.5)
-    canvas.text((left, bottom + 27), labelled(first), colour="quiet", size=9.5)
+        canvas.add_text(
+            edge, format_cell_edge(second, number), anchor="end", colour="quiet", size=9.5
+        )
+    canvas.add_text((left, bottom + 27), format_behaviour_axis(first), colour="quiet", size=9.5)
     if second.name:
         end = left + first.cells * wide
-        canvas.text((end, top - 8), f"up: {labelled(second)}", anchor="end", colour="quiet", size=9)
+        canvas.add_text(
+            (end, top - 8),
+            f"up: {format_behaviour_axis(second)}",
+            anchor="end",
+            colour="quiet",
+            size=9,
+        )
 
 
-def render_cell(canvas: Canvas, cell: Counted, at: tuple[float, float]) -> None:
+def render_archive_cell(canvas: Canvas, cell: CellCounts, at: tuple[float, float]) -> None:
     """Draw one cell, the fuller the more of its evaluations failed."""
     (x, y), (wide, tall) = at, CELL
     corners = ((x, y), (x + wide, y), (x + wide, y + tall), (x, y + tall))
@@ -105,16 +115,18 @@ def render_cell(canvas: Canvas, cell: Counted, at: tuple[float, float]) -> None:
     canvas.marks.append(Polyline(points=corners, stroke="line", closed=True))
     if cell.evaluations:
         words = f"{cell.failures} of {cell.evaluations}"
-        canvas.text((x + wide / 2, y + tall / 2 + 3.4), words, anchor="middle", size=9.5)
+        canvas.add_text((x + wide / 2, y + tall / 2 + 3.4), words, anchor="middle", size=9.5)
     if cell.confirmed:
-        canvas.dot((x + wide - 7, y + 7), 2.6, colour="ink", title=f"{cell.confirmed} confirmed")
+        canvas.add_dot(
+            (x + wide - 7, y + 7), 2.6, colour="ink", title=f"{cell.confirmed} confirmed"
+        )
 
 
-def edge_of(axis: BehaviourAxis, number: int) -> str:
+def format_cell_edge(axis: BehaviourAxis, number: int) -> str:
     """Return the value at an edge between cells, in words."""
-    return tick_words(axis.low + (axis.high - axis.low) * number / axis.cells)
+    return format_tick(axis.low + (axis.high - axis.low) * number / axis.cells)
 
 
-def labelled(axis: BehaviourAxis) -> str:
+def format_behaviour_axis(axis: BehaviourAxis) -> str:
     """Return the name of an axis with its unit."""
     return axis.name.replace("_", " ") + (f", {axis.unit}" if axis.unit else "")

@@ -13,8 +13,13 @@ from typing import Any
 import numpy as np
 
 from harness.vocabulary import PATTERNS
-from metamorphic.search.candidates import Outcome
-from metamorphic.search.objectives import OBJECTIVES, Records, least_gap, pairs_of
+from metamorphic.search.candidates import SearchOutcome
+from metamorphic.search.objectives import (
+    OBJECTIVES,
+    AttemptRecords,
+    build_ego_pairs,
+    find_least_gap,
+)
 
 LAST = 3.0
 """Seconds before the moment whose error patterns are compared."""
@@ -26,10 +31,10 @@ MODES = (*PATTERNS, "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class DecisiveMoment:
     """The moment that counts, with the records."""
 
-    records: Records
+    records: AttemptRecords
     frame: int  # ticks
 
     @property
@@ -51,41 +56,41 @@ class Moment:
         return usable.loc[usable.capture_time.idxmax()] if len(usable) else None
 
 
-def moment_of(records: Records) -> Moment:
+def find_decisive_moment(records: AttemptRecords) -> DecisiveMoment:
     """Return the moment that counts; of a drive without any other road user the end."""
     violation = records.result["violation"]
     if violation is not None:
-        return Moment(records, int(violation["frame"]))
-    frame = least_gap(records, pairs_of(records), moving=True)[1]
-    return Moment(records, int(records.frames.frame.max()) if frame is None else frame)
+        return DecisiveMoment(records, int(violation["frame"]))
+    frame = find_least_gap(records, build_ego_pairs(records), moving=True)[1]
+    return DecisiveMoment(records, int(records.frames.frame.max()) if frame is None else frame)
 
 
-def message_age(moment: Moment) -> float:
+def measure_message_age(moment: DecisiveMoment) -> float:
     """Return the age in s of the newest message at the planning step before; 10 without any."""
     newest = moment.newest
     return NO_MESSAGE if newest is None else round(moment.step.time - newest.capture_time, 6)
 
 
-def displacement(moment: Moment) -> float:
+def measure_displacement(moment: DecisiveMoment) -> float:
     """Return by how many m the pose in the newest message is off, as measured; 0 without any."""
     newest = moment.newest
     return 0.0 if newest is None else float(np.hypot(newest.measured_x, newest.measured_y))
 
 
-def ego_speed(moment: Moment) -> float:
+def measure_ego_speed(moment: DecisiveMoment) -> float:
     """Return the ego's speed in m/s at the violation, or at the planning step of least gap."""
     violation = moment.records.result["violation"]
     return float(moment.step.speed if violation is None else violation["ego_speed"])
 
 
-def station_share(moment: Moment) -> float:
+def measure_station_share(moment: DecisiveMoment) -> float:
     """Return how far along the route the ego is, as a share of the route's length."""
     route = moment.records.route
     length = float(np.hypot(*np.diff(route, axis=0).T).sum())
     return float(np.clip(moment.step.station / length, 0.0, 1.0))
 
 
-def error_pattern(moment: Moment) -> float:
+def find_error_pattern(moment: DecisiveMoment) -> float:
     """Return the number, 0 to 5, of the error pattern that is counted most in the last 3 s.
 
     In the order LCME, LCLE, LADE, CCME, CCLE, CADE; of equals the first; 6 if none is counted.
@@ -96,17 +101,17 @@ def error_pattern(moment: Moment) -> float:
     return float(np.argmax(counts) if counts.any() else len(PATTERNS))
 
 
-MEASURES: dict[str, Callable[[Moment], float]] = {
-    "message_age": message_age,
-    "displacement": displacement,
-    "ego_speed": ego_speed,
-    "station_share": station_share,
-    "error_pattern": error_pattern,
+BEHAVIOUR_MEASURES: dict[str, Callable[[DecisiveMoment], float]] = {
+    "message_age": measure_message_age,
+    "displacement": measure_displacement,
+    "ego_speed": measure_ego_speed,
+    "station_share": measure_station_share,
+    "error_pattern": find_error_pattern,
 }
 """Measures of behaviour by name; all are in the ledger."""
 
 
-def class_of(records: Records) -> tuple[str, bool]:
+def classify_attempt(records: AttemptRecords) -> tuple[str, bool]:
     """Return the class of an attempt, and whether that is a failure of the ego.
 
     A failure is a first violation, as campaigns count them, in which the ego was not standing. Its
@@ -123,13 +128,13 @@ def class_of(records: Records) -> tuple[str, bool]:
     return (f"{kind}: {actors[struck]}" if struck in actors.index and struck else kind), True
 
 
-def outcome_of(records: Records) -> Outcome:
+def make_search_outcome(records: AttemptRecords) -> SearchOutcome:
     """Return what the ledger keeps of an attempt."""
-    moment = moment_of(records)
-    name, failed = class_of(records)
-    return Outcome(
+    moment = find_decisive_moment(records)
+    name, failed = classify_attempt(records)
+    return SearchOutcome(
         outcome=name,
         failed=failed,
         objectives={name: function(records) for name, function in OBJECTIVES.items()},
-        measures={name: function(moment) for name, function in MEASURES.items()},
+        measures={name: function(moment) for name, function in BEHAVIOUR_MEASURES.items()},
     )

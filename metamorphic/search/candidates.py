@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from harness.randomness import derived_seed
+from harness.randomness import derive_seed
 from metamorphic.space import Values
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SearchCandidate:
     """Values to evaluate, and the seed of everything random in that evaluation.
 
     Repeats of a finding have its number and other seeds: a folder of an evaluation needs both.
@@ -24,7 +24,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class SearchOutcome:
     """What an evaluation gave; without objectives it has no result, and samplers learn nothing."""
 
     outcome: str  # class, such as "collision"
@@ -45,19 +45,19 @@ class Outcome:
         return bool(self.objectives)
 
 
-Evaluate: TypeAlias = Callable[[Candidate], Outcome]
-Mapper: TypeAlias = Callable[[Evaluate, Sequence[Candidate]], Iterable[Outcome]]
+Evaluate: TypeAlias = Callable[[SearchCandidate], SearchOutcome]
+Mapper: TypeAlias = Callable[[Evaluate, Sequence[SearchCandidate]], Iterable[SearchOutcome]]
 """Like `map`: outcomes in the order of the candidates, whichever is finished first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class SearchEvaluation:
     """A row of the ledger."""
 
-    candidate: Candidate
-    outcome: Outcome
+    candidate: SearchCandidate
+    outcome: SearchOutcome
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return the row as JSON holds it."""
         return {
             "number": self.candidate.number,
@@ -70,11 +70,11 @@ class Evaluation:
         }
 
     @staticmethod
-    def of_record(record: Mapping[str, Any]) -> Evaluation:
+    def from_record(record: Mapping[str, Any]) -> SearchEvaluation:
         """Return the row that a record holds; raises KeyError, TypeError or ValueError."""
-        return Evaluation(
-            Candidate(record["number"], record["values"], record["seed"]),
-            Outcome(
+        return SearchEvaluation(
+            SearchCandidate(record["number"], record["values"], record["seed"]),
+            SearchOutcome(
                 outcome=record["outcome"],
                 failed=record["failed"],
                 objectives=record["objectives"],
@@ -83,9 +83,9 @@ class Evaluation:
         )
 
 
-def numbered(values: Iterable[Values], first: int, seed: int) -> list[Candidate]:
+def number_candidates(values: Iterable[Values], first: int, seed: int) -> list[SearchCandidate]:
     """Return candidates with numbers and seeds; equal search seeds give equal ones."""
     return [
-        Candidate(number, of_one, derived_seed(seed, "search", str(number)))
+        SearchCandidate(number, of_one, derive_seed(seed, "search", str(number)))
         for number, of_one in enumerate(values, first)
     ]

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.options import Parser
+from harness.options import OneLineParser
 
 if TYPE_CHECKING:
-    from metamorphic.search.candidates import Evaluation
+    from metamorphic.search.candidates import SearchEvaluation
 
-    Commands = argparse._SubParsersAction[Parser]
-    Follow = Callable[["Evaluation"], object]
+    Commands = argparse._SubParsersAction[OneLineParser]
+    Follow = Callable[["SearchEvaluation"], object]
 
 OPTIONS_WITH_VALUE = ("--config-dir", "--rounds", "--width", "--every", "--proposal")
 """Of the commands that take settings."""
@@ -28,19 +28,19 @@ NAMES = {
 
 def main(arguments: Sequence[str], program: str = "crucible") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
-    parser = Parser(prog=program, description=__doc__)
+    parser = OneLineParser(prog=program, description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    add_search(commands)
-    add_confirm(commands)
-    add_shrink(commands)
-    add_curves(commands)
-    options = parser.parse_args(settings_first(arguments))
-    from harness.campaign.run import guarded  # noqa: PLC0415 - takes a second
+    add_search_parser(commands)
+    add_confirm_parser(commands)
+    add_shrink_parser(commands)
+    add_curves_parser(commands)
+    options = parser.parse_args(order_settings_first(arguments))
+    from harness.campaign.run import run_with_exit_code  # noqa: PLC0415 - takes a second
 
-    return guarded(options.command, lambda: int(options.run(options)))
+    return run_with_exit_code(options.command, lambda: int(options.run(options)))
 
 
-def settings_first(arguments: Sequence[str], before: int = 1) -> list[str]:
+def order_settings_first(arguments: Sequence[str], before: int = 1) -> list[str]:
     """Return the words with settings next to what they follow, in front of options.
 
     `before` is how many words stand in front of the configuration's name. Options may stand
@@ -64,10 +64,10 @@ def settings_first(arguments: Sequence[str], before: int = 1) -> list[str]:
     return [*others[:first], *settings, *others[first:]]
 
 
-def add_search(commands: Commands) -> None:
+def add_search_parser(commands: Commands) -> None:
     """Add `search`."""
     parser = commands.add_parser("search", help=NAMES["search"], description=NAMES["search"])
-    add_configuration(parser)
+    add_configuration_arguments(parser)
     parser.add_argument(
         "--study",
         action="store_true",
@@ -78,10 +78,10 @@ def add_search(commands: Commands) -> None:
         action="store_true",
         help="build all classes that files of --config-dir name (default: declared safe only)",
     )
-    parser.set_defaults(run=run_search)
+    parser.set_defaults(run=run_search_command)
 
 
-def add_configuration(parser: argparse.ArgumentParser) -> None:
+def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what names a configuration of a search."""
     parser.add_argument("config", metavar="NAME", help="a file of conf/search, without .yaml")
     parser.add_argument(
@@ -100,7 +100,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_folder(parser: argparse.ArgumentParser) -> None:
+def add_search_folder_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder of a search, and how it is driven on."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="a finished search's folder")
     add = parser.add_argument
@@ -113,10 +113,10 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, metavar="N", help="seed of the repeats (default: 0)")
 
 
-def add_confirm(commands: Commands) -> None:
+def add_confirm_parser(commands: Commands) -> None:
     """Add `confirm`."""
     parser = commands.add_parser("confirm", help=NAMES["confirm"], description=NAMES["confirm"])
-    add_folder(parser)
+    add_search_folder_arguments(parser)
     add = parser.add_argument
     add("--redraws", type=int, default=10, metavar="N", help="seeds for each (default: 10)")
     add(
@@ -133,13 +133,13 @@ def add_confirm(commands: Commands) -> None:
         metavar="N",
         help="findings, the first of every distinct failure (default: 20)",
     )
-    parser.set_defaults(run=run_confirm)
+    parser.set_defaults(run=run_confirm_command)
 
 
-def add_shrink(commands: Commands) -> None:
+def add_shrink_parser(commands: Commands) -> None:
     """Add `shrink`."""
     parser = commands.add_parser("shrink", help=NAMES["shrink"], description=NAMES["shrink"])
-    add_folder(parser)
+    add_search_folder_arguments(parser)
     add = parser.add_argument
     add(
         "--finding",
@@ -165,10 +165,10 @@ def add_shrink(commands: Commands) -> None:
         metavar="N",
         help="windows up to the violation, as of crucible attribute; 0: none (default: 6)",
     )
-    parser.set_defaults(run=run_shrink)
+    parser.set_defaults(run=run_shrink_command)
 
 
-def add_curves(commands: Commands) -> None:
+def add_curves_parser(commands: Commands) -> None:
     """Add `curves`."""
     parser = commands.add_parser("curves", help=NAMES["curves"], description=NAMES["curves"])
     parser.add_argument(
@@ -189,114 +189,118 @@ def add_curves(commands: Commands) -> None:
         metavar="DIR",
         help="write findings, a curve and a map for each system there (default: nothing)",
     )
-    parser.set_defaults(run=run_curves)
+    parser.set_defaults(run=run_curves_command)
 
 
-def run_search(options: argparse.Namespace) -> int:
+def run_search_command(options: argparse.Namespace) -> int:
     """Search, and print what came of it."""
-    from metamorphic.search.configuration import composed, planned_search  # noqa: PLC0415
-    from metamorphic.search.searching import planned_study  # noqa: PLC0415
+    from metamorphic.search.configuration import compose_search_config, plan_search  # noqa: PLC0415
+    from metamorphic.search.searching import plan_search_study  # noqa: PLC0415
 
     if options.study:
-        study = planned_study(
+        study = plan_search_study(
             options.config, options.overrides, options.config_dir, trust=options.trust
         )
         for ready in study.searches:
-            search_one(ready)
-            confirm_one(ready, study.confirming)
-        return show_curves([ready.folder for ready in study.searches], trust=True)
-    config = composed(options.config, options.overrides, options.config_dir, trust=options.trust)
-    ready = planned_search(config)
-    return search_one(ready)
+            search_and_print(ready)
+            confirm_and_print(ready, study.confirming)
+        return show_search_curves([ready.folder for ready in study.searches], trust=True)
+    config = compose_search_config(
+        options.config, options.overrides, options.config_dir, trust=options.trust
+    )
+    ready = plan_search(config)
+    return search_and_print(ready)
 
 
-def search_one(ready: Any) -> int:
+def search_and_print(ready: Any) -> int:
     """Run one search, with its table at the end."""
-    from harness.campaign.printing.terminal import console, print_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
     from harness.campaign.run import DONE, SOME_FAILED  # noqa: PLC0415
     from metamorphic.search import searching, tables  # noqa: PLC0415
 
-    before = searching.done_before(ready)
+    before = searching.count_done_evaluations(ready)
     mode = ready.campaign["progress"]
     if before and mode in ("live", "plain"):
-        print_line(f"{before} of {ready.search.budget} evaluations are done already")
-    with following(mode, ready.search.budget, before) as progress:
-        evaluations = searching.run_search(ready, progress)
-    console.print(tables.of_search(ready.search, evaluations))
-    print_line(tables.NO_RATE)
-    print_line(f"records: {ready.folder}")
+        print_unwrapped_line(f"{before} of {ready.search.budget} evaluations are done already")
+    with follow_evaluations(mode, ready.search.budget, before) as progress:
+        evaluations = searching.drive_search(ready, progress)
+    console.print(tables.render_search_summary(ready.search, evaluations))
+    print_unwrapped_line(tables.NO_RATE)
+    print_unwrapped_line(f"records: {ready.folder}")
     whole = all(evaluation.outcome.has_result for evaluation in evaluations)
     return DONE if whole else SOME_FAILED
 
 
-def confirm_one(ready: Any, confirming: Any) -> None:
+def confirm_and_print(ready: Any, confirming: Any) -> None:
     """Confirm a search of a study, on the workers of the study."""
     from harness.campaign.printing.terminal import console  # noqa: PLC0415
     from metamorphic.search.confirming import confirm_search  # noqa: PLC0415
     from metamorphic.search.folders import read_search  # noqa: PLC0415
-    from metamorphic.search.tables import of_confirmations  # noqa: PLC0415
+    from metamorphic.search.tables import render_confirmations_table  # noqa: PLC0415
 
     workers = ready.campaign["executor"].get("workers", 1)
     searched = read_search(ready.folder, workers=workers, trust=True)
     total = len(confirming.chosen(searched)) * confirming.repeats.count
-    with following(ready.campaign["progress"], total, 0) as progress:
+    with follow_evaluations(ready.campaign["progress"], total, 0) as progress:
         confirmations = confirm_search(searched, confirming, progress)
-    console.print(of_confirmations(searched.evaluations, confirmations))
+    console.print(render_confirmations_table(searched.evaluations, confirmations))
 
 
-def run_confirm(options: argparse.Namespace) -> int:
+def run_confirm_command(options: argparse.Namespace) -> int:
     """Confirm findings, and print them all."""
-    from harness.campaign.printing.terminal import console, print_line  # noqa: PLC0415
-    from metamorphic.search.confirming import CONFIRM, Confirming, confirm_search  # noqa: PLC0415
+    from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
+    from metamorphic.search.confirming import CONFIRM, ConfirmationSettings, confirm_search  # noqa: PLC0415
     from metamorphic.search.folders import read_search  # noqa: PLC0415
-    from metamorphic.search.tables import NO_RATE, of_confirmations  # noqa: PLC0415
+    from metamorphic.search.tables import NO_RATE, render_confirmations_table  # noqa: PLC0415
 
-    confirming = Confirming(repeats=repeats_of(options), most=options.most)
+    confirming = ConfirmationSettings(repeats=build_repeat_rule(options), most=options.most)
     searched = read_search(options.folder, workers=options.workers, trust=options.trust)
-    total = len(confirming.chosen(searched)) * options.redraws
-    with following("live", total, 0) as progress:
+    total = len(confirming.select_findings(searched)) * options.redraws
+    with follow_evaluations("live", total, 0) as progress:
         confirmations = confirm_search(searched, confirming, progress)
-    console.print(of_confirmations(searched.evaluations, confirmations))
+    console.print(render_confirmations_table(searched.evaluations, confirmations))
     left = len(searched.findings) - len(confirmations)
     if left:
-        print_line(f"{left} further distinct failures were not repeated: --most {options.most}")
-    print_line(NO_RATE)
-    print_line(f"records: {options.folder / CONFIRM}")
+        print_unwrapped_line(
+            f"{left} further distinct failures were not repeated: --most {options.most}"
+        )
+    print_unwrapped_line(NO_RATE)
+    print_unwrapped_line(f"records: {options.folder / CONFIRM}")
     return 0
 
 
-def run_shrink(options: argparse.Namespace) -> int:
+def run_shrink_command(options: argparse.Namespace) -> int:
     """Shrink findings, and print them."""
-    from harness.campaign.printing.terminal import console, print_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
     from harness.errors import UserError  # noqa: PLC0415
     from metamorphic.search import shrinking  # noqa: PLC0415
     from metamorphic.search.confirming import read_confirmations  # noqa: PLC0415
     from metamorphic.search.folders import read_search  # noqa: PLC0415
-    from metamorphic.search.tables import of_shrunk  # noqa: PLC0415
+    from metamorphic.search.tables import render_shrunk_table  # noqa: PLC0415
 
-    settings = shrinking.Shrinking(
-        repeats=repeats_of(options), budget=options.budget, cells=options.cells
+    settings = shrinking.ShrinkSettings(
+        repeats=build_repeat_rule(options), budget=options.budget, cells=options.cells
     )
     searched = read_search(options.folder, workers=options.workers, trust=options.trust)
     confirmations = [] if options.finding else read_confirmations(searched)
-    findings = shrinking.chosen_findings(searched, confirmations, options.finding)
+    findings = shrinking.select_findings_to_shrink(searched, confirmations, options.finding)
     if not findings:
         raise UserError(f"{options.folder}: no finding is confirmed; --finding N names one")
     smallest = []
     for finding in findings:
-        print_line(f"evaluation {finding.candidate.number}: {finding.outcome.outcome}")
-        with following("live", options.budget, 0) as progress:
+        print_unwrapped_line(f"evaluation {finding.candidate.number}: {finding.outcome.outcome}")
+        with follow_evaluations("live", options.budget, 0) as progress:
             smallest.append(shrinking.shrink_finding(searched, finding, settings, progress))
     before = [finding.candidate.values for finding in findings]
-    console.print(of_shrunk(before, smallest, searched.ready.campaign["tick"]))
-    print_line(f"records: {options.folder / shrinking.SHRINK}")
+    console.print(render_shrunk_table(before, smallest, searched.ready.campaign["tick"]))
+    print_unwrapped_line(f"records: {options.folder / shrinking.SHRINK}")
     return 0
 
 
-def repeats_of(options: argparse.Namespace) -> Any:
+def build_repeat_rule(options: argparse.Namespace) -> Any:
     """Return how often a failure must happen again."""
     from harness.errors import UserError  # noqa: PLC0415
-    from metamorphic.search.confirm import Repeats  # noqa: PLC0415
+    from metamorphic.search.confirm import RepeatRule  # noqa: PLC0415
 
     for name in ("workers", "redraws", "most", "budget"):
         if getattr(options, name, 1) < 1:
@@ -304,70 +308,72 @@ def repeats_of(options: argparse.Namespace) -> Any:
     if getattr(options, "cells", 0) < 0:
         raise UserError(f"--cells {options.cells}: must be ≥ 0")
     least = -(-options.redraws // 2) if options.least is None else options.least
-    return Repeats(count=options.redraws, least=least, seed=options.seed)
+    return RepeatRule(count=options.redraws, least=least, seed=options.seed)
 
 
-def run_curves(options: argparse.Namespace) -> int:
+def run_curves_command(options: argparse.Namespace) -> int:
     """Print the tables of several searches."""
     from harness.errors import UserError  # noqa: PLC0415
-    from metamorphic.search.folders import ledger_of  # noqa: PLC0415
+    from metamorphic.search.folders import get_ledger_file  # noqa: PLC0415
 
     folders = [
         place
         for folder in options.folders
         for place in (folder, *sorted(folder.glob("*/*")))
-        if ledger_of(place).is_file() and place.name not in ("confirm", "shrink")
+        if get_ledger_file(place).is_file() and place.name not in ("confirm", "shrink")
     ]
     if not folders:
         raise UserError(f"{options.folders[0]}: no search in it")
-    return show_curves(folders, trust=options.trust, out=options.out)
+    return show_search_curves(folders, trust=options.trust, out=options.out)
 
 
-def show_curves(folders: Sequence[Path], *, trust: bool, out: Path | None = None) -> int:
+def show_search_curves(folders: Sequence[Path], *, trust: bool, out: Path | None = None) -> int:
     """Print searches side by side; write findings and figures if there is a place for them."""
-    from harness.campaign.printing.terminal import console, print_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
     from harness.errors import UserError  # noqa: PLC0415
     from metamorphic.search import tables  # noqa: PLC0415
     from metamorphic.search.folders import read_search  # noqa: PLC0415
 
     searches = [read_search(folder, trust=trust) for folder in folders]
-    curves = [tables.SearchCurve.of(searched) for searched in searches]
+    curves = [tables.SearchCurve.from_search(searched) for searched in searches]
     if len({len(one.curve) for one in curves}) > 1:
         raise UserError("curves: all searches must have the same budget")
-    console.print(tables.of_searches(curves))
-    console.print(tables.of_guidances(curves))
-    print_line(tables.NO_RATE)
+    console.print(tables.render_searches_table(curves))
+    console.print(tables.render_guidances_table(curves))
+    print_unwrapped_line(tables.NO_RATE)
     if out is not None:
-        from metamorphic.search.figures import write_curves  # noqa: PLC0415
+        from metamorphic.search.figures import write_search_figures  # noqa: PLC0415
 
-        for file in write_curves(searches, curves, out):
-            print_line(f"written: {file}")
+        for file in write_search_figures(searches, curves, out):
+            print_unwrapped_line(f"written: {file}")
     return 0
 
 
 @contextmanager
-def following(mode: str, total: int, before: int) -> Iterator[Follow]:
+def follow_evaluations(mode: str, total: int, before: int) -> Iterator[Follow]:
     """Follow evaluations: a bar on a terminal, plain lines, JSON lines, or nothing."""
     import json  # noqa: PLC0415
 
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
 
-    from harness.campaign.printing.terminal import console, print_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
 
     if mode == "live" and console.is_terminal:
         with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
             bar = progress.add_task("evaluations", total=total, completed=before)
             yield lambda _: progress.advance(bar)
     elif mode in ("live", "plain"):
-        yield lambda one: print_line(f"  {one.candidate.number + 1} of {total}: {line_of(one)}")
+        yield lambda one: print_unwrapped_line(
+            f"  {one.candidate.number + 1} of {total}: {format_evaluation_line(one)}"
+        )
     elif mode == "json":
-        yield lambda one: print(json.dumps(one.record()), flush=True)
+        yield lambda one: print(json.dumps(one.to_record()), flush=True)
     else:
         yield lambda _: None
 
 
-def line_of(evaluation: Evaluation) -> str:
+def format_evaluation_line(evaluation: SearchEvaluation) -> str:
     """Return an evaluation on one line."""
-    from metamorphic.search.configuration import described  # noqa: PLC0415
+    from metamorphic.search.configuration import format_parameter_values  # noqa: PLC0415
 
-    return f"{evaluation.outcome.outcome}  ({described(evaluation.candidate.values)})"
+    return f"{evaluation.outcome.outcome}  ({format_parameter_values(evaluation.candidate.values)})"

@@ -11,16 +11,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import UserError
-from harness.randomness import derived_seed
-from metamorphic.search.candidates import Candidate, Evaluate, Evaluation, Mapper, Outcome
-from metamorphic.search.samplers import needed
+from harness.randomness import derive_seed
+from metamorphic.search.candidates import (
+    Evaluate,
+    Mapper,
+    SearchCandidate,
+    SearchEvaluation,
+    SearchOutcome,
+)
+from metamorphic.search.samplers import load_optional_module
 from metamorphic.space import Values
 
 LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repeats:
+class RepeatRule:
     """How often a failure must happen again."""
 
     count: int = 20
@@ -33,7 +39,7 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmation:
+class FindingConfirmation:
     """A finding with the rate of its failure among repeats."""
 
     number: int  # of the finding's evaluation
@@ -50,37 +56,43 @@ class Confirmation:
         return self.failures / self.repeats if self.repeats else 0.0
 
 
-def failures_of(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+def select_failures(evaluations: Iterable[SearchEvaluation]) -> list[SearchEvaluation]:
     """Return the evaluations that failed."""
     return [evaluation for evaluation in evaluations if evaluation.outcome.failed]
 
 
-def confirm(
-    findings: Sequence[Evaluation],
+def confirm_findings(
+    findings: Sequence[SearchEvaluation],
     evaluate: Evaluate,
-    repeats: Repeats,
+    repeats: RepeatRule,
     *,
-    searched: Sequence[Evaluation] = (),
+    searched: Sequence[SearchEvaluation] = (),
     mapper: Mapper = map,
-) -> list[Confirmation]:
+) -> list[FindingConfirmation]:
     """Repeat every finding; seeds of the evaluations `searched` are not used again."""
     used = {one.candidate.seed for one in (*searched, *findings)}
     return [
-        _confirmed(finding, evaluate, repeats, used=used, mapper=mapper) for finding in findings
+        _confirm_finding(finding, evaluate, repeats, used=used, mapper=mapper)
+        for finding in findings
     ]
 
 
-def _confirmed(
-    finding: Evaluation, evaluate: Evaluate, repeats: Repeats, *, used: set[int], mapper: Mapper
-) -> Confirmation:
+def _confirm_finding(
+    finding: SearchEvaluation,
+    evaluate: Evaluate,
+    repeats: RepeatRule,
+    *,
+    used: set[int],
+    mapper: Mapper,
+) -> FindingConfirmation:
     number, values = finding.candidate.number, finding.candidate.values
-    candidates = repeated(number, values, repeats, name="confirm")
+    candidates = make_repeats(number, values, repeats, name="confirm")
     if used & {candidate.seed for candidate in candidates}:
         raise UserError(f"seed = {repeats.seed}: the search used its seeds; choose another")
     outcomes = [outcome for outcome in mapper(evaluate, candidates) if outcome.has_result]
-    failures = sum(same_failure(finding.outcome, outcome) for outcome in outcomes)
-    low, high = clopper_pearson(failures, len(outcomes))
-    return Confirmation(
+    failures = sum(is_same_failure(finding.outcome, outcome) for outcome in outcomes)
+    low, high = compute_repeat_rate_interval(failures, len(outcomes))
+    return FindingConfirmation(
         number=number,
         outcome=finding.outcome.outcome,
         failures=failures,
@@ -91,27 +103,29 @@ def _confirmed(
     )
 
 
-def unconfirmed(confirmations: Iterable[Confirmation]) -> list[Confirmation]:
+def select_unconfirmed(confirmations: Iterable[FindingConfirmation]) -> list[FindingConfirmation]:
     """Return the findings that did not happen again often enough."""
     return [confirmation for confirmation in confirmations if not confirmation.confirmed]
 
 
-def same_failure(failure: Outcome, outcome: Outcome) -> bool:
+def is_same_failure(failure: SearchOutcome, outcome: SearchOutcome) -> bool:
     """Return whether an outcome is the same failure: of the same class."""
     return outcome.failed and outcome.outcome == failure.outcome
 
 
-def repeated(number: int, values: Values, repeats: Repeats, *, name: str) -> list[Candidate]:
+def make_repeats(
+    number: int, values: Values, repeats: RepeatRule, *, name: str
+) -> list[SearchCandidate]:
     """Return the same values with other seeds; a name for each purpose keeps seeds apart."""
     return [
-        Candidate(number, values, derived_seed(repeats.seed, name, str(number), str(repeat)))
+        SearchCandidate(number, values, derive_seed(repeats.seed, name, str(number), str(repeat)))
         for repeat in range(repeats.count)
     ]
 
 
-def clopper_pearson(events: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+def compute_repeat_rate_interval(events: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     """Return the exact interval of a share (Clopper and Pearson 1934); 0 to 1 of nothing."""
-    beta: Any = needed("scipy.stats", extra="analysis").beta
+    beta: Any = load_optional_module("scipy.stats", extra="analysis").beta
     low = beta.ppf((1 - level) / 2, events, n - events + 1) if events else 0.0
     high = beta.ppf((1 + level) / 2, events + 1, n - events) if events < n else 1.0
     return float(low), float(high)

@@ -8,102 +8,113 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import UserError
-from metamorphic.search.candidates import Candidate, Evaluate, Evaluation, Outcome
-from metamorphic.search.confirm import Confirmation, Repeats, confirm, repeated
-from metamorphic.search.driving import LEDGERS, driver, fresh_seed
-from metamorphic.search.folders import Searched, ledger_of
-from metamorphic.search.ledger import header_with, open_ledger, read_ledger
-from metamorphic.search.recorded import Recorded
+from metamorphic.search.candidates import Evaluate, SearchCandidate, SearchEvaluation, SearchOutcome
+from metamorphic.search.confirm import (
+    FindingConfirmation,
+    RepeatRule,
+    confirm_findings,
+    make_repeats,
+)
+from metamorphic.search.driving import LEDGER_FOLDER, compute_fresh_seed, open_driver
+from metamorphic.search.folders import FinishedSearch, get_ledger_file
+from metamorphic.search.ledger import make_ledger_header, open_ledger, read_ledger
+from metamorphic.search.recorded import RecordedMapper
 
 CONFIRM = "confirm"
 """Their folder in that of the search, a campaign folder itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confirming:
+class ConfirmationSettings:
     """Which findings are repeated, and how often."""
 
-    repeats: Repeats
+    repeats: RepeatRule
     most: int = 20  # findings, the first of every distinct failure
 
     def __post_init__(self) -> None:
         if self.most < 1:
             raise UserError(f"most = {self.most}: must be ≥ 1")
 
-    def chosen(self, searched: Searched) -> list[Evaluation]:
+    def select_findings(self, searched: FinishedSearch) -> list[SearchEvaluation]:
         """Return the findings that are repeated: a rule that looks at no repeat."""
         return searched.findings[: self.most]
 
-    def header(self, searched: Searched) -> dict[str, Any]:
+    def make_header(self, searched: FinishedSearch) -> dict[str, Any]:
         """Return the first line of the ledger."""
         settings = {
             "of": searched.digest,
-            "findings": [finding.candidate.number for finding in self.chosen(searched)],
+            "findings": [finding.candidate.number for finding in self.select_findings(searched)],
             "repeats": self.repeats.count,
             "least": self.repeats.least,
             "seed": self.repeats.seed,
             "most": self.most,
         }
-        return header_with(settings, {})
+        return make_ledger_header(settings, {})
 
 
 def confirm_search(
-    searched: Searched,
-    confirming: Confirming,
-    progress: Callable[[Evaluation], object] = lambda _: None,
-) -> list[Confirmation]:
+    searched: FinishedSearch,
+    confirming: ConfirmationSettings,
+    progress: Callable[[SearchEvaluation], object] = lambda _: None,
+) -> list[FindingConfirmation]:
     """Drive what is not driven yet; return every finding with its rate, confirmed or not."""
-    findings = confirming.chosen(searched)
+    findings = confirming.select_findings(searched)
     refuse_used_seeds(searched, findings, confirming.repeats)
     folder = searched.ready.folder / CONFIRM
     with (
-        driver(searched.ready, folder, seed=fresh_seed) as drives,
-        open_ledger(folder / LEDGERS, confirming.header(searched)) as ledger,
+        open_driver(searched.ready, folder, seed=compute_fresh_seed) as drives,
+        open_ledger(folder / LEDGER_FOLDER, confirming.make_header(searched)) as ledger,
     ):
-        return confirm(
+        return confirm_findings(
             findings,
-            drives.evaluate,
+            drives.evaluate_candidate,
             confirming.repeats,
             searched=searched.evaluations,
-            mapper=Recorded(ledger, drives.mapper, progress),
+            mapper=RecordedMapper(ledger, drives.map_candidates, progress),
         )
 
 
-def refuse_used_seeds(searched: Searched, findings: Sequence[Evaluation], repeats: Repeats) -> None:
+def refuse_used_seeds(
+    searched: FinishedSearch, findings: Sequence[SearchEvaluation], repeats: RepeatRule
+) -> None:
     """Refuse repeats in a world in which the search has driven."""
-    used = {searched.seed(one.candidate) for one in searched.evaluations}
+    used = {searched.get_seed(one.candidate) for one in searched.evaluations}
     for finding in findings:
         number, values = finding.candidate.number, finding.candidate.values
-        for candidate in repeated(number, values, repeats, name=CONFIRM):
-            if fresh_seed(candidate) in used:
+        for candidate in make_repeats(number, values, repeats, name=CONFIRM):
+            if compute_fresh_seed(candidate) in used:
                 raise UserError(
                     f"seed = {repeats.seed}: the search used its seeds; choose another --seed"
                 )
 
 
-def read_confirmations(searched: Searched) -> list[Confirmation]:
+def read_confirmations(searched: FinishedSearch) -> list[FindingConfirmation]:
     """Return what a finished confirmation found."""
     folder = searched.ready.folder
-    file = ledger_of(folder / CONFIRM)
+    file = get_ledger_file(folder / CONFIRM)
     if not os.path.lexists(file):
         raise UserError(f"{folder}: not confirmed yet; run crucible confirm {folder}")
     header, rows = read_ledger(file)
     settings = header["settings"]
-    repeats = Repeats(count=settings["repeats"], least=settings["least"], seed=settings["seed"])
-    confirming = Confirming(repeats=repeats, most=settings["most"])
-    if confirming.header(searched) != header:
+    repeats = RepeatRule(count=settings["repeats"], least=settings["least"], seed=settings["seed"])
+    confirming = ConfirmationSettings(repeats=repeats, most=settings["most"])
+    if confirming.make_header(searched) != header:
         raise UserError(f"{file}: the confirmation of another search")
-    findings = confirming.chosen(searched)
+    findings = confirming.select_findings(searched)
     if len(rows) < len(findings) * repeats.count:
         raise UserError(f"{folder}: not confirmed to the end; run crucible confirm {folder} again")
     left = iter(rows)
 
-    def mapper(evaluate: Evaluate, candidates: Sequence[Candidate]) -> Iterator[Outcome]:
+    def mapper(
+        evaluate: Evaluate, candidates: Sequence[SearchCandidate]
+    ) -> Iterator[SearchOutcome]:
         return (next(left).outcome for _ in candidates)
 
-    return confirm(findings, never, repeats, searched=searched.evaluations, mapper=mapper)
+    return confirm_findings(
+        findings, refuse_evaluation, repeats, searched=searched.evaluations, mapper=mapper
+    )
 
 
-def never(candidate: Candidate) -> Outcome:
+def refuse_evaluation(candidate: SearchCandidate) -> SearchOutcome:
     """Refuse to evaluate: everything is in a ledger."""
     raise AssertionError(candidate)

@@ -13,21 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.errors import UserError
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats, Integers
-from metamorphic.search.archive import Place, distinct_key
-from metamorphic.search.candidates import Evaluation
-from metamorphic.search.samplers import needed
+from metamorphic.search.archive import CellPlace, make_distinct_key
+from metamorphic.search.candidates import SearchEvaluation
+from metamorphic.search.samplers import load_optional_module
 from metamorphic.search.settings import BehaviourAxis
 
 LEVEL = 0.95
 RESAMPLES = 50_000
-FEWEST = 5
+FEWEST_SEEDS = 5
 """Search seeds of each sampler, below which a ratio gets no interval."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
+class AreaRatio:
     """Mean area of a sampler's curves over a baseline's; infinite if the baseline has none."""
 
     value: float
@@ -35,26 +35,26 @@ class Ratio:
     high: float
 
 
-def curve_of(
+def compute_failure_curve(
     axes: tuple[BehaviourAxis, ...],
-    evaluations: Sequence[Evaluation],
+    evaluations: Sequence[SearchEvaluation],
     confirmed: Collection[int],
 ) -> Integers:
     """Return the number of distinct confirmed failures after 1, 2, ... evaluations."""
-    numbers, seen, counts = frozenset(confirmed), set[tuple[str, Place]](), []
+    numbers, seen, counts = frozenset(confirmed), set[tuple[str, CellPlace]](), []
     for evaluation in evaluations:
         if evaluation.outcome.failed and evaluation.candidate.number in numbers:
-            seen.add(distinct_key(axes, evaluation.outcome))
+            seen.add(make_distinct_key(axes, evaluation.outcome))
         counts.append(len(seen))
     return np.array(counts, np.int64)
 
 
-def area_under(curve: Integers) -> float:
+def compute_curve_area(curve: Integers) -> float:
     """Return the mean height of a curve over its budget."""
     return float(curve.mean())
 
 
-def ratio_of_areas(guided: Sequence[Integers], baseline: Sequence[Integers]) -> Ratio:
+def estimate_area_ratio(guided: Sequence[Integers], baseline: Sequence[Integers]) -> AreaRatio:
     """Return the ratio of mean areas with a 95 % bootstrap interval over search seeds.
 
     Percentiles are taken further out than 2.5 %, as few seeds ask for (Hesterberg 2015, section
@@ -62,34 +62,34 @@ def ratio_of_areas(guided: Sequence[Integers], baseline: Sequence[Integers]) -> 
     """
     if len({len(curve) for curve in (*guided, *baseline)}) != 1:
         raise UserError("curves: all must have the same budget")
-    above = np.sort([area_under(curve) for curve in guided])
-    below = np.sort([area_under(curve) for curve in baseline])
-    value = float(_over(above.mean(), below.mean()))
+    above = np.sort([compute_curve_area(curve) for curve in guided])
+    below = np.sort([compute_curve_area(curve) for curve in baseline])
+    value = float(_divide_areas(above.mean(), below.mean()))
     seeds = min(len(above), len(below))
-    if seeds < FEWEST:
-        return Ratio(value, np.nan, np.nan)
-    random = stream(len(above), "search", "curves", str(len(below)))
+    if seeds < FEWEST_SEEDS:
+        return AreaRatio(value, np.nan, np.nan)
+    random = make_named_stream(len(above), "search", "curves", str(len(below)))
     tops, bottoms = (
         areas[random.integers(0, len(areas), (RESAMPLES, len(areas)))].mean(axis=1)
         for areas in (above, below)
     )
-    ratios = _over(tops, bottoms)
-    share = _expanded_percentile(seeds)
-    return Ratio(
+    ratios = _divide_areas(tops, bottoms)
+    share = _compute_expanded_percentile(seeds)
+    return AreaRatio(
         value,
         float(np.quantile(ratios, share, method="lower")),
         float(np.quantile(ratios, 1 - share, method="higher")),
     )
 
 
-def _over(top: Floats, bottom: Floats) -> Floats:
+def _divide_areas(top: Floats, bottom: Floats) -> Floats:
     """Return ratios; 0 / 0 counts as 1: neither has anything."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((top == 0) & (bottom == 0), 1.0, np.divide(top, bottom))
 
 
-def _expanded_percentile(seeds: int) -> float:
+def _compute_expanded_percentile(seeds: int) -> float:
     """Return the lower percentile, as a share, that few seeds ask for."""
-    stats = needed("scipy.stats", extra="analysis")
+    stats = load_optional_module("scipy.stats", extra="analysis")
     reach = np.sqrt(seeds / (seeds - 1)) * stats.t.ppf((1 - LEVEL) / 2, seeds - 1)
     return float(stats.norm.cdf(reach))

@@ -15,42 +15,46 @@ from typing import Any, cast
 
 from harness.campaign.attempt import tasks
 from harness.campaign.folder.assignments import write_assignments
-from harness.campaign.folder.campaign_folder import locked, read_header, write_header
+from harness.campaign.folder.campaign_folder import (
+    load_campaign_header,
+    lock_campaign,
+    write_header,
+)
 from harness.campaign.planning.plan import SEEDS, refuse_unnameable
-from harness.campaign.printing.progress import Nothing
+from harness.campaign.printing.progress import QuietListener
 from harness.campaign.running.executors.interface import Executor, TaskSettings, WorkerSlot
 from harness.campaign.running.executors.local import LocalExecutor
-from harness.campaign.running.runner import Runner
+from harness.campaign.running.runner import CampaignRunner
 from harness.campaign.running.work_queue import WorkQueue
-from harness.campaign.settings.config import build
-from harness.campaign.settings.declared import Settings
-from harness.environments import passed_on
+from harness.campaign.settings.config import build_part
+from harness.campaign.settings.declared import CampaignSettings
+from harness.environments import select_remote_environment
 from harness.errors import UserError
 from harness.files import refuse_links
 from harness.records.arms import NONE
 from harness.records.keys import AttemptKey
-from harness.records.ledger import lines, rebuild
-from harness.records.reading import Campaign
+from harness.records.ledger import iter_ledger_lines, rebuild_ledger
+from harness.records.reading import CampaignRecords
 from harness.world.simulators import Simulator
-from metamorphic.search.behaviour import outcome_of
-from metamorphic.search.candidates import Candidate, Evaluate, Outcome
+from metamorphic.search.behaviour import make_search_outcome
+from metamorphic.search.candidates import Evaluate, SearchCandidate, SearchOutcome
 from metamorphic.search.configuration import SearchPlan
-from metamorphic.search.ledger import LEDGER
-from metamorphic.search.objectives import Records
+from metamorphic.search.ledger import LEDGER_FILE
+from metamorphic.search.objectives import AttemptRecords
 
-LEDGERS = "search"
+LEDGER_FOLDER = "search"
 """The folder, in a campaign's, with the ledger of what was evaluated."""
-HEADER = "campaign.yaml"
-LEFT_BY_A_KILL = {".lock", "logs", "routes", LEDGERS}
-Name = Callable[[Candidate], str]
+CAMPAIGN_HEADER_FILE = "campaign.yaml"
+LEFT_BY_A_KILL = {".lock", "logs", "routes", LEDGER_FOLDER}
+Name = Callable[[SearchCandidate], str]
 
 
-def numbered_name(candidate: Candidate) -> str:
+def format_numbered_name(candidate: SearchCandidate) -> str:
     """Return the condition's name of an evaluation: its number."""
     return f"e{candidate.number:04}"
 
 
-def fresh_seed(candidate: Candidate) -> int:
+def compute_fresh_seed(candidate: SearchCandidate) -> int:
     """Return the seed that an evaluation drives with where worlds differ."""
     return candidate.seed % SEEDS
 
@@ -61,11 +65,11 @@ class KeptSlot:
     def __init__(self, slot: WorkerSlot) -> None:
         self._slot = slot
 
-    def do(self, key: AttemptKey, number: int) -> tasks.Outcome:
+    def do(self, key: AttemptKey, number: int) -> tasks.AttemptOutcome:
         """Run one try."""
         return self._slot.do(key, number)
 
-    def position(self) -> tasks.Position | None:
+    def position(self) -> tasks.DrivePosition | None:
         """Return how far the current try has driven."""
         return self._slot.position()
 
@@ -77,15 +81,15 @@ class KeptSlot:
         """Stay open for the next batch."""
 
 
-class Driver:
-    """Drives candidates in a campaign folder; made by `driver`, which holds the folder's lock."""
+class SearchDriver:
+    """Drives candidates in a campaign folder; `open_driver` makes it, and holds the lock."""
 
     def __init__(
-        self, ready: SearchPlan, folder: Path, *, name: Name, seed: Callable[[Candidate], int]
+        self, ready: SearchPlan, folder: Path, *, name: Name, seed: Callable[[SearchCandidate], int]
     ) -> None:
         self.ready, self.folder, self._name, self._seed = ready, folder, name, seed
-        self._executor: Executor = build(ready.campaign["executor"], "executor")
-        simulator: Simulator = build(ready.campaign["simulator"], "simulator")
+        self._executor: Executor = build_part(ready.campaign["executor"], "executor")
+        simulator: Simulator = build_part(ready.campaign["simulator"], "simulator")
         self._simulator = simulator.name
         if isinstance(self._executor, LocalExecutor):
             simulator.refuse_town(ready.town)
@@ -99,55 +103,61 @@ class Driver:
         """Attempts at a time."""
         return self._executor.workers
 
-    def key(self, candidate: Candidate) -> AttemptKey:
+    def make_attempt_key(self, candidate: SearchCandidate) -> AttemptKey:
         """Return the attempt of an evaluation."""
-        route = self.ready.route_of(candidate.values)
-        return AttemptKey(self.ready.arm(self._name(candidate)), route, self._seed(candidate))
+        route = self.ready.get_route(candidate.values)
+        return AttemptKey(self.ready.make_arm(self._name(candidate)), route, self._seed(candidate))
 
-    def mapper(self, evaluate: Evaluate, candidates: Sequence[Candidate]) -> Iterator[Outcome]:
+    def map_candidates(
+        self, evaluate: Evaluate, candidates: Sequence[SearchCandidate]
+    ) -> Iterator[SearchOutcome]:
         """Drive all candidates that have no result, and yield what they gave, in order."""
-        self._drive(candidates)
+        self._drive_candidates(candidates)
         return map(evaluate, candidates)
 
-    def few_at_a_time(
-        self, evaluate: Evaluate, candidates: Sequence[Candidate]
-    ) -> Iterator[Outcome]:
+    def map_in_small_batches(
+        self, evaluate: Evaluate, candidates: Sequence[SearchCandidate]
+    ) -> Iterator[SearchOutcome]:
         """Drive as many as there are workers, and go on only if more outcomes are asked for."""
         for first in range(0, len(candidates), self.workers):
-            yield from self.mapper(evaluate, candidates[first : first + self.workers])
+            yield from self.map_candidates(evaluate, candidates[first : first + self.workers])
 
-    def evaluate(self, candidate: Candidate) -> Outcome:
+    def evaluate_candidate(self, candidate: SearchCandidate) -> SearchOutcome:
         """Return what a driven candidate gave, from its records; without any, why it failed."""
-        key = self.key(candidate)
-        attempt = Campaign(self.folder).attempts().get(key)
+        key = self.make_attempt_key(candidate)
+        attempt = CampaignRecords(self.folder).find_attempts().get(key)
         if attempt is None:
-            return Outcome(outcome=self._failure(key), failed=False)
-        return outcome_of(Records.of(attempt, self.ready.campaign["tick"]))
+            return SearchOutcome(outcome=self._get_last_failure(key), failed=False)
+        return make_search_outcome(
+            AttemptRecords.from_attempt(attempt, self.ready.campaign["tick"])
+        )
 
-    def _failure(self, key: AttemptKey) -> str:
+    def _get_last_failure(self, key: AttemptKey) -> str:
         """Return the class of an attempt's last failure."""
         failures = [
-            line["failure"] for line in lines(self.folder) if AttemptKey.of_record(line) == key
+            line["failure"]
+            for line in iter_ledger_lines(self.folder)
+            if AttemptKey.from_record(line) == key
         ]
         if not failures:
             raise UserError(f"{self.folder}: {key} was not driven")
         return str(failures[-1])
 
-    def _drive(self, candidates: Sequence[Candidate]) -> None:
-        keys = [self.key(candidate) for candidate in candidates]
+    def _drive_candidates(self, candidates: Sequence[SearchCandidate]) -> None:
+        keys = [self.make_attempt_key(candidate) for candidate in candidates]
         refuse_unnameable(keys)
         self._make_room(candidates)
-        rebuild(self.folder)
+        rebuild_ledger(self.folder)
         tries = self.ready.campaign["attempts_per_route"]
         queue = WorkQueue(list(dict.fromkeys(keys)), self.folder, tries, retry_failed=False)
         if not queue:
             return
         if not self._slots:
-            work = self._task_settings()
+            work = self._make_task_settings()
             self._slots = self._stack.enter_context(self._executor.slots(work, self.workers))
         kept = [KeptSlot(slot) for slot in self._slots]
         try:
-            Runner(self.folder, queue, kept, Nothing()).run()
+            CampaignRunner(self.folder, queue, kept, QuietListener()).run_queue()
         except BaseException:
             self.close()
             raise
@@ -159,48 +169,50 @@ class Driver:
             slot.close()
         self._stack.close()
 
-    def _make_room(self, candidates: Sequence[Candidate]) -> None:
+    def _make_room(self, candidates: Sequence[SearchCandidate]) -> None:
         """Write what the conditions mean, and the routes with the hazards of each."""
-        file = self.folder / HEADER
+        file = self.folder / CAMPAIGN_HEADER_FILE
         if not self._known and file.exists():
-            self._known = read_header(file)["settings"]
+            self._known = load_campaign_header(file)["settings"]
             self._conditions = {**self._known["interference"], **self._conditions}
         for candidate in candidates:
             condition = self._name(candidate)
-            self._conditions[condition] = self.ready.condition_of(candidate.values)
-            assignment = self.ready.assignment_of(candidate.values)
+            self._conditions[condition] = self.ready.build_condition(candidate.values)
+            assignment = self.ready.get_assignment(candidate.values)
             if self.ready.template.hazards:
                 write_assignments(self.folder, [assignment], condition)
         write_assignments(self.folder, self.ready.assignments)
-        settings = cast("Settings", {**self.ready.campaign, "interference": self._conditions})
+        settings = cast(
+            "CampaignSettings", {**self.ready.campaign, "interference": self._conditions}
+        )
         if self._known != settings:
             write_header(file, settings, self._simulator, search=self.ready.search.sampler)
             self._known = deepcopy(settings)
 
-    def _task_settings(self) -> TaskSettings:
+    def _make_task_settings(self) -> TaskSettings:
         return TaskSettings(
             folder=self.folder.resolve(),
             town=self.ready.town,
             simulator=self.ready.campaign["simulator"],
             attempt_timeout=self.ready.campaign["attempt_timeout"],
             memory_limit=self._executor.memory_limit,
-            environment=passed_on(),
+            environment=select_remote_environment(),
             directory=Path.cwd(),
         )
 
 
 @contextmanager
-def driver(
+def open_driver(
     ready: SearchPlan,
     folder: Path,
     *,
-    seed: Callable[[Candidate], int],
-    name: Name = numbered_name,
-) -> Iterator[Driver]:
+    seed: Callable[[SearchCandidate], int],
+    name: Name = format_numbered_name,
+) -> Iterator[SearchDriver]:
     """Return a driver of a folder that nothing else writes; its simulators end with it."""
     refuse_other_folders(folder)
-    made = Driver(ready, folder, name=name, seed=seed)
-    with locked(folder):
+    made = SearchDriver(ready, folder, name=name, seed=seed)
+    with lock_campaign(folder):
         refuse_links(folder)
         try:
             yield made
@@ -214,5 +226,5 @@ def refuse_other_folders(folder: Path) -> None:
         inside = set(os.listdir(folder)) if folder.exists() else set[str]()  # noqa: PTH208
     except OSError as problem:
         raise UserError(f"{folder}: {problem.strerror}") from None
-    if inside - LEFT_BY_A_KILL and not any((folder / LEDGERS).rglob(LEDGER)):
+    if inside - LEFT_BY_A_KILL and not any((folder / LEDGER_FOLDER).rglob(LEDGER_FILE)):
         raise UserError(f"{folder}: not empty and not a search; choose another out=DIR")

@@ -20,37 +20,37 @@ from harness.files import open_here
 from harness.locks import lock_file
 from harness.nesting import parse_json
 from harness.safe_reading import SEARCH_LEDGER, read_within, refuse_link, refuse_unfit
-from metamorphic.search.candidates import Evaluation
-from metamorphic.search.settings import SearchSettings, digest_of
+from metamorphic.search.candidates import SearchEvaluation
+from metamorphic.search.settings import SearchSettings, compute_record_digest
 
-LEDGER = "ledger.jsonl"
+LEDGER_FILE = "ledger.jsonl"
 OTHER_FOLDER = "search in another folder"
 
 
-def header_of(settings: SearchSettings, versions: Mapping[str, str]) -> dict[str, Any]:
+def make_search_header(settings: SearchSettings, versions: Mapping[str, str]) -> dict[str, Any]:
     """Return the first line of a ledger."""
-    return header_with(settings.record(), versions)
+    return make_ledger_header(settings.to_record(), versions)
 
 
-def header_with(settings: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:
+def make_ledger_header(settings: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:
     """Return the first line of a ledger of anything; settings as JSON gives them back."""
     content = {"settings": dict(settings), "versions": dict(versions)}
-    return {**content, "digest": digest_of(content)}
+    return {**content, "digest": compute_record_digest(content)}
 
 
-def read_ledger(file: Path) -> tuple[dict[str, Any], list[Evaluation]]:
+def read_ledger(file: Path) -> tuple[dict[str, Any], list[SearchEvaluation]]:
     """Return the header and the evaluations of a ledger, without a torn last line."""
     try:
         data = read_within(file, SEARCH_LEDGER)
     except OSError as problem:
         raise UserError(f"{file}: {problem.strerror}") from None
-    header, evaluations, _ = _checked(file, data)
+    header, evaluations, _ = _check_ledger(file, data)
     if not header:
         raise UserError(f"{file}: line 1: no header")
     return header, evaluations
 
 
-class Ledger:
+class SearchLedger:
     """An open ledger that nothing else writes."""
 
     def __init__(self, file: Path, handle: int, header: dict[str, Any]) -> None:
@@ -58,22 +58,22 @@ class Ledger:
         self._handle = handle
         refuse_unfit(file, os.fstat(handle), SEARCH_LEDGER)
         data = os.pread(handle, os.fstat(handle).st_size, 0)
-        earlier, self.evaluations, self._chain = _checked(file, data)
+        earlier, self.evaluations, self._chain = _check_ledger(file, data)
         if earlier:
-            refuse_differences(file, earlier, header)
+            refuse_different_ledger(file, earlier, header)
         os.ftruncate(handle, data.rfind(b"\n") + 1)
         if not earlier:
-            self._write(header)
+            self._write_line(header)
             self._chain = header["digest"]
 
-    def append(self, evaluation: Evaluation) -> None:
+    def append_evaluation(self, evaluation: SearchEvaluation) -> None:
         """Add a line; it is on the disk when this returns."""
-        record = evaluation.record()
-        self._chain = digest_of([self._chain, record])
-        self._write({**record, "chain": self._chain})
+        record = evaluation.to_record()
+        self._chain = compute_record_digest([self._chain, record])
+        self._write_line({**record, "chain": self._chain})
         self.evaluations.append(evaluation)
 
-    def _write(self, line: Mapping[str, Any]) -> None:
+    def _write_line(self, line: Mapping[str, Any]) -> None:
         data = json.dumps(line).encode() + b"\n"
         try:
             if os.write(self._handle, data) < len(data):
@@ -84,9 +84,9 @@ class Ledger:
 
 
 @contextmanager
-def open_ledger(folder: Path, header: dict[str, Any]) -> Iterator[Ledger]:
+def open_ledger(folder: Path, header: dict[str, Any]) -> Iterator[SearchLedger]:
     """Open a folder's ledger for appending; a new one gets the header, another's is refused."""
-    file = folder / LEDGER
+    file = folder / LEDGER_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = open_here(str(file), os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK)
@@ -96,56 +96,56 @@ def open_ledger(folder: Path, header: dict[str, Any]) -> Iterator[Ledger]:
     try:
         if not lock_file(handle):
             raise UserError(f"{file}: another search is writing it")
-        yield Ledger(file, handle, header)
+        yield SearchLedger(file, handle, header)
     finally:
         os.close(handle)
 
 
-def refuse_differences(file: Path, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def refuse_different_ledger(file: Path, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse a ledger of other settings or versions, naming the first difference."""
-    for difference in _differences("", earlier["settings"], now["settings"]):
+    for difference in _iterate_differences("", earlier["settings"], now["settings"]):
         raise UserError(f"{file}: {difference}; {OTHER_FOLDER}")
-    for difference in _differences("version of ", earlier["versions"], now["versions"]):
+    for difference in _iterate_differences("version of ", earlier["versions"], now["versions"]):
         raise UserError(f"{file}: {difference}; install that version, or {OTHER_FOLDER}")
 
 
-def _differences(place: str, earlier: Any, now: Any) -> Iterator[str]:
+def _iterate_differences(place: str, earlier: Any, now: Any) -> Iterator[str]:
     """Yield where two values of JSON differ."""
     if isinstance(earlier, dict) and isinstance(now, dict):
         for name in sorted({*earlier, *now}):
             dot = "." if place and not place.endswith(" ") else ""
-            yield from _differences(f"{place}{dot}{name}", earlier.get(name), now.get(name))
+            yield from _iterate_differences(f"{place}{dot}{name}", earlier.get(name), now.get(name))
     elif isinstance(earlier, list) and isinstance(now, list) and len(earlier) == len(now):
         for number, (one, other) in enumerate(zip(earlier, now, strict=True)):
-            yield from _differences(f"{place}[{number}]", one, other)
+            yield from _iterate_differences(f"{place}[{number}]", one, other)
     elif earlier != now:
         yield f"{place} is {json.dumps(earlier)} in the ledger, {json.dumps(now)} now"
 
 
-def _checked(file: Path, data: bytes) -> tuple[dict[str, Any], list[Evaluation], str]:
+def _check_ledger(file: Path, data: bytes) -> tuple[dict[str, Any], list[SearchEvaluation], str]:
     """Return header, evaluations and the last digest; empty ones without a whole line."""
     lines = data[: data.rfind(b"\n") + 1].splitlines()
     if not lines:
         return {}, [], ""
-    header = _parsed(file, 1, lines[0])
+    header = _parse_line(file, 1, lines[0])
     content = {name: header.get(name) for name in ("settings", "versions")}
-    if header.get("digest") != digest_of(content):
+    if header.get("digest") != compute_record_digest(content):
         raise UserError(f"{file}: line 1: was changed: it does not match its digest")
     evaluations, chain = [], header["digest"]
     for number, line in enumerate(lines[1:], 2):
-        record = _parsed(file, number, line)
+        record = _parse_line(file, number, line)
         stated = record.pop("chain", None)
-        chain = digest_of([chain, record])
+        chain = compute_record_digest([chain, record])
         if stated != chain or record.get("number") != number - 2:
             raise UserError(f"{file}: line {number}: was changed: it does not match its digest")
         try:
-            evaluations.append(Evaluation.of_record(record))
+            evaluations.append(SearchEvaluation.from_record(record))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise UserError(f"{file}: line {number}: not an evaluation: {problem}") from None
     return header, evaluations, chain
 
 
-def _parsed(file: Path, number: int, line: bytes) -> dict[str, Any]:
+def _parse_line(file: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         record = parse_json(line)
     except (ValueError, RecursionError):

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 from harness.errors import UserError
-from metamorphic.search.optuna_samplers import Nsga2, Tpe
-from metamorphic.search.ribs_samplers import CmaMe, MapElites
-from metamorphic.search.samplers import Random, Sampler, Sobol
+from metamorphic.search.optuna_samplers import Nsga2Sampler, TpeSampler
+from metamorphic.search.ribs_samplers import CmaMeSampler, MapElitesSampler
+from metamorphic.search.samplers import CandidateSampler, RandomSampler, SobolSampler
 from metamorphic.search.settings import SearchSettings
 
-SAMPLERS: dict[str, Callable[[SearchSettings], Sampler]] = {
-    "random": Random,
-    "sobol": Sobol,
-    "tpe": Tpe,
-    "nsga2": Nsga2,
-    "map_elites": MapElites,
-    "cma_me": CmaMe,
+SAMPLERS: dict[str, Callable[[SearchSettings], CandidateSampler]] = {
+    "random": RandomSampler,
+    "sobol": SobolSampler,
+    "tpe": TpeSampler,
+    "nsga2": Nsga2Sampler,
+    "map_elites": MapElitesSampler,
+    "cma_me": CmaMeSampler,
 }
 
 
-def made_sampler(settings: SearchSettings) -> Sampler:
+def make_sampler(settings: SearchSettings) -> CandidateSampler:
     """Return a new sampler."""
     if settings.sampler not in SAMPLERS:
         valid = ", ".join(SAMPLERS)
@@ -29,6 +29,6 @@ def made_sampler(settings: SearchSettings) -> Sampler:
     return SAMPLERS[settings.sampler](settings)
 
 
-def versions_of(sampler: Sampler) -> dict[str, str]:
+def list_sampler_versions(sampler: CandidateSampler) -> dict[str, str]:
     """Return the versions of the libraries that may change what is asked."""
     return {name: version(name) for name in sampler.libraries}

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.records.reading import read_json, read_table
+from harness.records.reading import read_json_object, read_stored_table
 from harness.records.schema import MICRO, MILLI
 from harness.vocabulary import Floats
-from metamorphic.search.gaps import gaps, times_to_collision
+from metamorphic.search.gaps import compute_pair_collision_times, compute_rectangle_gaps
 
 LONGEST = 10.0
 """Seconds: no time to collision counts as this."""
@@ -27,7 +27,7 @@ MISSED = ("LCME", "CCME")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Records:
+class AttemptRecords:
     """What objectives and measures read of an attempt."""
 
     result: Mapping[str, Any]  # `crucible` of result.json
@@ -41,13 +41,13 @@ class Records:
     tick: float  # s
 
     @staticmethod
-    def of(attempt: Path, tick: float) -> Records:
+    def from_attempt(attempt: Path, tick: float) -> AttemptRecords:
         """Return the records of a try's folder."""
         names = ("tracks", "actors", "frames", "boxes", "messages", "poses")
-        tables = {name: read_table(attempt / f"{name}.parquet", name) for name in names}
-        lines = read_table(attempt / "map.parquet", "map")
-        return Records(
-            result=read_json(attempt / "result.json")["crucible"],
+        tables = {name: read_stored_table(attempt / f"{name}.parquet", name) for name in names}
+        lines = read_stored_table(attempt / "map.parquet", "map")
+        return AttemptRecords(
+            result=read_json_object(attempt / "result.json")["crucible"],
             route=lines.loc[lines.kind == "route", ["x", "y"]].to_numpy(),
             tick=tick,
             **tables,
@@ -55,7 +55,7 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Pairs:
+class EgoPairs:
     """The ego with every other road user at every tick."""
 
     frames: Any
@@ -65,7 +65,7 @@ class Pairs:
     moves: Any  # whether the other moves at any time of the drive
 
 
-def pairs_of(records: Records) -> Pairs:
+def build_ego_pairs(records: AttemptRecords) -> EgoPairs:
     """Return all pairs of the ego and another road user, tick by tick."""
     rows = records.tracks.merge(records.actors[["actor_id", "length", "width"]], on="actor_id")
     rows = rows.sort_values(["actor_id", "frame"]).reset_index(drop=True)
@@ -79,7 +79,7 @@ def pairs_of(records: Records) -> Pairs:
     ego = rows[rows.actor_id == 0]
     both = rows[rows.actor_id != 0].merge(ego, on="frame", suffixes=("", "_ego"))
     columns = ["x", "y", "length", "width", "yaw"]
-    return Pairs(
+    return EgoPairs(
         frames=both.frame.to_numpy(),
         ego=both[[f"{name}_ego" for name in columns]].to_numpy(np.float64),
         others=both[columns].to_numpy(np.float64),
@@ -88,52 +88,56 @@ def pairs_of(records: Records) -> Pairs:
     )
 
 
-def smallest_gap(records: Records) -> float:
+def compute_gap_objective(records: AttemptRecords) -> float:
     """Return the smallest distance in m between the ego's box and any road user's, from above.
 
     Boxes are oriented; 0 if the ego collided with a road user. Vehicles parked by a hazard count
-    too: see `smallest_gap_to_moving`.
+    too: see `compute_smallest_moving_gap`.
     """
-    return least_gap(records, pairs_of(records), moving=False)[0]
+    return find_least_gap(records, build_ego_pairs(records), moving=False)[0]
 
 
-def smallest_gap_to_moving(records: Records) -> float:
+def compute_smallest_moving_gap(records: AttemptRecords) -> float:
     """Return the smallest gap in m to a road user that moves at any time of the drive.
 
     The ego passes parked vehicles at the same distance however it drives: without them a search
     sees how near it came to a collision.
     """
-    return least_gap(records, pairs_of(records), moving=True)[0]
+    return find_least_gap(records, build_ego_pairs(records), moving=True)[0]
 
 
-def least_gap(records: Records, pairs: Pairs, *, moving: bool) -> tuple[float, int | None]:
+def find_least_gap(
+    records: AttemptRecords, pairs: EgoPairs, *, moving: bool
+) -> tuple[float, int | None]:
     """Return the smallest gap, and its frame if there was another road user."""
     counted = pairs.moves if moving else np.ones(len(pairs.frames), bool)
-    distances = np.minimum(gaps(pairs.ego[counted], pairs.others[counted]), FARTHEST)
+    distances = np.minimum(
+        compute_rectangle_gaps(pairs.ego[counted], pairs.others[counted]), FARTHEST
+    )
     least = int(np.argmin(distances)) if len(distances) else None
     value = FARTHEST if least is None else float(distances[least])
     frame = None if least is None else int(pairs.frames[counted][least])
     return (0.0 if records.result["collided_with_road_user"] else value), frame
 
 
-def smallest_time_to_collision(records: Records) -> float:
+def compute_smallest_time_to_collision(records: AttemptRecords) -> float:
     """Return the smallest time in s until the ego and another road user would touch.
 
     Both keep course and speed (Hayward 1972); at most 10 s; 0 if the ego collided with one.
     """
     if records.result["collided_with_road_user"]:
         return 0.0
-    pairs = pairs_of(records)
-    times = times_to_collision(pairs.ego, pairs.others, pairs.velocities, LONGEST)
+    pairs = build_ego_pairs(records)
+    times = compute_pair_collision_times(pairs.ego, pairs.others, pairs.velocities, LONGEST)
     return float(times.min(initial=LONGEST))
 
 
-def driving_score(records: Records) -> float:
+def get_driving_score(records: AttemptRecords) -> float:
     """Return the driving score, from 0 to 100."""
     return float(records.result["driving_score"])
 
 
-def missed_near_route(records: Records) -> float:
+def compute_missed_near_route(records: AttemptRecords) -> float:
     """Return minus the share of ground-truth boxes near the route that cooperation misses.
 
     Exposed is each ground-truth box that counts, at each planning step, up to 10 m aside of the
@@ -148,12 +152,12 @@ def missed_near_route(records: Records) -> float:
     cos, sin = np.cos(at[:, 2]), np.sin(at[:, 2])
     x = at[:, 0] + cos * local[:, 0] - sin * local[:, 1]
     y = at[:, 1] + sin * local[:, 0] + cos * local[:, 1]
-    near = distances_to(np.column_stack([x, y]), records.route) <= NEAR
+    near = compute_distances_to_line(np.column_stack([x, y]), records.route) <= NEAR
     missed = truth.pattern.isin(MISSED).to_numpy()
     return -float(missed[near].mean()) if near.any() else 0.0
 
 
-def distances_to(points: Floats, line: Floats) -> Floats:
+def compute_distances_to_line(points: Floats, line: Floats) -> Floats:
     """Return the distance of points (N, 2) to a polyline (M, 2)."""
     start, side = line[:-1], np.diff(line, axis=0)
     length = np.maximum((side**2).sum(axis=1), np.finfo(np.float64).tiny)
@@ -163,11 +167,11 @@ def distances_to(points: Floats, line: Floats) -> Floats:
     return np.asarray(np.hypot(away[..., 0], away[..., 1]).min(axis=1))
 
 
-OBJECTIVES: dict[str, Callable[[Records], float]] = {
-    "gap": smallest_gap,
-    "gap_to_moving": smallest_gap_to_moving,
-    "time_to_collision": smallest_time_to_collision,
-    "driving_score": driving_score,
-    "missed_near_route": missed_near_route,
+OBJECTIVES: dict[str, Callable[[AttemptRecords], float]] = {
+    "gap": compute_gap_objective,
+    "gap_to_moving": compute_smallest_moving_gap,
+    "time_to_collision": compute_smallest_time_to_collision,
+    "driving_score": get_driving_score,
+    "missed_near_route": compute_missed_near_route,
 }
 """Objectives by name; all are in the ledger, the settings choose those that guide."""

@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from harness.randomness import derived_seed
-from metamorphic.search.candidates import Candidate, Outcome, numbered
-from metamorphic.search.samplers import needed
+from harness.randomness import derive_seed
+from metamorphic.search.candidates import SearchCandidate, SearchOutcome, number_candidates
+from metamorphic.search.samplers import load_optional_module
 from metamorphic.search.settings import SearchSettings
-from metamorphic.space import Parameter
+from metamorphic.space import SpaceParameter
 
 
 class OptunaSampler(ABC):
@@ -20,22 +20,22 @@ class OptunaSampler(ABC):
     libraries: tuple[str, ...] = ("numpy", "optuna")
 
     def __init__(self, settings: SearchSettings) -> None:
-        self._optuna = needed("optuna", extra="search")
+        self._optuna = load_optional_module("optuna", extra="search")
         self._optuna.logging.set_verbosity(self._optuna.logging.ERROR)
         self._settings = settings
         self._study = self._optuna.create_study(
             directions=["minimize"] * len(settings.objectives),
-            sampler=self._sampler(derived_seed(settings.seed, "search") >> 31),
+            sampler=self._make_optuna_sampler(derive_seed(settings.seed, "search") >> 31),
         )
-        self._ranges = {one.name: self._range(one) for one in settings.space}
+        self._ranges = {one.name: self._make_range(one) for one in settings.space}
         self._waiting: list[Any] = []
         self._asked = 0
 
     @abstractmethod
-    def _sampler(self, seed: int) -> Any:
+    def _make_optuna_sampler(self, seed: int) -> Any:
         """Return the library's object."""
 
-    def _range(self, parameter: Parameter) -> Any:
+    def _make_range(self, parameter: SpaceParameter) -> Any:
         of = self._optuna.distributions
         if parameter.kind == "choice":
             return of.CategoricalDistribution(parameter.choices)
@@ -43,7 +43,7 @@ class OptunaSampler(ABC):
             return of.IntDistribution(round(parameter.low), round(parameter.high))
         return of.FloatDistribution(parameter.low, parameter.high, log=parameter.kind == "log")
 
-    def ask(self, count: int) -> list[Candidate]:
+    def ask(self, count: int) -> list[SearchCandidate]:
         """Return the next candidates."""
         self._waiting = [self._study.ask(self._ranges) for _ in range(count)]
         values = [
@@ -55,11 +55,11 @@ class OptunaSampler(ABC):
             }
             for trial in self._waiting
         ]
-        candidates = numbered(values, self._asked, self._settings.seed)
+        candidates = number_candidates(values, self._asked, self._settings.seed)
         self._asked += count
         return candidates
 
-    def report(self, outcomes: Sequence[Outcome]) -> None:
+    def report(self, outcomes: Sequence[SearchOutcome]) -> None:
         """Use outcomes; those without a result count as failed trials, which are not used."""
         failed = self._optuna.trial.TrialState.FAIL
         for trial, outcome in zip(self._waiting, outcomes, strict=True):
@@ -71,7 +71,7 @@ class OptunaSampler(ABC):
         self._waiting = []
 
 
-class Tpe(OptunaSampler):
+class TpeSampler(OptunaSampler):
     """Goes where the density of good candidates is high against that of the others.
 
     With one objective it stays with the first kind of failure that it meets: give every kind its
@@ -79,7 +79,7 @@ class Tpe(OptunaSampler):
     asked does not depend on the number of workers.
     """
 
-    def _sampler(self, seed: int) -> Any:
+    def _make_optuna_sampler(self, seed: int) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", self._optuna.exceptions.ExperimentalWarning)
             return self._optuna.samplers.TPESampler(
@@ -87,13 +87,13 @@ class Tpe(OptunaSampler):
             )
 
 
-class Nsga2(OptunaSampler):
+class Nsga2Sampler(OptunaSampler):
     """A genetic search for the candidates that no other beats in all objectives.
 
     The first generation is random, whatever `startup` says.
     """
 
-    def _sampler(self, seed: int) -> Any:
+    def _make_optuna_sampler(self, seed: int) -> Any:
         return self._optuna.samplers.NSGAIISampler(
             seed=seed, population_size=self._settings.population
         )

@@ -9,23 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from harness.errors import UserError
-from metamorphic.search.candidates import Candidate, Evaluate, Evaluation, Mapper, Outcome
-from metamorphic.search.ledger import Ledger
+from metamorphic.search.candidates import (
+    Evaluate,
+    Mapper,
+    SearchCandidate,
+    SearchEvaluation,
+    SearchOutcome,
+)
+from metamorphic.search.ledger import SearchLedger
 
 
-class Recorded:
+class RecordedMapper:
     """A mapper that evaluates what its ledger does not hold yet, and adds that to the ledger."""
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: SearchLedger,
         mapper: Mapper,
-        progress: Callable[[Evaluation], object] = lambda _: None,
+        progress: Callable[[SearchEvaluation], object] = lambda _: None,
     ) -> None:
         self._ledger, self._mapper, self._progress = ledger, mapper, progress
         self._given = 0
 
-    def __call__(self, evaluate: Evaluate, candidates: Sequence[Candidate]) -> Iterator[Outcome]:
+    def __call__(
+        self, evaluate: Evaluate, candidates: Sequence[SearchCandidate]
+    ) -> Iterator[SearchOutcome]:
         """Yield outcomes in order; those that are not asked for are not in the ledger."""
         known = self._ledger.evaluations[self._given : self._given + len(candidates)]
         for candidate, evaluation in zip(candidates, known, strict=False):
@@ -35,14 +43,14 @@ class Recorded:
         left = list(candidates[len(known) :])
         results = self._mapper(evaluate, left) if left else ()
         for candidate, outcome in zip(left, results, strict=True):
-            row = Candidate(self._given, candidate.values, candidate.seed)
-            evaluation = Evaluation(row, outcome)
-            self._ledger.append(evaluation)
+            row = SearchCandidate(self._given, candidate.values, candidate.seed)
+            evaluation = SearchEvaluation(row, outcome)
+            self._ledger.append_evaluation(evaluation)
             self._given += 1
             self._progress(evaluation)
             yield outcome
 
-    def _refuse_other(self, candidate: Candidate, evaluation: Evaluation) -> None:
+    def _refuse_other(self, candidate: SearchCandidate, evaluation: SearchEvaluation) -> None:
         """Refuse a row of other values or of another seed."""
         row = evaluation.candidate
         if dict(row.values) != dict(candidate.values) or row.seed != candidate.seed:

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from harness.errors import UserError
-from harness.randomness import derived_seed, stream
+from harness.randomness import derive_seed, make_named_stream
 from harness.vocabulary import Floats
-from metamorphic.search.candidates import Candidate, Outcome, numbered
-from metamorphic.search.samplers import needed
+from metamorphic.search.candidates import SearchCandidate, SearchOutcome, number_candidates
+from metamorphic.search.samplers import load_optional_module
 from metamorphic.search.settings import SearchSettings
-from metamorphic.space import values_at
+from metamorphic.space import map_shares_to_values
 
 EMITTERS = 3
 """Independent evolution strategies of CMA-ME, asked in turn."""
@@ -35,40 +35,42 @@ class RibsSampler(ABC):
         if not settings.behaviour:
             raise UserError(f"sampler = {settings.sampler}: needs behaviour measures")
         self._settings = settings
-        self._seed = derived_seed(settings.seed, "search") >> 31
-        self._random = stream(settings.seed, "search", "startup")
-        self._archive = needed("ribs.archives", extra="search").GridArchive(
+        self._seed = derive_seed(settings.seed, "search") >> 31
+        self._random = make_named_stream(settings.seed, "search", "startup")
+        self._archive = load_optional_module("ribs.archives", extra="search").GridArchive(
             solution_dim=len(settings.space),
             dims=[axis.cells for axis in settings.behaviour],
             ranges=[(axis.low, axis.high) for axis in settings.behaviour],
             seed=self._seed,
         )
-        self._emitters = self._made(needed("ribs.emitters", extra="search"))
+        self._emitters = self._make_emitters(load_optional_module("ribs.emitters", extra="search"))
         self._emitter: Any = None  # whose generation is being evaluated; None: random candidates
         self._points: Floats = np.empty((0, len(settings.space)))
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[SearchOutcome] = []
         self._handed = 0  # of the generation's points
         self._generations = 0
         self._asked = 0
 
     @abstractmethod
-    def _made(self, emitters: Any) -> list[Any]:
+    def _make_emitters(self, emitters: Any) -> list[Any]:
         """Return the library's object."""
 
-    def ask(self, count: int) -> list[Candidate]:
+    def ask(self, count: int) -> list[SearchCandidate]:
         """Return the next candidates, of one generation; they are whole batches."""
         if self._handed == len(self._points):
-            self._next_generation()
+            self._start_generation()
         points = self._points[self._handed : self._handed + count]
         if len(points) < count:
             raise ValueError(f"{count} candidates asked for, {self._settings.batch} in a batch")
         self._handed += count
-        values = [values_at(self._settings.space, reflected(point)) for point in points]
-        candidates = numbered(values, self._asked, self._settings.seed)
+        values = [
+            map_shares_to_values(self._settings.space, reflect_point(point)) for point in points
+        ]
+        candidates = number_candidates(values, self._asked, self._settings.seed)
         self._asked += count
         return candidates
 
-    def _next_generation(self) -> None:
+    def _start_generation(self) -> None:
         batch, space = self._settings.batch, self._settings.space
         self._outcomes, self._handed = [], 0
         if self._asked < self._settings.startup or self._archive.empty:
@@ -78,7 +80,7 @@ class RibsSampler(ABC):
             self._points = np.asarray(self._emitter.ask(), np.float64)
             self._generations += 1
 
-    def report(self, outcomes: Sequence[Outcome]) -> None:
+    def report(self, outcomes: Sequence[SearchOutcome]) -> None:
         """Use outcomes; an emitter learns once its whole generation has been evaluated."""
         self._outcomes += outcomes
         if self._handed < len(self._points):
@@ -87,7 +89,7 @@ class RibsSampler(ABC):
         if not used.any():  # nothing to learn from: the next emitter is asked
             return
         status, value = np.zeros(len(used), np.int32), np.zeros(len(used))
-        heights, measures = self._heights(), self._measures()
+        heights, measures = self._get_negated_objectives(), self._get_measures()
         added = self._archive.add(self._points[used], heights[used], measures[used])
         status[used], value[used] = added["status"], added["value"]
         value[~used] = value[used].min() - 1.0  # ranked last
@@ -95,12 +97,12 @@ class RibsSampler(ABC):
             info = {"status": status, "value": value}
             self._emitter.tell(self._points, heights, measures, info)
 
-    def _heights(self) -> Floats:
+    def _get_negated_objectives(self) -> Floats:
         """Return the first objective, which pyribs maximises; 0 without a result."""
         first = self._settings.objectives[0]
         return np.array([-one.objectives[first] if one.has_result else 0 for one in self._outcomes])
 
-    def _measures(self) -> Floats:
+    def _get_measures(self) -> Floats:
         """Return the behaviour measures; 0 without a result."""
         names = [axis.name for axis in self._settings.behaviour]
         return np.array(
@@ -111,10 +113,10 @@ class RibsSampler(ABC):
         )
 
 
-class MapElites(RibsSampler):
+class MapElitesSampler(RibsSampler):
     """Changes the best candidates of two cells into new ones (MAP-Elites, Iso+LineDD)."""
 
-    def _made(self, emitters: Any) -> list[Any]:
+    def _make_emitters(self, emitters: Any) -> list[Any]:
         centre = np.full(len(self._settings.space), 0.5)
         size = self._settings.batch
         return [
@@ -129,10 +131,10 @@ class MapElites(RibsSampler):
         ]
 
 
-class CmaMe(RibsSampler):
+class CmaMeSampler(RibsSampler):
     """Evolution strategies that go where new cells or better candidates come up (CMA-ME)."""
 
-    def _made(self, emitters: Any) -> list[Any]:
+    def _make_emitters(self, emitters: Any) -> list[Any]:
         centre = np.full(len(self._settings.space), 0.5)
         return [
             emitters.EvolutionStrategyEmitter(
@@ -147,6 +149,6 @@ class CmaMe(RibsSampler):
         ]
 
 
-def reflected(point: Floats) -> Floats:
+def reflect_point(point: Floats) -> Floats:
     """Return a point of the unit cube; what lies beyond its border is mirrored there."""
     return np.asarray(1 - np.abs(1 - np.mod(point, 2.0)))

@@ -12,27 +12,27 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from harness.errors import UserError
-from harness.installation import missing
-from harness.randomness import derived_seed, stream
-from metamorphic.search.candidates import Candidate, Outcome, numbered
+from harness.installation import format_missing_package
+from harness.randomness import derive_seed, make_named_stream
+from metamorphic.search.candidates import SearchCandidate, SearchOutcome, number_candidates
 from metamorphic.search.settings import SearchSettings
-from metamorphic.space import Values, sampled, values_at
+from metamorphic.space import Values, map_shares_to_values, sample_values
 
 
-class Sampler(Protocol):
+class CandidateSampler(Protocol):
     """Asks for evaluations and uses their outcomes."""
 
     libraries: tuple[str, ...]
     """Packages whose version may change what is asked."""
 
-    def ask(self, count: int) -> list[Candidate]:
+    def ask(self, count: int) -> list[SearchCandidate]:
         """Return the next candidates."""
 
-    def report(self, outcomes: Sequence[Outcome]) -> None:
+    def report(self, outcomes: Sequence[SearchOutcome]) -> None:
         """Use the outcomes of the candidates asked last, in their order."""
 
 
-class Random:
+class RandomSampler:
     """Candidates from all over the space: the baseline of all others."""
 
     libraries: tuple[str, ...] = ("numpy",)
@@ -40,40 +40,40 @@ class Random:
     def __init__(self, settings: SearchSettings) -> None:
         self._seed = settings.seed
         self._asked = 0
-        self._values = self._stream_of_values(settings)
+        self._values = self._iterate_values(settings)
 
-    def _stream_of_values(self, settings: SearchSettings) -> Iterator[Values]:
-        random = stream(settings.seed, "search", "random")
+    def _iterate_values(self, settings: SearchSettings) -> Iterator[Values]:
+        random = make_named_stream(settings.seed, "search", "random")
         while True:
-            yield sampled(settings.space, random)
+            yield sample_values(settings.space, random)
 
-    def ask(self, count: int) -> list[Candidate]:
+    def ask(self, count: int) -> list[SearchCandidate]:
         """Return the next candidates."""
         values = [next(self._values) for _ in range(count)]
-        candidates = numbered(values, self._asked, self._seed)
+        candidates = number_candidates(values, self._asked, self._seed)
         self._asked += count
         return candidates
 
-    def report(self, outcomes: Sequence[Outcome]) -> None:
+    def report(self, outcomes: Sequence[SearchOutcome]) -> None:
         """Ignore outcomes."""
 
 
-class Sobol(Random):
+class SobolSampler(RandomSampler):
     """Candidates spread evenly over the space, by a scrambled Sobol sequence."""
 
     libraries: tuple[str, ...] = ("numpy", "scipy")
 
-    def _stream_of_values(self, settings: SearchSettings) -> Iterator[Values]:
-        sobol = needed("scipy.stats.qmc", extra="analysis").Sobol(
-            len(settings.space), seed=derived_seed(settings.seed, "search", "sobol") >> 31
+    def _iterate_values(self, settings: SearchSettings) -> Iterator[Values]:
+        sobol = load_optional_module("scipy.stats.qmc", extra="analysis").Sobol(
+            len(settings.space), seed=derive_seed(settings.seed, "search", "sobol") >> 31
         )
         while True:
-            yield values_at(settings.space, sobol.random(1)[0])
+            yield map_shares_to_values(settings.space, sobol.random(1)[0])
 
 
-def needed(module: str, *, extra: str) -> Any:
+def load_optional_module(module: str, *, extra: str) -> Any:
     """Return a module of an optional package; one clear line without it."""
     try:
         return import_module(module)
     except ImportError:
-        raise UserError(missing(module, extra)) from None
+        raise UserError(format_missing_package(module, extra)) from None

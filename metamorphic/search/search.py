@@ -11,27 +11,35 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.errors import UserError
-from metamorphic.search.candidates import Candidate, Evaluate, Evaluation, Mapper, Outcome
-from metamorphic.search.ledger import Ledger, header_of, open_ledger
-from metamorphic.search.making import made_sampler, versions_of
+from metamorphic.search.candidates import (
+    Evaluate,
+    Mapper,
+    SearchCandidate,
+    SearchEvaluation,
+    SearchOutcome,
+)
+from metamorphic.search.ledger import SearchLedger, make_search_header, open_ledger
+from metamorphic.search.making import list_sampler_versions, make_sampler
 from metamorphic.search.settings import SearchSettings
 
 
-def search(
+def run_search_loop(
     settings: SearchSettings,
     evaluate: Evaluate,
     folder: Path,
     *,
     mapper: Mapper = map,
-    progress: Callable[[Evaluation], object] = lambda _: None,
+    progress: Callable[[SearchEvaluation], object] = lambda _: None,
 ) -> Path:
     """Search, or resume a search, up to the budget; return the ledger's path.
 
     `mapper` evaluates a batch, such as the `map` of an executor of `concurrent.futures`. `progress`
     gets every new evaluation once it is on the disk.
     """
-    sampler = made_sampler(settings)
-    with open_ledger(folder, header_of(settings, versions_of(sampler))) as ledger:
+    sampler = make_sampler(settings)
+    with open_ledger(
+        folder, make_search_header(settings, list_sampler_versions(sampler))
+    ) as ledger:
         if len(ledger.evaluations) > settings.budget:
             raise UserError(f"{ledger.file}: more evaluations than budget = {settings.budget}")
         for first in range(0, settings.budget, settings.batch):
@@ -42,9 +50,9 @@ def search(
             remaining = candidates[len(known) :]
             results = mapper(evaluate, remaining) if remaining else ()
             for candidate, outcome in zip(remaining, results, strict=True):
-                check_names(settings, outcome)
-                evaluation = Evaluation(candidate, outcome)
-                ledger.append(evaluation)
+                check_outcome_names(settings, outcome)
+                evaluation = SearchEvaluation(candidate, outcome)
+                ledger.append_evaluation(evaluation)
                 outcomes.append(outcome)
                 progress(evaluation)
             sampler.report(outcomes)
@@ -52,18 +60,19 @@ def search(
 
 
 def refuse_other_candidates(
-    ledger: Ledger, known: Sequence[Evaluation], asked: Sequence[Candidate]
+    ledger: SearchLedger, known: Sequence[SearchEvaluation], asked: Sequence[SearchCandidate]
 ) -> None:
     """Refuse a ledger of which the sampler would have asked something else."""
     for evaluation, candidate in zip(known, asked, strict=False):
         if evaluation.candidate != candidate:
             raise UserError(
-                f"{ledger.file}: line {candidate.number + 2}: {difference(evaluation, candidate)}:"
+                f"{ledger.file}: line {candidate.number + 2}:"
+                f" {describe_candidate_difference(evaluation, candidate)}:"
                 " the ledger was changed, or comes from another kind of machine"
             )
 
 
-def difference(evaluation: Evaluation, asked: Candidate) -> str:
+def describe_candidate_difference(evaluation: SearchEvaluation, asked: SearchCandidate) -> str:
     """Return in which value an evaluation is not what the sampler asks for."""
     values = evaluation.candidate.values
     for name, value in asked.values.items():
@@ -72,7 +81,7 @@ def difference(evaluation: Evaluation, asked: Candidate) -> str:
     return f"seed {evaluation.candidate.seed}, but the sampler asks for {asked.seed}"
 
 
-def check_names(settings: SearchSettings, outcome: Outcome) -> None:
+def check_outcome_names(settings: SearchSettings, outcome: SearchOutcome) -> None:
     """Refuse a result that lacks an objective or a behaviour measure of the settings."""
     if not outcome.has_result:
         return

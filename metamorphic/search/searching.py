@@ -9,36 +9,43 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from harness.errors import UserError
-from metamorphic.search.candidates import Evaluation
-from metamorphic.search.configuration import SearchPlan, composed, planned_search
-from metamorphic.search.confirm import Repeats
-from metamorphic.search.confirming import Confirming
-from metamorphic.search.driving import LEDGERS, driver
-from metamorphic.search.folders import ledger_of, seed_of
+from metamorphic.search.candidates import SearchEvaluation
+from metamorphic.search.configuration import SearchPlan, compose_search_config, plan_search
+from metamorphic.search.confirm import RepeatRule
+from metamorphic.search.confirming import ConfirmationSettings
+from metamorphic.search.driving import LEDGER_FOLDER, open_driver
+from metamorphic.search.folders import choose_evaluation_seed, get_ledger_file
 from metamorphic.search.ledger import read_ledger
 from metamorphic.search.making import SAMPLERS
-from metamorphic.search.search import search
-from metamorphic.search.type_checks import names_in, only, refusal, whole_in
+from metamorphic.search.search import run_search_loop
+from metamorphic.search.type_checks import (
+    check_known_names,
+    get_whole_number,
+    make_settings_error,
+    refuse_unknown_keys,
+)
 
 
-def run_search(
-    ready: SearchPlan, progress: Callable[[Evaluation], object] = lambda _: None
-) -> list[Evaluation]:
+def drive_search(
+    ready: SearchPlan, progress: Callable[[SearchEvaluation], object] = lambda _: None
+) -> list[SearchEvaluation]:
     """Drive what is left of a search; return all of its evaluations."""
-    with driver(ready, ready.folder, seed=lambda one: seed_of(ready, one)) as drives:
-        ledger = search(
+    with open_driver(
+        ready, ready.folder, seed=lambda one: choose_evaluation_seed(ready, one)
+    ) as drives:
+        ledger = run_search_loop(
             ready.search,
-            drives.evaluate,
-            ready.folder / LEDGERS,
-            mapper=drives.mapper,
+            drives.evaluate_candidate,
+            ready.folder / LEDGER_FOLDER,
+            mapper=drives.map_candidates,
             progress=progress,
         )
     return read_ledger(ledger)[1]
 
 
-def done_before(ready: SearchPlan) -> int:
+def count_done_evaluations(ready: SearchPlan) -> int:
     """Return how many evaluations a search has."""
-    file = ledger_of(ready.folder)
+    file = get_ledger_file(ready.folder)
     return len(read_ledger(file)[1]) if file.is_file() and file.stat().st_size else 0
 
 
@@ -47,39 +54,43 @@ class SearchStudy:
     """Searches of several systems and samplers, each with several search seeds."""
 
     searches: tuple[SearchPlan, ...]  # seed by seed, so that an interrupted study is balanced
-    confirming: Confirming
+    confirming: ConfirmationSettings
     folder: Path
 
 
-def planned_study(
+def plan_search_study(
     name: str, overrides: Sequence[str], folders: Sequence[Path] = (), *, trust: bool = False
 ) -> SearchStudy:
     """Return all searches of a configuration's `search.study`; nothing is written."""
-    config = composed(name, overrides, folders, trust=trust)
+    config = compose_search_config(name, overrides, folders, trust=trust)
     given = OmegaConf.to_container(config["search"], resolve=False)
     assert isinstance(given, dict)
     study = given.get("study")
     if not isinstance(study, dict):
-        raise refusal("study", "is needed for --study: systems, samplers, seeds and confirm")
-    only(map_names(study), ("systems", "samplers", "seeds", "confirm"), "study")
+        raise make_settings_error(
+            "study", "is needed for --study: systems, samplers, seeds and confirm"
+        )
+    refuse_unknown_keys(
+        convert_names_to_text(study), ("systems", "samplers", "seeds", "confirm"), "study"
+    )
     systems = study.get("systems")
     if not isinstance(systems, list) or not systems:
-        raise refusal("study.systems", f"= {systems}: must be a list of systems")
+        raise make_settings_error("study.systems", f"= {systems}: must be a list of systems")
     seeds = study.get("seeds")
     if not isinstance(seeds, list) or not seeds or not all(type(seed) is int for seed in seeds):
-        raise refusal("study.seeds", f"= {seeds}: must be a list of whole numbers")
-    samplers = names_in(study.get("samplers"), "study.samplers", SAMPLERS)
+        raise make_settings_error("study.seeds", f"= {seeds}: must be a list of whole numbers")
+    samplers = check_known_names(study.get("samplers"), "study.samplers", SAMPLERS)
     out = Path(config["out"] or f"runs/{config['study']['name']}-study")
     searches = tuple(
-        planned_search(
-            composed(
+        plan_search(
+            compose_search_config(
                 name,
                 [
                     *overrides,
                     f"system={system}",
                     f"search.sampler={sampler}",
                     f"search.seed={seed}",
-                    f"out={quoted(out / system / f'{sampler}-s{seed}')}",
+                    f"out={quote_path(out / system / f'{sampler}-s{seed}')}",
                 ],
                 folders,
                 trust=trust,
@@ -89,27 +100,28 @@ def planned_study(
         for system in systems
         for sampler in samplers
     )
-    return SearchStudy(searches=searches, confirming=confirming_of(study), folder=out)
+    return SearchStudy(searches=searches, confirming=parse_confirmation_settings(study), folder=out)
 
 
-def confirming_of(study: dict[str, object]) -> Confirming:
+def parse_confirmation_settings(study: dict[str, object]) -> ConfirmationSettings:
     """Return what a study confirms."""
     given = study.get("confirm")
     if not isinstance(given, dict):
-        raise refusal("study.confirm", "must have most, redraws and least")
-    only(map_names(given), ("most", "redraws", "least"), "study.confirm")
+        raise make_settings_error("study.confirm", "must have most, redraws and least")
+    refuse_unknown_keys(convert_names_to_text(given), ("most", "redraws", "least"), "study.confirm")
     most, redraws, least = (
-        whole_in(map_names(given), name, "study.confirm") for name in ("most", "redraws", "least")
+        get_whole_number(convert_names_to_text(given), name, "study.confirm")
+        for name in ("most", "redraws", "least")
     )
-    return Confirming(repeats=Repeats(count=redraws, least=least), most=most)
+    return ConfirmationSettings(repeats=RepeatRule(count=redraws, least=least), most=most)
 
 
-def map_names(given: dict[object, object]) -> dict[str, object]:
+def convert_names_to_text(given: dict[object, object]) -> dict[str, object]:
     """Return a mapping with names as text."""
     return {str(name): value for name, value in given.items()}
 
 
-def quoted(path: Path) -> str:
+def quote_path(path: Path) -> str:
     """Return a path as Hydra's overrides have it."""
     if "'" in str(path):
         raise UserError(f"out = {path}: must have no quotation mark")

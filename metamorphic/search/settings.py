@@ -26,7 +26,7 @@ class BehaviourAxis:
         if not self.low < self.high or self.cells < 1:
             raise UserError(f"behaviour.{self.name}: must have low < high and cells ≥ 1")
 
-    def cell(self, value: float) -> int:
+    def find_cell(self, value: float) -> int:
         """Return the number of a value's cell; values outside count in the first or last one."""
         share = (value - self.low) / (self.high - self.low)
         return min(max(int(share * self.cells), 0), self.cells - 1)
@@ -56,7 +56,7 @@ class SearchSettings:
             if not getattr(self, name):
                 raise UserError(f"{name}: must not be empty")
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return the settings as JSON gives them back."""
         record: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return record
@@ -68,7 +68,7 @@ class SearchSettings:
         return self.batch * -(-least // self.batch)
 
 
-def digest_of(record: Any) -> str:
+def compute_record_digest(record: Any) -> str:
     """Return a digest of what JSON can hold."""
     text = json.dumps(record, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

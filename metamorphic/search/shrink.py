@@ -11,16 +11,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from metamorphic.search.candidates import Evaluate, Evaluation, Mapper
-from metamorphic.search.confirm import Repeats, repeated, same_failure
-from metamorphic.space import Parameter, Space, Values, number
+from metamorphic.search.candidates import Evaluate, Mapper, SearchEvaluation
+from metamorphic.search.confirm import RepeatRule, is_same_failure, make_repeats
+from metamorphic.space import Space, SpaceParameter, Values, get_numeric_value
 
 TOLERANCE = 0.02
 """Of a parameter's range: a smaller distance to the border is not halved again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shrunk:
+class ShrinkResult:
     """Where shrinking arrived."""
 
     values: Values
@@ -33,46 +33,46 @@ class _SpentError(Exception):
     """No budget for another probe."""
 
 
-def shrink(
-    finding: Evaluation,
+def shrink_values(
+    finding: SearchEvaluation,
     evaluate: Evaluate,
     space: Space,
     *,
-    repeats: Repeats,
+    repeats: RepeatRule,
     budget: int,
     source: Values | None = None,
     mapper: Mapper = map,
-) -> Shrunk:
+) -> ShrinkResult:
     """Move a failure's values towards the source's while it happens in enough repeats.
 
     `budget` is in evaluations. Without `source` values move towards 0, or the end of the range next
     to it; a choice stays as it is.
     """
-    probes = _Probes(finding, evaluate, repeats, budget=budget, mapper=mapper)
+    probes = _FailureProbes(finding, evaluate, repeats, budget=budget, mapper=mapper)
     values = dict(finding.candidate.values)
-    goal = neutral(space, values) | dict(source or {})
+    goal = choose_neutral_values(space, values) | dict(source or {})
     held = complete = False
     try:
-        held = probes.fails(values)
+        held = probes.is_failing(values)
         complete = not held
         while not complete:
             before = dict(values)
             for parameter in space:
-                _move(parameter, values, goal[parameter.name], probes.fails)
-            complete = _close(space, before, values)
+                _move_parameter(parameter, values, goal[parameter.name], probes.is_failing)
+            complete = _is_close(space, before, values)
     except _SpentError:
         pass
-    return Shrunk(values=values, held=held, evaluations=probes.spent, complete=complete)
+    return ShrinkResult(values=values, held=held, evaluations=probes.spent, complete=complete)
 
 
-class _Probes:
+class _FailureProbes:
     """Asks whether the failure happens at some values; counts what that takes."""
 
     def __init__(
         self,
-        finding: Evaluation,
+        finding: SearchEvaluation,
         evaluate: Evaluate,
-        repeats: Repeats,
+        repeats: RepeatRule,
         *,
         budget: int,
         mapper: Mapper,
@@ -82,13 +82,13 @@ class _Probes:
         self._probe = 0
         self.spent = 0
 
-    def fails(self, values: Values) -> bool:
+    def is_failing(self, values: Values) -> bool:
         """Return whether the failure happens often enough; stops once that is decided."""
         count, least = self._repeats.count, self._repeats.least
         if self.spent + count > self._budget:
             raise _SpentError
         name = f"shrink/{self._probe}"
-        candidates = repeated(
+        candidates = make_repeats(
             self._finding.candidate.number, dict(values), self._repeats, name=name
         )
         self._probe += 1
@@ -97,14 +97,14 @@ class _Probes:
             reversed(range(count)), self._mapper(self._evaluate, candidates), strict=True
         ):
             self.spent += 1
-            failures += same_failure(self._finding.outcome, outcome)
+            failures += is_same_failure(self._finding.outcome, outcome)
             if failures >= least or failures + left < least:
                 break
         return failures >= least
 
 
-def _move(
-    parameter: Parameter,
+def _move_parameter(
+    parameter: SpaceParameter,
     values: dict[str, float | str],
     goal: float | str,
     fails: Callable[[Values], bool],
@@ -119,14 +119,18 @@ def _move(
     if isinstance(goal, str):
         return
     passing = goal
-    while (middle := between(parameter, passing, number(values, name))) is not None:
+    while (
+        middle := compute_halfway_value(parameter, passing, get_numeric_value(values, name))
+    ) is not None:
         if fails({**values, name: middle}):
             values[name] = middle
         else:
             passing = middle
 
 
-def between(parameter: Parameter, passing: float, failing: float) -> float | None:
+def compute_halfway_value(
+    parameter: SpaceParameter, passing: float, failing: float
+) -> float | None:
     """Return the value halfway between two; None if they are close."""
     if parameter.kind == "whole":
         return float(round((passing + failing) / 2)) if abs(passing - failing) > 1 else None
@@ -139,7 +143,7 @@ def between(parameter: Parameter, passing: float, failing: float) -> float | Non
     return (passing + failing) / 2
 
 
-def neutral(space: Space, values: Values) -> dict[str, float | str]:
+def choose_neutral_values(space: Space, values: Values) -> dict[str, float | str]:
     """Return the values nearest to no change: 0 where the range has it; choices as they are."""
     return {
         one.name: values[one.name]
@@ -149,13 +153,16 @@ def neutral(space: Space, values: Values) -> dict[str, float | str]:
     }
 
 
-def _close(space: Space, before: Values, after: Values) -> bool:
+def _is_close(space: Space, before: Values, after: Values) -> bool:
     """Return whether a round moved no parameter by more than the tolerance."""
     return all(
         before[one.name] == after[one.name]
         or (
             one.kind in {"number", "log"}
-            and between(one, number(before, one.name), number(after, one.name)) is None
+            and compute_halfway_value(
+                one, get_numeric_value(before, one.name), get_numeric_value(after, one.name)
+            )
+            is None
         )
         for one in space
     )

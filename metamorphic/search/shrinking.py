@@ -10,26 +10,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.campaign.settings.declared import Settings
-from harness.campaign.twins.attribution import Attribution, attribute, grid
-from harness.campaign.twins.twins import Twins
+from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.twins.attribution import (
+    AttemptAttribution,
+    compute_attribution,
+    split_into_windows,
+)
+from harness.campaign.twins.twins import CampaignTwins
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
-from metamorphic.search.candidates import Candidate, Evaluation
+from harness.records.reading import CampaignRecords
+from metamorphic.search.candidates import SearchCandidate, SearchEvaluation
 from metamorphic.search.confirm import (
-    Confirmation,
-    Repeats,
-    confirm,
-    repeated,
-    same_failure,
+    FindingConfirmation,
+    RepeatRule,
+    confirm_findings,
+    is_same_failure,
+    make_repeats,
 )
-from metamorphic.search.driving import LEDGERS, Driver, driver, fresh_seed
-from metamorphic.search.folders import Searched
-from metamorphic.search.ledger import header_with, open_ledger
-from metamorphic.search.recorded import Recorded
-from metamorphic.search.settings import digest_of
-from metamorphic.search.shrink import Shrunk, shrink
+from metamorphic.search.driving import LEDGER_FOLDER, SearchDriver, compute_fresh_seed, open_driver
+from metamorphic.search.folders import FinishedSearch
+from metamorphic.search.ledger import make_ledger_header, open_ledger
+from metamorphic.search.recorded import RecordedMapper
+from metamorphic.search.settings import compute_record_digest
+from metamorphic.search.shrink import ShrinkResult, shrink_values
 from metamorphic.space import Values
 
 SHRINK = "shrink"
@@ -37,10 +41,10 @@ SHRINK = "shrink"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shrinking:
+class ShrinkSettings:
     """How much shrinking may cost."""
 
-    repeats: Repeats
+    repeats: RepeatRule
     budget: int = 60  # evaluations for a finding
     cells: int = 6  # windows up to the violation; 0: no windows
     placebos: int = 5
@@ -52,27 +56,27 @@ class ShrunkFinding:
 
     number: int
     outcome: str
-    shrunk: Shrunk
-    confirmation: Confirmation  # at the smallest values, with further seeds
-    attribution: Attribution | None  # none without a disturbance, or without a failed repeat
+    shrunk: ShrinkResult
+    confirmation: FindingConfirmation  # at the smallest values, with further seeds
+    attribution: AttemptAttribution | None  # none without a disturbance, or without a failed repeat
 
 
-def name_of(candidate: Candidate) -> str:
+def format_probe_name(candidate: SearchCandidate) -> str:
     """Return the condition's name of a probe: the finding's number, and a digest of the values."""
-    return f"e{candidate.number:04}-{digest_of(dict(candidate.values))[:8]}"
+    return f"e{candidate.number:04}-{compute_record_digest(dict(candidate.values))[:8]}"
 
 
 def shrink_finding(
-    searched: Searched,
-    finding: Evaluation,
-    settings: Shrinking,
-    progress: Callable[[Evaluation], object] = lambda _: None,
+    searched: FinishedSearch,
+    finding: SearchEvaluation,
+    settings: ShrinkSettings,
+    progress: Callable[[SearchEvaluation], object] = lambda _: None,
 ) -> ShrunkFinding:
     """Shrink one finding; a ledger holds every probe, so that it is resumed."""
     folder = searched.ready.folder / SHRINK
     number = finding.candidate.number
     repeats = settings.repeats
-    header = header_with(
+    header = make_ledger_header(
         {
             "of": searched.digest,
             "finding": number,
@@ -83,24 +87,28 @@ def shrink_finding(
         },
         {},
     )
-    with driver(searched.ready, folder, seed=fresh_seed, name=name_of) as drives:
-        with open_ledger(folder / LEDGERS / f"e{number:04}", header) as ledger:
-            recorded = Recorded(ledger, drives.few_at_a_time, progress)
-            shrunk = shrink(
+    with open_driver(
+        searched.ready, folder, seed=compute_fresh_seed, name=format_probe_name
+    ) as drives:
+        with open_ledger(folder / LEDGER_FOLDER / f"e{number:04}", header) as ledger:
+            recorded = RecordedMapper(ledger, drives.map_in_small_batches, progress)
+            shrunk = shrink_values(
                 finding,
-                drives.evaluate,
+                drives.evaluate_candidate,
                 searched.ready.search.space,
                 repeats=repeats,
                 budget=settings.budget,
-                source=source_of(searched, finding.candidate.values),
+                source=find_source_values(searched, finding.candidate.values),
                 mapper=recorded,
             )
-            smallest = Evaluation(Candidate(number, shrunk.values, 0), finding.outcome)
-            (confirmation,) = confirm([smallest], drives.evaluate, repeats, mapper=recorded)
-        failed = first_failed(drives, smallest, repeats)
+            smallest = SearchEvaluation(SearchCandidate(number, shrunk.values, 0), finding.outcome)
+            (confirmation,) = confirm_findings(
+                [smallest], drives.evaluate_candidate, repeats, mapper=recorded
+            )
+        failed = find_first_failed(drives, smallest, repeats)
     attribution = None
-    if failed is not None and settings.cells and searched.ready.condition_of(shrunk.values):
-        attribution = windows_of(folder, failed, searched.ready.campaign, settings)
+    if failed is not None and settings.cells and searched.ready.build_condition(shrunk.values):
+        attribution = find_twin_windows(folder, failed, searched.ready.campaign, settings)
     return ShrunkFinding(
         number=number,
         outcome=finding.outcome.outcome,
@@ -110,37 +118,43 @@ def shrink_finding(
     )
 
 
-def source_of(searched: Searched, values: Values) -> dict[str, float | str]:
+def find_source_values(searched: FinishedSearch, values: Values) -> dict[str, float | str]:
     """Return the values that the campaign has without the search."""
     ready = searched.ready
-    name = ready.route_of(values)
+    name = ready.get_route(values)
     (assignment,) = (one for one in ready.assignments if one.route.name == name)
-    return ready.template.source(ready.search.space, assignment)
+    return ready.template.get_source_values(ready.search.space, assignment)
 
 
-def first_failed(drives: Driver, smallest: Evaluation, repeats: Repeats) -> AttemptKey | None:
+def find_first_failed(
+    drives: SearchDriver, smallest: SearchEvaluation, repeats: RepeatRule
+) -> AttemptKey | None:
     """Return the attempt of the first repeat at the smallest values that failed alike."""
     number, values = smallest.candidate.number, smallest.candidate.values
-    for candidate in repeated(number, values, repeats, name="confirm"):
-        if same_failure(smallest.outcome, drives.evaluate(candidate)):
-            return drives.key(candidate)
+    for candidate in make_repeats(number, values, repeats, name="confirm"):
+        if is_same_failure(smallest.outcome, drives.evaluate_candidate(candidate)):
+            return drives.make_attempt_key(candidate)
     return None
 
 
-def windows_of(
-    folder: Path, key: AttemptKey, campaign: Settings, settings: Shrinking
-) -> Attribution:
+def find_twin_windows(
+    folder: Path, key: AttemptKey, campaign: CampaignSettings, settings: ShrinkSettings
+) -> AttemptAttribution:
     """Return what an attempt's twins show."""
-    violation = Campaign(folder).result(key)["crucible"]["violation"]
-    cells = grid(violation["frame"], campaign["perceive_every"], settings.cells)
+    violation = CampaignRecords(folder).read_result(key)["crucible"]["violation"]
+    cells = split_into_windows(violation["frame"], campaign["perceive_every"], settings.cells)
     workers = campaign["executor"].get("workers", 1)
-    twins = Twins(folder, workers, "quiet", trust=True)  # `read_search` has checked the folder
-    return attribute(twins, key, kind=violation["kind"], cells=cells, placebos=settings.placebos)
+    twins = CampaignTwins(
+        folder, workers, "quiet", trust=True
+    )  # `read_search` has checked the folder
+    return compute_attribution(
+        twins, key, kind=violation["kind"], cells=cells, placebos=settings.placebos
+    )
 
 
-def chosen_findings(
-    searched: Searched, confirmations: list[Confirmation], numbers: list[int]
-) -> list[Evaluation]:
+def select_findings_to_shrink(
+    searched: FinishedSearch, confirmations: list[FindingConfirmation], numbers: list[int]
+) -> list[SearchEvaluation]:
     """Return the findings of these numbers; without any, those that are confirmed."""
     by_number = {one.candidate.number: one for one in searched.evaluations if one.outcome.failed}
     for number in numbers:

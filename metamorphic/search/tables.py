@@ -9,13 +9,19 @@ import numpy as np
 from rich.table import Table
 
 from harness.vocabulary import Integers
-from metamorphic.search.archive import distinct_key
-from metamorphic.search.candidates import Evaluation
-from metamorphic.search.configuration import described
-from metamorphic.search.confirm import Confirmation
+from metamorphic.search.archive import make_distinct_key
+from metamorphic.search.candidates import SearchEvaluation
+from metamorphic.search.configuration import format_parameter_values
+from metamorphic.search.confirm import FindingConfirmation
 from metamorphic.search.confirming import read_confirmations
-from metamorphic.search.curves import FEWEST, Ratio, area_under, curve_of, ratio_of_areas
-from metamorphic.search.folders import Searched
+from metamorphic.search.curves import (
+    FEWEST_SEEDS,
+    AreaRatio,
+    compute_curve_area,
+    compute_failure_curve,
+    estimate_area_ratio,
+)
+from metamorphic.search.folders import FinishedSearch
 from metamorphic.search.settings import SearchSettings
 from metamorphic.search.shrinking import ShrunkFinding
 from metamorphic.space import Values
@@ -31,11 +37,13 @@ SHARES = (0.25, 0.5, 1.0)
 """Of the budget, after which confirmed failures are counted."""
 
 
-def of_search(settings: SearchSettings, evaluations: Sequence[Evaluation]) -> Table:
+def render_search_summary(
+    settings: SearchSettings, evaluations: Sequence[SearchEvaluation]
+) -> Table:
     """Return what came of a search."""
     failures = [one for one in evaluations if one.outcome.failed]
     results = [one for one in evaluations if one.outcome.has_result]
-    kinds = {distinct_key(settings.behaviour, one.outcome) for one in failures}
+    kinds = {make_distinct_key(settings.behaviour, one.outcome) for one in failures}
     table = Table("search", settings.sampler, title=f"Search seed {settings.seed}")
     table.add_row("evaluations", str(len(evaluations)))
     if len(results) < len(evaluations):
@@ -50,8 +58,8 @@ def of_search(settings: SearchSettings, evaluations: Sequence[Evaluation]) -> Ta
     return table
 
 
-def of_confirmations(
-    evaluations: Sequence[Evaluation], confirmations: Sequence[Confirmation]
+def render_confirmations_table(
+    evaluations: Sequence[SearchEvaluation], confirmations: Sequence[FindingConfirmation]
 ) -> Table:
     """Return every repeated finding, those that did not happen again listed as unconfirmed."""
     table = Table(*OF_FINDINGS)
@@ -60,13 +68,21 @@ def of_confirmations(
         again = f"{one.failures} of {one.repeats}"
         rate = f"{one.rate:.2f} ({one.low:.2f} to {one.high:.2f})"
         table.add_row(
-            *(str(one.number), one.outcome, described(values[one.number]), again, rate),
+            *(
+                str(one.number),
+                one.outcome,
+                format_parameter_values(values[one.number]),
+                again,
+                rate,
+            ),
             "confirmed" if one.confirmed else "unconfirmed",
         )
     return table
 
 
-def of_shrunk(before: Sequence[Values], smallest: Sequence[ShrunkFinding], tick: float) -> Table:
+def render_shrunk_table(
+    before: Sequence[Values], smallest: Sequence[ShrunkFinding], tick: float
+) -> Table:
     """Return the smallest values of findings, and the windows in which disturbances must act."""
     table = Table(*OF_SMALLEST)
     for values, one in zip(before, smallest, strict=True):
@@ -74,15 +90,21 @@ def of_shrunk(before: Sequence[Values], smallest: Sequence[ShrunkFinding], tick:
         state = "" if shrunk.complete else " (budget spent)"
         state = state if shrunk.held else " (in too few worlds to be shrunk)"
         again = f"{one.confirmation.failures} of {one.confirmation.repeats}"
-        smallest_values = described(shrunk.values) + state
+        smallest_values = format_parameter_values(shrunk.values) + state
         table.add_row(
-            *(str(one.number), one.outcome, described(values), smallest_values, again),
-            in_windows(one, tick),
+            *(
+                str(one.number),
+                one.outcome,
+                format_parameter_values(values),
+                smallest_values,
+                again,
+            ),
+            format_windows(one, tick),
         )
     return table
 
 
-def in_windows(one: ShrunkFinding, tick: float) -> str:
+def format_windows(one: ShrunkFinding, tick: float) -> str:
     """Return the smallest windows, or why there are none."""
     attribution = one.attribution
     if attribution is None:
@@ -109,7 +131,7 @@ class SearchCurve:
     curve: Integers
 
     @staticmethod
-    def of(searched: Searched) -> SearchCurve:
+    def from_search(searched: FinishedSearch) -> SearchCurve:
         """Return that of a search that is confirmed."""
         confirmations = read_confirmations(searched)
         settings, evaluations = searched.ready.search, searched.evaluations
@@ -125,11 +147,11 @@ class SearchCurve:
             repeated=len(confirmations),
             confirmed=len(confirmed),
             first=failed[0] + 1 if failed else None,
-            curve=curve_of(settings.behaviour, evaluations, confirmed),
+            curve=compute_failure_curve(settings.behaviour, evaluations, confirmed),
         )
 
 
-def of_searches(curves: Sequence[SearchCurve]) -> Table:
+def render_searches_table(curves: Sequence[SearchCurve]) -> Table:
     """Return a row for each search."""
     table = Table(title="Searches")
     for column in (
@@ -141,12 +163,12 @@ def of_searches(curves: Sequence[SearchCurve]) -> Table:
         table.add_row(
             *(one.system, one.sampler, str(one.seed), str(len(one.curve)), str(one.failures)),
             *(str(one.distinct), str(one.repeated), str(one.confirmed)),
-            *(str(one.first or "none"), f"{area_under(one.curve):.2f}"),
+            *(str(one.first or "none"), f"{compute_curve_area(one.curve):.2f}"),
         )
     return table
 
 
-def of_guidances(curves: Sequence[SearchCurve]) -> Table:
+def render_guidances_table(curves: Sequence[SearchCurve]) -> Table:
     """Return confirmed distinct failures against budget, and ratios of areas to random search."""
     budget = len(curves[0].curve)
     table = Table(title="Confirmed distinct failures, mean over search seeds")
@@ -169,17 +191,19 @@ def of_guidances(curves: Sequence[SearchCurve]) -> Table:
                 f"{np.mean([curve[max(round(share * budget), 1) - 1] for curve in of_sampler]):.2f}"
                 for share in SHARES
             ]
-            area = np.mean([area_under(curve) for curve in of_sampler])
+            area = np.mean([compute_curve_area(curve) for curve in of_sampler])
             ratio = "-"
             if baseline and sampler != BASELINE:
-                ratio = shown_ratio(ratio_of_areas(of_sampler, baseline), len(of_sampler))
+                ratio = format_area_ratio(
+                    estimate_area_ratio(of_sampler, baseline), len(of_sampler)
+                )
             head = (system, sampler, str(len(of_sampler)))
             table.add_row(*head, *after, f"{area:.2f}", ratio)
     return table
 
 
-def shown_ratio(ratio: Ratio, searches: int) -> str:
+def format_area_ratio(ratio: AreaRatio, searches: int) -> str:
     """Return a ratio with its interval; with too few searches without."""
     if np.isnan(ratio.low):
-        return f"{ratio.value:.2f} (no interval: {searches} of {FEWEST} searches)"
+        return f"{ratio.value:.2f} (no interval: {searches} of {FEWEST_SEEDS} searches)"
     return f"{ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"

@@ -26,7 +26,7 @@ from rich.table import Table
 from agents.driving import tracking
 from agents.driving.driver import Driver
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.vocabulary import CLASSES, Boxes, EgoObservation, Floats, Pose, Route
 from harness.world.rig import read_rig
 from tests.agents.little_world import route_along
@@ -54,14 +54,14 @@ class Asked(Driver):
     def reset(self, route: Route) -> None:
         """Start a route."""
         super().reset(route)
-        plan = self._planner.plan
+        plan = self._planner.plan_speed
 
         def kept(*arguments: Any, **others: Any) -> Any:
             made = plan(*arguments, **others)
             self.asked = made.acceleration
             return made
 
-        self._planner.plan = kept  # type: ignore[method-assign]
+        self._planner.plan_speed = kept  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +76,8 @@ class Drive:
 
 def main() -> None:
     """Print a table: constants down, what they do to each system across."""
-    campaign = Campaign(Path(sys.argv[1]))
-    keys = sorted(campaign.attempts(), key=str)
+    campaign = CampaignRecords(Path(sys.argv[1]))
+    keys = sorted(campaign.find_attempts(), key=str)
     systems = sorted({key.arm["system"] for key in keys})
     grid = Table(*("constant", "system", "moments", "phantoms", "misses", "roughness"))
     drives = {
@@ -123,9 +123,11 @@ def asked(drive: Drive, boxes: list[Boxes]) -> Floats:
     return np.array(values)
 
 
-def drive_of(campaign: Campaign, key: AttemptKey) -> Drive:
+def drive_of(campaign: CampaignRecords, key: AttemptKey) -> Drive:
     """Read an attempt."""
-    lines, frames, boxes = (campaign.table(name, key) for name in ("map", "frames", "boxes"))
+    lines, frames, boxes = (
+        campaign.read_attempt_table(name, key) for name in ("map", "frames", "boxes")
+    )
     route = lines[lines["kind"] == "route"]
     by_frame = dict(tuple(boxes.groupby("frame")))
     nothing = boxes.iloc[:0]

@@ -22,13 +22,14 @@ from rich.table import Table
 
 from agents.driving import tracking
 from agents.oracle import Oracle
-from analysis.collection import collect
-from analysis.surrogates import GOAL, MEASURES
+from analysis.collection import collect_campaigns
+from analysis.surrogates import GOAL, SURROGATE_MEASURES
 from tests.agents.driver_constants import CHANGES
 from tests.conftest import ROOT
 
 PHANTOM, HARD, JERK = (
-    MEASURES[name] for name in ("hard braking without reason", "hard braking", "RMS jerk, m/s³")
+    SURROGATE_MEASURES[name]
+    for name in ("hard braking without reason", "hard braking", "RMS jerk, m/s³")
 )
 OTHER = "tests.agents.driver_outcomes.OtherConstants"
 
@@ -61,7 +62,7 @@ def main() -> None:
     folders = [
         driven(number, routes, options, list(names)) for number, routes in enumerate(options.routes)
     ]
-    Console().print(table_of(collect(folders).attempts, names))
+    Console().print(table_of(collect_campaigns(folders).attempts, names))
 
 
 def driven(number: int, routes: Path, options: argparse.Namespace, names: list[str]) -> Path:

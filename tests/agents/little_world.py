@@ -9,9 +9,9 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from agents.driving.driver import WORLD, Driver
-from agents.driving.footprint import Rectangles, touching
-from agents.driving.settings import Car
-from harness.geometry import boxes_between
+from agents.driving.footprint import GroundRectangles, find_touching_pairs
+from agents.driving.settings import EgoVehicleModel
+from harness.geometry import transform_boxes
 from harness.vocabulary import (
     CYCLIST,
     PEDESTRIAN,
@@ -86,14 +86,14 @@ class Ego:
     yaw: float = 0.0
     speed: float = 0.0
     pull: float = 0.0
-    car: Car = field(default_factory=Car)
+    car: EgoVehicleModel = field(default_factory=EgoVehicleModel)
 
     def move(self, control: Control) -> None:
         """Drive on for a tick: a bicycle seen from its middle."""
-        asked = self.car.acceleration(control.throttle, control.brake, self.speed)
+        asked = self.car.compute_acceleration(control.throttle, control.brake, self.speed)
         self.pull += 0.5 * (asked - self.pull)
         self.speed = max(self.speed + TICK * self.pull, 0.0)
-        wheel = self.car.wheel_angle(control.steer, self.speed)
+        wheel = self.car.compute_wheel_angle(control.steer, self.speed)
         slip = math.atan(0.5 * math.tan(wheel))
         self.x += TICK * self.speed * math.cos(self.yaw + slip)
         self.y += TICK * self.speed * math.sin(self.yaw + slip)
@@ -153,7 +153,7 @@ class LittleWorld:
             speed=ego.speed,
             lights=lights,
         )
-        return observation, boxes_between(self.boxes_in_world(), WORLD, lidar)
+        return observation, transform_boxes(self.boxes_in_world(), WORLD, lidar)
 
     def boxes_in_world(self) -> Boxes:
         """Return the boxes of all others now."""
@@ -170,7 +170,7 @@ class LittleWorld:
 
     def _touching(self) -> bool:
         ego, car = self.ego, self.ego.car
-        body = Rectangles(
+        body = GroundRectangles(
             np.array([ego.x, ego.y]),
             np.array(ego.yaw),
             np.array(0.5 * car.length),
@@ -179,10 +179,10 @@ class LittleWorld:
         for other in self.others:
             x, y, yaw = other.pose(self.time)
             length, width, _ = SIZES[other.kind]
-            theirs = Rectangles(
+            theirs = GroundRectangles(
                 np.array([x, y]), np.array(yaw), np.array(0.5 * length), np.array(0.5 * width)
             )
-            if touching(body, theirs):
+            if find_touching_pairs(body, theirs):
                 return True
         return False
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from agents.driving.footprint import corners_of
-from agents.driving.path import Path
-from agents.driving.settings import Car
+from agents.driving.footprint import compute_footprint_corners
+from agents.driving.path import RoutePath
+from agents.driving.settings import EgoVehicleModel
 from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, LightState
 from tests.agents.little_world import (
     Ego,
@@ -38,7 +38,7 @@ def test_an_empty_road_is_driven_at_cruising_speed_in_the_middle() -> None:
 def test_turns_are_driven_on_the_line_and_slowly(radius: float) -> None:
     route = right_turn(radius)
     world = LittleWorld(route).drive(22)
-    offsets = Path(route).locate(np.array(world.places))[1]
+    offsets = RoutePath(route).locate_points(np.array(world.places))[1]
     assert np.abs(offsets).max() < 0.5
     assert world.ego.yaw == pytest.approx(0.5 * math.pi, abs=0.05)
     slowest = min(world.speeds[100:])
@@ -134,7 +134,7 @@ def test_a_pedestrian_standing_half_in_the_lane_is_passed_slowly() -> None:
 def test_in_a_tight_bend_the_nose_is_where_the_body_points(inward: float) -> None:
     """A pedestrian who walks outward, across the nose of a car that stands in a bend of 6 m."""
     angle, radius = 0.3, 6.0
-    slip = math.asin(0.5 * Car().wheelbase / radius)
+    slip = math.asin(0.5 * EgoVehicleModel().wheelbase / radius)
     x, y = on_the_bend(angle, radius)
     ahead = angle + 4.5 / radius
     walker = moves(PEDESTRIAN, on_the_bend(ahead, radius, inward), ahead + LEFTWARDS, 0.5)
@@ -226,8 +226,10 @@ def test_a_box_far_inside_a_bend_lies_in_one_place() -> None:
     bend = 10.0 * np.stack([np.sin(quarter), 1.0 - np.cos(quarter)], axis=1)
     straight = np.stack([np.arange(-40.0, 0.0), np.zeros(40)], axis=1)
     on = bend[-1] + np.stack([np.zeros(40), np.arange(1.0, 41.0)], axis=1)
-    path = Path(route_along(np.concatenate([straight, bend, on])))
-    box = corners_of(np.array([[-15.0, 25.0]]), np.array([0.8]), np.array([9.0]), np.array([2.5]))
-    stations, offsets = path.outlines(box, 0.0, path.length)
+    path = RoutePath(route_along(np.concatenate([straight, bend, on])))
+    box = compute_footprint_corners(
+        np.array([[-15.0, 25.0]]), np.array([0.8]), np.array([9.0]), np.array([2.5])
+    )
+    stations, offsets = path.locate_boxes(box, 0.0, path.length)
     assert np.ptp(stations) < 10.0
     assert (offsets > 15.0).all()

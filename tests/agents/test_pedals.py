@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from agents.driving.driver import Driver
-from harness.fidelity.driving import Car, Values
-from harness.fidelity.roads import flat_ground
+from harness.fidelity.driving import FittedValues, SimulatedCar
+from harness.fidelity.roads import make_flat_ground
 from harness.vocabulary import Boxes, EgoObservation, Floats, Pose
 from tests.agents.little_world import TICK, TICKS_PER_LOOK, straight
 
-GROUND = flat_ground()
+GROUND = make_flat_ground()
 
 
 def bend(station: Floats) -> Floats:
@@ -50,13 +50,13 @@ def driven(limit: Callable[[Floats], Floats], start: float, seconds: float = 20.
     route = straight(300.0)
     driver = Driver()
     driver.reset(replace(route, speed_limit=limit(route.station)))
-    car = Car("vehicle.lincoln.mkz_2020", GROUND, Values(), start)
+    car = SimulatedCar("vehicle.lincoln.mkz_2020", GROUND, FittedValues(), start)
     station, speeds = 1.0, []
     for tick in range(round(seconds / TICK)):
         if tick % TICKS_PER_LOOK == 0:
             control = driver.step(looked(tick * TICK, station, car.speed), Boxes.none())
-        car.press(control.throttle, control.brake, 0.0)
-        car.tick()
+        car.set_controls(control.throttle, control.brake, 0.0)
+        car.run_tick()
         station += car.speed * TICK
         car.table.position[0, :2] = 50.0, 0.0  # the ground is short
         speeds.append(car.speed)

@@ -16,7 +16,7 @@ from harness.vocabulary import (
     Message,
     Observation,
     Pose,
-    fusion_stage_of,
+    get_fusion_stage,
 )
 from tests.agents.little_world import straight
 
@@ -108,7 +108,7 @@ def test_ideal_late_shares_what_partners_hit_and_drives_by_it() -> None:
 
 
 def test_ideal_systems_declare_their_stage_of_fusion() -> None:
-    stages = [fusion_stage_of(system) for system in (Oracle(), IdealSingle(), IdealLate())]
+    stages = [get_fusion_stage(system) for system in (Oracle(), IdealSingle(), IdealLate())]
     assert stages == ["none", "none", "late"]
 
 

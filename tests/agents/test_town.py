@@ -19,7 +19,7 @@ def drive(client: carla.Client, world: carla.World, start: int, goal: int) -> To
     """Drive between two spawn points of the town among forty others."""
     places = world.get_map().get_spawn_points()
     ends = [places[start].location, places[goal].location]
-    route = RoadNetwork(world.get_map()).route("test", world.get_map().name, ends)
+    route = RoadNetwork(world.get_map()).find_route("test", world.get_map().name, ends)
     manager = client.get_trafficmanager(0)
     manager.set_synchronous_mode(True)
     manager.set_random_device_seed(start)

@@ -9,7 +9,7 @@ import carla
 import numpy as np
 
 from agents.driving.driver import WORLD, Driver
-from harness.geometry import boxes_between
+from harness.geometry import transform_boxes
 from harness.vocabulary import (
     CYCLIST,
     PEDESTRIAN,
@@ -118,7 +118,7 @@ class TownDrive:
             speed=math.hypot(velocity.x, velocity.y),
             lights=lights,
         )
-        return observation, boxes_between(self._others(snapshot, vehicle), WORLD, lidar)
+        return observation, transform_boxes(self._others(snapshot, vehicle), WORLD, lidar)
 
     def _others(self, snapshot: carla.WorldSnapshot, ego: Pose) -> Boxes:
         rows, kinds = [], []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.__main__ import main
-from analysis.collection import Collection, collect
+from analysis.collection import CampaignCollection, collect_campaigns
 from tests.analysis.little import write_little
 from tests.once import once
 
@@ -30,6 +30,6 @@ def out(little: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def collection(little: Path) -> Collection:
+def collection(little: Path) -> CampaignCollection:
     """The same, read."""
-    return collect([little])
+    return collect_campaigns([little])

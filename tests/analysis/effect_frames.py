@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.effects.arms import INJECT, REPAIR, InterventionArm, with_times
+from analysis.effects.arms import INJECT, REPAIR, InterventionArm, add_goal_times
 from analysis.surrogates import PREFIX, REACHED
 from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS
@@ -33,7 +33,7 @@ def inject_arm(times: float) -> InterventionArm:
 
 def arm_with(name: str, kind: str, patterns: Iterable[str], times: float = 1.0) -> InterventionArm:
     return InterventionArm(
-        arm=BASE.but(intervention=name),
+        arm=BASE.replace_factors(intervention=name),
         kind=kind,
         patterns=frozenset(patterns),
         times=times,
@@ -56,7 +56,7 @@ def attempts_of(
         for arm in everything
         for route in range(routes)
     ]
-    return with_times(pd.DataFrame(rows))
+    return add_goal_times(pd.DataFrame(rows))
 
 
 def attempt(arm: Arm, route: int) -> Row:

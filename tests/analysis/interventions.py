@@ -12,7 +12,7 @@ import yaml
 
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
-from harness.records.ledger import append
+from harness.records.ledger import append_try
 from harness.records.schema import VERSION
 from harness.vocabulary import PATTERNS
 from tests.analysis.little import Drive, write_attempt, write_route
@@ -47,7 +47,7 @@ def write_interventions(
     for number in range(routes):
         write_route(folder, str(number), "Crucible05", 10.0 * number)
     for name in ("none", *interventions):
-        arm = BASE.but(intervention=name)
+        arm = BASE.replace_factors(intervention=name)
         for route in map(str, range(routes)):
             for seed in seeds:
                 key = AttemptKey(arm, route, seed)
@@ -55,7 +55,7 @@ def write_interventions(
                 if name != "none":
                     add_record(place / "result.json", name, interventions[name])
                 with patch("os.fsync"):
-                    append(folder, key, number=1, failure=None, message="", server_tail="")
+                    append_try(folder, key, number=1, failure=None, message="", server_tail="")
     return folder
 
 

@@ -21,13 +21,17 @@ from harness.evaluation.frame_evaluation import (
     EvaluationSettings,
     evaluate_frame,
 )
-from harness.evaluation.surrogates.measures import Ending, reached_at, surrogates_of
-from harness.evaluation.surrogates.motion import motion_of
-from harness.evaluation.surrogates.reasons import Way
-from harness.evaluation.windows import frames_in_windows, windows
-from harness.randomness import stream
+from harness.evaluation.surrogates.measures import (
+    DriveEnding,
+    compute_reached_times,
+    compute_surrogates,
+)
+from harness.evaluation.surrogates.motion import build_motion
+from harness.evaluation.surrogates.reasons import EgoWay
+from harness.evaluation.windows import select_frames_in_windows, sum_windows
+from harness.randomness import make_named_stream
 from harness.records.keys import AttemptKey
-from harness.records.ledger import append
+from harness.records.ledger import append_try
 from harness.records.schema import FRAMES, MICRO, MILLI, TABLES, VERSION
 from harness.records.writing import EpisodeWriter
 from harness.vocabulary import CLASSES, PATTERNS, SURROGATES, Boxes, GroundTruth
@@ -100,7 +104,9 @@ def write_drives(
                 drive = drives.get(key) or random_drive(key)
                 write_attempt(folder, key, drive, simulator)
                 with patch("os.fsync"):
-                    append(folder, key, number=1, failure=None, message="made up", server_tail="")
+                    append_try(
+                        folder, key, number=1, failure=None, message="made up", server_tail=""
+                    )
     return folder
 
 
@@ -119,8 +125,8 @@ def called(key: AttemptKey) -> str:
 
 def random_drive(key: AttemptKey) -> Drive:
     """Return a drive: some routes are hard, and late messages make them harder."""
-    hard = stream(0, "route", key.route).normal()
-    random = stream(key.seed, "drive", called(key))
+    hard = make_named_stream(0, "route", key.route).normal()
+    random = make_named_stream(key.seed, "drive", called(key))
     chance = 1 / (1 + np.exp(0.7 - hard - 1.2 * (key.arm.condition == "latency")))
     violated = bool(random.random() < chance)
     kind = KINDS[int(random.integers(len(KINDS)))] if violated else ""
@@ -129,29 +135,29 @@ def random_drive(key: AttemptKey) -> Drive:
 
 def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -> Path:
     """Write a drive's records, one planning step a second."""
-    random = stream(key.seed, "boxes", called(key))
+    random = make_named_stream(key.seed, "boxes", called(key))
     flaw = 0.0 if key.arm.system == "alone" else FLAWS.get(key.arm.condition, 0.1)
     steps = [step(random, flaw, key.arm.system == "alone") for _ in range(drive.seconds)]
     times = np.arange(drive.seconds, dtype=np.float64)
     book = PrecisionAccumulator()
     for evaluated, _ in steps:
-        book.add(evaluated)
+        book.add_frame(evaluated)
     with patch("os.fsync"), EpisodeWriter(folder, key, 1) as writer:  # no power cuts here
         frames = frame_columns(steps, times, key)
-        writer.table("frames", frames)
-        writer.table("boxes", box_columns(steps))
-        writer.table("messages", message_columns(random, key, times))
-        writer.table("poses", pose_columns(frames, key))
-        writer.table("map", map_columns())
-        writer.table("events", empty("events"))
+        writer.write_table("frames", frames)
+        writer.write_table("boxes", box_columns(steps))
+        writer.write_table("messages", message_columns(random, key, times))
+        writer.write_table("poses", pose_columns(frames, key))
+        writer.write_table("map", map_columns())
+        writer.write_table("events", empty("events"))
         for name, columns in surroundings(steps, drive.seconds).items():
-            writer.table(name, columns)
-        last = frames_in_windows(times, float(drive.seconds))["end_10s"]
-        result = result_of(key, drive, frames, times, book.record(last), simulator)
+            writer.write_table(name, columns)
+        last = select_frames_in_windows(times, float(drive.seconds))["end_10s"]
+        result = result_of(key, drive, frames, times, book.build_record(last), simulator)
         result["crucible"]["surrogates"] = surrogate_record(steps, drive, frames)
-        writer.json("result", result)
-        writer.json("timing", {"seconds": {"total": 1.0}})
-        return writer.commit()
+        writer.write_json("result", result)
+        writer.write_json("timing", {"seconds": {"total": 1.0}})
+        return writer.commit_records()
 
 
 def step(
@@ -196,7 +202,7 @@ def detections(
 def frame_columns(steps: Any, times: Any, key: AttemptKey) -> dict[str, Any]:
     """Return the columns of frames.parquet."""
     columns: dict[str, Any] = {name: np.zeros(len(times), np.int32) for name in FRAMES.names}
-    result = [{**evaluated.counts(), **evaluated.numbers()} for evaluated, _ in steps]
+    result = [{**evaluated.count_patterns(), **evaluated.count_boxes()} for evaluated, _ in steps]
     columns.update({name: [item[name] for item in result] for name in result[0]})
     columns.update(
         frame=np.arange(len(times)) * 20,
@@ -270,13 +276,15 @@ def surroundings(steps: Any, seconds: int) -> dict[str, dict[str, Any]]:
 def surrogate_record(steps: Any, drive: Drive, frames: Any) -> dict[str, Any]:
     """Return the surrogates of a drive, from its tracks as attempts compute them."""
     tables = surroundings(steps, drive.seconds)
-    motion = motion_of(tables["tracks"], tables["actors"], tick_seconds=0.05, units=(MILLI, MICRO))
+    motion = build_motion(
+        tables["tracks"], tables["actors"], tick_seconds=0.05, units=(MILLI, MICRO)
+    )
     stations = np.interp(np.arange(len(motion)), frames["frame"], frames["station"])
     route = np.column_stack([np.arange(-50.0, LENGTH + 50, 2.0), np.zeros(100)])
-    ending = Ending(tick=len(motion) - 1, collided=False, finished=not drive.violation)
-    values = surrogates_of(motion, Way(xy=route, station=stations), ending)
+    ending = DriveEnding(tick=len(motion) - 1, collided=False, finished=not drive.violation)
+    values = compute_surrogates(motion, EgoWay(xy=route, station=stations), ending)
     measures = {name: {"value": values[name], "unit": unit} for name, unit in SURROGATES.items()}
-    reached = reached_at(Way(xy=route, station=stations), 0.05, ending.tick)
+    reached = compute_reached_times(EgoWay(xy=route, station=stations), 0.05, ending.tick)
     return {"measures": measures, "reached": reached, "rules": {}, "signals": []}
 
 
@@ -407,7 +415,7 @@ def result_of(
         "meta": {"duration_game": end, "route_length": LENGTH},
         "crucible": {
             "schema": VERSION,
-            "attempt": {**key.record(), "simulator": simulator},
+            "attempt": {**key.to_record(), "simulator": simulator},
             "driving_score": 100 * completion * penalty,
             "completion": completion,
             "penalty": penalty,
@@ -416,7 +424,7 @@ def result_of(
             "violation": {**violation, **other} if drive.violation else None,
             "patterns": {
                 "total": {name: int(item.sum()) for name, item in counts.items()},
-                **windows(times, counts, end=end),
+                **sum_windows(times, counts, end=end),
             },
             "average_precision": precision,
             "hazards": [hazard_of(drive)],

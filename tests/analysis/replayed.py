@@ -13,8 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.records.points import packed, unpacked
-from harness.records.reading import read_table
+from harness.records.points import pack_points, unpack_points
+from harness.records.reading import read_stored_table
 from harness.records.schema import POINTS
 from harness.vocabulary import Floats
 from tests.analysis.little import Drive, write_little
@@ -37,7 +37,7 @@ class Replayed:
 
     def table(self, name: str) -> pd.DataFrame:
         """Return one of its tables."""
-        return read_table(self.attempt / f"{name}.parquet", name)
+        return read_stored_table(self.attempt / f"{name}.parquet", name)
 
     def world(self, frame: int, place: Any) -> tuple[float, float, float]:
         """Return where a place in the ego's LiDAR frame is in CARLA's world."""
@@ -72,7 +72,9 @@ def write_sweeps(attempt: Path) -> dict[tuple[int, str], Floats]:
     random = np.random.default_rng(3)
     names = [(20 * step, name) for step in range(SECONDS) for name in ("ego", "roadside-1")]
     kept = [
-        packed(np.column_stack([random.uniform(-40, 40, (9, 3)), np.ones(9)]).astype(np.float32))
+        pack_points(
+            np.column_stack([random.uniform(-40, 40, (9, 3)), np.ones(9)]).astype(np.float32)
+        )
         for _ in names
     ]
     frames, senders = zip(*names, strict=True)
@@ -83,6 +85,6 @@ def write_sweeps(attempt: Path) -> dict[tuple[int, str], Floats]:
     }
     pq.write_table(pa.table(columns, POINTS), attempt / "points.parquet", write_page_checksum=True)
     return {
-        name: unpacked(item)[:, :3].astype(np.float64)
+        name: unpack_points(item)[:, :3].astype(np.float64)
         for name, item in zip(names, kept, strict=True)
     }

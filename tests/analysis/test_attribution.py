@@ -11,14 +11,18 @@ import pytest
 import yaml
 
 from analysis.__main__ import main
-from analysis.attribution import Attribution, attribution_table, attributions_of
-from analysis.cases import cases_of
-from analysis.collection import collect
+from analysis.attribution import (
+    ViolationAttribution,
+    attribute_violations,
+    build_attributions_frame,
+)
+from analysis.cases import list_violation_cases
+from analysis.collection import collect_campaigns
 from harness.errors import UserError
-from harness.records.critical import Searched, write_critical
-from harness.records.packing.pack import pack
-from harness.records.packing.unpack import unpack
-from harness.records.twins import TWINS, Change, Window
+from harness.records.critical import SearchedAttempt, write_critical
+from harness.records.packing.pack import pack_campaigns
+from harness.records.packing.unpack import unpack_campaigns
+from harness.records.twins import TWINS, TwinChange, Window
 from tests.analysis.little import Drive, write_little
 from tests.critical.little import sizes_with
 from tests.keys import key_of
@@ -27,15 +31,17 @@ OF = key_of("late", "latency", "4", 1)
 HIT, CLEAN = Drive(12, "collision_vehicle"), Drive(20)
 OTHER = Drive(9, "off_road")
 A, B, C = (0, 40), (40, 80), (80, 120)
-AGAIN, WITHOUT = Change(), Change(without=("latency",))
-SAMPLES = [Change(sample=number) for number in range(1, 6)]
+AGAIN, WITHOUT = TwinChange(), TwinChange(without=("latency",))
+SAMPLES = [TwinChange(sample=number) for number in range(1, 6)]
 
 
-def within(*windows: Window) -> Change:
-    return Change(windows=windows)
+def within(*windows: Window) -> TwinChange:
+    return TwinChange(windows=windows)
 
 
-def known(folder: Path, twins: dict[Change, Drive], disturbances: int = 1) -> Attribution:
+def known(
+    folder: Path, twins: dict[TwinChange, Drive], disturbances: int = 1
+) -> ViolationAttribution:
     """Write a campaign of one violation and its twins; return what is made of them."""
     campaign = write_little(
         folder / "campaign", [("late", "latency")], ["4"], [1], drives={OF: HIT}
@@ -47,10 +53,10 @@ def known(folder: Path, twins: dict[Change, Drive], disturbances: int = 1) -> At
         "interference": {"latency": [{} for _ in range(disturbances)]},
     }
     file.write_text(yaml.safe_dump(header))
-    arms = {("late", change.condition("latency")): drive for change, drive in twins.items()}
+    arms = {("late", change.format_condition("latency")): drive for change, drive in twins.items()}
     drives = {key_of(*arm, "4", 1): drive for arm, drive in arms.items()}
     write_little(campaign / TWINS, list(arms), ["4"], [1], drives=drives)
-    ((attributions,), _) = attributions_of(cases_of(collect([campaign])))
+    ((attributions,), _) = attribute_violations(list_violation_cases(collect_campaigns([campaign])))
     return attributions
 
 
@@ -85,7 +91,7 @@ def known(folder: Path, twins: dict[Change, Drive], disturbances: int = 1) -> At
         ),
     ],
 )
-def test_conclusions(tmp_path: Path, twins: dict[Change, Drive], conclusion: str) -> None:
+def test_conclusions(tmp_path: Path, twins: dict[TwinChange, Drive], conclusion: str) -> None:
     assert known(tmp_path, twins).conclusion == conclusion
 
 
@@ -97,7 +103,7 @@ def test_samples_that_change_no_message_are_no_placebos(tmp_path: Path) -> None:
         for folder, condition in ((campaign, "latency"), (campaign / TWINS, "latency resampled 1"))
     )
     resampled.write_bytes(part.read_bytes())
-    ((attributions,), _) = attributions_of(cases_of(collect([campaign])))
+    ((attributions,), _) = attribute_violations(list_violation_cases(collect_campaigns([campaign])))
     assert attributions.conclusion == "the disturbance is necessary; it is not random"
 
 
@@ -107,9 +113,11 @@ def test_twins_of_an_unpacked_study_are_not_broken(
     """Their messages are not packed: there is no attribution, and one note."""
     known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN})
     campaign = tmp_path / "campaign"
-    write_critical(campaign, sizes_with(Searched(of=OF, outcomes={0.0: HIT.violation}, flips=())))
-    pack([campaign], tmp_path / "part.parquet")
-    (unpacked,) = unpack([tmp_path / "part.parquet"], tmp_path / "study")
+    write_critical(
+        campaign, sizes_with(SearchedAttempt(of=OF, outcomes={0.0: HIT.violation}, flips=()))
+    )
+    pack_campaigns([campaign], tmp_path / "part.parquet")
+    (unpacked,) = unpack_campaigns([tmp_path / "part.parquet"], tmp_path / "study")
     assert main(["report", str(unpacked), "--results-only"]) == 0
     note = f"{unpacked / TWINS}: unpacked, so that 1 violation with twins cannot be attributed"
     printed = capsys.readouterr().out
@@ -128,7 +136,7 @@ def test_settings_that_lack_what_twins_need_are_named(tmp_path: Path, lost: str)
     del header["settings"][lost]
     file.write_text(yaml.safe_dump(header))
     with pytest.raises(UserError, match=f"campaign.yaml: .*{lost}"):
-        attributions_of(cases_of(collect([tmp_path / "campaign"])))
+        attribute_violations(list_violation_cases(collect_campaigns([tmp_path / "campaign"])))
 
 
 @pytest.mark.parametrize(
@@ -143,14 +151,14 @@ def test_settings_that_lack_what_twins_need_are_named(tmp_path: Path, lost: str)
     ],
 )
 def test_windows_count_only_if_none_can_be_spared(
-    tmp_path: Path, tried: dict[Change, Drive], windows: tuple[Window, ...] | None
+    tmp_path: Path, tried: dict[TwinChange, Drive], windows: tuple[Window, ...] | None
 ) -> None:
     assert known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, **tried}).windows == windows
 
 
 def test_of_several_disturbances_all_are_listed(tmp_path: Path) -> None:
-    both = Change(without=("latency", "pose_error"))
-    one, other = (Change(without=(name,)) for name in ("latency", "pose_error"))
+    both = TwinChange(without=("latency", "pose_error"))
+    one, other = (TwinChange(without=(name,)) for name in ("latency", "pose_error"))
     result = known(tmp_path, {AGAIN: HIT, both: CLEAN, one: CLEAN, other: HIT}, disturbances=2)
     assert result.without is False
     assert result.without_one == {"latency": False, "pose_error": True}
@@ -170,7 +178,7 @@ def test_every_twin_has_the_age_of_its_messages(tmp_path: Path) -> None:
         SAMPLES[0]: "resampled 1",
         within(A, C): "within 0-40+80-120",
     }.items():
-        key = key_of("late", change.condition("latency"), "4", 1)
+        key = key_of("late", change.format_condition("latency"), "4", 1)
         messages = pd.read_parquet(
             folder / TWINS / "episodes" / key.path / "try1" / "messages.parquet"
         )
@@ -191,7 +199,7 @@ def test_every_twin_has_the_age_of_its_messages(tmp_path: Path) -> None:
 def test_the_page_and_its_table(tmp_path: Path) -> None:
     twins = {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(SAMPLES, HIT), within(C): HIT}
     result = known(tmp_path, twins)
-    (row,) = attribution_table([result]).to_dict("records")
+    (row,) = build_attributions_frame([result]).to_dict("records")
     assert (row["other samples with violation"], row["other samples"], row["windows, s"]) == (
         5,
         5,

@@ -12,8 +12,8 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.broken import MOST_LISTED
-from analysis.cases import cases_of
-from analysis.collection import Collection, collect
+from analysis.cases import list_violation_cases
+from analysis.collection import CampaignCollection, collect_campaigns
 from crucible.api import Campaign
 from harness.errors import UserError
 from harness.records.schema import TABLES
@@ -84,7 +84,7 @@ def test_any_damage_to_any_file_leaves_the_pair_out(
     campaign = Path(shutil.copytree(two_pairs, tmp_path / "c"))
     file = campaign / TRY / name
     damage(file)
-    collection = collect([campaign], whole=True)
+    collection = collect_campaigns([campaign], whole=True)
     assert f"{file}: " in collection.notes[1]
     assert collection.notes[0].startswith("warning: 1 record is broken; left out, with 1 attempts")
     assert collection.notes[1].startswith("warning: broken: late/ahead/none/1-s1: ")
@@ -94,14 +94,14 @@ def test_any_damage_to_any_file_leaves_the_pair_out(
     assert collection.left_out["arm"].tolist() == ["late/ahead/none", "late/ahead/latency"]
 
 
-def left(collection: Collection) -> list[tuple[str, int]]:
+def left(collection: CampaignCollection) -> list[tuple[str, int]]:
     """Return the routes and seeds of the attempts that remain."""
     rows = collection.attempts
     return list(zip(rows["route"], rows["seed"], strict=True))
 
 
 def test_a_whole_campaign_has_no_broken_record(whole: Path) -> None:
-    collection = collect([whole], whole=True)
+    collection = collect_campaigns([whole], whole=True)
     assert len(collection.attempts) == 12
     assert collection.left_out.empty
     assert collection.exit_code == 0
@@ -113,7 +113,7 @@ def test_boxes_of_unknown_steps_are_a_broken_record(campaign: Path) -> None:
     shutil.copy(campaign / TRY.replace("1-s1", "0-s1") / "boxes.parquet", file)
     steps = [pd.read_parquet(campaign / TRY / f"{name}.parquet") for name in ("frames", "boxes")]
     fits = set(steps[1]["frame"]) <= set(steps[0]["frame"])
-    assert len(collect([campaign], whole=True).left_out) == (0 if fits else 2)
+    assert len(collect_campaigns([campaign], whole=True).left_out) == (0 if fits else 2)
 
 
 def test_every_command_names_it_and_goes_on(
@@ -161,8 +161,11 @@ def test_a_page_is_as_if_the_pair_had_not_been_driven(
 
 def test_violations_keep_their_numbers(whole: Path, campaign: Path) -> None:
     truncated(campaign / TRY / "frames.parquet")
-    before = {case.key: case.number for case in cases_of(collect([whole]))}
-    after = {case.key: case.number for case in cases_of(collect([campaign], whole=True))}
+    before = {case.key: case.number for case in list_violation_cases(collect_campaigns([whole]))}
+    after = {
+        case.key: case.number
+        for case in list_violation_cases(collect_campaigns([campaign], whole=True))
+    }
     assert after.items() <= before.items()
     assert 0 < len(after) < len(before)
 

@@ -11,23 +11,25 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
-from analysis.commands.calibrate import verdict
-from analysis.effects.paired import TESTED, effect_of, in_one_family
+from analysis.commands.calibrate import report_rates_above_level
+from analysis.effects.paired import TESTED_OUTCOMES, add_family_p_values, estimate_value_difference
 from analysis.simulation.interventions import (
     ARMS,
     WITH_ONE_PATTERN,
     InterventionScenario,
     calibrate_effects,
-    intervention_scenarios,
-    p_values,
-    route_chances,
-    route_differences,
+    compute_effect_p_values,
+    list_intervention_scenarios,
+    sample_route_chances,
+    simulate_route_differences,
 )
 from analysis.statistics.significance import MOST_EXACT
 from harness.vocabulary import PATTERNS
 
 SMALL = InterventionScenario(routes=14, systems=2, seeds=1)
-STUDY = intervention_scenarios(InterventionScenario())["nothing matters, most routes never fail"]
+STUDY = list_intervention_scenarios(InterventionScenario())[
+    "nothing matters, most routes never fail"
+]
 
 
 def test_arms_are_the_repairs_of_the_study() -> None:
@@ -41,16 +43,18 @@ def test_arms_are_the_repairs_of_the_study() -> None:
 def test_simulated_tests_are_those_of_effects(seed: int) -> None:
     """Up to 18 routes that differ, of which all signs are tried, and beyond."""
     scene = replace(SMALL, routes=14 + 20 * seed, other_course=0.6 + 0.4 * seed, effective=1)
-    differences = route_differences(scene, np.random.default_rng(seed))
-    assert differences.shape == (2, ARMS, len(TESTED), scene.routes)
+    differences = simulate_route_differences(scene, np.random.default_rng(seed))
+    assert differences.shape == (2, ARMS, len(TESTED_OUTCOMES), scene.routes)
     clusters = np.arange(float(scene.routes))
     effects = [
-        effect_of(np.zeros(scene.routes), routes, clusters=clusters, outcome=outcome, names={})
-        for arm in differences.reshape(-1, len(TESTED), scene.routes)
-        for outcome, routes in zip(TESTED, arm, strict=True)
+        estimate_value_difference(
+            np.zeros(scene.routes), routes, clusters=clusters, outcome=outcome, names={}
+        )
+        for arm in differences.reshape(-1, len(TESTED_OUTCOMES), scene.routes)
+        for outcome, routes in zip(TESTED_OUTCOMES, arm, strict=True)
     ]
-    expected = in_one_family(effects)[["p", "p family"]].to_numpy().T
-    assert p_values(differences).reshape(2, -1) == pytest.approx(expected, abs=1e-12)
+    expected = add_family_p_values(effects)[["p", "p family"]].to_numpy().T
+    assert compute_effect_p_values(differences).reshape(2, -1) == pytest.approx(expected, abs=1e-12)
     assert (expected[0] < 0.05).any()
     assert ((differences != 0).sum(axis=-1) > MOST_EXACT).any() == (seed == 1)
 
@@ -58,8 +62,10 @@ def test_simulated_tests_are_those_of_effects(seed: int) -> None:
 def test_by_all_signs_a_family_is_as_rarely_wrong_as_its_level() -> None:
     """Whatever level is chosen, no larger share of all signs of eight routes has a false effect."""
     scene = InterventionScenario(routes=8, systems=1, other_course=1.0)
-    singles = route_differences(scene, np.random.default_rng(1))[:, : len(PATTERNS)]
-    every = [p_values(singles * [1.0, *signs]) for signs in product((1.0, -1.0), repeat=7)]
+    singles = simulate_route_differences(scene, np.random.default_rng(1))[:, : len(PATTERNS)]
+    every = [
+        compute_effect_p_values(singles * [1.0, *signs]) for signs in product((1.0, -1.0), repeat=7)
+    ]
     plain, family = np.min(every, axis=(2, 3, 4)).T
     for level in np.unique(family):
         assert (family <= level).mean() <= level
@@ -83,11 +89,11 @@ def test_without_an_effective_repair_there_is_no_power() -> None:
 
 def test_most_routes_never_fail_and_some_always_do() -> None:
     random = np.random.default_rng(3)
-    chances = np.concatenate([route_chances(STUDY, random) for _ in range(100)])
+    chances = np.concatenate([sample_route_chances(STUDY, random) for _ in range(100)])
     assert (chances == 0).mean() == pytest.approx(STUDY.never, abs=0.03)
     assert (chances == 1).mean() == pytest.approx(STUDY.always, abs=0.015)
     violations, _, score = np.moveaxis(
-        np.concatenate([route_differences(STUDY, random) for _ in range(10)]), 2, 0
+        np.concatenate([simulate_route_differences(STUDY, random) for _ in range(10)]), 2, 0
     )
     discordant = (violations != 0).sum(axis=-1)
     assert 1 < discordant.mean() < 5, "of 55 routes; the study: 0 to 7"
@@ -103,10 +109,10 @@ def test_the_command_prints_rates_and_checks_them(
     assert "2 systems, 1 seeds and 13 arms with an intervention: 78 tests" in printed
     assert "no rate is significantly above 5%" in printed
     table = pd.read_csv(tmp_path / "calibration_effects.csv")
-    assert table["scenario"].tolist() == list(intervention_scenarios(SMALL))
+    assert table["scenario"].tolist() == list(list_intervention_scenarios(SMALL))
     assert main([*words, "--scenarios", "no such"]) == 2
 
 
 def test_a_rate_that_is_surely_above_the_level_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    assert verdict(["one", "other"], [0.051, 0.05]) == 1
+    assert report_rates_above_level(["one", "other"], [0.051, 0.05]) == 1
     assert capsys.readouterr().out == "above 5%: one\n"

@@ -12,11 +12,16 @@ import pytest
 import yaml
 
 from analysis.__main__ import main
-from analysis.cases import cases_of
-from analysis.collection import Collection, collect
-from analysis.contrasts import DISTURBED, contrasts_of
-from analysis.declaration import declare
-from analysis.tables.campaigns import FAMILY, PRECISION, campaign_differences, campaigns_table
+from analysis.cases import list_violation_cases
+from analysis.collection import CampaignCollection, collect_campaigns
+from analysis.contrasts import DISTURBED, compute_contrasts
+from analysis.declaration import declare_tests
+from analysis.tables.campaigns import (
+    FAMILY,
+    PRECISION,
+    build_campaigns_table,
+    compute_campaign_differences,
+)
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from tests.analysis.little import Drive, write_little, write_route
@@ -56,24 +61,24 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def collection(folders: list[Path]) -> Collection:
-    return collect(folders)
+def collection(folders: list[Path]) -> CampaignCollection:
+    return collect_campaigns(folders)
 
 
-def test_the_campaign_is_a_factor(collection: Collection) -> None:
+def test_the_campaign_is_a_factor(collection: CampaignCollection) -> None:
     assert collection.labels == ("1 old", "2 new")
     assert collection.factors == ("system", "condition", "campaign")
     assert collection.attempts["campaign"].value_counts().to_dict() == {"2 new": 24, "1 old": 16}
     assert len(collection.attempts) == 40
-    paths = [campaign.file_of(key) for _, campaign, key in collection.attempts_in_order()]
+    paths = [campaign.get_result_path(key) for _, campaign, key in collection.iterate_attempts()]
     assert all(path.is_file() for path in paths)
     assert len(set(paths)) == 40
 
 
-def test_differences_are_of_pairs_on_one_way_and_one_family(collection: Collection) -> None:
+def test_differences_are_of_pairs_on_one_way_and_one_family(collection: CampaignCollection) -> None:
     """Second minus first; route 7, another way under the same name, is in no pair."""
-    contrasts = contrasts_of(collection)
-    between = contrasts.of("driving score", FAMILY).set_index("arm_b")
+    contrasts = compute_contrasts(collection)
+    between = contrasts.select_measure("driving score", FAMILY).set_index("arm_b")
     assert between.index.tolist() == ["late/latency/2 new", "late/none/2 new"]
     row = between.loc["late/latency/2 new"]
     assert (row["arm_a"], row["pairs"], row["routes"]) == ("late/latency/1 old", 7, 7)
@@ -84,18 +89,20 @@ def test_differences_are_of_pairs_on_one_way_and_one_family(collection: Collecti
     families = contrasts.table.groupby("family")["arm_a"].nunique().to_dict()
     assert families[DISTURBED] == 2
     assert families["systems under none / 2 new"] == 1
-    declared = declare(contrasts, [])
+    declared = declare_tests(contrasts, [])
     tested = declared.tests[declared.tests["measure"] == "driving score"]
-    assert len(tested) == len(contrasts.of("driving score")) == 5
-    assert "5 comparisons of two arms (2 of them between campaigns)" in declared.describe()
-    significant = declared.contrasts.of("driving score", FAMILY).set_index("arm_b")["clear"]
+    assert len(tested) == len(contrasts.select_measure("driving score")) == 5
+    assert "5 comparisons of two arms (2 of them between campaigns)" in declared.describe_tests()
+    significant = declared.contrasts.select_measure("driving score", FAMILY).set_index("arm_b")[
+        "clear"
+    ]
     assert significant.to_dict() == {"late/latency/2 new": True, "late/none/2 new": False}
 
 
-def test_the_table_has_a_column_for_every_campaign(collection: Collection) -> None:
-    table = campaigns_table(collection)
+def test_the_table_has_a_column_for_every_campaign(collection: CampaignCollection) -> None:
+    table = build_campaigns_table(collection)
     assert table.measures == ["1 old", "2 new"]
-    rows = dict(table.rows())
+    rows = dict(table.list_rows())
     assert {names[:2] for names in rows} == {("late", "none"), ("late", "latency")}
     struck = rows["late", "latency", "collisions, %"]
     assert [struck[name].value for name in table.measures] == [100.0, 0.0]
@@ -115,9 +122,9 @@ def test_a_campaign_that_lacks_an_arm_has_no_estimate_in_its_row(
     """The first of three lacks late messages: its cells are empty, and the others stay in place."""
     fewer = write_little(tmp_path / "fewer", ARMS[:1], ROUTES, [1])
     three = [fewer, *folders]
-    table = campaigns_table(collect(three))
+    table = build_campaigns_table(collect_campaigns(three))
     assert table.measures == ["1 fewer", "2 old", "3 new"]
-    struck = dict(table.rows())["late", "latency", "collisions, %"]
+    struck = dict(table.list_rows())["late", "latency", "collisions, %"]
     assert list(struck) == table.measures
     assert [cell.n for cell in struck.values()] == [0, 8, 8]
     assert np.isnan(struck["1 fewer"].value)
@@ -130,9 +137,9 @@ def test_a_campaign_that_lacks_an_arm_has_no_estimate_in_its_row(
     assert line.split()[-5:] == ["-", "100.0", "0.0", "0-8", "8"]
 
 
-def test_precision_is_compared_and_not_tested(collection: Collection) -> None:
-    contrasts = declare(contrasts_of(collection), []).contrasts
-    rows = campaign_differences(contrasts)
+def test_precision_is_compared_and_not_tested(collection: CampaignCollection) -> None:
+    contrasts = declare_tests(compute_contrasts(collection), []).contrasts
+    rows = compute_campaign_differences(contrasts)
     precision = rows[rows["measure"] == PRECISION]
     assert len(precision) == 2
     assert precision["p"].isna().all()
@@ -171,7 +178,7 @@ def test_the_page_and_its_files(
     cases = pd.read_csv(tmp_path / "violations.csv")
     numbers = {folder: rows["case"].tolist() for folder, rows in cases.groupby("folder")}
     for folder in folders:
-        counted = [case.number for case in cases_of(collect([folder]))]
+        counted = [case.number for case in list_violation_cases(collect_campaigns([folder]))]
         assert numbers.get(str(folder), []) == counted
     capsys.readouterr()
     assert main(["tables", *map(str, folders), "--results-only", "--out", str(tmp_path)]) == 0
@@ -202,16 +209,16 @@ def test_a_broken_record_leaves_its_partners_in_both_campaigns_out(
 ) -> None:
     copies = [Path(shutil.copytree(folder, tmp_path / folder.name)) for folder in folders]
     (copies[1] / "episodes/late/ahead/latency/3-s1/try1/result.json").unlink()
-    collection = collect(copies)
+    collection = collect_campaigns(copies)
     assert collection.left_out["source"].tolist() == [1, 0, 0, 1, 1]
     assert set(collection.left_out["route"]) == {"3"}
-    rows = contrasts_of(collection).of("driving score", FAMILY)
+    rows = compute_contrasts(collection).select_measure("driving score", FAMILY)
     assert rows["pairs"].tolist() == [6, 6]
 
 
 def test_folders_without_a_common_attempt_are_pooled(folders: list[Path], tmp_path: Path) -> None:
     other = write_little(tmp_path / "more", ARMS, ROUTES, [2])
-    pooled = collect([folders[0], other])
+    pooled = collect_campaigns([folders[0], other])
     assert pooled.labels == ()
     assert "campaign" not in pooled.attempts
     assert len(pooled.attempts) == 32
@@ -220,4 +227,4 @@ def test_folders_without_a_common_attempt_are_pooled(folders: list[Path], tmp_pa
 
 def test_the_same_folder_twice_is_refused(folders: list[Path]) -> None:
     with pytest.raises(UserError, match="the same folder twice"):
-        collect([folders[0], folders[0].parent / "new" / ".." / "old"])
+        collect_campaigns([folders[0], folders[0].parent / "new" / ".." / "old"])

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from analysis.__main__ import main
-from analysis.collection import collect
-from analysis.routes import Way, geometries
+from analysis.collection import collect_campaigns
+from analysis.routes import RouteWay, resolve_geometries
 from harness.errors import UserError
-from harness.records.ledger import append
+from harness.records.ledger import append_try
 from tests.analysis.little import Drive, write_little, write_route
 from tests.keys import key_of
 
@@ -105,7 +105,7 @@ def test_an_empty_campaign_and_one_in_which_all_failed(
 ) -> None:
     empty = write_little(tmp_path / "empty", [], ["0"], [1], systems=["late"])
     failed = write_little(tmp_path / "failed", [], ["0", "1"], [1], systems=["late"])
-    append(
+    append_try(
         failed,
         key_of("late", "none", "0", 1),
         number=1,
@@ -146,20 +146,23 @@ def test_simulators_are_not_pooled_unless_asked(
 def test_the_same_attempt_twice_is_compared_where_its_town_is_known(tmp_path: Path) -> None:
     one = write_little(tmp_path / "one", ARM, ["0"], [1])
     two = write_little(tmp_path / "two", ARM, ["0"], [1])
-    assert collect([one, two]).attempts["campaign"].tolist() == ["1 one", "2 two"]
+    assert collect_campaigns([one, two]).attempts["campaign"].tolist() == ["1 one", "2 two"]
     other_town = write_little(tmp_path / "three", ARM, ["0"], [1], town="Town05")
-    assert collect([one, other_town]).attempts["cluster"].tolist() == ["Crucible05/0", "Town05/0"]
+    assert collect_campaigns([one, other_town]).attempts["cluster"].tolist() == [
+        "Crucible05/0",
+        "Town05/0",
+    ]
     for file in two.glob("routes/*"):
         file.unlink()
     for folders in ([one, two], [two, one]):
         with pytest.raises(UserError, match="late/ahead/none/0-s1 is in more than one"):
-            collect(folders)
+            collect_campaigns(folders)
 
 
 def test_missing_attempts_are_listed_with_their_endings(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1, 2])
     write_route(folder, "7", "Crucible05", 99.0)
-    append(
+    append_try(
         folder,
         key_of("late", "none", "7", 2),
         number=1,
@@ -167,7 +170,7 @@ def test_missing_attempts_are_listed_with_their_endings(tmp_path: Path) -> None:
         message="oh",
         server_tail="",
     )
-    collection = collect([folder])
+    collection = collect_campaigns([folder])
     result = {(row.route, row.seed): row.ending for row in collection.missing.itertuples()}
     assert result == {("7", 1): "not tried yet", ("7", 2): "agent_exception"}
     assert "2 of 6 attempts have no result" in collection.notes[0]
@@ -177,15 +180,15 @@ def test_one_way_under_two_names_is_one_geometry() -> None:
     way = np.column_stack([np.arange(50.0), np.zeros(50), np.zeros(50)])
     aside = np.array([0.0, 1.0, 0.0])
     ways = [
-        Way("a", "T", way),
-        Way("b", "T", way + aside),
-        Way("c", "T", way + 9 * aside),
-        Way("d", "T", way[::-1]),
-        Way("e", "U", way),
-        Way("f", "T", way[:30]),
-        Way("g", "T", way[::7]),
+        RouteWay("a", "T", way),
+        RouteWay("b", "T", way + aside),
+        RouteWay("c", "T", way + 9 * aside),
+        RouteWay("d", "T", way[::-1]),
+        RouteWay("e", "U", way),
+        RouteWay("f", "T", way[:30]),
+        RouteWay("g", "T", way[::7]),
     ]
-    assert geometries(ways) == ["T/a", "T/a", "T/c", "T/d", "U/e", "T/f", "T/a"]
+    assert resolve_geometries(ways) == ["T/a", "T/a", "T/c", "T/d", "U/e", "T/f", "T/a"]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +238,7 @@ def test_an_interrupted_command_says_so(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("analysis.commands.tables.tables_of", interrupted)
+    monkeypatch.setattr("analysis.commands.tables.build_all_tables", interrupted)
     code, _, err = ran(capsys, "tables", little)
     assert code == 130
     assert err.count("\n") == 1

@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.collection import Collection, collect
+from analysis.collection import CampaignCollection, collect_campaigns
 from analysis.comparison import (
-    arm_named,
-    by_route,
-    compare,
-    compare_all,
+    build_comparison_sides,
+    compare_all_pairs,
+    compare_arms,
     compare_sides,
-    sides_of,
-    where_clean,
+    compute_route_means,
+    find_named_arm,
+    select_clean_attempts,
 )
-from analysis.statistics.significance import mcnemar
+from analysis.statistics.significance import compute_mcnemar_p
 from harness.errors import UserError
 from tests.analysis import again
 from tests.analysis.little import Drive, write_attempt, write_little
@@ -28,7 +28,7 @@ LATE, LATENCY, EARLY = arm_of("late", "none"), arm_of("late", "latency"), arm_of
 
 
 def test_differences_are_over_pairs_and_signs_over_routes(
-    little: Path, collection: Collection
+    little: Path, collection: CampaignCollection
 ) -> None:
     scores = {
         (attempt.system, attempt.condition, attempt.route, attempt.seed): attempt.ours[
@@ -44,7 +44,9 @@ def test_differences_are_over_pairs_and_signs_over_routes(
         for route in map(str, range(6))
     ]
     result = (
-        compare(collection, LATE, LATENCY).differences.set_index("measure").loc["driving score"]
+        compare_arms(collection, LATE, LATENCY)
+        .differences.set_index("measure")
+        .loc["driving score"]
     )
     assert result["difference"] == pytest.approx(sum(by_definition) / 12)
     assert result["difference"] == pytest.approx(result["b"] - result["a"])
@@ -57,12 +59,12 @@ def test_differences_are_over_pairs_and_signs_over_routes(
     assert result["low"] <= result["difference"] <= result["high"]
 
 
-def test_mcnemar_only_where_every_route_counts_once(collection: Collection) -> None:
-    twice = compare(collection, LATE, LATENCY).differences
+def test_mcnemar_only_where_every_route_counts_once(collection: CampaignCollection) -> None:
+    twice = compare_arms(collection, LATE, LATENCY).differences
     assert twice["p mcnemar"].isna().all()
     attempts = collection.attempts[collection.attempts["seed"] == 1]
-    once = compare(
-        Collection(
+    once = compare_arms(
+        CampaignCollection(
             campaigns=collection.campaigns, attempts=attempts, missing=collection.missing, notes=()
         ),
         LATE,
@@ -70,27 +72,27 @@ def test_mcnemar_only_where_every_route_counts_once(collection: Collection) -> N
     )
     result = once.differences.set_index("measure")["p mcnemar"]
     a, b = once.pairs["violated_a"], once.pairs["violated_b"]
-    assert result["violations, %"] == mcnemar(int((a & ~b).sum()), int((b & ~a).sum()))
+    assert result["violations, %"] == compute_mcnemar_p(int((a & ~b).sum()), int((b & ~a).sum()))
     assert np.isnan(result["driving score"])
 
 
-def test_several_arms_are_corrected_together(collection: Collection) -> None:
-    late, latency, early = sides_of(collection, [LATE, LATENCY, EARLY])
-    _, result = compare_all([(late, latency), (late, early)])
+def test_several_arms_are_corrected_together(collection: CampaignCollection) -> None:
+    late, latency, early = build_comparison_sides(collection, [LATE, LATENCY, EARLY])
+    _, result = compare_all_pairs([(late, latency), (late, early)])
     for _, group in result.groupby("measure"):
         assert group["p holm"].max() <= 1
         assert group["p holm"].min() == pytest.approx(min(1, 2 * group["p"].min()))
 
 
-def test_routes_on_which_another_arm_is_clean(collection: Collection) -> None:
-    late, latency, early = sides_of(collection, [LATE, LATENCY, EARLY])
-    kept = where_clean(latency, early).attempts
+def test_routes_on_which_another_arm_is_clean(collection: CampaignCollection) -> None:
+    late, latency, early = build_comparison_sides(collection, [LATE, LATENCY, EARLY])
+    kept = select_clean_attempts(latency, early).attempts
     clean = {
         (row["route"], row["seed"]) for _, row in early.attempts.iterrows() if not row["violated"]
     }
     assert 0 < len(clean) < len(early.attempts)
     assert set(zip(kept["route"], kept["seed"], strict=True)) == clean
-    both = compare_sides(where_clean(late, early), where_clean(latency, early))
+    both = compare_sides(select_clean_attempts(late, early), select_clean_attempts(latency, early))
     assert len(both.pairs) == len(clean)
     assert [len(rest) for rest in both.unpaired] == [0, 0]
 
@@ -99,27 +101,29 @@ def test_attempts_without_partner_are_left_and_counted(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "c", arms=[("late", "none")], routes=["0", "1"], seeds=[1, 2])
     other = key_of("late", "latency", "0", 1)
     write_attempt(folder, other, Drive(12), "carlite 0.9.16")
-    comparison = compare(collect([folder]), LATE, LATENCY)
+    comparison = compare_arms(collect_campaigns([folder]), LATE, LATENCY)
     assert len(comparison.pairs) == 1
     assert [len(rest) for rest in comparison.unpaired] == [3, 0]
     assert comparison.differences["low"].isna().all()
     write_attempt(folder, key_of("early", "none", "9", 7), Drive(12), "carlite 0.9.16")
-    apart = collect([folder])
+    apart = collect_campaigns([folder])
     with pytest.raises(UserError, match="no common route and seed"):
-        compare(apart, LATENCY, EARLY)
+        compare_arms(apart, LATENCY, EARLY)
 
 
-def test_arms_by_name(collection: Collection) -> None:
-    assert arm_named("late/latency", collection.attempts) == LATENCY
-    assert arm_named("early", collection.attempts) == EARLY
+def test_arms_by_name(collection: CampaignCollection) -> None:
+    assert find_named_arm("late/latency", collection.attempts) == LATENCY
+    assert find_named_arm("early", collection.attempts) == EARLY
     with pytest.raises(UserError, match="late: several arms; there are late/latency, late/none"):
-        arm_named("late", collection.attempts)
+        find_named_arm("late", collection.attempts)
     with pytest.raises(UserError, match="nothing: not one arm with results; there are alone/none"):
-        arm_named("nothing", collection.attempts)
+        find_named_arm("nothing", collection.attempts)
 
 
-def test_routes_are_named_short_and_have_the_means_of_their_seeds(collection: Collection) -> None:
-    routes = by_route(compare(collection, LATE, LATENCY), "driving_score")
+def test_routes_are_named_short_and_have_the_means_of_their_seeds(
+    collection: CampaignCollection,
+) -> None:
+    routes = compute_route_means(compare_arms(collection, LATE, LATENCY), "driving_score")
     assert sorted(routes.index) == list("012345")
     part = collection.attempts[
         (collection.attempts["route"] == "3") & (collection.attempts["condition"] == "latency")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from analysis.statistics.conditional import PaddedSets, firth_conditional
-from analysis.statistics.firth import firth
+from analysis.statistics.conditional import PaddedSets, fit_firth_conditional
+from analysis.statistics.firth import fit_firth
 from harness.vocabulary import Floats, Mask
 
 
@@ -40,9 +40,9 @@ def test_pairs_are_a_logit_of_differences_without_intercept(seed: int) -> None:
     differences = np.random.default_rng(seed).normal(0.4, 1, size=(40, 3))
     rows = np.stack([differences, np.zeros_like(differences)], axis=1)
     member: Mask = np.ones((40, 2), np.bool_)
-    fits = firth_conditional(PaddedSets(rows, member, differences, np.arange(40)))
+    fits = fit_firth_conditional(PaddedSets(rows, member, differences, np.arange(40)))
     assert fits.converged.all()
-    other = firth(np.ones(40), differences).coefficients
+    other = fit_firth(np.ones(40), differences).coefficients
     assert fits.coefficients == pytest.approx(other, abs=1e-5)
 
 
@@ -51,7 +51,7 @@ def test_maximum_of_the_penalised_conditional_likelihood(seed: int) -> None:
     sets = made(seed)
     counts = np.random.default_rng(seed).integers(0, 3, 14).astype(np.float64)
     weights = np.stack([np.ones(14), counts])
-    fits = firth_conditional(sets, weights)
+    fits = fit_firth_conditional(sets, weights)
     assert fits.converged.all()
     for beta, weight in zip(fits.coefficients, weights, strict=True):
         ends = [
@@ -68,20 +68,20 @@ def test_left_out_sets_weigh_nothing() -> None:
     weights[0, 3] = 0
     rest = np.arange(14) != 3
     fewer = PaddedSets(sets.rows[rest], sets.member[rest], sets.events[rest], sets.clusters[rest])
-    fits = firth_conditional(sets, weights).coefficients
-    assert fits == pytest.approx(firth_conditional(fewer).coefficients, abs=1e-5)
+    fits = fit_firth_conditional(sets, weights).coefficients
+    assert fits == pytest.approx(fit_firth_conditional(fewer).coefficients, abs=1e-5)
 
 
 def test_a_start_is_one_more_way_up_and_never_one_down() -> None:
     sets = made(8)
-    fits = firth_conditional(sets).coefficients[0]
-    again = firth_conditional(sets, start=fits + 3.0).coefficients[0]
+    fits = fit_firth_conditional(sets).coefficients[0]
+    again = fit_firth_conditional(sets, start=fits + 3.0).coefficients[0]
     assert again == pytest.approx(fits, abs=1e-4)
 
 
 def test_sets_without_any_difference_give_no_numbers() -> None:
     rows = np.ones((4, 3, 2))
     member: Mask = np.ones((4, 3), np.bool_)
-    fits = firth_conditional(PaddedSets(rows, member, rows[:, 0], np.arange(4)))
+    fits = fit_firth_conditional(PaddedSets(rows, member, rows[:, 0], np.arange(4)))
     assert np.isnan(fits.coefficients).all()
     assert not fits.converged.any()

@@ -18,20 +18,20 @@ from PIL import Image
 
 from agents.driving.settings import DrivingSettings
 from analysis.commands.critical import show_critical
-from analysis.critical.stopping import HARDEST_BRAKING, meeting_of, stopping_seconds
-from analysis.critical.study import critical_study
-from analysis.critical.tables import FREE, fisher
-from analysis.drawing.canvas import Label
-from analysis.figures.critical import reveal_figure
+from analysis.critical.stopping import HARDEST_BRAKING, compute_stopping_time, find_hazard_meeting
+from analysis.critical.study import build_critical_study
+from analysis.critical.tables import FREE, compute_fisher_p
+from analysis.drawing.canvas import TextLabel
+from analysis.figures.critical import render_reveal_figure
 from harness import ego_body
 from harness.errors import UserError
 from harness.records.critical import (
-    Flip,
-    Placebos,
-    Searched,
+    OutcomeFlip,
+    PlaceboDrives,
+    SearchedAttempt,
     write_critical,
 )
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
 from tests.analysis.little import Drive, write_little, write_route
 from tests.critical.little import sizes_with
@@ -42,17 +42,17 @@ FIRST = {  # number of the first size with a violation, by system and route; 5: 
     "late": {"0": 0, "1": 2, "2": 3, "3": 3, "4": 5, "5": 4},
     "early": {"0": 1, "1": 3, "2": 4, "3": 5, "4": 5, "5": 5},
 }
-SURE = Placebos(0, 5, 5), Placebos(5, 5, 5)
+SURE = PlaceboDrives(0, 5, 5), PlaceboDrives(5, 5, 5)
 
 
-def searched(system: str, route: str, first: int, sides: Any = SURE) -> Searched:
+def searched(system: str, route: str, first: int, sides: Any = SURE) -> SearchedAttempt:
     kinds = {size: "blocked" if number >= first else "" for number, size in enumerate(GRID)}
     inside = 0 < first < len(GRID)
-    flip = Flip(
+    flip = OutcomeFlip(
         low=GRID[first - 1], high=GRID[first % 5], into=True, at_low=sides[0], at_high=sides[1]
     )
     key = key_of(system, "none", route, 1)
-    return Searched(of=key, outcomes=kinds, flips=(flip,) * inside)
+    return SearchedAttempt(of=key, outcomes=kinds, flips=(flip,) * inside)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def alter_hazards(twins: Path, condition: str) -> None:
 
     The ego drives 5 m/s, and its centre is at station 5 t.
     """
-    file = Campaign(twins).file_of(key_of("late", condition, "1", 1))
+    file = CampaignRecords(twins).get_result_path(key_of("late", condition, "1", 1))
     result = json.loads(file.read_text())
     conflict = 95.0 + ego_body.LENGTH / 2
     result["crucible"]["hazards"] = [
@@ -103,17 +103,17 @@ def hazard(kind: str, conflict: float, reveal: float, started: float) -> dict[st
 
 
 def test_shares_hold_all_attempts_censored_ones_too(campaign: Path) -> None:
-    study = critical_study([campaign], "latency")
-    shares = {names: cells[FREE].value for names, cells in study.free.rows()}
+    study = build_critical_study([campaign], "latency")
+    shares = {names: cells[FREE].value for names, cells in study.free.list_rows()}
     for system, firsts in FIRST.items():
         for number, size in enumerate(GRID):
             free = 100 * np.mean([first > number for first in firsts.values()])
             assert shares[system, f"{size:g}"] == pytest.approx(free)
-    assert {cells[FREE].n for _, cells in study.free.rows()} == {6}
+    assert {cells[FREE].n for _, cells in study.free.list_rows()} == {6}
 
 
 def test_attempts_show_intervals_and_censoring(campaign: Path) -> None:
-    rows = critical_study([campaign], "latency").attempts.to_dict("records")
+    rows = build_critical_study([campaign], "latency").attempts.to_dict("records")
     table = {(row["called"], row["route"]): row for row in rows}
     assert len(table) == len(rows) == 12
     for system, firsts in FIRST.items():
@@ -126,7 +126,7 @@ def test_attempts_show_intervals_and_censoring(campaign: Path) -> None:
 
 
 def test_arms_are_compared_in_pairs_of_routes(campaign: Path) -> None:
-    (row,) = critical_study([campaign], "latency").differences.to_dict("records")
+    (row,) = build_critical_study([campaign], "latency").differences.to_dict("records")
     assert (row["a"], row["b"], row["pairs"], row["routes"]) == ("late", "early", 6, 6)
     means = {
         system: np.mean([0.8 if first == 5 else GRID[first] for first in firsts.values()])
@@ -139,7 +139,10 @@ def test_arms_are_compared_in_pairs_of_routes(campaign: Path) -> None:
 
 def test_towns_are_estimated_together(campaign: Path, tmp_path: Path) -> None:
     other = campaign_in(tmp_path / "other", "CrucibleHill")
-    one, both = critical_study([campaign], "latency"), critical_study([campaign, other], "latency")
+    one, both = (
+        build_critical_study([campaign], "latency"),
+        build_critical_study([campaign, other], "latency"),
+    )
     assert len(both.attempts) == 2 * len(one.attempts)
     assert both.attempts["cluster"].nunique() == 2 * one.attempts["cluster"].nunique()
     assert (both.attempts["reveal, s"].notna()).sum() == 2
@@ -151,11 +154,11 @@ def test_towns_are_estimated_together(campaign: Path, tmp_path: Path) -> None:
 
 def test_other_roads_of_equal_names_are_in_no_pair(tmp_path: Path) -> None:
     folders = [campaign_in(tmp_path / name, "Crucible05", [name]) for name in FIRST]
-    (row,) = critical_study(folders, "latency").differences.to_dict("records")
+    (row,) = build_critical_study(folders, "latency").differences.to_dict("records")
     assert (row["a"], row["b"], row["pairs"], row["routes"]) == ("late", "early", 6, 6)
     for number in range(1, 6):
         write_route(folders[1], str(number), "Crucible05", 1000.0 + 10 * number)
-    study = critical_study(folders, "latency")
+    study = build_critical_study(folders, "latency")
     assert study.attempts["cluster"].nunique() == 1 + 5 + 5
     (row,) = study.differences.to_dict("records")
     assert (row["pairs"], row["routes"]) == (1, 1)
@@ -164,14 +167,14 @@ def test_other_roads_of_equal_names_are_in_no_pair(tmp_path: Path) -> None:
 def test_the_same_attempt_in_two_folders_is_refused(campaign: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(campaign, tmp_path / "copy"))
     with pytest.raises(UserError, match=r"few, .*copy: .* is in more than one folder; give one"):
-        critical_study([campaign, copy], "latency")
+        build_critical_study([campaign, copy], "latency")
 
 
 def test_other_searches_are_not_pooled(campaign: Path, tmp_path: Path) -> None:
     other = campaign_in(tmp_path / "other", "CrucibleHill")
     write_critical(other, replace(sizes_with(searched("late", "1", 2)), coarse=(0.0, 1.0)))
     with pytest.raises(UserError, match="searched otherwise"):
-        critical_study([campaign, other], "latency")
+        build_critical_study([campaign, other], "latency")
 
 
 def test_simulators_are_not_pooled(campaign: Path, tmp_path: Path) -> None:
@@ -179,17 +182,17 @@ def test_simulators_are_not_pooled(campaign: Path, tmp_path: Path) -> None:
     header = yaml.safe_load((other / "campaign.yaml").read_text())
     (other / "campaign.yaml").write_text(yaml.safe_dump({**header, "simulator": "CARLA 0.9.16"}))
     with pytest.raises(UserError, match=r"campaigns of CARLA and carlite: what they measure"):
-        critical_study([campaign, other], "latency")
+        build_critical_study([campaign, other], "latency")
 
 
 def test_notes_name_what_is_censored_back_unconfirmed_or_missing(campaign: Path) -> None:
-    weak = searched("late", "1", 2, (Placebos(3, 5, 5), Placebos(5, 5, 5)))
+    weak = searched("late", "1", 2, (PlaceboDrives(3, 5, 5), PlaceboDrives(5, 5, 5)))
     key = key_of("late", "none", "2", 1)
-    back = Flip(low=0.2, high=0.4, into=False, at_low=SURE[1], at_high=SURE[0])
-    banded = Searched(of=key, outcomes={0.0: "", 0.2: "blocked", 0.4: ""}, flips=(back,))
-    failed = Searched(of=key_of("late", "none", "3", 1), outcomes={0.0: None}, flips=())
+    back = OutcomeFlip(low=0.2, high=0.4, into=False, at_low=SURE[1], at_high=SURE[0])
+    banded = SearchedAttempt(of=key, outcomes={0.0: "", 0.2: "blocked", 0.4: ""}, flips=(back,))
+    failed = SearchedAttempt(of=key_of("late", "none", "3", 1), outcomes={0.0: None}, flips=())
     write_critical(campaign, sizes_with(weak, banded, failed, searched("late", "4", 5)))
-    study = critical_study([campaign], "latency")
+    study = build_critical_study([campaign], "latency")
     assert study.exit_code == 1
     assert study.notes == (
         "1 of 4 attempts end in none at any size that was tried (right-censored)",
@@ -199,19 +202,21 @@ def test_notes_name_what_is_censored_back_unconfirmed_or_missing(campaign: Path)
         "1 sizes have no result; the same command tries them again",
         "4 routes: intervals that resample so few say little",
     )
-    assert {cells[FREE].n for _, cells in study.free.rows()} == {3}
+    assert {cells[FREE].n for _, cells in study.free.list_rows()} == {3}
 
 
 def test_fisher_s_p_of_placebos() -> None:
     for below, above, into, p in (
-        (Placebos(0, 5, 5), Placebos(5, 5, 5), True, 1 / 252),
-        (Placebos(5, 5, 5), Placebos(0, 5, 5), False, 1 / 252),
-        (Placebos(5, 5, 5), Placebos(5, 5, 5), True, 1.0),
+        (PlaceboDrives(0, 5, 5), PlaceboDrives(5, 5, 5), True, 1 / 252),
+        (PlaceboDrives(5, 5, 5), PlaceboDrives(0, 5, 5), False, 1 / 252),
+        (PlaceboDrives(5, 5, 5), PlaceboDrives(5, 5, 5), True, 1.0),
     ):
-        flip = Flip(low=0.2, high=0.4, into=into, at_low=below, at_high=above)
-        assert fisher(flip) == pytest.approx(p)
-    nothing = Flip(low=0.2, high=0.4, into=True, at_low=Placebos(0, 0, 5), at_high=SURE[1])
-    assert math.isnan(fisher(nothing))
+        flip = OutcomeFlip(low=0.2, high=0.4, into=into, at_low=below, at_high=above)
+        assert compute_fisher_p(flip) == pytest.approx(p)
+    nothing = OutcomeFlip(
+        low=0.2, high=0.4, into=True, at_low=PlaceboDrives(0, 0, 5), at_high=SURE[1]
+    )
+    assert math.isnan(compute_fisher_p(nothing))
 
 
 def test_stopping_takes_a_planning_step_and_the_driver_s_hardest_braking() -> None:
@@ -222,12 +227,12 @@ def test_stopping_takes_a_planning_step_and_the_driver_s_hardest_braking() -> No
             driven += pace * 1e-4
             time += 1e-4
             pace = speed - HARDEST_BRAKING * max(time - 0.2, 0.0)
-        assert driven == pytest.approx(speed * stopping_seconds(speed, 0.2), rel=1e-3)
+        assert driven == pytest.approx(speed * compute_stopping_time(speed, 0.2), rel=1e-3)
 
 
 def test_the_mover_of_the_violation_is_met(campaign: Path) -> None:
     key = key_of("late", "none with latency=0.4", "1", 1)
-    meeting = meeting_of(Campaign(campaign / TWINS), key, 0.2)
+    meeting = find_hazard_meeting(CampaignRecords(campaign / TWINS), key, 0.2)
     assert meeting is not None
     assert (meeting.kind, meeting.reveal, meeting.by_geometry) == ("occluded_pedestrian", 3.0, 0.7)
     assert meeting.speed == 5.0
@@ -237,20 +242,20 @@ def test_the_mover_of_the_violation_is_met(campaign: Path) -> None:
 
 
 def test_the_figure_has_what_was_met(campaign: Path) -> None:
-    study = critical_study([campaign], "latency")
+    study = build_critical_study([campaign], "latency")
     met = study.attempts[study.attempts["reveal, s"].notna()]
     assert met[["called", "route"]].to_numpy().tolist() == [["late", "1"]]
-    canvas = reveal_figure(study.attempts, "latency", 0.8)
+    canvas = render_reveal_figure(study.attempts, "latency", 0.8)
     assert canvas is not None
     titles = {getattr(mark, "title", "") for mark in canvas.marks}
     assert {"late, 1-s1: 0.2 to 0.4", "1-s1: largest age to stop 1.44 s"} <= titles
-    other = reveal_figure(study.attempts, "loss", 0.8)
+    other = render_reveal_figure(study.attempts, "loss", 0.8)
     assert other is not None
-    words = [mark.text for mark in other.marks if isinstance(mark, Label)]
+    words = [mark.text for mark in other.marks if isinstance(mark, TextLabel)]
     assert "critical loss, share" in words
     assert not any("largest age" in getattr(mark, "title", "") for mark in other.marks)
     nowhere = study.attempts.assign(**{"reveal by geometry, s": np.nan})
-    assert reveal_figure(nowhere, "latency", 0.8) is None
+    assert render_reveal_figure(nowhere, "latency", 0.8) is None
 
 
 def test_tables_and_figures_are_written(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -271,11 +276,13 @@ def test_tables_and_figures_are_written(campaign: Path, capsys: pytest.CaptureFi
 
 def test_what_is_not_there_or_broken_is_one_line(campaign: Path) -> None:
     with pytest.raises(UserError, match=r"loss\.json: not there"):
-        critical_study([campaign], "loss")
-    file = Campaign(campaign / TWINS).file_of(key_of("late", "none with latency=0.4", "1", 1))
+        build_critical_study([campaign], "loss")
+    file = CampaignRecords(campaign / TWINS).get_result_path(
+        key_of("late", "none with latency=0.4", "1", 1)
+    )
     result = json.loads(file.read_text())
     result["crucible"]["hazards"][1]["encounter"]["conflict_station"] = "far"
     file.write_text(json.dumps(result))
     with pytest.raises(UserError, match="incomplete result") as raised:
-        critical_study([campaign], "latency")
+        build_critical_study([campaign], "latency")
     assert "\n" not in str(raised.value)

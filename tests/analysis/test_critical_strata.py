@@ -12,15 +12,21 @@ import pandas as pd
 import pytest
 
 from analysis.commands.critical import show_critical
-from analysis.critical.strata import ALL, mean_names, strata_in
-from analysis.critical.study import CriticalStudy, critical_study
-from analysis.critical.tables import FREE, free_again, runs_in
+from analysis.critical.strata import ALL, format_mean_names, parse_strata
+from analysis.critical.study import CriticalStudy, build_critical_study
+from analysis.critical.tables import FREE, find_free_runs, parse_size_runs
 from analysis.drawing.canvas import Circle, Polyline
-from analysis.figures.critical import LIGHT, RING, reveal_figure
-from analysis.statistics.intervals import Estimate
+from analysis.figures.critical import LIGHT, RING, render_reveal_figure
+from analysis.statistics.intervals import IntervalEstimate
 from harness.errors import UserError
-from harness.records.critical import Flip, Placebos, Searched, condition_of, write_critical
-from harness.records.reading import Campaign
+from harness.records.critical import (
+    OutcomeFlip,
+    PlaceboDrives,
+    SearchedAttempt,
+    format_twin_condition,
+    write_critical,
+)
+from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
 from tests.analysis.little import Drive, write_little
 from tests.analysis.test_critical import FIRST, GRID, SURE, searched
@@ -40,14 +46,16 @@ COARSE, LARGEST = (0.0, 0.4, 0.8), 0.8
 NOW, GOAL, DELAY = "no violation at this size, %", "time to goal, s", "delay against size 0, s"
 
 
-def row_of(system: str, route: str, first: int) -> Searched:
+def row_of(system: str, route: str, first: int) -> SearchedAttempt:
     """Return an attempt; only `BACK` is free again."""
-    weak = SURE[0], Placebos(2, 5, 5)
+    weak = SURE[0], PlaceboDrives(2, 5, 5)
     one = searched(system, route, first, weak if (system, route) == UNSURE else SURE)
     if (system, route) != BACK:
         return one
-    back = Flip(low=GRID[-2], high=GRID[-1], into=False, at_low=SURE[1], at_high=SURE[0])
-    return Searched(of=one.of, outcomes={**one.outcomes, GRID[-1]: ""}, flips=(*one.flips, back))
+    back = OutcomeFlip(low=GRID[-2], high=GRID[-1], into=False, at_low=SURE[1], at_high=SURE[0])
+    return SearchedAttempt(
+        of=one.of, outcomes={**one.outcomes, GRID[-1]: ""}, flips=(*one.flips, back)
+    )
 
 
 def seconds_of(route: str, size: float) -> int:
@@ -63,17 +71,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [row_of(system, route, FIRST[system][route]) for system in FIRST for route in REVEAL]
     write_critical(folder, sizes_with(*rows))
     drives = {
-        key_of(one.of.arm.system, condition_of("latency", size), one.of.route, 1): Drive(
+        key_of(one.of.arm.system, format_twin_condition("latency", size), one.of.route, 1): Drive(
             seconds_of(one.of.route, size), one.outcomes[size] or ""
         )
         for one in rows
         for size in COARSE
     }
-    arms = [(system, condition_of("latency", size)) for system in FIRST for size in COARSE]
+    arms = [(system, format_twin_condition("latency", size)) for system in FIRST for size in COARSE]
     write_little(folder / TWINS, arms=arms, seeds=(1,), drives=drives)
-    twins = Campaign(folder / TWINS)
-    for key in twins.attempts():
-        file = twins.file_of(key)
+    twins = CampaignRecords(folder / TWINS)
+    for key in twins.find_attempts():
+        file = twins.get_result_path(key)
         result = json.loads(file.read_text())
         result["crucible"]["hazards"] = [hazard_on(key.route)]
         file.write_text(json.dumps(result))
@@ -97,17 +105,19 @@ def hazard_on(route: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def study(folder: Path) -> CriticalStudy:
-    return critical_study([folder], "latency")
+    return build_critical_study([folder], "latency")
 
 
-def rows_of(study: CriticalStudy, number: int) -> dict[tuple[str, ...], dict[str, Estimate]]:
-    return dict(study.strata[number].rows())
+def rows_of(
+    study: CriticalStudy, number: int
+) -> dict[tuple[str, ...], dict[str, IntervalEstimate]]:
+    return dict(study.strata[number].list_rows())
 
 
 def test_strata_of_reveal_times_hold_the_routes_between_their_bounds(study: CriticalStudy) -> None:
     rows = rows_of(study, 0)
     assert set(rows) == {(system, stratum) for system in FIRST for stratum in STRATUM}
-    mean, _ = mean_names(study.sizes)
+    mean, _ = format_mean_names(study.sizes)
     for (system, stratum), cells in rows.items():
         firsts = np.array([FIRST[system][route] for route in STRATUM[stratum]])
         counts = [cells[name].value for name in list(cells)[:3]]
@@ -124,7 +134,7 @@ def test_strata_of_reveal_times_hold_the_routes_between_their_bounds(study: Crit
 
 
 def test_strata_of_kinds_hold_the_routes_with_such_a_hazard(folder: Path) -> None:
-    study = critical_study(
+    study = build_critical_study(
         [folder], "latency", ["kind=occluded_pedestrian+occluded_cyclist", "town"]
     )
     walks = "occluded_pedestrian + occluded_cyclist"
@@ -141,13 +151,13 @@ def test_strata_of_kinds_hold_the_routes_with_such_a_hazard(folder: Path) -> Non
 
 def test_strata_that_cannot_be_are_refused() -> None:
     with pytest.raises(UserError, match="--by reveal=2: reveal may be given once"):
-        strata_in(["reveal=1", "reveal=2"])
+        parse_strata(["reveal=1", "reveal=2"])
     with pytest.raises(UserError, match="must be town, kind"):
-        strata_in(["size"])
+        parse_strata(["size"])
 
 
 def test_means_with_confirmed_flips_leave_out_the_others(study: CriticalStudy) -> None:
-    mean, sure = mean_names(study.sizes)
+    mean, sure = format_mean_names(study.sizes)
     for system in FIRST:
         ends = {
             route: LARGEST if first == 5 else GRID[first] for route, first in FIRST[system].items()
@@ -173,8 +183,8 @@ def test_a_stratum_without_any_confirmed_flip_has_no_such_mean(folder: Path) -> 
     write_little(other, arms=[("late", "none")], routes=("2",), seeds=(1,))
     write_little(other / TWINS, arms=[("late", "none with nothing")], routes=("2",), seeds=(1,))
     write_critical(other, sizes)
-    study = critical_study([other], "latency", ["town"])
-    mean, sure = mean_names(study.sizes)
+    study = build_critical_study([other], "latency", ["town"])
+    mean, sure = format_mean_names(study.sizes)
     cells = rows_of(study, 0)["late", ALL]
     assert cells[mean].value == 0.6
     assert math.isnan(cells[sure].value)
@@ -182,7 +192,7 @@ def test_a_stratum_without_any_confirmed_flip_has_no_such_mean(folder: Path) -> 
 
 
 def test_shares_as_driven_count_what_is_free_again(study: CriticalStudy) -> None:
-    rows = dict(study.free.rows())
+    rows = dict(study.free.list_rows())
     for system in FIRST:
         for size in COARSE:
             cells = rows[system, f"{size:g}"]
@@ -198,7 +208,7 @@ def test_shares_as_driven_count_what_is_free_again(study: CriticalStudy) -> None
 
 
 def test_the_cost_in_time_is_of_drives_of_that_size(study: CriticalStudy) -> None:
-    rows = dict(study.free.rows())
+    rows = dict(study.free.list_rows())
     for size in COARSE:
         cells = rows["early", f"{size:g}"]
         reached = [route for route, first in FIRST["early"].items() if first > GRID.index(size)]
@@ -212,14 +222,14 @@ def test_the_cost_in_time_is_of_drives_of_that_size(study: CriticalStudy) -> Non
 def test_records_without_surrogates_have_no_cost_in_time(folder: Path, tmp_path: Path) -> None:
     campaign = tmp_path / "old"
     write_little(campaign, arms=[("late", "none")], routes=("2",), seeds=(1,))
-    condition = condition_of("latency", 0.0)
+    condition = format_twin_condition("latency", 0.0)
     twins = write_little(campaign / TWINS, arms=[("late", condition)], routes=("2",), seeds=(1,))
-    file = Campaign(twins).file_of(key_of("late", condition, "2", 1))
+    file = CampaignRecords(twins).get_result_path(key_of("late", condition, "2", 1))
     result = json.loads(file.read_text())
     del result["crucible"]["surrogates"]
     file.write_text(json.dumps(result))
     write_critical(campaign, sizes_with(row_of("late", "2", 3)))
-    for _, cells in critical_study([campaign], "latency").free.rows():
+    for _, cells in build_critical_study([campaign], "latency").free.list_rows():
         assert math.isnan(cells[GOAL].value)
         assert cells[GOAL].n == cells[DELAY].n == 0
 
@@ -237,14 +247,14 @@ def test_records_without_surrogates_have_no_cost_in_time(folder: Path, tmp_path:
 def test_sizes_that_are_free_again_are_runs(
     kinds: dict[float, str | None], runs: list[tuple[float, float]]
 ) -> None:
-    one = Searched(of=key_of("late", "none", "1", 1), outcomes=kinds, flips=())
-    assert free_again(one) == runs
+    one = SearchedAttempt(of=key_of("late", "none", "1", 1), outcomes=kinds, flips=())
+    assert find_free_runs(one) == runs
     text = ", ".join(f"{low:g} to {high:g}" for low, high in runs)
-    assert runs_in(text) == runs
+    assert parse_size_runs(text) == runs
 
 
 def test_the_figure_shows_where_a_drive_is_free_again(study: CriticalStudy) -> None:
-    canvas = reveal_figure(study.attempts, "latency", LARGEST)
+    canvas = render_reveal_figure(study.attempts, "latency", LARGEST)
     assert canvas is not None
     title = "late, 1-s1: no violation again, 0.8 to 0.8"
     marks = [mark for mark in canvas.marks if getattr(mark, "title", "").startswith(title)]

@@ -13,15 +13,21 @@ import pytest
 import yaml
 
 from analysis.__main__ import main
-from analysis.collection import Collection, collect
-from analysis.contrasts import planned_comparisons
-from analysis.drawing.canvas import Canvas, Circle, Label, Polyline
-from analysis.figures.curves import Across, across_of, styles, sweep_figures, volume_figures
-from analysis.report.curves import every_figure
-from analysis.report.curves import sweeps_in as sweeps_of_table
-from analysis.sweeps import sweeps_in
-from analysis.tables.all_tables import tables_of
-from analysis.tables.table import Table
+from analysis.collection import CampaignCollection, collect_campaigns
+from analysis.contrasts import plan_comparisons
+from analysis.drawing.canvas import Canvas, Circle, Polyline, TextLabel
+from analysis.figures.curves import (
+    HorizontalAxis,
+    assign_styles,
+    make_horizontal_axis,
+    render_sweep_figures,
+    render_volume_figures,
+)
+from analysis.report.curves import iterate_curve_figures
+from analysis.report.curves import list_sweep_names as sweeps_of_table
+from analysis.sweeps import iterate_condition_sweeps
+from analysis.tables.all_tables import build_all_tables
+from analysis.tables.table import EstimatesTable
 from harness.campaign.settings.sweeps import SIZES
 from harness.records.arms import NONE
 from tests.analysis.little import write_little
@@ -57,16 +63,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def swept(folder: Path) -> Collection:
-    return collect([folder])
+def swept(folder: Path) -> CampaignCollection:
+    return collect_campaigns([folder])
 
 
 @pytest.fixture(scope="module")
-def tables(swept: Collection, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
+def tables(
+    swept: CampaignCollection, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, EstimatesTable]:
     return once(
         tmp_path_factory,
         "tables-of-swept",
-        lambda _: {table.name: table for table in tables_of(swept, results_only=False)},
+        lambda _: {table.name: table for table in build_all_tables(swept, results_only=False)},
     )
 
 
@@ -77,7 +85,7 @@ def with_conditions(folder: Path, conditions: dict[str, Any]) -> None:
     (folder / "campaign.yaml").write_text(yaml.safe_dump(header))
 
 
-def cell(table: Table, measure: str, **names: str) -> pd.Series:
+def cell(table: EstimatesTable, measure: str, **names: str) -> pd.Series:
     """Return one cell of a table."""
     rows = table.cells[table.cells["measure"] == measure]
     for name, value in names.items():
@@ -87,7 +95,7 @@ def cell(table: Table, measure: str, **names: str) -> pd.Series:
 
 
 def test_points_are_the_numbers_of_the_other_tables_at_the_measured_size(
-    tables: dict[str, Table],
+    tables: dict[str, EstimatesTable],
 ) -> None:
     table = tables["curves"]
     sources = {
@@ -109,7 +117,7 @@ def test_points_are_the_numbers_of_the_other_tables_at_the_measured_size(
     assert sweeps_of_table(table) == ["latency"]
 
 
-def test_who_receives_nothing_is_there_once_at_any_size(tables: dict[str, Table]) -> None:
+def test_who_receives_nothing_is_there_once_at_any_size(tables: dict[str, EstimatesTable]) -> None:
     rows = tables["curves"].cells
     alone = rows[rows["system"] == "alone"]
     assert set(alone["asked"]) == {"any"}
@@ -117,12 +125,12 @@ def test_who_receives_nothing_is_there_once_at_any_size(tables: dict[str, Table]
 
 
 def test_bytes_are_those_of_messages_that_were_used(
-    swept: Collection, tables: dict[str, Table]
+    swept: CampaignCollection, tables: dict[str, EstimatesTable]
 ) -> None:
     expected = []
-    for row, campaign, key in swept.attempts_in_order():
+    for row, campaign, key in swept.iterate_attempts():
         if (key.arm.system, key.arm.condition) == ("late", "latency=0.6"):
-            messages = campaign.table("messages", key)
+            messages = campaign.read_attempt_table("messages", key)
             received = messages.loc[messages["fate"].astype(str) == "delivered", "bytes"].sum()
             expected.append((received, swept.attempts["duration"].iloc[row]))
     total, seconds = (sum(part) for part in zip(*expected, strict=True))
@@ -133,8 +141,10 @@ def test_bytes_are_those_of_messages_that_were_used(
     assert cell(tables["volume"], measure, system="alone", condition=NONE)["value"] == 0
 
 
-def test_every_comparison_that_a_curve_suggests_is_one_of_the_page(swept: Collection) -> None:
-    planned = {frozenset(arms) for _, *arms in planned_comparisons(swept.arms)}
+def test_every_comparison_that_a_curve_suggests_is_one_of_the_page(
+    swept: CampaignCollection,
+) -> None:
+    planned = {frozenset(arms) for _, *arms in plan_comparisons(swept.arms)}
     points = [arm_of(system, condition) for system, condition in SWEPT]
     for a, b in combinations(points, 2):
         against_none = a.system == b.system and NONE in (a.condition, b.condition)
@@ -143,24 +153,24 @@ def test_every_comparison_that_a_curve_suggests_is_one_of_the_page(swept: Collec
             assert frozenset([a, b]) in planned
 
 
-def test_without_frames_sizes_are_those_that_were_asked_for(swept: Collection) -> None:
-    table = {made.name: made for made in tables_of(swept, results_only=True)}["curves"]
+def test_without_frames_sizes_are_those_that_were_asked_for(swept: CampaignCollection) -> None:
+    table = {made.name: made for made in build_all_tables(swept, results_only=True)}["curves"]
     assert table.measures == ["size", "DS", "CR %", "time to goal, s"]
     point = cell(table, "size", system="late", condition="latency=0.6")
     assert (point["value"], point["axis"]) == (0.6, "asked: seconds")
 
 
 def test_systems_differ_in_marker_and_dashes(
-    tables: dict[str, Table],
+    tables: dict[str, EstimatesTable],
 ) -> None:
-    figures = dict(sweep_figures(tables["curves"], "latency"))
+    figures = dict(render_sweep_figures(tables["curves"], "latency"))
     assert list(figures) == FIGURES
     for title, canvas in figures.items():
         markers = [mark for mark in canvas.marks if markers_title(mark)]
         assert len(markers) == len(SWEPT) + 1 or title == "Time to goal"  # `alone`: a level line
         assert {"alone", "late", "early"} <= texts(canvas)
         assert "mean age of messages at first use, s (measured)" in texts(canvas)
-    look = list(styles(list("abcdefgh")).values())
+    look = list(assign_styles(list("abcdefgh")).values())
     assert len({(style.marker, style.dash) for style in look}) == len(look)
 
 
@@ -170,11 +180,11 @@ def markers_title(mark: object) -> str:
 
 def texts(canvas: Canvas) -> set[str]:
     """Return the words of a figure."""
-    return {mark.text for mark in canvas.marks if isinstance(mark, Label)}
+    return {mark.text for mark in canvas.marks if isinstance(mark, TextLabel)}
 
 
-def test_what_received_nothing_stands_at_the_left_edge(tables: dict[str, Table]) -> None:
-    figures = dict(volume_figures(tables["volume"]))
+def test_what_received_nothing_stands_at_the_left_edge(tables: dict[str, EstimatesTable]) -> None:
+    figures = dict(render_volume_figures(tables["volume"]))
     assert list(figures) == FIGURES
     for canvas in figures.values():
         assert "0" in texts(canvas)
@@ -192,8 +202,14 @@ def middle(mark: object) -> float:
 
 
 def test_no_limit_stands_at_the_right_edge() -> None:
-    axis = Across(scale=across_of([], "x").scale, label="x", zero=3.0, unlimited=370.0)
-    assert [axis.at(math.inf), axis.at(0.0), replace(axis, aside=2.0).at(0.0)] == [370, 3, 5]
+    axis = HorizontalAxis(
+        scale=make_horizontal_axis([], "x").scale, label="x", zero=3.0, unlimited=370.0
+    )
+    assert [
+        axis.place_value(math.inf),
+        axis.place_value(0.0),
+        replace(axis, aside=2.0).place_value(0.0),
+    ] == [370, 3, 5]
 
 
 def test_conditions_of_any_name_are_a_sweep_where_one_number_differs() -> None:
@@ -207,7 +223,7 @@ def test_conditions_of_any_name_are_a_sweep_where_one_number_differs() -> None:
         "odd": None,
         "empty": [],
     }
-    (sweep,) = sweeps_in(conditions)
+    (sweep,) = iterate_condition_sweeps(conditions)
     assert (sweep.name, list(sweep.sizes), sweep.measured) == (
         "latency: seconds",
         ["early", "later"],
@@ -218,18 +234,18 @@ def test_conditions_of_any_name_are_a_sweep_where_one_number_differs() -> None:
 @pytest.mark.parametrize("name", SIZES)
 def test_every_disturbance_that_can_be_swept_has_curves(name: str) -> None:
     chosen = (0.1, 0.2) if name == "burst_loss" else (1, 2)
-    sizes = {f"{name}={size}": [SIZES[name].part(size)] for size in chosen}
-    (sweep,) = sweeps_in(sizes)
+    sizes = {f"{name}={size}": [SIZES[name].make_part(size)] for size in chosen}
+    (sweep,) = iterate_condition_sweeps(sizes)
     assert (sweep.name, list(sweep.sizes)) == (name, list(sizes))
     assert math.isinf(sweep.none) == (name in {"bandwidth", "fog"})
     one = dict([next(iter(sizes.items()))])
-    assert len(list(sweeps_in(one))) == (name != "burst_loss")
+    assert len(list(iterate_condition_sweeps(one))) == (name != "burst_loss")
 
 
 def test_other_meanings_of_one_name_are_no_sweep(folder: Path, tmp_path: Path) -> None:
     other = write_little(tmp_path / "other", [("late", "latency=0.2")], routes=["7"], seeds=[1])
     with_conditions(other, {"latency=0.2": [{"_target_": FIXED, "seconds": 0.3}]})
-    both = tables_of(collect([folder, other]), results_only=True)
+    both = build_all_tables(collect_campaigns([folder, other]), results_only=True)
     curves = {table.name: table for table in both}["curves"]
     assert set(curves.cells["condition"]) == {NONE, "latency=0.6", "latency=1"}
 
@@ -247,7 +263,7 @@ def test_the_report_has_the_section_and_writes_its_figures(folder: Path, tmp_pat
         assert file.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_campaign_without_sizes_has_no_curves(collection: Collection) -> None:
-    tables = {table.name: table for table in tables_of(collection, results_only=True)}
+def test_a_campaign_without_sizes_has_no_curves(collection: CampaignCollection) -> None:
+    tables = {table.name: table for table in build_all_tables(collection, results_only=True)}
     assert not {"curves", "volume"} & tables.keys()
-    assert list(every_figure(tables)) == []
+    assert list(iterate_curve_figures(tables)) == []

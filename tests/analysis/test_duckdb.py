@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from analysis.collection import collect
-from harness.records.reading import Campaign
+from analysis.collection import collect_campaigns
+from harness.records.reading import CampaignRecords
 from harness.records.schema import ALL_TABLES
 from tests.analysis.little import Drive, write_little
 from tests.conftest import ROOT
@@ -68,7 +68,7 @@ def test_the_page_reads_tables_and_columns_that_there_are() -> None:
 
 @needs_duckdb
 def test_results_are_those_of_the_tables(campaign: Path, answers: dict[str, pd.DataFrame]) -> None:
-    attempts = collect([campaign]).attempts.groupby("arm")
+    attempts = collect_campaigns([campaign]).attempts.groupby("arm")
     shown = answers["Results by arm"].set_index("arm")
     assert list(shown["attempts"]) == [2, 2]
     assert shown["violations"].to_dict() == attempts["violated"].sum().to_dict()
@@ -78,14 +78,14 @@ def test_results_are_those_of_the_tables(campaign: Path, answers: dict[str, pd.D
 
 @needs_duckdb
 def test_ages_are_those_of_pandas(campaign: Path, answers: dict[str, pd.DataFrame]) -> None:
-    records = Campaign(campaign)
-    messages = records.tables("messages", records.attempts())
+    records = CampaignRecords(campaign)
+    messages = records.read_attempt_tables("messages", records.find_attempts())
     ages = messages.dropna(subset=["age_measured"]).groupby("arm", observed=True)["age_measured"]
     shown = answers["Age of messages by arm"].set_index("arm")
     assert shown["messages"].to_dict() == ages.count().to_dict()
     assert shown["mean_s"].to_dict() == pytest.approx(ages.mean().to_dict())
     assert shown["most_s"].to_dict() == pytest.approx(ages.quantile(0.95).to_dict())
-    seconds = collect([campaign]).attempts.groupby("arm")["duration"].sum()
+    seconds = collect_campaigns([campaign]).attempts.groupby("arm")["duration"].sum()
     volume = messages.groupby("arm", observed=True)["bytes"].sum() / seconds
     bytes_shown = answers["Bytes a second"].set_index("arm")["bytes_a_second"]
     assert bytes_shown.to_dict() == pytest.approx(volume.to_dict())
@@ -95,15 +95,17 @@ def test_ages_are_those_of_pandas(campaign: Path, answers: dict[str, pd.DataFram
 def test_errors_and_the_collision_are_those_of_pandas(
     campaign: Path, answers: dict[str, pd.DataFrame]
 ) -> None:
-    records = Campaign(campaign)
-    frames = records.tables("frames", records.attempts()).groupby("arm", observed=True)
+    records = CampaignRecords(campaign)
+    frames = records.read_attempt_tables("frames", records.find_attempts()).groupby(
+        "arm", observed=True
+    )
     shown = answers["Errors by distance"].set_index("arm")["both_30_50"]
     share = frames["CCME_30_50"].sum() / frames["truth_30_50"].sum()
     assert shown.to_dict() == pytest.approx(share.to_dict())
     (speed,) = answers["Speed before violations"].to_dict("records")
     assert (speed["attempt"], speed["mean_speed"]) == ("late/ahead/latency/1-s1", 5.0)
     name = "The nearest pedestrian that was not detected, before each collision"
-    boxes, steps = (records.table(table, CRASH) for table in ("boxes", "frames"))
+    boxes, steps = (records.read_attempt_table(table, CRASH) for table in ("boxes", "frames"))
     late = steps["frame"][steps["time"].between(15.0, 20.0)]
     missed = boxes[
         boxes["frame"].isin(late)

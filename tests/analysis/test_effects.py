@@ -14,16 +14,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import main
-from analysis.collection import collect
-from analysis.drawing.svg import standalone
-from analysis.effects.agreement import agreement, fits_of
+from analysis.collection import collect_campaigns
+from analysis.drawing.svg import render_svg_file
+from analysis.effects.agreement import classify_agreement, fit_base_arm
 from analysis.effects.arms import BRAKING, STOPS
-from analysis.effects.doses import SPEED_SHARE, slope_of
-from analysis.effects.paired import OUTCOMES, SHARED_SPEED, effect_of, in_one_family
-from analysis.effects.study import EffectsStudy, effects_study
-from analysis.figures.doses import dose_figures
-from analysis.figures.effects import effects_figure, ratios_figure
-from analysis.statistics.intervals import wilson
+from analysis.effects.doses import SPEED_SHARE, fit_slopes
+from analysis.effects.paired import (
+    OUTCOMES,
+    SHARED_SPEED,
+    add_family_p_values,
+    estimate_value_difference,
+)
+from analysis.effects.study import EffectsStudy, build_effects_study
+from analysis.figures.doses import render_dose_figures
+from analysis.figures.effects import render_effects_figure, render_ratios_figure
+from analysis.statistics.intervals import compute_wilson_interval
 from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS
 from tests.analysis.interventions import BASE, Ending, inject, repair, write_interventions
@@ -60,7 +65,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def study(planted: Path) -> EffectsStudy:
-    return effects_study(collect([planted]))
+    return build_effects_study(collect_campaigns([planted]))
 
 
 def test_a_planted_effect_is_significant_and_nothing_else(study: EffectsStudy) -> None:
@@ -106,7 +111,7 @@ def test_the_regression_stands_next_to_the_interventions(study: EffectsStudy) ->
 
 
 def test_the_regression_looks_at_drives_without_interventions(planted: Path) -> None:
-    checks = fits_of(collect([planted]), BASE).checks.set_index("check")["result"]
+    checks = fit_base_arm(collect_campaigns([planted]), BASE).checks.set_index("check")["result"]
     assert checks["rows"] == "11, of which 11 with violation"
 
 
@@ -122,7 +127,7 @@ def test_the_regression_looks_at_drives_without_interventions(planted: Path) -> 
     ],
 )
 def test_agreement(odds: float, p: float, difference: float, p_family: float, word: str) -> None:
-    assert agreement(odds, p, difference, p_family) == word
+    assert classify_agreement(odds, p, difference, p_family) == word
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +141,9 @@ def dosed(tmp_path_factory: pytest.TempPathFactory) -> EffectsStudy:
         return CRASH if int(route) < 8 * dose else CLEAN
 
     folder = tmp_path_factory.mktemp("effects") / "dosed"
-    return effects_study(collect([write_interventions(folder, arms, ending, routes=8)]))
+    return build_effects_study(
+        collect_campaigns([write_interventions(folder, arms, ending, routes=8)])
+    )
 
 
 def test_doses_have_a_slope_and_are_compared_with_perfect_boxes(dosed: EffectsStudy) -> None:
@@ -152,28 +159,28 @@ def test_doses_have_a_slope_and_are_compared_with_perfect_boxes(dosed: EffectsSt
     curves = study.curves[study.curves["outcome"] == "violations, %"].set_index("dose")
     assert curves["value"].to_dict() == {0.0: 0.0, 0.5: 50.0, 1.0: 100.0}
     assert set(curves["attempts"]) == {8}
-    assert value(curves, 0.0, "high") == pytest.approx(100 * wilson(0, 8)[1])
+    assert value(curves, 0.0, "high") == pytest.approx(100 * compute_wilson_interval(0, 8)[1])
     share = study.curves[study.curves["outcome"] == SPEED_SHARE].set_index("dose")
     assert value(share, 0.0, "value") == pytest.approx(100.0)
     assert value(share, 1.0, "value") == pytest.approx(100 * 20 / 12, rel=0.05)
-    assert slope_of(np.array([0.0, 1.0, 3.0]), np.array([[1.0], [3.0], [7.0]])) == pytest.approx(
+    assert fit_slopes(np.array([0.0, 1.0, 3.0]), np.array([[1.0], [3.0], [7.0]])) == pytest.approx(
         [2]
     )
 
 
 def test_curves_have_a_marker_at_every_dose(dosed: EffectsStudy) -> None:
-    figures = dose_figures(dosed.curves)
+    figures = render_dose_figures(dosed.curves)
     assert list(figures) == ["effects-doses", "effects-doses-speed"]
     for figure, outcome in zip(figures.values(), ("violations, %", SPEED_SHARE), strict=True):
         assert figure is not None
-        picture = standalone(figure)
+        picture = render_svg_file(figure)
         texts = words_in(picture)
         assert texts[0] == "late/latency: all but CADE"
         assert outcome in texts
         assert "dose, multiples of the measured rates" in texts
         assert texts[-1] == "ground truth: seen (hit by the ego or the reference rig)"
         assert picture.count("<title>late/latency: all but CADE, dose ") == 3
-    assert dose_figures(dosed.curves.iloc[:0]) == dict.fromkeys(figures)
+    assert render_dose_figures(dosed.curves.iloc[:0]) == dict.fromkeys(figures)
 
 
 def test_the_command_prints_and_writes(
@@ -193,9 +200,9 @@ def test_the_command_prints_and_writes(
 
 
 def test_figures_have_effects_in_the_order_of_patterns(study: EffectsStudy) -> None:
-    figure = effects_figure(study.effects)
+    figure = render_effects_figure(study.effects)
     assert figure is not None
-    texts = words_in(standalone(figure))
+    texts = words_in(render_svg_file(figure))
     repairs = [f"repair {name}" for name in (*PATTERNS, "none", "all six")]
     assert [text for text in texts if text.startswith("repair ")] == repairs
     assert texts.index("late/latency") + 1 == texts.index(repairs[0])
@@ -203,9 +210,9 @@ def test_figures_have_effects_in_the_order_of_patterns(study: EffectsStudy) -> N
     assert texts[texts.index("repair CCME") + 1] == "-90.9, n 11"
     fitted = study.regression.assign(regression="timing-fair")
     fitted[["odds ratio", "odds low", "odds high"]] = [(2.5, 1.5, 4.0), *[(math.nan,) * 3] * 5]
-    ratios = ratios_figure(fitted)
+    ratios = render_ratios_figure(fitted)
     assert ratios is not None
-    texts = words_in(standalone(ratios))
+    texts = words_in(render_svg_file(ratios))
     assert [text for text in texts if text in PATTERNS] == [*PATTERNS]
     assert texts[texts.index("LCME") + 1] == "2.5"
     assert texts.count("not estimated") == 5
@@ -215,10 +222,10 @@ def test_repairs_of_some_patterns_and_ratios_that_are_unknown_are_in_no_figure(
     study: EffectsStudy,
 ) -> None:
     two = study.effects.assign(**{"effect of": "repair LCME CCME"})
-    assert effects_figure(two) is None
-    assert ratios_figure(study.regression.iloc[:0]) is None
+    assert render_effects_figure(two) is None
+    assert render_ratios_figure(study.regression.iloc[:0]) is None
     assert not study.regression["odds ratio"].notna().any()
-    assert ratios_figure(study.regression) is None
+    assert render_ratios_figure(study.regression) is None
 
 
 def words_in(svg: str) -> list[str]:
@@ -234,7 +241,7 @@ def test_bad_folders_are_one_line(
     without = write_little(tmp_path / "without", arms=[("late", "none")], routes=("0",), seeds=(1,))
     assert main(["effects", str(without)]) == 2
     assert "no arm has an intervention" in capsys.readouterr().err
-    file = planted / "episodes" / str(BASE.but(intervention="repair_LADE").path)
+    file = planted / "episodes" / str(BASE.replace_factors(intervention="repair_LADE").path)
     result = next(file.rglob("result.json"))
     text = result.read_text()
     try:
@@ -321,9 +328,11 @@ def test_a_family_counts_tests_and_not_descriptions() -> None:
     violations, speed = OUTCOMES[0], OUTCOMES[3]
     clusters = np.arange(8.0)
     effects = [
-        effect_of(np.ones(8), np.zeros(8), clusters=clusters, outcome=outcome, names={})
+        estimate_value_difference(
+            np.ones(8), np.zeros(8), clusters=clusters, outcome=outcome, names={}
+        )
         for outcome in (violations, speed)
     ]
-    table = in_one_family(effects)
+    table = add_family_p_values(effects)
     assert table["p family"].tolist()[0] == pytest.approx(2 / 2**8)
     assert math.isnan(table["p family"].tolist()[1])

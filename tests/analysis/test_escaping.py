@@ -11,10 +11,10 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.drawing.canvas import Canvas
-from analysis.drawing.svg import escape, inline
-from analysis.regression.sample import NEEDED, read_table
-from analysis.report.html import tag
-from analysis.tables.writing import csv_safe, no_formula, write_frame
+from analysis.drawing.svg import escape_markup, render_inline_svg
+from analysis.regression.sample import NEEDED, read_attempts_table
+from analysis.report.html import render_tag
+from analysis.tables.writing import escape_csv_formulas, escape_formula, write_frame
 from tests.analysis.little import write_little
 
 FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "'=1", "=\ud7ff"]
@@ -30,13 +30,13 @@ def test_words_that_begin_as_formulas_are_escaped_and_read_back(tmp_path: Path) 
         result = list(csv.DictReader(file))
     assert [item["system"] for item in result] == [f"'{name}" for name in FORMULAS]
     assert all(item["change"] == "-1.5" for item in result)
-    assert read_table(tmp_path / "t.csv")["system"].tolist() == FORMULAS
+    assert read_attempts_table(tmp_path / "t.csv")["system"].tolist() == FORMULAS
 
 
 def test_numbers_and_dashes_stay_as_they_are() -> None:
-    assert no_formula("a\r=1") == "a\\r=1"
+    assert escape_formula("a\r=1") == "a\\r=1"
     frame = pd.DataFrame({"a": ["-1.5", "-", "+2e3", "nan", "x=1", None], "b": [-1, 2, 3, 4, 5, 6]})
-    pd.testing.assert_frame_equal(csv_safe(frame), frame)
+    pd.testing.assert_frame_equal(escape_csv_formulas(frame), frame)
 
 
 def test_a_reports_cells_are_no_formulas(tmp_path: Path) -> None:
@@ -53,14 +53,14 @@ def test_a_reports_cells_are_no_formulas(tmp_path: Path) -> None:
 @pytest.mark.parametrize("control", CONTROLS, ids=ascii)
 def test_control_characters_are_no_part_of_a_page(control: str) -> None:
     text = f"a{control}b"
-    assert escape(text) == "ab"
-    assert tag("p", text, title=text) == '<p title="ab">ab</p>'
+    assert escape_markup(text) == "ab"
+    assert render_tag("p", text, title=text) == '<p title="ab">ab</p>'
     canvas = Canvas(10.0, 10.0, text)
-    assert control not in inline(canvas)
+    assert control not in render_inline_svg(canvas)
 
 
 def test_tabs_and_ends_of_lines_stay() -> None:
-    assert escape("a\tb\nc & <d>") == "a\tb\nc &amp; &lt;d&gt;"
+    assert escape_markup("a\tb\nc & <d>") == "a\tb\nc &amp; &lt;d&gt;"
 
 
 GOOD = {**dict.fromkeys(NEEDED, "1"), "system": "a", "condition": "none", "violated": "True"}

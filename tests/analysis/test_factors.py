@@ -8,21 +8,21 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
-from analysis.collection import Collection, collect
-from analysis.contrasts import DISTURBED, contrasts_of, planned_comparisons
-from analysis.declaration import declare
+from analysis.collection import CampaignCollection, collect_campaigns
+from analysis.contrasts import DISTURBED, compute_contrasts, plan_comparisons
+from analysis.declaration import declare_tests
 from harness.errors import UserError
 from harness.records.arms import Arm
-from harness.records.cases import case
+from harness.records.cases import find_case
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from tests.analysis.little import Drive, write_attempt, write_little
 
 ROUTES = tuple(map(str, range(7)))
 CLEAN, STRUCK = Drive(16), Drive(16, "collision_vehicle")
-PLAIN = Arm.of(system="late", cooperation="ahead", condition="latency")
-MENDED = PLAIN.but(intervention="no ghosts")
-OTHERS = PLAIN.but(cooperation="connected")
+PLAIN = Arm.from_factors(system="late", cooperation="ahead", condition="latency")
+MENDED = PLAIN.replace_factors(intervention="no ghosts")
+OTHERS = PLAIN.replace_factors(cooperation="connected")
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (PLAIN, STRUCK),
         (MENDED, CLEAN),
         (OTHERS, CLEAN),
-        (Arm.of(system="alone"), CLEAN),
+        (Arm.from_factors(system="alone"), CLEAN),
     ):
         for route in ROUTES:
             write_attempt(folder, AttemptKey(arm, route, 1), drive, "carlite 0.9.16")
@@ -41,40 +41,40 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def collection(folder: Path) -> Collection:
-    return collect([folder])
+def collection(folder: Path) -> CampaignCollection:
+    return collect_campaigns([folder])
 
 
-def test_every_factor_is_a_column_and_a_pair(collection: Collection) -> None:
+def test_every_factor_is_a_column_and_a_pair(collection: CampaignCollection) -> None:
     assert collection.factors == ("system", "cooperation", "condition", "intervention")
     assert set(collection.attempts["intervention"]) == {"none", "no ghosts"}
-    families = {(family, str(a), str(b)) for family, a, b in planned_comparisons(collection.arms)}
+    families = {(family, str(a), str(b)) for family, a, b in plan_comparisons(collection.arms)}
     assert ("by intervention", str(PLAIN), str(MENDED)) in families
     assert ("by cooperation", str(PLAIN), str(OTHERS)) in families
     assert not any(str(OTHERS) in (a, b) and str(MENDED) in (a, b) for _, a, b in families)
     assert DISTURBED not in {family for family, *_ in families}
 
 
-def test_its_comparison_is_that_of_any_other_factor(collection: Collection) -> None:
-    contrasts = contrasts_of(collection)
-    table = contrasts.of("violations, %", "by intervention").iloc[0]
+def test_its_comparison_is_that_of_any_other_factor(collection: CampaignCollection) -> None:
+    contrasts = compute_contrasts(collection)
+    table = contrasts.select_measure("violations, %", "by intervention").iloc[0]
     assert (table["a"], table["b"], table["difference"], table["pairs"]) == (100.0, 0.0, -100.0, 7)
     assert table["p"] < 0.05
 
 
 def test_two_systems_that_read_no_messages_are_compared_once(tmp_path: Path) -> None:
     """They have the same drives under each cooperation."""
-    arms = [Arm.of(system="late", cooperation=name) for name in ("ahead", "surveyed")]
-    arms += [Arm.of(system=name) for name in ("oracle", "single")]
+    arms = [Arm.from_factors(system="late", cooperation=name) for name in ("ahead", "surveyed")]
+    arms += [Arm.from_factors(system=name) for name in ("oracle", "single")]
     folder = write_little(tmp_path / "runs", [], ("0", "1"), (1,))
     for arm in arms:
         for route in ("0", "1"):
             write_attempt(folder, AttemptKey(arm, route, 1), CLEAN, "carlite 0.9.16")
-    contrasts = contrasts_of(collect([folder]))
+    contrasts = compute_contrasts(collect_campaigns([folder]))
     pairs = [(pair.a.arm, pair.b.arm) for pair in contrasts.pairs]
     assert len(pairs) == len(set(pairs)) == 1 + 4 + 1
-    declared = declare(contrasts, [])
-    assert len(declared.contrasts.of("driving score")) == 6
+    declared = declare_tests(contrasts, [])
+    assert len(declared.contrasts.select_measure("driving score")) == 6
     assert main(["report", str(folder), "--results-only", "--out", str(tmp_path)]) == 0
 
 
@@ -99,21 +99,21 @@ def test_commands_print_it_and_write_it(
 
 
 def test_a_case_is_named_by_it(folder: Path) -> None:
-    campaign = Campaign(folder)
-    key = case(campaign, "late/ahead/latency/intervention=no ghosts/3-s1")
+    campaign = CampaignRecords(folder)
+    key = find_case(campaign, "late/ahead/latency/intervention=no ghosts/3-s1")
     assert key == AttemptKey(MENDED, "3", 1)
-    assert campaign.file_of(key).parent == folder / "episodes" / key.path / "try1"
+    assert campaign.get_result_path(key).parent == folder / "episodes" / key.path / "try1"
     with pytest.raises(UserError, match="may be any of late/ahead/latency/3-s1, "):
-        case(campaign, "late/latency/3-s1")
-    assert case(campaign, "alone/3-s1").arm == Arm.of(system="alone")
+        find_case(campaign, "late/latency/3-s1")
+    assert find_case(campaign, "alone/3-s1").arm == Arm.from_factors(system="alone")
 
 
 def test_a_factor_called_as_a_column_is_refused(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "runs", [], ("0",), (1,))
-    arm = PLAIN.but(violated="yes")
+    arm = PLAIN.replace_factors(violated="yes")
     write_attempt(folder, AttemptKey(arm, "0", 1), CLEAN, "carlite 0.9.16")
     with pytest.raises(UserError, match="factor violated: the name is reserved"):
-        collect([folder])
+        collect_campaigns([folder])
 
 
 def test_arms_of_several_folders_are_paired_by_route_and_seed(

@@ -15,15 +15,20 @@ import pytest
 from PIL import Image, ImageColor
 
 from analysis.__main__ import main
-from analysis.cases import title_of
+from analysis.cases import format_attempt_title
 from analysis.drawing.palette import COLOURS
-from analysis.drive import Drive, drive_of
-from analysis.replay.film import SIZE, background, film_of, picture_of
-from analysis.replay.ground import AHEAD, HALF, camera_over, ground_of
-from analysis.replay.panel import Footage, panel_of
+from analysis.drive import RecordedDrive, read_recorded_drive
+from analysis.replay.film import (
+    PANEL_PIXELS,
+    make_film,
+    render_film_background,
+    render_tick_picture,
+)
+from analysis.replay.ground import AHEAD, HALF, make_follow_camera, render_film_ground
+from analysis.replay.panel import DriveFootage, render_drive_panel
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from tests.analysis.little import Drive as Made
 from tests.analysis.little import write_little
 from tests.analysis.replayed import CLEAN, HIT, Replayed, replayed
@@ -65,19 +70,21 @@ def test_a_film_is_every_tick_at_real_speed(
     assert len(pictures) == ticks + 30
     assert seconds == pytest.approx(before + 1.55)
     assert codec == "h264"
-    film = film_of([driven(drive, key)], "", before=before)
+    film = make_film([driven(drive, key)], "", before=before)
     assert {picture.size for picture in pictures} == {film.size}
-    base = background(film)
+    base = render_film_background(film)
     for number in (0, ticks - 1):
-        assert difference(pictures[number], picture_of(film, base, film.first + number)) < 2
+        assert (
+            difference(pictures[number], render_tick_picture(film, base, film.first + number)) < 2
+        )
     assert difference(pictures[0], pictures[ticks - 1]) > 1
     assert difference(pictures[ticks - 1], pictures[-1]) < 1
     assert list(tmp_path.iterdir()) == [file]
 
 
-def driven(drive: Replayed, key: AttemptKey) -> Drive:
+def driven(drive: Replayed, key: AttemptKey) -> RecordedDrive:
     """Return one of the drives."""
-    read = drive_of(Campaign(drive.campaign), key)
+    read = read_recorded_drive(CampaignRecords(drive.campaign), key)
     assert read is not None
     return read
 
@@ -90,10 +97,10 @@ def test_without_options_a_case_is_filmed_next_to_the_undisturbed_drive(
     arms = [("late", "none"), ("late", "latency")]
     folder = write_little(tmp_path / "c", arms, ["0"], [1], drives=made)
     assert main(["replay", str(folder), "--case", "1"]) == 0
-    assert f"next to {title_of(on_time)}" in capsys.readouterr().out
+    assert f"next to {format_attempt_title(on_time)}" in capsys.readouterr().out
     pictures, *_ = decoded(folder / "films" / "case-1.mp4")
     assert len(pictures) == 81 + 30, "4 s: the other drive is longer"
-    assert pictures[0].width > 2 * SIZE
+    assert pictures[0].width > 2 * PANEL_PIXELS
     short = ["--before", "0.5"]
     assert main(["replay", str(folder), "--case", "1", "--layout", "column", *short]) == 0
     pictures, *_ = decoded(folder / "films" / "case-1.mp4")
@@ -135,12 +142,12 @@ def test_road_users_are_where_they_were_and_filled_by_who_sees_them(drive: Repla
     extra = pd.DataFrame({"frame": [0], "sender": ["roadside-1"], "actor_id": [2], "hits": [5]})
     read = replace(read, sightings=pd.concat([read.sightings.astype({"sender": str}), extra]))
     read = replace(read, boxes=read.boxes[read.boxes["source"].astype(str) == "none"])
-    footage = Footage(read, {}, 0)
-    camera = camera_over(footage.way, float(footage.headings[-1]), SIZE)
-    ground = ground_of(read.map, read.scenery, camera, dark=False)
-    image = panel_of(footage, ground, camera=camera, tick=0, dark=False)
+    footage = DriveFootage(read, {}, 0)
+    camera = make_follow_camera(footage.way, float(footage.headings[-1]), PANEL_PIXELS)
+    ground = render_film_ground(read.map, read.scenery, camera, dark=False)
+    image = render_drive_panel(footage, ground, camera=camera, tick=0, dark=False)
     tracks = read.tracks[read.tracks["frame"] == 0].set_index("actor_id")
-    scale, ink, paper = SIZE / 2 / HALF, COLOURS["truth"][0], COLOURS["paper"][0]
+    scale, ink, paper = PANEL_PIXELS / 2 / HALF, COLOURS["truth"][0], COLOURS["paper"][0]
     shown = 0
     for actor, (back, front) in {1: (ink, ink), 2: (ink, paper), 3: (paper, paper)}.items():
         if actor not in tracks.index:
@@ -148,9 +155,9 @@ def test_road_users_are_where_they_were_and_filled_by_who_sees_them(drive: Repla
         places = tracks.loc[[0, actor], ["x", "y"]].to_numpy(np.float64) / 1e3
         ahead, aside = (places[1] - places[0]).tolist()
         for offset, expected in ((-1.2, back), (1.2, front)):
-            x = SIZE / 2 + (aside + (0.4 if offset > 0 else -0.4)) * scale
-            y = SIZE / 2 + AHEAD * SIZE - (ahead + offset) * scale
-            if 0 <= x < SIZE and 0 <= y < SIZE:
+            x = PANEL_PIXELS / 2 + (aside + (0.4 if offset > 0 else -0.4)) * scale
+            y = PANEL_PIXELS / 2 + AHEAD * PANEL_PIXELS - (ahead + offset) * scale
+            if 0 <= x < PANEL_PIXELS and 0 <= y < PANEL_PIXELS:
                 shown += 1
                 pixel = image.getpixel((round(x), round(y)))
                 assert pixel == ImageColor.getrgb(expected), (actor, offset)
@@ -166,7 +173,7 @@ def test_tracks_of_no_drive_are_one_line(drive: Replayed, file: str) -> None:
     else:
         broken = broken.iloc[1:]
     with pytest.raises(UserError, match=r"\.parquet: "):
-        Footage(replace(read, **{file: broken}), {}, 0)
+        DriveFootage(replace(read, **{file: broken}), {}, 0)
 
 
 def difference(a: Image.Image, b: Image.Image) -> float:

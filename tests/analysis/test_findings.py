@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.collection import collect
-from analysis.contrasts import Contrasts, contrasts_of
-from analysis.declaration import Declaration, declare, with_significance
-from analysis.report.findings import UNITS, findings_of
+from analysis.collection import collect_campaigns
+from analysis.contrasts import ArmContrasts, compute_contrasts
+from analysis.declaration import FamilyDeclaration, add_significance, declare_tests
+from analysis.report.findings import UNITS, render_key_findings
 from tests.analysis.little import Drive, write_little
 from tests.analysis.page import Page
 from tests.keys import key_of
@@ -28,18 +28,21 @@ def test_a_difference_that_is_the_same_on_every_route_is_clear(tmp_path: Path) -
         for route in routes
     }
     folder = write_little(tmp_path / "c", arms, routes, [1], drives=drives)
-    declared = declare(contrasts_of(collect([folder])), [])
+    declared = declare_tests(compute_contrasts(collect_campaigns([folder])), [])
     contrasts = declared.contrasts
-    (row,) = (iterrow for _, iterrow in contrasts.of("violations, %").iterrows())
+    (row,) = (iterrow for _, iterrow in contrasts.select_measure("violations, %").iterrows())
     assert (row["difference"], row["p page"]) == (100, 2 / 2**6)
     assert math.isnan(row["low"])
     assert row["clear"]
-    assert "violation rate 100.0 percentage points higher" in Page(findings_of(declared, [])).words
+    assert (
+        "violation rate 100.0 percentage points higher"
+        in Page(render_key_findings(declared, [])).words
+    )
     alike = replace(contrasts, table=contrasts.table.assign(difference=0.0))
-    assert not with_significance(alike, declared.tests).table["clear"].any()
+    assert not add_significance(alike, declared.tests).table["clear"].any()
 
 
-def strong(difference: float, low: float, high: float, level: float) -> Declaration:
+def strong(difference: float, low: float, high: float, level: float) -> FamilyDeclaration:
     """Return a comparison that says this of every measure."""
     rows = pd.DataFrame(
         {
@@ -57,7 +60,7 @@ def strong(difference: float, low: float, high: float, level: float) -> Declarat
             "arm_b": "late/latency",
         }
     )
-    return Declaration(pd.DataFrame(), Contrasts((), rows, ()), {})
+    return FamilyDeclaration(pd.DataFrame(), ArmContrasts((), rows, ()), {})
 
 
 @pytest.mark.parametrize(
@@ -102,6 +105,6 @@ def strong(difference: float, low: float, high: float, level: float) -> Declarat
 def test_sentences_state_what_the_interval_supports(
     difference: float, low: float, high: float, level: float, says: list[str], never: list[str]
 ) -> None:
-    result = Page(findings_of(strong(difference, low, high, level), [])).words
+    result = Page(render_key_findings(strong(difference, low, high, level), [])).words
     assert all(word in result for word in says), result
     assert not [item for item in never if item in result]

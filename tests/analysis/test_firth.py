@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from analysis.regression.design import design_of
-from analysis.simulation.campaigns import Scenario, last_window, simulate_drives
-from analysis.statistics.firth import corrected_intercept, firth
-from analysis.statistics.intervals import jackknife_errors, leave_one_out_weights
+from analysis.regression.design import build_regression_design
+from analysis.simulation.campaigns import CampaignScenario, select_last_window, simulate_drives
+from analysis.statistics.firth import correct_intercept, fit_firth
+from analysis.statistics.intervals import compute_jackknife_errors, make_leave_one_out_weights
 from harness.vocabulary import Floats
 from tests.analysis.published import endometrial, sex2
 
@@ -39,7 +39,7 @@ def sampled(seed: int, n: int = 40) -> tuple[Floats, Floats]:
 
 def test_endometrial_cancer_as_brglm2_has_it() -> None:
     """README of R's brglm2: `glm(HG ~ NV + PI + EH, method = "brglm_fit")`."""
-    fits = firth(*endometrial())
+    fits = fit_firth(*endometrial())
     assert fits.converged.all()
     assert fits.coefficients[0] == pytest.approx([3.77456, 2.92927, -0.03475, -2.60416], abs=6e-6)
 
@@ -51,11 +51,11 @@ def test_urinary_tract_infection_as_logistf_has_it() -> None:
     """
     y, design = sex2()
     assert len(y) == 239
-    fits = firth(y, design)
+    fits = fit_firth(y, design)
     assert fits.coefficients[0] == pytest.approx(
         [0.120254, -1.10598, -0.0688167, 2.26887, -2.11141, -0.788317, 3.09601], rel=3e-6
     )
-    flic = corrected_intercept(y, design, fits.coefficients)
+    flic = correct_intercept(y, design, fits.coefficients)
     assert flic[0, 0] == pytest.approx(0.13, abs=0.005)
     assert expit(flic @ design.T).mean() == pytest.approx(y.mean())
 
@@ -64,7 +64,7 @@ def test_urinary_tract_infection_as_logistf_has_it() -> None:
 def test_maximum_of_the_penalised_likelihood(seed: int) -> None:
     y, design = sampled(seed)
     weights = np.random.default_rng(seed).integers(0, 3, len(y)).astype(np.float64)
-    fits = firth(y, design, np.stack([np.ones(len(y)), weights]))
+    fits = fit_firth(y, design, np.stack([np.ones(len(y)), weights]))
     assert fits.converged.all()
     assert fits.coefficients[0] == pytest.approx(slow_fit(y, design, np.ones(len(y))), abs=2e-5)
     assert fits.coefficients[1] == pytest.approx(slow_fit(y, design, weights), abs=2e-5)
@@ -73,14 +73,16 @@ def test_maximum_of_the_penalised_likelihood(seed: int) -> None:
 @pytest.mark.parametrize("seed", [5, 6])
 def test_a_lower_maximum_is_left_for_a_higher_one(seed: int) -> None:
     """From zero alone some fits end in a lower maximum; a wide search finds no higher one."""
-    scene = Scenario(routes=8, systems=2, seeds=1, route_sd=1.5, base=-0.8)
-    design = design_of(last_window(simulate_drives(scene, np.random.default_rng(seed))))
-    weights = np.vstack([np.ones((1, len(design.y))), leave_one_out_weights(design.clusters)])
-    alone = firth(design.y, design.matrix, weights, starts=[])
-    result = firth(design.y, design.matrix, weights)
+    scene = CampaignScenario(routes=8, systems=2, seeds=1, route_sd=1.5, base=-0.8)
+    design = build_regression_design(
+        select_last_window(simulate_drives(scene, np.random.default_rng(seed)))
+    )
+    weights = np.vstack([np.ones((1, len(design.y))), make_leave_one_out_weights(design.clusters)])
+    alone = fit_firth(design.y, design.matrix, weights, starts=[])
+    result = fit_firth(design.y, design.matrix, weights)
     random = np.random.default_rng(0)
     starts = list(4 * random.normal(size=(40, design.matrix.shape[1])))
-    sought = firth(design.y, design.matrix, weights, starts=starts)
+    sought = fit_firth(design.y, design.matrix, weights, starts=starts)
     heights = [
         [
             penalised(design.y, design.matrix, *item)
@@ -105,15 +107,15 @@ def penalised(y: Floats, design: Floats, beta: Floats, weights: Floats) -> float
 def test_weights_are_repeated_rows() -> None:
     y, design = sampled(9)
     weights = np.random.default_rng(1).integers(0, 3, (5, len(y))).astype(np.float64)
-    together = firth(y, design, weights)
+    together = fit_firth(y, design, weights)
     for item, coefficient in zip(weights.astype(int), together.coefficients, strict=True):
-        alone = firth(np.repeat(y, item), np.repeat(design, item, axis=0))
+        alone = fit_firth(np.repeat(y, item), np.repeat(design, item, axis=0))
         assert coefficient == pytest.approx(alone.coefficients[0], abs=1e-6)
 
 
 def test_weights_that_leave_a_column_empty_give_no_numbers() -> None:
     y, design = sampled(3)
-    fits = firth(y, design, np.stack([design[:, 3] == 0, np.ones(len(y))]).astype(np.float64))
+    fits = fit_firth(y, design, np.stack([design[:, 3] == 0, np.ones(len(y))]).astype(np.float64))
     assert np.isnan(fits.coefficients[0]).all()
     assert not fits.converged[0]
     assert fits.converged[1]
@@ -122,11 +124,11 @@ def test_weights_that_leave_a_column_empty_give_no_numbers() -> None:
 def test_jackknife_is_refitting_without_one_route_at_a_time() -> None:
     y, design = sampled(5)
     clusters = np.arange(len(y)) % 8
-    full = firth(y, design).coefficients[0]
-    left = firth(y, design, leave_one_out_weights(clusters)).coefficients
+    full = fit_firth(y, design).coefficients[0]
+    left = fit_firth(y, design, make_leave_one_out_weights(clusters)).coefficients
     total = np.zeros(4)
     for route in range(8):
-        fits = firth(y[clusters != route], design[clusters != route]).coefficients[0]
+        fits = fit_firth(y[clusters != route], design[clusters != route]).coefficients[0]
         assert left[route] == pytest.approx(fits, abs=1e-6)
         total += 7 / 8 * (fits - full) ** 2
-    assert jackknife_errors(full, left) ** 2 == pytest.approx(total, rel=1e-4)
+    assert compute_jackknife_errors(full, left) ** 2 == pytest.approx(total, rel=1e-4)

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from analysis.__main__ import main
-from analysis.collection import collect
-from analysis.tables.all_tables import tables_of
-from analysis.tables.ground_truth import ground_truth_of
+from analysis.collection import collect_campaigns
+from analysis.tables.all_tables import build_all_tables
+from analysis.tables.ground_truth import describe_collection_truth
 from tests.analysis.little import write_little
 
 ARMS = [("late", "none"), ("late", "latency")]
@@ -32,13 +32,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_the_ground_truth_is_named_once_or_by_campaign(folders: list[Path]) -> None:
-    known = [ground_truth_of(collect([folder])) for folder in folders]
+    known = [describe_collection_truth(collect_campaigns([folder])) for folder in folders]
     assert known == ["seen", "all", "not recorded"]
-    assert ground_truth_of(collect(folders[:2])) == "seen (a), all (b)"
+    assert describe_collection_truth(collect_campaigns(folders[:2])) == "seen (a), all (b)"
 
 
 def test_titles_of_tables_with_patterns_name_it(folders: list[Path]) -> None:
-    tables = tables_of(collect(folders[:1]), results_only=False)
+    tables = build_all_tables(collect_campaigns(folders[:1]), results_only=False)
     named = {table.name for table in tables if table.title.endswith("; ground truth: seen")}
     assert named >= {"patterns", "patterns_disturbed", "bands", "common_stretch"}
     assert named.isdisjoint({"driving", "curves", "messages", "seeds"})

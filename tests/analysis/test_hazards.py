@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from analysis.__main__ import main
-from analysis.collection import collect
-from analysis.comparison import MEASURES, compare
-from analysis.tables.from_results import tables_of_results
+from analysis.collection import collect_campaigns
+from analysis.comparison import COMPARED_MEASURES, compare_arms
+from analysis.tables.from_results import build_result_tables
 from harness.records.keys import AttemptKey
 from harness.records.metrics import NOT_RUN
 from tests.analysis.little import Drive, write_little
@@ -33,11 +33,11 @@ def campaign_with(tmp_path: Path, other: dict[tuple[str, str], Drive]) -> Path:
 
 def test_pairs_with_a_place_in_one_arm_only_are_left_out(tmp_path: Path) -> None:
     absent = Drive(20, "collision_vehicle", "no_place")
-    collection = collect([campaign_with(tmp_path, {("late", "3"): absent})])
-    comparison = compare(collection, A, B)
+    collection = collect_campaigns([campaign_with(tmp_path, {("late", "3"): absent})])
+    comparison = compare_arms(collection, A, B)
     assert "3" not in set(comparison.pairs["route"])
     assert (len(comparison.pairs), comparison.left_out) == (7, 1)
-    scores = comparison.differences[comparison.differences["measure"].isin(MEASURES)]
+    scores = comparison.differences[comparison.differences["measure"].isin(COMPARED_MEASURES)]
     assert scores["difference"].tolist() == [0.0] * 4
     row = comparison.one_sided.iloc[0]
     assert (row["route"], row["hazard"], row["ran in"]) == (
@@ -54,8 +54,8 @@ def test_pairs_with_a_place_in_one_arm_only_are_left_out(tmp_path: Path) -> None
 
 def test_pairs_whose_drive_decided_stay_and_are_listed(tmp_path: Path) -> None:
     early_end = Drive(20, "collision_vehicle", "ended_before")
-    collection = collect([campaign_with(tmp_path, {("late", "3"): early_end})])
-    comparison = compare(collection, A, B)
+    collection = collect_campaigns([campaign_with(tmp_path, {("late", "3"): early_end})])
+    comparison = compare_arms(collection, A, B)
     assert (len(comparison.pairs), comparison.left_out) == (8, 0)
     assert comparison.one_sided["left out"].tolist() == [False]
     assert comparison.one_sided["in the other arm"].tolist() == ["was placed, but not triggered"]
@@ -65,14 +65,14 @@ def test_pairs_whose_drive_decided_stay_and_are_listed(tmp_path: Path) -> None:
 
 def test_pairs_without_a_place_in_either_arm_stay(tmp_path: Path) -> None:
     nowhere = {(arm.system, "3"): Drive(20, "", "no_place") for arm in (A, B)}
-    comparison = compare(collect([campaign_with(tmp_path, nowhere)]), A, B)
+    comparison = compare_arms(collect_campaigns([campaign_with(tmp_path, nowhere)]), A, B)
     assert (len(comparison.pairs), len(comparison.one_sided)) == (8, 0)
 
 
 @pytest.mark.parametrize("cause", list(NOT_RUN))
 def test_an_arm_with_more_than_a_twentieth_not_run_is_a_warning(tmp_path: Path, cause: str) -> None:
     folder = campaign_with(tmp_path, {("late", "3"): Drive(20, "", cause)})
-    notes = collect([folder]).notes
+    notes = collect_campaigns([folder]).notes
     assert [note for note in notes if note.startswith("warning: ")] == [notes[0]]
     assert notes[0].startswith("warning: late/none: 1 of 8 hazards were not run (12 %): 1 ")
 
@@ -83,7 +83,7 @@ def test_a_few_not_run_are_counted_and_no_warning(tmp_path: Path) -> None:
     drives = {AttemptKey(B, route, 1): CLEAN for route in routes}
     drives[AttemptKey(B, "3", 1)] = Drive(20, "", "no_place")
     folder = write_little(tmp_path / "runs", arms, routes, (1,), drives=drives)
-    notes = [note for note in collect([folder]).notes if "hazards were not run" in note]
+    notes = [note for note in collect_campaigns([folder]).notes if "hazards were not run" in note]
     assert len(notes) == 1
     assert "1 of 21 hazards were not run (5 %): 1 had no place" in notes[0]
     assert not notes[0].startswith("warning")
@@ -109,9 +109,9 @@ def test_what_did_not_run_is_on_the_report_and_on_the_terminal(
 def test_reveal_times_by_kind(tmp_path: Path) -> None:
     """Medians and 5th and 95th percentiles of 16 attempts, checked with plain sorting."""
     drives = {("early", route): Drive(10 + int(route)) for route in ROUTES}
-    collection = collect([campaign_with(tmp_path, drives)])
-    table = next(table for table in tables_of_results(collection) if table.name == "reveals")
-    ((names, estimates),) = table.rows()
+    collection = collect_campaigns([campaign_with(tmp_path, drives)])
+    table = next(table for table in build_result_tables(collection) if table.name == "reveals")
+    ((names, estimates),) = table.list_rows()
     assert names == ("occluded_cyclist",)
     measured = sorted([3.0] * 8 + [2.0 + 0.1 * int(route) for route in ROUTES])
     middle = (measured[7] + measured[8]) / 2
@@ -129,11 +129,11 @@ def test_violations_and_what_was_not_run_by_kind(tmp_path: Path) -> None:
         ("late", "2"): Drive(20, "", "disturbed"),
         ("early", "3"): Drive(20, "", "no_place"),
     }
-    collection = collect([campaign_with(tmp_path, drives)])
-    table = next(table for table in tables_of_results(collection) if table.name == "hazards")
+    collection = collect_campaigns([campaign_with(tmp_path, drives)])
+    table = next(table for table in build_result_tables(collection) if table.name == "hazards")
     rows = {
         names: {measure: (estimate.value, estimate.n) for measure, estimate in row.items()}
-        for names, row in table.rows()
+        for names, row in table.list_rows()
     }
     assert rows == {
         ("early", "none", "occluded_cyclist"): {

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from analysis.__main__ import main
-from harness.records.ledger import append
-from harness.records.reading import Campaign
+from harness.records.ledger import append_try
+from harness.records.reading import CampaignRecords
 from harness.records.writing import EpisodeWriter
 from tests.analysis.little import Drive, write_little
 from tests.keys import key_of
@@ -82,7 +82,7 @@ def test_messages_of_bytes_that_are_no_text(
     campaign: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The name of a file may be any bytes, and an exception names it."""
-    append(
+    append_try(
         campaign,
         replace(KEY, seed=2),
         number=1,
@@ -141,13 +141,13 @@ def test_routes(campaign: Path, capsys: pytest.CaptureFixture[str], value: objec
 
 def spoil(campaign: Path, table: str, changed: Mapping[str, object]) -> Path:
     """Write a table of the attempt again, with some columns changed."""
-    columns = Campaign(campaign).table(table, KEY)
+    columns = CampaignRecords(campaign).read_attempt_table(table, KEY)
     result = {str(name): columns[name].tolist() for name in columns}
     result |= {name: [value] * len(columns) for name, value in changed.items()}
     file = next(campaign.glob(f"episodes/**/{table}.parquet"))
     writer = EpisodeWriter(campaign, KEY, 2)
     writer._scratch = file.parent
-    writer.table(table, result)
+    writer.write_table(table, result)
     return file
 
 

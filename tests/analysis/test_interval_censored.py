@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.statistics.interval_censored import (
-    innermost_intervals,
-    mean_difference,
-    order_of_pairs,
-    resampled,
-    share_above,
-    turnbull,
+    compare_interval_pairs,
+    estimate_restricted_mean_difference,
+    estimate_share_above,
+    find_innermost_intervals,
+    fit_resampled_turnbull,
+    fit_turnbull,
 )
 from harness.vocabulary import Floats
 
@@ -69,7 +69,7 @@ def ends_of(seen: list[tuple[int, int]]) -> tuple[Floats, Floats]:
 def test_no_distribution_is_more_likely(seen: list[tuple[int, int]]) -> None:
     """Of all on a fine lattice; and the best of these is as likely, but for the lattice."""
     low, high = ends_of(seen)
-    estimate = turnbull(low, high)
+    estimate = fit_turnbull(low, high)
     inside = (estimate.low >= low[:, None]) & (estimate.high <= high[:, None])
     ours = float(np.log(inside @ estimate.mass[0]).sum())
     lattice = log_likelihood(seen, simplex())
@@ -79,7 +79,7 @@ def test_no_distribution_is_more_likely(seen: list[tuple[int, int]]) -> None:
     best = simplex()[lattice >= lattice.max() - 1e-9]
     for place in range(1, len(ENDS) - 1):
         above = best[:, place:].sum(axis=1)
-        least, most = (float(side[0]) for side in estimate.above(ENDS[place]))
+        least, most = (float(side[0]) for side in estimate.bound_share_above(ENDS[place]))
         if lattice.max() >= ours - 1e-9:  # a lattice point is a maximum itself
             assert above.min() >= least - 1e-4
             assert above.max() <= most + 1e-4
@@ -91,8 +91,8 @@ def test_weights_are_repeated_observations(seen: list[tuple[int, int]], counts: 
     weights = np.array([counts[: len(seen)]], np.float64)
     low, high = ends_of(seen)
     times = weights[0].astype(int)
-    weighted = turnbull(low, high, weights)
-    repeated = turnbull(np.repeat(low, times), np.repeat(high, times))
+    weighted = fit_turnbull(low, high, weights)
+    repeated = fit_turnbull(np.repeat(low, times), np.repeat(high, times))
     assert weighted.mass[0] == pytest.approx(repeated.mass[0], abs=1e-6)
 
 
@@ -103,13 +103,13 @@ def test_it_is_kaplan_and_meier_s_estimate_where_steps_are_known(
     """Failures in one known step each, others right-censored at its end."""
     low = np.array([time if censored else time - 1 for time, censored in seen], np.float64)
     high = np.array([math.inf if censored else time for time, censored in seen], np.float64)
-    estimate = turnbull(low, high)
+    estimate = fit_turnbull(low, high)
     survival = 1.0
     for time in range(1, 6):
         at_risk = sum(other >= time for other, _ in seen)
         failed = sum(other == time and not censored for other, censored in seen)
         survival *= 1 - failed / at_risk if at_risk else 1.0
-        least, most = estimate.above(time)
+        least, most = estimate.bound_share_above(time)
         last = max(other for other, _ in seen)
         if time <= last:
             assert most[0] == pytest.approx(survival, abs=1e-5)
@@ -123,7 +123,7 @@ def test_published_estimate_of_breast_retraction() -> None:
     Statistical Software 36, 2).
     """
     low, high = np.array(RETRACTION).T
-    estimate = turnbull(low, high)
+    estimate = fit_turnbull(low, high)
     masses = zip(estimate.low, estimate.high, estimate.mass[0].round(4), strict=True)
     assert {(a, b): mass for a, b, mass in masses if mass} == {
         (4, 5): 0.0463, (6, 7): 0.0334, (7, 8): 0.0887, (11, 12): 0.0708,
@@ -134,19 +134,19 @@ def test_published_estimate_of_breast_retraction() -> None:
 def test_innermost_intervals_of_five_observations() -> None:
     low = np.array([0.0, 0.4, 0.2, -math.inf, 0.8])
     high = np.array([0.6, 0.6, 0.4, 0.0, math.inf])
-    inner_low, inner_high = innermost_intervals(low, high)
+    inner_low, inner_high = find_innermost_intervals(low, high)
     assert inner_low.tolist() == [-math.inf, 0.2, 0.4, 0.8]
     assert inner_high.tolist() == [0.0, 0.4, 0.6, math.inf]
     with pytest.raises(ValueError, match="no size inside"):
-        turnbull(np.array([0.4]), np.array([0.4]))
+        fit_turnbull(np.array([0.4]), np.array([0.4]))
 
 
 def test_inside_an_interval_a_share_has_two_limits() -> None:
     low, high = np.array([0.0, 1.0]), np.array([1.0, math.inf])
-    least, most = turnbull(low, high).above(0.5)
+    least, most = fit_turnbull(low, high).bound_share_above(0.5)
     assert (least[0], most[0]) == (0.5, 1.0)
-    data, samples, routes = resampled(low, high, np.array([0.0, 1.0]))
-    estimate = share_above(data, samples, size=0.5, n=2, routes=routes)
+    data, samples, routes = fit_resampled_turnbull(low, high, np.array([0.0, 1.0]))
+    estimate = estimate_share_above(data, samples, size=0.5, n=2, routes=routes)
     assert estimate.low <= 0.5
     assert estimate.high == 1.0
 
@@ -155,10 +155,10 @@ def test_censored_attempts_count() -> None:
     """Of four, one fails at 0 already, one never: without these two the shares would be others."""
     low = np.array([-math.inf, 0.2, 0.6, 0.8])
     high = np.array([0.0, 0.4, 0.8, math.inf])
-    estimate = turnbull(low, high)
-    shares = {size: estimate.above(size)[0][0] for size in (0.0, 0.2, 0.4, 0.6, 0.8)}
+    estimate = fit_turnbull(low, high)
+    shares = {size: estimate.bound_share_above(size)[0][0] for size in (0.0, 0.2, 0.4, 0.6, 0.8)}
     assert shares == pytest.approx({0.0: 0.75, 0.2: 0.75, 0.4: 0.5, 0.6: 0.5, 0.8: 0.25})
-    assert estimate.mean_up_to(0.8)[0] == pytest.approx((0 + 0.4 + 0.8 + 0.8) / 4)
+    assert estimate.compute_restricted_mean(0.8)[0] == pytest.approx((0 + 0.4 + 0.8 + 0.8) / 4)
 
 
 def test_pairs_have_an_order_only_where_intervals_are_apart() -> None:
@@ -171,19 +171,21 @@ def test_pairs_have_an_order_only_where_intervals_are_apart() -> None:
         np.array([0.4, 0.2, 0.0, 0.8, 0.0, 0.8, 0.4, 0.2]),
         np.array([0.6, 0.4, 0.2, never, 0.2, never, 0.8, 0.6]),
     )
-    assert order_of_pairs(a, b).tolist() == [1.0, 0.0, -1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    assert compare_interval_pairs(a, b).tolist() == [1.0, 0.0, -1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
 
 
 def test_a_difference_of_pairs_resamples_routes_together() -> None:
     at = np.random.default_rng(1).integers(0, 5, 12)
     grid = np.arange(8) / 5
     a, b = (grid[at], grid[at + 1]), (grid[at + 1], grid[at + 2])
-    estimate = mean_difference(a, b, np.arange(12.0), 2.0)
+    estimate = estimate_restricted_mean_difference(a, b, np.arange(12.0), 2.0)
     assert estimate.value == pytest.approx(0.2)
     assert math.isnan(estimate.low)  # the same in every route: no spread to resample
     assert estimate.n == estimate.routes == 12
     other = np.roll(at, 1)
-    mixed = mean_difference(a, (grid[other], grid[other + 1]), np.arange(12.0), 2.0)
+    mixed = estimate_restricted_mean_difference(
+        a, (grid[other], grid[other + 1]), np.arange(12.0), 2.0
+    )
     assert mixed.low < 0 < mixed.high
 
 
@@ -196,7 +198,7 @@ def test_resampled_intervals_cover_the_share() -> None:
     for _ in range(times):
         cell = np.tile(random.choice(6, 16, p=chances), 6)
         clusters = np.tile(np.arange(16.0), 6)
-        data, samples, routes = resampled(grid[cell], grid[cell + 1], clusters)
-        estimate = share_above(data, samples, size=0.2, n=96, routes=routes)
+        data, samples, routes = fit_resampled_turnbull(grid[cell], grid[cell + 1], clusters)
+        estimate = estimate_share_above(data, samples, size=0.2, n=96, routes=routes)
         covered += estimate.low <= truth <= estimate.high
     assert covered / times >= 0.88

@@ -13,21 +13,27 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import main
-from analysis.collection import collect
+from analysis.collection import collect_campaigns
 from analysis.regression import prediction
 from analysis.regression.moments import (
     KNOWN_SURROGATES,
     MomentRules,
-    features_of,
-    moments_of,
-    window_ends,
+    collect_moments,
+    compute_moment_features,
+    iterate_window_ends,
 )
-from analysis.regression.prediction import MODELS, folds_of, held_out, pairs_by_route, predict
+from analysis.regression.prediction import (
+    MODELS,
+    count_ordered_pairs,
+    evaluate_prediction_models,
+    predict_held_out,
+    split_into_folds,
+)
 from analysis.regression.sample import NoFitError
-from analysis.surrogates import motion_in
-from harness.evaluation.surrogates.measures import surrogates_of
-from harness.randomness import stream
-from harness.records.surrogates import surrogates_in
+from analysis.surrogates import read_motion
+from harness.evaluation.surrogates.measures import compute_surrogates
+from harness.randomness import make_named_stream
+from harness.records.surrogates import read_surrogates
 from harness.vocabulary import PATTERNS, SURROGATES
 from tests.analysis.little import Drive, write_little
 from tests.keys import key_of
@@ -37,7 +43,7 @@ RULES = MomentRules()
 
 def made_up(effect: float, routes: int = 12, rows: int = 30) -> pd.DataFrame:
     """Return moments in which a column raises the odds of a violation, and others do not."""
-    random = stream(1, "test", "prediction")
+    random = make_named_stream(1, "test", "prediction")
     table = pd.DataFrame(
         random.exponential(size=(routes * rows, len(PATTERNS) + len(KNOWN_SURROGATES))),
         columns=[*PATTERNS, *KNOWN_SURROGATES],
@@ -49,20 +55,20 @@ def made_up(effect: float, routes: int = 12, rows: int = 30) -> pd.DataFrame:
     return table.assign(violated=violated, cluster=names)
 
 
-def score(result: prediction.Prediction, name: str, measure: str) -> dict[str, float]:
+def score(result: prediction.PredictionScores, name: str, measure: str) -> dict[str, float]:
     """Return one model's score, its interval and what it rests on."""
     rows = result.scores[(result.scores["model"] == name) & (result.scores["measure"] == measure)]
     return {key: float(rows[key].item()) for key in ("value", "low", "high", "n")}
 
 
 def test_what_predicts_is_seen_and_what_does_not_is_not() -> None:
-    known = predict(made_up(6.0))
+    known = evaluate_prediction_models(made_up(6.0))
     patterns = score(known, "patterns", "AUC")
     assert score(known, "surrogates", "AUC")["low"] > 0.6
     assert score(known, "surrogates minus base rate", "Brier")["high"] < 0
     assert patterns["low"] < 0.5 < patterns["high"]
     assert score(known, "base rate", "AUC")["value"] == 0.5
-    nothing = predict(made_up(0.0))
+    nothing = evaluate_prediction_models(made_up(0.0))
     for name in ("patterns", "surrogates", "both"):
         auc = score(nothing, name, "AUC")
         assert auc["low"] < 0.5 < auc["high"]
@@ -70,7 +76,7 @@ def test_what_predicts_is_seen_and_what_does_not_is_not() -> None:
 
 def test_scores_are_those_of_the_definitions() -> None:
     moments = made_up(3.0, routes=5, rows=8)
-    result = predict(moments)
+    result = evaluate_prediction_models(moments)
     y, clusters = moments["violated"].to_numpy(), moments["cluster"].to_numpy()
     for name in MODELS:
         p = result.probabilities[name].to_numpy()
@@ -87,43 +93,47 @@ def test_scores_are_those_of_the_definitions() -> None:
 
 def test_routes_without_a_pair_are_in_no_auc() -> None:
     y, p = np.array([1.0, 1, 0, 1]), np.array([0.1, 0.2, 0.3, 0.4])
-    right, pairs = pairs_by_route(y, p, np.array([0, 0, 1, 1]))
+    right, pairs = count_ordered_pairs(y, p, np.array([0, 0, 1, 1]))
     assert (right.tolist(), pairs.tolist()) == ([1.0], [1.0])
 
 
 def test_a_route_is_in_one_fold_and_its_outcomes_do_not_reach_its_predictions() -> None:
     moments = made_up(3.0)
     clusters = np.unique(moments["cluster"], return_inverse=True)[1]
-    folds = folds_of(clusters)
+    folds = split_into_folds(clusters)
     assert len(np.unique(folds)) == 10
     assert all(len(np.unique(folds[clusters == route])) == 1 for route in range(12))
     y = moments["violated"].to_numpy()
-    columns = features_of(moments, MODELS["both"])
+    columns = compute_moment_features(moments, MODELS["both"])
     fold = folds == folds[0]
     other = np.where(fold, 1 - y, y)
-    assert held_out(other, columns, folds)[fold] == pytest.approx(held_out(y, columns, folds)[fold])
+    assert predict_held_out(other, columns, folds)[fold] == pytest.approx(
+        predict_held_out(y, columns, folds)[fold]
+    )
     moved = columns + 100.0 * fold[:, None]
-    assert held_out(y, moved, folds)[~fold] != pytest.approx(held_out(y, columns, folds)[~fold])
+    assert predict_held_out(y, moved, folds)[~fold] != pytest.approx(
+        predict_held_out(y, columns, folds)[~fold]
+    )
 
 
 def test_the_base_rate_is_that_of_other_routes() -> None:
     y = np.array([1.0, 0, 0, 0, 1, 1])
     folds = np.array([0, 0, 1, 1, 2, 2])
     expected = [0.5, 0.5, 0.75, 0.75, 0.25, 0.25]
-    assert held_out(y, np.zeros((6, 0)), folds).tolist() == expected
+    assert predict_held_out(y, np.zeros((6, 0)), folds).tolist() == expected
 
 
 @pytest.mark.parametrize("happened", [[0, 0, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0]])
 def test_without_a_contrast_there_is_nothing_to_predict(happened: list[float]) -> None:
     moments = made_up(0.0, routes=4, rows=1).assign(violated=np.array(happened, float))
     with pytest.raises(NoFitError, match="both are needed on two routes"):
-        predict(moments)
+        evaluate_prediction_models(moments)
 
 
 def test_windows_end_a_lead_before() -> None:
-    assert list(window_ends(500, 0.05, RULES)) == [460, 360, 260]
-    assert list(window_ends(239, 0.05, RULES)) == []
-    assert list(window_ends(240, 0.05, RULES)) == [200]
+    assert list(iterate_window_ends(500, 0.05, RULES)) == [460, 360, 260]
+    assert list(iterate_window_ends(239, 0.05, RULES)) == []
+    assert list(iterate_window_ends(240, 0.05, RULES)) == [200]
 
 
 @pytest.fixture(scope="module")
@@ -157,13 +167,15 @@ def changed_after(source: Path, folder: Path, seconds: float) -> Path:
 
 def test_nothing_after_a_window_is_known_at_its_moment(drives: Path, tmp_path: Path) -> None:
     """Violations come after 30 s and other drives end after 29 s: the last windows 2 s earlier."""
-    before = moments_of(collect([drives]), RULES)
+    before = collect_moments(collect_campaigns([drives]), RULES)
     assert sorted(set(before["time"])) == [12.0, 13.0, 17.0, 18.0, 22.0, 23.0, 27.0, 28.0]
     assert before["violated"].sum() == 3
     assert (before.loc[before["violated"] == 1, "time"] == 28.0).all()
-    later = collect([changed_after(drives, tmp_path / "later", 28.0)])
-    pd.testing.assert_frame_equal(before, moments_of(later, RULES))
-    earlier = moments_of(collect([changed_after(drives, tmp_path / "earlier", 27.0)]), RULES)
+    later = collect_campaigns([changed_after(drives, tmp_path / "later", 28.0)])
+    pd.testing.assert_frame_equal(before, collect_moments(later, RULES))
+    earlier = collect_moments(
+        collect_campaigns([changed_after(drives, tmp_path / "earlier", 27.0)]), RULES
+    )
     last = before["time"] == 28.0
     pd.testing.assert_frame_equal(before[~last], earlier[~last])
     for name in ("jerk_max", "LCME"):
@@ -171,12 +183,12 @@ def test_nothing_after_a_window_is_known_at_its_moment(drives: Path, tmp_path: P
 
 
 def test_surrogates_computed_again_are_those_recorded(drives: Path) -> None:
-    collection = collect([drives])
-    for _, campaign, key in collection.attempts_in_order():
-        motion, way, ending = motion_in(campaign, key, 0.05)
-        result = campaign.result(key)
-        again = surrogates_of(motion, way, ending)
-        for name, value in surrogates_in(result).items():
+    collection = collect_campaigns([drives])
+    for _, campaign, key in collection.iterate_attempts():
+        motion, way, ending = read_motion(campaign, key, 0.05)
+        result = campaign.read_result(key)
+        again = compute_surrogates(motion, way, ending)
+        for name, value in read_surrogates(result).items():
             if result["crucible"]["violation"] is None and name in SURROGATES:
                 assert again[name] == pytest.approx(value), name
 

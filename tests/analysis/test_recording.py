@@ -12,7 +12,7 @@ import pytest
 from rerun.dataframe import load_recording
 
 from analysis.__main__ import main
-from analysis.drawing.palette import COLOURS, error_colour
+from analysis.drawing.palette import COLOURS, get_error_colour
 from harness.vocabulary import PATTERNS
 from tests.analysis.replayed import CLEAN, SECONDS, YAW, Replayed, replayed
 
@@ -93,7 +93,7 @@ def test_boxes_stand_where_they_were_recorded(
 
 
 def test_every_pattern_has_a_different_colour(drive: Replayed, reading: Reading) -> None:
-    assert len({error_colour(pattern) for pattern in PATTERNS}) == len(PATTERNS)
+    assert len({get_error_colour(pattern) for pattern in PATTERNS}) == len(PATTERNS)
     seen = set()
     for source in ("truth", "cooperative"):
         plain = COLOURS["hue7" if source == "truth" else source]
@@ -103,7 +103,7 @@ def test_every_pattern_has_a_different_colour(drive: Replayed, reading: Reading)
             boxes = shown(drive, source, step)
             patterns = boxes["pattern"].astype(str)
             codes = [
-                error_colour(pattern) if pattern else plain[not counted]
+                get_error_colour(pattern) if pattern else plain[not counted]
                 for pattern, counted in zip(patterns, boxes["counted"], strict=True)
             ]
             assert [f"#{item:08x}" for item in result[step]] == [f"{code}ff" for code in codes]

@@ -13,46 +13,48 @@ import statsmodels.api as sm
 from scipy import stats
 from scipy.special import expit
 
-from analysis.collection import Collection
-from analysis.regression.by_condition import checks, fit_condition
-from analysis.regression.design import design_of
+from analysis.collection import CampaignCollection
+from analysis.regression.by_condition import build_sample_checks, fit_condition
+from analysis.regression.design import build_regression_design
 from analysis.regression.estimators import (
-    firth_jackknife,
-    gee_bias_reduced,
-    marginal_effects,
-    paper_logit,
+    compute_marginal_effects,
+    fit_bias_reduced_gee,
+    fit_firth_jackknife,
+    fit_paper_logit,
 )
 from analysis.regression.sample import (
     COUNTS,
     TRUTHS,
     NoFitError,
-    Sample,
-    read_table,
-    sample_of,
+    RegressionSample,
+    build_regression_sample,
+    read_attempts_table,
 )
-from analysis.simulation.campaigns import Scenario, last_window, simulate_drives
-from analysis.statistics.firth import corrected_intercept, firth
-from analysis.statistics.intervals import leave_one_out_weights
+from analysis.simulation.campaigns import CampaignScenario, select_last_window, simulate_drives
+from analysis.statistics.firth import correct_intercept, fit_firth
+from analysis.statistics.intervals import make_leave_one_out_weights
 from harness.errors import UserError
 from harness.vocabulary import PATTERNS, Floats
 from tests.analysis.published import endometrial, motor_cars
 
 
-def simulated(scene: Scenario, random: np.random.Generator) -> Sample:
+def simulated(scene: CampaignScenario, random: np.random.Generator) -> RegressionSample:
     """The last ten seconds of simulated drives."""
-    return last_window(simulate_drives(scene, random))
+    return select_last_window(simulate_drives(scene, random))
 
 
-def made(seed: int = 0, routes: int = 12) -> Sample:
-    return simulated(Scenario(routes=routes, systems=3, effect=0.8), np.random.default_rng(seed))
+def made(seed: int = 0, routes: int = 12) -> RegressionSample:
+    return simulated(
+        CampaignScenario(routes=routes, systems=3, effect=0.8), np.random.default_rng(seed)
+    )
 
 
-def counted(y: Floats, columns: Floats) -> Sample:
+def counted(y: Floats, columns: Floats) -> RegressionSample:
     """A sample whose first counts are these columns."""
     counts = np.zeros((len(y), len(PATTERNS)))
     counts[:, : columns.shape[1]] = columns
     systems = np.array(["x"] * len(y))
-    return Sample(
+    return RegressionSample(
         y=y,
         counts=counts,
         exposure=np.ones(len(y)),
@@ -65,7 +67,7 @@ def counted(y: Floats, columns: Floats) -> Sample:
 
 def test_plain_logit_as_glm_has_it() -> None:
     """glm(am ~ disp + hp, data = mtcars, family = binomial), as R prints it (statology.org)."""
-    terms = paper_logit(counted(*motor_cars())).terms
+    terms = fit_paper_logit(counted(*motor_cars())).terms
     assert terms["term"].tolist() == ["LCME", "LCLE"]
     assert terms["coefficient"].to_numpy() == pytest.approx([-0.09518, 0.12170], abs=6e-6)
     assert terms["error"].to_numpy() == pytest.approx([0.04800, 0.06777], abs=6e-6)
@@ -76,23 +78,23 @@ def test_plain_logit_as_glm_has_it() -> None:
 def test_plain_logit_names_what_runs_away() -> None:
     y, design = endometrial()
     with pytest.raises(NoFitError, match=r"quasi separation, .* no finite answer: LCME"):
-        paper_logit(counted(y, design[:, 1:]))
+        fit_paper_logit(counted(y, design[:, 1:]))
 
 
 def test_primary_is_firth_of_standardised_rates_with_a_jackknife_over_routes() -> None:
     sample = made()
-    design = design_of(sample)
+    design = build_regression_design(sample)
     rates = sample.counts / sample.exposure[:, None]
     z = (rates - rates.mean(axis=0)) / rates.std(axis=0)
     dummies = [sample.systems == f"system {value}" for value in (1, 2)]
     slow = np.column_stack([np.ones(len(z)), *dummies, z]).astype(np.float64)
     assert design.matrix == pytest.approx(slow)
-    full = firth(sample.y, slow).coefficients[0, 3:]
+    full = fit_firth(sample.y, slow).coefficients[0, 3:]
     spread = np.zeros(6)
     for route in range(12):
         rest = sample.clusters != route
-        spread += 11 / 12 * (firth(sample.y[rest], slow[rest]).coefficients[0, 3:] - full) ** 2
-    terms = firth_jackknife(design).terms
+        spread += 11 / 12 * (fit_firth(sample.y[rest], slow[rest]).coefficients[0, 3:] - full) ** 2
+    terms = fit_firth_jackknife(design).terms
     assert terms["coefficient"].to_numpy() == pytest.approx(full)
     assert terms["error"].to_numpy() == pytest.approx(np.sqrt(spread), rel=1e-4)
     p = 2 * stats.t.sf(np.abs(full) / np.sqrt(spread), 11)
@@ -104,25 +106,27 @@ def test_primary_is_firth_of_standardised_rates_with_a_jackknife_over_routes() -
 
 def test_marginal_effects_are_slopes_of_the_mean_prediction() -> None:
     sample = made(1)
-    design = design_of(sample)
-    flic = corrected_intercept(sample.y, design.matrix, firth(sample.y, design.matrix).coefficients)
+    design = build_regression_design(sample)
+    flic = correct_intercept(
+        sample.y, design.matrix, fit_firth(sample.y, design.matrix).coefficients
+    )
     assert expit(flic @ design.matrix.T).mean() == pytest.approx(sample.y.mean())
-    result = marginal_effects(
-        design, firth(sample.y, design.matrix).coefficients, np.ones((1, len(sample.y)))
+    result = compute_marginal_effects(
+        design, fit_firth(sample.y, design.matrix).coefficients, np.ones((1, len(sample.y)))
     )[0]
     for number in range(6):
         step = np.zeros(design.matrix.shape[1])
         step[number - 6] = 1e-6
         up, down = (expit((design.matrix + s * step) @ flic[0]).mean() for s in (1, -1))
         assert result[number] == pytest.approx(100 * (up - down) / 2e-6, rel=1e-4)
-    terms = firth_jackknife(design).terms
+    terms = fit_firth_jackknife(design).terms
     assert (
         (terms["effect_low"] < terms["effect"]) & (terms["effect"] < terms["effect_high"])
     ).all()
 
 
 def test_route_bootstrap_agrees_with_the_jackknife() -> None:
-    terms = firth_jackknife(design_of(made(2, routes=40)), resamples=400).terms
+    terms = fit_firth_jackknife(build_regression_design(made(2, routes=40)), resamples=400).terms
     wide = np.log(terms["high"] / terms["low"])
     check = np.log(terms["bootstrap_high"] / terms["bootstrap_low"])
     ratio = np.asarray(check / wide)
@@ -131,7 +135,7 @@ def test_route_bootstrap_agrees_with_the_jackknife() -> None:
 
 def test_companion_has_the_covariance_of_mancl_and_derouen() -> None:
     sample = made(3)
-    design = design_of(sample)
+    design = build_regression_design(sample)
     fit = sm.GEE(
         design.y,
         design.matrix,
@@ -157,7 +161,7 @@ def test_companion_has_the_covariance_of_mancl_and_derouen() -> None:
         pull = weighted @ np.linalg.solve(np.eye(len(d)) - leverage, residual)
         meat += np.outer(pull, pull)
     errors = np.sqrt(np.diag(np.linalg.solve(bread, np.linalg.solve(bread, meat).T)))[-6:]
-    terms = gee_bias_reduced(design).terms
+    terms = fit_bias_reduced_gee(design).terms
     assert terms["coefficient"].to_numpy() == pytest.approx(beta[-6:], rel=1e-6)
     assert terms["error"].to_numpy() == pytest.approx(errors, rel=1e-3)
 
@@ -167,14 +171,14 @@ def test_what_one_route_alone_carries_is_not_estimated() -> None:
     sample.counts[:, 0] = np.where(sample.clusters == 5, sample.counts[:, 0], 0)
     sample.counts[:, 3] = 0
     sample.counts[:, 5] = sample.counts[:, 4]
-    design = design_of(sample)
+    design = build_regression_design(sample)
     assert design.refused == {
         "LCME": "it varies on one route only, or is a combination of the others",
         "CCME": "always 0",
         "CADE": "it varies on one route only, or is a combination of the others",
     }
-    assert np.isfinite(firth_jackknife(design).terms["p"]).all()
-    result = checks(sample, design)
+    assert np.isfinite(fit_firth_jackknife(design).terms["p"]).all()
+    result = build_sample_checks(sample, design)
     assert (result["check"] == "not estimated").sum() == 3
 
 
@@ -194,37 +198,39 @@ def test_what_one_route_alone_carries_is_not_estimated() -> None:
     ],
 )
 def test_hopeless_samples_are_refused_in_words(
-    spoil: Callable[[Sample], Sample], words: str
+    spoil: Callable[[RegressionSample], RegressionSample], words: str
 ) -> None:
     with pytest.raises(NoFitError, match=words):
-        design_of(spoil(made(5)))
+        build_regression_design(spoil(made(5)))
 
 
 def test_fully_separated_outcomes_leave_firth_standing() -> None:
     sample = made(6)
     high = sample.rates[:, 1] > np.median(sample.rates[:, 1])
     sample = replace(sample, y=high.astype(np.float64))
-    design = design_of(sample)
-    result = checks(sample, design)
+    design = build_regression_design(sample)
+    result = build_sample_checks(sample, design)
     assert result.loc[result["check"] == "separation", "result"].str.startswith("complete").all()
-    terms = firth_jackknife(design).terms
+    terms = fit_firth_jackknife(design).terms
     part = terms.loc[terms["term"] == "LCLE", ["odds_ratio", "low", "high"]].to_numpy(np.float64)[0]
     assert np.isfinite(part).all()
     assert part[0] > 3
     with pytest.raises(NoFitError, match="separation"):
-        paper_logit(sample)
+        fit_paper_logit(sample)
     with pytest.raises(NoFitError, match="did not converge"):
-        gee_bias_reduced(design)
+        fit_bias_reduced_gee(design)
 
 
 def test_a_fit_that_has_no_end_without_some_route_is_refused() -> None:
     """As many rows as columns are left: the penalised likelihood climbs for ever."""
-    design = design_of(simulated(Scenario(routes=4, systems=2), np.random.default_rng(25)))
-    left = firth(design.y, design.matrix, leave_one_out_weights(design.clusters))
+    design = build_regression_design(
+        simulated(CampaignScenario(routes=4, systems=2), np.random.default_rng(25))
+    )
+    left = fit_firth(design.y, design.matrix, make_leave_one_out_weights(design.clusters))
     assert np.isfinite(left.coefficients).all()
     assert not left.converged.all()
     with pytest.raises(NoFitError, match="no maximum without some route"):
-        firth_jackknife(design)
+        fit_firth_jackknife(design)
 
 
 def table(folder: Path, changed: Mapping[str, object]) -> Path:
@@ -239,7 +245,7 @@ def table(folder: Path, changed: Mapping[str, object]) -> Path:
 
 
 def test_names_in_a_table_are_words_whatever_they_look_like(tmp_path: Path) -> None:
-    result = read_table(table(tmp_path, {"condition": "None", "system": "NA"}))
+    result = read_attempts_table(table(tmp_path, {"condition": "None", "system": "NA"}))
     assert set(result["condition"]) == {"None"}
     assert set(result["system"]) == {"NA"}
     assert sorted(set(result["cluster"])) == [f"{number:02}" for number in range(12)]
@@ -261,26 +267,26 @@ def test_a_table_that_cannot_be_is_refused(
     tmp_path: Path, changed: dict[str, object], words: str
 ) -> None:
     with pytest.raises(UserError, match=words) as result:
-        read_table(table(tmp_path, changed))
+        read_attempts_table(table(tmp_path, changed))
     assert "\n" not in str(result.value)
 
 
 def test_sample_drops_what_it_says_and_systems_that_do_not_cooperate(
-    collection: Collection,
+    collection: CampaignCollection,
 ) -> None:
     part = collection.attempts[collection.attempts["condition"] == "none"].copy()
     part.loc[part["system"].eq("early").idxmax(), "truth_all_end_10s"] = 0.0
-    sample = sample_of(part)
+    sample = build_regression_sample(part)
     assert list(sample.left_out) == ["alone"]
     cooperating = part[part["system"] != "alone"]
     short = int(cooperating[COUNTS[0]].isna().sum())
     assert short > 0
     assert sample.dropped["drive shorter than 10 s"] == short
     assert len(sample.y) == len(cooperating) - sum(sample.dropped.values())
-    assert set(sample_of(part, ["alone", "late"]).systems) == {"alone", "late"}
+    assert set(build_regression_sample(part, ["alone", "late"]).systems) == {"alone", "late"}
 
 
-def test_systems_that_are_asked_for_are_in_every_model(collection: Collection) -> None:
+def test_systems_that_are_asked_for_are_in_every_model(collection: CampaignCollection) -> None:
     chosen = fit_condition(collection.attempts, "none", ["alone", "late"], collection)
     for item in (chosen.checks, chosen.set_checks):
         assert item is not None
@@ -290,7 +296,7 @@ def test_systems_that_are_asked_for_are_in_every_model(collection: Collection) -
 def test_no_rows_at_all() -> None:
     nothing = counted(np.zeros(0), np.zeros((0, 1)))
     with pytest.raises(NoFitError, match="no attempt"):
-        design_of(nothing)
+        build_regression_design(nothing)
     with pytest.raises(NoFitError, match="no contrast"):
-        paper_logit(nothing)
-    assert isinstance(checks(nothing, None), pd.DataFrame)
+        fit_paper_logit(nothing)
+    assert isinstance(build_sample_checks(nothing, None), pd.DataFrame)

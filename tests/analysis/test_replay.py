@@ -17,11 +17,11 @@ from rerun.dataframe import load_recording
 
 from analysis.__main__ import main
 from analysis.drawing.palette import COLOURS
-from analysis.drive import drive_of
-from analysis.figures.birds_eye import last_seconds_of, render_strip
-from analysis.replay.film import film_of, write_film
-from analysis.replay.recording import write_recording
-from harness.records.reading import Campaign
+from analysis.drive import read_recorded_drive
+from analysis.figures.birds_eye import collect_last_seconds, render_strip
+from analysis.replay.film import make_film, write_film
+from analysis.replay.recording import write_rerun_recording
+from harness.records.reading import CampaignRecords
 from tests.analysis.little import Drive, write_little
 from tests.analysis.replayed import CLEAN, YAW, Replayed, replayed
 from tests.keys import key_of
@@ -109,9 +109,9 @@ def test_a_film_s_folder_that_cannot_be_made_is_one_line(
 
 
 def test_a_film_of_more_seconds_than_the_drive_has_is_of_the_whole_drive(drive: Replayed) -> None:
-    read = drive_of(Campaign(drive.campaign), CLEAN)
+    read = read_recorded_drive(CampaignRecords(drive.campaign), CLEAN)
     assert read is not None
-    assert film_of([read], "", before=1e308).first == 0
+    assert make_film([read], "", before=1e308).first == 0
 
 
 @pytest.mark.parametrize("empty", [False, True])
@@ -120,22 +120,22 @@ def test_a_drive_of_one_step_and_one_of_which_little_is_known(tmp_path: Path, em
     key = key_of("late", "latency", "0", 1)
     made = {key: Drive(1, "off_road")}
     folder = write_little(tmp_path / "c", [("late", "latency")], ["0"], [1], drives=made)
-    drive = drive_of(Campaign(folder), key)
+    drive = read_recorded_drive(CampaignRecords(folder), key)
     assert drive is not None
     if empty:
         parts = ("boxes", "poses", "messages", "map")
         drive = replace(drive, **{name: getattr(drive, name).iloc[:0] for name in parts})
-    film = film_of([drive], "", before=10.0)
+    film = make_film([drive], "", before=10.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        write_recording(drive, {}, tmp_path / "c.rrd")
+        write_rerun_recording(drive, {}, tmp_path / "c.rrd")
         write_film(film, tmp_path / "c.mp4", lambda: None)
     rows = load_recording(tmp_path / "c.rrd").view(index="episode", contents="/**").select()
     seen = rows.read_all().to_pandas().get("/world/truth:PoseTranslation3D", [[]])[0]
     assert len(seen) == int((drive.boxes["source"] == "truth").sum())
     assert (tmp_path / "c.mp4").stat().st_size > 1000
     assert film.pictures == 1 + 30
-    assert len(render_strip(last_seconds_of(drive))) == 3
+    assert len(render_strip(collect_last_seconds(drive))) == 3
 
 
 def test_a_table_of_another_schema_is_named(

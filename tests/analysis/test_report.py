@@ -15,15 +15,15 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
-from analysis.collection import Collection, collect
-from analysis.comparison import SURROGATES
-from analysis.contrasts import Contrasts, contrasts_of
-from analysis.report.gather import MOST_STRIPS, gather
-from analysis.report.page import SECTIONS, capitalised
+from analysis.collection import CampaignCollection, collect_campaigns
+from analysis.comparison import COMPARED_SURROGATES
+from analysis.contrasts import ArmContrasts, compute_contrasts
+from analysis.report.gather import MOST_STRIPS, gather_report
+from analysis.report.page import SECTIONS, capitalise_note
 from analysis.report.script import SCRIPT
-from analysis.statistics.intervals import expanded_percentiles, resample_weights
-from analysis.surrogates import MEASURES as DANGERS
-from harness.records.ledger import append
+from analysis.statistics.intervals import compute_expanded_percentiles, sample_bootstrap_weights
+from analysis.surrogates import SURROGATE_MEASURES as DANGERS
+from harness.records.ledger import append_try
 from tests.analysis import again
 from tests.analysis.little import Drive, write_little
 from tests.analysis.page import Page
@@ -42,8 +42,8 @@ def page(out: Path) -> Page:
 
 
 @pytest.fixture(scope="module")
-def contrasts(collection: Collection) -> Contrasts:
-    return contrasts_of(collection)
+def contrasts(collection: CampaignCollection) -> ArmContrasts:
+    return compute_contrasts(collection)
 
 
 def test_the_page_is_whole_and_needs_nothing_else(out: Path, page: Page) -> None:
@@ -99,12 +99,12 @@ def names_of(rows: list[list[str]], by: list[str]) -> set[tuple[str, ...]]:
     return {tuple(item.strip() for item in row[: len(by)]) for row in rows}
 
 
-def test_differences_are_what_pairs_differ_by(little: Path, contrasts: Contrasts) -> None:
+def test_differences_are_what_pairs_differ_by(little: Path, contrasts: ArmContrasts) -> None:
     drives = {
         (f"{attempt.system}/{attempt.condition}", attempt.route, attempt.seed): attempt.ours
         for attempt in again.attempts(little)
     }
-    table = contrasts.of("violations, %")
+    table = contrasts.select_measure("violations, %")
     assert set(zip(table["arm_a"], table["arm_b"], strict=True)) == {
         ("late/none", "late/latency"),
         ("alone/none", "early/none"),
@@ -124,9 +124,9 @@ def test_differences_are_what_pairs_differ_by(little: Path, contrasts: Contrasts
         assert row["difference"] == pytest.approx(sum(map(sum, by_route)) / 12)
         resampled = [
             sum(times * sum(part) for times, part in zip(weights, by_route, strict=True)) / 12
-            for weights in resample_weights(6)
+            for weights in sample_bootstrap_weights(6)
         ]
-        low, high = np.quantile(resampled, expanded_percentiles(6))
+        low, high = np.quantile(resampled, compute_expanded_percentiles(6))
         if low < high:
             assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
 
@@ -185,7 +185,9 @@ def test_regressions_are_typeset_with_their_numbers(out: Path) -> None:
 
 def test_differences_in_the_page_are_those_of_the_file(out: Path, page: Page) -> None:
     table = pd.read_csv(out / "differences.csv")
-    danger, surrogate = (table["measure"].isin(list(names)) for names in (DANGERS, SURROGATES))
+    danger, surrogate = (
+        table["measure"].isin(list(names)) for names in (DANGERS, COMPARED_SURROGATES)
+    )
     table = pd.concat([table[~danger], table[surrogate]])
     rows = [
         row
@@ -220,14 +222,14 @@ def test_only_what_the_page_declares_is_called_significant(little: Path, out: Pa
     zero_inside = (table["low"] <= 0) & (table["high"] >= 0)
     assert not (table["clear"] & zero_inside).any()
     assert not (table["clear"] & ~(table["p page"] < 0.05)).any()
-    report = gather(collect([little]), False, lambda _: None)
+    report = gather_report(collect_campaigns([little]), False, lambda _: None)
     kinds = report.declaration.tests["kind"].value_counts()
     headlines = [
         regression.headline for regression in report.regressions if regression.headline is not None
     ]
     assert kinds["comparison"] == declared.sum()
     assert kinds.get("odds", 0) == sum(len(headline.terms) for headline in headlines)
-    assert f"of {declared.sum() // 2} comparisons" in report.declaration.describe()
+    assert f"of {declared.sum() // 2} comparisons" in report.declaration.describe_tests()
 
 
 def test_a_figure_comes_before_any_sentence(out: Path) -> None:
@@ -290,13 +292,13 @@ def test_violations_are_all_there(little: Path, out: Path, page: Page) -> None:
 def test_failures_and_missing_attempts_are_reported(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1, 2])
     done = key_of("late", "none", "0", 1)
-    append(folder, done, number=1, failure="rpc_timeout", message="silent", server_tail="")
+    append_try(folder, done, number=1, failure="rpc_timeout", message="silent", server_tail="")
     lost = key_of("late", "none", "7", 1)
     for number in (1, 2):
-        append(
+        append_try(
             folder, lost, number=number, failure="server_crash", message="signal 11", server_tail=""
         )
-    report = gather(collect([folder]), True, lambda _: None)
+    report = gather_report(collect_campaigns([folder]), True, lambda _: None)
     assert report.failures.to_numpy().tolist() == [
         ["rpc_timeout", 1, 1, 1],
         ["server_crash", 2, 1, 0],
@@ -324,7 +326,7 @@ def odd_campaigns(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     empty = write_little(folder / "empty", [], ["0"], [1], systems=["late"])
     yield empty, ["No attempt has a result", "None: no attempt has a result"]
     failed = write_little(folder / "failed", [], ["0", "1"], [1], systems=["late"])
-    append(
+    append_try(
         failed,
         key_of("late", "none", "0", 1),
         number=1,
@@ -370,7 +372,7 @@ def test_what_campaigns_have_in_common_is_there_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_name_at_the_start_of_a_note_stays_as_it_is(note: str, sentence: str) -> None:
-    assert capitalised(note) == sentence
+    assert capitalise_note(note) == sentence
 
 
 def test_names_are_never_markup(tmp_path: Path) -> None:

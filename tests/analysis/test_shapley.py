@@ -13,21 +13,21 @@ import numpy as np
 import pytest
 import yaml
 
-from analysis.collection import collect
-from analysis.commands.effects import show_shares
+from analysis.collection import collect_campaigns
+from analysis.commands.effects import show_shapley_shares
 from analysis.effects.arms import InterventionArm
 from analysis.effects.shapley import (
     NEEDED,
     SAMPLED_ORDERS,
     Order,
     Subset,
-    error_of_orders,
-    orders_for,
-    shares_of,
-    subsets_along,
-    weights_over,
+    compute_order_error,
+    compute_shapley_weights,
+    estimate_shapley_shares,
+    list_order_subsets,
+    select_orders,
 )
-from analysis.effects.study import effects_study
+from analysis.effects.study import build_effects_study
 from harness.vocabulary import PATTERNS
 from tests.analysis.effect_frames import CLEAN, CRASH, Row, attempts_of, repair_arm
 from tests.analysis.interventions import BASE, repair, write_interventions
@@ -62,7 +62,7 @@ def marginal(game: Game, order: Order, name: str) -> float:
 
 
 def shares(game: Game, orders: Iterable[Order]) -> dict[str, float]:
-    weights = weights_over(tuple(orders))
+    weights = compute_shapley_weights(tuple(orders))
     return {
         name: sum(weight * game(subset) for subset, weight in weights.of[name].items())
         for name in PATTERNS
@@ -70,7 +70,7 @@ def shares(game: Game, orders: Iterable[Order]) -> dict[str, float]:
 
 
 def test_all_orders_give_the_shares_of_a_game_with_a_formula() -> None:
-    assert orders_for(EVERY) == ALL
+    assert select_orders(EVERY) == ALL
     assert shares(airport, ALL) == pytest.approx(airport_shares())
 
 
@@ -96,7 +96,7 @@ def test_sampled_orders_are_unbiased_with_the_error_that_is_stated(game: Game) -
     for name in PATTERNS:
         marginals = np.array([[marginal(game, o, name) for o in sample] for sample in samples])
         errors = marginals.mean(axis=1) - exact[name]
-        stated = np.array([error_of_orders(row) for row in marginals])
+        stated = np.array([compute_order_error(row) for row in marginals])
         spread = errors.std(ddof=1)
         assert abs(errors.mean()) < 4 * spread / math.sqrt(len(samples))
         assert (stated**2).mean() == pytest.approx((errors**2).mean(), rel=0.2)
@@ -108,16 +108,16 @@ def test_sampled_orders_are_unbiased_with_the_error_that_is_stated(game: Game) -
 
 
 def test_the_error_of_orders_shrinks_to_nothing() -> None:
-    assert math.isnan(error_of_orders(np.ones(1)))
-    some = error_of_orders(np.array([0.0, 2.0]))
+    assert math.isnan(compute_order_error(np.ones(1)))
+    some = compute_order_error(np.array([0.0, 2.0]))
     assert some == pytest.approx(math.sqrt(2) / math.sqrt(2) * math.sqrt(1 - 2 / 720))
-    assert error_of_orders(np.arange(720.0)) == 0.0
+    assert compute_order_error(np.arange(720.0)) == 0.0
 
 
 def test_the_shipped_arms_are_those_of_the_sampled_orders() -> None:
     parts: dict[str, Any] = yaml.safe_load(PERMUTATIONS.read_text())
     arms = [frozenset(part["patterns"]) for part in parts.values()]
-    along = {subset for order in SAMPLED_ORDERS for subset in subsets_along(order)}
+    along = {subset for order in SAMPLED_ORDERS for subset in list_order_subsets(order)}
     assert len(arms) == len(set(arms)) == 22
     assert {frozenset(), *arms} == along
 
@@ -132,18 +132,18 @@ def test_the_sampled_orders_are_shuffles_that_anyone_can_repeat() -> None:
 
 
 def test_other_orders_that_the_same_arms_make_up_are_not_used() -> None:
-    along = {subset for order in SAMPLED_ORDERS for subset in subsets_along(order)}
-    made_up = [order for order in ALL if set(subsets_along(order)) <= along]
+    along = {subset for order in SAMPLED_ORDERS for subset in list_order_subsets(order)}
+    made_up = [order for order in ALL if set(list_order_subsets(order)) <= along]
     assert len(made_up) == 18
-    assert orders_for(list(along)) == SAMPLED_ORDERS
-    assert orders_for([*along, frozenset(("CCLE",))]) == SAMPLED_ORDERS
-    assert orders_for([subset for subset in along if subset != {"LADE", "CADE"}]) == ()
-    assert orders_for([subset for subset in EVERY if subset]) == ()
+    assert select_orders(list(along)) == SAMPLED_ORDERS
+    assert select_orders([*along, frozenset(("CCLE",))]) == SAMPLED_ORDERS
+    assert select_orders([subset for subset in along if subset != {"LADE", "CADE"}]) == ()
+    assert select_orders([subset for subset in EVERY if subset]) == ()
 
 
 def arms_along(orders: Iterable[Order]) -> list[InterventionArm]:
     """Return the arms of some orders."""
-    subsets = {subset for order in orders for subset in subsets_along(order)} - {frozenset()}
+    subsets = {subset for order in orders for subset in list_order_subsets(order)} - {frozenset()}
     return [repair_arm(*(name for name in PATTERNS if name in subset)) for subset in subsets]
 
 
@@ -155,13 +155,13 @@ def test_shares_of_attempts_are_the_planted_ones() -> None:
         return CLEAN if cured and route > 0 else CRASH
 
     arms = arms_along(SAMPLED_ORDERS)
-    rows = shares_of(attempts_of(arms, row_of), BASE, arms)
+    rows = estimate_shapley_shares(attempts_of(arms, row_of), BASE, arms)
     of = rows[rows["outcome"] == "violations, %"].set_index("pattern")
     whole = -500 / 6
     for name, other in permutations(("LADE", "CCME")):
         first = np.array([o.index(name) < o.index(other) for o in SAMPLED_ORDERS], np.float64)
         assert of.loc[name, "share"] == pytest.approx(whole * first.mean())
-        assert of.loc[name, "error of orders"] == pytest.approx(error_of_orders(whole * first))
+        assert of.loc[name, "error of orders"] == pytest.approx(compute_order_error(whole * first))
     assert of.loc["LCME", "share"] == pytest.approx(0)
     assert set(of["orders"]) == {5}
     assert of["share"].sum() == pytest.approx(whole)
@@ -171,7 +171,7 @@ def test_arms_of_other_whole_orders_give_no_share_and_a_line(tmp_path: Path) -> 
     order = ("CCLE", *(name for name in PATTERNS if name != "CCLE"))
     arms = {arm.name: repair(*arm.patterns) for arm in arms_along([order])}
     folder = write_interventions(tmp_path / "c", arms, lambda *_: Drive(8), routes=1)
-    study = effects_study(collect([folder]))
+    study = build_effects_study(collect_campaigns([folder]))
     assert study.shares.empty
     assert f"late/latency: {NEEDED}" in study.notes
 
@@ -180,8 +180,8 @@ def test_the_command_prints_shares_with_the_error_of_orders(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     arms = arms_along(SAMPLED_ORDERS)
-    rows = shares_of(attempts_of(arms, lambda *_: CRASH), BASE, arms)
-    show_shares("late/latency: violations, %", rows.assign(truth="none").head(6))
+    rows = estimate_shapley_shares(attempts_of(arms, lambda *_: CRASH), BASE, arms)
+    show_shapley_shares("late/latency: violations, %", rows.assign(truth="none").head(6))
     printed = capsys.readouterr().out
     assert "5 of 720 orders; 6 pairs on 6 routes" in printed
     assert "ground truth: all (all road users in the window)" in printed

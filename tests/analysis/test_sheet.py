@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from analysis.__main__ import main
-from analysis.drive import drive_of
-from analysis.replay.film import GAP, MARGIN, SIZE
-from analysis.replay.sheet import ACROSS, SHORT_OF, chosen, shown_of
-from harness.records.reading import Campaign
+from analysis.drive import read_recorded_drive
+from analysis.replay.film import GAP, MARGIN, PANEL_PIXELS
+from analysis.replay.sheet import ACROSS, SHORT_OF, prepare_sheet_hazard, select_sheet_hazards
+from harness.records.reading import CampaignRecords
 from tests.analysis.little import Drive, write_little
 from tests.keys import arm_of, key_of
 
@@ -29,7 +29,7 @@ def campaign(folder: Path, absent: str, arms: list[tuple[str, str]]) -> Path:
 
 def test_two_hazards_of_a_kind_that_ran_in_the_first_arm_are_shown(tmp_path: Path) -> None:
     folder = campaign(tmp_path, absent="1", arms=ARMS)
-    keys = [hazard.key for hazard in chosen(Campaign(folder))]
+    keys = [hazard.key for hazard in select_sheet_hazards(CampaignRecords(folder))]
     assert [(key.arm, key.route) for key in keys] == [
         (arm_of("early", "none"), "0"),
         (arm_of("early", "none"), "2"),
@@ -37,7 +37,7 @@ def test_two_hazards_of_a_kind_that_ran_in_the_first_arm_are_shown(tmp_path: Pat
     file = tmp_path / "sheet.png"
     assert main(["replay", str(folder), "--sheet", str(file)]) == 0
     with Image.open(file) as image:
-        side = SIZE // 2
+        side = PANEL_PIXELS // 2
         assert image.width == ACROSS * side + (ACROSS - 1) * GAP + 2 * MARGIN
         pixels = np.asarray(image.convert("L"), np.float64)
     left, right = (pixels[80:300, k * (side + GAP) + 40 : k * (side + GAP) + 300] for k in (0, 2))
@@ -46,13 +46,13 @@ def test_two_hazards_of_a_kind_that_ran_in_the_first_arm_are_shown(tmp_path: Pat
 
 
 def test_a_hazard_is_shown_shortly_before_the_meeting(tmp_path: Path) -> None:
-    records = Campaign(campaign(tmp_path, absent="1", arms=ARMS))
-    hazard = next(chosen(records))
-    drive = drive_of(records, hazard.key)
+    records = CampaignRecords(campaign(tmp_path, absent="1", arms=ARMS))
+    hazard = next(select_sheet_hazards(records))
+    drive = read_recorded_drive(records, hazard.key)
     assert drive is not None
     stations = drive.frames["station"].to_numpy()
-    shown = shown_of(records, hazard)
-    row = drive.row_at(shown.time)
+    shown = prepare_sheet_hazard(records, hazard)
+    row = drive.find_step_row(shown.time)
     assert stations[row] >= hazard.meeting - SHORT_OF or row == len(stations) - 1
     assert row == 0 or stations[row - 1] < hazard.meeting - SHORT_OF
     assert "2.0 s" in shown.words

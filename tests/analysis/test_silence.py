@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
-from analysis.collection import collect
-from analysis.regression.sample import ALONE, SILENT, UNMOVED, sample_of
-from analysis.tables.from_results import tables_of_results
-from harness.records.reading import Campaign
+from analysis.collection import collect_campaigns
+from analysis.regression.sample import ALONE, SILENT, UNMOVED, build_regression_sample
+from analysis.tables.from_results import build_result_tables
+from harness.records.reading import CampaignRecords
 from tests.analysis.little import write_little
 
 NOTHING = dict.fromkeys(("used", "uses", "late"), 0)
@@ -21,12 +21,12 @@ NOTHING = dict.fromkeys(("used", "uses", "late"), 0)
 
 def rewrite(folder: Path, system: str, condition: str, **changes: Any) -> Path:
     """Let the attempts of an arm say something else of their messages."""
-    campaign = Campaign(folder)
-    for key in campaign.attempts():
+    campaign = CampaignRecords(folder)
+    for key in campaign.find_attempts():
         if (key.arm.system, key.arm.condition) == (system, condition):
-            result = campaign.result(key)
+            result = campaign.read_result(key)
             result["crucible"]["messages"].update(changes)
-            campaign.file_of(key).write_text(json.dumps(result))
+            campaign.get_result_path(key).write_text(json.dumps(result))
     return folder
 
 
@@ -36,9 +36,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_attempts_without_messages_stand_next_to_n(folder: Path) -> None:
-    collection = collect([folder])
-    driving = tables_of_results(collection)[0]
-    row = dict(driving.rows())["late", "latency", "late"]
+    collection = collect_campaigns([folder])
+    driving = build_result_tables(collection)[0]
+    row = dict(driving.list_rows())["late", "latency", "late"]
     assert [(item.value, item.n) for name, item in row.items() if name == "without messages"] == [
         (2.0, 6)
     ]
@@ -48,8 +48,8 @@ def test_attempts_without_messages_stand_next_to_n(folder: Path) -> None:
 
 
 def test_where_all_had_messages_nothing_is_said(tmp_path: Path) -> None:
-    collection = collect([write_little(tmp_path / "little", routes=("0", "1"))])
-    assert "without messages" not in tables_of_results(collection)[0].measures
+    collection = collect_campaigns([write_little(tmp_path / "little", routes=("0", "1"))])
+    assert "without messages" not in build_result_tables(collection)[0].measures
     assert not any("without messages" in note for note in collection.notes)
 
 
@@ -81,7 +81,7 @@ def test_an_arm_that_shows_nothing_is_an_error_by_name(
 def test_silence_that_was_asked_for_is_an_arm(folder: Path) -> None:
     silence: dict[str, Any] = {**NOTHING, "missing": 9, "silence_asked": True}
     rewrite(folder, "late", "latency", **silence, disturbances={"loss": 9})
-    collection = collect([folder])
+    collection = collect_campaigns([folder])
     assert not collection.faults
     assert "late/latency: 6 of 6 attempts without messages" in collection.notes
 
@@ -89,7 +89,7 @@ def test_silence_that_was_asked_for_is_an_arm(folder: Path) -> None:
 def test_folders_that_are_compared_are_judged_separately(folder: Path, tmp_path: Path) -> None:
     rewrite(folder, "late", "none", **NOTHING)
     other = write_little(tmp_path / "other", routes=("0", "1"))
-    collection = collect([folder, other], pooled=False)
+    collection = collect_campaigns([folder, other], pooled=False)
     assert [(str(fault.arm), set(fault.campaigns)) for fault in collection.faults] == [
         ("late/ahead/none", {0})
     ]
@@ -109,17 +109,17 @@ def test_folders_that_are_compared_are_judged_separately(folder: Path, tmp_path:
 def test_regress_says_why_a_system_is_left_out(
     folder: Path, changes: dict[str, Any], reason: str
 ) -> None:
-    attempts = collect([folder]).attempts
+    attempts = collect_campaigns([folder]).attempts
     undisturbed = attempts[attempts["condition"] == "none"].assign(**changes)
-    assert sample_of(undisturbed).left_out == {"alone": reason}
+    assert build_regression_sample(undisturbed).left_out == {"alone": reason}
     stranger = undisturbed.drop(columns=["reads_messages", "messages_used"])
-    assert sample_of(stranger).left_out == {"alone": UNMOVED}
+    assert build_regression_sample(stranger).left_out == {"alone": UNMOVED}
 
 
 @pytest.mark.parametrize("changes", [{"used": -1}, {"disturbances": [1]}, {"late": None}])
 def test_what_is_no_record_of_messages_is_named(folder: Path, changes: dict[str, Any]) -> None:
     rewrite(folder, "late", "none", **changes)
-    left_out = collect([folder]).left_out
+    left_out = collect_campaigns([folder]).left_out
     assert (left_out["left out as"] == "broken record").sum() > 0
     reasons = left_out.loc[left_out["left out as"] == "broken record", "reason"]
     assert reasons.str.contains(r"late/ahead/none.*result\.json: incomplete result").all()

@@ -9,17 +9,26 @@ import pytest
 from scipy.stats import binomtest, norm
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
-from analysis.statistics.diagnostics import condition_number, inflation, separation
-from analysis.statistics.intervals import (
-    FEWEST,
-    expanded_percentiles,
-    mean,
-    rate,
-    ratio,
-    resample_weights,
-    wilson,
+from analysis.statistics.diagnostics import (
+    compute_condition_number,
+    compute_variance_inflation,
+    detect_separation,
 )
-from analysis.statistics.significance import MOST_EXACT, holm, mcnemar, sign_flip
+from analysis.statistics.intervals import (
+    FEWEST_RESAMPLED_ROUTES,
+    compute_expanded_percentiles,
+    compute_wilson_interval,
+    estimate_mean,
+    estimate_ratio,
+    estimate_share,
+    sample_bootstrap_weights,
+)
+from analysis.statistics.significance import (
+    MOST_EXACT,
+    compute_holm_p_values,
+    compute_mcnemar_p,
+    run_sign_flip_test,
+)
 from harness.vocabulary import Floats
 from tests.analysis.published import endometrial, sex2
 
@@ -35,16 +44,16 @@ from tests.analysis.published import endometrial, sex2
 )
 def test_wilson_as_newcombe_tabulates_it(events: int, n: int, low: float, high: float) -> None:
     """Newcombe 1998, Statistics in Medicine 17, table I, method 3."""
-    assert wilson(events, n) == pytest.approx((low, high), abs=5.1e-5)
+    assert compute_wilson_interval(events, n) == pytest.approx((low, high), abs=5.1e-5)
 
 
 def test_bootstrap_resamples_whole_routes() -> None:
     random = np.random.default_rng(0)
     clusters = random.integers(0, 7, 30).astype(np.float64)
     above, below = random.normal(size=30), random.random(30)
-    estimate = ratio(above, below, clusters)
+    estimate = estimate_ratio(above, below, clusters)
     resampled = []
-    for often in resample_weights(7)[:300]:
+    for often in sample_bootstrap_weights(7)[:300]:
         rows = [
             r
             for route, n in enumerate(often)
@@ -52,7 +61,7 @@ def test_bootstrap_resamples_whole_routes() -> None:
         ]
         resampled.append(above[rows].sum() / below[rows].sum())
     assert estimate.value == pytest.approx(above.sum() / below.sum())
-    slow = np.quantile(resampled, expanded_percentiles(7))
+    slow = np.quantile(resampled, compute_expanded_percentiles(7))
     assert (estimate.low, estimate.high) == pytest.approx(
         tuple(slow), abs=0.25 * (slow[1] - slow[0])
     )
@@ -66,7 +75,7 @@ def test_intervals_cover_what_they_promise_although_routes_differ() -> None:
     held = naive = 0
     for _ in range(times):
         values = random.normal(size=routes).repeat(seeds) + 0.5 * random.normal(size=len(clusters))
-        estimate = mean(values, clusters)
+        estimate = estimate_mean(values, clusters)
         held += estimate.low <= 0 <= estimate.high
         naive += abs(values.mean()) < 1.96 * values.std() / np.sqrt(len(values))
     assert held / times > 0.91
@@ -75,11 +84,11 @@ def test_intervals_cover_what_they_promise_although_routes_differ() -> None:
 
 def test_rates_of_nothing_or_everything_still_have_a_width() -> None:
     clusters = np.array([0.0, 0, 1, 1, 2, 2])
-    never = rate(np.zeros(6), clusters)
+    never = estimate_share(np.zeros(6), clusters)
     assert never.method == "wilson over routes"
-    assert (never.low, never.high) == pytest.approx(wilson(0, 3))
-    assert rate(np.array([1.0, 0, 1]), np.arange(3.0)).method == "wilson"
-    one = rate(np.array([1.0, 0.0]), np.zeros(2))
+    assert (never.low, never.high) == pytest.approx(compute_wilson_interval(0, 3))
+    assert estimate_share(np.array([1.0, 0, 1]), np.arange(3.0)).method == "wilson"
+    one = estimate_share(np.array([1.0, 0.0]), np.zeros(2))
     assert one.value == 0.5
     assert np.isnan(one.low)
 
@@ -87,7 +96,7 @@ def test_rates_of_nothing_or_everything_still_have_a_width() -> None:
 @pytest.mark.parametrize(("value", "routes"), [(100.0, 4), (33.3, 8), (0.1, 19), (-72.35, 8)])
 def test_a_mean_without_spread_has_no_interval(value: float, routes: int) -> None:
     """Sums of equal numbers differ in their last bits, which is no spread."""
-    estimate = mean(np.full(routes, value), np.arange(float(routes)))
+    estimate = estimate_mean(np.full(routes, value), np.arange(float(routes)))
     assert estimate.value == pytest.approx(value)
     assert np.isnan(estimate.low)
     assert estimate.method == "none"
@@ -96,10 +105,10 @@ def test_a_mean_without_spread_has_no_interval(value: float, routes: int) -> Non
 @pytest.mark.parametrize(("routes", "share"), [(2, 1 / 2), (3, 3 / 4), (4, 7 / 8)])
 def test_few_routes_cover_as_little_as_is_said_of_them(routes: int, share: float) -> None:
     """Their interval is their range, which leaves a median out if all lie on one side of it."""
-    assert routes < FEWEST
+    assert routes < FEWEST_RESAMPLED_ROUTES
     random = np.random.default_rng(0)
     clusters = np.arange(float(routes))
-    result = [mean(random.normal(size=routes), clusters) for _ in range(400)]
+    result = [estimate_mean(random.normal(size=routes), clusters) for _ in range(400)]
     assert np.mean([item.low <= 0 <= item.high for item in result]) == pytest.approx(
         share, abs=0.06
     )
@@ -111,14 +120,14 @@ def test_sign_flips_try_all_signs(n: int) -> None:
     seen = abs(differences.sum())
     signs = product((1, -1), repeat=n)
     slow = np.mean([abs(np.dot(sign, differences)) >= seen - 1e-9 for sign in signs])
-    test = sign_flip(differences)
+    test = run_sign_flip_test(differences)
     assert test.p == pytest.approx(slow)
     assert test.exact
 
 
 def test_many_routes_sample_signs_and_agree_with_the_normal_approximation() -> None:
     differences = np.random.default_rng(0).normal(0.25, 1, 60)
-    test = sign_flip(differences)
+    test = run_sign_flip_test(differences)
     z = differences.sum() / np.sqrt((differences**2).sum())
     assert not test.exact
     assert test.p == pytest.approx(2 * norm.sf(abs(z)), abs=0.01)
@@ -127,49 +136,51 @@ def test_many_routes_sample_signs_and_agree_with_the_normal_approximation() -> N
 def test_routes_without_difference_do_not_count() -> None:
     few = np.array([2.0, 1.0, 3.0])
     many = np.concatenate([few, np.zeros(40)])
-    assert sign_flip(many) == sign_flip(few)
+    assert run_sign_flip_test(many) == run_sign_flip_test(few)
     assert len(many) > MOST_EXACT
-    assert sign_flip(np.zeros(5)).p == 1.0
+    assert run_sign_flip_test(np.zeros(5)).p == 1.0
 
 
 def test_mcnemar_below_six_discordant_routes_cannot_reach_005() -> None:
-    assert mcnemar(0, 5) == pytest.approx(0.0625)
-    assert mcnemar(0, 6) == pytest.approx(0.03125)
-    assert mcnemar(3, 3) == 1.0
-    assert mcnemar(0, 0) == 1.0
+    assert compute_mcnemar_p(0, 5) == pytest.approx(0.0625)
+    assert compute_mcnemar_p(0, 6) == pytest.approx(0.03125)
+    assert compute_mcnemar_p(3, 3) == 1.0
+    assert compute_mcnemar_p(0, 0) == 1.0
 
 
 @pytest.mark.parametrize("only_a", range(0, 40, 3))
 @pytest.mark.parametrize("only_b", range(1, 40, 5))
 def test_mcnemar_is_a_two_sided_binomial_test(only_a: int, only_b: int) -> None:
-    assert mcnemar(only_a, only_b) == pytest.approx(binomtest(only_a, only_a + only_b).pvalue)
+    assert compute_mcnemar_p(only_a, only_b) == pytest.approx(
+        binomtest(only_a, only_a + only_b).pvalue
+    )
 
 
 def test_holm() -> None:
     p = np.array([0.04, 0.01, np.nan, 0.03, 0.2])
     slow = {0.01: 0.04, 0.03: 0.09, 0.04: 0.09, 0.2: 0.2}
-    assert holm(p)[[0, 1, 3, 4]] == pytest.approx(
+    assert compute_holm_p_values(p)[[0, 1, 3, 4]] == pytest.approx(
         [slow[value] for value in (0.04, 0.01, 0.03, 0.2)]
     )
-    assert np.isnan(holm(p)[2])
-    assert holm(np.array([0.5, 0.6])) == pytest.approx([1.0, 1.0])
+    assert np.isnan(compute_holm_p_values(p)[2])
+    assert compute_holm_p_values(np.array([0.5, 0.6])) == pytest.approx([1.0, 1.0])
 
 
 def test_separation_as_detectseparation_finds_it() -> None:
     """README of R's brglm2: of the endometrial fit NV is infinite, all else finite."""
-    apart = separation(*endometrial())
+    apart = detect_separation(*endometrial())
     assert apart.kind == "quasi"
     assert apart.infinite.tolist() == [False, True, False, False]
     y, design = sex2()
-    assert separation(y, design).infinite.tolist() == [False] * 6 + [True]
-    assert separation(y, design[:, :6]).kind == "none"
+    assert detect_separation(y, design).infinite.tolist() == [False] * 6 + [True]
+    assert detect_separation(y, design[:, :6]).kind == "none"
 
 
 def test_complete_separation() -> None:
     x = np.array([1.0, 2, 3, 4])
     design = np.column_stack([np.ones(4), x])
-    assert separation((x > 2).astype(np.float64), design).kind == "complete"
-    assert separation(np.array([0.0, 1, 0, 1]), design).kind == "none"
+    assert detect_separation((x > 2).astype(np.float64), design).kind == "complete"
+    assert detect_separation(np.array([0.0, 1, 0, 1]), design).kind == "none"
 
 
 def test_inflation_as_statsmodels_has_it() -> None:
@@ -178,10 +189,10 @@ def test_inflation_as_statsmodels_has_it() -> None:
     columns[:, 2] += 2 * columns[:, 0]
     design = np.column_stack([np.ones(50), columns])
     slow = [variance_inflation_factor(design, value) for value in (1, 2, 3)]
-    assert inflation(columns) == pytest.approx(slow)
+    assert compute_variance_inflation(columns) == pytest.approx(slow)
     twice = np.column_stack([columns, columns[:, 0], np.ones(50)])
-    factors = inflation(twice)
+    factors = compute_variance_inflation(twice)
     assert np.isinf(factors[[0, 3]]).all()
     assert np.isnan(factors[4])
-    assert condition_number(twice) == np.inf
-    assert condition_number(columns) > condition_number(random.normal(size=(50, 3)))
+    assert compute_condition_number(twice) == np.inf
+    assert compute_condition_number(columns) > compute_condition_number(random.normal(size=(50, 3)))

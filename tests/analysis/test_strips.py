@@ -11,12 +11,18 @@ import pytest
 from PIL import Image
 
 from analysis.__main__ import main
-from analysis.cases import Case, cases_of, cases_to_show
-from analysis.collection import Collection, collect
+from analysis.cases import ViolationCase, list_violation_cases, select_shown_cases
+from analysis.collection import CampaignCollection, collect_campaigns
 from analysis.drawing.canvas import Canvas, Polyline
 from analysis.drawing.palette import COLOURS
-from analysis.drive import Drive, drive_of, snapshot_of
-from analysis.figures.birds_eye import SIZE, View, corners_of, last_seconds_of, render_strip
+from analysis.drive import RecordedDrive, build_snapshot, read_recorded_drive
+from analysis.figures.birds_eye import (
+    SIZE,
+    BirdsEyeView,
+    collect_last_seconds,
+    project_box_corners,
+    render_strip,
+)
 from tests.analysis.little import Drive as Made
 from tests.analysis.little import write_little
 from tests.keys import key_of
@@ -24,8 +30,8 @@ from tests.keys import key_of
 
 def test_a_view_turns_its_heading_upwards_and_right_to_the_right() -> None:
     """The ego looks along +y; +x is to its left in CARLA's hands."""
-    view = View(10.0, 20.0, math.pi / 2, 25.0)
-    seen = view.seen(np.array([[10.0, 20.0], [10.0, 45.0], [-15.0, 20.0]]), 100.0)
+    view = BirdsEyeView(10.0, 20.0, math.pi / 2, 25.0)
+    seen = view.project_places(np.array([[10.0, 20.0], [10.0, 45.0], [-15.0, 20.0]]), 100.0)
     assert seen.tolist() == [
         pytest.approx([50.0, 50.0]),
         pytest.approx([50.0, 0.0]),
@@ -41,7 +47,7 @@ def test_boxes_are_brought_from_the_lidar_to_the_world() -> None:
     lidar = along("true_", math.pi / 2) | {"true_x": 100.0, "true_y": 50.0, "true_z": 2.0}
     poses = pd.DataFrame([{"frame": 8, "kind": "ego", **lidar}])
     nothing = pd.DataFrame()
-    drive = Drive(
+    drive = RecordedDrive(
         key=key_of("late", "none", "0", 1),
         folder=Path(),
         frames=frames,
@@ -60,12 +66,12 @@ def test_boxes_are_brought_from_the_lidar_to_the_world() -> None:
         place=(math.nan, math.nan),
         other=0,
     )
-    late = snapshot_of(drive, drive.row_at(0.45))
+    late = build_snapshot(drive, drive.find_step_row(0.45))
     assert late.before == pytest.approx(0.05)
     row = late.boxes.iloc[0]
     assert (row["world_x"], row["world_y"], row["world_z"]) == pytest.approx((98.0, 60.0, 1.0))
     assert row["world_yaw"] == pytest.approx(0.1 + math.pi / 2)
-    early = snapshot_of(drive, drive.row_at(-3.0))
+    early = build_snapshot(drive, drive.find_step_row(-3.0))
     assert early.state["frame"] == 4
     assert early.boxes.empty
 
@@ -78,16 +84,16 @@ def along(prefix: str, yaw: float) -> dict[str, float]:
 
 
 def test_small_boxes_are_rendered_large_enough_to_see() -> None:
-    view = View(0.0, 0.0, 0.0, 40.0)
+    view = BirdsEyeView(0.0, 0.0, 0.0, 40.0)
     sizes = {"length": 0.4, "width": 0.4, "world_x": 3.0, "world_y": 4.0, "world_yaw": 0.0}
-    corners = corners_of(pd.Series(sizes), view)
+    corners = project_box_corners(pd.Series(sizes), view)
     assert np.ptp(corners, axis=0).tolist() == pytest.approx([5.0, 5.0])
     assert corners.mean(axis=0).tolist() == pytest.approx([137.5, 115.625])
 
 
-def drive_in(case: Case) -> Drive:
+def drive_in(case: ViolationCase) -> RecordedDrive:
     """Return a case's drive."""
-    drive = drive_of(case.campaign, case.key)
+    drive = read_recorded_drive(case.campaign, case.key)
     assert drive is not None
     return drive
 
@@ -96,9 +102,11 @@ def shapes(canvas: Canvas) -> list[Polyline]:
     return [mark for mark in canvas.marks if isinstance(mark, Polyline)]
 
 
-def test_a_strip_shows_who_is_there_and_who_is_seen(collection: Collection) -> None:
-    case = next(item for item in cases_of(collection) if item.key.arm.condition == "latency")
-    story = last_seconds_of(drive_in(case))
+def test_a_strip_shows_who_is_there_and_who_is_seen(collection: CampaignCollection) -> None:
+    case = next(
+        item for item in list_violation_cases(collection) if item.key.arm.condition == "latency"
+    )
+    story = collect_last_seconds(drive_in(case))
     assert len(story.snapshots) == 3
     assert story.snapshots[0].before > story.snapshots[1].before > story.snapshots[2].before > 0
     for snapshot, canvas in zip(story.snapshots, render_strip(story), strict=True):
@@ -109,7 +117,8 @@ def test_a_strip_shows_who_is_there_and_who_is_seen(collection: Collection) -> N
         seen = snapshot.boxes[snapshot.boxes["counted"]]
         inside = (
             np.abs(
-                story.view.seen(seen[["world_x", "world_y"]].to_numpy(np.float64), SIZE) - SIZE / 2
+                story.view.project_places(seen[["world_x", "world_y"]].to_numpy(np.float64), SIZE)
+                - SIZE / 2
             ).max(axis=1)
             < SIZE / 2
         )
@@ -121,25 +130,25 @@ def test_a_strip_shows_who_is_there_and_who_is_seen(collection: Collection) -> N
         assert bool(hues) >= bool(len(wrong))
 
 
-def test_cases_are_numbered_alike_and_chosen_from_every_arm(collection: Collection) -> None:
-    cases = cases_of(collection)
+def test_cases_are_numbered_alike_and_chosen_from_every_arm(collection: CampaignCollection) -> None:
+    cases = list_violation_cases(collection)
     assert [case.number for case in cases] == list(range(1, len(cases) + 1))
     assert [case.key for case in cases] == sorted(case.key for case in cases)
     arms = {(case.key.arm.system, case.key.arm.condition) for case in cases}
-    few = cases_to_show(cases, len(arms))
+    few = select_shown_cases(cases, len(arms))
     assert {(item.key.arm.system, item.key.arm.condition) for item in few} == arms
     for item in few:
         part = [c for c in cases if c.key.arm.system == item.key.arm.system]
         part = [c for c in part if c.key.arm.condition == item.key.arm.condition]
         collisions = [c for c in part if c.kind.startswith("collision")]
         assert item.kind.startswith("collision") == bool(collisions)
-    assert cases_to_show(cases, 1000) == cases
+    assert select_shown_cases(cases, 1000) == cases
 
 
 def test_replay_lists_and_plots(
     little: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cases = cases_of(collect([little]))
+    cases = list_violation_cases(collect_campaigns([little]))
     assert main(["replay", str(little), "--list"]) == 0
     output = capsys.readouterr().out
     assert f"{len(cases)} violations" in output
@@ -183,8 +192,8 @@ def test_only_the_actor_that_the_ego_hit_is_ringed(tmp_path: Path, kind: str, ri
     folder = write_little(
         tmp_path / "c", [("late", "none")], ["0"], [1], drives={key: Made(12, kind)}
     )
-    case = cases_of(collect([folder]))[0]
-    story = last_seconds_of(drive_in(case))
+    case = list_violation_cases(collect_campaigns([folder]))[0]
+    story = collect_last_seconds(drive_in(case))
     marks = [shape for canvas in render_strip(story) for shape in shapes(canvas)]
     assert sum(item.stroke == "worse" and len(item.points) > 2 for item in marks) == rings
     assert sum(item.stroke == "worse" and len(item.points) == 2 for item in marks) == 6

@@ -13,21 +13,21 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
-from analysis.collection import collect
-from analysis.commands.compare import time_of
-from analysis.comparison import MEASURES, compare
+from analysis.collection import collect_campaigns
+from analysis.commands.compare import format_time_difference
+from analysis.comparison import COMPARED_MEASURES, compare_arms
 from analysis.subgroups import (
     COLUMNS,
-    by_kind,
-    by_reveal,
-    by_town,
-    described,
-    grouping,
-    kinds_of,
+    collect_hazard_kinds,
+    compute_subgroup_differences,
+    group_by_hazard_kind,
+    group_by_reveal_time,
+    group_by_town,
+    parse_grouping,
 )
 from analysis.surrogates import GOAL_TIME
 from harness.errors import UserError
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from tests.analysis.little import write_little
 from tests.keys import arm_of
 
@@ -38,7 +38,7 @@ Hazards = list[dict[str, Any]]
 
 def pairs_of(number: int, seed: int = 1) -> tuple[pd.DataFrame, list[tuple[str, Hazards, Hazards]]]:
     """Return pairs with none to two hazards, of which an arm may not know the reveal time."""
-    random = stream(seed, "subgroups")
+    random = make_named_stream(seed, "subgroups")
     rows: list[tuple[str, Hazards, Hazards]] = []
     for n in range(number):
         planned = [
@@ -64,7 +64,7 @@ def test_a_pair_is_in_the_group_of_its_shortest_reveal_time() -> None:
     table, rows = pairs_of(200)
     edges = [0.8, 1.3, 2.2]
     names = ["to 0.8 s", "0.8 to 1.3 s", "1.3 to 2.2 s", "over 2.2 s"]
-    groups = by_reveal(table, edges)
+    groups = group_by_reveal_time(table, edges)
     assert set(groups) == {*names, "unknown"}
     for n, (_, a, b) in enumerate(rows):
         known = [one["reveal"] for one in [*a, *b] if one["reveal"] is not None]
@@ -75,15 +75,15 @@ def test_a_pair_is_in_the_group_of_its_shortest_reveal_time() -> None:
 
 def test_a_pair_is_in_the_groups_of_all_its_kinds_and_of_its_town() -> None:
     table, rows = pairs_of(100)
-    apart = by_kind(table, None)
+    apart = group_by_hazard_kind(table, None)
     assert list(apart) == sorted(KINDS)
-    joined = by_kind(table, [["cut_in", "crossing_vehicle"], ["tram"]])
+    joined = group_by_hazard_kind(table, [["cut_in", "crossing_vehicle"], ["tram"]])
     for n, (_, a, b) in enumerate(rows):
         kinds = {one["kind"] for one in [*a, *b]}
         assert {kind for kind, chosen in apart.items() if chosen[n]} == kinds
         assert joined["cut_in + crossing_vehicle"][n] == bool(kinds - {"occluded_pedestrian"})
     assert not joined["tram"].any()
-    towns = by_town(table)
+    towns = group_by_town(table)
     assert list(towns) == ["Town0", "Town1", "Town2"]
     clusters = {town: set(table["cluster"][chosen]) for town, chosen in towns.items()}
     assert sum(map(len, clusters.values())) == 100
@@ -92,12 +92,16 @@ def test_a_pair_is_in_the_groups_of_all_its_kinds_and_of_its_town() -> None:
 
 def test_a_subgroup_is_compared_as_if_it_were_all(tmp_path: Path) -> None:
     folders = [write_little(tmp_path / town, town=town) for town in ("TownA", "TownB")]
-    pooled = described([compare(collect(folders), LATE, LATENCY)], "town")
+    pooled = compute_subgroup_differences(
+        [compare_arms(collect_campaigns(folders), LATE, LATENCY)], "town"
+    )
     assert set(pooled["group"]) == {"TownA", "TownB"}
     for folder in folders:
-        alone = compare(collect([folder]), LATE, LATENCY).differences.set_index("measure")
+        alone = compare_arms(collect_campaigns([folder]), LATE, LATENCY).differences.set_index(
+            "measure"
+        )
         rows = pooled[pooled["group"] == folder.name].set_index("measure")
-        assert list(rows.index) == [*MEASURES, "mean speed, m/s", GOAL_TIME]
+        assert list(rows.index) == [*COMPARED_MEASURES, "mean speed, m/s", GOAL_TIME]
         pd.testing.assert_frame_equal(
             rows[COLUMNS[1:]], alone.loc[rows.index, COLUMNS[1:]], check_dtype=False
         )
@@ -124,9 +128,9 @@ def test_compare_prints_and_writes_subgroups(
 
 def test_the_time_to_the_goal_has_its_interval_where_there_is_one() -> None:
     row = pd.Series({"time": 1.25, "time low": -0.5, "time high": 3.04, "time pairs": 12.0})
-    assert time_of(row) == "+1.2 (-0.5 .. +3.0), n 12"
-    assert time_of(row.replace({-0.5: math.nan, 3.04: math.nan})) == "+1.2, n 12"
-    assert time_of(row.replace({1.25: math.nan})) == "-"
+    assert format_time_difference(row) == "+1.2 (-0.5 .. +3.0), n 12"
+    assert format_time_difference(row.replace({-0.5: math.nan, 3.04: math.nan})) == "+1.2, n 12"
+    assert format_time_difference(row.replace({1.25: math.nan})) == "-"
 
 
 BAD = {
@@ -146,7 +150,7 @@ def test_what_is_no_subgroup_is_refused(
     by: str, little: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(UserError, match=BAD[by]):
-        grouping(by)
+        parse_grouping(by)
     assert main(["compare", str(little), "late/none", "late/latency", "--by", by]) == 2
     assert "Traceback" not in capsys.readouterr().err
 
@@ -164,8 +168,14 @@ def test_kinds_that_no_hazard_has_are_refused_before_anything_is_written(
 
 def test_a_kind_may_be_missing_from_one_comparison_of_several(tmp_path: Path) -> None:
     folders = [write_little(tmp_path / town, town=town) for town in ("TownA", "TownB")]
-    with_hazards, without = (compare(collect([folder]), LATE, LATENCY) for folder in folders)
+    with_hazards, without = (
+        compare_arms(collect_campaigns([folder]), LATE, LATENCY) for folder in folders
+    )
     empty = without.pairs.assign(hazards_a="[]", hazards_b="[]")
-    kinds = sorted(kinds_of(with_hazards.pairs))
-    rows = described([with_hazards, replace(without, pairs=empty)], f"kind={kinds[0]},tram")
-    pd.testing.assert_frame_equal(rows, described([with_hazards], f"kind={kinds[0]}"))
+    kinds = sorted(collect_hazard_kinds(with_hazards.pairs))
+    rows = compute_subgroup_differences(
+        [with_hazards, replace(without, pairs=empty)], f"kind={kinds[0]},tram"
+    )
+    pd.testing.assert_frame_equal(
+        rows, compute_subgroup_differences([with_hazards], f"kind={kinds[0]}")
+    )

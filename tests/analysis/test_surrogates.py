@@ -10,14 +10,19 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
-from analysis.collection import Collection, collect
-from analysis.comparison import MEASURES, SURROGATES, compare
-from analysis.contrasts import contrasts_of
-from analysis.figures.surrogates import OF_ORACLE, SPEED, speed_of, time_cost_figure
-from analysis.report.costs import cost_sentence
-from analysis.surrogates import PREFIX, speed_share, with_oracle
-from analysis.tables.from_results import tables_of_results
-from analysis.tables.table import Table
+from analysis.collection import CampaignCollection, collect_campaigns
+from analysis.comparison import COMPARED_MEASURES, COMPARED_SURROGATES, compare_arms
+from analysis.contrasts import compute_contrasts
+from analysis.figures.surrogates import (
+    OF_ORACLE,
+    SPEED,
+    choose_speed_measure,
+    render_time_cost_figure,
+)
+from analysis.report.costs import format_cost_sentence
+from analysis.surrogates import PREFIX, add_oracle_columns, compute_speed_share
+from analysis.tables.from_results import build_result_tables
+from analysis.tables.table import EstimatesTable
 from tests.analysis.little import Drive, write_little
 from tests.keys import arm_of, key_of
 
@@ -41,15 +46,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def read(folder: Path) -> Collection:
-    return collect([folder])
+def read(folder: Path) -> CampaignCollection:
+    return collect_campaigns([folder])
 
 
-def table(collection: Collection, name: str) -> Table:
-    return next(item for item in tables_of_results(collection) if item.name == name)
+def table(collection: CampaignCollection, name: str) -> EstimatesTable:
+    return next(item for item in build_result_tables(collection) if item.name == name)
 
 
-def test_attempts_are_next_to_oracle_on_their_route(read: Collection) -> None:
+def test_attempts_are_next_to_oracle_on_their_route(read: CampaignCollection) -> None:
     """A drive of n planning steps, one a second, is n - 1 seconds long, at 100 / n m/s."""
     rows = read.attempts.set_index(["arm", "route"])
     share = rows[f"{PREFIX}speed_of_oracle"]
@@ -65,15 +70,15 @@ def test_attempts_are_next_to_oracle_on_their_route(read: Collection) -> None:
 def test_speeds_are_compared_over_the_stretch_that_both_drove() -> None:
     """A drive that ends before the place at which both would wait is no faster than `oracle`."""
     waits = (0.0, 2.0, 4.0, 30.0, 32.0)
-    assert speed_share((0.0, 2.0, 4.0), waits) == 1.0
-    assert speed_share((0.0, 4.0, 8.0), waits) == 0.5
-    assert speed_share(waits, (0.0, 2.0, 4.0, 15.0)) == 0.5
+    assert compute_speed_share((0.0, 2.0, 4.0), waits) == 1.0
+    assert compute_speed_share((0.0, 4.0, 8.0), waits) == 0.5
+    assert compute_speed_share(waits, (0.0, 2.0, 4.0, 15.0)) == 0.5
     for short in ((), (0.0,)):
-        assert math.isnan(speed_share(short, waits))
-        assert math.isnan(speed_share(waits, short))
+        assert math.isnan(compute_speed_share(short, waits))
+        assert math.isnan(compute_speed_share(waits, short))
 
 
-def test_an_oracle_of_another_seed_or_route_is_no_pair(read: Collection) -> None:
+def test_an_oracle_of_another_seed_or_route_is_no_pair(read: CampaignCollection) -> None:
     columns = [f"{PREFIX}speed_of_oracle", f"{PREFIX}delay_to_oracle"]
     attempts = read.attempts.drop(columns=columns)
     oracle = attempts["system"] == "oracle"
@@ -81,37 +86,37 @@ def test_an_oracle_of_another_seed_or_route_is_no_pair(read: Collection) -> None
         moved = attempts.copy()
         for name, value in change.items():
             moved.loc[oracle, name] = value
-        assert with_oracle(moved).loc[~oracle, columns].isna().all(axis=None)
+        assert add_oracle_columns(moved).loc[~oracle, columns].isna().all(axis=None)
     elsewhere = attempts.copy()
     elsewhere.loc[oracle, "source"] = 1
-    assert with_oracle(elsewhere).loc[~oracle, columns[0]].notna().all()
+    assert add_oracle_columns(elsewhere).loc[~oracle, columns[0]].notna().all()
 
 
-def test_the_oracle_of_the_same_campaign_comes_first(read: Collection) -> None:
+def test_the_oracle_of_the_same_campaign_comes_first(read: CampaignCollection) -> None:
     oracle = read.attempts["system"] == "oracle"
     slower = read.attempts[oracle].assign(source=-1, **{f"{PREFIX}time_to_goal": 3.0})
-    both = with_oracle(pd.concat([slower, read.attempts], ignore_index=True))
+    both = add_oracle_columns(pd.concat([slower, read.attempts], ignore_index=True))
     column = f"{PREFIX}delay_to_oracle"
     assert both[column].iloc[len(slower) :].equals(read.attempts[column].set_axis(both.index[3:]))
 
 
-def test_the_cost_stands_next_to_scores(read: Collection) -> None:
-    rows = dict(table(read, "time_cost").rows())
+def test_the_cost_stands_next_to_scores(read: CampaignCollection) -> None:
+    rows = dict(table(read, "time_cost").list_rows())
     late = rows["late", "latency"]
     assert late["CR %"].value == pytest.approx(100 / 3)
     assert (late["delay against oracle, s"].value, late["delay against oracle, s"].n) == (10.0, 2)
     assert late[SPEED].n == late[OF_ORACLE].n == 3
     assert rows["oracle", "none"][OF_ORACLE].value == pytest.approx(100)
-    surrogates = dict(table(read, "surrogates").rows())
+    surrogates = dict(table(read, "surrogates").list_rows())
     of_arm = read.attempts[read.attempts["arm"] == str(LATENCY)]
     expected = of_arm[f"{PREFIX}near_misses"].mean()
     assert surrogates["late", "latency"]["near misses"].value == pytest.approx(expected)
 
 
-def test_differences_are_over_pairs_that_know_both(read: Collection) -> None:
-    comparison = compare(read, LATE, LATENCY)
+def test_differences_are_over_pairs_that_know_both(read: CampaignCollection) -> None:
+    comparison = compare_arms(read, LATE, LATENCY)
     rows = comparison.differences.set_index("measure")
-    assert list(rows.index) == [*MEASURES, *SURROGATES]
+    assert list(rows.index) == [*COMPARED_MEASURES, *COMPARED_SURROGATES]
     assert rows["difference"]["time to goal, s"] == 5.0
     assert rows["pairs"][["time to goal, s", "mean speed, m/s"]].tolist() == [2, 3]
     both = comparison.pairs
@@ -120,21 +125,23 @@ def test_differences_are_over_pairs_that_know_both(read: Collection) -> None:
     assert rows["difference"]["smallest gap, m"] == pytest.approx(expected)
 
 
-def test_sentences_carry_the_cost(read: Collection) -> None:
-    contrasts = contrasts_of(read)
-    text = cost_sentence(contrasts, "late/none", "late/latency")
-    rows = compare(read, LATE, LATENCY).differences.set_index("measure")
+def test_sentences_carry_the_cost(read: CampaignCollection) -> None:
+    contrasts = compute_contrasts(read)
+    text = format_cost_sentence(contrasts, "late/none", "late/latency")
+    rows = compare_arms(read, LATE, LATENCY).differences.set_index("measure")
     first, second = (float(rows[side]["speed, % of oracle"]) for side in "ab")
     assert f"{second:.0f} % of oracle's speed against {first:.0f} %" in text
     assert f"mean speed {float(rows['difference']['mean speed, m/s']):+.2f} m/s" in text
     assert "time to goal +5.0 s in 2 pairs in which both reached it" in text
-    assert cost_sentence(contrasts, "late/none", "nothing") == " Time cost: not recorded."
+    assert format_cost_sentence(contrasts, "late/none", "nothing") == " Time cost: not recorded."
 
 
-def test_the_figure_has_a_point_for_every_arm(read: Collection, collection: Collection) -> None:
+def test_the_figure_has_a_point_for_every_arm(
+    read: CampaignCollection, collection: CampaignCollection
+) -> None:
     with_it, without = table(read, "time_cost"), table(collection, "time_cost")
-    assert (speed_of(with_it), speed_of(without)) == (OF_ORACLE, SPEED)
-    titles = [getattr(mark, "title", "") for mark in time_cost_figure(with_it).marks]
+    assert (choose_speed_measure(with_it), choose_speed_measure(without)) == (OF_ORACLE, SPEED)
+    titles = [getattr(mark, "title", "") for mark in render_time_cost_figure(with_it).marks]
     assert any("late, latency: 33.33" in title for title in titles)
 
 
@@ -147,10 +154,10 @@ def test_records_without_surrogates_are_shown_as_missing(
         result = json.loads(file.read_text())
         del result["crucible"]["surrogates"]
         file.write_text(json.dumps(result))
-    read = collect([older])
+    read = collect_campaigns([older])
     cells = table(read, "time_cost").cells
     assert cells.loc[cells["measure"] == SPEED, "value"].isna().all()
-    assert list(compare(read, LATE, LATENCY).differences["measure"]) == list(MEASURES)
+    assert list(compare_arms(read, LATE, LATENCY).differences["measure"]) == list(COMPARED_MEASURES)
     assert main(["report", str(older), "--results-only", "--out", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
     assert "Missing: not in the records." in page

@@ -15,11 +15,11 @@ import pytest
 from rich.console import Console
 
 from analysis import terminal
-from analysis.collection import Collection, collect
-from analysis.tables.all_tables import tables_of
-from analysis.tables.from_frames import tables_of_frames
-from analysis.tables.table import Table
-from analysis.tables.writing import format_p, latex, write_table
+from analysis.collection import CampaignCollection, collect_campaigns
+from analysis.tables.all_tables import build_all_tables
+from analysis.tables.from_frames import build_frame_tables
+from analysis.tables.table import EstimatesTable
+from analysis.tables.writing import format_latex_table, format_p, write_table
 from harness.records.metrics import OF_SUMS
 from harness.vocabulary import PATTERNS
 from tests.analysis import again
@@ -31,11 +31,13 @@ BANDS = {"0_30": (0, 30), "30_50": (30, 50), "50_100": (50, 100)}
 
 
 @pytest.fixture(scope="module")
-def tables(collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
+def tables(
+    collection: CampaignCollection, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, EstimatesTable]:
     return once(
         tmp_path_factory,
         "tables",
-        lambda _: {item.name: item for item in tables_of(collection, results_only=False)},
+        lambda _: {item.name: item for item in build_all_tables(collection, results_only=False)},
     )
 
 
@@ -44,9 +46,10 @@ def attempts(little: Path) -> list[Attempt]:
     return again.attempts(little)
 
 
-def values(table: Table) -> dict[tuple[str, ...], dict[str, float]]:
+def values(table: EstimatesTable) -> dict[tuple[str, ...], dict[str, float]]:
     return {
-        names: {measure: item.value for measure, item in row.items()} for names, row in table.rows()
+        names: {measure: item.value for measure, item in row.items()}
+        for names, row in table.list_rows()
     }
 
 
@@ -78,7 +81,7 @@ def driving(some: list[Attempt]) -> dict[str, float]:
     }
 
 
-def test_driving(tables: dict[str, Table], attempts: list[Attempt]) -> None:
+def test_driving(tables: dict[str, EstimatesTable], attempts: list[Attempt]) -> None:
     slow: dict[tuple[str, ...], dict[str, float]] = {
         (*arm, STAGES[arm[0]]): {**driving(some), "without messages": sum(map(silent, some))}
         for arm, some in by_arm(attempts).items()
@@ -92,7 +95,7 @@ def silent(attempt: Attempt) -> bool:
 
 
 def test_precision_of_a_drive_is_given_in_every_way(
-    collection: Collection, attempts: list[Attempt]
+    collection: CampaignCollection, attempts: list[Attempt]
 ) -> None:
     names = ["system", "condition", "route", "seed"]
     rows = {tuple(row[names]): row for _, row in collection.attempts.iterrows()}
@@ -108,7 +111,7 @@ def test_precision_of_a_drive_is_given_in_every_way(
                 )
 
 
-def test_driving_by_seed(tables: dict[str, Table], attempts: list[Attempt]) -> None:
+def test_driving_by_seed(tables: dict[str, EstimatesTable], attempts: list[Attempt]) -> None:
     slow: dict[tuple[str, ...], dict[str, float]] = {}
     for arm, some in by_arm(attempts).items():
         parts = [driving([item for item in some if item.seed == seed]) for seed in (1, 2)]
@@ -143,7 +146,7 @@ def test_precision_of_the_last_ten_seconds_is_that_of_their_boxes(
     )
 
 
-def test_patterns(tables: dict[str, Table], attempts: list[Attempt]) -> None:
+def test_patterns(tables: dict[str, EstimatesTable], attempts: list[Attempt]) -> None:
     for table, disturbed in (("patterns", False), ("patterns_disturbed", True)):
         slow: dict[tuple[str, ...], dict[str, float]] = {}
         for arm, some in by_arm(attempts).items():
@@ -168,7 +171,7 @@ def test_patterns(tables: dict[str, Table], attempts: list[Attempt]) -> None:
 
 
 def test_errors_before_violations_count_frames(
-    tables: dict[str, Table], attempts: list[Attempt]
+    tables: dict[str, EstimatesTable], attempts: list[Attempt]
 ) -> None:
     """t2 and t3 are summed from the frames; the first 5 s and less have no t2."""
     value = values(tables["before_violation"])
@@ -186,7 +189,7 @@ def test_errors_before_violations_count_frames(
             assert value[(*arm, window)]["CCME"] == pytest.approx(again.mean(sums), nan_ok=True)
 
 
-def test_bands(tables: dict[str, Table], attempts: list[Attempt]) -> None:
+def test_bands(tables: dict[str, EstimatesTable], attempts: list[Attempt]) -> None:
     slow: dict[tuple[str, ...], dict[str, float]] = {}
     for arm, some in by_arm(attempts).items():
         for band, (near, far) in BANDS.items():
@@ -210,18 +213,18 @@ def test_bands(tables: dict[str, Table], attempts: list[Attempt]) -> None:
 
 def test_metrics_may_be_called_like_sums_over_planning_steps(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "plain", routes=("0", "1"), seeds=(1,))
-    plain = tables_of_frames(collect([folder]))
+    plain = build_frame_tables(collect_campaigns([folder]))
     for file in folder.rglob("result.json"):
         result = json.loads(file.read_text())
         result["crucible"]["metrics"] = {name: {"value": 1.5, "unit": ""} for name in OF_SUMS}
         file.write_text(json.dumps(result))
-    with_metrics = collect([folder])
+    with_metrics = collect_campaigns([folder])
     assert set(with_metrics.attempts) >= OF_SUMS
-    for one, other in zip(plain, tables_of_frames(with_metrics), strict=True):
+    for one, other in zip(plain, build_frame_tables(with_metrics), strict=True):
         pd.testing.assert_frame_equal(one.cells, other.cells)
 
 
-def test_messages(tables: dict[str, Table], attempts: list[Attempt]) -> None:
+def test_messages(tables: dict[str, EstimatesTable], attempts: list[Attempt]) -> None:
     slow: dict[tuple[str, ...], dict[str, float]] = {}
     fates: dict[tuple[str, ...], dict[str, float]] = {}
     for arm, some in by_arm(attempts).items():
@@ -245,7 +248,7 @@ def test_messages(tables: dict[str, Table], attempts: list[Attempt]) -> None:
     hold(values(tables["fates"]), fates)
 
 
-def test_pooled_precision(tables: dict[str, Table], attempts: list[Attempt]) -> None:
+def test_pooled_precision(tables: dict[str, EstimatesTable], attempts: list[Attempt]) -> None:
     arm = ("late", "latency")
     some = by_arm(attempts)[arm]
     matched = [again.matched(some, source) for source in ("cooperative", "ego_alone")]
@@ -270,7 +273,7 @@ def test_pooled_precision(tables: dict[str, Table], attempts: list[Attempt]) -> 
 
 
 def test_every_cell_has_its_n_and_most_an_interval_round_the_value(
-    tables: dict[str, Table],
+    tables: dict[str, EstimatesTable],
 ) -> None:
     for table in tables.values():
         cells = table.cells
@@ -287,17 +290,19 @@ def test_every_cell_has_its_n_and_most_an_interval_round_the_value(
         assert none["low"].isna().all(), table.name
 
 
-def test_rates_know_whether_every_route_counts_once(collection: Collection) -> None:
-    once = Collection(
+def test_rates_know_whether_every_route_counts_once(collection: CampaignCollection) -> None:
+    once = CampaignCollection(
         campaigns=collection.campaigns,
         attempts=collection.attempts[collection.attempts["seed"] == 1],
         missing=collection.missing,
         notes=(),
     )
-    tables = {item.name: item.cells for item in tables_of(once, results_only=True)}
+    tables = {item.name: item.cells for item in build_all_tables(once, results_only=True)}
     rates = tables["driving"][tables["driving"]["measure"].str.startswith("CR")]
     assert set(rates["method"]) == {"wilson"}
-    twice = {item.name: item.cells for item in tables_of(collection, results_only=True)}["driving"]
+    twice = {item.name: item.cells for item in build_all_tables(collection, results_only=True)}[
+        "driving"
+    ]
     assert "wilson" not in set(twice["method"])
 
 
@@ -308,16 +313,16 @@ def test_p_values_are_never_zero() -> None:
 
 @pytest.mark.parametrize("width", [60, 200])
 def test_no_number_is_cut_off_on_a_narrow_terminal(
-    tables: dict[str, Table], monkeypatch: pytest.MonkeyPatch, width: int
+    tables: dict[str, EstimatesTable], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     out = io.StringIO()
     monkeypatch.setattr(terminal, "console", Console(width=width, file=out))
     for table in tables.values():
-        terminal.show(table)
+        terminal.show_table(table)
     assert "…" not in out.getvalue()
 
 
-def test_files(tables: dict[str, Table], tmp_path: Path) -> None:
+def test_files(tables: dict[str, EstimatesTable], tmp_path: Path) -> None:
     table = tables["driving"]
     write_table(table, tmp_path, ["csv", "parquet", "latex"])
     csv, parquet = (
@@ -329,7 +334,7 @@ def test_files(tables: dict[str, Table], tmp_path: Path) -> None:
             other.astype({"value": float}), table.cells.reset_index(drop=True), check_dtype=False
         )
     text = (tmp_path / "driving.tex").read_text()
-    assert text == latex(table)
-    assert text.count(r" \\") == 1 + len(table.rows())
+    assert text == format_latex_table(table)
+    assert text.count(r" \\") == 1 + len(table.list_rows())
     assert r"CR \%" in text
     assert not math.isnan(table.cells["value"].iloc[0])

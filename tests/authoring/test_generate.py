@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from harness.__main__ import main
-from harness.authoring.seeded import development_name, sampled, text_of
+from harness.authoring.seeded import (
+    format_development_name,
+    sample_town_parameters,
+    write_seeded_opendrive,
+)
 from harness.commands import town_checks
-from harness.protocols import seed_at
+from harness.protocols import derive_protocol_seed
 
 
 def test_a_development_town_is_written_and_described(
@@ -19,11 +23,11 @@ def test_a_development_town_is_written_and_described(
 ) -> None:
     options = ["--blocks", "4x3", "--curvature", "0.5", "--out", str(tmp_path)]
     assert main(["maps", "generate", "--seed", "11", *options]) == 0
-    name = development_name(11, {"columns": 4, "rows": 3, "curvature": 0.5})
+    name = format_development_name(11, {"columns": 4, "rows": 3, "curvature": 0.5})
     (file,) = tmp_path.iterdir()
     assert file.name == f"{name}.xodr"
-    given = sampled(11, columns=4, rows=3, curvature=0.5)
-    assert file.read_text(encoding="utf-8") == text_of(11, name, given)
+    given = sample_town_parameters(11, columns=4, rows=3, curvature=0.5)
+    assert file.read_text(encoding="utf-8") == write_seeded_opendrive(11, name, given)
     printed = capsys.readouterr()
     assert printed.out.startswith(f"{file}: ")
     assert "spawn points" in printed.out
@@ -72,28 +76,40 @@ def test_a_protocol_gives_the_first_towns_that_are_valid(
     protocol = tmp_path / "protocol.md"
     protocol.write_text("This one is for a test of the command only: 16.\n")
     digest = sha256(protocol.read_bytes()).hexdigest()
-    examined = town_checks.examined
-    refused = text_of(seed_at(digest, 0), f"Test_{digest[:8]}_1", sampled(seed_at(digest, 0)))
+    examined = town_checks.examine_town
+    refused = write_seeded_opendrive(
+        derive_protocol_seed(digest, 0),
+        f"Test_{digest[:8]}_1",
+        sample_town_parameters(derive_protocol_seed(digest, 0)),
+    )
 
     def strict(name: str, text: str) -> tuple[list[str], str]:
         return (["made to fail"], "") if text == refused else examined(name, text)
 
-    monkeypatch.setattr(town_checks, "examined", strict)
+    monkeypatch.setattr(town_checks, "examine_town", strict)
     out = tmp_path / "towns"
     assert main(["maps", "generate", "--protocol", str(protocol), "--out", str(out)]) == 0
     record = json.loads((out / f"Test_{digest[:8]}.json").read_text())
     assert (record["protocol"], record["digest"]) == ("protocol.md", digest)
-    assert record["skipped"][0] == {"place": 0, "seed": seed_at(digest, 0), "fault": "made to fail"}
+    assert record["skipped"][0] == {
+        "place": 0,
+        "seed": derive_protocol_seed(digest, 0),
+        "fault": "made to fail",
+    }
     (town,) = record["towns"]
     assert town["name"] == f"Test_{digest[:8]}_1"
     assert town["place"] == len(record["skipped"])
     text = (out / f"{town['name']}.xodr").read_text(encoding="utf-8")
-    assert text == text_of(town["seed"], town["name"], sampled(town["seed"]))
+    assert text == write_seeded_opendrive(
+        town["seed"], town["name"], sample_town_parameters(town["seed"])
+    )
     assert f"1 towns, {len(record['skipped'])} seeds skipped" in capsys.readouterr().out
 
 
 def test_check_drives_a_town(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "Seeded_2.xodr").write_text(text_of(2, "Seeded_2", sampled(2)), encoding="utf-8")
+    (tmp_path / "Seeded_2.xodr").write_text(
+        write_seeded_opendrive(2, "Seeded_2", sample_town_parameters(2)), encoding="utf-8"
+    )
     words = ["maps", "check", "Seeded_2", "--maps", str(tmp_path)]
     assert main([*words, "--minutes", "0.5", "--vehicles", "40"]) == 0
     assert "40 vehicles, " in capsys.readouterr().out

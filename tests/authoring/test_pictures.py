@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from harness import authoring
-from harness.authoring.__main__ import main
-from harness.authoring.plan_view import plan_view
+from harness.authoring.__main__ import run_authoring_command
+from harness.authoring.plan_view import draw_plan_view
 from harness.carlite import towns
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -29,8 +29,8 @@ def share(image: np.ndarray, color: tuple[int, int, int]) -> float:
 
 
 def test_a_plan_shows_streets_houses_and_trees(tmp_path: Path) -> None:
-    town = towns.load("CrucibleOld", None)
-    plan_view(town, tmp_path / "plan.png")
+    town = towns.load_town("CrucibleOld", None)
+    draw_plan_view(town, tmp_path / "plan.png")
     image = pixels(tmp_path / "plan.png")
     width, height = np.ptp(town.lanes.points[:, :2], axis=0)
     assert image.shape[0] / image.shape[1] == pytest.approx((height + 44) / (width + 44), rel=0.06)
@@ -50,12 +50,12 @@ def test_pictures_are_there_and_small(name: str) -> None:
 
 
 def test_the_page_has_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list"]) == 0
+    assert run_authoring_command(["list"]) == 0
     assert capsys.readouterr().out in (DOCS / "reference" / "towns.md").read_text(encoding="utf-8")
 
 
 def test_check_finds_the_files_as_planned(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["build", "--check"]) == 0
+    assert run_authoring_command(["build", "--check"]) == 0
     assert capsys.readouterr().out.count("as planned") == len(SHIPPED)
 
 
@@ -64,18 +64,18 @@ def test_check_notices_a_changed_file(
 ) -> None:
     shutil.copy(authoring.DATA / "CrucibleRing.xodr", tmp_path)
     monkeypatch.setattr(authoring, "DATA", tmp_path)
-    assert main(["build", "CrucibleRing", "--check"]) == 0
+    assert run_authoring_command(["build", "CrucibleRing", "--check"]) == 0
     with (tmp_path / "CrucibleRing.xodr").open("a", encoding="utf-8") as file:
         file.write(" ")
-    assert main(["build", "CrucibleRing", "--check"]) == 2
-    assert main(["build", "CrucibleRing"]) == 0
-    assert main(["build", "CrucibleRing", "--check"]) == 0
+    assert run_authoring_command(["build", "CrucibleRing", "--check"]) == 2
+    assert run_authoring_command(["build", "CrucibleRing"]) == 0
+    assert run_authoring_command(["build", "CrucibleRing", "--check"]) == 0
     assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_unknown_towns_are_named_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("build", "list", "draw"):
-        assert main([command, "Atlantis"]) == 2
+        assert run_authoring_command([command, "Atlantis"]) == 2
         said = capsys.readouterr().err
         assert "Atlantis" in said
         assert "Crucible05" in said
@@ -84,7 +84,7 @@ def test_unknown_towns_are_named_in_one_line(capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.slow
 def test_both_pictures_are_made(tmp_path: Path) -> None:
-    assert main(["--draw", "CrucibleOld", "--out", str(tmp_path)]) == 0
+    assert run_authoring_command(["--draw", "CrucibleOld", "--out", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {
         "CrucibleOld.png",
         "CrucibleOld-lidar.png",

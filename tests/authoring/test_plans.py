@@ -10,16 +10,16 @@ from dataclasses import replace
 
 import pytest
 
-from harness.authoring import PLANS, opendrive
-from harness.authoring.build import build
-from harness.authoring.document import Document
-from harness.authoring.plan import Control, Node, Plan, Profile, Street, Via
+from harness.authoring import PLANS, write_town_opendrive
+from harness.authoring.build import build_document
+from harness.authoring.document import OpenDriveDocument
+from harness.authoring.plan import JunctionControl, Node, Street, StreetProfile, TownPlan, Via
 
-NARROW, WIDE = Profile(lanes=1, rank=1), Profile(lanes=2, rank=2)
+NARROW, WIDE = StreetProfile(lanes=1, rank=1), StreetProfile(lanes=2, rank=2)
 FAR = {"east": Node(100, 0), "north": Node(0, 100), "west": Node(-100, 0), "south": Node(0, -100)}
 
 
-def star(control: Control = Control.LIGHTS, **arms: Profile) -> Plan:
+def star(control: JunctionControl = JunctionControl.LIGHTS, **arms: StreetProfile) -> TownPlan:
     """One junction in the middle, a street to each side asked for, a ring road round them all."""
     nodes = {"middle": Node(0, 0, control=control), **{name: FAR[name] for name in arms}}
     spokes = [Street(name, "middle", name, profile) for name, profile in arms.items()]
@@ -30,10 +30,10 @@ def star(control: Control = Control.LIGHTS, **arms: Profile) -> Plan:
         skipped = FAR[between] if between != onward else None
         via = (Via(skipped.x, skipped.y, 30),) if skipped else ()
         ring.append(Street(f"{here} to {onward}", here, onward, NARROW, via=via))
-    return Plan("Star", nodes, (*ring, *spokes))
+    return TownPlan("Star", nodes, (*ring, *spokes))
 
 
-def ways(document: Document) -> dict[str, set[str]]:
+def ways(document: OpenDriveDocument) -> dict[str, set[str]]:
     """Map every incoming lane of the middle, as `street/lane from the kerb`, to where it leads."""
     names = {road.id: road.name for road in document.roads}
     roads = {road.id: road for road in document.roads}
@@ -55,14 +55,14 @@ def ways(document: Document) -> dict[str, set[str]]:
 
 
 def test_a_crossing_of_wide_streets() -> None:
-    crossing = build(star(east=WIDE, north=WIDE, west=WIDE, south=WIDE))
+    crossing = build_document(star(east=WIDE, north=WIDE, west=WIDE, south=WIDE))
     assert ways(crossing)["south/0"] == {"east/0", "north/0"}
     assert ways(crossing)["south/1"] == {"north/1", "west/1"}
     assert len(ways(crossing)) == 8
 
 
 def test_a_stem_of_two_lanes_splits() -> None:
-    junction = build(star(east=WIDE, west=WIDE, south=WIDE))
+    junction = build_document(star(east=WIDE, west=WIDE, south=WIDE))
     assert ways(junction)["south/0"] == {"east/0"}
     assert ways(junction)["south/1"] == {"west/1"}
     assert ways(junction)["east/1"] == {"west/1", "south/1"}
@@ -70,7 +70,7 @@ def test_a_stem_of_two_lanes_splits() -> None:
 
 
 def test_a_lane_that_ends_turns_left() -> None:
-    junction = build(star(east=WIDE, north=WIDE, west=NARROW, south=WIDE))
+    junction = build_document(star(east=WIDE, north=WIDE, west=NARROW, south=WIDE))
     assert ways(junction)["east/0"] == {"north/0", "west/0"}
     assert ways(junction)["east/1"] == {"south/1"}
 
@@ -78,13 +78,13 @@ def test_a_lane_that_ends_turns_left() -> None:
 def test_a_pocket_takes_the_left_turns() -> None:
     plan = star(east=WIDE, north=WIDE, west=WIDE, south=WIDE)
     south = replace(plan.streets[-1], pockets=(25.0, 0.0))
-    junction = build(replace(plan, streets=(*plan.streets[:-1], south)))
+    junction = build_document(replace(plan, streets=(*plan.streets[:-1], south)))
     assert ways(junction)["south/2"] == {"west/1"}
     assert ways(junction)["south/1"] == {"north/1"}
 
 
 def test_opposite_streets_share_a_green() -> None:
-    junction = build(star(east=WIDE, north=NARROW, west=WIDE, south=NARROW)).junctions[0]
+    junction = build_document(star(east=WIDE, north=NARROW, west=WIDE, south=NARROW)).junctions[0]
     assert [len(controller.signs) for controller in junction.controllers] == [2, 2]
 
 
@@ -92,31 +92,35 @@ def test_every_arm_may_have_a_green_alone() -> None:
     plan = star(east=WIDE, north=WIDE, west=WIDE, south=WIDE)
     nodes = plan.nodes | {"middle": replace(plan.nodes["middle"], turns=True)}
     south = replace(plan.streets[-1], pockets=(25.0, 0.0))
-    document = build(replace(plan, nodes=nodes, streets=(*plan.streets[:-1], south)))
+    document = build_document(replace(plan, nodes=nodes, streets=(*plan.streets[:-1], south)))
     phases = [controller.signs for controller in document.junctions[0].controllers]
     assert [len(signs) for signs in phases] == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("name", sorted(PLANS))
 def test_a_road_has_one_light_per_direction(name: str) -> None:
-    for road in build(PLANS[name]).roads:
+    for road in build_document(PLANS[name]).roads:
         lit = [sign.against for sign in road.signs if sign.type == "1000001"]
         assert len(lit) == len(set(lit)), f"{name}, {road.name}"
 
 
 @pytest.mark.parametrize(
     ("control", "signs"),
-    [(Control.STOP, {"206"}), (Control.YIELD, {"205"}), (Control.ALL_STOP, {"206"})],
+    [
+        (JunctionControl.STOP, {"206"}),
+        (JunctionControl.YIELD, {"205"}),
+        (JunctionControl.ALL_STOP, {"206"}),
+    ],
 )
-def test_lesser_streets_give_way(control: Control, signs: set[str]) -> None:
-    document = build(star(control, east=WIDE, west=WIDE, south=NARROW))
+def test_lesser_streets_give_way(control: JunctionControl, signs: set[str]) -> None:
+    document = build_document(star(control, east=WIDE, west=WIDE, south=NARROW))
     posted = {
         road.name: {sign.type for sign in road.signs if sign.against and sign.type != "274"}
         for road in document.roads
         if road.junction == -1
     }
     assert posted["south"] == signs
-    assert posted["east"] == (signs if control is Control.ALL_STOP else set())
+    assert posted["east"] == (signs if control is JunctionControl.ALL_STOP else set())
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -125,9 +129,9 @@ def test_the_last_bit_of_a_sine_changes_nothing(
     name: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Other machines' mathematics may differ in the last bit; the files may not."""
-    expected = opendrive(name)
+    expected = write_town_opendrive(name)
     shaken(monkeypatch, random.Random(seed))
-    assert opendrive(name) == expected
+    assert write_town_opendrive(name) == expected
 
 
 def shaken(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
@@ -148,24 +152,24 @@ def test_streets_must_not_meet_too_sharply() -> None:
     nodes = {"middle": Node(0, 0), "a": Node(100, 0), "b": Node(100, 8)}
     streets = tuple(Street(name, "middle", name, WIDE) for name in ("a", "b"))
     with pytest.raises(ValueError, match="meet too sharply"):
-        build(Plan("Sharp", nodes, streets))
+        build_document(TownPlan("Sharp", nodes, streets))
 
 
 def test_a_street_must_have_room_for_what_its_ends_need() -> None:
     plan = star(east=WIDE, west=WIDE, south=WIDE)
     south = replace(plan.streets[-1], pockets=(90.0, 0.0))
     with pytest.raises(ValueError, match=r"Star, south: .* too short"):
-        build(replace(plan, streets=(*plan.streets[:-1], south)))
+        build_document(replace(plan, streets=(*plan.streets[:-1], south)))
 
 
 def test_a_bend_must_have_room() -> None:
     plan = star(east=WIDE, west=WIDE, south=WIDE)
     south = replace(plan.streets[-1], via=(Via(10, -50, 900),))
     with pytest.raises(ValueError, match=r"Star, south: .*no room"):
-        build(replace(plan, streets=(*plan.streets[:-1], south)))
+        build_document(replace(plan, streets=(*plan.streets[:-1], south)))
 
 
 def test_streets_must_lead_somewhere() -> None:
     nodes = {"here": Node(0, 0), "there": Node(100, 0)}
     with pytest.raises(ValueError, match="here is a dead end"):
-        build(Plan("Line", nodes, (Street("only", "here", "there", WIDE),)))
+        build_document(TownPlan("Line", nodes, (Street("only", "here", "there", WIDE),)))

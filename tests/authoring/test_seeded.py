@@ -16,14 +16,19 @@ from xml.etree import ElementTree
 import pytest
 
 from harness.authoring import checks, seeded
-from harness.authoring.build import build
-from harness.authoring.document import Document
-from harness.authoring.plan import Control, Hall
-from harness.authoring.seeded import DEVELOPMENT_SEEDS, Parameters, development_name, grid
-from harness.authoring.seeded.checks import straight_kerbs
-from harness.authoring.seeded.parameters import RANGES, WHOLE, refused
-from harness.authoring.writing import to_text
-from harness.commands.town_checks import examined
+from harness.authoring.build import build_document
+from harness.authoring.document import OpenDriveDocument
+from harness.authoring.plan import Hall, JunctionControl
+from harness.authoring.seeded import (
+    DEVELOPMENT_SEEDS,
+    TownParameters,
+    format_development_name,
+    grid,
+)
+from harness.authoring.seeded.checks import measure_straight_kerbs
+from harness.authoring.seeded.parameters import RANGES, WHOLE, describe_refused_parameter
+from harness.authoring.writing import format_opendrive
+from harness.commands.town_checks import examine_town
 from harness.world.maps import NAME
 from tests.authoring.test_plans import shaken
 
@@ -32,12 +37,18 @@ SEEDS = range(40)
 
 @cache
 def text_of(seed: int) -> str:
-    return seeded.text_of(seed, development_name(seed, {}), seeded.sampled(seed))
+    return seeded.write_seeded_opendrive(
+        seed, format_development_name(seed, {}), seeded.sample_town_parameters(seed)
+    )
 
 
 @cache
-def document_of(seed: int) -> Document:
-    return build(seeded.plan(seed, development_name(seed, {}), seeded.sampled(seed)))
+def document_of(seed: int) -> OpenDriveDocument:
+    return build_document(
+        seeded.make_town_plan(
+            seed, format_development_name(seed, {}), seeded.sample_town_parameters(seed)
+        )
+    )
 
 
 SMALL = {"columns": 3, "rows": 3, "block_width": 80.0, "block_depth": 80.0, "removed": 0.3}
@@ -46,13 +57,16 @@ SMALL = {"columns": 3, "rows": 3, "block_width": 80.0, "block_depth": 80.0, "rem
 
 @cache
 def small_text_of(seed: int, **given: float) -> str:
-    return seeded.text_of(seed, "Small", seeded.sampled(seed, **SMALL, **given))
+    return seeded.write_seeded_opendrive(
+        seed, "Small", seeded.sample_town_parameters(seed, **SMALL, **given)
+    )
 
 
 def test_another_process_writes_the_same_bytes() -> None:
     code = (
         "from harness.authoring.seeded import *; from hashlib import sha256;"
-        "print(sha256(text_of(3, 'Seeded_3', sampled(3)).encode()).hexdigest())"
+        "print(sha256(write_seeded_opendrive(3, 'Seeded_3',"
+        " sample_town_parameters(3)).encode()).hexdigest())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == sha256(text_of(3).encode()).hexdigest()
@@ -62,13 +76,16 @@ def test_another_process_writes_the_same_bytes() -> None:
 def test_the_last_bit_of_a_sine_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = text_of(seed)
     shaken(monkeypatch, random.Random(seed))
-    parameters = seeded.sampled(seed)
-    assert seeded.text_of(seed, development_name(seed, {}), parameters) == expected
+    parameters = seeded.sample_town_parameters(seed)
+    assert (
+        seeded.write_seeded_opendrive(seed, format_development_name(seed, {}), parameters)
+        == expected
+    )
 
 
 def test_seeds_give_different_towns_within_the_ranges() -> None:
-    many = [seeded.sampled(seed) for seed in range(200)]
-    for field in fields(Parameters):
+    many = [seeded.sample_town_parameters(seed) for seed in range(200)]
+    for field in fields(TownParameters):
         values = [getattr(parameters, field.name) for parameters in many]
         low, high = RANGES[field.name]
         assert low <= min(values) <= max(values) <= high, field.name
@@ -79,28 +96,28 @@ def test_seeds_give_different_towns_within_the_ranges() -> None:
 
 @pytest.mark.parametrize("name", sorted(RANGES))
 def test_a_given_parameter_changes_no_other(name: str) -> None:
-    free = asdict(seeded.sampled(5))
-    given = asdict(seeded.sampled(5, **{name: RANGES[name][1]}))
+    free = asdict(seeded.sample_town_parameters(5))
+    given = asdict(seeded.sample_town_parameters(5, **{name: RANGES[name][1]}))
     changed = {other for other in free if free[other] != given[other]}
     sides = {"columns": {"block_width"}, "rows": {"block_depth"}}.get(name, set())
     assert changed <= {name} | sides
     assert given[name] == RANGES[name][1]
-    assert refused({name: RANGES[name][1] + 0.01}).startswith(f"{name} = ")
-    assert not refused({name: RANGES[name][1]})
+    assert describe_refused_parameter({name: RANGES[name][1] + 0.01}).startswith(f"{name} = ")
+    assert not describe_refused_parameter({name: RANGES[name][1]})
 
 
 def test_other_parameters_give_other_names() -> None:
     given: list[dict[str, float]] = [{}, {"rows": 4}, {"rows": 5}, {"rows": 4, "grade": 0.01}]
-    names = [development_name(seed, values) for seed in (1, 2**63 - 1) for values in given]
+    names = [format_development_name(seed, values) for seed in (1, 2**63 - 1) for values in given]
     assert len(set(names)) == len(names)
     assert all(NAME.fullmatch(name) for name in names)
     assert names[0] == "Seeded_1"
-    assert development_name(1, {"rows": 4.0}) == names[1]
+    assert format_development_name(1, {"rows": 4.0}) == names[1]
 
 
 @pytest.mark.parametrize("seed", DEVELOPMENT_SEEDS[:1])  # `make verify` looks at all
 def test_a_development_town_can_be_used(seed: int, capfd: pytest.CaptureFixture[str]) -> None:
-    faults, summary = examined(development_name(seed, {}), text_of(seed))
+    faults, summary = examine_town(format_development_name(seed, {}), text_of(seed))
     assert not faults
     assert re.search(r"\d+ streets, \d+ junctions \(\d+ with lights\).* \d+ spawn points", summary)
     assert capfd.readouterr() == ("", "")
@@ -120,14 +137,14 @@ def plans(seed: int) -> bool:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_grid_stays_in_one_piece_whichever_crossing_is_closed(seed: int) -> None:
-    parameters = seeded.sampled(seed, removed=0.3)
-    plan = seeded.plan(seed, "Grid", parameters)
+    parameters = seeded.sample_town_parameters(seed, removed=0.3)
+    plan = seeded.make_town_plan(seed, "Grid", parameters)
     near: dict[str, set[str]] = {name: set() for name in plan.nodes}
     for street in plan.streets:
         near[street.start].add(street.end)
         near[street.end].add(street.start)
     assert all(len(others) >= 3 for others in near.values())
-    whole = grid.whole_grid(parameters.columns, parameters.rows)
+    whole = grid.list_grid_edges(parameters.columns, parameters.rows)
     assert len(plan.streets) < len(whole) - 4
     for closed in near:
         open_ones = set(near) - {closed}
@@ -138,9 +155,12 @@ def test_a_grid_stays_in_one_piece_whichever_crossing_is_closed(seed: int) -> No
 
 
 def test_all_kinds_of_junctions_and_streets_are_there() -> None:
-    plans = [seeded.plan(seed, "Any", seeded.sampled(seed)) for seed in range(12)]
+    plans = [
+        seeded.make_town_plan(seed, "Any", seeded.sample_town_parameters(seed))
+        for seed in range(12)
+    ]
     kinds = Counter(node.control for plan in plans for node in plan.nodes.values())
-    assert set(kinds) == set(Control)
+    assert set(kinds) == set(JunctionControl)
     arms = [
         Counter(end for street in plan.streets for end in (street.start, street.end))
         for plan in plans
@@ -153,28 +173,34 @@ def test_all_kinds_of_junctions_and_streets_are_there() -> None:
 
 
 def test_parameters_do_what_they_are_called() -> None:
-    flat = seeded.plan(4, "Flat", seeded.sampled(4, grade=0.0, curvature=0.0, removed=0.0))
+    flat = seeded.make_town_plan(
+        4, "Flat", seeded.sample_town_parameters(4, grade=0.0, curvature=0.0, removed=0.0)
+    )
     assert {node.z for node in flat.nodes.values()} == {0.0}
     assert max(len(street.via) for street in flat.streets) == 1, "corners of the rim"
-    hilly = seeded.plan(4, "Hilly", seeded.sampled(4, grade=0.06))
+    hilly = seeded.make_town_plan(4, "Hilly", seeded.sample_town_parameters(4, grade=0.06))
     assert max(node.z for node in hilly.nodes.values()) > 2.0
     for share, least, most in ((0.3, 0.2, 0.4), (0.7, 0.6, 0.8)):
-        nodes = seeded.plan(4, "Lit", seeded.sampled(4, lights=share)).nodes.values()
-        lit = sum(node.control is Control.LIGHTS for node in nodes)
+        nodes = seeded.make_town_plan(
+            4, "Lit", seeded.sample_town_parameters(4, lights=share)
+        ).nodes.values()
+        lit = sum(node.control is JunctionControl.LIGHTS for node in nodes)
         assert least <= lit / len(nodes) <= most
-    blocks = seeded.plan(4, "Blocks", seeded.sampled(4, columns=3, rows=5, block_width=120.0))
+    blocks = seeded.make_town_plan(
+        4, "Blocks", seeded.sample_town_parameters(4, columns=3, rows=5, block_width=120.0)
+    )
     xs = [node.x for node in blocks.nodes.values()]
     assert max(xs) - min(xs) == pytest.approx(360, abs=60)
-    wide = seeded.plan(4, "Wide", seeded.sampled(4, street_lanes=2))
+    wide = seeded.make_town_plan(4, "Wide", seeded.sample_town_parameters(4, street_lanes=2))
     assert {street.profile.lanes for street in wide.streets} == {2}
 
 
 def test_what_the_file_says_of_houses_is_built() -> None:
     near, far = (
-        checks.subject_of("Small", small_text_of(2, setback=setback)) for setback in (0.5, 6.0)
+        checks.load_subject("Small", small_text_of(2, setback=setback)) for setback in (0.5, 6.0)
     )
     assert len(near.town.scenery.yaw) > len(far.town.scenery.yaw) / 2
-    assert max(straight_kerbs(near.town)) == max(straight_kerbs(far.town))
+    assert max(measure_straight_kerbs(near.town)) == max(measure_straight_kerbs(far.town))
     assert near.town.opendrive.count('code="scenery.setback" value="0.5"') == 1
 
 
@@ -238,8 +264,8 @@ def without_crosswalk(root: ElementTree.Element) -> None:
 def test_checks_see_what_is_wrong(broken: Broken, seen: str) -> None:
     root = ElementTree.fromstring(small_text_of(1))
     broken(root)
-    subject = checks.subject_of("Broken", ElementTree.tostring(root, encoding="unicode"))
-    faults = checks.faults_of(subject, checks.DRIVABLE)
+    subject = checks.load_subject("Broken", ElementTree.tostring(root, encoding="unicode"))
+    faults = checks.list_faults(subject, checks.DRIVABLE)
     assert any(re.search(seen, fault) for fault in faults), faults
 
 
@@ -250,9 +276,9 @@ def test_checks_see_a_hall_in_the_road() -> None:
     roads = tuple(
         replace(other, halls=(hall,)) if other is road else other for other in document.roads
     )
-    subject = checks.subject_of("Hall", to_text(replace(document, roads=roads)))
-    assert any("scenery stands" in fault for fault in checks.spawn_points_taken(subject))
+    subject = checks.load_subject("Hall", format_opendrive(replace(document, roads=roads)))
+    assert any("scenery stands" in fault for fault in checks.find_taken_spawn_points(subject))
 
 
 def test_text_that_is_no_map_is_one_fault() -> None:
-    assert examined("None", "<OpenDRIVE/>")[0] == ["no road in it"]
+    assert examine_town("None", "<OpenDRIVE/>")[0] == ["no road in it"]

@@ -11,28 +11,28 @@ import pytest
 
 from harness import authoring
 from harness.authoring import checks, seeded
-from harness.authoring.build import build
-from harness.authoring.plan import Plan
-from harness.authoring.seeded import development_name
-from harness.authoring.writing import to_text
+from harness.authoring.build import build_document
+from harness.authoring.plan import TownPlan
+from harness.authoring.seeded import format_development_name
+from harness.authoring.writing import format_opendrive
 
 SHIPPED = sorted(authoring.PLANS)
-SEEDED = {development_name(seed, {}): seed for seed in (1, 4)}
+SEEDED = {format_development_name(seed, {}): seed for seed in (1, 4)}
 every_town = pytest.mark.parametrize("name", [*SHIPPED, *SEEDED])
 MINIMUM = {"Crucible05": (2000.0, 15)}
 
 
 @cache
-def plan_of(name: str) -> Plan:
+def plan_of(name: str) -> TownPlan:
     if name in authoring.PLANS:
         return authoring.PLANS[name]
-    return seeded.plan(SEEDED[name], name, seeded.sampled(SEEDED[name]))
+    return seeded.make_town_plan(SEEDED[name], name, seeded.sample_town_parameters(SEEDED[name]))
 
 
 @cache
 def text_of(name: str) -> str:
     if name in SEEDED:
-        return to_text(build(plan_of(name)))
+        return format_opendrive(build_document(plan_of(name)))
     return (authoring.DATA / f"{name}.xodr").read_text(encoding="utf-8")
 
 
@@ -48,7 +48,7 @@ def xml_of(name: str) -> ElementTree.Element:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_checked_in_file_equals_a_fresh_build(name: str) -> None:
-    assert authoring.opendrive(name) == text_of(name)
+    assert authoring.write_town_opendrive(name) == text_of(name)
     assert len(text_of(name)) < 1_500_000
 
 
@@ -61,7 +61,7 @@ def test_the_client_reads_it_without_a_word(name: str, capfd: pytest.CaptureFixt
 @pytest.mark.parametrize("name", SHIPPED)
 def test_it_can_be_driven(name: str) -> None:
     """Towns from seeds pass these checks and more in `test_seeded`."""
-    assert not checks.faults_of(checks.subject_of(name, text_of(name)), checks.DRIVABLE)
+    assert not checks.list_faults(checks.load_subject(name, text_of(name)), checks.DRIVABLE)
 
 
 @every_town
@@ -110,7 +110,7 @@ def test_lane_changes_only_between_lanes_of_one_direction(name: str) -> None:
 def test_lights_signs_and_crosswalks_are_there(name: str) -> None:
     plan = plan_of(name)
     landmarks = Counter(landmark.type for landmark in map_of(name).get_all_landmarks())
-    lit = sum(node.control is authoring.Control.LIGHTS for node in plan.nodes.values())
+    lit = sum(node.control is authoring.JunctionControl.LIGHTS for node in plan.nodes.values())
     assert landmarks["1000001"] >= 3 * lit > 0
     assert landmarks["206"] + landmarks["205"] > 0
     assert landmarks["274"] > 0

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from harness.records.ledger import tries
+from harness.records.ledger import find_finished_tries
 from tests.campaign.tiny import command, environment, write_route
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +69,7 @@ def measured(workers: int) -> Measured:
         events = [json.loads(line) for line in done.stdout.splitlines()]
         timings = [
             json.loads((place / "timing.json").read_text())["seconds"]
-            for place in tries(out).values()
+            for place in find_finished_tries(out).values()
         ]
     ended = [line for line in events if line["event"] == "ends"]
     first = [next(line for line in ended if line["worker"] == n + 1) for n in range(workers)]

@@ -23,9 +23,9 @@ import torch
 
 from agents.perception.detector import Detector
 from agents.perception.fusion.catalogue import SCHEMES
-from agents.perception.loading import network_with_weights
-from agents.perception.network import device_here
-from agents.perception.raising import raised_points
+from agents.perception.loading import load_network
+from agents.perception.network import choose_device
+from agents.perception.raising import raise_points
 from tests.benchmarks.bench_perception import Recorded, recorded, step
 
 PARTNERS = 2
@@ -86,8 +86,7 @@ def alone(scene: Recorded) -> Rows:
         clouds, heights = scene.clouds[: PARTNERS + 1], scene.heights[: PARTNERS + 1]
         grid = detector.design.grid
         raised = [
-            raised_points(cloud, height, grid)
-            for cloud, height in zip(clouds, heights, strict=True)
+            raise_points(cloud, height, grid) for cloud, height in zip(clouds, heights, strict=True)
         ]
         after = milliseconds(partial(one_by_one, detector, raised))
         batch = milliseconds(partial(all_at_once, detector, raised))
@@ -100,13 +99,13 @@ def alone(scene: Recorded) -> Rows:
 def one_by_one(detector: Detector, raised: list[np.ndarray]) -> None:
     """Encode agents one after another."""
     for cloud in raised:
-        detector.network.encode([cloud])
+        detector.network.encode_clouds([cloud])
 
 
 @torch.inference_mode()
 def all_at_once(detector: Detector, raised: list[np.ndarray]) -> None:
     """Encode agents in one batch."""
-    detector.network.encode(raised)
+    detector.network.encode_clouds(raised)
 
 
 def share(scene: Recorded, together: Barrier, steps: Queue[int]) -> None:
@@ -123,7 +122,7 @@ def share(scene: Recorded, together: Barrier, steps: Queue[int]) -> None:
 
 def detector_of(scheme: str) -> Detector:
     """Return the shipped network of a scheme at work."""
-    return Detector(network_with_weights(SCHEMES[scheme](), "lite", None, None))
+    return Detector(load_network(SCHEMES[scheme](), "lite", None, None))
 
 
 def milliseconds(work: Callable[[], object], rounds: int = ROUNDS) -> float:
@@ -132,7 +131,7 @@ def milliseconds(work: Callable[[], object], rounds: int = ROUNDS) -> float:
     for number in range(rounds + 3):
         start = time.perf_counter()
         work()
-        if device_here().type == "cuda":
+        if choose_device().type == "cuda":
             torch.cuda.synchronize()
         if number >= 3:
             spent.append(time.perf_counter() - start)

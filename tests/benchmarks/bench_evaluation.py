@@ -17,14 +17,14 @@ import shapely
 from numpy.typing import NDArray
 
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
-from harness.evaluation.matching import frame_matches
-from harness.evaluation.patterns import RULES, Patterns, Rule, classify_overlaps
-from harness.overlap import NOTHING, bev_iou, overlaps_of_a_class
+from harness.evaluation.matching import match_frame
+from harness.evaluation.patterns import RULES, PatternCounts, Rule, classify_overlap_patterns
+from harness.overlap import NOTHING, compute_bev_iou, compute_class_overlaps
 from harness.precision import (
-    Matches,
-    average_precision,
+    ClassMatches,
+    compute_average_precision,
     match_overlaps,
-    pool,
+    pool_matches,
 )
 from harness.vocabulary import PATTERNS, Boxes, Floats, GroundTruth
 
@@ -48,7 +48,7 @@ def street(chance: np.random.Generator) -> Boxes:
         yaw = chance.choice([0.0, np.pi / 2]) + chance.normal(0, 0.05)
         size = SIZES[classes[len(geometry)]] * chance.uniform(0.85, 1.15)
         box = np.array([[*place, *size, yaw]])
-        if not bev_iou(box, geometry).any():
+        if not compute_bev_iou(box, geometry).any():
             geometry = np.concatenate([geometry, box])
     return Boxes(geometry, classes, np.ones(ROAD_USERS))
 
@@ -109,11 +109,11 @@ def by_tree(a: Boxes, b: Boxes) -> Floats:
     return result
 
 
-def patterns(overlap: Overlap, frame: Frame, rule: Rule = "max") -> Patterns:
+def patterns(overlap: Overlap, frame: Frame, rule: Rule = "max") -> PatternCounts:
     """The six patterns, with overlaps from somewhere."""
     truth, ego, coop = frame
     of_truth, coop_ego = overlap(truth, Boxes.join([ego, coop])), overlap(coop, ego)
-    return classify_overlaps(
+    return classify_overlap_patterns(
         of_truth[:, : len(ego)],
         of_truth[:, len(ego) :],
         coop_ego=coop_ego,
@@ -122,13 +122,15 @@ def patterns(overlap: Overlap, frame: Frame, rule: Rule = "max") -> Patterns:
     )
 
 
-def matches(overlap: Overlap, frame: Frame) -> Matches:
+def matches(overlap: Overlap, frame: Frame) -> ClassMatches:
     """Right and wrong detections, with overlaps from somewhere."""
     truth, _, coop = frame
-    return Matches(coop.scores, match_overlaps(overlap(coop, truth), coop.scores)[1], len(truth))
+    return ClassMatches(
+        coop.scores, match_overlaps(overlap(coop, truth), coop.scores)[1], len(truth)
+    )
 
 
-def patterns_and_matches(overlap: Overlap, frame: Frame) -> tuple[Patterns, Matches]:
+def patterns_and_matches(overlap: Overlap, frame: Frame) -> tuple[PatternCounts, ClassMatches]:
     """Both, as a frame needs them."""
     return patterns(overlap, frame), matches(overlap, frame)
 
@@ -144,9 +146,9 @@ def in_full(frame: Frame) -> None:
         cooperative=coop,
         settings=EvaluationSettings(),
     )
-    evaluated.counts(), evaluated.numbers()
-    frame_matches(evaluated.truth, evaluated.cooperative)
-    frame_matches(evaluated.truth, evaluated.ego_alone)
+    evaluated.count_patterns(), evaluated.count_boxes()
+    match_frame(evaluated.truth, evaluated.cooperative)
+    match_frame(evaluated.truth, evaluated.ego_alone)
 
 
 def milliseconds(work: Sequence[Callable[[Frame], object]], through: list[Frame]) -> Floats:
@@ -166,13 +168,17 @@ def check(through: list[Frame]) -> float:
     for other in (pair_by_pair, by_tree):
         for truth, ego, coop in through:
             for a, b in ((truth, ego), (truth, coop), (coop, ego)):
-                worst = max(worst, np.abs(other(a, b) - overlaps_of_a_class(a, b)).max())
-            theirs, mine = (patterns(o, (truth, ego, coop)) for o in (other, overlaps_of_a_class))
-            if theirs.totals() != mine.totals():
-                raise RuntimeError(f"{other.__name__}: {theirs.totals()}, ours {mine.totals()}")
+                worst = max(worst, np.abs(other(a, b) - compute_class_overlaps(a, b)).max())
+            theirs, mine = (
+                patterns(o, (truth, ego, coop)) for o in (other, compute_class_overlaps)
+            )
+            if theirs.sum_patterns() != mine.sum_patterns():
+                raise RuntimeError(
+                    f"{other.__name__}: {theirs.sum_patterns()}, ours {mine.sum_patterns()}"
+                )
         theirs_ap, mine_ap = (
-            average_precision(pool(matches(o, frame) for frame in through))
-            for o in (other, overlaps_of_a_class)
+            compute_average_precision(pool_matches(matches(o, frame) for frame in through))
+            for o in (other, compute_class_overlaps)
         )
         worst = max(worst, abs(theirs_ap - mine_ap))
     if worst > 1e-9:
@@ -188,7 +194,7 @@ def as_one_class(frame: Frame) -> Frame:
 
 def compared(through: list[Frame]) -> list[tuple[str, str]]:
     """Patterns and precision, with each way to find overlaps."""
-    ways = (overlaps_of_a_class, by_tree, pair_by_pair)
+    ways = (compute_class_overlaps, by_tree, pair_by_pair)
     ours, tree, pairs = milliseconds([partial(patterns_and_matches, way) for way in ways], through)
     return [
         ("our own", f"{ours:.2f} ms"),
@@ -209,7 +215,7 @@ def run() -> list[tuple[str, str]]:
         ]
     rows.append(("all that is recorded of a frame", f"{milliseconds([in_full], mixed)[0]:.2f} ms"))
     for rule in RULES:
-        totals = [patterns(overlaps_of_a_class, frame, rule).totals() for frame in mixed]
+        totals = [patterns(compute_class_overlaps, frame, rule).sum_patterns() for frame in mixed]
         means = (f"{name} {np.mean([total[name] for total in totals]):.1f}" for name in PATTERNS)
         rows.append((f"mean errors a frame, rule {rule}", ", ".join(means)))
     return rows

@@ -15,14 +15,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from agents.training.collect import Collection, collect
+from agents.training.collect import RecordingPlan, collect_recordings
 from harness.vocabulary import Pose
-from metamorphic.deletion import delete
-from metamorphic.insertion import fresh_actor, insert
-from metamorphic.placement import poses_near, site_of
-from metamorphic.rays import grid_of
-from metamorphic.scene import Scene, read_scene, sources
-from metamorphic.shapes import Placed, shape_named
+from metamorphic.deletion import delete_actor
+from metamorphic.insertion import choose_fresh_actor, insert_object
+from metamorphic.placement import build_placement_site, iterate_near_poses
+from metamorphic.rays import fit_beam_grid
+from metamorphic.scene import CooperativeScene, list_scene_sources, read_scene
+from metamorphic.shapes import PlacedShape, find_shape_by_name
 
 SHAPE = "vehicle.tesla.model3"
 ROUNDS = 25
@@ -39,23 +39,26 @@ def milliseconds(work: Callable[[], object], rounds: int = ROUNDS) -> float:
     return 1e3 * statistics.median(times)
 
 
-def recorded(folder: Path) -> Scene:
+def recorded(folder: Path) -> CooperativeScene:
     """Record some scenes; return the first with two partners."""
-    collect(
-        Collection(
+    collect_recordings(
+        RecordingPlan(
             out=folder, towns=("Crucible05",), scenarios=1, seed=1, looks=1, for_testing=True
         )
     )
-    scenes = [read_scene(source) for source in sources([folder])]
+    scenes = [read_scene(source) for source in list_scene_sources([folder])]
     return max(scenes, key=lambda scene: len(scene.partners))
 
 
-def placed_near(scene: Scene, ahead: float) -> Placed:
+def placed_near(scene: CooperativeScene, ahead: float) -> PlacedShape:
     """Return a car that stands about so far ahead of the ego."""
-    ego, shape = scene.ego.lidar_in_world, shape_named(SHAPE)
+    ego, shape = scene.ego.lidar_in_world, find_shape_by_name(SHAPE)
     x, y = ego.x + ahead * math.cos(ego.yaw), ego.y + ahead * math.sin(ego.yaw)
-    pose = next(poses_near(site_of(scene), shape.size, x, y, yaw=ego.yaw), Pose(x, y, yaw=ego.yaw))
-    return Placed(shape, pose, fresh_actor(scene))
+    pose = next(
+        iterate_near_poses(build_placement_site(scene), shape.size, x, y, yaw=ego.yaw),
+        Pose(x, y, yaw=ego.yaw),
+    )
+    return PlacedShape(shape, pose, choose_fresh_actor(scene))
 
 
 def run() -> list[tuple[str, str]]:
@@ -66,13 +69,13 @@ def run() -> list[tuple[str, str]]:
     rows = [("scene", f"{len(scene.views)} agents, {points} points")]
     for ahead in (10.0, 30.0):
         placed = placed_near(scene, ahead)
-        insertion = insert(scene, placed)
-        took = milliseconds(partial(insert, scene, placed))
+        insertion = insert_object(scene, placed)
+        took = milliseconds(partial(insert_object, scene, placed))
         rows.append((f"insertion at {ahead:.0f} m, {insertion.changed} beams", f"{took:.1f} ms"))
-    took = milliseconds(lambda: delete(insertion.scene, placed.actor), rounds=9)
+    took = milliseconds(lambda: delete_actor(insertion.scene, placed.actor), rounds=9)
     rows.append(("deletion of the last one", f"{took:.0f} ms"))
-    took = milliseconds(lambda: [grid_of(view) for view in scene.views])
+    took = milliseconds(lambda: [fit_beam_grid(view) for view in scene.views])
     rows.append(("grids of the sweeps alone", f"{took:.1f} ms"))
-    took = milliseconds(lambda: site_of(scene), rounds=9)
+    took = milliseconds(lambda: build_placement_site(scene), rounds=9)
     rows.append(("ground and obstacles of the scene", f"{took:.0f} ms"))
     return rows

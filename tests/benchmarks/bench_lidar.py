@@ -15,10 +15,10 @@ import numpy as np
 
 from harness.carlite import sensors, towns
 from harness.carlite.arrays import Floats
-from harness.carlite.sensors.protocol import Pose
-from harness.carlite.sensors.scan import Scan
-from harness.carlite.sensors.scene import Scene
-from harness.carlite.sensors.sweep import Sweep
+from harness.carlite.sensors.protocol import SensorPose
+from harness.carlite.sensors.scan import RayScan
+from harness.carlite.sensors.scene import SensorScene
+from harness.carlite.sensors.sweep import LidarSweep
 from tests.carlite import ray_worlds
 
 FIRINGS = {"25 000": 391, "65 536": 1024}
@@ -51,19 +51,19 @@ def milliseconds(work: Callable[[], object], rounds: int = ROUNDS) -> float:
     return 1e3 * statistics.median(times)
 
 
-def place() -> tuple[Scene, list[Pose]]:
+def place() -> tuple[SensorScene, list[SensorPose]]:
     """The default town with the 100 nearest spawn points taken, and four sensors among them."""
-    town = towns.load("Crucible05", None)
+    town = towns.load_town("Crucible05", None)
     middle = town.spawn_points[:, :2].mean(axis=0)
     order = np.argsort(np.hypot(*(town.spawn_points[:, :2] - middle).T), kind="stable")
     table = ray_worlds.crowd(100, seed=4)
     taken = town.spawn_points[order[4:104]]
     table.position[:], table.rotation[:] = taken[:, :3], taken[:, 3:]
     poses = [
-        Pose((x, y, z + MOUNT), (pitch + 0.01, yaw, 0.01))
+        SensorPose((x, y, z + MOUNT), (pitch + 0.01, yaw, 0.01))
         for x, y, z, pitch, yaw, _ in town.spawn_points[order[:4]].tolist()
     ]
-    return Scene(town, table), poses
+    return SensorScene(town, table), poses
 
 
 def directions(firings: int) -> Floats:
@@ -124,7 +124,7 @@ def numpy_cast(objects: list[Floats], rays: Floats, height: float) -> Floats:
     return best
 
 
-def objects_about(scene: Scene, pose: Pose) -> list[Floats]:
+def objects_about(scene: SensorScene, pose: SensorPose) -> list[Floats]:
     """The triangles of each thing in reach, in the sensor's frame, as numpy and Embree get them."""
     origin = np.array(pose.position)
     triangles = ray_worlds.triangles_of(scene.town, scene.table, origin, REACH)
@@ -139,10 +139,12 @@ def objects_about(scene: Scene, pose: Pose) -> list[Floats]:
 def run() -> list[tuple[str, str]]:
     """Measure; returns what was measured and the result."""
     scene, poses = place()
-    rows = [("scene refreshed, 100 actors", f"{milliseconds(scene.refresh):.3f} ms")]
+    rows = [("scene refreshed, 100 actors", f"{milliseconds(scene.refresh_actors):.3f} ms")]
     frame = iter(range(1_000_000_000))
     for name, firings in FIRINGS.items():
-        lidars = [sensors.make("sensor.lidar.ray_cast", attributes(firings), 0, 0) for _ in poses]
+        lidars = [
+            sensors.make_sensor("sensor.lidar.ray_cast", attributes(firings), 0, 0) for _ in poses
+        ]
 
         def scan(count: int, lidars: list[sensors.Sensor] = lidars) -> None:
             now = next(frame)
@@ -158,7 +160,7 @@ def run() -> list[tuple[str, str]]:
     return rows
 
 
-def check(scan: Scan, plain: Floats, rays: Floats) -> None:
+def check(scan: RayScan, plain: Floats, rays: Floats) -> None:
     """Hold the numpy caster to the same distances, wherever no ground is in the way."""
     at = np.ix_(scan.row, scan.place)
     on_thing = scan.source.T[at] >= 0
@@ -166,13 +168,15 @@ def check(scan: Scan, plain: Floats, rays: Floats) -> None:
     assert (np.abs(distance - plain)[on_thing] < 0.01).mean() > 0.999
 
 
-def compared(scene: Scene, pose: Pose, name: str, firings: int) -> list[tuple[str, str]]:
+def compared(
+    scene: SensorScene, pose: SensorPose, name: str, firings: int
+) -> list[tuple[str, str]]:
     """Cast the same rays with numpy and Embree."""
-    sweep = Sweep(attributes(firings))
-    carlite_ms = milliseconds(lambda: sweep.scan(scene, pose, 1, 0.05))
+    sweep = LidarSweep(attributes(firings))
+    carlite_ms = milliseconds(lambda: sweep.scan_scene(scene, pose, 1, 0.05))
     rays = directions(firings)
     objects = objects_about(scene, pose)
-    check(sweep.scan(scene, pose, 1, 0.05), numpy_cast(objects, rays, np.inf), rays)
+    check(sweep.scan_scene(scene, pose, 1, 0.05), numpy_cast(objects, rays, np.inf), rays)
     plain = milliseconds(lambda: numpy_cast(objects, rays, MOUNT), rounds=5)
     origin = np.array(pose.position)
     triangles = ray_worlds.triangles_of(scene.town, scene.table, origin, REACH).seen_from(origin)

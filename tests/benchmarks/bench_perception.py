@@ -23,13 +23,13 @@ import torch
 
 from agents.perception.designs import Size
 from agents.perception.detector import Detector
-from agents.perception.fusion.base import Partner, merged
+from agents.perception.fusion.base import Partner, merge_sweeps
 from agents.perception.fusion.catalogue import SCHEMES
-from agents.perception.loading import network_with_weights
-from agents.perception.raising import raised_points
-from agents.training.collect import Collection, collect
-from harness.geometry import boxes_between, relative
-from harness.recordings import read_look, scenarios
+from agents.perception.loading import load_network
+from agents.perception.raising import raise_points
+from agents.training.collect import RecordingPlan, collect_recordings
+from harness.geometry import compute_relative_pose, transform_boxes
+from harness.recordings import list_scenarios, read_look
 from harness.vocabulary import Boxes, Pose, Singles
 
 COUNTS = (0, 1, 2, 4)
@@ -48,13 +48,13 @@ class Recorded:
 
 def recorded(folder: Path) -> Recorded:
     """Record a scene, and read it: the ego, the roadside unit, then cars."""
-    collect(
-        Collection(
+    collect_recordings(
+        RecordingPlan(
             out=folder, towns=("Crucible05",), scenarios=1, seed=1, looks=1, for_testing=True
         )
     )
-    scenario = scenarios(folder)[0]
-    ego, *others = scenario.agents()
+    scenario = list_scenarios(folder)[0]
+    ego, *others = scenario.list_agents()
     looks = [
         read_look(scenario.folder, agent, "000000")
         for agent in (ego, *sorted(others, key=lambda agent: agent > 0))
@@ -89,25 +89,30 @@ def step(scheme: str, detector: Detector, scene: Recorded, partners: int) -> Non
     here, *places = scene.poses[: partners + 1]
     cloud, *others = scene.clouds[: partners + 1]
     heights = scene.heights[1 : partners + 1]
-    ego = detector.encode(cloud, scene.heights[0])
+    ego = detector.encode_points(cloud, scene.heights[0])
     if scheme == "early" and others:
-        together = merged(cloud, list(zip(others, places, strict=True)), here)
-        detector.detect(detector.encode(together, scene.heights[0]), (), scene.heights[0])
+        together = merge_sweeps(cloud, list(zip(others, places, strict=True)), here)
+        detector.detect_boxes(
+            detector.encode_points(together, scene.heights[0]), (), scene.heights[0]
+        )
     theirs = [
-        detector.encode(c, height)
+        detector.encode_points(c, height)
         for c, height in zip(others, heights, strict=True)
         if scheme != "early"
     ]
-    alone = detector.detect(ego, (), scene.heights[0])
+    alone = detector.detect_boxes(ego, (), scene.heights[0])
     if scheme == "late":
         detected = [
-            detector.detect(maps, (), height) for maps, height in zip(theirs, heights, strict=True)
+            detector.detect_boxes(maps, (), height)
+            for maps, height in zip(theirs, heights, strict=True)
         ]
-        moved = [boxes_between(b, p, here) for b, p in zip(detected, places, strict=True)]
-        detector.merge([alone, *moved])
+        moved = [transform_boxes(b, p, here) for b, p in zip(detected, places, strict=True)]
+        detector.merge_boxes([alone, *moved])
     elif theirs:
-        sent = [Partner(m, relative(p, here)) for m, p in zip(theirs, places, strict=True)]
-        detector.detect(ego, sent, scene.heights[0])
+        sent = [
+            Partner(m, compute_relative_pose(p, here)) for m, p in zip(theirs, places, strict=True)
+        ]
+        detector.detect_boxes(ego, sent, scene.heights[0])
 
 
 @torch.inference_mode()
@@ -115,19 +120,19 @@ def parts(detector: Detector, scene: Recorded) -> list[tuple[str, str]]:
     """Where the time of a lite network goes."""
     cloud = scene.clouds[0]
     network, design = detector.network, detector.design
-    raised = raised_points(cloud, 1.85, design.grid)
+    raised = raise_points(cloud, 1.85, design.grid)
     pillars = network.pillar_vfe([raised])
-    levels = network.backbone.levels(pillars)
-    maps = detector.encode(cloud, 1.85)
-    partner = Partner(maps, relative(scene.poses[1], scene.poses[0]))
+    levels = network.backbone.compute_levels(pillars)
+    maps = detector.encode_points(cloud, 1.85)
+    partner = Partner(maps, compute_relative_pose(scene.poses[1], scene.poses[0]))
     shares: list[tuple[str, Callable[[], object]]] = [
-        ("raising points", partial(raised_points, cloud, 1.85, design.grid)),
+        ("raising points", partial(raise_points, cloud, 1.85, design.grid)),
         ("pillars", partial(network.pillar_vfe, [raised])),
-        ("backbone", partial(network.backbone.levels, pillars)),
-        ("joining and shrinking", partial(network.shrunk, levels)),
-        ("fusing one partner", partial(network.fuse, maps, [partner])),
-        ("heads, boxes, non-maximum suppression", partial(detector.detect, maps, (), 1.85)),
-        ("boxes of three joined", partial(detector.merge, [Boxes.none()] * 3)),
+        ("backbone", partial(network.backbone.compute_levels, pillars)),
+        ("joining and shrinking", partial(network.shrink_levels, levels)),
+        ("fusing one partner", partial(network.fuse_maps, maps, [partner])),
+        ("heads, boxes, non-maximum suppression", partial(detector.detect_boxes, maps, (), 1.85)),
+        ("boxes of three joined", partial(detector.merge_boxes, [Boxes.none()] * 3)),
     ]
     assert design.height_reference == "road"
     return [(f"lite fcooper: {name}", f"{milliseconds(work, 15):.1f} ms") for name, work in shares]
@@ -142,7 +147,7 @@ def run() -> list[tuple[str, str]]:
         for scheme in SCHEMES:
             if size == "full" and SCHEMES[scheme].v2xverse is None:
                 continue
-            detector = Detector(network_with_weights(SCHEMES[scheme](), size, WEIGHTS[size], None))
+            detector = Detector(load_network(SCHEMES[scheme](), size, WEIGHTS[size], None))
             counts = COUNTS if scheme != "single" else COUNTS[:1]
             for count in counts:
                 work = partial(step, scheme, detector, scene, count)

@@ -16,11 +16,11 @@ import numpy as np
 import statsmodels.api as sm
 
 from analysis.__main__ import main
-from analysis.collection import collect
-from analysis.regression.design import design_of
-from analysis.simulation.campaigns import Scenario, last_window, simulate_drives
-from analysis.statistics.firth import firth
-from analysis.statistics.intervals import resample_weights
+from analysis.collection import collect_campaigns
+from analysis.regression.design import build_regression_design
+from analysis.simulation.campaigns import CampaignScenario, select_last_window, simulate_drives
+from analysis.statistics.firth import fit_firth
+from analysis.statistics.intervals import sample_bootstrap_weights
 from harness.vocabulary import PATTERNS
 from tests.analysis.little import write_little
 from tests.analysis.tab import new_tab
@@ -61,7 +61,7 @@ def of_the_page() -> list[tuple[str, str]]:
     with tempfile.TemporaryDirectory() as parent:
         routes, seeds = list(map(str, range(25))), range(1, 6)
         folder = write_little(Path(parent) / "campaign", routes=routes, seeds=seeds)
-        checked = measured(lambda: collect([folder], whole=True))
+        checked = measured(lambda: collect_campaigns([folder], whole=True))
         made = measured(lambda: main(["report", str(folder)]))
         page = folder / "report" / "report.html"
         with new_tab() as tab:
@@ -89,10 +89,10 @@ def vary(folder: Path) -> None:
 
 def of_the_bootstrap() -> list[tuple[str, str]]:
     """Fit every resample of a campaign of the paper's size, both ways."""
-    sample = last_window(simulate_drives(Scenario(), np.random.default_rng(3)))
-    design = design_of(sample)
-    weights = resample_weights(design.groups, RESAMPLES)[:, design.clusters]
-    ours = measured(lambda: firth(design.y, design.matrix, weights, close=1e-4, starts=[]))[0]
+    sample = select_last_window(simulate_drives(CampaignScenario(), np.random.default_rng(3)))
+    design = build_regression_design(sample)
+    weights = sample_bootstrap_weights(design.groups, RESAMPLES)[:, design.clusters]
+    ours = measured(lambda: fit_firth(design.y, design.matrix, weights, close=1e-4, starts=[]))[0]
     theirs = measured(lambda: one_by_one(design.y, design.matrix, weights))[0]
     return [
         (f"{RESAMPLES} Firth fits at once, s", f"{ours:.2f}"),

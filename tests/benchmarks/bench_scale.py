@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.campaign.folder.summary import summarise
-from harness.campaign.planning.estimate import estimate
-from harness.campaign.planning.plan import Plan, plan
-from harness.campaign.planning.survey import survey
+from harness.campaign.folder.summary import summarise_campaign
+from harness.campaign.planning.estimate import estimate_campaign
+from harness.campaign.planning.plan import CampaignPlan, plan_campaign
+from harness.campaign.planning.survey import survey_campaign
 from harness.campaign.running.work_queue import WorkQueue
-from harness.records.ledger import rebuild
+from harness.records.ledger import rebuild_ledger
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed
 
@@ -37,11 +37,11 @@ def run() -> list[tuple[str, str]]:
         folder = Path(parent) / "campaign"
         planned = finish(folder, settings)
         jobs: dict[str, Callable[[], object]] = {
-            "plan": lambda: plan(settings),
+            "plan": lambda: plan_campaign(settings),
             "resume": lambda: resume(planned, folder),
-            "estimate the rest": lambda: estimate(planned, folder),
-            "sum up": lambda: summarise(folder, planned.attempts),
-            "status": lambda: survey(folder),
+            "estimate the rest": lambda: estimate_campaign(planned, folder),
+            "sum up": lambda: summarise_campaign(folder, planned.attempts),
+            "status": lambda: survey_campaign(folder),
         }
         rows = [("attempts", str(len(planned.attempts)))]
         for name, job in jobs.items():
@@ -51,9 +51,9 @@ def run() -> list[tuple[str, str]]:
         return rows
 
 
-def resume(planned: Plan, folder: Path) -> None:
+def resume(planned: CampaignPlan, folder: Path) -> None:
     """Do what a runner does before its first try."""
-    rebuild(folder)
+    rebuild_ledger(folder)
     assert not WorkQueue(planned.attempts, folder, 2, False)
 
 

@@ -25,7 +25,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from harness.records.ledger import lines, tries
+from harness.records.ledger import find_finished_tries, iter_ledger_lines
 from tests.campaign.tiny import command, environment, write_route
 from tests.conftest import ROOT
 
@@ -140,14 +140,14 @@ class Chaos:
 
     def compare(self, out: Path) -> None:
         """See that nothing is missing, double, different, left over, or still running."""
-        expected, others = tries(self.undisturbed), tries(out)
+        expected, others = find_finished_tries(self.undisturbed), find_finished_tries(out)
         assert set(others) == set(expected)
         for key, place in others.items():
             assert contents(place) == contents(expected[key]), key
             assert list(place.parent.iterdir()) == [place], key
         done = Counter(
             (line["arm"]["system"], line["arm"]["condition"], line["route"], line["seed"])
-            for line in lines(out)
+            for line in iter_ledger_lines(out)
             if line["outcome"] == "done"
         )
         assert set(done.values()) == {1}

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from crucible.subcommands import main
+from crucible.subcommands import dispatch_subcommand
 
 STARTS = {
     *("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.fork"),
@@ -73,7 +73,7 @@ def answer(command: Sequence[str]) -> dict[str, Any]:
     printed, complained = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complained):
         try:
-            code: Any = main(list(command))
+            code: Any = dispatch_subcommand(list(command))
         except SystemExit as ended:
             code = ended.code
     return {"code": code, "stderr": complained.getvalue(), "seen": list(seen)}

@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from harness.campaign.attempt.recorder import Recorder
+from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.results import (
     PrecisionAccumulator,
-    crucible_record,
-    driving_record,
-    pattern_record,
-    result_record,
-    windows_of,
+    build_crucible_record,
+    build_driving_record,
+    build_pattern_record,
+    build_result_record,
+    select_window_frames,
 )
 from harness.campaign.folder.assignments import write_assignments
-from harness.campaign.folder.campaign_folder import prepare
+from harness.campaign.folder.campaign_folder import prepare_campaign
 from harness.campaign.folder.inputs import with_inputs
-from harness.campaign.planning.plan import Plan, plan
-from harness.campaign.settings.declared import Settings
-from harness.evaluation.driving import Contact
+from harness.campaign.planning.plan import CampaignPlan, plan_campaign
+from harness.campaign.settings.declared import CampaignSettings
+from harness.evaluation.driving import ReportedCollision
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
 from harness.records.keys import AttemptKey
@@ -49,14 +49,16 @@ def finished_bend(routes: Path) -> Path:
     return routes / "out"
 
 
-def finish(folder: Path, settings: Settings, attempts: Iterable[AttemptKey] | None = None) -> Plan:
+def finish(
+    folder: Path, settings: CampaignSettings, attempts: Iterable[AttemptKey] | None = None
+) -> CampaignPlan:
     """Make a campaign of these settings, with these attempts, or all, finished at the first try.
 
     The first is written as every try is; the others are copies of it, but for their results.
     """
-    planned, settings = plan(settings), with_inputs(settings)
+    planned, settings = plan_campaign(settings), with_inputs(settings)
     folder.mkdir(parents=True)
-    prepare(folder, settings, "carlite")
+    prepare_campaign(folder, settings, "carlite")
     write_assignments(folder, planned.assignments)
     first, *others = planned.attempts if attempts is None else attempts
     result = sample_result(first)
@@ -77,30 +79,32 @@ def write_whole_try(folder: Path, key: AttemptKey, result: dict[str, Any]) -> Pa
     """Write one try with all its tables."""
     with EpisodeWriter(folder, key, 1) as writer:
         for name in TABLES:
-            writer.table(name, columns(name, STEPS))
-        writer.json("result", result)
-        writer.json("timing", timing(0))
-        return writer.commit()
+            writer.write_table(name, columns(name, STEPS))
+        writer.write_json("result", result)
+        writer.write_json("timing", timing(0))
+        return writer.commit_records()
 
 
 def sample_result(key: AttemptKey) -> dict[str, Any]:
     """Return the result of a drive of 40 m into the side of a vehicle."""
     moments = list(straight(250.0))
-    struck = Contact(7, "vehicle.audi.tt", 3.0)
+    struck = ReportedCollision(7, "vehicle.audi.tt", 3.0)
     moments[100] = type(moments[0])(**{**fields_of(moments[100]), "contacts": (struck,)})
     drive = judged(moments, 250.0)
-    recorder = Recorder(100.0, 0, ego_id=1, tick_seconds=0.05)
+    recorder = AttemptRecorder(100.0, 0, ego_id=1, tick_seconds=0.05)
     random = np.random.default_rng(1)
     frames = {name: random.integers(0, 9, STEPS).tolist() for name in FRAMES.names}
     frames["time"] = np.linspace(0.0, 40.0, STEPS).tolist()
-    result = result_record(key, drive, Coefficients(), recorder)
-    result["crucible"] = crucible_record(
-        **driving_record(drive, Coefficients(), recorder),
-        patterns=pattern_record(frames, windows_of(frames, drive, 40.0, WindowRules())),
-        average_precision=PrecisionAccumulator().record(),
+    result = build_result_record(key, drive, Coefficients(), recorder)
+    result["crucible"] = build_crucible_record(
+        **build_driving_record(drive, Coefficients(), recorder),
+        patterns=build_pattern_record(
+            frames, select_window_frames(frames, drive, 40.0, WindowRules())
+        ),
+        average_precision=PrecisionAccumulator().build_record(),
         messages=heard(key),
         attempt={
-            **key.record(),
+            **key.to_record(),
             "episode_seed": 12345678901234567,
             "simulator": "carlite 0.9.16",
         },
@@ -136,7 +140,7 @@ def altered(result: dict[str, Any], key: AttemptKey, number: int) -> dict[str, A
     other = deepcopy(result)
     ours = other["crucible"]
     random = np.random.default_rng(number)
-    ours["attempt"].update(key.record())
+    ours["attempt"].update(key.to_record())
     ours["messages"] = heard(key)
     ours["driving_score"], ours["completion"] = (
         float(random.uniform(0, 100)),
@@ -164,7 +168,7 @@ def line_of(
     """Return an attempt's line in the ledger."""
     outcome = "done" if failure is None else "failed"
     fields = {"message": "made up", "server": server, "outcome": outcome, "failure": failure}
-    return {**key.record(), "try": number, **fields}
+    return {**key.to_record(), "try": number, **fields}
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:

@@ -17,11 +17,11 @@ import psutil
 import pytest
 from pandas.testing import assert_frame_equal
 
-from analysis.surrogates import motion_in
-from harness.evaluation.surrogates.measures import surrogates_of
+from analysis.surrogates import read_motion
+from harness.evaluation.surrogates.measures import compute_surrogates
 from harness.evaluation.surrogates.rules import RULES
-from harness.kernels import processor_name
-from harness.records.reading import Campaign, read_table
+from harness.kernels import get_processor_name
+from harness.records.reading import CampaignRecords, read_stored_table
 from tests.campaign.tiny import (
     command,
     complaints,
@@ -97,7 +97,9 @@ def killed(
 def test_all_is_done(finished: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     out, done = finished
     assert (done.returncode, complaints(done.stderr)) == (0, [])
-    assert {(key.arm.system, key.arm.condition) for key in Campaign(out).attempts()} == KEYS
+    assert {
+        (key.arm.system, key.arm.condition) for key in CampaignRecords(out).find_attempts()
+    } == KEYS
     assert [line["outcome"] for line in ledger(out)] == ["done"] * 3
     assert "what happened" in done.stdout
     assert "ground truth: seen (hit by the ego or the reference rig)" in done.stdout
@@ -109,9 +111,9 @@ def test_all_is_done(finished: tuple[Path, subprocess.CompletedProcess[str]]) ->
 def test_every_attempt_says_what_it_took_and_on_what(
     finished: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
-    campaign = Campaign(finished[0])
-    for timing in map(campaign.timing, campaign.attempts()):
-        assert timing["processor"] == processor_name() != ""
+    campaign = CampaignRecords(finished[0])
+    for timing in map(campaign.read_timing, campaign.find_attempts()):
+        assert timing["processor"] == get_processor_name() != ""
         assert timing["seconds"]["total"] > timing["seconds"]["drive"] > 0.0
         assert timing["ticks"] > 0
 
@@ -120,10 +122,10 @@ def test_every_agent_scans_from_where_it_is(
     finished: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
     out, _ = finished
-    for attempt in Campaign(out).attempts().values():
-        poses = read_table(attempt / "poses.parquet", "poses")
+    for attempt in CampaignRecords(out).find_attempts().values():
+        poses = read_stored_table(attempt / "poses.parquet", "poses")
         ego = poses[poses.sender == "ego"].merge(
-            read_table(attempt / "frames.parquet", "frames"), on="frame"
+            read_stored_table(attempt / "frames.parquet", "frames"), on="frame"
         )
         from_ego = np.hypot(ego.true_x - ego.ego_x, ego.true_y - ego.ego_y)
         assert ((from_ego > 1.2) & (from_ego < 1.4)).all()
@@ -136,18 +138,18 @@ def test_what_a_partner_sees_reaches_the_ego(
     finished: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
     out, _ = finished
-    boxes = read_table(place(out, "ideal_late", "none") / "boxes.parquet", "boxes")
+    boxes = read_stored_table(place(out, "ideal_late", "none") / "boxes.parquet", "boxes")
     assert (boxes.source == "cooperative").sum() > (boxes.source == "ego_alone").sum()
 
 
 def test_surrogates_computed_from_the_folder_are_those_recorded(
     finished: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
-    campaign = Campaign(finished[0])
-    for key in campaign.attempts():
-        record = campaign.result(key)["crucible"]["surrogates"]
-        motion, way, ending = motion_in(campaign, key, 0.05)
-        again = surrogates_of(motion, way, ending)
+    campaign = CampaignRecords(finished[0])
+    for key in campaign.find_attempts():
+        record = campaign.read_result(key)["crucible"]["surrogates"]
+        motion, way, ending = read_motion(campaign, key, 0.05)
+        again = compute_surrogates(motion, way, ending)
         measures = {name: item["value"] for name, item in record["measures"].items()}
         assert again == pytest.approx(measures, rel=1e-12)  # this process may have wider kernels
         assert record["rules"] == asdict(RULES)
@@ -207,7 +209,7 @@ def test_a_disturbance_leaves_the_traffic_alone(
     parted = first_difference(controls(calm), controls(late))
     assert parted > 0
     assert_frame_equal(truth(calm, until=parted), truth(late, until=parted), check_exact=True)
-    assert read_table(late / "messages.parquet", "messages").age_measured.min() > 0.4
+    assert read_stored_table(late / "messages.parquet", "messages").age_measured.min() > 0.4
 
 
 def first_difference(one: pd.DataFrame, other: pd.DataFrame) -> int:

@@ -11,17 +11,23 @@ from pathlib import Path
 import pytest
 
 import run_campaign
-from harness.campaign.planning.plan import plan
+from harness.campaign.planning.plan import plan_campaign
 from harness.campaign.planning.validation import refuse_misshapen
-from harness.campaign.printing.tables import notes_on
+from harness.campaign.printing.tables import list_plan_notes
 from harness.campaign.settings.checkout import with_checkout
-from harness.campaign.settings.config import digest
-from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.config import hash_settings
+from harness.campaign.settings.declared import CampaignSettings
 from harness.errors import UserError
-from harness.world.maps import network_of
-from harness.world.routes.checkout import CLONE, PARAMETERS, ROUTES, SCENARIOS, traffic_of
+from harness.world.maps import load_road_network
+from harness.world.routes.checkout import (
+    CLONE,
+    PARAMETERS,
+    ROUTES,
+    SCENARIOS,
+    read_traffic_parameters,
+)
 from harness.world.routes.files import read_routes
-from harness.world.routes.resolve import lay
+from harness.world.routes.resolve import resolve_route
 from tests.campaign.tiny import command, composed, run, write_route
 from tests.world.little_checkout import trigger_on, write_checkout
 
@@ -30,7 +36,7 @@ Refuse = Callable[..., str]
 PARAMETER_FILE = f"{PARAMETERS}/scenario_parameter_1.yaml"
 
 
-def settings_of(checkout: Path, *more: str, study: str = "paper_text") -> Settings:
+def settings_of(checkout: Path, *more: str, study: str = "paper_text") -> CampaignSettings:
     """Return the settings of a paper's study on a small checkout."""
     words = (f"study={study}", f"routes.checkout={checkout}", "routes.only=[0,1,2]", *more)
     settings = with_checkout(composed(*words))
@@ -84,7 +90,7 @@ def test_a_checkout_that_lacks_a_part_is_refused_by_its_name(
 def test_a_paper_drives_the_checkouts_routes_with_repeats(study: str, tmp_path: Path) -> None:
     checkout = write_checkout(tmp_path / "V2Xverse")
     settings = settings_of(checkout, study=study)
-    planned = plan(settings)
+    planned = plan_campaign(settings)
     assert [assignment.route.name for assignment in planned.assignments] == ["0", "1", "2"]
     assert planned.same_way == (("0", "2"),)
     assert planned.left_out == ()
@@ -104,9 +110,9 @@ def test_a_paper_drives_the_checkouts_routes_with_repeats(study: str, tmp_path: 
 
 def test_other_traffic_in_the_checkout_is_another_campaign(tmp_path: Path) -> None:
     checkout = write_checkout(tmp_path / "V2Xverse")
-    before = digest(settings_of(checkout))
+    before = hash_settings(settings_of(checkout))
     write_checkout(checkout, vehicles=7)
-    assert digest(settings_of(checkout)) != before
+    assert hash_settings(settings_of(checkout)) != before
 
 
 def test_our_routes_stay_available_by_name() -> None:
@@ -118,9 +124,9 @@ def test_our_routes_stay_available_by_name() -> None:
 def test_the_checkouts_scenarios_become_hazards(tmp_path: Path) -> None:
     checkout = write_checkout(tmp_path / "V2Xverse")
     (spec, *_) = read_routes(checkout / ROUTES)
-    way = lay(spec, network_of("Crucible05", None))
+    way = resolve_route(spec, load_road_network("Crucible05", None))
     write_checkout(checkout, triggers=(trigger_on(way, 20, "Scenario1"),))
-    planned = plan(settings_of(checkout))
+    planned = plan_campaign(settings_of(checkout))
     assert [(hazard.kind, hazard.source) for hazard in planned.assignments[0].runnable] == [
         ("control_loss", "Scenario1")
     ]
@@ -141,7 +147,7 @@ def test_traffic_parameters_that_are_none_are_refused(text: str, said: str, tmp_
     file = tmp_path / "scenario_parameter.yaml"
     file.write_text(text)
     with pytest.raises(UserError, match=said) as caught:
-        traffic_of(file)
+        read_traffic_parameters(file)
     assert str(caught.value).startswith(str(file))
 
 
@@ -161,7 +167,7 @@ def test_files_that_cannot_be_read_are_left_out_too(
     (checkout / ROUTES / "town05_short_r9.xml").write_text(f"<routes>{text}</routes>")
     words = ("study=paper_text", f"routes.checkout={checkout}", "routes.only=null")
     assert "routes.skip_invalid=true leaves such routes out" in refused(*words)
-    planned = plan(with_checkout(composed(*words, "routes.skip_invalid=true")))
+    planned = plan_campaign(with_checkout(composed(*words, "routes.skip_invalid=true")))
     assert len(planned.assignments) == 3
     assert len(planned.invalid) == 1
     assert "town05_short_r9.xml" in planned.invalid[0]
@@ -171,7 +177,7 @@ def test_where_no_route_is_valid_nothing_is_left_out(tmp_path: Path) -> None:
     checkout = write_checkout(tmp_path / "V2Xverse", broken="323")
     words = ("study=paper_text", f"routes.checkout={checkout}", "routes.only=[323]")
     with pytest.raises(UserError, match=r"route 323: point 1 .* \(within 80 m\)$"):
-        plan(with_checkout(composed(*words, "routes.skip_invalid=true")))
+        plan_campaign(with_checkout(composed(*words, "routes.skip_invalid=true")))
 
 
 def test_one_invalid_route_and_one_hazard_without_a_place_cost_nothing_else(
@@ -210,7 +216,7 @@ def test_the_plan_names_hazards_without_a_place(tmp_path: Path) -> None:
     routes = write_route(tmp_path)
     hazard = {"route": "bend", "kind": "oncoming_turn", "station": 45.0}
     (routes / "hazards.json").write_text(json.dumps({"version": 1, "hazards": [hazard]}))
-    planned = plan(composed(*command(routes)[2:]))
+    planned = plan_campaign(composed(*command(routes)[2:]))
     assert ("no place", "1 oncoming_turn: the road has no place for it (routes bend)") in list(
-        notes_on(planned)
+        list_plan_notes(planned)
     )

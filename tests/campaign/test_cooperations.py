@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from harness.campaign.planning.plan import Plan, plan
+from harness.campaign.planning.plan import CampaignPlan, plan_campaign
 from harness.campaign.printing import tables, terminal
 from harness.errors import UserError
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from tests.campaign.tiny import composed, run, write_route
 
 BOTH = "cooperation=[ahead,connected]"
@@ -31,9 +31,9 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_route(tmp_path_factory.mktemp("routes"), "bend", "hop")
 
 
-def planned(routes: Path, *settings: str) -> Plan:
+def planned(routes: Path, *settings: str) -> CampaignPlan:
     files = (f"routes.file={routes / 'routes.xml'}", "routes.hazards=null", "routes.only=null")
-    return plan(composed(*files, *settings))
+    return plan_campaign(composed(*files, *settings))
 
 
 def test_every_cooperation_is_an_arm_of_systems_that_read_messages(routes: Path) -> None:
@@ -83,10 +83,10 @@ def test_no_cooperation_is_called_none(routes: Path) -> None:
     settings = composed(*files)
     settings["cooperation"]["none"] = settings["cooperation"]["ahead"]
     with pytest.raises(UserError, match=r"cooperation\.none is the name of arms whose system"):
-        plan(settings)
+        plan_campaign(settings)
     settings["cooperation"] = {}
     with pytest.raises(UserError, match="cooperation is empty"):
-        plan(settings)
+        plan_campaign(settings)
 
 
 @pytest.mark.slow
@@ -97,8 +97,11 @@ def test_arms_of_all_cooperations_meet_the_same_truth(routes: Path, tmp_path: Pa
     done = run(routes, BOTH, "system=ideal_late", *short)
     assert done.returncode == 1, "on so short a way no connected vehicle is met: arm without effect"
     assert "arm without effect: ideal_late / connected / none" in done.stdout
-    campaign = Campaign(out)
-    truths = {str(key.arm): truth_of(campaign.table("boxes", key)) for key in campaign.attempts()}
+    campaign = CampaignRecords(out)
+    truths = {
+        str(key.arm): truth_of(campaign.read_attempt_table("boxes", key))
+        for key in campaign.find_attempts()
+    }
     assert set(truths) == set(PAIRED[1::2])
     first, other = truths.values()
     assert len(first) > 20

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from crucible.run import main
-from harness.environments import AT_START, child_environment, passed_on
+from harness.environments import AT_START, build_child_environment, select_remote_environment
 from tests.analysis.little import write_little
 from tests.conftest import ROOT
 from tests.once import once
@@ -46,7 +46,7 @@ def stack(folder: Path) -> dict[str, Any]:
 def programs(folder: Path) -> dict[str, dict[str, Any]]:
     """Return parts of settings that start a program, import a module or open a connection."""
     program = str(folder / "program")
-    launching = "harness.world.simulators.launching.Launched"
+    launching = "harness.world.simulators.launching.LaunchedServer"
     return {
         "system=stack": {"system": {"x": stack(folder)}},
         "system=child": {"system": {"x": {**CHILD, "seconds": 1.0}}},
@@ -285,9 +285,9 @@ def test_a_child_has_the_search_paths_that_this_process_began_with(
     for name in ("PYTHONPATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONSTARTUP", "BASH_ENV"):
         monkeypatch.setenv(name, "/theirs")
     monkeypatch.setenv("MY_MODELS", "/models")
-    environment = child_environment({"OMP_NUM_THREADS": "3"})
+    environment = build_child_environment({"OMP_NUM_THREADS": "3"})
     assert "/theirs" not in environment.values()
-    assert environment["PYTHONPATH"] == passed_on()["PYTHONPATH"] == "/mine"
+    assert environment["PYTHONPATH"] == select_remote_environment()["PYTHONPATH"] == "/mine"
     assert (environment["MY_MODELS"], environment["OMP_NUM_THREADS"]) == ("/models", "3")
 
 

@@ -14,13 +14,13 @@ import pytest
 import harness.carlite.towns
 from agents.perception.loading import FOLDER
 from harness.campaign.attempt.attempt import set_up_system
-from harness.campaign.attempt.drive_monitor import nearest_lane
-from harness.campaign.attempt.perception import hits_on
+from harness.campaign.attempt.drive_monitor import measure_nearest_lane
+from harness.campaign.attempt.perception import count_hits_by_lidar
 from harness.campaign.folder.inputs import with_inputs
-from harness.campaign.settings.declared import Part
+from harness.campaign.settings.declared import PartSettings
 from harness.errors import AttemptError
 from harness.vocabulary import Boxes, GroundTruth, Pose
-from harness.world.rig import Scan
+from harness.world.rig import LidarScan
 from tests.campaign.tiny import composed
 
 LATE = "agents.perception.systems.Late"
@@ -41,22 +41,22 @@ def test_a_parking_lane_is_a_lane() -> None:
     for waypoint in parking:
         location = waypoint.transform.location
         pose = Pose(location.x, location.y, location.z)
-        distance, width = nearest_lane(town, pose, town.get_waypoint(location))
+        distance, width = measure_nearest_lane(town, pose, town.get_waypoint(location))
         assert distance <= width / 2
 
 
 def test_a_lidar_does_not_see_the_body_that_carries_it() -> None:
     boxes = Boxes(np.zeros((2, 7)), np.zeros(2, np.int64), np.ones(2))
     truth = GroundTruth(boxes, np.array([7, 8]), np.zeros(2, np.int64))
-    scan = Scan(
+    scan = LidarScan(
         frame=1,
         time=0.05,
         lidar_in_world=Pose(0.0, 0.0),
         points_in_lidar=np.zeros((0, 4), np.float32),
         hits={7: 900, 8: 12},
     )
-    assert hits_on(truth, scan, 7).tolist() == [0, 12]
-    assert hits_on(truth, scan, 0).tolist() == [900, 12]
+    assert count_hits_by_lidar(truth, scan, 7).tolist() == [0, 12]
+    assert count_hits_by_lidar(truth, scan, 0).tolist() == [900, 12]
 
 
 def test_weights_that_have_changed_since_are_refused(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_weights_that_have_changed_since_are_refused(tmp_path: Path) -> None:
     content = weights.read_bytes()
     system = {"_target_": LATE, "weights": str(weights)}
     composed_settings = composed()
-    composed_settings["system"] = {"mine": cast("Part[Any]", system)}
+    composed_settings["system"] = {"mine": cast("PartSettings[Any]", system)}
     settings = with_inputs(composed_settings)
     weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     known = hashlib.sha256(content).hexdigest()[:4]

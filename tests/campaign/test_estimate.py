@@ -13,19 +13,19 @@ from harness.campaign.planning.estimate import (
     BYTES_PER_METRE,
     SECONDS_PER_METRE,
     STARTING,
-    estimate,
+    estimate_campaign,
 )
-from harness.campaign.planning.paces import Pace
-from harness.campaign.planning.plan import Plan
+from harness.campaign.planning.paces import SystemPace
+from harness.campaign.planning.plan import CampaignPlan
 from harness.campaign.printing.units import format_bytes, format_duration
-from harness.records.ledger import tries
+from harness.records.ledger import find_finished_tries
 from harness.records.writing import EPISODES
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed, write_route
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> tuple[Plan, Path]:
+def made(tmp_path: Path) -> tuple[CampaignPlan, Path]:
     """A campaign of six attempts, all finished."""
     routes = write_route(tmp_path, "bend", "hop")
     files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
@@ -33,80 +33,88 @@ def made(tmp_path: Path) -> tuple[Plan, Path]:
     return finish(tmp_path / "out", settings), tmp_path / "out"
 
 
-def test_nothing_is_left(made: tuple[Plan, Path]) -> None:
-    expected = estimate(*made)
+def test_nothing_is_left(made: tuple[CampaignPlan, Path]) -> None:
+    expected = estimate_campaign(*made)
     assert (expected.done, expected.left, expected.seconds, expected.bytes) == (6, 0, 0.0, 0.0)
 
 
-def test_an_arm_takes_what_it_took(made: tuple[Plan, Path]) -> None:
+def test_an_arm_takes_what_it_took(made: tuple[CampaignPlan, Path]) -> None:
     planned, folder = made
     slow = ("ideal_late", "latency")
-    for key, place in tries(folder).items():
+    for key, place in find_finished_tries(folder).items():
         total = 100.0 if (key.arm.system, key.arm.condition) == slow else 10.0
         (place / "timing.json").write_text(json.dumps({"seconds": {"total": total}}))
     size = sum(path.stat().st_size for path in place.iterdir())
     left = [key for key in planned.attempts if key.route == "hop"]
     for key in left:
         shutil.rmtree(folder / EPISODES / key.path)
-    expected = estimate(planned, folder)
+    expected = estimate_campaign(planned, folder)
     assert (expected.done, expected.left, expected.samples) == (3, 3, 3)
     assert expected.seconds == (100 + 10 + 10 + 3 * STARTING) / 2
     assert expected.bytes == pytest.approx(3 * size, rel=0.02)
 
 
-def test_an_arm_not_yet_driven_takes_what_others_took(made: tuple[Plan, Path]) -> None:
+def test_an_arm_not_yet_driven_takes_what_others_took(made: tuple[CampaignPlan, Path]) -> None:
     planned, folder = made
     shutil.rmtree(folder / EPISODES / "ideal_late")
-    for place in tries(folder).values():
+    for place in find_finished_tries(folder).values():
         (place / "timing.json").write_text('{"seconds": {"total": 8.0}}')
-    assert estimate(planned, folder).seconds == 4 * (8.0 + STARTING) / 2
+    assert estimate_campaign(planned, folder).seconds == 4 * (8.0 + STARTING) / 2
 
 
-def test_workers_without_work_save_no_time(made: tuple[Plan, Path], tmp_path: Path) -> None:
+def test_workers_without_work_save_no_time(made: tuple[CampaignPlan, Path], tmp_path: Path) -> None:
     planned, _ = made
     few, many = (replace(planned, at_a_time=number) for number in (6, 1000))
-    assert estimate(many, tmp_path).seconds == estimate(few, tmp_path).seconds
+    assert estimate_campaign(many, tmp_path).seconds == estimate_campaign(few, tmp_path).seconds
 
 
-def test_by_the_metre_where_nothing_is_finished(made: tuple[Plan, Path], tmp_path: Path) -> None:
+def test_by_the_metre_where_nothing_is_finished(
+    made: tuple[CampaignPlan, Path], tmp_path: Path
+) -> None:
     planned, _ = made
-    expected = estimate(planned, tmp_path / "nowhere")
+    expected = estimate_campaign(planned, tmp_path / "nowhere")
     metres = 3 * sum(assignment.route.length for assignment in planned.assignments)
     assert (expected.done, expected.left, expected.samples) == (0, 6, 0)
     assert expected.seconds == (SECONDS_PER_METRE * metres + 6 * STARTING) / 2
     assert expected.bytes == BYTES_PER_METRE * metres
 
 
-def test_by_what_the_machine_drove_before(made: tuple[Plan, Path], tmp_path: Path) -> None:
+def test_by_what_the_machine_drove_before(made: tuple[CampaignPlan, Path], tmp_path: Path) -> None:
     planned, _ = made
-    pace = Pace(metres=100.0, seconds=50.0, bytes=2000.0, attempts=3)
-    whole = estimate(planned, tmp_path / "nowhere", {"ideal_single": pace, "ideal_late": pace})
+    pace = SystemPace(metres=100.0, seconds=50.0, bytes=2000.0, attempts=3)
+    whole = estimate_campaign(
+        planned, tmp_path / "nowhere", {"ideal_single": pace, "ideal_late": pace}
+    )
     metres = 3 * sum(assignment.route.length for assignment in planned.assignments)
     assert whole.seconds == pytest.approx((0.5 * metres + 6 * STARTING) / 2)
     assert whole.bytes == pytest.approx(20 * metres)
     assert (whole.remembered, whole.unknown) == (6, ())
-    part = estimate(planned, tmp_path / "nowhere", {"ideal_single": pace})
+    part = estimate_campaign(planned, tmp_path / "nowhere", {"ideal_single": pace})
     seconds = (0.5 + 2 * SECONDS_PER_METRE) * metres / 3
     assert part.seconds == pytest.approx((seconds + 6 * STARTING) / 2)
     assert (part.remembered, part.unknown) == (3, ("ideal_late",))
 
 
-def test_attempts_of_the_campaign_go_before_those_of_the_machine(made: tuple[Plan, Path]) -> None:
+def test_attempts_of_the_campaign_go_before_those_of_the_machine(
+    made: tuple[CampaignPlan, Path],
+) -> None:
     planned, folder = made
     for key in planned.attempts[:2]:
         shutil.rmtree(folder / EPISODES / key.path)
-    pace = Pace(metres=1.0, seconds=9e9, bytes=9e9, attempts=1)
-    expected = estimate(planned, folder, dict.fromkeys(("ideal_single", "ideal_late"), pace))
-    assert expected == estimate(planned, folder)
+    pace = SystemPace(metres=1.0, seconds=9e9, bytes=9e9, attempts=1)
+    expected = estimate_campaign(
+        planned, folder, dict.fromkeys(("ideal_single", "ideal_late"), pace)
+    )
+    assert expected == estimate_campaign(planned, folder)
     assert (expected.samples, expected.remembered) == (4, 0)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"seconds": {}}', '{"seconds": {"total": "long"}}'])
-def test_spoilt_timings_are_passed_over(made: tuple[Plan, Path], text: str) -> None:
+def test_spoilt_timings_are_passed_over(made: tuple[CampaignPlan, Path], text: str) -> None:
     planned, folder = made
-    for place in tries(folder).values():
+    for place in find_finished_tries(folder).values():
         (place / "timing.json").write_text(text)
-    assert estimate(planned, folder).samples == 0
+    assert estimate_campaign(planned, folder).samples == 0
 
 
 def test_amounts_in_words() -> None:

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from harness.installation import install_command
-from harness.records.ledger import tries
+from harness.records.ledger import find_finished_tries
 from tests.campaign.chaos import contents, kind_of, processes
 from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route
 from tests.conftest import ROOT
@@ -42,7 +42,7 @@ def alone(routes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def assert_same(one: Path, other: Path) -> None:
-    expected, others = tries(one), tries(other)
+    expected, others = find_finished_tries(one), find_finished_tries(other)
     assert set(others) == set(expected)
     for key, place in others.items():
         assert contents(place) == contents(expected[key]), key

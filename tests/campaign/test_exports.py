@@ -12,17 +12,17 @@ import pytest
 import yaml
 
 from harness.__main__ import main
-from harness.campaign.attempt.tasks import Outcome, Position
+from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
 from harness.campaign.exports.export import AttemptValues, CampaignFacts, Export
-from harness.campaign.exports.exporting import exporting, exports_in
-from harness.campaign.exports.values import flat
+from harness.campaign.exports.exporting import add_export_listener, build_exports
+from harness.campaign.exports.values import iter_dotted_settings
 from harness.campaign.planning.validation import refuse_misshapen
-from harness.campaign.printing.progress import Nothing
+from harness.campaign.printing.progress import QuietListener
 from harness.campaign.settings import config
-from harness.campaign.settings.config import digest
+from harness.campaign.settings.config import hash_settings
 from harness.errors import UserError
 from harness.records.arms import Arm
-from harness.records.ledger import tries
+from harness.records.ledger import find_finished_tries
 from tests.analysis.little import Drive, write_little
 from tests.campaign.tiny import composed
 from tests.keys import arm_of, key_of
@@ -57,13 +57,13 @@ class Broken(Kept):
         raise ConnectionError("no\nroute to host")
 
 
-class Heard(Nothing):
+class Heard(QuietListener):
     """Counts the tries that ended."""
 
     def __init__(self) -> None:
         self.ended = 0
 
-    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+    def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         self.ended += 1
 
 
@@ -95,12 +95,12 @@ def settings_with(*names: str) -> Any:
 def drive_through(folder: Path, *names: str) -> Heard:
     """Report every attempt of a folder as finished; return the listener."""
     heard = Heard()
-    with exporting(settings_with(*names), folder, heard) as listener:
-        for key in sorted(tries(folder)):
+    with add_export_listener(settings_with(*names), folder, heard) as listener:
+        for key in sorted(find_finished_tries(folder)):
             listener.begins(1, key, 1)
-            listener.drives(1, key, Position(completion=0.5, time=3.0))
-            listener.ends(1, Outcome(key=key, number=1, failure="disk"), True)
-            listener.ends(1, Outcome(key=key, number=1), False)
+            listener.drives(1, key, DrivePosition(completion=0.5, time=3.0))
+            listener.ends(1, AttemptOutcome(key=key, number=1, failure="disk"), True)
+            listener.ends(1, AttemptOutcome(key=key, number=1), False)
         listener.leaves(1, "")
     return heard
 
@@ -114,7 +114,7 @@ def test_attempts_and_means_as_the_records_have_them(campaign: Path) -> None:
     values = {(attempt.arm, attempt.route): attempt for _, attempt in attempts}
     crash = values[LATE, "2"]
     result = json.loads(
-        (tries(campaign)[key_of("late", "none", "2", 1)] / "result.json").read_text()
+        (find_finished_tries(campaign)[key_of("late", "none", "2", 1)] / "result.json").read_text()
     )
     ours = result["crucible"]
     assert (crash.step, crash.violation, values[LATE, "1"].step) == (1, "collision_vehicle", 0)
@@ -146,15 +146,15 @@ def test_one_that_fails_is_one_line_and_others_go_on(
 def test_an_interrupted_campaign_ends_its_exports(campaign: Path) -> None:
     with (
         pytest.raises(KeyboardInterrupt),
-        exporting(settings_with("Kept"), campaign, Nothing()),
+        add_export_listener(settings_with("Kept"), campaign, QuietListener()),
     ):
         raise KeyboardInterrupt
     assert [name for name, _ in CALLS] == ["start", "end"]
 
 
 def test_without_exports_the_listener_is_the_same(campaign: Path) -> None:
-    listener = Nothing()
-    with exporting(settings_with(), campaign, listener) as same:
+    listener = QuietListener()
+    with add_export_listener(settings_with(), campaign, listener) as same:
         assert same is listener
 
 
@@ -164,14 +164,14 @@ def test_what_cannot_export_is_refused_at_planning(monkeypatch: pytest.MonkeyPat
         settings = composed(f"export={name}")
         with pytest.raises(UserError, match=f"^{name} is not installed: pip install {name}$"):
             refuse_misshapen(settings)
-        assert digest(settings) == digest(composed())
+        assert hash_settings(settings) == hash_settings(composed())
     with pytest.raises(UserError, match=r"export\.x needs the _target_ of an Export"):
-        exports_in({"x": NO_EXPORT})
+        build_exports({"x": NO_EXPORT})
 
 
 def test_settings_are_flat() -> None:
     nested = {"a": {"b": [1, "x"], "c": {}}, "d": [{"e": None}, [2]], "f": True}
-    assert dict(flat(nested)) == {
+    assert dict(iter_dotted_settings(nested)) == {
         "a.b": "[1, 'x']",
         "a.c": "{}",
         "d.0.e": None,

@@ -17,11 +17,11 @@ from threading import Thread
 import psutil
 import pytest
 
-from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.attempt.tasks import AttemptOutcome
 from harness.campaign.running.work_queue import MAX_INFRASTRUCTURE_RETRIES, WorkQueue
 from harness.errors import FailureClass
 from harness.records.keys import AttemptKey
-from harness.records.ledger import append, finished
+from harness.records.ledger import append_try, list_finished_attempts
 from tests.campaign.chaos import processes
 from tests.campaign.systems import STAYING
 from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route
@@ -261,10 +261,10 @@ def test_a_full_disk_ends_the_campaign_and_room_lets_it_go_on(tmp_path: Path, ro
     assert done.returncode == 3, done.stderr
     (said,) = complaints(done.stderr)
     assert said.endswith("No space left on device")
-    assert finished(saved) == set()
+    assert list_finished_attempts(saved) == set()
     assert list(saved.glob("episodes/*/*/*/*/try*")) == []
     assert run(routes, *ONE, f"out={saved}").returncode == 0
-    assert len(finished(saved)) == 1
+    assert len(list_finished_attempts(saved)) == 1
 
 
 @slow
@@ -331,9 +331,9 @@ def tries_of(queue: WorkQueue, *failing: FailureClass) -> list[tuple[AttemptKey,
     """Return the tries when attempts fail like this, one after another."""
     tried = []
     for failure in failing:
-        key, number = queue.next()
+        key, number = queue.take_next()
         tried.append((key, number))
-        queue.ended(Outcome(key=key, number=number, failure=failure))
+        queue.record_ending(AttemptOutcome(key=key, number=number, failure=failure))
     return tried
 
 
@@ -345,7 +345,7 @@ def test_who_fails_comes_again_first_and_not_for_ever(tmp_path: Path) -> None:
 
 
 def test_tries_are_numbered_on(tmp_path: Path) -> None:
-    append(tmp_path, A, number=4, failure="rpc_timeout", message="", server_tail="")
+    append_try(tmp_path, A, number=4, failure="rpc_timeout", message="", server_tail="")
     write_try(tmp_path, B, number=3)
     it = queue(tmp_path)
     assert it.progress.done == 1
@@ -358,17 +358,19 @@ def test_misfortunes_use_up_no_tries(tmp_path: Path, failure: FailureClass) -> N
     it = queue(tmp_path, tries=1)
     tried = tries_of(it, *[failure] * MAX_INFRASTRUCTURE_RETRIES)
     assert tried == [(A, number) for number in range(1, MAX_INFRASTRUCTURE_RETRIES + 1)]
-    assert it.next() == (B, 1)
+    assert it.take_next() == (B, 1)
     for key, number in tried:
-        append(tmp_path, key, number=number, failure=failure, message="", server_tail="")
+        append_try(tmp_path, key, number=number, failure=failure, message="", server_tail="")
     assert queue(tmp_path, tries=1).progress.given_up == 0
 
 
 def test_used_up_tries_stay_so_until_asked_for(tmp_path: Path) -> None:
     for number in (1, 2):
-        append(tmp_path, A, number=number, failure="agent_exception", message="", server_tail="")
+        append_try(
+            tmp_path, A, number=number, failure="agent_exception", message="", server_tail=""
+        )
     assert queue(tmp_path).progress.given_up == 1
-    assert queue(tmp_path, tries=3).next() == (A, 3)
+    assert queue(tmp_path, tries=3).take_next() == (A, 3)
     again = queue(tmp_path, retry_failed=True)
     assert tries_of(again, "agent_exception", "agent_exception") == [(A, 3), (A, 4)]
-    assert again.next() == (B, 1)
+    assert again.take_next() == (B, 1)

@@ -18,9 +18,9 @@ import psutil
 import pytest
 
 from harness.bounded_log import LONGEST_FAILURE, LONGEST_LOG, NOTE
-from harness.campaign.attempt.tasks import Task, read_answer
-from harness.campaign.folder.assignments import Assignment, write_assignments
-from harness.campaign.folder.campaign_folder import prepare
+from harness.campaign.attempt.tasks import AttemptTask, read_answer
+from harness.campaign.folder.assignments import RouteAssignment, write_assignments
+from harness.campaign.folder.campaign_folder import prepare_campaign
 from harness.campaign.running.executors.forks import ForkedProcess, ForkServer
 from harness.campaign.running.executors.interface import TaskSettings
 from harness.campaign.running.executors.process import AttemptProcess
@@ -39,7 +39,7 @@ def campaign_in(folder: Path, system: str) -> TaskSettings:
     """Return a campaign that has started, with one route whose file is never written."""
     out = folder / "out"
     out.mkdir()
-    prepare(out, composed(f"system={system}", "interference=none"), "carlite")
+    prepare_campaign(out, composed(f"system={system}", "interference=none"), "carlite")
     (out / "routes").mkdir(exist_ok=True)
     os.mkfifo(out / "routes" / f"{KEY.route}.json")
     return replace(work_in(out), directory=ROOT)
@@ -54,7 +54,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> TaskSettings:
 def forks(work: TaskSettings) -> Iterator[ForkServer]:
     server = ForkServer(work)
     yield server
-    server.close()
+    server.close_server()
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def answers() -> Iterator[IO[str]]:
         yield file
 
 
-def task_of(work: TaskSettings) -> Task:
-    return Task(
+def task_of(work: TaskSettings) -> AttemptTask:
+    return AttemptTask(
         folder=work.folder,
         key=KEY,
         number=1,
@@ -80,7 +80,7 @@ def forked(
     forks: ForkServer, work: TaskSettings, answers: IO[str], route: str = KEY.route
 ) -> ForkedProcess:
     task = replace(task_of(work), key=replace(KEY, route=route))
-    process = forks.fork(task, answers.fileno(), answers.fileno())
+    process = forks.fork_process(task, answers.fileno(), answers.fileno())
     assert process is not None
     return process
 
@@ -146,7 +146,7 @@ def test_a_server_ends_with_who_asks(work: TaskSettings, answers: IO[str]) -> No
     process = forked(forks, work, answers)
     leader = psutil.Process(process.pid)
     server = server_of(process)
-    forks.close()
+    forks.close_server()
     assert not server.is_running()
     _, alive = psutil.wait_procs([leader], timeout=PATIENCE)
     assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []
@@ -160,7 +160,7 @@ def test_what_attempts_need_is_there_before_the_fork(tmp_path: Path, answers: IO
     maps = Path(f"/proc/{process.pid}/maps").read_text()
     for package in ("libtorch", "libcarla", "pandas/_libs"):  # pyarrow loads the last one
         assert package in maps
-    forks.close()
+    forks.close_server()
     process.wait(PATIENCE)
     process.close()
 
@@ -173,7 +173,7 @@ def test_a_server_that_is_killed_while_the_attempt_connects_has_crashed(
     forks: ForkServer, work: TaskSettings
 ) -> None:
     route = replace(straight(), name="connects")
-    write_assignments(work.folder, [Assignment(route, (), None)])
+    write_assignments(work.folder, [RouteAssignment(route, (), None)])
     log = work.folder / "logs" / "worker-1.log"
     server: Any = SimpleNamespace(running=lambda: True)
     with socketserver.TCPServer(("127.0.0.1", 0), HangsUp) as dying:
@@ -183,7 +183,7 @@ def test_a_server_that_is_killed_while_the_attempt_connects_has_crashed(
         )
         with AttemptProcess(task, log, environment={}, directory=ROOT, forks=forks) as process:
             assert isinstance(process._process, ForkedProcess)
-            failure, _ = process.ending(server, PATIENCE)
+            failure, _ = process.wait_for_ending(server, PATIENCE)
         dying.shutdown()
     assert failure == "server_crash"
 
@@ -243,7 +243,7 @@ def with_package(folder: Path, work: TaskSettings, text: str) -> TaskSettings:
     settings = composed("system=ideal_single", "interference=none")
     mine: Any = {"_target_": "mylab.Mine"}
     settings["system"] = {"mine": mine, **settings["system"]}
-    prepare(out, settings, "carlite")
+    prepare_campaign(out, settings, "carlite")
     environment = {"CRUCIBLE_PACKAGES": "mylab", "PYTHONPATH": str(folder)}
     return replace(work, folder=out, environment=environment)
 
@@ -255,7 +255,7 @@ def test_where_nothing_can_be_forked_processes_are_started(
     theirs = with_package(tmp_path, work, package)
     forks = ForkServer(theirs)
     with tempfile.TemporaryFile("w+") as answers:
-        assert forks.fork(task_of(theirs), answers.fileno(), answers.fileno()) is None
+        assert forks.fork_process(task_of(theirs), answers.fileno(), answers.fileno()) is None
     with AttemptProcess(
         task_of(theirs),
         theirs.folder / "logs" / "worker-1.log",
@@ -264,7 +264,7 @@ def test_where_nothing_can_be_forked_processes_are_started(
         forks=forks,
     ) as process:
         assert not isinstance(process._process, ForkedProcess)
-    forks.close()
+    forks.close_server()
 
 
 def test_a_refusal_leaves_attempts_running(
@@ -277,9 +277,9 @@ def test_a_refusal_leaves_attempts_running(
     process = forked(forks, theirs, answers)
     server = server_of(process)
     soon(lambda: server.num_threads() > 1)
-    assert forks.fork(task_of(theirs), answers.fileno(), answers.fileno()) is None
+    assert forks.fork_process(task_of(theirs), answers.fileno(), answers.fileno()) is None
     assert process.poll() is None
-    forks.close()
+    forks.close_server()
     assert process.wait(PATIENCE) == -signal.SIGKILL
     process.close()
 
@@ -289,13 +289,13 @@ def test_a_system_made_before_has_random_generators_and_a_key_for_every_attempt(
 ) -> None:
     theirs = with_package(tmp_path, work, MADE_BEFORE)
     route = replace(straight(), name=KEY.route)
-    write_assignments(theirs.folder, [Assignment(route, (), None)])
+    write_assignments(theirs.folder, [RouteAssignment(route, (), None)])
     task = replace(task_of(theirs), key=key_of("mine", "none", KEY.route, KEY.seed))
     forks = ForkServer(theirs)
     replies = []
     for _ in range(2):
         with tempfile.TemporaryFile("w+") as answers, tempfile.TemporaryFile() as log:
-            process = forks.fork(task, answers.fileno(), log.fileno())
+            process = forks.fork_process(task, answers.fileno(), log.fileno())
             assert process is not None
             server = server_of(process).pid
             assert process.wait(PATIENCE) == 0
@@ -306,7 +306,7 @@ def test_a_system_made_before_has_random_generators_and_a_key_for_every_attempt(
             made_in, *samples = reply["message"].removeprefix("ValueError: (").split(", ")
             assert int(made_in) == server, reply
             replies.append(samples)
-    forks.close()
+    forks.close_server()
     assert len(replies[0]) == 3
     assert not set(replies[0]) & set(replies[1])
 
@@ -319,7 +319,7 @@ def test_its_log_is_not_written_through_a_link(
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "fork-server.log").symlink_to(outside)
     forks = ForkServer(replace(work, folder=tmp_path))
-    assert forks.fork(task_of(work), answers.fileno(), answers.fileno()) is None
+    assert forks.fork_process(task_of(work), answers.fileno(), answers.fileno()) is None
     assert outside.read_text() == ""
 
 
@@ -330,7 +330,7 @@ def test_what_a_system_prints_is_bounded(
     """Its log keeps the beginning and the traceback at the end; its message is short."""
     theirs = with_package(tmp_path, work, WORDY)
     route = replace(straight(), name=KEY.route)
-    write_assignments(theirs.folder, [Assignment(route, (), None)])
+    write_assignments(theirs.folder, [RouteAssignment(route, (), None)])
     task = replace(task_of(theirs), key=key_of("mine", "none", KEY.route, KEY.seed))
     log = theirs.folder / "logs" / "worker-1.log"
     server: Any = SimpleNamespace(running=lambda: True)
@@ -343,8 +343,8 @@ def test_what_a_system_prints_is_bounded(
         forks=forks if is_forked else None,
     ) as process:
         assert isinstance(process._process, ForkedProcess) == is_forked
-        failure, message = process.ending(server, PATIENCE)
-    forks.close()
+        failure, message = process.wait_for_ending(server, PATIENCE)
+    forks.close_server()
     assert failure == "agent_exception"
     assert message.startswith("ValueError: a long story")
     assert len(message) < 1.1 * LONGEST_FAILURE

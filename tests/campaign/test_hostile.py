@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from harness.__main__ import main
-from harness.campaign.folder.campaign_folder import read_header
-from harness.campaign.twins.twins import Twin, Twins
+from harness.campaign.folder.campaign_folder import load_campaign_header
+from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
 from harness.errors import UserError
-from harness.records.twins import TWINS, Change
+from harness.records.twins import TWINS, TwinChange
 from tests.campaign.many import finished_bend
 from tests.campaign.tiny import composed
 from tests.keys import key_of
@@ -117,20 +117,20 @@ def test_twins_with_programs_are_asked_about(
     assert "--trust" in said
     assert not mark.exists()
     assert not (folder / TWINS).exists()
-    assert Twins(folder, trust=True).disturbances("latency") == ["latency"]
+    assert CampaignTwins(folder, trust=True).list_disturbance_names("latency") == ["latency"]
 
 
 def test_twins_are_driven_with_the_settings_that_were_looked_at(
     folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.campaign.twins.twins.do", lambda *given, **named: None)
-    twins, twin = Twins(folder), Twin(KEY, Change(sample=1))
-    twins.drive([twin])
+    monkeypatch.setattr("harness.campaign.twins.twins.run_work_queue", lambda *given, **named: None)
+    twins, twin = CampaignTwins(folder), AttemptTwin(KEY, TwinChange(sample=1))
+    twins.drive_twins([twin])
     header = folder / TWINS / "campaign.yaml"
-    right = read_header(header)["settings"]
+    right = load_campaign_header(header)["settings"]
     rewrite(header, lambda _: {"system": {"ideal_late": their_v2xverse(folder, mark)}})
-    twins.drive([twin])
-    assert read_header(header)["settings"] == right
+    twins.drive_twins([twin])
+    assert load_campaign_header(header)["settings"] == right
 
 
 def test_a_group_names_classes_of_its_package_only() -> None:

@@ -14,11 +14,11 @@ from pandas.testing import assert_frame_equal
 from rich.console import Console
 
 from analysis.__main__ import main as analyse
-from harness.campaign.planning.plan import Plan, plan
-from harness.campaign.planning.survey import survey
+from harness.campaign.planning.plan import CampaignPlan, plan_campaign
+from harness.campaign.planning.survey import survey_campaign
 from harness.campaign.printing import tables, terminal
 from harness.errors import UserError
-from harness.records.reading import Campaign, read_table
+from harness.records.reading import CampaignRecords, read_stored_table
 from tests.campaign.tiny import HAZARD, composed, run, write_route
 from tests.once import once
 
@@ -76,12 +76,12 @@ def condition(name: str, *disturbances: str) -> str:
     return f"+interference.{name}=[{listed}]"
 
 
-def planned(routes: Path, *settings: str) -> Plan:
+def planned(routes: Path, *settings: str) -> CampaignPlan:
     files = (f"routes.file={routes / 'routes.xml'}", "routes.hazards=null", "routes.only=null")
-    return plan(composed(*files, "system=ideal_late", "interference=none", *settings))
+    return plan_campaign(composed(*files, "system=ideal_late", "interference=none", *settings))
 
 
-def conditions(made: Plan) -> list[str]:
+def conditions(made: CampaignPlan) -> list[str]:
     return [key.arm.condition for key in made.attempts]
 
 
@@ -101,7 +101,7 @@ def test_without_none_in_the_list_size_zero_is_it(routes: Path) -> None:
     )
     nothing: Any = {"_target_": f"{AT}.latency.Fixed", "seconds": 0.0}
     settings["interference"] = {"a": [nothing], "b": [nothing]}
-    made = plan(settings)
+    made = plan_campaign(settings)
     assert conditions(made) == ["none"]
     assert made.size_zero == ("a", "b")
 
@@ -147,7 +147,7 @@ def test_none_is_nothing_but_none(routes: Path) -> None:
     some: Any = {"_target_": f"{AT}.loss.Loss", "probability": 0.5}
     settings["interference"]["none"] = [some]
     with pytest.raises(UserError, match=r"interference\.none: holds loss; give"):
-        plan(settings)
+        plan_campaign(settings)
 
 
 @pytest.fixture(scope="module")
@@ -175,11 +175,13 @@ def driven(
 
 def table_of(out: Path, name: str, system: str, of: str) -> pd.DataFrame:
     """Return a table of the one attempt of an arm."""
-    campaign = Campaign(out)
+    campaign = CampaignRecords(out)
     (key,) = [
-        key for key in campaign.attempts() if (key.arm.system, key.arm.condition) == (system, of)
+        key
+        for key in campaign.find_attempts()
+        if (key.arm.system, key.arm.condition) == (system, of)
     ]
-    return read_table(campaign.file_of(key).with_name(f"{name}.parquet"), name)
+    return read_stored_table(campaign.get_result_path(key).with_name(f"{name}.parquet"), name)
 
 
 @pytest.mark.parametrize("name", ["frames", "boxes", "events"])
@@ -201,10 +203,10 @@ def test_all_lost_or_removed_is_the_arm_without_cooperation(
 
 def messages_of(out: Path, system: str, of: str) -> dict[str, Any]:
     """Return what an attempt says of its messages."""
-    campaign = Campaign(out)
+    campaign = CampaignRecords(out)
     (result,) = [
-        campaign.result(key)["crucible"]["messages"]
-        for key in campaign.attempts()
+        campaign.read_result(key)["crucible"]["messages"]
+        for key in campaign.find_attempts()
         if (key.arm.system, key.arm.condition) == (system, of)
     ]
     record: dict[str, Any] = result
@@ -272,7 +274,9 @@ def test_so_they_are_in_status(
 ) -> None:
 
     states = {
-        arm.arm.condition: arm for arm in survey(driven[0]).arms if arm.arm.system == "ideal_late"
+        arm.arm.condition: arm
+        for arm in survey_campaign(driven[0]).arms
+        if arm.arm.system == "ideal_late"
     }
     assert {name for name, state in states.items() if state.fault} == set(FAULTS)
     assert {name for name, state in states.items() if state.without_messages} == {

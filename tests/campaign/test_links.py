@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from harness.__main__ import main
-from harness.campaign.attempt.tasks import Task
-from harness.campaign.folder.campaign_folder import locked, place
-from harness.campaign.planning.survey import at_work
+from harness.campaign.attempt.tasks import AttemptTask
+from harness.campaign.folder.campaign_folder import get_campaign_path, lock_campaign
+from harness.campaign.planning.survey import is_campaign_running
 from harness.campaign.running.executors.process import AttemptProcess
 from harness.errors import AttemptError, UserError
-from harness.records.ledger import LEDGER, append
+from harness.records.ledger import LEDGER, append_try
 from harness.records.writing import EPISODES, EpisodeWriter
 from tests.campaign.many import finished_bend
 from tests.campaign.tiny import composed
@@ -48,7 +48,7 @@ def outside(tmp_path: Path) -> Path:
 def test_a_studys_name_stays_in_its_folder(name: str) -> None:
     settings = composed(f"study.name='{name}'")
     assert settings["study"]["name"] == name
-    path = place(settings)
+    path = get_campaign_path(settings)
     assert path.parent == Path("runs")
     assert not path.name.startswith(".")
 
@@ -84,20 +84,20 @@ def test_a_campaign_with_links_in_its_folder_does_not_begin(
     there.parent.mkdir(exist_ok=True)
     there.unlink(missing_ok=True)
     there.symlink_to(outside)
-    with pytest.raises(UserError, match="a link"), locked(folder):
+    with pytest.raises(UserError, match="a link"), lock_campaign(folder):
         raise AssertionError("started")
     assert outside.read_text() == "mine\n"
-    assert not at_work(folder)
+    assert not is_campaign_running(folder)
 
 
 def test_nothing_is_written_through_links_that_come_later(folder: Path, outside: Path) -> None:
     (folder / LEDGER).unlink()
     (folder / LEDGER).symlink_to(outside)
     with pytest.raises(AttemptError):
-        append(folder, KEY, number=1, failure=None, message="", server_tail="")
+        append_try(folder, KEY, number=1, failure=None, message="", server_tail="")
     log = folder / "worker.log"
     log.symlink_to(outside)
-    task = Task(
+    task = AttemptTask(
         folder=folder,
         key=KEY,
         number=1,
@@ -132,11 +132,11 @@ def test_what_is_left_of_a_try_is_a_link_and_goes_without_what_it_leads_to(tmp_p
     left.symlink_to(there)
     with EpisodeWriter(tmp_path, KEY, 1) as writer:
         fill(writer, KEY, 5, 0)
-        writer.commit()
+        writer.commit_records()
     assert not left.is_symlink()
     assert (there / "mine").exists()
 
 
 def test_a_pipe_in_place_of_a_lock_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".lock")
-    assert not at_work(tmp_path)
+    assert not is_campaign_running(tmp_path)

@@ -24,16 +24,16 @@ from rerun.dataframe import Recording, load_archive, load_recording
 from analysis.__main__ import main
 from analysis.collection import IRRELEVANT_SETTINGS
 from harness.campaign.attempt import live as attempt_live
-from harness.campaign.attempt.live import NoView, live_view
-from harness.campaign.attempt.tasks import Task
+from harness.campaign.attempt.live import NoView, open_live_view
+from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.folder.campaign_folder import refuse_other_settings, write_header
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.running import live
-from harness.campaign.running.live import live_address, refuse_live
-from harness.campaign.settings.config import NOT_OF_THE_RESULT, digest
+from harness.campaign.running.live import refuse_live, resolve_live_address
+from harness.campaign.settings.config import NOT_OF_THE_RESULT, hash_settings
 from harness.errors import UserError
-from harness.records.ledger import tries
-from harness.subprocesses import within
+from harness.records.ledger import find_finished_tries
+from harness.subprocesses import wait_until_true
 from harness.viewing import viewer
 from tests.campaign.tiny import complaints, composed, run, write_route
 from tests.keys import key_of
@@ -61,7 +61,7 @@ def receiving(file: Path) -> Iterator[str]:
     )
     address = f"rerun+http://127.0.0.1:{port}/proxy"
     try:
-        while not viewer.answers(address):
+        while not viewer.is_answering(address):
             assert process.poll() is None
         yield address
     finally:
@@ -115,7 +115,9 @@ def drive_shown(folder: Path, routes: Path, arms: tuple[str, ...]) -> Shown:
     with receiving(folder / "live.rrd") as address:
         workers = ("executor.workers=2", "progress=json")
         done = run(routes, *arms, *workers, f"out={folder / 'out'}", f"live={address}")
-        assert within(PATIENCE, lambda: ended(folder / "live.rrd") == {str(LATE), str(SINGLE)})
+        assert wait_until_true(
+            PATIENCE, lambda: ended(folder / "live.rrd") == {str(LATE), str(SINGLE)}
+        )
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     return Shown(folder / "out", events, folder / "live.rrd", complaints(done.stderr))
@@ -216,7 +218,7 @@ def test_what_is_shown_is_what_a_recording_of_the_records_shows(
     file = tmp_path / "recorded.rrd"
     assert main(["replay", str(shown.out), "--attempt", str(LATE), "--rerun", str(file)]) == 0
     driven, replayed = rows_of(recordings(shown.file)[str(LATE)]), rows_of(load_recording(file))
-    steps = len(pd.read_parquet(tries(shown.out)[LATE] / "frames.parquet"))
+    steps = len(pd.read_parquet(find_finished_tries(shown.out)[LATE] / "frames.parquet"))
     assert driven["/world/truth:HalfSize3D"].notna().sum() == steps
     unlike = ("/road/way", "/events", "/about", "episode")
     names = [str(name) for name in replayed]
@@ -265,8 +267,8 @@ class Broken:
         raise RuntimeError("the viewer\nhas gone")
 
 
-def task_with(address: str | None) -> Task:
-    return Task(
+def task_with(address: str | None) -> AttemptTask:
+    return AttemptTask(
         folder=Path(),
         key=LATE,
         number=1,
@@ -280,7 +282,7 @@ def task_with(address: str | None) -> Task:
 
 
 def test_without_a_viewer_nothing_is_made() -> None:
-    with live_view(task_with(None)) as view:
+    with open_live_view(task_with(None)) as view:
         assert isinstance(view, NoView)
         view.step(lambda: pytest.fail("made"))
 
@@ -294,7 +296,7 @@ def test_a_view_that_fails_ends_alone(
     def make() -> Any:
         made.append(1)
 
-    with deaf() as address, live_view(task_with(address)) as view:
+    with deaf() as address, open_live_view(task_with(address)) as view:
         infraction: Any = SimpleNamespace(ego_stationary=False, time=1.0, kind="red_light")
         view.infraction(infraction, 0.0)
         view.step(make)
@@ -308,7 +310,7 @@ def test_a_step_that_cannot_be_shown_ends_the_view(capsys: pytest.CaptureFixture
     def make() -> Any:
         raise KeyError("roadside-0")
 
-    with deaf() as address, live_view(task_with(address)) as view:
+    with deaf() as address, open_live_view(task_with(address)) as view:
         view.step(make)
         view.step(make)
     assert capsys.readouterr().err == "live view: KeyError: 'roadside-0'; not shown on\n"
@@ -316,7 +318,7 @@ def test_a_step_that_cannot_be_shown_ends_the_view(capsys: pytest.CaptureFixture
 
 def test_a_task_names_its_viewer() -> None:
     for address in (None, EXAMPLE):
-        assert Task.from_json(task_with(address).to_json()).live == address
+        assert AttemptTask.from_json(task_with(address).to_json()).live == address
 
 
 @pytest.mark.parametrize(
@@ -345,12 +347,12 @@ def test_workers_elsewhere_need_an_address() -> None:
     refuse_live(False, here=False)
     with pytest.raises(UserError, match="may not reach; give them the address"):
         refuse_live(True, here=False)
-    assert live_address(EXAMPLE, here=False) == EXAMPLE
+    assert resolve_live_address(EXAMPLE, here=False) == EXAMPLE
 
 
 def test_without_live_there_is_no_viewer(capsys: pytest.CaptureFixture[str]) -> None:
-    assert live_address(False, here=True) is None
-    assert live_address(None, here=True) is None
+    assert resolve_live_address(False, here=True) is None
+    assert resolve_live_address(None, here=True) is None
     assert capsys.readouterr().err == ""
 
 
@@ -358,7 +360,7 @@ def test_without_the_package_the_run_goes_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(live, "find_spec", lambda name: None)
-    assert live_address(True, here=True) is None
+    assert resolve_live_address(True, here=True) is None
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("live: rerun is not installed: ")
     assert line.endswith("; driven without a live view")
@@ -367,11 +369,11 @@ def test_without_the_package_the_run_goes_on(
 def test_without_a_display_the_run_goes_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(viewer, "answers", lambda address: False)
+    monkeypatch.setattr(viewer, "is_answering", lambda address: False)
     monkeypatch.setattr(sys, "platform", "linux")
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    assert live_address(True, here=True) is None
+    assert resolve_live_address(True, here=True) is None
     (line,) = capsys.readouterr().err.splitlines()
     assert "no display" in line
     assert "live=rerun+http://HOST:9876/proxy" in line
@@ -381,20 +383,20 @@ def test_a_viewer_that_runs_is_taken_and_one_that_does_not_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with deaf() as address:
-        assert live_address(address, here=True) == address
-    assert live_address(address, here=True) is None
+        assert resolve_live_address(address, here=True) == address
+    assert resolve_live_address(address, here=True) is None
     assert f"no viewer answers at {address}" in capsys.readouterr().err
-    monkeypatch.setattr(viewer, "answers", lambda address: True)
-    assert live_address(True, here=True) == viewer.HERE
+    monkeypatch.setattr(viewer, "is_answering", lambda address: True)
+    assert resolve_live_address(True, here=True) == viewer.HERE
 
 
 def test_a_viewer_that_does_not_start_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(viewer, "answers", lambda address: False)
+    monkeypatch.setattr(viewer, "is_answering", lambda address: False)
     monkeypatch.setattr(viewer, "has_display", lambda: True)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    assert live_address(True, here=True) is None
+    assert resolve_live_address(True, here=True) is None
     assert "the viewer does not start" in capsys.readouterr().err
 
 
@@ -402,7 +404,7 @@ def test_no_result_depends_on_it(tmp_path: Path) -> None:
     assert "live" in NOT_OF_THE_RESULT
     assert {"live", *NOT_OF_THE_RESULT} == IRRELEVANT_SETTINGS
     with_one, without = composed(f"live={EXAMPLE}"), composed()
-    assert digest(with_one) == digest(without)
+    assert hash_settings(with_one) == hash_settings(without)
     write_header(tmp_path / "campaign.yaml", without, "carlite")
     refuse_other_settings(tmp_path / "campaign.yaml", with_one)
 

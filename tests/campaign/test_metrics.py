@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.campaign.attempt.metrics import AttemptMetrics, step_data
-from harness.campaign.settings.metrics import metrics_in
-from harness.checks.metric import made_up_step, straight_route
+from harness.campaign.attempt.metrics import AttemptMetrics, make_step_data
+from harness.campaign.settings.metrics import build_metrics
+from harness.checks.metric import make_straight_route, make_test_step
 from harness.errors import AttemptError
-from harness.evaluation.driving import Drive, DrivingRules
+from harness.evaluation.driving import DriveEvaluation, DrivingRules
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.metrics.clearance import Clearance
 from harness.evaluation.metrics.metric import AttemptData, Metric, StepData
@@ -17,9 +17,9 @@ from harness.vocabulary import Control, GroundTruth, Pose, Route, Step
 from harness.world.attempt_context import EgoState
 from tests.campaign.tiny import composed
 
-ROUTE = straight_route(60)
-DRIVE = Drive(rules=DrivingRules(), route_length=59.0)
-TRUTH = made_up_step(0).truth
+ROUTE = make_straight_route(60)
+DRIVE = DriveEvaluation(rules=DrivingRules(), route_length=59.0)
+TRUTH = make_test_step(0).truth
 
 
 def shown(ego_id: int = 100) -> StepData:
@@ -31,7 +31,7 @@ def shown(ego_id: int = 100) -> StepData:
         truth, truth.hits, ego_alone=step.ego_alone, cooperative=step.cooperative, settings=settings
     )
     state = EgoState(frame=7, time=12.5, vehicle_in_world=Pose(1, 2), speed=3.0, station=4.0)
-    return step_data(
+    return make_step_data(
         state,
         10.0,
         lidar_in_world=Pose(2.3, 2),
@@ -63,8 +63,8 @@ class Wrong(Metric):
 def play(metric: Metric) -> None:
     """Ask a metric for one step and its attempt."""
     metrics = AttemptMetrics({"wrong": metric}, ROUTE)
-    metrics.step(shown())
-    metrics.of_attempt({"time": [2.5], "speed": [3.0]}, DRIVE, 50.0)
+    metrics.measure_step(shown())
+    metrics.collect_attempt_values({"time": [2.5], "speed": [3.0]}, DRIVE, 50.0)
 
 
 def test_a_step_is_shown_as_the_records_have_it() -> None:
@@ -83,11 +83,11 @@ def test_what_a_metric_writes_reaches_nothing_else() -> None:
 
 def test_numbers_of_steps_and_of_the_attempt() -> None:
     metrics = AttemptMetrics({"clearance": Clearance(), "none": Wrong("")}, ROUTE)
-    metrics.step(shown())
+    metrics.measure_step(shown())
     frames = {"time": [2.5], "speed": [3.0]}
     assert metrics.columns["none"] == [1.0]
     assert metrics.units == {"clearance": "m", "none": ""}
-    assert metrics.of_attempt(frames, DRIVE, 50.0) == {
+    assert metrics.collect_attempt_values(frames, DRIVE, 50.0) == {
         "clearance": {"value": metrics.columns["clearance"][0], "unit": "m"},
         "none": {"value": None, "unit": ""},
     }
@@ -95,7 +95,7 @@ def test_numbers_of_steps_and_of_the_attempt() -> None:
 
 def test_an_attempt_without_a_step_has_no_number() -> None:
     metrics = AttemptMetrics({"clearance": Clearance()}, ROUTE)
-    value = metrics.of_attempt({"time": [], "speed": []}, DRIVE, 0.0)["clearance"]
+    value = metrics.collect_attempt_values({"time": [], "speed": []}, DRIVE, 0.0)["clearance"]
     assert value == {"value": None, "unit": "m"}
 
 
@@ -114,6 +114,6 @@ def test_what_a_metric_raises_has_a_class_and_its_name(where: str, why: str) -> 
 
 
 def test_shipped_metrics_are_chosen_by_name() -> None:
-    assert metrics_in(composed()) == {}
-    chosen = metrics_in(composed("metrics=[clearance,hardest_braking]"))
+    assert build_metrics(composed()) == {}
+    chosen = build_metrics(composed("metrics=[clearance,hardest_braking]"))
     assert [*chosen] == ["clearance", "hardest_braking"]

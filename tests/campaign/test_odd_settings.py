@@ -14,8 +14,8 @@ import run_campaign
 from harness.__main__ import main
 from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.planning.validation import refuse_misshapen
-from harness.campaign.settings.declared import Settings
-from harness.campaign.settings.type_checks import mistakes
+from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.type_checks import find_type_mistakes
 from harness.errors import UserError
 from harness.vocabulary import (
     Boxes,
@@ -125,11 +125,11 @@ class Loses(Mine):
 
 
 @pytest.fixture
-def settled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Settings]:
+def settled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., CampaignSettings]:
     """Return settings with a system of these tests, which have been checked."""
     monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
 
-    def settle(name: str, *more: str) -> Settings:
+    def settle(name: str, *more: str) -> CampaignSettings:
         settings = composed(f"+system.mine._target_={MINE}{name}", *more)
         refuse_misshapen(settings)
         return settings
@@ -147,27 +147,27 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Settings]:
     ],
 )
 def test_constructors_with_few_annotations_are_accepted(
-    name: str, more: list[str], settled: Callable[..., Settings]
+    name: str, more: list[str], settled: Callable[..., CampaignSettings]
 ) -> None:
     settled(name, *more)
 
 
 def test_a_type_that_is_no_expression_says_nothing(
-    settled: Callable[..., Settings], monkeypatch: pytest.MonkeyPatch
+    settled: Callable[..., CampaignSettings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(Lazy.__init__.__annotations__, "size", "any size")
     settled("Lazy", "+system.mine.size=5")
 
 
 def test_annotations_of_a_constructor_are_checked(
-    settled: Callable[..., Settings],
+    settled: Callable[..., CampaignSettings],
 ) -> None:
     with pytest.raises(UserError, match=r"mine\.size is 'big'; a whole number is needed"):
         settled("TakesAll", "+system.mine.size=big")
 
 
 def test_files_of_one_name_are_distinguished(
-    settled: Callable[..., Settings], tmp_path: Path
+    settled: Callable[..., CampaignSettings], tmp_path: Path
 ) -> None:
     for number in "12":
         (tmp_path / number).mkdir()
@@ -182,7 +182,7 @@ def test_files_of_one_name_are_distinguished(
 
 
 def test_a_system_that_cannot_name_its_files_is_one_line(
-    settled: Callable[..., Settings],
+    settled: Callable[..., CampaignSettings],
 ) -> None:
     with pytest.raises(UserError, match=r"system\.mine: files: no weights here"):
         with_inputs(settled("Loses"))
@@ -208,10 +208,10 @@ def test_a_folder_of_routes_is_identified_by_all_of_them(tmp_path: Path) -> None
 
 
 def test_names_have_a_separate_type() -> None:
-    assert list(mistakes({"a": 1, 2: 3}, dict[str, int], "x")) == [
+    assert list(find_type_mistakes({"a": 1, 2: 3}, dict[str, int], "x")) == [
         "x has the name 2; a word is needed"
     ]
-    assert list(mistakes({0: 0.5}, dict[int, float], "x")) == []
-    assert list(mistakes({0: True}, dict[int, float] | None, "x")) == [
+    assert list(find_type_mistakes({0: 0.5}, dict[int, float], "x")) == []
+    assert list(find_type_mistakes({0: True}, dict[int, float] | None, "x")) == [
         "x is {0: True}; one setting or more by name or null is needed"
     ]

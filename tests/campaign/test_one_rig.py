@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.training.inference import observed
-from agents.training.samples import View
-from harness.campaign.settings.config import build
+from agents.training.inference import make_ego_observation
+from agents.training.samples import LidarView
+from harness.campaign.settings.config import build_part
 from harness.channel.interference.ghosts import Ghosts
 from harness.world.hazards import sight, sizes
 from harness.world.rig import read_rig
@@ -25,8 +25,8 @@ PLACED = sorted(
 
 def test_training_and_campaigns_have_one_rig() -> None:
     rig = read_rig()
-    assert build(composed()["rig"], "rig") == rig
-    assert observed(View(sweep(EGO_IN_WORLD), EGO_IN_WORLD)).lidar_in_vehicle == (
+    assert build_part(composed()["rig"], "rig") == rig
+    assert make_ego_observation(LidarView(sweep(EGO_IN_WORLD), EGO_IN_WORLD)).lidar_in_vehicle == (
         rig.ego.pose_in_carrier
     )
 
@@ -44,7 +44,7 @@ def test_ghosts_stand_on_the_road_under_the_rig() -> None:
     rig = read_rig()
     heights = {"roadside": rig.roadside_height, "vehicle": rig.vehicle.z}
     (shipped,) = composed("interference=ghosts")["interference"]["ghosts"]
-    ghosts = build(shipped, "interference.ghosts")
+    ghosts = build_part(shipped, "interference.ghosts")
     assert isinstance(ghosts, Ghosts)
     assert ghosts.lidar_height == Ghosts().lidar_height == heights
 

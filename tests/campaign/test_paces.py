@@ -10,27 +10,27 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.campaign.planning.estimate import STARTING, estimate
+from harness.campaign.planning.estimate import STARTING, estimate_campaign
 from harness.campaign.planning.paces import (
     FILE,
     REMEMBERED,
-    Pace,
-    cache_file,
-    learn,
-    paces_of,
+    SystemPace,
+    get_pace_file,
     read_paces,
+    select_known_paces,
+    update_paces,
     write_paces,
 )
-from harness.campaign.planning.plan import Plan
+from harness.campaign.planning.plan import CampaignPlan
 from harness.campaign.printing import tables, terminal
-from harness.campaign.run import announce
-from harness.campaign.settings.declared import ProgressMode, Settings
-from harness.records.ledger import finished, tries
+from harness.campaign.run import announce_campaign
+from harness.campaign.settings.declared import CampaignSettings, ProgressMode
+from harness.records.ledger import find_finished_tries, list_finished_attempts
 from harness.records.writing import EPISODES
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed, write_route
 
-PACE = Pace(metres=100.0, seconds=20.0, bytes=5000.0, attempts=2)
+PACE = SystemPace(metres=100.0, seconds=20.0, bytes=5000.0, attempts=2)
 
 
 @pytest.fixture
@@ -41,13 +41,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> tuple[Plan, Path, Settings]:
+def made(tmp_path: Path) -> tuple[CampaignPlan, Path, CampaignSettings]:
     """A finished campaign of three attempts, of 10 s each."""
     routes = write_route(tmp_path, "bend")
     files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
     settings = composed("routes.only=null", "seeds=[1]", *files)
     planned, folder = finish(tmp_path / "out", settings), tmp_path / "out"
-    for place in tries(folder).values():
+    for place in find_finished_tries(folder).values():
         (place / "timing.json").write_text('{"seconds": {"total": 10.0}}')
     return planned, folder, settings
 
@@ -56,40 +56,44 @@ def test_the_file_is_where_caches_are(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.delenv("CRUCIBLE_CACHE")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert cache_file() == Path("/home/me/.cache/crucible") / FILE
+    assert get_pace_file() == Path("/home/me/.cache/crucible") / FILE
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
-    assert cache_file() == Path("/cache/crucible") / FILE
+    assert get_pace_file() == Path("/cache/crucible") / FILE
     monkeypatch.setenv("CRUCIBLE_CACHE", str(tmp_path))
-    assert cache_file() == tmp_path / FILE
+    assert get_pace_file() == tmp_path / FILE
 
 
 def test_what_is_finished_counts_for_the_next_campaign(
-    cache: Path, made: tuple[Plan, Path, Settings]
+    cache: Path, made: tuple[CampaignPlan, Path, CampaignSettings]
 ) -> None:
     planned, folder, settings = made
-    learn(planned, folder, settings, before=())
-    paces = paces_of(settings)
+    update_paces(planned, folder, settings, before=())
+    paces = select_known_paces(settings)
     (route,) = planned.assignments
     assert {name: pace.attempts for name, pace in paces.items()} == {
         "ideal_single": 1,
         "ideal_late": 2,
     }
-    expected = estimate(planned, folder / "nowhere", paces)
+    expected = estimate_campaign(planned, folder / "nowhere", paces)
     assert expected.seconds == pytest.approx(30.0 + 3 * STARTING)
-    sizes = [path.stat().st_size for place in tries(folder).values() for path in place.iterdir()]
+    sizes = [
+        path.stat().st_size
+        for place in find_finished_tries(folder).values()
+        for path in place.iterdir()
+    ]
     assert expected.bytes == pytest.approx(sum(sizes))
     assert paces["ideal_late"].metres == pytest.approx(2 * route.route.length)
 
 
 def test_what_was_finished_before_is_not_added_again(
-    cache: Path, made: tuple[Plan, Path, Settings]
+    cache: Path, made: tuple[CampaignPlan, Path, CampaignSettings]
 ) -> None:
     planned, folder, settings = made
-    learn(planned, folder, settings, before=finished(folder))
+    update_paces(planned, folder, settings, before=list_finished_attempts(folder))
     assert not cache.exists()
     first, *_ = planned.attempts
-    learn(planned, folder, settings, before=finished(folder) - {first})
-    assert {name: pace.attempts for name, pace in paces_of(settings).items()} == {
+    update_paces(planned, folder, settings, before=list_finished_attempts(folder) - {first})
+    assert {name: pace.attempts for name, pace in select_known_paces(settings).items()} == {
         first.arm.system: 1
     }
 
@@ -98,11 +102,11 @@ def test_what_was_finished_before_is_not_added_again(
     "settings", [("record.points=true",), ("simulator=carla",), ("+system.ideal_late.size=full",)]
 )
 def test_what_takes_longer_is_another_kind(
-    cache: Path, made: tuple[Plan, Path, Settings], settings: tuple[str, ...]
+    cache: Path, made: tuple[CampaignPlan, Path, CampaignSettings], settings: tuple[str, ...]
 ) -> None:
     planned, folder, known = made
-    learn(planned, folder, known, before=())
-    other = paces_of(composed("routes.only=null", "seeds=[1]", *settings))
+    update_paces(planned, folder, known, before=())
+    other = select_known_paces(composed("routes.only=null", "seeds=[1]", *settings))
     assert set(other) <= {"ideal_single"}
     assert "ideal_late" not in other
 
@@ -122,28 +126,28 @@ def test_what_takes_longer_is_another_kind(
     ],
 )
 def test_a_broken_file_is_as_none(
-    cache: Path, made: tuple[Plan, Path, Settings], text: str
+    cache: Path, made: tuple[CampaignPlan, Path, CampaignSettings], text: str
 ) -> None:
     cache.mkdir()
     (cache / FILE).write_text(text)
     assert read_paces() == {}
-    learn(*made, before=())
+    update_paces(*made, before=())
     assert len(read_paces()) == 2
 
 
 def test_where_nothing_can_be_written_nothing_is_kept(
-    made: tuple[Plan, Path, Settings], monkeypatch: pytest.MonkeyPatch
+    made: tuple[CampaignPlan, Path, CampaignSettings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CRUCIBLE_CACHE", "/dev/null/cache")
-    learn(*made, before=())
+    update_paces(*made, before=())
     assert read_paces() == {}
 
 
 def test_old_drives_fade(cache: Path) -> None:
-    old = Pace(metres=10 * REMEMBERED, seconds=1e6, bytes=1e9, attempts=5000)
-    new = Pace(metres=REMEMBERED, seconds=3e5, bytes=2e8, attempts=500)
-    both = old.and_then(new)
-    assert both == Pace(metres=2 * REMEMBERED, seconds=4e5, bytes=3e8, attempts=5500)
+    old = SystemPace(metres=10 * REMEMBERED, seconds=1e6, bytes=1e9, attempts=5000)
+    new = SystemPace(metres=REMEMBERED, seconds=3e5, bytes=2e8, attempts=500)
+    both = old.merge_later(new)
+    assert both == SystemPace(metres=2 * REMEMBERED, seconds=4e5, bytes=3e8, attempts=5500)
     write_paces({"kind": both})
     assert read_paces() == {"kind": both}
 
@@ -160,11 +164,14 @@ def written(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 
 @pytest.mark.parametrize("mode", ["live", "plain"])
 def test_the_plan_in_short(
-    cache: Path, made: tuple[Plan, Path, Settings], written: io.StringIO, mode: ProgressMode
+    cache: Path,
+    made: tuple[CampaignPlan, Path, CampaignSettings],
+    written: io.StringIO,
+    mode: ProgressMode,
 ) -> None:
     planned, folder, settings = made
     shutil.rmtree(folder / EPISODES)
-    announce(planned, folder, {**settings, "progress": mode})
+    announce_campaign(planned, folder, {**settings, "progress": mode})
     lines = written.getvalue().splitlines()
     product = "3 arms × 1 route × 1 seed = 3 attempts in Crucible05"  # noqa: RUF001
     assert lines[0] == f"{'plan':14}{product}"
@@ -173,7 +180,7 @@ def test_the_plan_in_short(
     assert lines[-1].split() == ["folder", str(folder)]
 
     write_paces({"CarliteSimulator IdealLate": PACE})
-    announce(planned, folder, {**settings, "progress": mode})
+    announce_campaign(planned, folder, {**settings, "progress": mode})
     last = written.getvalue().splitlines()[-2]
     assert last.endswith(
         "going by 2 attempts that this machine drove before; ideal_single by a rule of thumb"
@@ -181,10 +188,12 @@ def test_the_plan_in_short(
 
 
 def test_the_plan_for_programs(
-    cache: Path, made: tuple[Plan, Path, Settings], capsys: pytest.CaptureFixture[str]
+    cache: Path,
+    made: tuple[CampaignPlan, Path, CampaignSettings],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     planned, folder, settings = made
-    announce(planned, folder, {**settings, "progress": "json"})
+    announce_campaign(planned, folder, {**settings, "progress": "json"})
     assert json.loads(capsys.readouterr().out) == {
         "event": "plan",
         "arms": 3,
@@ -197,5 +206,5 @@ def test_the_plan_for_programs(
         "bytes": 0,
         "folder": str(folder),
     }
-    announce(planned, folder, {**settings, "progress": "quiet"})
+    announce_campaign(planned, folder, {**settings, "progress": "quiet"})
     assert capsys.readouterr().out == ""

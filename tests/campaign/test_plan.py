@@ -12,12 +12,16 @@ import pytest
 from omegaconf import OmegaConf
 
 from agents.perception.loading import FOLDER
-from harness.campaign.folder.campaign_folder import prepare, read_header, refuse_foreign
+from harness.campaign.folder.campaign_folder import (
+    load_campaign_header,
+    prepare_campaign,
+    refuse_foreign,
+)
 from harness.campaign.folder.inputs import with_inputs
-from harness.campaign.planning.plan import Plan, plan
-from harness.campaign.run import run as run_config
-from harness.campaign.settings.config import digest
-from harness.campaign.settings.differences import differences
+from harness.campaign.planning.plan import CampaignPlan, plan_campaign
+from harness.campaign.run import run_campaign_config as run_config
+from harness.campaign.settings.config import hash_settings
+from harness.campaign.settings.differences import list_setting_differences
 from harness.errors import UserError
 from harness.vocabulary import Observation, Points
 from tests.campaign.many import finish
@@ -59,25 +63,25 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_route(tmp_path_factory.mktemp("routes"), "bend", "again", "hop")
 
 
-def planned(routes: Path, *settings: str) -> Plan:
+def planned(routes: Path, *settings: str) -> CampaignPlan:
     files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
-    return plan(composed("routes.only=null", *files, *settings))
+    return plan_campaign(composed("routes.only=null", *files, *settings))
 
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_difference_is_one_line(what: str) -> None:
     old, new, lines = CHANGES[what]
-    assert list(differences(old, new)) == lines
+    assert list(list_setting_differences(old, new)) == lines
 
 
 def test_long_values_are_shortened() -> None:
-    (line,) = differences({"a": "x" * 500}, {"a": "y" * 500})
+    (line,) = list_setting_differences({"a": "x" * 500}, {"a": "y" * 500})
     assert len(line) < 130
 
 
 def test_what_does_not_change_results_may_change(tmp_path: Path) -> None:
     settings = composed("system=oracle")
-    prepare(tmp_path, settings, "carlite")
+    prepare_campaign(tmp_path, settings, "carlite")
     refuse_foreign(tmp_path, {**settings, "attempts_per_route": 9, "progress": "quiet"})
     with pytest.raises(UserError) as caught:
         refuse_foreign(tmp_path, {**settings, "seeds": [4], "lights": "green"})
@@ -94,11 +98,11 @@ def test_a_runner_killed_while_it_writes_its_settings_starts_again(
     child = os.fork()
     if child == 0:
         monkeypatch.setattr(Path, "replace", lambda *given: os._exit(9))
-        prepare(tmp_path, settings, "carlite")
+        prepare_campaign(tmp_path, settings, "carlite")
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     (left,) = tmp_path.iterdir()
-    prepare(tmp_path, settings, "carlite")
+    prepare_campaign(tmp_path, settings, "carlite")
     assert {path.name for path in tmp_path.iterdir()} == {"campaign.yaml", left.name}
 
 
@@ -124,8 +128,8 @@ def test_a_ledger_without_room_at_the_start_is_one_line(
 
 def test_settings_that_refer_to_others_are_written_out(tmp_path: Path) -> None:
     settings = composed("seeds=[1,2]", "+mine='${seeds}'", "+theirs='${record}'")
-    prepare(tmp_path, settings, "carlite")
-    assert read_header(tmp_path / "campaign.yaml")["settings"] == settings
+    prepare_campaign(tmp_path, settings, "carlite")
+    assert load_campaign_header(tmp_path / "campaign.yaml")["settings"] == settings
 
 
 @pytest.mark.parametrize("changed", ["routes.xml", "hazards.json", "mine.safetensors"])
@@ -144,7 +148,7 @@ def test_files_that_have_changed_are_other_settings(
         "dry_run=true",
     )
     (tmp_path / "out").mkdir()
-    prepare(tmp_path / "out", with_inputs(settings), "carlite")
+    prepare_campaign(tmp_path / "out", with_inputs(settings), "carlite")
     known = with_inputs(settings)["inputs"]
     assert list(known["system"]["single"]) == ["lite_single.safetensors"]
     assert run_config(OmegaConf.create(dict(settings))) == 0
@@ -158,7 +162,7 @@ def test_files_that_have_changed_are_other_settings(
     (change,) = changes
     name = PLACES[changed]
     assert change.startswith(f"  inputs.{name}: ")
-    assert digest(with_inputs(settings)) != digest({**settings, "inputs": known})
+    assert hash_settings(with_inputs(settings)) != hash_settings({**settings, "inputs": known})
 
 
 def test_pairs_meet_the_same_routes_and_seeds(routes: Path) -> None:
@@ -185,7 +189,7 @@ def test_a_name_too_long_for_a_folder_is_refused_before_anything_is_driven(route
     late: Any = {"_target_": "harness.channel.interference.latency.Fixed", "seconds": 0.4}
     settings["interference"]["雨" * 40] = [late]
     with pytest.raises(UserError, match="too long for a file's name"):
-        plan(settings)
+        plan_campaign(settings)
 
 
 def test_a_disturbance_without_agents_is_refused(routes: Path) -> None:
@@ -236,8 +240,8 @@ def test_a_dry_run_over_a_campaign_counts_what_is_done(routes: Path, tmp_path: P
     arms = ("routes.only=null", "seeds=[1]", "traffic=few", *files)
     settings = composed(*arms)
     out.mkdir()
-    prepare(out, with_inputs(settings), "carlite")
-    write_try(out, plan(settings).attempts[0])
+    prepare_campaign(out, with_inputs(settings), "carlite")
+    write_try(out, plan_campaign(settings).attempts[0])
     done = run(routes, f"out={out}", "dry_run=true")
     assert (done.returncode, done.stderr) == (0, "")
     assert "1 of 6" in done.stdout

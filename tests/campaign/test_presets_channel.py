@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from harness.campaign.settings.conditions import disturbances_of
-from harness.campaign.settings.config import build
-from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.conditions import build_condition_disturbances
+from harness.campaign.settings.config import build_part
+from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.disturbance import Disturbance
-from harness.channel.effects import shift_between
+from harness.channel.effects import compute_shift
 from harness.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext
-from harness.world.ego import Ego
+from harness.world.ego import EgoVehicle
 from harness.world.partners import Ahead
 from tests.campaign.test_presets_driving import STUDIES, by_study, studies
 from tests.channel.episode import Episode, where
@@ -30,9 +30,9 @@ LOST = {
 DEGREE = math.radians(1.0)
 
 
-def disturbances(settings: Settings, name: str) -> list[Disturbance]:
+def disturbances(settings: CampaignSettings, name: str) -> list[Disturbance]:
     assert next(iter(settings["interference"])) == "none"
-    return disturbances_of(settings, name)
+    return build_condition_disturbances(settings, name)
 
 
 def shifts(episode: Episode, sender: str) -> np.ndarray:
@@ -40,7 +40,7 @@ def shifts(episode: Episode, sender: str) -> np.ndarray:
     errors = []
     for step in range(len(episode.given)):
         believed = episode.beliefs[sender, step].lidar_in_world
-        shift = shift_between(believed, where(sender, step))
+        shift = compute_shift(believed, where(sender, step))
         assert shift[3:] == (0.0, 0.0, 0.0)
         errors.append(shift[:3])
     return np.array(errors) / (1.0, 1.0, DEGREE)
@@ -51,16 +51,16 @@ def shifts(episode: Episode, sender: str) -> np.ndarray:
     [("paper_text", 2, 30), ("paper_code", 24, 24), ("recommended", 4, 30)],
 )
 def test_the_roadside_unit(
-    studies: dict[str, Settings],
+    studies: dict[str, CampaignSettings],
     context: AttemptContext,
-    ego: Ego,
+    ego: EgoVehicle,
     study: str,
     places: int,
     shared: int,
 ) -> None:
     """In 6 s at 8 m/s: set up twice; at each step that has one; or whenever it is passed."""
     ((name, settings),) = studies[study]["cooperation"].items()
-    cooperation = build(settings, f"cooperation.{name}")
+    cooperation = build_part(settings, f"cooperation.{name}")
     assert isinstance(cooperation.roadside, Ahead)
     planned = on_the_way(context, ego, cooperation.roadside, 30)
     poses: list[Pose] = [pose for step in planned for pose in step]
@@ -71,7 +71,9 @@ def test_the_roadside_unit(
 
 
 @pytest.mark.parametrize("study", ["paper_text", "recommended"])
-def test_latency_is_one_sample_for_an_episode(studies: dict[str, Settings], study: str) -> None:
+def test_latency_is_one_sample_for_an_episode(
+    studies: dict[str, CampaignSettings], study: str
+) -> None:
     made = disturbances(studies[study], LATE[study])
     delays = set()
     for seed in range(40):
@@ -83,7 +85,7 @@ def test_latency_is_one_sample_for_an_episode(studies: dict[str, Settings], stud
 
 
 @pytest.mark.parametrize("study", ["paper_text", "recommended"])
-def test_latency_does_not_know_the_route(studies: dict[str, Settings], study: str) -> None:
+def test_latency_does_not_know_the_route(studies: dict[str, CampaignSettings], study: str) -> None:
     made = disturbances(studies[study], LATE[study])
     ages = [Episode(*made, route=f"route-{number}").run().ages() for number in range(3)]
     assert ages[0] == ages[1] == ages[2]
@@ -91,7 +93,7 @@ def test_latency_does_not_know_the_route(studies: dict[str, Settings], study: st
 
 @pytest.mark.parametrize(("number", "steps"), [(0, 4), (1, 5), (2, 3), (31, 5)])
 def test_the_codes_latency_is_the_routes(
-    studies: dict[str, Settings], number: int, steps: int
+    studies: dict[str, CampaignSettings], number: int, steps: int
 ) -> None:
     made = disturbances(studies["paper_code"], LATE["paper_code"])
     ages = Episode(*made, route=f"town05_short_r{number}").run(30).ages()
@@ -108,13 +110,17 @@ def test_the_codes_latency_is_the_routes(
         recommended={"roadside", "vehicle"},
     ),
 )
-def test_whose_messages_are_late(studies: dict[str, Settings], study: str, kinds: set[str]) -> None:
+def test_whose_messages_are_late(
+    studies: dict[str, CampaignSettings], study: str, kinds: set[str]
+) -> None:
     (made,) = disturbances(studies[study], LATE[study])
     assert made.kinds == kinds
 
 
 @pytest.mark.parametrize("study", ["paper_text", "recommended"])
-def test_partners_are_wrong_for_an_episode(studies: dict[str, Settings], study: str) -> None:
+def test_partners_are_wrong_for_an_episode(
+    studies: dict[str, CampaignSettings], study: str
+) -> None:
     made = disturbances(studies[study], LOST[study])
     episodes = [Episode(*made, seed=seed).run(5) for seed in range(60)]
     errors = np.array([shifts(episode, "roadside-0") for episode in episodes])
@@ -128,7 +134,7 @@ def test_partners_are_wrong_for_an_episode(studies: dict[str, Settings], study: 
 
 @pytest.mark.parametrize("who", ["ego", "roadside-0"])
 def test_in_the_code_all_errors_are_sampled_every_frame(
-    studies: dict[str, Settings], who: str
+    studies: dict[str, CampaignSettings], who: str
 ) -> None:
     made = disturbances(studies["paper_code"], LOST["paper_code"])
     errors = shifts(Episode(*made).run(60), who)
@@ -138,5 +144,5 @@ def test_in_the_code_all_errors_are_sampled_every_frame(
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_conditions_of_a_study(studies: dict[str, Settings], study: str) -> None:
+def test_conditions_of_a_study(studies: dict[str, CampaignSettings], study: str) -> None:
     assert list(studies[study]["interference"]) == ["none", LATE[study], LOST[study]]

@@ -8,15 +8,15 @@ import json
 import pytest
 from rich.console import Console
 
-from harness.campaign.attempt.tasks import Outcome, Position
-from harness.campaign.folder.summary import AttemptSummary, row_of
+from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
+from harness.campaign.folder.summary import AttemptSummary, make_summary_row
 from harness.campaign.printing import progress, terminal
-from harness.campaign.printing.progress import LiveTable, clock, followed
-from harness.campaign.printing.tables import table_of
+from harness.campaign.printing.progress import LiveTable, follow_progress, format_clock
+from harness.campaign.printing.tables import build_summary_table
 from harness.campaign.running.runner import ProgressListener
-from harness.campaign.running.work_queue import Progress
-from harness.campaign.twins.attribution import Attribution
-from harness.commands.attribute import table_of as attributed
+from harness.campaign.running.work_queue import CampaignProgress
+from harness.campaign.twins.attribution import AttemptAttribution
+from harness.commands.attribute import build_attribution_table as attributed
 from harness.errors import UserError
 from harness.records.message_usage import MessageUsage
 from harness.vocabulary import PATTERNS
@@ -28,7 +28,7 @@ UNHEARD = MessageUsage(
     reads=False, sent=0, used=0, different=False, silence_asked=False, disturbances={}
 )
 ODD = key_of("late", "none", "[b]", 1)
-STANDING = Progress(attempts=6, done=2, given_up=1)
+STANDING = CampaignProgress(attempts=6, done=2, given_up=1)
 ALREADY = "2 of 6 are done already"
 USED_UP = "1 of 6 have failed and used up their tries; retry_failed=true tries them again"
 
@@ -38,15 +38,17 @@ def happen(listener: ProgressListener) -> None:
     listener.begins(1, A, 1)
     listener.begins(2, B, 2)
     for step in range(25):
-        listener.drives(2, B, Position(step / 100, 0.2 * step))
+        listener.drives(2, B, DrivePosition(step / 100, 0.2 * step))
     listener.ends(
         1,
-        Outcome(key=A, number=1, failure=None, message="DS 90.0", server_tail="", seconds=20.0),
+        AttemptOutcome(
+            key=A, number=1, failure=None, message="DS 90.0", server_tail="", seconds=20.0
+        ),
         again=False,
     )
     listener.ends(
         2,
-        Outcome(
+        AttemptOutcome(
             key=B,
             number=2,
             failure="server_crash",
@@ -70,7 +72,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 
 @pytest.mark.parametrize("mode", ["live", "plain"])
 def test_people_without_a_terminal_read_lines(mode: str, written: io.StringIO) -> None:
-    with followed(mode, STANDING, workers=2) as listener:
+    with follow_progress(mode, STANDING, workers=2) as listener:
         happen(listener)
     assert written.getvalue().splitlines() == [
         ALREADY,
@@ -82,7 +84,7 @@ def test_people_without_a_terminal_read_lines(mode: str, written: io.StringIO) -
 
 
 def test_machines_read_objects(capsys: pytest.CaptureFixture[str], written: io.StringIO) -> None:
-    with followed("json", STANDING, workers=2) as listener:
+    with follow_progress("json", STANDING, workers=2) as listener:
         happen(listener)
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(line["event"], line["worker"]) for line in events] == [
@@ -116,13 +118,13 @@ def test_machines_read_objects(capsys: pytest.CaptureFixture[str], written: io.S
 
 
 def test_quiet_is_quiet(capsys: pytest.CaptureFixture[str], written: io.StringIO) -> None:
-    with followed("quiet", STANDING, workers=2) as listener:
+    with follow_progress("quiet", STANDING, workers=2) as listener:
         happen(listener)
     assert (capsys.readouterr().out, written.getvalue()) == ("", "")
 
 
 def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(UserError, match="progress is 'loud'"), followed("loud", STANDING, 1):
+    with pytest.raises(UserError, match="progress is 'loud'"), follow_progress("loud", STANDING, 1):
         pass
 
 
@@ -150,12 +152,12 @@ def test_the_table_shows_how_far_workers_have_driven() -> None:
     table = LiveTable(STANDING, 2, console)
     table.begins(1, A, 1)
     table.begins(2, B, 1)
-    table.drives(1, A, Position(0.374, 21.6))
+    table.drives(1, A, DrivePosition(0.374, 21.6))
     console.print(table)
     first, second, _ = [" ".join(line.split()[3:]) for line in out.getvalue().splitlines()]
     assert first == "37 % of the route 22 s simulated"
     assert second == ""
-    table.ends(1, Outcome(key=A, number=1), again=False)
+    table.ends(1, AttemptOutcome(key=A, number=1), again=False)
     table.begins(1, B, 1)
     out.truncate(0)
     console.print(table)
@@ -180,12 +182,12 @@ def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
         hazards_absent=0,
         usage=UNHEARD,
     )
-    row = row_of(arm_of("[/s]", "[c]"), [marks])
-    console.print(table_of("", [row], ("n",)))
+    row = make_summary_row(arm_of("[/s]", "[c]"), [marks])
+    console.print(build_summary_table("", [row], ("n",)))
     console.print(
         attributed(
             [
-                Attribution(
+                AttemptAttribution(
                     of=ODD,
                     kind="timeout",
                     again=True,
@@ -197,7 +199,7 @@ def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
             0.05,
         )
     )
-    terminal.print_line("records: runs/[/x]")
+    terminal.print_unwrapped_line("records: runs/[/x]")
     said = out.getvalue()
     assert said.count("late/ahead/none/[b]-s1") == 2
     assert all(name in said for name in ("[/s]", "[c]", "records: runs/[/x]"))
@@ -205,7 +207,7 @@ def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_case_is_never_cut_short() -> None:
     out = io.StringIO()
-    attribution = Attribution(
+    attribution = AttemptAttribution(
         of=A,
         kind="collision_vehicle",
         again=True,
@@ -226,9 +228,9 @@ def test_a_worker_may_leave_while_the_table_is_rendered(monkeypatch: pytest.Monk
     def leave(seconds: float) -> str:
         monkeypatch.undo()
         table.leaves(2, "nothing listens")
-        return clock(seconds)
+        return format_clock(seconds)
 
-    monkeypatch.setattr(progress, "clock", leave)
+    monkeypatch.setattr(progress, "format_clock", leave)
     console.print(table)
     table.leaves(1, "nothing listens")
     console.print(table)
@@ -240,7 +242,7 @@ def test_on_a_terminal_the_table_goes_when_the_campaign_ends(
     out = io.StringIO()
     terminal = Console(file=out, width=100, force_terminal=True)
     monkeypatch.setattr(progress, "console", terminal)
-    with followed("live", STANDING, workers=2) as listener:
+    with follow_progress("live", STANDING, workers=2) as listener:
         happen(listener)
     said = out.getvalue()
     assert ALREADY in said
@@ -249,4 +251,4 @@ def test_on_a_terminal_the_table_goes_when_the_campaign_ends(
 
 
 def test_clock() -> None:
-    assert [clock(value) for value in (0.4, 61.0, 3725.0)] == ["0:00", "1:01", "1:02:05"]
+    assert [format_clock(value) for value in (0.4, 61.0, 3725.0)] == ["0:00", "1:01", "1:02:05"]

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from harness.campaign.folder.campaign_folder import prepare, read_header
+from harness.campaign.folder.campaign_folder import load_campaign_header, prepare_campaign
 from harness.campaign.folder.inputs import with_inputs
-from harness.campaign.planning.plan import plan
-from harness.campaign.run import run as run_config
-from harness.campaign.settings.config import digest
-from harness.campaign.settings.declared import Settings
+from harness.campaign.planning.plan import plan_campaign
+from harness.campaign.run import run_campaign_config as run_config
+from harness.campaign.settings.config import hash_settings
+from harness.campaign.settings.declared import CampaignSettings
 from harness.errors import UserError
-from harness.protocols import digest_of, is_test_town, seed_at, town_name
+from harness.protocols import derive_protocol_seed, format_town_name, hash_protocol, is_test_town
 from harness.world.maps import NAME, SHIPPED_TOWNS
-from harness.world.routes.generate import seed_for
+from harness.world.routes.generate import choose_routes_seed
 from tests.campaign.tiny import composed, write_route
 
 TEXT = b"A protocol that no study has.\n"
@@ -37,7 +37,7 @@ def routes(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def settings_of(folder: Path, *settings: str) -> Settings:
+def settings_of(folder: Path, *settings: str) -> CampaignSettings:
     return composed(
         f"routes.file={folder / 'routes.xml'}",
         "routes.hazards=null",
@@ -59,19 +59,21 @@ def settings_of(folder: Path, *settings: str) -> Settings:
 def test_a_test_town_needs_its_protocol(routes: Path, protocol: str, needed: str) -> None:
     named = protocol if protocol == "null" else routes / protocol
     with pytest.raises(UserError, match=needed):
-        plan(settings_of(routes, f"protocol={named}"))
+        plan_campaign(settings_of(routes, f"protocol={named}"))
 
 
 def test_its_protocol_is_recorded_by_its_digest(routes: Path, tmp_path: Path) -> None:
     settings = settings_of(routes, f"protocol={routes / 'protocol.md'}")
-    assert plan(settings).town == TOWN
+    assert plan_campaign(settings).town == TOWN
     whole = with_inputs(settings)
     assert whole["inputs"]["protocol"] == sha256(TEXT).hexdigest()
-    prepare(tmp_path / "out", whole, "carlite")
-    header = read_header(tmp_path / "out" / "campaign.yaml")
+    prepare_campaign(tmp_path / "out", whole, "carlite")
+    header = load_campaign_header(tmp_path / "out" / "campaign.yaml")
     assert header["settings"]["inputs"]["protocol"] == sha256(TEXT).hexdigest()
     elsewhere = {**settings, "protocol": str(routes / "other.md")}
-    assert digest(elsewhere) == digest(settings), "where the file lies does not matter"
+    assert hash_settings(elsewhere) == hash_settings(settings), (
+        "where the file lies does not matter"
+    )
 
 
 def test_a_campaign_without_it_writes_nothing(
@@ -86,17 +88,17 @@ def test_a_campaign_without_it_writes_nothing(
 
 def test_other_towns_need_none(tmp_path: Path) -> None:
     settings = settings_of(write_route(tmp_path))
-    assert plan(settings).town == "Crucible05"
+    assert plan_campaign(settings).town == "Crucible05"
     assert "protocol" not in with_inputs(settings)["inputs"]
 
 
 def test_seeds_and_names_come_from_the_digest(routes: Path) -> None:
     """Written down, since a changed rule would give a registered protocol other towns."""
-    made = digest_of(routes / "protocol.md")
-    assert [seed_at("0" * 64, place) for place in (0, 1)] == SEEDS
-    assert len({seed_at(made, place) for place in range(50)}) == 50
-    assert town_name(made, 1) == TOWN
-    assert NAME.fullmatch(town_name(made, 12))
+    made = hash_protocol(routes / "protocol.md")
+    assert [derive_protocol_seed("0" * 64, place) for place in (0, 1)] == SEEDS
+    assert len({derive_protocol_seed(made, place) for place in range(50)}) == 50
+    assert format_town_name(made, 1) == TOWN
+    assert NAME.fullmatch(format_town_name(made, 12))
     assert is_test_town(TOWN)
     assert not is_test_town("Seeded_1")
 
@@ -105,8 +107,8 @@ def test_the_seed_of_routes_in_a_test_town_is_its_protocols(routes: Path) -> Non
     protocol = routes / "protocol.md"
     text = f"{sha256(TEXT).hexdigest()}/routes"
     first = int.from_bytes(sha256(text.encode()).digest()[:8], "big")
-    assert seed_for(TOWN, 0, protocol) == first % 2**63
-    assert seed_for("Crucible05", 7, None) == 7
+    assert choose_routes_seed(TOWN, 0, protocol) == first % 2**63
+    assert choose_routes_seed("Crucible05", 7, None) == 7
 
 
 @pytest.mark.parametrize(
@@ -121,4 +123,4 @@ def test_other_seeds_of_routes_are_refused(
     routes: Path, town: str, protocol: str | None, problem: str
 ) -> None:
     with pytest.raises(UserError, match=problem):
-        seed_for(town, 1, None if protocol is None else routes / protocol)
+        choose_routes_seed(town, 1, None if protocol is None else routes / protocol)

@@ -12,7 +12,7 @@ import pytest
 
 import run_campaign
 from agents.perception.loading import FOLDER
-from harness.campaign.folder.campaign_folder import locked
+from harness.campaign.folder.campaign_folder import lock_campaign
 from harness.world.maps import SHIPPED_TOWNS
 from tests.campaign.tiny import command, run, write_route
 from tests.conftest import Carlite
@@ -232,7 +232,7 @@ def test_folder_that_is_no_campaign(tmp_path: Path, refused: Callable[..., str])
 
 
 def test_second_runner(tmp_path: Path, refused: Callable[..., str]) -> None:
-    with locked(tmp_path / "out"):
+    with lock_campaign(tmp_path / "out"):
         said = refused()
     assert "another campaign is running in it" in said
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from harness.campaign.folder.summary import summarise
-from harness.campaign.planning.plan import clean_routes, plan
-from harness.campaign.planning.survey import survey
-from harness.campaign.printing.tables import DRIVING, table_of
+from harness.campaign.folder.summary import summarise_campaign
+from harness.campaign.planning.plan import plan_campaign, read_clean_routes
+from harness.campaign.planning.survey import survey_campaign
+from harness.campaign.printing.tables import DRIVING, build_summary_table
 from harness.campaign.printing.terminal import NARROWEST
 from harness.errors import UserError
-from harness.records.ledger import finished, lines, rebuild
-from harness.records.reading import Campaign
+from harness.records.ledger import iter_ledger_lines, list_finished_attempts, rebuild_ledger
+from harness.records.reading import CampaignRecords
 from harness.vocabulary import PATTERNS
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed
@@ -53,11 +53,11 @@ def finished_of(folder: Path, settings: tuple[str, ...]) -> Path:
 
 
 def test_sums_are_those_of_the_records(folder: Path) -> None:
-    campaign = Campaign(folder)
-    keys = sorted(campaign.attempts())
+    campaign = CampaignRecords(folder)
+    keys = sorted(campaign.find_attempts())
     assert len(keys) == 270
-    ours = {key: campaign.result(key)["crucible"] for key in keys}
-    rows = {(row.arm.system, row.arm.condition): row for row in summarise(folder, keys)[0]}
+    ours = {key: campaign.read_result(key)["crucible"] for key in keys}
+    rows = {(row.arm.system, row.arm.condition): row for row in summarise_campaign(folder, keys)[0]}
     assert len(rows) == 3
     for arm, row in rows.items():
         results = [our for key, our in ours.items() if (key.arm.system, key.arm.condition) == arm]
@@ -84,13 +84,13 @@ def test_sums_are_those_of_the_records(folder: Path) -> None:
 
 def test_without_a_time_to_the_goal_there_is_a_dash(folder: Path) -> None:
     """The first attempt ends in a violation, and has no surrogates, as older records."""
-    campaign = Campaign(folder)
-    keys = campaign.attempts()
-    (first,) = [key for key in keys if "surrogates" not in campaign.result(key)["crucible"]]
+    campaign = CampaignRecords(folder)
+    keys = campaign.find_attempts()
+    (first,) = [key for key in keys if "surrogates" not in campaign.read_result(key)["crucible"]]
     others = [key for key in keys if key.arm != first.arm]
-    rows, _ = summarise(folder, [first, *others])
+    rows, _ = summarise_campaign(folder, [first, *others])
     out = StringIO()
-    Console(file=out, width=NARROWEST).print(table_of("", rows, ("n", "time s")))
+    Console(file=out, width=NARROWEST).print(build_summary_table("", rows, ("n", "time s")))
     cells = [line.strip("│").split("│") for line in out.getvalue().splitlines() if "│" in line]
     shown = {int(row[-2]): row[-1].strip() for row in cells}
     assert shown[1] == "-"
@@ -99,10 +99,10 @@ def test_without_a_time_to_the_goal_there_is_a_dash(folder: Path) -> None:
 
 @pytest.mark.parametrize(("width", "columns"), [(80, DRIVING), (80, PATTERNS), (NARROWEST, ALL)])
 def test_tables_fit(folder: Path, width: int, columns: tuple[str, ...]) -> None:
-    rows, _ = summarise(folder, sorted(Campaign(folder).attempts()))
+    rows, _ = summarise_campaign(folder, sorted(CampaignRecords(folder).find_attempts()))
     long = [replace(row, arm=arm_of("ideal_intermediate", "pose_error")) for row in rows]
     out = StringIO()
-    Console(file=out, width=width).print(table_of("", long, columns))
+    Console(file=out, width=width).print(build_summary_table("", long, columns))
     assert "…" not in out.getvalue()
     assert all(name in out.getvalue() for name in columns)
 
@@ -111,40 +111,45 @@ def test_all_results_are_read_and_the_ledger_needs_no_rebuilding(
     folder: Path, tmp_path: Path
 ) -> None:
     folder = shutil.copytree(folder, tmp_path / "out")
-    before = list(lines(folder))
-    rebuild(folder)
-    assert list(lines(folder)) == before
-    assert len(finished(folder)) == len(before) == survey(folder).done == survey(folder).planned
+    before = list(iter_ledger_lines(folder))
+    rebuild_ledger(folder)
+    assert list(iter_ledger_lines(folder)) == before
+    assert (
+        len(list_finished_attempts(folder))
+        == len(before)
+        == survey_campaign(folder).done
+        == survey_campaign(folder).planned
+    )
 
 
 def test_clean_routes_are_those_without_violation(of_the_oracle: Path) -> None:
-    campaign = Campaign(of_the_oracle)
+    campaign = CampaignRecords(of_the_oracle)
     clean = set()
-    for route in {key.route for key in campaign.attempts()}:
-        keys = [key for key in campaign.attempts() if key.route == route]
-        if all(campaign.result(key)["crucible"]["violation"] is None for key in keys):
+    for route in {key.route for key in campaign.find_attempts()}:
+        keys = [key for key in campaign.find_attempts() if key.route == route]
+        if all(campaign.read_result(key)["crucible"]["violation"] is None for key in keys):
             clean.add(route)
     assert 0 < len(clean) < 30
-    assert clean_routes(of_the_oracle) == clean
+    assert read_clean_routes(of_the_oracle) == clean
 
 
 def test_clean_under_wants_a_campaign_that_is_finished(tmp_path: Path) -> None:
     first = [key_of("oracle", "none", str(route), 1) for route in range(30)]
     finish(tmp_path / "out", composed(*ORACLE), first)
     with pytest.raises(UserError, match=r"not finished: 30 of 60 .*oracle/none/none/0-s2"):
-        clean_routes(tmp_path / "out")
+        read_clean_routes(tmp_path / "out")
 
 
 def test_clean_under_wants_a_campaign_of_the_same_town(of_the_oracle: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(of_the_oracle, tmp_path / "out"))
     settings = composed("routes=crucible05", f"routes.clean_under={folder}")
-    assert 0 < len(plan(settings).assignments) < 30
+    assert 0 < len(plan_campaign(settings).assignments) < 30
     for file in (folder / "routes").iterdir():
         file.write_text(file.read_text().replace('"Crucible05"', '"Town05"'))
     with pytest.raises(UserError, match="was driven in Town05; these routes lie in Crucible05"):
-        plan(settings)
+        plan_campaign(settings)
 
 
 def test_clean_under_wants_one_system(folder: Path) -> None:
     with pytest.raises(UserError, match="holds ideal_late, oracle; a campaign of one system"):
-        clean_routes(folder)
+        read_clean_routes(folder)

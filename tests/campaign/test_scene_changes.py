@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.campaign.planning.plan import Plan, plan
+from harness.campaign.planning.plan import CampaignPlan, plan_campaign
 from harness.errors import UserError
-from harness.records.reading import Campaign, read_json, read_table
+from harness.records.reading import CampaignRecords, read_json_object, read_stored_table
 from harness.records.twins import TWINS
-from metamorphic.drives.drive_records import read_drives
+from metamorphic.drives.drive_records import read_campaign_drives
 from tests.campaign.tiny import composed, environment, run, write_route
 from tests.conftest import ROOT
 from tests.keys import arm_of, key_of
@@ -67,20 +67,24 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def attempt(out: Path, condition: str, system: str = DEAF) -> Path:
-    return Campaign(out).attempts()[key_of(system, condition, "bend", 1)]
+    return CampaignRecords(out).find_attempts()[key_of(system, condition, "bend", 1)]
 
 
 def first_tick(out: Path, condition: str, system: str = DEAF) -> pd.DataFrame:
     """Return who is where at the first tick that is driven, by actor."""
     place = attempt(out, condition, system)
-    tracks = read_table(place / "tracks.parquet", "tracks")
-    actors = read_table(place / "actors.parquet", "actors").astype({"class": str, "type": str})
+    tracks = read_stored_table(place / "tracks.parquet", "tracks")
+    actors = read_stored_table(place / "actors.parquet", "actors").astype(
+        {"class": str, "type": str}
+    )
     first = tracks[tracks["frame"] == 0].set_index("actor_id")
     return first.join(actors.set_index("actor_id"))
 
 
 def ours(out: Path, condition: str, system: str = DEAF) -> dict[str, Any]:
-    record: dict[str, Any] = read_json(attempt(out, condition, system) / "result.json")["crucible"]
+    record: dict[str, Any] = read_json_object(attempt(out, condition, system) / "result.json")[
+        "crucible"
+    ]
     return record
 
 
@@ -102,7 +106,8 @@ def test_all_but_the_changed_actor_are_where_they_were(out: Path, condition: str
 def test_noise_and_partners_are_as_without_the_change(out: Path, condition: str) -> None:
     names = ["sender", "true_x", "true_y", "true_yaw"]
     poses = [
-        read_table(attempt(out, name) / "poses.parquet", "poses") for name in ("none", condition)
+        read_stored_table(attempt(out, name) / "poses.parquet", "poses")
+        for name in ("none", condition)
     ]
     one, other = (table[table["frame"] == 0].astype({"sender": str})[names] for table in poses)
     again = other[~other["sender"].str.endswith("-again")].reset_index(drop=True)
@@ -114,7 +119,7 @@ def test_a_standing_car_is_struck_and_is_ground_truth(out: Path) -> None:
     assert isinstance(violation, dict)
     assert violation["kind"] == "collision_vehicle"
     assert violation["with_type"] == "vehicle.citroen.c3"
-    boxes = read_table(attempt(out, "wall") / "boxes.parquet", "boxes")
+    boxes = read_stored_table(attempt(out, "wall") / "boxes.parquet", "boxes")
     seen = boxes[(boxes["actor_id"] == violation["with_actor"]) & (boxes["source"] == "truth")]
     assert (seen["hits_ego"] >= 5).all()
     assert len(seen) > 5
@@ -128,7 +133,7 @@ def test_the_oracle_stops_for_it(out: Path) -> None:
 
 def test_a_driven_actor_drives(out: Path) -> None:
     (added,) = first_tick(out, "traffic").index.difference(first_tick(out, "none").index)
-    tracks = read_table(attempt(out, "traffic") / "tracks.parquet", "tracks")
+    tracks = read_stored_table(attempt(out, "traffic") / "tracks.parquet", "tracks")
     mine = tracks[tracks["actor_id"] == added]
     assert np.hypot(np.ptp(mine["x"]), np.ptp(mine["y"])) * 0.001 > 5.0
 
@@ -147,21 +152,25 @@ def test_the_hazard_is_later_in_the_records(out: Path) -> None:
 
 
 def test_the_unit_shares_twice(out: Path) -> None:
-    messages = read_table(attempt(out, "twice") / "messages.parquet", "messages")
+    messages = read_stored_table(attempt(out, "twice") / "messages.parquet", "messages")
     by = messages.astype({"sender": str}).groupby("sender")["bytes"].agg(["size", "sum"])
     assert list(by.index) == ["roadside-0", "roadside-0-again"]
     assert tuple(by.loc["roadside-0"]) == tuple(by.loc["roadside-0-again"])
 
 
 def test_systems_without_messages_meet_the_changes_of_the_scene_only(out: Path) -> None:
-    arms = {key.arm.condition for key in Campaign(out).attempts() if key.arm.system == ORACLE}
+    arms = {
+        key.arm.condition
+        for key in CampaignRecords(out).find_attempts()
+        if key.arm.system == ORACLE
+    }
     assert arms == {"none", *CONDITIONS} - {"twice"}
 
 
 def test_the_oracle_drives_the_same_bytes_with_other_noise(out: Path) -> None:
-    drives = read_drives(Campaign(out))
+    drives = read_campaign_drives(CampaignRecords(out))
     digests = {
-        name: drives.digest(arm_of(ORACLE, name), ("bend", 1))
+        name: drives.compute_digest(arm_of(ORACLE, name), ("bend", 1))
         for name in ("none", "noise", "aside")
     }
     assert digests["none"] == digests["noise"]
@@ -189,23 +198,23 @@ def test_a_withheld_change_is_none(out: Path, tmp_path: Path) -> None:
     assert "no window in time leaves them out; use --without" in refused.stderr
     done = twin(tmp_path / "out", "--without", "added_actor")
     assert done.returncode == 0, done.stderr
-    twins = Campaign(tmp_path / "out" / TWINS)
-    made = twins.attempts()[key_of(ORACLE, "aside without added_actor", "bend", 1)]
+    twins = CampaignRecords(tmp_path / "out" / TWINS)
+    made = twins.find_attempts()[key_of(ORACLE, "aside without added_actor", "bend", 1)]
     for name in ("tracks", "frames", "boxes", "sightings", "events"):
         one, other = (folder / f"{name}.parquet" for folder in (made, attempt(out, "none", ORACLE)))
         assert one.read_bytes() == other.read_bytes(), name
 
 
-def planned(routes: Path, *parts: str, name: str = "mine") -> Plan:
+def planned(routes: Path, *parts: str, name: str = "mine") -> CampaignPlan:
     """Return the plan of a condition of these parts."""
     files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
     listed = ", ".join(f"{{_target_: {part}}}" for part in parts)
     late = f"+interference.late=[{{_target_: {LATE}}}]"
     basis = ("routes.only=null", "traffic=few", "system=[oracle,ideal_late]", "interference=none")
-    return plan(composed(*basis, *files, late, f"+interference.{name}=[{listed}]"))
+    return plan_campaign(composed(*basis, *files, late, f"+interference.{name}=[{listed}]"))
 
 
-def conditions(made: Plan, system: str = "ideal_late") -> list[str]:
+def conditions(made: CampaignPlan, system: str = "ideal_late") -> list[str]:
     return [key.arm.condition for key in made.attempts if key.arm.system == system]
 
 
@@ -229,7 +238,7 @@ def test_shipped_conditions_suit_the_demo_routes() -> None:
     names = [file.stem for file in files if f"{AT}." in file.read_text()]
     assert len(names) == 11
     noise = ("rig.ego.noise_stddev=0.01", "system=ideal_late")
-    made = plan(composed(f"interference=[none,{','.join(names)}]", *noise))
+    made = plan_campaign(composed(f"interference=[none,{','.join(names)}]", *noise))
     assert {*conditions(made)} == {"none", *names}
 
 
@@ -253,7 +262,7 @@ def test_none_holds_no_change(tmp_path: Path) -> None:
     far: Any = {"_target_": f"{AT}.added_far.AddedFar"}
     settings["interference"] = {"none": [far]}
     with pytest.raises(UserError, match="holds added_far; give the condition another name"):
-        plan(settings)
+        plan_campaign(settings)
 
 
 def test_what_cannot_be_planned_is_refused_before_anything_is_written(tmp_path: Path) -> None:
@@ -274,7 +283,7 @@ def test_what_cannot_be_planned_is_refused_before_anything_is_written(tmp_path: 
     settings = ("routes.only=null", "traffic=few", "system=oracle", "interference=none", *files)
     for part, says in bad.items():
         with pytest.raises(UserError, match=re.escape(says)) as refused:
-            plan(composed(*settings, f"+interference.mine=[{{_target_: {part}}}]"))
+            plan_campaign(composed(*settings, f"+interference.mine=[{{_target_: {part}}}]"))
         assert str(refused.value).startswith("configuration: interference.mine: ")
         assert "\n" not in str(refused.value)
     part = next(iter(bad))

@@ -15,12 +15,16 @@ import pytest
 import yaml
 
 from harness.__main__ import main
-from harness.campaign.folder.campaign_folder import locked, read_header, write_header
-from harness.campaign.planning.survey import ledger_of
+from harness.campaign.folder.campaign_folder import (
+    load_campaign_header,
+    lock_campaign,
+    write_header,
+)
+from harness.campaign.planning.survey import read_ledger_lines
 from harness.errors import UserError
 from harness.records.ledger import LEDGER
-from harness.records.ledger import key_of as ledger_key
-from harness.records.surrogates import surrogates_in
+from harness.records.ledger import get_line_key as ledger_key
+from harness.records.surrogates import read_surrogates
 from harness.records.writing import EPISODES
 from tests.campaign.many import finish, line_of, write_json
 from tests.campaign.tiny import composed, write_route
@@ -112,7 +116,7 @@ def test_numbers_are_those_of_the_results(made: Path, counted: Callable[[Path], 
         result = json.loads(file.read_text())
         ours = result["crucible"]
         scores[ours["attempt"]["route"], ours["attempt"]["seed"]] = ours["driving_score"]
-        times.append(surrogates_in(result)["time_to_goal"])
+        times.append(read_surrogates(result)["time_to_goal"])
     assert len(scores) == arm["planned"] == arm["final"]["attempts"] == 4
     assert arm["final"]["driving_score"] == pytest.approx(sum(scores.values()) / 4)
     reached = [time for time in times if not math.isnan(time)]
@@ -130,9 +134,9 @@ def test_a_runner_at_work_is_seen_and_not_disturbed(
     folder: Path, counted: Callable[[Path], dict]
 ) -> None:
     assert not counted(folder)["at_work"]
-    with locked(folder):
+    with lock_campaign(folder):
         assert counted(folder)["at_work"]
-    with locked(folder):
+    with lock_campaign(folder):
         pass
 
 
@@ -278,7 +282,10 @@ def test_where_nothing_can_be_locked_no_runner_is_at_work(
     (folder / ".lock").touch()
     monkeypatch.setattr("fcntl.flock", refuse)
     assert "no runner is at work" in printed(folder)
-    with pytest.raises(UserError, match=r"cannot be locked .* choose an out="), locked(folder):
+    with (
+        pytest.raises(UserError, match=r"cannot be locked .* choose an out="),
+        lock_campaign(folder),
+    ):
         pass
 
 
@@ -334,7 +341,7 @@ def test_a_line_written_while_it_is_read_is_no_trouble(
         return content
 
     monkeypatch.setattr(Path, "read_bytes", read_and_append)
-    tries, troubles = ledger_of(folder)
+    tries, troubles = read_ledger_lines(folder)
     assert troubles == []
     assert len(tries[LOST]) == 2
 
@@ -355,4 +362,7 @@ def test_a_closed_pipe_is_no_error(made: Path) -> None:
 def test_what_is_meant_twice_is_written_twice_and_read_again(tmp_path: Path) -> None:
     twice = {"seconds": [0.5, 1.0]}
     write_header(tmp_path / "campaign.yaml", {"one": twice, "other": twice}, "carlite")
-    assert read_header(tmp_path / "campaign.yaml")["settings"] == {"one": twice, "other": twice}
+    assert load_campaign_header(tmp_path / "campaign.yaml")["settings"] == {
+        "one": twice,
+        "other": twice,
+    }

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.geometry import boxes_between
+from harness.geometry import transform_boxes
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.records.schema import MICRO, MILLI
 from harness.vocabulary import Boxes, Floats, Pose
 from tests.campaign.tiny import run, write_route
@@ -22,9 +22,9 @@ REACH = 80.0
 
 
 @pytest.fixture(scope="module")
-def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> CampaignRecords:
     """Drive a short route among traffic, with two kinds of partners."""
-    return Campaign(once(tmp_path_factory, "surroundings", drive_hop))
+    return CampaignRecords(once(tmp_path_factory, "surroundings", drive_hop))
 
 
 def drive_hop(folder: Path) -> Path:
@@ -37,15 +37,18 @@ def drive_hop(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def key(campaign: Campaign) -> AttemptKey:
+def key(campaign: CampaignRecords) -> AttemptKey:
     """Return its one attempt."""
-    (key,) = campaign.attempts()
+    (key,) = campaign.find_attempts()
     return key
 
 
-def true_boxes(campaign: Campaign, key: AttemptKey) -> pd.DataFrame:
+def true_boxes(campaign: CampaignRecords, key: AttemptKey) -> pd.DataFrame:
     """Return the ground truth of all planning steps, moved from the ego's LiDAR into the world."""
-    boxes, poses = campaign.table("boxes", key), campaign.table("poses", key)
+    boxes, poses = (
+        campaign.read_attempt_table("boxes", key),
+        campaign.read_attempt_table("poses", key),
+    )
     truth = boxes[boxes["source"] == "truth"]
     parts = []
     for frame, rows in truth.groupby("frame"):
@@ -54,7 +57,7 @@ def true_boxes(campaign: Campaign, key: AttemptKey) -> pd.DataFrame:
         lidar = Pose(*(float(ego[f"true_{name}"]) for name in turns))
         geometry = rows[GEOMETRY].to_numpy(np.float64)
         there = Boxes(geometry, np.zeros(len(rows), np.int64), np.ones(len(rows)))
-        moved = boxes_between(there, lidar, Pose(0.0, 0.0)).geometry
+        moved = transform_boxes(there, lidar, Pose(0.0, 0.0)).geometry
         parts.append(rows.assign(**dict(zip(GEOMETRY, moved.T, strict=True))))
     return pd.concat(parts)
 
@@ -65,9 +68,12 @@ def metres(tracks: pd.DataFrame) -> Floats:
 
 
 def test_tracks_hold_every_true_box_of_every_planning_step(
-    campaign: Campaign, key: AttemptKey
+    campaign: CampaignRecords, key: AttemptKey
 ) -> None:
-    tracks, actors = campaign.table("tracks", key), campaign.table("actors", key)
+    tracks, actors = (
+        campaign.read_attempt_table("tracks", key),
+        campaign.read_attempt_table("actors", key),
+    )
     truth = true_boxes(campaign, key)
     known = tracks.merge(actors, on="actor_id")
     met = truth.merge(known, on=["frame", "actor_id"], suffixes=("", "_known"))
@@ -95,9 +101,12 @@ def ego_at(tracks: pd.DataFrame, frames: pd.Series) -> Floats:
 
 
 def test_tracks_are_of_every_tick_and_no_farther_than_the_reach(
-    campaign: Campaign, key: AttemptKey
+    campaign: CampaignRecords, key: AttemptKey
 ) -> None:
-    tracks, frames = campaign.table("tracks", key), campaign.table("frames", key)
+    tracks, frames = (
+        campaign.read_attempt_table("tracks", key),
+        campaign.read_attempt_table("frames", key),
+    )
     ego = tracks[tracks["actor_id"] == 0]
     assert (np.diff(ego["frame"]) == 1).all()
     assert ego["frame"].iloc[0] == 0
@@ -105,13 +114,16 @@ def test_tracks_are_of_every_tick_and_no_farther_than_the_reach(
     away = tracks[["x", "y"]].to_numpy() * MILLI - ego_at(tracks, tracks["frame"])
     assert np.hypot(*away.T).max() < REACH + 0.01
     assert tracks["actor_id"].nunique() >= 4
-    assert set(tracks["actor_id"]) == set(campaign.table("actors", key)["actor_id"])
+    assert set(tracks["actor_id"]) == set(campaign.read_attempt_table("actors", key)["actor_id"])
 
 
 def test_sightings_are_the_hits_of_the_boxes_by_observer(
-    campaign: Campaign, key: AttemptKey
+    campaign: CampaignRecords, key: AttemptKey
 ) -> None:
-    sightings, boxes = campaign.table("sightings", key), campaign.table("boxes", key)
+    sightings, boxes = (
+        campaign.read_attempt_table("sightings", key),
+        campaign.read_attempt_table("boxes", key),
+    )
     assert (sightings["hits"] > 0).all()
     senders = set(sightings["sender"].astype(str))
     assert "ego" in senders
@@ -124,8 +136,11 @@ def test_sightings_are_the_hits_of_the_boxes_by_observer(
     assert (most.reindex(truth.index, fill_value=0) == truth["hits_anyone"]).all()
 
 
-def test_scenery_is_the_level_near_the_route(campaign: Campaign, key: AttemptKey) -> None:
-    scenery, lines = campaign.table("scenery", key), campaign.table("map", key)
+def test_scenery_is_the_level_near_the_route(campaign: CampaignRecords, key: AttemptKey) -> None:
+    scenery, lines = (
+        campaign.read_attempt_table("scenery", key),
+        campaign.read_attempt_table("map", key),
+    )
     assert {"building", "vegetation", "vehicle"} <= set(scenery["kind"].astype(str))
     assert (scenery[["length", "width", "height"]] > 0).all(axis=None)
     way = lines[lines["kind"] == "route"][["x", "y"]].to_numpy()
@@ -135,8 +150,8 @@ def test_scenery_is_the_level_near_the_route(campaign: Campaign, key: AttemptKey
     assert beyond.max() > REACH - 20
 
 
-def test_they_cost_at_most_half_as_much_again(campaign: Campaign, key: AttemptKey) -> None:
-    folder = campaign.file_of(key).parent
+def test_they_cost_at_most_half_as_much_again(campaign: CampaignRecords, key: AttemptKey) -> None:
+    folder = campaign.get_result_path(key).parent
     sizes = {file.stem: file.stat().st_size for file in folder.glob("*.parquet")}
     added = sum(sizes.pop(name) for name in ("tracks", "actors", "sightings", "scenery"))
     rest = sum(sizes.values()) + Path(folder / "result.json").stat().st_size

@@ -12,18 +12,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from crucible.run import with_sweep_alone
-from harness.campaign.planning.plan import Plan, plan
-from harness.campaign.planning.sizes import driven_conditions, steps_late
+from crucible.run import insert_none_condition
+from harness.campaign.planning.plan import CampaignPlan, plan_campaign
+from harness.campaign.planning.sizes import compute_late_steps, select_driven_conditions
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.printing import tables, terminal
-from harness.campaign.settings.config import build
+from harness.campaign.settings.config import build_part
 from harness.campaign.settings.sweeps import SIZES, with_sweeps
 from harness.channel.disturbance import PARTNERS
 from harness.channel.interference.latency import Fixed, Uniform
 from harness.channel.interference.loss import Loss
 from harness.channel.interference.pose_error import Fixed as FixedPoseError
-from harness.checks.sweep_disturbance import raw_sweep
+from harness.checks.sweep_disturbance import make_raw_sweep
 from harness.errors import UserError
 from harness.records.arms import Arm
 from harness.vocabulary import Features, Kind, Payload, Points
@@ -60,14 +60,14 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_route(tmp_path_factory.mktemp("routes"))
 
 
-def planned(routes: Path, *settings: str) -> Plan:
+def planned(routes: Path, *settings: str) -> CampaignPlan:
     files = (f"routes.file={routes / 'routes.xml'}", "routes.hazards=null", "routes.only=null")
     chosen = composed(*files, "system=ideal_late", "interference=none", *settings)
     refuse_misshapen(chosen)
-    return plan(chosen)
+    return plan_campaign(chosen)
 
 
-def conditions(made: Plan) -> list[str]:
+def conditions(made: CampaignPlan) -> list[str]:
     return [key.arm.condition for key in made.attempts]
 
 
@@ -78,7 +78,7 @@ def test_sizes_are_conditions_next_to_none(routes: Path) -> None:
     assert made.size_zero == ("latency=0", "loss=0")
     assert made.same == (("latency=0.2", "latency=0.1"),)
     for key in made.attempts:
-        assert Arm.parse(str(key.arm)) == Arm.of_path(key.arm.path.parts) == key.arm
+        assert Arm.parse_name(str(key.arm)) == Arm.from_path(key.arm.path.parts) == key.arm
         assert str(key.arm.path).isascii()
 
 
@@ -123,7 +123,7 @@ def test_equal_are_the_delays_that_the_channel_delivers_alike(
     present: list[bool],
 ) -> None:
     made = Fixed(first, kinds), Fixed(second, other_kinds)
-    equal = steps_late(made[:1], PERIOD) == steps_late(made[1:], PERIOD)
+    equal = compute_late_steps(made[:1], PERIOD) == compute_late_steps(made[1:], PERIOD)
     always = [True] * len(present)
     assert (delivered(made[0], always) == delivered(made[1], always)) == equal
     if equal:
@@ -135,21 +135,25 @@ def delivered(late: Fixed, present: list[bool]) -> list[list[tuple[str, int]]]:
     episode = Episode(late)
     for there in present:
         episode.step(NAMES if there else NAMES[:1])
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
     return [[(message.sender, message.capture_frame) for message in step] for step in episode.given]
 
 
 def test_delays_that_are_sampled_or_not_alone_are_never_equal() -> None:
     late = Fixed(0.3)
-    assert steps_late([late, Fixed(0.2)], PERIOD) == steps_late([Fixed(0.6)], PERIOD) == (3, 3)
+    assert (
+        compute_late_steps([late, Fixed(0.2)], PERIOD)
+        == compute_late_steps([Fixed(0.6)], PERIOD)
+        == (3, 3)
+    )
     for others in ([Uniform(0.3, 0.3)], [late, Loss(0.5)], [late, FixedPoseError(0.5)], []):
-        assert steps_late(others, PERIOD) is None
-    assert steps_late([Fixed(1e-7)], PERIOD) is None  # refused, not taken for none
+        assert compute_late_steps(others, PERIOD) is None
+    assert compute_late_steps([Fixed(1e-7)], PERIOD) is None  # refused, not taken for none
 
 
 def test_of_equal_conditions_the_longest_delay_is_driven() -> None:
     settings = composed("interference=none", "sweep.latency=[0.3,0.25,0.4,0.41]")
-    driven = driven_conditions(settings)
+    driven = select_driven_conditions(settings)
     assert driven.names == ["none", "latency=0.4", "latency=0.41"]
     assert driven.same == (("latency=0.4", "latency=0.3", "latency=0.25"),)
 
@@ -163,18 +167,18 @@ def test_every_disturbance_can_be_swept_and_has_its_place_in_the_settings() -> N
 @pytest.mark.parametrize("name", SIZES)
 def test_every_size_happens(name: str) -> None:
     size = MIDDLE.get(name, 0.5)
-    made = build(SIZES[name].part(size), "interference")
+    made = build_part(SIZES[name].make_part(size), "interference")
     assert not made.size_zero
     if name not in ("bandwidth", "fog"):  # of which 0 is not none
-        assert build(SIZES[name].part(0), "interference").size_zero
+        assert build_part(SIZES[name].make_part(0), "interference").size_zero
     made.reset(1, "route-4")
     payload = next(sort for sort in (some_boxes, some_points, some_features) if fits(made, sort()))
     episode = Episode(made).run(60, NAMES, payload)
     if made.of_sweeps:
-        raw = raw_sweep("ego", 0)
+        raw = make_raw_sweep("ego", 0)
         seen = replace(observation("ego", "ego", 0), points_in_lidar=raw.points_in_lidar)
-        episode.channel.sense(seen, raw.surfaces, raw.sensitivity)
-    episode.channel.audit.verify()
+        episode.channel.sense_sweep(seen, raw.surfaces, raw.sensitivity)
+    episode.channel.audit.verify_deliveries()
     assert not episode.channel.audit.tally.effects.none
 
 
@@ -185,13 +189,13 @@ def fits(disturbance: object, payload: Payload) -> bool:
 
 
 def test_burst_loss_loses_the_share_that_was_asked_for() -> None:
-    made = build(SIZES["burst_loss"].part(0.4), "interference")
+    made = build_part(SIZES["burst_loss"].make_part(0.4), "interference")
     assert made.at_first @ made.lost == pytest.approx(0.4)
 
 
 def test_the_conditions_of_the_study_are_left_out_unless_chosen() -> None:
     swept = "sweep.latency=[0.5]"
-    assert with_sweep_alone(["a=b", swept, "--cfg", "job"]) == [
+    assert insert_none_condition(["a=b", swept, "--cfg", "job"]) == [
         "a=b",
         "interference=none",
         swept,
@@ -199,7 +203,7 @@ def test_the_conditions_of_the_study_are_left_out_unless_chosen() -> None:
         "job",
     ]
     for untouched in (["a=b"], [swept, "interference=[none,loss]"], ["interference=loss", swept]):
-        assert with_sweep_alone(untouched) == untouched
+        assert insert_none_condition(untouched) == untouched
 
 
 def test_a_sweep_next_to_chosen_conditions(routes: Path) -> None:

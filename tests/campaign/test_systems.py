@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pandas.testing import assert_frame_equal
 
-from harness.campaign.planning.plan import plan
-from harness.records.points import sweeps
-from harness.records.reading import read_table
+from harness.campaign.planning.plan import plan_campaign
+from harness.records.points import read_point_sweeps
+from harness.records.reading import read_stored_table
 from harness.records.schema import TABLES
 from tests.campaign.tiny import command, composed, ledger, place, run, truth, write_route
 from tests.once import once
@@ -52,9 +52,11 @@ def test_who_ignores_messages_meets_the_same_world_under_every_condition(
     calm, late = (place(ended[0], "deaf", name) for name in ("none", "latency"))
     assert len(truth(calm)) > 100
     for name in set(TABLES) - {"messages", "frames"}:
-        one, other = (read_table(folder / f"{name}.parquet", name) for folder in (calm, late))
+        one, other = (
+            read_stored_table(folder / f"{name}.parquet", name) for folder in (calm, late)
+        )
         assert_frame_equal(one, other, check_exact=True)
-    one, other = (read_table(folder / "frames.parquet", "frames") for folder in (calm, late))
+    one, other = (read_stored_table(folder / "frames.parquet", "frames") for folder in (calm, late))
     heard = ["messages", "oldest_age"]
     assert_frame_equal(one.drop(columns=heard), other.drop(columns=heard), check_exact=True)
     assert one.oldest_age.max() == 0.0
@@ -80,7 +82,7 @@ def test_routes_that_the_oracle_drove_clean(tmp_path: Path) -> None:
     too_little = "driving.timeout_extra_seconds=-20"  # 4 s for the hop, 46 s for the bend
     assert run(routes, *settings, too_little, f"out={tmp_path / 'clean'}").returncode == 0
     kept = composed(*command(routes, *settings, f"routes.clean_under={tmp_path / 'clean'}")[2:])
-    assert [key.route for key in plan(kept).attempts] == ["bend"]
+    assert [key.route for key in plan_campaign(kept).attempts] == ["bend"]
 
 
 def test_sweeps_of_all_agents_are_recorded_at_every_planning_step_if_asked_for(
@@ -91,8 +93,8 @@ def test_sweeps_of_all_agents_are_recorded_at_every_planning_step_if_asked_for(
     done = run(write_route(tmp_path), *settings, f"out={out}")
     assert done.returncode == 0, done.stderr
     attempt = place(out, "ideal_late", "none")
-    poses = read_table(attempt / "poses.parquet", "poses")
-    kept = sweeps(attempt)
+    poses = read_stored_table(attempt / "poses.parquet", "poses")
+    kept = read_point_sweeps(attempt)
     assert set(kept) == set(zip(poses.frame, poses.sender, strict=True))
     assert {sender for _, sender in kept} >= {"ego", "roadside-0"}
     assert min(len(folder) for folder in kept.values()) > 1000

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from harness.__main__ import main
-from harness.campaign.settings.config import OURS, build
-from harness.campaign.settings.trust import declares_itself_safe, refuse_untrusted
+from harness.campaign.settings.config import OURS, build_part
+from harness.campaign.settings.trust import is_declared_safe, refuse_untrusted
 from harness.channel.interference.loss import Loss
 from harness.errors import UserError
 from harness.evaluation.driving import DrivingRules
@@ -62,7 +62,7 @@ SAFE = {
     "harness.channel.interference.paper_code_latency.PaperCodeLatency",
     "harness.channel.interference.pose_error.Constant",
     "harness.channel.interference.pose_error.Fixed",
-    "harness.channel.interference.pose_error.Normal",
+    "harness.channel.interference.pose_error.NormalPoseError",
     "harness.channel.interference.pose_error.Uniform",
     "harness.channel.interference.pose_error.Walk",
     "harness.channel.interference.removed.Removed",
@@ -110,12 +110,13 @@ NEEDS_TRUST = {
 KEY = key_of("ideal_late", "latency", "bend", 1)
 WATCHED = """
 import os, sys
-from harness.campaign.settings.config import build
+from harness.campaign.settings.config import build_part
 from tests.campaign.test_trust import shipped
 
 found = dict(shipped())
 for settings in found.values():
-    build(settings, "system" if settings["_target_"].startswith("agents.") else "interference.x")
+    build_part(settings, "system" if settings["_target_"].startswith("agents.") else
+    "interference.x")
 
 def watch(event, given):
     writes = event == "open" and isinstance(given[1], str) and set(given[1]) & set("wax+")
@@ -127,7 +128,8 @@ DOING = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork"
     "os.rename", "os.mkdir", "os.rmdir", "os.chdir", "os.putenv", "socket.connect", "socket.bind"}
 sys.addaudithook(watch)
 for name, settings in found.items():
-    build(settings, "system" if settings["_target_"].startswith("agents.") else "interference.x")
+    build_part(settings, "system" if settings["_target_"].startswith("agents.") else
+    "interference.x")
 print(len(found))
 """
 
@@ -167,9 +169,9 @@ def shipped() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_every_class_that_can_be_named_is_known_to_be_safe_or_needs_trust() -> None:
     classes = reachable()
-    safe = {f"{k.__module__}.{k.__qualname__}" for k in classes.values() if declares_itself_safe(k)}
+    safe = {f"{k.__module__}.{k.__qualname__}" for k in classes.values() if is_declared_safe(k)}
     for name, class_ in sorted(classes.items()):
-        print("safe       " if declares_itself_safe(class_) else "needs trust", name)
+        print("safe       " if is_declared_safe(class_) else "needs trust", name)
     assert safe == SAFE
     assert len(classes) > 100
     groups = {prefix: group for group, prefix in OURS.items()}
@@ -189,7 +191,7 @@ def test_our_configurations_are_safe_but_for_those_that_do_more_than_compute() -
     for target in sorted(targets):
         module, _, name = target.rpartition(".")
         class_ = getattr(import_module(module), name)
-        assert declares_itself_safe(class_) == (target not in NEEDS_TRUST), target
+        assert is_declared_safe(class_) == (target not in NEEDS_TRUST), target
 
 
 def test_a_declaration_is_not_inherited() -> None:
@@ -197,8 +199,8 @@ def test_a_declaration_is_not_inherited() -> None:
         """Might do anything."""
 
     assert Doer.safe_from_file is True
-    assert not declares_itself_safe(Doer)
-    assert declares_itself_safe(DrivingRules)  # made again by its decorator, with slots
+    assert not is_declared_safe(Doer)
+    assert is_declared_safe(DrivingRules)  # made again by its decorator, with slots
 
 
 def test_building_what_is_declared_safe_starts_and_writes_nothing() -> None:
@@ -240,7 +242,9 @@ def test_a_strangers_folder_does_not_run_code(
         "planner": "x",
         "folder": "x",
     }
-    code = f"from harness.campaign.settings.config import build; build({evil!r}, 'system.x')"
+    code = (
+        f"from harness.campaign.settings.config import build_part; build_part({evil!r}, 'system.x')"
+    )
     subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True)
     assert mark.exists(), "this is how it would be done"
     mark.unlink()
@@ -249,7 +253,7 @@ def test_a_strangers_folder_does_not_run_code(
     if place == "system":
         header["settings"]["system"]["ideal_late"] = evil
     else:
-        target = "harness.channel.channel.Underway"
+        target = "harness.channel.channel.MessageUnderway"
         header["settings"]["interference"]["latency"] = [{"_target_": target}]
     file.write_text(yaml.safe_dump(header))
     assert main([command, str(folder), str(KEY)]) == 2
@@ -265,7 +269,7 @@ def test_twins_that_lie_in_the_folder_already_are_looked_at_too(
     folder = shutil.copytree(made, tmp_path / "out")
     header = yaml.safe_load((folder / "campaign.yaml").read_text())
     header["twins_of"] = header["digest"]
-    underway = {"_target_": "harness.channel.channel.Underway"}
+    underway = {"_target_": "harness.channel.channel.MessageUnderway"}
     header["settings"]["interference"] = {"latency resampled 1": [underway]}
     (folder / TWINS).mkdir()
     (folder / TWINS / "campaign.yaml").write_text(yaml.safe_dump(header))
@@ -289,7 +293,7 @@ def test_status_builds_nothing_that_is_not_declared_safe(
     assert "not declared safe to be built from a file" in " ".join(capsys.readouterr().out.split())
     assert not mark.exists()
     with pytest.raises(UserError):
-        build(toucher, "interference.latency")  # it is no disturbance, but it has touched
+        build_part(toucher, "interference.latency")  # it is no disturbance, but it has touched
     assert mark.exists()
 
 
@@ -303,4 +307,4 @@ class Toucher:
 
 def test_no_target_names_a_program() -> None:
     with pytest.raises(UserError, match="only agents"):
-        build({"_target_": "agents.v2xverse.child.__main__.main"}, "system.x")
+        build_part({"_target_": "agents.v2xverse.child.__main__.main"}, "system.x")

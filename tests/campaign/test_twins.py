@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from harness.__main__ import main
-from harness.campaign.twins.attribution import grid, smallest
-from harness.campaign.twins.record_diff import partings
-from harness.records.reading import Campaign, read_table
+from harness.campaign.twins.attribution import minimize_windows, split_into_windows
+from harness.campaign.twins.record_diff import list_record_differences
+from harness.records.reading import CampaignRecords, read_stored_table
 from harness.records.schema import TABLES
 from harness.records.twins import TWINS, Window
 from harness.records.writing import EPISODES, EpisodeWriter
@@ -71,8 +71,8 @@ def drive_deaf(folder: Path) -> Path:
     done = python("run_campaign.py", *DEAF, f"out={out}")
     assert done.returncode == 0, done.stderr
     ends = {
-        key.arm.condition: Campaign(out).result(key)["crucible"]["violation"]
-        for key in Campaign(out).attempts()
+        key.arm.condition: CampaignRecords(out).read_result(key)["crucible"]["violation"]
+        for key in CampaignRecords(out).find_attempts()
     }
     assert ends["none"] is None
     assert ends["loss"]["kind"] == "collision_pedestrian"
@@ -84,7 +84,7 @@ def twin_of(out: Path, condition: str) -> Path:
 
 
 def place(campaign: Path, condition: str) -> Path:
-    return Campaign(campaign).attempts()[key_of("ideal_late", condition, "1", 1)]
+    return CampaignRecords(campaign).find_attempts()[key_of("ideal_late", condition, "1", 1)]
 
 
 @pytest.mark.slow
@@ -108,10 +108,10 @@ def test_again_is_the_same_byte_for_byte_until_records_are_altered(out: Path) ->
 def test_records_that_only_one_has_are_reported(tmp_path: Path) -> None:
     key = key_of("late", "none", "7", 1)
     one, other = (write_try(tmp_path / name, key) for name in ("one", "other"))
-    assert partings(one, other) == []
+    assert list_record_differences(one, other) == []
     (other / "boxes.parquet").unlink()
     (one / "points.parquet").touch()
-    assert partings(one, other) == [
+    assert list_record_differences(one, other) == [
         f"boxes.parquet: not in {other}",
         f"points.parquet: not in {other}",
     ]
@@ -122,9 +122,11 @@ def test_sweeps_that_differ_are_reported(tmp_path: Path) -> None:
     for number in (1, 2):
         with EpisodeWriter(tmp_path, key_of("late", "none", "7", number), 1) as writer:
             fill(writer, key_of("late", "none", "7", 1), 60, 0)
-            writer.table("points", {"frame": [0], "sender": ["ego"], "points": [bytes([number])]})
-            tries.append(writer.commit())
-    assert partings(*tries) == ["points.parquet: from row 0 on, there in points"]
+            writer.write_table(
+                "points", {"frame": [0], "sender": ["ego"], "points": [bytes([number])]}
+            )
+            tries.append(writer.commit_records())
+    assert list_record_differences(*tries) == ["points.parquet: from row 0 on, there in points"]
 
 
 @pytest.mark.slow
@@ -134,7 +136,9 @@ def test_without_the_disturbance_all_is_as_under_none(out: Path) -> None:
     assert done.stdout.splitlines()[-1].endswith("clean")
     twin, calm = twin_of(out, "loss without loss"), place(out, "none")
     for name in TABLES:
-        one, other = (read_table(window / f"{name}.parquet", name) for window in (twin, calm))
+        one, other = (
+            read_stored_table(window / f"{name}.parquet", name) for window in (twin, calm)
+        )
         assert_frame_equal(one, other, check_exact=True)
 
 
@@ -142,7 +146,7 @@ def test_without_the_disturbance_all_is_as_under_none(out: Path) -> None:
 def test_in_a_window_messages_are_lost_and_at_other_times_not(out: Path) -> None:
     done = harness("twin", out, CASE, "--window", "1", "2.5")
     assert done.returncode == 0, done.stderr
-    messages = read_table(twin_of(out, "loss within 20-50") / "messages.parquet", "messages")
+    messages = read_stored_table(twin_of(out, "loss within 20-50") / "messages.parquet", "messages")
     inside = (messages.capture_frame >= 20) & (messages.capture_frame < 50)
     assert inside.sum() > 3
     assert ((messages.fate == "lost") == inside).all()
@@ -152,18 +156,18 @@ def test_in_a_window_messages_are_lost_and_at_other_times_not(out: Path) -> None
 def test_windows_of_an_attribution_are_needed_one_by_one(out: Path) -> None:
     done = harness("attribute", out, "--cells", "3")
     assert done.returncode == 0, done.stderr
-    twins = Campaign(out / TWINS)
+    twins = CampaignRecords(out / TWINS)
     hit = {
-        key.arm.condition: twins.result(key)["crucible"]["violation"] is not None
-        for key in twins.attempts()
+        key.arm.condition: twins.read_result(key)["crucible"]["violation"] is not None
+        for key in twins.find_attempts()
     }
     row = next(line for line in done.stdout.splitlines() if line.startswith(f"│ {CASE}"))
     assert "does not happen" in row
     assert "5 of 5" in row
     assert not hit["loss without loss"]
     assert [hit[f"loss resampled {number}"] for number in range(1, 6)] == [True] * 5
-    ends = Campaign(out).result(key_of("ideal_late", "loss", "1", 1))["crucible"]
-    cells = grid(ends["violation"]["frame"], 4, 3)
+    ends = CampaignRecords(out).read_result(key_of("ideal_late", "loss", "1", 1))["crucible"]
+    cells = split_into_windows(ends["violation"]["frame"], 4, 3)
     sets = [tuple(c for n, c in enumerate(cells) if bits >> n & 1) for bits in range(1, 8)]
     hitting = [kept for kept in sets if len(kept) == 3 or hit.get(name_of(kept), False)]
     fewest = min(hitting, key=len)
@@ -223,7 +227,7 @@ def test_twins_of_another_campaign_and_of_carla_are_refused(
 
 
 def settings_of(campaign: Path) -> dict[str, Any]:
-    settings: dict[str, Any] = Campaign(campaign).header["settings"]
+    settings: dict[str, Any] = CampaignRecords(campaign).header["settings"]
     return settings
 
 
@@ -290,13 +294,13 @@ def test_twins_with_other_weights_are_refused(
 
 @given(st.integers(1, 6), st.data())
 def test_no_window_of_the_smallest_set_can_be_spared(count: int, data: st.DataObject) -> None:
-    windows = grid(count * 12, 4, count)
+    windows = split_into_windows(count * 12, 4, count)
     hits = data.draw(st.sets(st.sampled_from(range(1, 2 ** len(windows)))))
 
     def happens(kept: tuple[Window, ...]) -> bool:
         return sum(1 << windows.index(window) for window in kept) in hits or kept == windows
 
-    kept = smallest(windows, happens)
+    kept = minimize_windows(windows, happens)
     assert happens(kept)
     for window in kept:
         rest = tuple(other for other in kept if other != window)
@@ -305,7 +309,7 @@ def test_no_window_of_the_smallest_set_can_be_spared(count: int, data: st.DataOb
 
 @given(st.integers(0, 400), st.integers(1, 12))
 def test_a_grid_covers_every_tick_up_to_the_violation(end: int, cells: int) -> None:
-    windows = grid(end, 4, cells)
+    windows = split_into_windows(end, 4, cells)
     covered = [tick for first, last in windows for tick in range(first, last)]
     assert covered == list(range(covered[-1] + 1))
     assert end <= covered[-1] < end + 4

@@ -14,18 +14,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.campaign.attempt.perception import hits_after
-from harness.campaign.planning.plan import plan
+from harness.campaign.attempt.perception import count_remaining_hits
+from harness.campaign.planning.plan import plan_campaign
 from harness.channel.channel import Channel
 from harness.channel.interference.weather import Fog, Rain
 from harness.errors import UserError
 from harness.records.arms import NONE
-from harness.records.reading import Campaign, read_table
+from harness.records.reading import CampaignRecords, read_stored_table
 from harness.records.schema import AFTER_SENSING, TABLES
 from harness.vocabulary import Boxes, GroundTruth, Observation
 from harness.world.attempt_context import AttemptContext
-from harness.world.ego import Ego
-from harness.world.rig import Scan, ScanningPost, read_rig
+from harness.world.ego import EgoVehicle
+from harness.world.rig import LidarScan, ScanningPost, read_rig
 from tests.campaign.tiny import HAZARD, composed, environment, run, write_route
 from tests.conftest import ROOT
 from tests.once import once
@@ -66,14 +66,14 @@ def attempt(out: Path, system: str, condition: str) -> Path:
     cooperation = NONE if system == "oracle" else "ahead"
     return next(
         place
-        for key, place in Campaign(out).attempts().items()
+        for key, place in CampaignRecords(out).find_attempts().items()
         if (key.arm.system, key.arm["cooperation"], key.arm.condition)
         == (system, cooperation, condition)
     )
 
 
 def truth_of(place: Path) -> pd.DataFrame:
-    boxes = read_table(place / "boxes.parquet", "boxes")
+    boxes = read_stored_table(place / "boxes.parquet", "boxes")
     return boxes[boxes["source"].astype(str) == "truth"].reset_index(drop=True)
 
 
@@ -99,7 +99,9 @@ def test_ground_truth_is_that_of_undisturbed_sweeps_and_hits_after_are_fewer(
     for hits, after in (("hits_ego", "hits_after_ego"), ("hits_anyone", "hits_after_anyone")):
         assert (true[after] <= true[hits]).all()
         assert true[after].sum() > 0
-    sightings = read_table(attempt(out, "clusters", condition) / "sightings.parquet", "sightings")
+    sightings = read_stored_table(
+        attempt(out, "clusters", condition) / "sightings.parquet", "sightings"
+    )
     assert (sightings["hits_after"] <= sightings["hits"]).all()
     of_ego = sightings[sightings["sender"].astype(str) == "ego"]
     seen = true[true["hits_ego"] > 0]
@@ -118,7 +120,9 @@ def test_fog_leaves_fewer_hits_than_dry_air(out: Path) -> None:
 def test_what_reached_the_system_is_counted(out: Path, condition: str) -> None:
     result = json.loads((attempt(out, "clusters", condition) / "result.json").read_text())
     messages = result["crucible"]["messages"]
-    frames = len(read_table(attempt(out, "clusters", condition) / "frames.parquet", "frames"))
+    frames = len(
+        read_stored_table(attempt(out, "clusters", condition) / "frames.parquet", "frames")
+    )
     assert messages["sensed"] == messages["disturbances"][condition]
     assert messages["sensed"] == frames * (1 if condition == "stray_returns" else 2)
     assert not messages["late"] + messages["displaced"] + messages["changed"]
@@ -144,7 +148,7 @@ def test_a_twin_without_weather_is_the_drive_in_dry_air(out: Path, tmp_path: Pat
         line, check=False, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    (twin,) = Campaign(copy / "twins").attempts().values()
+    (twin,) = CampaignRecords(copy / "twins").find_attempts().values()
     dry = attempt(out, "clusters", "none")
     for name in TABLES:
         assert (twin / f"{name}.parquet").read_bytes() == (dry / f"{name}.parquet").read_bytes()
@@ -155,22 +159,22 @@ def test_a_twin_without_weather_is_the_drive_in_dry_air(out: Path, tmp_path: Pat
     assert one["crucible"] == other["crucible"]
 
 
-def scan_and_truth(context: AttemptContext, ego: Ego) -> tuple[Scan, GroundTruth]:
+def scan_and_truth(context: AttemptContext, ego: EgoVehicle) -> tuple[LidarScan, GroundTruth]:
     """Return the ego's sweep of cars ahead, and these cars."""
     fleet = fleet_of(context, ego, [12.0, 25.0, 40.0])
     post = ScanningPost(
         context, SHARP, period=0.2, reads_points=True, reads_surfaces=True, carrier=ego.actor
     )
-    post.listen()
-    scan = post.collect(context.world.tick())
-    post.end()
+    post.start_scanning()
+    scan = post.collect_scan(context.world.tick())
+    post.destroy_sensors()
     ids = np.array([actor.id for actor in fleet])
     hits = np.array([scan.hits.get(int(number), 0) for number in ids])
     boxes = Boxes(np.ones((3, 7)), np.zeros(3, np.int64), np.ones(3))
     return scan, GroundTruth(boxes, ids, hits)
 
 
-def test_hits_after_are_the_points_that_are_left(context: AttemptContext, ego: Ego) -> None:
+def test_hits_after_are_the_points_that_are_left(context: AttemptContext, ego: EgoVehicle) -> None:
     scan, truth = scan_and_truth(context, ego)
     assert (truth.hits > 5).all()
     seen = Observation(
@@ -184,17 +188,17 @@ def test_hits_after_are_the_points_that_are_left(context: AttemptContext, ego: E
     for weather in (None, Rain(50.0), Fog(30.0, calibration="lambert")):
         channel = Channel([] if weather is None else [weather])
         channel.reset(1, "4")
-        sweep = channel.sense(seen, scan.surfaces, scan.sensitivity)
+        sweep = channel.sense_sweep(seen, scan.surfaces, scan.sensitivity)
         sensed = replace(scan, points_in_lidar=sweep.points_in_lidar, surfaces=sweep.surfaces)
-        after = hits_after(truth, sensed, ego.actor.id)
+        after = count_remaining_hits(truth, sensed, ego.actor.id)
         assert after.tolist() == [recount(scan, sensed, int(id_)) for id_ in truth.actor_ids]
         assert (after <= truth.hits).all()
     assert after.sum() < truth.hits.sum()
-    assert hits_after(truth, replace(scan, surfaces=None), 0).tolist() == [0, 0, 0]
-    assert hits_after(truth, scan, int(truth.actor_ids[0]))[0] == 0
+    assert count_remaining_hits(truth, replace(scan, surfaces=None), 0).tolist() == [0, 0, 0]
+    assert count_remaining_hits(truth, scan, int(truth.actor_ids[0]))[0] == 0
 
 
-def recount(raw: Scan, sensed: Scan, actor: int) -> int:
+def recount(raw: LidarScan, sensed: LidarScan, actor: int) -> int:
     """Count an actor's points one by one: those left on a ray that hit it, and as far away."""
     assert raw.surfaces is not None
     assert raw.surfaces.actors is not None
@@ -210,7 +214,7 @@ def recount(raw: Scan, sensed: Scan, actor: int) -> int:
     return count
 
 
-def test_surfaces_name_the_actors_that_are_hit(context: AttemptContext, ego: Ego) -> None:
+def test_surfaces_name_the_actors_that_are_hit(context: AttemptContext, ego: EgoVehicle) -> None:
     scan, truth = scan_and_truth(context, ego)
     assert scan.surfaces is not None
     assert scan.surfaces.actors is not None
@@ -221,7 +225,7 @@ def test_surfaces_name_the_actors_that_are_hit(context: AttemptContext, ego: Ego
 
 
 def planned(*settings: str) -> Any:
-    return plan(composed("routes.only=[1]", "seeds=[1]", *settings))
+    return plan_campaign(composed("routes.only=[1]", "seeds=[1]", *settings))
 
 
 def arms(*settings: str) -> set[tuple[str, str]]:
@@ -287,8 +291,8 @@ def test_sizes_of_weather_are_swept() -> None:
 
 
 def test_tables_of_attempts_with_and_without_hits_after_can_be_pooled(out: Path) -> None:
-    campaign = Campaign(out)
-    boxes = campaign.tables("boxes", campaign.attempts())
+    campaign = CampaignRecords(out)
+    boxes = campaign.read_attempt_tables("boxes", campaign.find_attempts())
     names = [field.name for field in AFTER_SENSING["boxes"]]
     of_oracle = boxes["system"].astype(str) == "oracle"
     assert boxes.loc[of_oracle, names].isna().all(axis=None)

@@ -16,29 +16,29 @@ from typing import Any
 
 import pytest
 
-from harness.campaign.attempt.attempt_process import GIB, limit_memory, write_position
+from harness.campaign.attempt.attempt_process import GIB, limit_process_memory, write_position
 from harness.campaign.attempt.tasks import (
-    Outcome,
-    Position,
-    Task,
-    answer,
-    position_line,
+    AttemptOutcome,
+    AttemptTask,
+    DrivePosition,
+    format_position,
+    make_reply,
     read_answer,
     read_position,
 )
-from harness.campaign.printing.progress import Nothing
-from harness.campaign.run import do
+from harness.campaign.printing.progress import QuietListener
+from harness.campaign.run import run_work_queue
 from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot
-from harness.campaign.running.executors.mailbox import Mailbox, serve
+from harness.campaign.running.executors.mailbox import JobMailbox, serve_mailbox
 from harness.campaign.running.executors.process import AttemptProcess
 from harness.campaign.running.executors.slurm import JobWorkerSlot
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
-from harness.campaign.running.runner import InfrastructureError, Runner
+from harness.campaign.running.runner import CampaignRunner, InfrastructureError
 from harness.campaign.running.work_queue import WorkQueue
 from harness.environments import AT_START
 from harness.errors import AttemptError
 from harness.records.keys import AttemptKey
-from harness.records.ledger import lines
+from harness.records.ledger import iter_ledger_lines
 from tests.keys import key_of
 
 KEY = key_of("late", "none", "7", 1)
@@ -102,17 +102,17 @@ def test_a_full_disk_is_reported_by_the_slot(tmp_path: Path) -> None:
 class Recording:
     """Does what it is asked, and sends itself home after two."""
 
-    def __init__(self, mailbox: Mailbox) -> None:
+    def __init__(self, mailbox: JobMailbox) -> None:
         self.asked: list[tuple[AttemptKey, int]] = []
         self._mailbox = mailbox
 
-    def do(self, key: AttemptKey, number: int) -> Outcome:
+    def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
         self.asked.append((key, number))
         if len(self.asked) == 2:
-            self._mailbox.dismiss()
-        return Outcome(key=key, number=number)
+            self._mailbox.dismiss_job()
+        return AttemptOutcome(key=key, number=number)
 
-    def position(self) -> Position | None:
+    def position(self) -> DrivePosition | None:
         return None
 
     def stop(self) -> None: ...
@@ -123,51 +123,53 @@ class Recording:
 def test_a_job_that_is_started_again_goes_on_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mailbox = Mailbox(tmp_path)
-    mailbox.touch()
+    mailbox = JobMailbox(tmp_path)
+    mailbox.touch_heartbeat()
     for question in range(4):
-        mailbox.ask(question, KEY, question + 1)
+        mailbox.write_question(question, KEY, question + 1)
     for question in range(2):
-        mailbox.answer(question, Outcome(key=KEY, number=question + 1))
+        mailbox.write_outcome(question, AttemptOutcome(key=KEY, number=question + 1))
     slot = Recording(mailbox)
     monkeypatch.setattr(
         "harness.campaign.running.executors.mailbox.LocalWorkerSlot", lambda *given: slot
     )
-    serve(tmp_path, work_in(tmp_path), 0)
+    serve_mailbox(tmp_path, work_in(tmp_path), 0)
     assert slot.asked == [(KEY, 3), (KEY, 4)]
-    assert mailbox.answered(3) == Outcome(key=KEY, number=4)
+    assert mailbox.read_outcome(3) == AttemptOutcome(key=KEY, number=4)
 
 
-class Reports(Nothing):
+class Reports(QuietListener):
     """Remembers which tries were said to come again."""
 
     def __init__(self) -> None:
         self.again: list[bool] = []
 
-    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+    def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         self.again.append(again)
 
 
 class Spilling(Recording):
     """Finds no room for records."""
 
-    def do(self, key: AttemptKey, number: int) -> Outcome:
-        return Outcome(key=key, number=number, failure="disk", message="no room")
+    def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
+        return AttemptOutcome(key=key, number=number, failure="disk", message="no room")
 
 
 def test_a_try_without_room_is_not_said_to_come_again(tmp_path: Path) -> None:
     reports = Reports()
     queue = WorkQueue([KEY], tmp_path, 2, retry_failed=False)
     with pytest.raises(InfrastructureError, match="no room"):
-        Runner(tmp_path, queue, [Spilling(Mailbox(tmp_path))], reports).run()
+        CampaignRunner(tmp_path, queue, [Spilling(JobMailbox(tmp_path))], reports).run_queue()
     assert reports.again == [False]
 
 
 class Lost(Recording):
     """Finds no simulator, and cannot be given back."""
 
-    def do(self, key: AttemptKey, number: int) -> Outcome:
-        return Outcome(key=key, number=number, failure="server_launch", message="no simulator")
+    def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
+        return AttemptOutcome(
+            key=key, number=number, failure="server_launch", message="no simulator"
+        )
 
     def close(self) -> None:
         raise RuntimeError("the actor died")
@@ -176,16 +178,18 @@ class Lost(Recording):
 class Slow(Recording):
     """Takes its time, so that the other hand has gone before it ends."""
 
-    def do(self, key: AttemptKey, number: int) -> Outcome:
+    def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
         time.sleep(0.2)
-        return Outcome(key=key, number=number)
+        return AttemptOutcome(key=key, number=number)
 
 
 def test_a_slot_that_cannot_be_closed_leaves_the_others_alone(tmp_path: Path) -> None:
     keys = [key_of("late", "none", route, 1) for route in "789"]
-    slots = [kind(Mailbox(tmp_path)) for kind in (Lost, Slow)]
-    Runner(tmp_path, WorkQueue(keys, tmp_path, 1, retry_failed=False), slots, Nothing()).run()
-    done = [line["route"] for line in lines(tmp_path) if line["outcome"] == "done"]
+    slots = [kind(JobMailbox(tmp_path)) for kind in (Lost, Slow)]
+    CampaignRunner(
+        tmp_path, WorkQueue(keys, tmp_path, 1, retry_failed=False), slots, QuietListener()
+    ).run_queue()
+    done = [line["route"] for line in iter_ledger_lines(tmp_path) if line["outcome"] == "done"]
     assert sorted(done) == ["7", "8", "9"]
 
 
@@ -195,22 +199,22 @@ class Underway(Recording):
     def __init__(self) -> None:
         self.seen = Event()
 
-    def do(self, key: AttemptKey, number: int) -> Outcome:
+    def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
         assert self.seen.wait(60)
-        return Outcome(key=key, number=number)
+        return AttemptOutcome(key=key, number=number)
 
-    def position(self) -> Position | None:
-        return Position(0.25, 3.0)
+    def position(self) -> DrivePosition | None:
+        return DrivePosition(0.25, 3.0)
 
 
-class Follower(Nothing):
+class Follower(QuietListener):
     """Remembers how far tries had driven."""
 
     def __init__(self, slot: Underway) -> None:
-        self.drove: list[tuple[int, AttemptKey, Position]] = []
+        self.drove: list[tuple[int, AttemptKey, DrivePosition]] = []
         self._slot = slot
 
-    def drives(self, worker: int, key: AttemptKey, position: Position) -> None:
+    def drives(self, worker: int, key: AttemptKey, position: DrivePosition) -> None:
         self.drove.append((worker, key, position))
         self._slot.seen.set()
 
@@ -218,27 +222,29 @@ class Follower(Nothing):
 def test_the_runner_asks_how_far_tries_have_driven(tmp_path: Path) -> None:
     slot = Underway()
     follower = Follower(slot)
-    Runner(tmp_path, WorkQueue([KEY], tmp_path, 1, retry_failed=False), [slot], follower).run()
-    assert set(follower.drove) == {(1, KEY, Position(0.25, 3.0))}
+    CampaignRunner(
+        tmp_path, WorkQueue([KEY], tmp_path, 1, retry_failed=False), [slot], follower
+    ).run_queue()
+    assert set(follower.drove) == {(1, KEY, DrivePosition(0.25, 3.0))}
 
 
 def test_a_job_reports_how_far_it_has_driven(tmp_path: Path) -> None:
-    mailbox = Mailbox(tmp_path)
-    assert mailbox.reported() is None
-    mailbox.report(Position(0.5, 7.0))
-    assert mailbox.reported() == Position(0.5, 7.0)
-    mailbox.report(None)
-    assert mailbox.reported() is None
+    mailbox = JobMailbox(tmp_path)
+    assert mailbox.read_drive_position() is None
+    mailbox.write_drive_position(DrivePosition(0.5, 7.0))
+    assert mailbox.read_drive_position() == DrivePosition(0.5, 7.0)
+    mailbox.write_drive_position(None)
+    assert mailbox.read_drive_position() is None
 
 
 def test_the_last_whole_line_is_how_far_a_try_has_driven(tmp_path: Path) -> None:
-    lines = "".join(position_line(Position(share, 40 * share)) for share in (0.1, 0.2))
+    lines = "".join(format_position(DrivePosition(share, 40 * share)) for share in (0.1, 0.2))
     assert read_position("") is None
-    assert read_position(lines) == Position(0.2, 8.0)
-    assert read_position(f'0.05}}\n{lines}{{"completion": 0.3, "ti') == Position(0.2, 8.0)
-    assert read_position(lines + answer(None, "DS 90")) == Position(0.2, 8.0)
+    assert read_position(lines) == DrivePosition(0.2, 8.0)
+    assert read_position(f'0.05}}\n{lines}{{"completion": 0.3, "ti') == DrivePosition(0.2, 8.0)
+    assert read_position(lines + make_reply(None, "DS 90")) == DrivePosition(0.2, 8.0)
     assert read_answer(lines) is None
-    assert read_answer(lines + "\n" + answer(None, "DS 90")) == {
+    assert read_answer(lines + "\n" + make_reply(None, "DS 90")) == {
         "failure": None,
         "message": "DS 90",
     }
@@ -246,9 +252,9 @@ def test_the_last_whole_line_is_how_far_a_try_has_driven(tmp_path: Path) -> None
 
 def test_where_a_position_cannot_be_written_the_try_goes_on() -> None:
     handle = os.open("/dev/full", os.O_WRONLY)
-    write_position(handle, Position(0.5, 7.0))
+    write_position(handle, DrivePosition(0.5, 7.0))
     os.close(handle)
-    write_position(handle, Position(0.5, 7.0))
+    write_position(handle, DrivePosition(0.5, 7.0))
 
 
 class Lender:
@@ -277,7 +283,7 @@ def test_workers_elsewhere_find_the_packages_that_the_runner_finds(
         "progress": "quiet",
         "export": {},
     }
-    do(
+    run_work_queue(
         WorkQueue([KEY], tmp_path, 1, retry_failed=False),
         lender,
         folder=tmp_path,
@@ -291,8 +297,8 @@ def test_more_memory_than_there_can_be_is_no_limit() -> None:
     child = os.fork()
     if child == 0:
         try:
-            limit_memory(64.0)
-            limit_memory(1e300)
+            limit_process_memory(64.0)
+            limit_process_memory(1e300)
         finally:
             os._exit(resource.getrlimit(resource.RLIMIT_DATA) == (64 * GIB, 64 * GIB))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
@@ -302,7 +308,7 @@ def test_a_worker_that_cannot_be_started_leaves_nothing_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    task = Task(
+    task = AttemptTask(
         folder=tmp_path,
         key=KEY,
         number=1,

@@ -14,9 +14,9 @@ from typing import Any
 import pandas as pd
 from hydra import compose, initialize_config_dir
 
-from harness.campaign.settings.config import plain
-from harness.campaign.settings.declared import Settings
-from harness.records.reading import read_table
+from harness.campaign.settings.config import resolve_settings
+from harness.campaign.settings.declared import CampaignSettings
+from harness.records.reading import read_stored_table
 from tests.conftest import ROOT
 from tests.keys import key_of
 
@@ -107,17 +107,19 @@ def place(folder: Path, system: str, condition: str) -> Path:
 
 def truth(attempt: Path, until: float = math.inf) -> pd.DataFrame:
     """Return who truly stood where, up to a frame."""
-    boxes = read_table(attempt / "boxes.parquet", "boxes")
+    boxes = read_stored_table(attempt / "boxes.parquet", "boxes")
     true = boxes[(boxes.source == "truth") & (boxes.frame <= until)].astype({"class": str})
     return true.drop(columns=["pattern", "pattern_count"]).reset_index(drop=True)
 
 
 def controls(attempt: Path) -> pd.DataFrame:
     """Return what the ego did."""
-    return read_table(attempt / "frames.parquet", "frames")[["frame", "throttle", "steer", "brake"]]
+    return read_stored_table(attempt / "frames.parquet", "frames")[
+        ["frame", "throttle", "steer", "brake"]
+    ]
 
 
-def composed(*settings: str) -> Settings:
+def composed(*settings: str) -> CampaignSettings:
     """Return the settings that a command line means."""
     with initialize_config_dir(version_base="1.3", config_dir=str(ROOT / "conf")):
-        return plain(compose("config", list(settings)))
+        return resolve_settings(compose("config", list(settings)))

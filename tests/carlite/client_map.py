@@ -14,7 +14,7 @@ import pytest
 from harness.carlite.towns import lanes as sampling
 from harness.carlite.towns import opendrive
 from harness.carlite.towns.loading import SHIPPED_TOWNS
-from harness.carlite.towns.model import Lanes
+from harness.carlite.towns.model import TownLanes
 
 MAPS = os.environ.get("CRUCIBLE_MAPS")
 CARLA_TOWNS = ("Town01", "Town02", "Town05")
@@ -31,10 +31,10 @@ def town_file(name: str) -> Path:
 
 
 @lru_cache(maxsize=8)
-def loaded(name: str) -> tuple[Lanes, carla.Map]:
+def loaded(name: str) -> tuple[TownLanes, carla.Map]:
     """Return the lanes of a town and the client's map of it."""
     text = town_file(name).read_text(encoding="utf-8")
-    return sampling.build(opendrive.parse(text)), carla.Map(name, text)
+    return sampling.build_lanes(opendrive.parse_opendrive(text)), carla.Map(name, text)
 
 
 def key_of(waypoint: carla.Waypoint) -> Key:
@@ -45,12 +45,14 @@ def angle_between(a: float, b: float) -> float:
     return abs((a - b + math.pi) % (2 * math.pi) - math.pi)
 
 
-def following(lanes: Lanes, lane: int) -> set[Key]:
+def following(lanes: TownLanes, lane: int) -> set[Key]:
     first, count = lanes.next_first[lane], lanes.next_count[lane]
     return {tuple(lanes.key[other].tolist()) for other in lanes.next[first : first + count]}
 
 
-def check_samples(lanes: Lanes, reference: carla.Map, every: int, tolerance: float = 1e-3) -> int:
+def check_samples(
+    lanes: TownLanes, reference: carla.Map, every: int, tolerance: float = 1e-3
+) -> int:
     """Assert that samples equal the client's waypoints; return how many were compared."""
     lane_at = {tuple(key): lane for lane, key in enumerate(lanes.key.tolist())}
     checked = 0
@@ -87,7 +89,7 @@ def check_samples(lanes: Lanes, reference: carla.Map, every: int, tolerance: flo
     return checked
 
 
-def check_successors(lanes: Lanes, reference: carla.Map) -> None:
+def check_successors(lanes: TownLanes, reference: carla.Map) -> None:
     """Assert that what follows each lane is what the client finds just beyond its end."""
     inside = 5e-3
     for lane, (road, _, lane_id) in enumerate(lanes.key.tolist()):

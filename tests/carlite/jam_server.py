@@ -12,10 +12,10 @@ from pathlib import Path
 
 from harness.carlite.__main__ import main
 from harness.carlite.actors import ActorTable
-from harness.carlite.dynamics.collisions import Contact
+from harness.carlite.dynamics.collisions import CollisionContact
 from harness.carlite.traffic.manager import TrafficManager
-from harness.carlite.world.episode import Episode
-from harness.carlite.world.world import World
+from harness.carlite.world.episode import WorldEpisode
+from harness.carlite.world.world import ServerWorld
 from tests.carlite.jam_watch import JamWatch
 
 REPORT_EVERY = 1200
@@ -25,7 +25,7 @@ REPORT_EVERY = 1200
 class Seen:
     """An episode as the watch wants it."""
 
-    def __init__(self, episode: Episode) -> None:
+    def __init__(self, episode: WorldEpisode) -> None:
         self._episode = episode
 
     @property
@@ -37,7 +37,7 @@ class Seen:
         return self._episode.traffic
 
     @property
-    def contacts(self) -> list[Contact]:
+    def contacts(self) -> list[CollisionContact]:
         return self._episode.motion.contacts
 
 
@@ -48,7 +48,7 @@ class Report:
         self._file = file
         self._number = -1
 
-    def look(self, world: World) -> None:
+    def look(self, world: ServerWorld) -> None:
         """Take note of a tick, if there is traffic."""
         if not world.traffic.vehicles:
             return
@@ -63,14 +63,14 @@ class Report:
 
 def watch_worlds(report: Report) -> None:
     """Let every world report after each of its ticks."""
-    tick = World.tick
+    tick = ServerWorld.tick
 
-    def tick_and_look(self: World) -> int:
+    def tick_and_look(self: ServerWorld) -> int:
         frame = tick(self)
         report.look(self)
         return frame
 
-    World.tick = tick_and_look  # type: ignore[method-assign]
+    ServerWorld.tick = tick_and_look  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

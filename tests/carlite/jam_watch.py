@@ -8,12 +8,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.arrays import Floats
-from harness.carlite.dynamics.collisions import Contact
-from harness.carlite.traffic.drivers import Reason
+from harness.carlite.dynamics.collisions import CollisionContact
+from harness.carlite.traffic.drivers import WaitReason
 from harness.carlite.traffic.manager import TrafficManager
-from harness.carlite.traffic.records import columns
+from harness.carlite.traffic.records import as_columns
 
 STOOD = 60.0
 """Seconds below SLOW after which a vehicle counts as standing in a jam: those of `blocked`."""
@@ -36,7 +36,7 @@ class World(Protocol):
     def manager(self) -> TrafficManager: ...
 
     @property
-    def contacts(self) -> list[Contact]: ...
+    def contacts(self) -> list[CollisionContact]: ...
 
 
 @dataclass(kw_only=True)
@@ -108,10 +108,10 @@ class JamWatch:
         if actor < 0 or actor not in self.world.table:
             return "scenery"
         table = self.world.table
-        slot = table.slot(actor)
+        slot = table.find_slot(actor)
         x, y, _ = table.position[slot]
         speed = np.hypot(*table.velocity[slot, :2])
-        kind = Kind(int(table.kind[slot])).name.lower()
+        kind = ActorKind(int(table.kind[slot])).name.lower()
         size = f"{2 * table.extent[slot, 0]:.1f}x{2 * table.extent[slot, 1]:.1f}"
         yaw = np.degrees(table.rotation[slot, 1])
         text = f"{kind} {actor} {size} at ({x:.1f},{y:.1f}|{yaw:.0f}) {speed:.1f} m/s"
@@ -126,7 +126,7 @@ class JamWatch:
         d, table = self._drivers, self.world.table
         if not len(d):
             return
-        slots = [table.slot(int(actor)) for actor in d["actor"]]
+        slots = [table.find_slot(int(actor)) for actor in d["actor"]]
         speed: Floats = np.hypot(table.velocity[slots, 0], table.velocity[slots, 1])
         self._samples += len(d)
         self._slow += int((speed < SLOW).sum())
@@ -169,7 +169,7 @@ class JamWatch:
         return bool(approaches["light"][me["route"][me["at"]]] >= 0)
 
     def _is_first_at_red(self, k: int) -> bool:
-        return bool(self._drivers[k]["reason"] == Reason.LIGHT) and not self._rival(k)
+        return bool(self._drivers[k]["reason"] == WaitReason.LIGHT) and not self._rival(k)
 
     def _rival(self, k: int) -> int:
         """Return the actor for which a driver stands, ahead of it or at a junction; 0 for none."""
@@ -186,12 +186,12 @@ class JamWatch:
         """Say where a driver is, what it has in mind and what holds it."""
         me, fleet = self._drivers[k], self.world.manager.fleet
         link = int(me["route"][me["at"]])
-        row = columns(fleet.network.links)[link]
+        row = as_columns(fleet.network.links)[link]
         return (
             f"link {link} (junction {row['junction']}) at {me['station']:.1f} of "
             f"{row['length']:.1f}, {me['lateral']:+.2f} m aside, dodging {me['dodging']:+.2f}, "
             f"gap {me['gap']:.1f} to {me['blocker']}, squeezed {me['squeezed']:.0f}, "
-            f"stop {me['stop']:.1f} {Reason(int(me['reason'])).name} for {me['waits_for']}, "
+            f"stop {me['stop']:.1f} {WaitReason(int(me['reason'])).name} for {me['waits_for']}, "
             f"standing {me['standing']:.0f} s, reversing {me['backing']:.1f}, "
             f"wants {me['acceleration']:+.1f}"
         )

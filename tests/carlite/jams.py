@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import AttemptError
-from harness.world.flow import TICK, without_ego
-from harness.world.session import Session, open_session
+from harness.world.flow import TICK, make_traffic_context
+from harness.world.session import CarlaSession, open_session
 from harness.world.traffic import Traffic
 
 READY = re.compile(r"carlite (\S+) ready on (\S+):(\d+), town (\S+)\n")
@@ -45,7 +45,7 @@ def watched(town: str, maps: str | None, log: Path) -> Iterator[tuple[str, int]]
 
 
 @contextmanager
-def session(host: str, port: int, town: str, seed: int) -> Iterator[Session]:
+def session(host: str, port: int, town: str, seed: int) -> Iterator[CarlaSession]:
     """Open a session; on a busy machine the library gives the Traffic Manager too little time."""
     for again in range(TRIES):
         stack = ExitStack()
@@ -62,14 +62,14 @@ def session(host: str, port: int, town: str, seed: int) -> Iterator[Session]:
         yield opened
 
 
-def drive(opened: Session, town: str, seed: int, minutes: float) -> None:
+def drive(opened: CarlaSession, town: str, seed: int, minutes: float) -> None:
     """Let traffic go about its business."""
-    population = Traffic(vehicles=120, bicycles=120, walkers=120).populate(
-        without_ego(opened, town, seed), []
+    population = Traffic(vehicles=120, bicycles=120, walkers=120).spawn_population(
+        make_traffic_context(opened, town, seed), []
     )
     for _ in range(round(minutes * 60.0 / TICK)):
         opened.world.tick()
-    population.end()
+    population.destroy_population()
 
 
 def printed(town: str, seed: int, row: dict[str, Any], every: bool) -> float:

@@ -14,29 +14,29 @@ from embreex import rtcore_scene
 from embreex.mesh_construction import TriangleMesh
 
 from harness.carlite import bodies
-from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.arrays import Bools, Bytes, Floats, Ints
-from harness.carlite.labels import Label
-from harness.carlite.towns.model import Ground, Lanes, Scenery, Shape, Town
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.towns.model import SceneryShape, Town, TownGround, TownLanes, TownScenery
 
 MODELS = {
-    "vehicle.tesla.model3": (Label.CAR, (2.396, 1.082, 0.744)),
-    "vehicle.carlamotors.firetruck": (Label.TRUCK, (4.234, 1.446, 1.914)),
-    "vehicle.mitsubishi.fusorosa": (Label.BUS, (5.136, 1.972, 2.125)),
-    "vehicle.yamaha.yzf": (Label.MOTORCYCLE, (1.105, 0.434, 0.625)),
-    "walker.pedestrian.0001": (Label.PEDESTRIAN, (0.188, 0.188, 0.93)),
+    "vehicle.tesla.model3": (SemanticLabel.CAR, (2.396, 1.082, 0.744)),
+    "vehicle.carlamotors.firetruck": (SemanticLabel.TRUCK, (4.234, 1.446, 1.914)),
+    "vehicle.mitsubishi.fusorosa": (SemanticLabel.BUS, (5.136, 1.972, 2.125)),
+    "vehicle.yamaha.yzf": (SemanticLabel.MOTORCYCLE, (1.105, 0.434, 0.625)),
+    "walker.pedestrian.0001": (SemanticLabel.PEDESTRIAN, (0.188, 0.188, 0.93)),
 }
 
 
-def no_lanes() -> Lanes:
+def no_lanes() -> TownLanes:
     """A road network without roads."""
     nothing: Any = np.zeros(0, np.int32)
-    return Lanes(**{field.name: nothing for field in fields(Lanes)})
+    return TownLanes(**{field.name: nothing for field in fields(TownLanes)})
 
 
 def ground(
     side: float = 240.0, cell: float = 1.0, hills: float = 0.0, deck: bool = False
-) -> Ground:
+) -> TownGround:
     """Square ground about the origin: flat, or with hills that many metres high."""
     count = int(side / cell) + 1
     at = np.arange(count) * cell - side / 2
@@ -46,32 +46,40 @@ def ground(
     upper = np.full_like(lower, np.nan)
     if deck:
         upper[(np.abs(y - 30) < 8) & (np.abs(x) < 60)] = 6.0 + hills
-    label = np.where(np.abs(y) < 6, Label.ROAD, Label.TERRAIN).astype(np.uint8)
-    return Ground(x=-side / 2, y=-side / 2, cell=cell, lower=lower, upper=upper, label=label)
+    label = np.where(np.abs(y) < 6, SemanticLabel.ROAD, SemanticLabel.TERRAIN).astype(np.uint8)
+    return TownGround(x=-side / 2, y=-side / 2, cell=cell, lower=lower, upper=upper, label=label)
 
 
-def scenery(count: int, seed: int, clear: float = 8.0, reach: float = 110.0) -> Scenery:
+def scenery(count: int, seed: int, clear: float = 8.0, reach: float = 110.0) -> TownScenery:
     """Buildings, poles, crowns and parked cars, away from the middle."""
     rng = np.random.default_rng(seed)
     angle, radius = rng.uniform(-np.pi, np.pi, count), rng.uniform(clear + 6, reach, count)
-    shape = rng.choice([Shape.BOX, Shape.CYLINDER, Shape.BODY], count, p=[0.35, 0.4, 0.25])
+    shape = rng.choice(
+        [SceneryShape.BOX, SceneryShape.CYLINDER, SceneryShape.BODY], count, p=[0.35, 0.4, 0.25]
+    )
     big = rng.random(count) < 0.3
     extent = np.where(
-        (shape == Shape.BOX)[:, None],
+        (shape == SceneryShape.BOX)[:, None],
         np.where(big[:, None], rng.uniform(2, 6, (count, 3)), rng.uniform(0.1, 1, (count, 3))),
         np.array([2.396, 1.082, 0.744]),
     )
-    pole = shape == Shape.CYLINDER
+    pole = shape == SceneryShape.CYLINDER
     extent[pole] = np.stack([rng.uniform(0.08, 1.5, pole.sum())] * 3, axis=1)
     extent[pole, 2] = rng.uniform(1, 4, pole.sum())
-    label = np.select([shape == Shape.BOX, pole], [Label.BUILDING, Label.POLE], Label.CAR)
-    return Scenery(
+    label = np.select(
+        [shape == SceneryShape.BOX, pole],
+        [SemanticLabel.BUILDING, SemanticLabel.POLE],
+        SemanticLabel.CAR,
+    )
+    return TownScenery(
         centre=np.column_stack([radius * np.cos(angle), radius * np.sin(angle), extent[:, 2]]),
         extent=extent,
         yaw=rng.uniform(-np.pi, np.pi, count),
         shape=shape.astype(np.uint8),
         body=np.where(
-            shape == Shape.BODY, bodies.library().index("vehicle.tesla.model3"), -1
+            shape == SceneryShape.BODY,
+            bodies.build_body_library().find_body_index("vehicle.tesla.model3"),
+            -1,
         ).astype(np.int32),
         label=label.astype(np.uint8),
         solid=np.ones(count, np.bool_),
@@ -102,12 +110,12 @@ def crowd(count: int, seed: int, clear: float = 6.0, reach: float = 80.0) -> Act
         name = names[int(rng.choice(5, p=[0.5, 0.1, 0.1, 0.1, 0.2]))]
         label, extent = MODELS[name]
         angle, radius = rng.uniform(-np.pi, np.pi), rng.uniform(clear, reach)
-        walker = label == Label.PEDESTRIAN
-        table.add(
+        walker = label == SemanticLabel.PEDESTRIAN
+        table.add_actor(
             100 + n,
-            kind=Kind.WALKER if walker else Kind.VEHICLE,
+            kind=ActorKind.WALKER if walker else ActorKind.VEHICLE,
             label=label,
-            body=bodies.library().index(name),
+            body=bodies.build_body_library().find_body_index(name),
             position=(radius * np.cos(angle), radius * np.sin(angle), rng.uniform(0, 0.5)),
             rotation=(rng.normal(0, 0.05), rng.uniform(-np.pi, np.pi), rng.normal(0, 0.05)),
             velocity=rng.normal(0, 5, 3),
@@ -201,11 +209,11 @@ def triangles_of(place: Town, table: ActorTable, about: Floats, reach: float) ->
     stuff = place.scenery
     for n in range(len(stuff.yaw)):
         extent = stuff.extent[n].copy()
-        if stuff.shape[n] == Shape.CYLINDER:
+        if stuff.shape[n] == SceneryShape.CYLINDER:
             extent[1] = extent[0]
             points, faces = _octagon()
             face_labels = np.zeros(len(faces), np.uint8)
-        elif stuff.shape[n] == Shape.BODY:
+        elif stuff.shape[n] == SceneryShape.BODY:
             points, faces, face_labels = _body(int(stuff.body[n]))
         else:
             points, faces, face_labels = BOX, BOX_TRIANGLES, np.zeros(12, np.uint8)
@@ -228,14 +236,14 @@ def triangles_of(place: Town, table: ActorTable, about: Floats, reach: float) ->
 
 
 def _body(index: int) -> tuple[Floats, Ints, Bytes]:
-    library = bodies.library()
+    library = bodies.build_body_library()
     span = slice(library.first[index], library.first[index] + library.count[index])
     triangles = library.triangles[span].astype(np.int64)
     return library.vertices.astype(np.float64), triangles, library.label[span]
 
 
 def _terrain(
-    land: Ground, layer: np.ndarray, labels: Bytes, about: Floats, reach: float
+    land: TownGround, layer: np.ndarray, labels: Bytes, about: Floats, reach: float
 ) -> tuple[Floats, Bytes]:
     middle = (about[:2] - (land.x, land.y)) / land.cell
     first = np.maximum(middle - reach / land.cell - 2, 0).astype(int)

@@ -11,9 +11,9 @@ import shapely
 from shapely.geometry import Polygon
 
 from harness.carlite.arrays import Floats
-from harness.carlite.towns import load, navmesh
-from harness.carlite.towns.detour import Area
-from harness.carlite.towns.model import Scenery, Town
+from harness.carlite.towns import load_town, navmesh
+from harness.carlite.towns.detour import NavigationArea
+from harness.carlite.towns.model import Town, TownScenery
 
 STEP = 10
 """Ticks of 50 ms between two looks."""
@@ -26,8 +26,8 @@ class Walk(NamedTuple):
     goals: Floats
 
 
-def surface(town: Town, *areas: Area) -> shapely.Geometry:
-    mesh = navmesh.mesh(town)
+def surface(town: Town, *areas: NavigationArea) -> shapely.Geometry:
+    mesh = navmesh.build_walkable_mesh(town)
     return shapely.union_all([
         Polygon(mesh.vertices[list(polygon)][:, :2]).buffer(0.01)
         for polygon, area in zip(mesh.polygons, mesh.areas, strict=True)
@@ -35,7 +35,7 @@ def surface(town: Town, *areas: Area) -> shapely.Geometry:
     ])  # fmt: skip
 
 
-def footprints(scenery: Scenery) -> shapely.Geometry:
+def footprints(scenery: TownScenery) -> shapely.Geometry:
     """Return the ground plan of whatever stands in a walker's way."""
     outlines = []
     for centre, extent, yaw in zip(
@@ -50,7 +50,7 @@ def footprints(scenery: Scenery) -> shapely.Geometry:
 
 @pytest.fixture(scope="module")
 def town() -> Town:
-    return load("Crucible05", None)
+    return load_town("Crucible05", None)
 
 
 def spawn(world: carla.World, count: int) -> list[carla.Actor]:
@@ -106,7 +106,7 @@ def test_random_places_are_on_sidewalks(world: carla.World, town: Town) -> None:
     world.tick()
     places = [world.get_random_location_from_navigation() for _ in range(300)]
     points = shapely.points([(place.x, place.y) for place in places])
-    assert shapely.contains(surface(town, Area.SIDEWALK), points).all()
+    assert shapely.contains(surface(town, NavigationArea.SIDEWALK), points).all()
     spread = np.ptp(np.array([(place.x, place.y) for place in places]), axis=0)
     assert spread.min() > 300.0
 
@@ -123,11 +123,11 @@ def test_walkers_reach_their_goals_over_sidewalks_and_crosswalks(
     assert (missing < 2.0).sum() >= 13
 
     points = shapely.points(walked.places[..., :2].reshape(-1, 2))
-    allowed = surface(town, Area.SIDEWALK, Area.CROSSWALK).buffer(0.25)
+    allowed = surface(town, NavigationArea.SIDEWALK, NavigationArea.CROSSWALK).buffer(0.25)
     assert shapely.contains(allowed, points).all()
     assert not shapely.contains(footprints(town.scenery), points).any()
 
-    crossing = shapely.contains(surface(town, Area.CROSSWALK), points).reshape(
+    crossing = shapely.contains(surface(town, NavigationArea.CROSSWALK), points).reshape(
         walked.places.shape[:2]
     )
     assert crossing.any(axis=0).sum() >= 4
@@ -150,7 +150,9 @@ def test_daring_walkers_cross_at_will(world: carla.World, town: Town) -> None:
     walked = walk(world, 16, 1.0, seconds=50)
     assert np.linalg.norm(np.diff(walked.places[..., :2], axis=0), axis=2).sum(axis=0).mean() > 45.0
     points = shapely.points(walked.places[..., :2].reshape(-1, 2))
-    everywhere = surface(town, Area.SIDEWALK, Area.CROSSWALK, Area.ROAD).buffer(0.25)
+    everywhere = surface(
+        town, NavigationArea.SIDEWALK, NavigationArea.CROSSWALK, NavigationArea.ROAD
+    ).buffer(0.25)
     assert shapely.contains(everywhere, points).all()
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from numba.core import runtime
 
-from harness.carlite.actors import Kind
-from harness.carlite.blueprints import library
+from harness.carlite.actors import ActorKind
+from harness.carlite.blueprints import build_blueprint_library
 from harness.carlite.wire.codec import LEVEL, Rotation
 from harness.carlite.wire.records import ActorDescription, Transform
-from harness.carlite.world.world import World
+from harness.carlite.world.world import ServerWorld
 
 TOWN, EPISODES, TICKS = "Crucible05", 3, 4
 SENSORS = (
@@ -54,28 +54,32 @@ def alive() -> int:
     return int(stats.mi_alloc - stats.mi_free)
 
 
-def play(world: World) -> None:
+def play(world: ServerWorld) -> None:
     """Begin an episode, in which all kinds of things drive, walk, stand and measure."""
-    world.load("", False)
-    names = [name for name in library() if name.startswith(("vehicle.", "walker.", "static.prop"))]
+    world.load_town("", False)
+    names = [
+        name
+        for name in build_blueprint_library()
+        if name.startswith(("vehicle.", "walker.", "static.prop"))
+    ]
     points = world.town.spawn_points.tolist()
     spawned = [
-        world.episode.spawn(
+        world.episode.spawn_resident(
             ActorDescription(1, name, ()), Transform((x, y, z), Rotation((pitch, yaw, roll)))
         )
         for name, (x, y, z, pitch, yaw, roll) in zip(names[::3], points, strict=False)
     ]
-    cars = [resident.id for resident in spawned if resident.kind == Kind.VEHICLE]
+    cars = [resident.id for resident in spawned if resident.kind == ActorKind.VEHICLE]
     world.traffic.register_vehicle(cars)
     above = Transform((0.0, 0.0, 2.0), LEVEL)
     for sensor in SENSORS:
-        world.episode.spawn(ActorDescription(1, sensor, ()), above, cars[0])
+        world.episode.spawn_resident(ActorDescription(1, sensor, ()), above, cars[0])
     for _ in range(TICKS):
         world.tick()
 
 
 def test_no_array_of_compiled_code_is_lost(counted: None) -> None:
-    world = World(TOWN, None, 0, Listeners())
+    world = ServerWorld(TOWN, None, 0, Listeners())
     play(world)
     before = alive()
     for _ in range(EPISODES):

@@ -4,28 +4,33 @@ import re
 
 import pytest
 
-from harness.carlite.actors import Kind
-from harness.carlite.blueprints import Attribute, AttributeType, library, validate
+from harness.carlite.actors import ActorKind
+from harness.carlite.blueprints import (
+    ActorAttribute,
+    AttributeType,
+    build_blueprint_library,
+    resolve_actor_attributes,
+)
 from harness.carlite.errors import CallError
-from harness.carlite.labels import Label
+from harness.carlite.labels import SemanticLabel
 
 
 def test_enough_of_everything() -> None:
-    kinds = [blueprint.kind for blueprint in library().values()]
-    assert kinds.count(Kind.VEHICLE) >= 25
-    assert kinds.count(Kind.WALKER) >= 20
-    assert sum(name.startswith("static.prop.") for name in library()) >= 40
+    kinds = [blueprint.kind for blueprint in build_blueprint_library().values()]
+    assert kinds.count(ActorKind.VEHICLE) >= 25
+    assert kinds.count(ActorKind.WALKER) >= 20
+    assert sum(name.startswith("static.prop.") for name in build_blueprint_library()) >= 40
 
 
 def test_ids_and_tags_are_searchable() -> None:
-    for name, blueprint in library().items():
+    for name, blueprint in build_blueprint_library().items():
         assert name == blueprint.id
         assert re.match(r"\S+\.\S+\.\S+", name)
         assert blueprint.tags.split(",") == name.split(".")
 
 
 def test_every_attribute_is_well_formed() -> None:
-    for blueprint in library().values():
+    for blueprint in build_blueprint_library().values():
         names = [attribute.id for attribute in blueprint.attributes]
         assert len(set(names)) == len(names)
         assert names[0] == "role_name"
@@ -36,28 +41,32 @@ def test_every_attribute_is_well_formed() -> None:
                 assert attribute.recommended == ()
 
 
-@pytest.mark.parametrize("name", sorted(library()))
+@pytest.mark.parametrize("name", sorted(build_blueprint_library()))
 def test_defaults_are_valid(name: str) -> None:
-    blueprint = library()[name]
+    blueprint = build_blueprint_library()[name]
     if blueprint.refusal:
         with pytest.raises(CallError, match=re.escape(name)):
-            validate(blueprint, {})
+            resolve_actor_attributes(blueprint, {})
         return
     defaults = {attribute.id: attribute.value for attribute in blueprint.attributes}
-    assert validate(blueprint, {}) == validate(blueprint, defaults) == defaults
+    assert (
+        resolve_actor_attributes(blueprint, {})
+        == resolve_actor_attributes(blueprint, defaults)
+        == defaults
+    )
     for attribute in blueprint.attributes:
         for value in attribute.recommended:
-            assert validate(blueprint, {attribute.id: value})[attribute.id] == value
+            assert resolve_actor_attributes(blueprint, {attribute.id: value})[attribute.id] == value
 
 
 def test_bodies_stand_on_the_ground_and_have_mass() -> None:
-    for blueprint in library().values():
-        if blueprint.kind in (Kind.VEHICLE, Kind.WALKER, Kind.PROP):
+    for blueprint in build_blueprint_library().values():
+        if blueprint.kind in (ActorKind.VEHICLE, ActorKind.WALKER, ActorKind.PROP):
             assert min(blueprint.extent) > 0
             assert blueprint.mass > 0
             assert blueprint.body
-            assert blueprint.label is not Label.NONE
-            centred = blueprint.kind is Kind.WALKER
+            assert blueprint.label is not SemanticLabel.NONE
+            centred = blueprint.kind is ActorKind.WALKER
             assert blueprint.box_centre == (0, 0, 0 if centred else blueprint.extent[2])
 
 
@@ -73,16 +82,16 @@ def test_bodies_stand_on_the_ground_and_have_mass() -> None:
     ],
 )
 def test_sizes_are_those_of_carla(name: str, half_sizes: tuple[float, float, float]) -> None:
-    assert library()[name].extent == pytest.approx(half_sizes, abs=0.002)
+    assert build_blueprint_library()[name].extent == pytest.approx(half_sizes, abs=0.002)
 
 
 def test_attributes_that_client_code_relies_on() -> None:
-    for name, blueprint in library().items():
+    for name, blueprint in build_blueprint_library().items():
         names = {attribute.id for attribute in blueprint.attributes}
-        if blueprint.kind is Kind.VEHICLE:
+        if blueprint.kind is ActorKind.VEHICLE:
             assert {"base_type", "special_type", "number_of_wheels", "generation"} <= names
             assert {"has_dynamic_doors", "has_lights", "object_type", "sticky_control"} <= names
-        if blueprint.kind is Kind.WALKER:
+        if blueprint.kind is ActorKind.WALKER:
             assert {"speed", "is_invincible", "gender", "age", "generation"} <= names
         if name.startswith("sensor.camera."):
             assert {"image_size_x", "image_size_y", "fov", "sensor_tick"} <= names
@@ -91,9 +100,9 @@ def test_attributes_that_client_code_relies_on() -> None:
 
 
 def test_only_two_wheelers_have_two_wheels() -> None:
-    for blueprint in library().values():
-        if blueprint.kind is Kind.VEHICLE:
-            two_wheeler = blueprint.label in (Label.MOTORCYCLE, Label.BICYCLE)
+    for blueprint in build_blueprint_library().values():
+        if blueprint.kind is ActorKind.VEHICLE:
+            two_wheeler = blueprint.label in (SemanticLabel.MOTORCYCLE, SemanticLabel.BICYCLE)
             assert blueprint.wheels == (2 if two_wheeler else 4)
 
 
@@ -117,19 +126,24 @@ def test_only_two_wheelers_have_two_wheels() -> None:
 )
 def test_bad_values_are_named(name: str, attribute: str, value: str, complaint: str) -> None:
     with pytest.raises(CallError, match=complaint) as failure:
-        validate(library()[name], {attribute: value})
+        resolve_actor_attributes(build_blueprint_library()[name], {attribute: value})
     assert attribute in str(failure.value)
 
 
 def test_any_walker_may_be_asked_to_use_a_wheelchair_as_generate_traffic_does() -> None:
-    for name, blueprint in library().items():
-        if blueprint.kind is Kind.WALKER:
-            assert validate(blueprint, {"use_wheelchair": "true"})["use_wheelchair"] == "true", name
+    for name, blueprint in build_blueprint_library().items():
+        if blueprint.kind is ActorKind.WALKER:
+            assert (
+                resolve_actor_attributes(blueprint, {"use_wheelchair": "true"})["use_wheelchair"]
+                == "true"
+            ), name
 
 
 def test_attribute_types_are_numbered_as_the_client_does() -> None:
     assert [kind.value for kind in AttributeType] == [1, 2, 3, 4, 5]
-    speed = next(a for a in library()["walker.pedestrian.0001"].attributes if a.id == "speed")
-    assert speed == Attribute(
+    speed = next(
+        a for a in build_blueprint_library()["walker.pedestrian.0001"].attributes if a.id == "speed"
+    )
+    assert speed == ActorAttribute(
         id="speed", type=AttributeType.FLOAT, value="0.0", recommended=("0.0", "1.4", "2.8")
     )

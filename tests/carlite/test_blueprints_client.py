@@ -5,8 +5,8 @@ from __future__ import annotations
 import carla
 import pytest
 
-from harness.carlite.actors import Kind
-from harness.carlite.blueprints import AttributeType, library
+from harness.carlite.actors import ActorKind
+from harness.carlite.blueprints import AttributeType, build_blueprint_library
 
 HEIGHT = 3.0
 """Metres between spawned actors: each gets a storey of its own, so that none touches another."""
@@ -14,8 +14,8 @@ HEIGHT = 3.0
 
 def test_the_client_sees_every_blueprint_and_attribute(world: carla.World) -> None:
     seen = {blueprint.id: blueprint for blueprint in world.get_blueprint_library()}
-    assert set(seen) == set(library())
-    for name, blueprint in library().items():
+    assert set(seen) == set(build_blueprint_library())
+    for name, blueprint in build_blueprint_library().items():
         assert set(seen[name].tags) == set(blueprint.tags.split(","))
         assert len(seen[name]) == len(blueprint.attributes)
         for attribute in blueprint.attributes:
@@ -29,28 +29,32 @@ def test_the_client_sees_every_blueprint_and_attribute(world: carla.World) -> No
                 assert shown.as_str() == attribute.value
 
 
-@pytest.mark.parametrize("kind", [Kind.VEHICLE, Kind.WALKER, Kind.PROP])
-def test_everything_of_a_kind_can_be_spawned(world: carla.World, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [ActorKind.VEHICLE, ActorKind.WALKER, ActorKind.PROP])
+def test_everything_of_a_kind_can_be_spawned(world: carla.World, kind: ActorKind) -> None:
     point = world.get_map().get_spawn_points()[0]
-    names = [name for name, blueprint in library().items() if blueprint.kind is kind]
+    names = [
+        name for name, blueprint in build_blueprint_library().items() if blueprint.kind is kind
+    ]
     spawned = []
     for name in names:
-        point.location.z += 2 * library()[name].extent[2] + HEIGHT
+        point.location.z += 2 * build_blueprint_library()[name].extent[2] + HEIGHT
         spawned.append(world.spawn_actor(world.get_blueprint_library().find(name), point))
     world.tick()
     for name, actor in zip(names, spawned, strict=True):
         assert actor.type_id == name
-        assert int(library()[name].label) in actor.semantic_tags
-        box, extent = actor.bounding_box, library()[name].extent
+        assert int(build_blueprint_library()[name].label) in actor.semantic_tags
+        box, extent = actor.bounding_box, build_blueprint_library()[name].extent
         assert (box.extent.x, box.extent.y, box.extent.z) == pytest.approx(extent, abs=1e-6)
-        assert box.location.z == pytest.approx(library()[name].box_centre[2], abs=1e-6)
+        assert box.location.z == pytest.approx(
+            build_blueprint_library()[name].box_centre[2], abs=1e-6
+        )
     for actor in spawned:
         actor.destroy()
     world.tick()
 
 
 def test_what_is_not_simulated_is_refused_by_name(world: carla.World) -> None:
-    refused = [name for name, blueprint in library().items() if blueprint.refusal]
+    refused = [name for name, blueprint in build_blueprint_library().items() if blueprint.refusal]
     assert len(refused) >= 7
     for name in refused:
         blueprint = world.get_blueprint_library().find(name)

@@ -3,18 +3,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.carlite.actors import Kind
+from harness.carlite.actors import ActorKind
 from harness.carlite.arrays import Floats, Ints
-from harness.carlite.blueprints import library as blueprints
-from harness.carlite.bodies import library
-from harness.carlite.bodies.solids import loft, profile
-from harness.carlite.labels import Label
+from harness.carlite.blueprints import build_blueprint_library as blueprints
+from harness.carlite.bodies import build_body_library
+from harness.carlite.bodies.solids import extrude_profile, loft_rings
+from harness.carlite.labels import SemanticLabel
 
 
 def mesh(name: str) -> tuple[Floats, Ints]:
     """Return the vertices and triangles of one body, counted from zero."""
-    bodies = library()
-    index = bodies.index(name)
+    bodies = build_body_library()
+    index = bodies.find_body_index(name)
     start, total = bodies.vertex_first[index], bodies.vertex_count[index]
     first, count = bodies.first[index], bodies.count[index]
     triangles = bodies.triangles[first : first + count].astype(np.int64) - start
@@ -26,7 +26,7 @@ def volume(vertices: Floats, triangles: Ints) -> float:
     return float(np.linalg.det(np.stack([a, b, c], axis=1)).sum() / 6)
 
 
-@pytest.mark.parametrize("name", library().names)
+@pytest.mark.parametrize("name", build_body_library().names)
 def test_surfaces_are_closed_and_oriented(name: str) -> None:
     vertices, triangles = mesh(name)
     assert triangles.min() == 0
@@ -37,7 +37,7 @@ def test_surfaces_are_closed_and_oriented(name: str) -> None:
     assert all((b, a) in forward for a, b in forward)
 
 
-@pytest.mark.parametrize("name", library().names)
+@pytest.mark.parametrize("name", build_body_library().names)
 def test_every_solid_of_a_body_points_outward(name: str) -> None:
     vertices, triangles = mesh(name)
     solid = np.arange(len(vertices))
@@ -52,7 +52,7 @@ def test_every_solid_of_a_body_points_outward(name: str) -> None:
         assert volume(vertices, triangles[solid[triangles[:, 0]] == start]) > 0
 
 
-@pytest.mark.parametrize("name", library().names)
+@pytest.mark.parametrize("name", build_body_library().names)
 def test_triangles_are_few_and_have_area(name: str) -> None:
     vertices, triangles = mesh(name)
     assert 12 <= len(triangles) <= 150
@@ -63,7 +63,9 @@ def test_triangles_are_few_and_have_area(name: str) -> None:
 def test_blueprints_fill_their_boxes() -> None:
     for name, blueprint in blueprints().items():
         if blueprint.body:
-            assert library().index(name) == library().index(blueprint.body)
+            assert build_body_library().find_body_index(
+                name
+            ) == build_body_library().find_body_index(blueprint.body)
             vertices = mesh(name)[0] * blueprint.extent
             assert vertices.max(axis=0) == pytest.approx(blueprint.extent, abs=0.001)
             assert -vertices.min(axis=0) == pytest.approx(blueprint.extent, abs=0.001)
@@ -71,8 +73,8 @@ def test_blueprints_fill_their_boxes() -> None:
 
 def test_every_body_is_used_and_every_vehicle_has_one() -> None:
     used = {blueprint.body for blueprint in blueprints().values() if blueprint.body}
-    assert used == set(library().names)
-    vehicles = {b.body for b in blueprints().values() if b.kind is Kind.VEHICLE}
+    assert used == set(build_body_library().names)
+    vehicles = {b.body for b in blueprints().values() if b.kind is ActorKind.VEHICLE}
     assert len(vehicles) >= 15
 
 
@@ -110,18 +112,20 @@ def test_bodies_are_symmetric_where_they_should_be() -> None:
 
 
 def test_riders_are_labelled_and_nothing_else_is() -> None:
-    bodies = library()
+    bodies = build_body_library()
     for index, name in enumerate(bodies.names):
         first, count = bodies.first[index], bodies.count[index]
         labels = set(bodies.label[first : first + count].tolist())
         ridden = name in ("motorcycle", "scooter", "bicycle")
-        assert labels == ({Label.NONE, Label.RIDER} if ridden else {Label.NONE})
+        assert labels == (
+            {SemanticLabel.NONE, SemanticLabel.RIDER} if ridden else {SemanticLabel.NONE}
+        )
 
 
 def test_concave_caps_are_cut_without_overlap() -> None:
     outline = [(0.0, 0.0), (4.0, 0.0), (4.0, 3.0), (3.0, 3.0), (3.0, 1.0), (1.0, 1.0), (1.0, 3.0),
                (0.0, 3.0)]  # fmt: skip
-    part = profile(outline, 0.5)
+    part = extrude_profile(outline, 0.5)
     assert volume(part.vertices, part.triangles.astype(np.int64)) == pytest.approx(8.0)
     caps = [t for t in part.triangles.tolist() if len({i // len(outline) for i in t}) == 1]
     corners = part.vertices[np.array(caps)]
@@ -134,5 +138,5 @@ def test_concave_caps_are_cut_without_overlap() -> None:
 def test_orientation_of_the_rings_does_not_matter() -> None:
     ring = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 1.0, 0.0), (0.0, 1.0, 0.0)])
     for first in (ring, ring[::-1]):
-        part = loft([first, np.add(first, (0.0, 0.0, 2.0))])
+        part = loft_rings([first, np.add(first, (0.0, 0.0, 2.0))])
         assert volume(part.vertices, part.triangles.astype(np.int64)) == pytest.approx(2.0)

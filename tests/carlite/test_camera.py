@@ -10,25 +10,25 @@ import pytest
 from harness.carlite import sensors
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bytes, Floats
-from harness.carlite.labels import Label
-from harness.carlite.sensors.protocol import Pose
-from harness.carlite.sensors.scene import Scene
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.sensors.protocol import SensorPose
+from harness.carlite.sensors.scene import SensorScene
 from tests.carlite import ray_worlds
 
 WIDTH, HEIGHT, FIELD = 160, 120, 80.0
 SIZE = {"image_size_x": str(WIDTH), "image_size_y": str(HEIGHT), "fov": str(FIELD)}
 POSES = {
-    "level": Pose((0, 0, 1.8), (0.0, 0.3, 0.0)),
-    "rolled": Pose((2, 1, 3.0), (-0.2, 2.0, 0.5)),
-    "from above": Pose((0, 0, 40.0), (-np.pi / 2, 1.0, 0.0)),
-    "on its head": Pose((0, 0, 3.0), (0.1, 2.5, np.pi)),
+    "level": SensorPose((0, 0, 1.8), (0.0, 0.3, 0.0)),
+    "rolled": SensorPose((2, 1, 3.0), (-0.2, 2.0, 0.5)),
+    "from above": SensorPose((0, 0, 40.0), (-np.pi / 2, 1.0, 0.0)),
+    "on its head": SensorPose((0, 0, 3.0), (0.1, 2.5, np.pi)),
 }
-GROUNDS = (Label.ROAD, Label.TERRAIN)
+GROUNDS = (SemanticLabel.ROAD, SemanticLabel.TERRAIN)
 
 
-def image(kind: str, scene: Scene, pose: Pose, **attributes: str) -> Bytes:
+def image(kind: str, scene: SensorScene, pose: SensorPose, **attributes: str) -> Bytes:
     """Rows, columns, BGRA."""
-    camera = sensors.make(f"sensor.camera.{kind}", {**SIZE, **attributes}, 0, 1)
+    camera = sensors.make_sensor(f"sensor.camera.{kind}", {**SIZE, **attributes}, 0, 1)
     body = camera.capture(scene, pose, 1, 0.05)
     assert body is not None
     width, height, field = struct.unpack_from("<IIf", body)
@@ -57,12 +57,12 @@ def rays() -> Floats:
 
 
 @pytest.fixture(scope="module")
-def scene() -> Scene:
-    return Scene(ray_worlds.town(hills=1.0, deck=True), ray_worlds.crowd(60, seed=3))
+def scene() -> SensorScene:
+    return SensorScene(ray_worlds.town(hills=1.0, deck=True), ray_worlds.crowd(60, seed=3))
 
 
 @pytest.mark.parametrize("pose", POSES.values(), ids=POSES.keys())
-def test_embree_sees_the_same_picture(scene: Scene, pose: Pose) -> None:
+def test_embree_sees_the_same_picture(scene: SensorScene, pose: SensorPose) -> None:
     origin, ahead = np.array(pose.position, np.float64), rays()
     length = np.linalg.norm(ahead, axis=1)
     directions = ahead / length[:, None] @ ray_worlds.turned(np.array(pose.rotation)).T
@@ -74,7 +74,7 @@ def test_embree_sees_the_same_picture(scene: Scene, pose: Pose) -> None:
     expected = np.where(seen, distance / length, 1000.0)
     assert (np.abs(depth - expected) < 0.01).mean() > 0.999
     label = image("semantic_segmentation", scene, pose)[..., 2].ravel()
-    truth = np.where(seen, triangles.label[which], Label.SKY)
+    truth = np.where(seen, triangles.label[which], SemanticLabel.SKY)
     same = (label == truth) | (np.isin(label, GROUNDS) & np.isin(truth, GROUNDS))
     assert same.mean() > 0.999
     instance = image("instance_segmentation", scene, pose).reshape(-1, 4).astype(int)
@@ -84,39 +84,42 @@ def test_embree_sees_the_same_picture(scene: Scene, pose: Pose) -> None:
     assert (np.where(number < 0x8000, number, 0) == actor).mean() > 0.999
 
 
-def test_every_piece_of_scenery_has_another_number(scene: Scene) -> None:
+def test_every_piece_of_scenery_has_another_number(scene: SensorScene) -> None:
     instance = image("instance_segmentation", scene, POSES["from above"]).astype(int)
     number = instance[..., 1] + 256 * instance[..., 0]
     labels = instance[..., 2]
-    houses = np.unique(number[labels == Label.BUILDING])
+    houses = np.unique(number[labels == SemanticLabel.BUILDING])
     assert len(houses) > 5
     assert (houses >= 0x8000).all()
-    assert (number[np.isin(labels, (*GROUNDS, Label.SKY))] == 0).all()
+    assert (number[np.isin(labels, (*GROUNDS, SemanticLabel.SKY))] == 0).all()
 
 
 def test_the_picture_looks_like_a_street_by_day() -> None:
     table = ActorTable()
-    table.add(
-        5, label=Label.CAR, body=0, position=(12, 0, 0), box_centre=(0, 0, 0.74),
+    table.add_actor(
+        5, label=SemanticLabel.CAR, body=0, position=(12, 0, 0), box_centre=(0, 0, 0.74),
         extent=(2.4, 1.0, 0.74),
     )  # fmt: skip
-    scene = Scene(ray_worlds.town(pieces=0), table)
-    pixels = image("rgb", scene, Pose((0, 0, 1.5), (0.0, 0.0, 0.0))).astype(int)
+    scene = SensorScene(ray_worlds.town(pieces=0), table)
+    pixels = image("rgb", scene, SensorPose((0, 0, 1.5), (0.0, 0.0, 0.0))).astype(int)
     assert (pixels[..., 3] == 255).all()
     sky, road, verge = pixels[5, 80], pixels[115, 80], pixels[62, 5]
     assert sky[0] > sky[1] > sky[2] > 80
     assert np.ptp(road[:3]) < 15
     assert verge[1] > verge[0]
-    labels = image("semantic_segmentation", scene, Pose((0, 0, 1.5), (0.0, 0.0, 0.0)))[..., 2]
-    car = pixels[labels == Label.CAR][:, :3]
+    labels = image("semantic_segmentation", scene, SensorPose((0, 0, 1.5), (0.0, 0.0, 0.0)))[..., 2]
+    car = pixels[labels == SemanticLabel.CAR][:, :3]
     assert len(car) > 200
     assert len(np.unique(car, axis=0)) >= 2
     np.testing.assert_array_equal(pixels[0, :, :3].std(axis=0) < 12, True)
 
 
-def test_a_wider_field_shows_more_and_smaller(scene: Scene) -> None:
+def test_a_wider_field_shows_more_and_smaller(scene: SensorScene) -> None:
     narrow, wide = (
-        (image("semantic_segmentation", scene, POSES["level"], fov=fov)[..., 2] == Label.SKY).mean()
+        (
+            image("semantic_segmentation", scene, POSES["level"], fov=fov)[..., 2]
+            == SemanticLabel.SKY
+        ).mean()
         for fov in ("20", "120")
     )
     assert narrow != wide
@@ -126,7 +129,7 @@ def test_a_wider_field_shows_more_and_smaller(scene: Scene) -> None:
 
 
 def test_lens_attributes_are_accepted() -> None:
-    scene = Scene(ray_worlds.town(pieces=0), ActorTable())
+    scene = SensorScene(ray_worlds.town(pieces=0), ActorTable())
     lens = {"lens_k": "-1.0", "fstop": "1.4", "enable_postprocess_effects": "True"}
     plain = image("rgb", scene, POSES["level"])
     np.testing.assert_array_equal(image("rgb", scene, POSES["level"], **lens), plain)

@@ -7,21 +7,21 @@ import math
 import numpy as np
 import pytest
 
-from harness.carlite.actors import Kind
+from harness.carlite.actors import ActorKind
 from harness.carlite.dynamics import collisions
-from harness.carlite.dynamics.collisions import Contact
+from harness.carlite.dynamics.collisions import CollisionContact
 from tests.carlite.proving_ground import LINCOLN, TESLA, Place, scenery
 
 NOTHING = scenery()
 WALL = scenery((40.0, 0.0, 2.0, 0.3, 30.0, 2.0, 0.0))
 
 
-def collide(place: Place) -> list[Contact]:
+def collide(place: Place) -> list[CollisionContact]:
     """Only the collision step: no tyres, no pedals."""
     table = place.table
     table.position[:, :2] += table.velocity[:, :2] * place.dt
     table.rotation[:, 1] += table.yaw_rate * place.dt
-    return collisions.resolve(table, place.obstacles, place.dt)
+    return collisions.resolve_collisions(table, place.obstacles, place.dt)
 
 
 def momentum(place: Place) -> np.ndarray:
@@ -194,8 +194,8 @@ def test_props_stand_fast_and_attached_ones_are_left_out() -> None:
     for parent, stopped in ((0, True), (1, False)):
         place = Place()
         place.car(velocity=(10.0, 0.0))
-        place.table.add(
-            9, kind=Kind.PROP, parent=parent, position=(10.0, 0.0, 0.0), mass=50.0, solid=True,
+        place.table.add_actor(
+            9, kind=ActorKind.PROP, parent=parent, position=(10.0, 0.0, 0.0), mass=50.0, solid=True,
             extent=(0.5, 0.5, 0.5), box_centre=(0.0, 0.0, 0.5),
         )  # fmt: skip
         contacts = place.tick(60)
@@ -244,7 +244,9 @@ def test_a_melee_never_gains_energy_and_ends_apart(seed: int) -> None:
         else:
             place.car(at=(x, y, 0.0), yaw=float(rng.uniform(-3, 3)))
     place.table.velocity[:, :2] = rng.normal(0.0, 12.0, (20, 2))
-    place.table.yaw_rate[:] = np.where(place.table.kind == Kind.VEHICLE, rng.normal(0, 1, 20), 0.0)
+    place.table.yaw_rate[:] = np.where(
+        place.table.kind == ActorKind.VEHICLE, rng.normal(0, 1, 20), 0.0
+    )
     for _ in range(100):
         energy = place.kinetic_energy()
         collide(place)

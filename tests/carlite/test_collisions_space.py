@@ -57,7 +57,7 @@ def test_overlaps_agrees_with_polygons(seed: int) -> None:
         area = max(asked.intersection(other).area for other in taken)
         if 0.0 < area < 1e-6:
             continue
-        overlapping = collisions.overlaps(
+        overlapping = collisions.has_solid_overlap(
             table, place.obstacles, centre=(x, y, 1.0), extent=(ex, ey, 0.8), yaw=yaw
         )
         assert overlapping == (area > 0.0)
@@ -68,13 +68,13 @@ def test_overlaps_agrees_with_polygons(seed: int) -> None:
 def test_overlaps_minds_the_height() -> None:
     place = Place(obstacles=scenery((0.0, 0.0, 5.0, 3.0, 3.0, 0.5, 0.0)))
     box = (2.0, 1.0, 0.7)
-    assert not collisions.overlaps(
+    assert not collisions.has_solid_overlap(
         place.table, place.obstacles, centre=(0.0, 0.0, 0.8), extent=box, yaw=0.0
     )
-    assert collisions.overlaps(
+    assert collisions.has_solid_overlap(
         place.table, place.obstacles, centre=(0.0, 0.0, 4.5), extent=box, yaw=0.0
     )
-    assert not collisions.overlaps(
+    assert not collisions.has_solid_overlap(
         place.table, place.obstacles, centre=(0.0, 0.0, 6.3), extent=box, yaw=0.0
     )
 
@@ -90,7 +90,7 @@ def test_no_overlap_is_missed_however_many_there_are() -> None:
     """A pile of cars in one place: more pairs than there are cars."""
     place = crowd(3, 60, 40, 15.0)
     place.table.velocity[:, :2] = np.random.default_rng(0).normal(0, 5, (60, 2))
-    contacts = collisions.resolve(place.table, place.obstacles, 0.05)
+    contacts = collisions.resolve_collisions(place.table, place.obstacles, 0.05)
     assert len(contacts) > 100
     pairs = [(c.actor, c.other, c.piece) for c in contacts]
     assert len(set(pairs)) == len(pairs)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from harness.carlite import towns
-from harness.carlite.blueprints import library
+from harness.carlite.blueprints import build_blueprint_library
 from tests.carlite.byte_client import Raw, Stream
 from tests.conftest import Carlite
 
@@ -28,7 +28,7 @@ TICKS = 60
 
 
 def description(name: str, given: dict[str, str] | None = None) -> list[object]:
-    attributes = library()[name].attributes
+    attributes = build_blueprint_library()[name].attributes
     values = {attribute.id: attribute.value for attribute in attributes} | (given or {})
     return [1, name, [[one.id, int(one.type), values[one.id]] for one in attributes]]
 
@@ -40,7 +40,7 @@ def settle(client: Raw) -> None:
 
 def play(client: Raw, town: str, models: tuple[str, ...]) -> list[str]:
     """Drive a little and return the digests of everything that was streamed."""
-    points = towns.load(town, None).spawn_points.tolist()
+    points = towns.load_town(town, None).spawn_points.tolist()
     poses = [[[x, y, z], [math.degrees(a) for a in (p, w, r)]] for x, y, z, p, w, r in points]
     cars = [
         client.value("spawn_actor", description(models[i % len(models)]), poses[3 * i])[0]
@@ -117,7 +117,7 @@ def test_an_episode_can_be_played_again() -> None:
 def _path(client: Raw, town: str) -> list[bytes]:
     """Return the motion of all vehicles of a fresh episode, tick by tick."""
     client.void("load_new_episode", "", False, 0xFFFF)
-    points = towns.load(town, None).spawn_points.tolist()
+    points = towns.load_town(town, None).spawn_points.tolist()
     for x, y, z, *angles in points[:20:2]:
         pose = [[x, y, z], [math.degrees(angle) for angle in angles]]
         car = client.value("spawn_actor", description("vehicle.tesla.model3"), pose)[0]

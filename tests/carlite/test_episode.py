@@ -10,8 +10,8 @@ import pytest
 
 from harness.carlite import calls, towns
 from harness.carlite.errors import CallError
-from harness.carlite.labels import Label
-from harness.carlite.rpc import Session
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.rpc import ClientSession
 from harness.carlite.streams import StreamHub
 from harness.carlite.wire.codec import LEVEL, Rotation
 from harness.carlite.wire.records import (
@@ -20,8 +20,8 @@ from harness.carlite.wire.records import (
     EpisodeSettings,
     Transform,
 )
-from harness.carlite.world import World
-from harness.carlite.world.episode import AFTERLIFE, Episode
+from harness.carlite.world import ServerWorld
+from harness.carlite.world.episode import AFTERLIFE, WorldEpisode
 
 TOWN = "CrucibleRing"
 STEP = 0.05
@@ -41,39 +41,39 @@ class Witness:
         self.snapshots.append(payload)
 
 
-def episode_in(name: str) -> Episode:
-    return Episode(1, replace(towns.load(TOWN, None), name=name), 0, count(2))
+def episode_in(name: str) -> WorldEpisode:
+    return WorldEpisode(1, replace(towns.load_town(TOWN, None), name=name), 0, count(2))
 
 
-def spawn_pose(episode: Episode, index: int) -> Transform:
+def spawn_pose(episode: WorldEpisode, index: int) -> Transform:
     x, y, z, pitch, yaw, roll = episode.town.spawn_points[index].tolist()
     return Transform((x, y, z), Rotation((pitch, yaw, roll)))
 
 
-def enter(episode: Episode, name: str, where: int | Transform, parent: int = 0) -> int:
+def enter(episode: WorldEpisode, name: str, where: int | Transform, parent: int = 0) -> int:
     place = spawn_pose(episode, where) if isinstance(where, int) else where
-    return episode.spawn(ActorDescription(0, name, ()), place, parent).id
+    return episode.spawn_resident(ActorDescription(0, name, ()), place, parent).id
 
 
-def house(episode: Episode) -> Transform:
+def house(episode: WorldEpisode) -> Transform:
     """Return a place within a building."""
-    building = episode.scenery_state.objects(Label.BUILDING)[0]
+    building = episode.scenery_state.list_objects(SemanticLabel.BUILDING)[0]
     return Transform(building.transform.location, building.transform.rotation)
 
 
 def snapshots(idle: int) -> list[bytes]:
     """Let a world run idle, then take hold of it and return its snapshots of a car moved about."""
     witness = Witness()
-    world = World(TOWN, None, 0, witness)
+    world = ServerWorld(TOWN, None, 0, witness)
     for _ in range(idle):
         world.tick()
-    world.configure(EpisodeSettings(synchronous_mode=True, fixed_delta_seconds=STEP))
+    world.apply_episode_settings(EpisodeSettings(synchronous_mode=True, fixed_delta_seconds=STEP))
     witness.snapshots.clear()
     car = enter(world.episode, MODEL3, 0)
     limits = world.town.lanes.speed_limit
     lanes = world.town.lanes
     for lane in (limits.argmin(), limits.argmax(), limits.argmin()):
-        slot = world.episode.table.slot(car)
+        slot = world.episode.table.find_slot(car)
         world.episode.table.position[slot] = lanes.points[lanes.first[lane]]
         for _ in range(7):
             world.tick()
@@ -89,8 +89,8 @@ def test_the_dead_may_leave_together() -> None:
     episode = episode_in(TOWN)
     walker = enter(episode, WALKER, 0)
     other = enter(episode, WALKER, Transform((0.0, 0.0, 3.0), LEVEL), walker)
-    episode.let_die(walker)
-    episode.let_die(other)
+    episode.set_walker_dead(walker)
+    episode.set_walker_dead(other)
     episode.elapsed += AFTERLIFE
     episode.advance(STEP)
     assert walker not in episode.table
@@ -113,21 +113,21 @@ def test_scenery_comes_back_when_all_it_gave_way_to_are_gone() -> None:
     whole = pieces(episode)
     low, high = (enter(episode, MODEL3, where) for where in (place, above))
     fewer = pieces(episode)
-    episode.destroy(low)
+    episode.destroy_resident(low)
     assert pieces(episode) == fewer < whole
-    episode.destroy(high)
+    episode.destroy_resident(high)
     assert pieces(episode) == whole
     assert enter(episode, MODEL3, place) in episode.table
 
 
-def pieces(episode: Episode) -> int:
+def pieces(episode: WorldEpisode) -> int:
     return len(episode.scenery_state.scenery.label)
 
 
 def test_scenery_that_a_file_describes_does_not_give_way() -> None:
     header = '<header><userData code="scenery.parked" value="0.5" /></header>'
-    town = replace(towns.load(TOWN, None), name="Elsewhere", opendrive=header)
-    episode = Episode(1, town, 0, count(2))
+    town = replace(towns.load_town(TOWN, None), name="Elsewhere", opendrive=header)
+    episode = WorldEpisode(1, town, 0, count(2))
     with pytest.raises(CallError, match="collision"):
         enter(episode, MODEL3, house(episode))
 
@@ -148,10 +148,12 @@ def test_the_server_drives_only_where_clients_bring_no_manager(
     address: tuple[str, int] | None, expected: int
 ) -> None:
     """A batch that switches the autopilot on reaches the server, too."""
-    world = World(TOWN, None, 0, Witness())
+    world = ServerWorld(TOWN, None, 0, Witness())
     car = enter(world.episode, MODEL3, 0)
-    session = Session(peer="", host="127.0.0.1", streams=cast(StreamHub, None), traffic=address)
-    batch = calls.table()["apply_batch"]
+    session = ClientSession(
+        peer="", host="127.0.0.1", streams=cast(StreamHub, None), traffic=address
+    )
+    batch = calls.build_call_table()["apply_batch"]
     answers = batch.run(world, session, [[[16, [car, True]]]], False)
     assert answers == [[[1, car]]]
     assert len(world.traffic.vehicles) == expected
@@ -160,13 +162,13 @@ def test_the_server_drives_only_where_clients_bring_no_manager(
 def test_the_autopilot_takes_over_from_ackermann_for_good() -> None:
     episode = episode_in(TOWN)
     car = enter(episode, MODEL3, 0)
-    episode.ackermann.apply(car, AckermannControl(speed=0.0))
+    episode.ackermann.take_over_vehicle(car, AckermannControl(speed=0.0))
     episode.advance(STEP)
-    assert episode.table.brake[episode.table.slot(car)] == 1.0
+    assert episode.table.brake[episode.table.find_slot(car)] == 1.0
     episode.traffic.register_vehicle([car])
     for _ in range(60):
         episode.advance(STEP)
-    slot = episode.table.slot(car)
+    slot = episode.table.find_slot(car)
     assert abs(episode.table.velocity[slot, :2]).max() > 1.0
     episode.traffic.unregister_vehicle([car])
     episode.advance(STEP)
@@ -177,20 +179,22 @@ def test_ackermann_starts_again_after_pedals() -> None:
     """Of what it did before, only the gains are left."""
     episode = episode_in(TOWN)
     car = enter(episode, MODEL3, 0)
-    driver = episode.ackermann.driver(car)
+    driver = episode.ackermann.get_driver(car)
     driver.settings = replace(driver.settings, speed_kp=0.5)
-    episode.ackermann.apply(car, AckermannControl(steer=0.4, speed=5.0))
+    episode.ackermann.take_over_vehicle(car, AckermannControl(steer=0.4, speed=5.0))
     for _ in range(20):
         episode.advance(STEP)
-    episode.ackermann.release(car)
-    episode.ackermann.apply(car, AckermannControl(steer=0.4, steer_speed=0.1, speed=5.0))
-    after = episode.ackermann.driver(car)
+    episode.ackermann.release_vehicle(car)
+    episode.ackermann.take_over_vehicle(
+        car, AckermannControl(steer=0.4, steer_speed=0.1, speed=5.0)
+    )
+    after = episode.ackermann.get_driver(car)
     assert (after.steer, after.trim, after.settings.speed_kp) == (0.0, 0.0, 0.5)
 
 
-def drive_past_lights(world: World) -> list[float]:
+def drive_past_lights(world: ServerWorld) -> list[float]:
     """Start again and let cars drive that ignore about every second light and vehicle."""
-    world.load("", False)
+    world.load_town("", False)
     episode = world.episode
     cars = [enter(episode, MODEL3, index) for index in range(0, 24, 2)]
     episode.traffic.register_vehicle(cars)
@@ -199,9 +203,9 @@ def drive_past_lights(world: World) -> list[float]:
         episode.traffic.set_percentage_ignore_vehicles(car, 50.0)
     for _ in range(300):
         episode.advance(STEP)
-    return [float(x) for car in cars for x in episode.table.position[episode.table.slot(car)]]
+    return [float(x) for car in cars for x in episode.table.position[episode.table.find_slot(car)]]
 
 
 def test_a_second_episode_repeats_the_first_also_with_ignored_actors() -> None:
-    world = World(TOWN, None, 0, Witness())
+    world = ServerWorld(TOWN, None, 0, Witness())
     assert drive_past_lights(world) == drive_past_lights(world)

@@ -9,7 +9,7 @@ import carla
 import numpy as np
 import pytest
 
-from harness.carlite.dynamics.friction import FrictionVolumes, Volume
+from harness.carlite.dynamics.friction import FrictionVolume, FrictionVolumes
 from tests.carlite.proving_ground import TESLA, Place
 from tests.carlite.test_replies_actors import MODEL3, spawn
 
@@ -21,8 +21,8 @@ def volumes(place: Place, *rows: tuple[float, float, float, float, float]) -> Fr
     """Lay volumes out: x, yaw, half length, half width, friction; actors from 1000 on."""
     laid = FrictionVolumes()
     for number, (x, yaw, length, width, friction) in enumerate(rows, start=1000):
-        place.table.add(number, position=(x, 0.0, 0.0), rotation=(0.0, yaw, 0.0))
-        laid.add(number, Volume((length, width, 2.0), friction))
+        place.table.add_actor(number, position=(x, 0.0, 0.0), rotation=(0.0, yaw, 0.0))
+        laid.add_volume(number, FrictionVolume((length, width, 2.0), friction))
     return laid
 
 
@@ -31,7 +31,7 @@ def frictions(place: Place, slot: int = 0) -> set[float]:
 
 
 def touch(place: Place, laid: FrictionVolumes) -> None:
-    laid.step(place.table, np.array([0]), place.physics)
+    laid.apply_volumes(place.table, np.array([0]), place.physics)
 
 
 def test_a_car_has_the_volumes_friction_while_it_touches_it() -> None:
@@ -65,10 +65,10 @@ def test_the_youngest_volume_rules_and_a_bridge_above_is_out_of_reach() -> None:
     laid = volumes(place, (0.0, 0.0, 5.0, 5.0, ICE), (0.0, 0.0, 5.0, 5.0, 1.0))
     touch(place, laid)
     assert frictions(place) == {1.0}
-    laid.forget(1001)
+    laid.forget_actor(1001)
     touch(place, laid)
     assert frictions(place) == {ICE}
-    place.table.position[place.table.slot(1000), 2] = 8.0
+    place.table.position[place.table.find_slot(1000), 2] = 8.0
     touch(place, laid)
     assert frictions(place) == before
 
@@ -81,14 +81,14 @@ def test_tyres_are_as_before_whatever_was_applied_inside() -> None:
     before = place.control()
     touch(place, laid)
     assert frictions(place) == {ICE}
-    place.physics.apply(place.table, 1, replace(place.control(), mass=2000.0))
+    place.physics.set_control(place.table, 1, replace(place.control(), mass=2000.0))
     touch(place, laid)
     assert frictions(place) == {ICE}
     worn = [replace(wheel, tire_friction=1.0) for wheel in before.wheels]
-    place.physics.apply(place.table, 1, replace(place.control(), wheels=tuple(worn)))
+    place.physics.set_control(place.table, 1, replace(place.control(), wheels=tuple(worn)))
     touch(place, laid)
     assert frictions(place) == {1.0}
-    laid.forget(1000)
+    laid.forget_actor(1000)
     touch(place, laid)
     assert place.control() == replace(before, mass=2000.0)
 

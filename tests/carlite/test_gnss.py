@@ -10,9 +10,9 @@ import msgpack
 import numpy as np
 import pytest
 
-from harness.carlite.blueprints import library, validate
-from harness.carlite.sensors import Pose
-from harness.carlite.sensors.gnss import Gnss, Reference, Surveyed, reference_of
+from harness.carlite.blueprints import build_blueprint_library, resolve_actor_attributes
+from harness.carlite.sensors import SensorPose
+from harness.carlite.sensors.gnss import GeoReference, GnssSensor, TownScene, read_geo_reference
 
 ROAD = """<road name="r" length="100" id="1" junction="-1"><planView><geometry s="0" x="0" y="0"
 hdg="0" length="100"><line/></geometry></planView><lanes><laneSection s="0"><center><lane id="0"
@@ -35,20 +35,22 @@ def text_with(header: str) -> str:
     )
 
 
-def scene(opendrive: str) -> Surveyed:
-    return cast(Surveyed, SimpleNamespace(town=SimpleNamespace(opendrive=opendrive)))
+def scene(opendrive: str) -> TownScene:
+    return cast(TownScene, SimpleNamespace(town=SimpleNamespace(opendrive=opendrive)))
 
 
-def sensor(noise: dict[str, str] | None = None, seed: int = 1, sensor_id: int = 5) -> Gnss:
-    attributes = validate(library()["sensor.other.gnss"], noise or {})
-    return Gnss(attributes, seed, sensor_id)
+def sensor(noise: dict[str, str] | None = None, seed: int = 1, sensor_id: int = 5) -> GnssSensor:
+    attributes = resolve_actor_attributes(
+        build_blueprint_library()["sensor.other.gnss"], noise or {}
+    )
+    return GnssSensor(attributes, seed, sensor_id)
 
 
 def assert_agrees(opendrive: str) -> None:
     client_map = carla.Map("town", opendrive)
     for place in PLACES:
         expected = client_map.transform_to_geolocation(carla.Location(*place))
-        located = reference_of(opendrive).locate(*place)
+        located = read_geo_reference(opendrive).to_geodetic(*place)
         assert located[0] == pytest.approx(expected.latitude, abs=1e-12)
         assert located[1] == pytest.approx(expected.longitude, abs=1e-12)
         assert located[2] == pytest.approx(expected.altitude, abs=1e-9)
@@ -74,8 +76,8 @@ def test_agrees_on_a_shipped_town() -> None:
 
 def test_body_is_the_position_where_there_is_no_noise() -> None:
     opendrive = text_with(HEADERS[1])
-    body = sensor().capture(scene(opendrive), Pose((10.0, 20.0, 3.0), (0, 0, 0)), 1, 0.05)
-    assert msgpack.unpackb(body) == list(Reference(49.5, 8.0).locate(10.0, 20.0, 3.0))
+    body = sensor().capture(scene(opendrive), SensorPose((10.0, 20.0, 3.0), (0, 0, 0)), 1, 0.05)
+    assert msgpack.unpackb(body) == list(GeoReference(49.5, 8.0).to_geodetic(10.0, 20.0, 3.0))
 
 
 def test_noise_has_the_bias_and_spread_asked_for_and_repeats() -> None:
@@ -83,7 +85,7 @@ def test_noise_has_the_bias_and_spread_asked_for_and_repeats() -> None:
         "noise_lat_stddev": "0.001", "noise_lat_bias": "0.5",
         "noise_alt_stddev": "2.0", "noise_alt_bias": "-1.0",
     }  # fmt: skip
-    here, pose = scene(text_with("")), Pose((0.0, 0.0, 0.0), (0, 0, 0))
+    here, pose = scene(text_with("")), SensorPose((0.0, 0.0, 0.0), (0, 0, 0))
     gnss = sensor(noise)
     frames: list[Any] = [
         msgpack.unpackb(gnss.capture(here, pose, frame, 0.05)) for frame in range(2000)

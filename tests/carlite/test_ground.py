@@ -9,28 +9,33 @@ import numpy as np
 import pytest
 import shapely
 
-from harness.carlite.labels import Label
+from harness.carlite.labels import SemanticLabel
 from harness.carlite.towns import ground as relief
 from harness.carlite.towns import lanes as sampling
 from harness.carlite.towns import opendrive
-from harness.carlite.towns.lookup import ground_arrays, height, heights, normal
-from harness.carlite.towns.model import Ground, LaneKind, Lanes
-from harness.carlite.towns.terrain import fill
+from harness.carlite.towns.lookup import (
+    find_ground_height,
+    find_ground_heights,
+    find_ground_normal,
+    to_ground_arrays,
+)
+from harness.carlite.towns.model import LaneKind, TownGround, TownLanes
+from harness.carlite.towns.terrain import fill_terrain
 from tests.carlite import opendrive_samples as samples
 from tests.carlite.client_map import TOWNS, loaded
 
 
 @lru_cache(maxsize=8)
-def ground_of(name: str) -> tuple[Lanes, Ground]:
+def ground_of(name: str) -> tuple[TownLanes, TownGround]:
     lanes, _ = loaded(name)
-    return lanes, relief.build(lanes)
+    return lanes, relief.build_ground(lanes)
 
 
 @pytest.mark.parametrize("name", TOWNS)
 def test_lanes_lie_on_the_ground(name: str) -> None:
     """Sampled lanes equal the client's waypoints; where roads overlap, theirs differ by 4 cm."""
     lanes, ground = ground_of(name)
-    surface = heights(*ground_arrays(ground), lanes.points)
+    surface = find_ground_heights(*to_ground_arrays(ground), lanes.points)
     gap = np.abs(surface - lanes.points[:, 2])
     assert gap.max() < 0.05
     assert (gap < 0.03).mean() > 0.99
@@ -39,7 +44,7 @@ def test_lanes_lie_on_the_ground(name: str) -> None:
 @pytest.mark.parametrize("name", TOWNS)
 def test_roads_have_no_steps(name: str) -> None:
     _, ground = ground_of(name)
-    road = ground.label == Label.ROAD
+    road = ground.label == SemanticLabel.ROAD
     for axis in (0, 1):
         step = np.abs(np.diff(ground.lower, axis=axis))
         both = road & np.roll(road, -1, axis=axis)
@@ -52,7 +57,11 @@ def test_the_ground_is_whole_and_of_modest_size(name: str) -> None:
     lanes, ground = ground_of(name)
     assert np.isfinite(ground.lower).all()
     assert ground.lower.nbytes + ground.upper.nbytes + ground.label.nbytes < 100e6
-    assert set(np.unique(ground.label)) <= {Label.ROAD, Label.SIDEWALK, Label.TERRAIN}
+    assert set(np.unique(ground.label)) <= {
+        SemanticLabel.ROAD,
+        SemanticLabel.SIDEWALK,
+        SemanticLabel.TERRAIN,
+    }
     margin = 10.0
     assert (lanes.points[:, :2].min(axis=0) > np.array([ground.x, ground.y]) + margin).all()
     size = np.array(ground.lower.shape[::-1]) * ground.cell
@@ -68,9 +77,9 @@ def test_labels_separate_road_and_sidewalk(name: str) -> None:
     level = np.isnan(ground.upper[row, column])
     label = ground.label[row, column]
     driving = level & (lanes.kind[lane] == LaneKind.DRIVING) & (lanes.width > 1.0)
-    assert (label[driving] == Label.ROAD).all()
+    assert (label[driving] == SemanticLabel.ROAD).all()
     walking = level & (lanes.kind[lane] == LaneKind.SIDEWALK) & (lanes.width > 1.5)
-    assert (label[walking] == Label.SIDEWALK).mean() > 0.9
+    assert (label[walking] == SemanticLabel.SIDEWALK).mean() > 0.9
 
 
 def test_town05_crosses_over_itself() -> None:
@@ -84,21 +93,23 @@ def test_town05_crosses_over_itself() -> None:
     assert deck.mean() < 0.02
 
 
-def bridge() -> Ground:
-    return relief.build(sampling.build(opendrive.parse(samples.overpass(6.0))))
+def bridge() -> TownGround:
+    return relief.build_ground(
+        sampling.build_lanes(opendrive.parse_opendrive(samples.overpass(6.0)))
+    )
 
 
 def test_over_and_under_a_bridge() -> None:
     """What drives on the deck stays on it all along, what passes beneath stays beneath."""
-    ground = ground_arrays(bridge())
+    ground = to_ground_arrays(bridge())
     for y in np.arange(-59.0, 59.0, 0.1):
         for x in (-3.4, -1.75, 0.0, 1.75, 3.4):
-            assert height(*ground, x, float(y), 6.0) == pytest.approx(6.0, abs=1e-3)
-            assert height(*ground, x, float(y), 5.3) == pytest.approx(6.0, abs=1e-3)
+            assert find_ground_height(*ground, x, float(y), 6.0) == pytest.approx(6.0, abs=1e-3)
+            assert find_ground_height(*ground, x, float(y), 5.3) == pytest.approx(6.0, abs=1e-3)
     for x in np.arange(-59.0, 59.0, 0.1):
         for y in (-3.4, -1.75, 0.0, 1.75, 3.4):
-            assert height(*ground, float(x), y, 0.0) == pytest.approx(0.0, abs=1e-3)
-            assert height(*ground, float(x), y, 1.5) == pytest.approx(0.0, abs=1e-3)
+            assert find_ground_height(*ground, float(x), y, 0.0) == pytest.approx(0.0, abs=1e-3)
+            assert find_ground_height(*ground, float(x), y, 1.5) == pytest.approx(0.0, abs=1e-3)
 
 
 def test_normals_stand_on_the_slope() -> None:
@@ -106,18 +117,22 @@ def test_normals_stand_on_the_slope() -> None:
     slope = '<elevation s="0" a="2" b="0.1" c="0" d="0"/>'
     row = samples.section([samples.lane(1), samples.lane(-1)])
     text = samples.document(samples.road(1, 80.0, plan, row, elevation=slope))
-    ground = ground_arrays(relief.build(sampling.build(opendrive.parse(text))))
+    ground = to_ground_arrays(
+        relief.build_ground(sampling.build_lanes(opendrive.parse_opendrive(text)))
+    )
     x, y = 40 * math.cos(math.radians(30)), -40 * math.sin(math.radians(30))
-    assert height(*ground, x, y, 6.0) == pytest.approx(6.0, abs=1e-3)
+    assert find_ground_height(*ground, x, y, 6.0) == pytest.approx(6.0, abs=1e-3)
     flat = math.hypot(1, 0.1)
     expected = (-0.1 * math.cos(math.radians(30)) / flat, 0.1 * 0.5 / flat, 1 / flat)
-    assert normal(*ground, x, y, 6.0) == pytest.approx(expected, abs=1e-3)
+    assert find_ground_normal(*ground, x, y, 6.0) == pytest.approx(expected, abs=1e-3)
 
 
 def test_beyond_the_grid_the_edge_goes_on() -> None:
     ground = bridge()
-    edge = height(*ground_arrays(ground), ground.x, 0.0, 0.0)
-    assert height(*ground_arrays(ground), ground.x - 500.0, 0.0, 0.0) == pytest.approx(edge)
+    edge = find_ground_height(*to_ground_arrays(ground), ground.x, 0.0, 0.0)
+    assert find_ground_height(
+        *to_ground_arrays(ground), ground.x - 500.0, 0.0, 0.0
+    ) == pytest.approx(edge)
 
 
 def test_terrain_is_a_membrane() -> None:
@@ -126,7 +141,7 @@ def test_terrain_is_a_membrane() -> None:
     heights_ = np.full((97, 140), np.nan)
     known = rng.random(heights_.shape) < 0.02
     heights_[known] = rng.uniform(-5, 5, int(known.sum()))
-    filled = fill(heights_)
+    filled = fill_terrain(heights_)
     np.testing.assert_array_equal(filled[known], heights_[known].astype(np.float32))
     assert filled.min() >= np.nanmin(heights_) - 1e-5
     assert filled.max() <= np.nanmax(heights_) + 1e-5
@@ -135,7 +150,7 @@ def test_terrain_is_a_membrane() -> None:
 def test_terrain_between_two_levels_slopes_evenly() -> None:
     heights_ = np.full((60, 41), np.nan)
     heights_[:, 0], heights_[:, -1] = 0.0, 4.0
-    filled = fill(heights_)
+    filled = fill_terrain(heights_)
     np.testing.assert_allclose(filled[30], np.linspace(0, 4, 41), atol=0.3)
 
 
@@ -153,17 +168,17 @@ def test_gaps_between_the_lanes_of_a_junction_are_road(name: str) -> None:
         for patch in patches[shapely.intersects(patches, hull)]:
             if patch.within(hull.buffer(-0.5)):
                 labels = labels_in(ground, patch)
-                assert set(labels) <= {Label.ROAD}
+                assert set(labels) <= {SemanticLabel.ROAD}
                 gaps += len(labels)
             elif patch.area > 1000.0:
                 labels = labels_in(ground, patch.intersection(hull).buffer(-0.5))
-                assert set(labels) <= {Label.TERRAIN}
+                assert set(labels) <= {SemanticLabel.TERRAIN}
                 blocks += len(labels)
     assert gaps > 50
     assert blocks > 50
 
 
-def strip_of(lanes: Lanes, lane: int) -> shapely.Polygon:
+def strip_of(lanes: TownLanes, lane: int) -> shapely.Polygon:
     """Return the outline of a lane's surface."""
     span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
     across = np.stack([-np.sin(lanes.yaw[span]), np.cos(lanes.yaw[span])], axis=1)
@@ -172,7 +187,7 @@ def strip_of(lanes: Lanes, lane: int) -> shapely.Polygon:
     return shapely.make_valid(shapely.Polygon([*(middle - half), *(middle + half)[::-1]]))
 
 
-def labels_in(ground: Ground, area: shapely.Geometry) -> list[int]:
+def labels_in(ground: TownGround, area: shapely.Geometry) -> list[int]:
     """Return the labels of the grid points within an area."""
     if area.is_empty:
         return []

@@ -7,25 +7,29 @@ import numpy as np
 import pytest
 
 from harness.carlite.arrays import Floats
-from harness.carlite.blueprints import library, validate
-from harness.carlite.sensors import Pose
-from harness.carlite.sensors.inertial import GRAVITY, Imu
+from harness.carlite.blueprints import build_blueprint_library, resolve_actor_attributes
+from harness.carlite.sensors import SensorPose
+from harness.carlite.sensors.inertial import GRAVITY, ImuSensor
 
 Vector = tuple[float, float, float]
 
 
-def sensor(noise: dict[str, str] | None = None, seed: int = 1, sensor_id: int = 5) -> Imu:
-    return Imu(validate(library()["sensor.other.imu"], noise or {}), seed, sensor_id)
+def sensor(noise: dict[str, str] | None = None, seed: int = 1, sensor_id: int = 5) -> ImuSensor:
+    return ImuSensor(
+        resolve_actor_attributes(build_blueprint_library()["sensor.other.imu"], noise or {}),
+        seed,
+        sensor_id,
+    )
 
 
 def feel(
-    imu: Imu,
+    imu: ImuSensor,
     rotation: Vector,
     acceleration: Vector = (0, 0, 0),
     spin: Vector = (0, 0, 0),
     frame: int = 1,
 ) -> tuple[Floats, Floats, float]:
-    pose = Pose((1.0, 2.0, 3.0), rotation, angular_velocity=spin, acceleration=acceleration)
+    pose = SensorPose((1.0, 2.0, 3.0), rotation, angular_velocity=spin, acceleration=acceleration)
     accelerometer, gyroscope, compass = msgpack.unpackb(imu.capture(None, pose, frame, 0.05))
     return np.array(accelerometer), np.array(gyroscope), compass
 
@@ -81,7 +85,7 @@ def test_noise_has_the_bias_and_spread_asked_for_and_repeats() -> None:
     assert accelerometer.std(axis=0) == pytest.approx((0.1, 0, 0), rel=0.08, abs=1e-12)
     assert gyroscope.mean(axis=0) == pytest.approx((0, 0, 0.5), abs=0.005)
     assert gyroscope.std(axis=0) == pytest.approx((0, 0, 0.02), rel=0.08, abs=1e-12)
-    pose = Pose((0, 0, 0), (0, 0, 0))
+    pose = SensorPose((0, 0, 0), (0, 0, 0))
     first = imu.capture(None, pose, 0, 0.05)
     later = sensor(noise, sensor_id=6)
     assert later.capture(None, pose, 5000, 0.05) == first

@@ -10,8 +10,8 @@ import pytest
 
 from harness.carlite.towns import lanes as sampling
 from harness.carlite.towns import opendrive
-from harness.carlite.towns.lookup import ANY, DRIVING, LaneFinder, mask
-from harness.carlite.towns.model import LaneKind, Lanes
+from harness.carlite.towns.lookup import ANY, DRIVING, LaneFinder, make_lane_mask
+from harness.carlite.towns.model import LaneKind, TownLanes
 from tests.carlite import opendrive_samples as samples
 from tests.carlite.client_map import (
     TOWNS,
@@ -59,7 +59,7 @@ def test_samples_are_fit_to_drive_on(name: str) -> None:
             assert lane in before
 
 
-def check_fitness(lanes: Lanes) -> None:
+def check_fitness(lanes: TownLanes) -> None:
     assert all(np.isfinite(a).all() for a in (lanes.points, lanes.yaw, lanes.width))
     steps = np.linalg.norm(np.diff(lanes.points, axis=0), axis=1)
     within = np.ones(len(lanes.points) - 1, bool)
@@ -80,7 +80,9 @@ def test_lanes_too_short_to_drive_are_passed_through() -> None:
     through = '<predecessor id="-1"/><successor id="-1"/>'
     sections = "".join(samples.section([samples.lane(-1, link=through)], s) for s, _ in along)
     plan = samples.geometry(0.0, 0.0, 0.0, 0.0, 80.0, "<line/>")
-    lanes = sampling.build(opendrive.parse(samples.document(samples.road(1, 80.0, plan, sections))))
+    lanes = sampling.build_lanes(
+        opendrive.parse_opendrive(samples.document(samples.road(1, 80.0, plan, sections)))
+    )
     assert lanes.key.tolist() == [[1, 0, -1], [1, 2, -1]]
     assert following(lanes, 0) == {(1, 2, -1)}
     check_fitness(lanes)
@@ -92,7 +94,7 @@ def test_the_inside_of_a_hairpin_has_no_segments_of_no_length() -> None:
     length = math.pi * radius
     plan = samples.geometry(0.0, 0.0, 0.0, 0.0, length, f'<arc curvature="{-1 / radius!r}"/>')
     text = samples.document(samples.road(1, length, plan, samples.section([samples.lane(-1)])))
-    check_fitness(sampling.build(opendrive.parse(text)))
+    check_fitness(sampling.build_lanes(opendrive.parse_opendrive(text)))
 
 
 def test_lanes_that_taper_to_nothing_stay_finite() -> None:
@@ -100,7 +102,7 @@ def test_lanes_that_taper_to_nothing_stay_finite() -> None:
     plan = samples.geometry(0.0, 0.0, 0.0, 0.0, 50.0, "<line/>")
     row = samples.section([samples.lane(-1), samples.lane(-2, width=taper)])
     text = samples.document(samples.road(1, 50.0, plan, row))
-    lanes = sampling.build(opendrive.parse(text))
+    lanes = sampling.build_lanes(opendrive.parse_opendrive(text))
     check_fitness(lanes)
     assert lanes.width.min() == pytest.approx(0.0, abs=1e-6)
     check_samples(lanes, carla.Map("taper", text), every=3)
@@ -111,7 +113,7 @@ def test_speed_limits_are_read_in_every_unit() -> None:
         plan = samples.geometry(0.0, 0.0, 0.0, 0.0, 50.0, "<line/>")
         row = samples.section([samples.lane(-1)])
         text = samples.document(samples.road(1, 50.0, plan, row, speed=speed))
-        return float(sampling.build(opendrive.parse(text)).speed_limit[0])
+        return float(sampling.build_lanes(opendrive.parse_opendrive(text)).speed_limit[0])
 
     assert limit('<speed max="36" unit="km/h"/>') == pytest.approx(10.0)
     assert limit('<speed max="25" unit="mph"/>') == pytest.approx(11.176)
@@ -120,7 +122,7 @@ def test_speed_limits_are_read_in_every_unit() -> None:
     assert limit('<speed max="no limit"/>') == pytest.approx(50 / 3.6)
 
 
-def nearest_of_all_segments(lanes: Lanes, point: np.ndarray, kinds: int) -> float:
+def nearest_of_all_segments(lanes: TownLanes, point: np.ndarray, kinds: int) -> float:
     """Return the distance to the nearest lane, by looking at every segment."""
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     wanted = (kinds >> lanes.kind[lane[:-1]].astype(int)) & 1 == 1
@@ -132,7 +134,9 @@ def nearest_of_all_segments(lanes: Lanes, point: np.ndarray, kinds: int) -> floa
 
 
 @pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town05"])
-@pytest.mark.parametrize("kinds", [DRIVING, ANY, mask(LaneKind.SIDEWALK, LaneKind.PARKING)])
+@pytest.mark.parametrize(
+    "kinds", [DRIVING, ANY, make_lane_mask(LaneKind.SIDEWALK, LaneKind.PARKING)]
+)
 def test_the_nearest_lane_is_the_nearest(name: str, kinds: int) -> None:
     lanes, _ = loaded(name)
     finder = LaneFinder(lanes)
@@ -141,7 +145,7 @@ def test_the_nearest_lane_is_the_nearest(name: str, kinds: int) -> None:
     points = np.vstack([near, rng.uniform(-800, 800, (20, 3)) * [1, 1, 0]])
     for point in points:
         x, y, z = (float(v) for v in point)
-        lane, station, lateral = finder.nearest(x, y, z, kinds=kinds)
+        lane, station, lateral = finder.find_nearest_lane(x, y, z, kinds=kinds)
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         foot = [np.interp(station, lanes.station[span], lanes.points[span, k]) for k in range(3)]
         distance = float(np.linalg.norm(point - foot))
@@ -151,13 +155,15 @@ def test_the_nearest_lane_is_the_nearest(name: str, kinds: int) -> None:
 
 
 def test_lateral_counts_to_the_right_and_heading_settles_doubt() -> None:
-    lanes = sampling.build(opendrive.parse(samples.crossing()))
+    lanes = sampling.build_lanes(opendrive.parse_opendrive(samples.crossing()))
     finder = LaneFinder(lanes)
-    east_arm = finder.nearest(40.0, -2.75, 0.0)  # westbound traffic keeps to the north, y < 0
+    east_arm = finder.find_nearest_lane(
+        40.0, -2.75, 0.0
+    )  # westbound traffic keeps to the north, y < 0
     assert lanes.key[east_arm[0]].tolist() == [0, 0, -1]
     assert east_arm[2] == pytest.approx(1.0, abs=1e-6)
     for heading in (0.0, math.pi / 2, math.pi, -math.pi / 2):
-        lane, station, _ = finder.nearest(0.0, 0.0, 0.0, yaw=heading)
+        lane, station, _ = finder.find_nearest_lane(0.0, 0.0, 0.0, yaw=heading)
         index = lanes.first[lane] + int(
             np.searchsorted(lanes.station[lanes.first[lane] :][: lanes.count[lane]], station)
         )
@@ -165,5 +171,5 @@ def test_lateral_counts_to_the_right_and_heading_settles_doubt() -> None:
 
 
 def test_no_lane_of_that_kind_is_said_so() -> None:
-    finder = LaneFinder(sampling.build(opendrive.parse(samples.straight_road())))
-    assert finder.nearest(0.0, 0.0, 0.0, kinds=mask(LaneKind.BIKING))[0] == -1
+    finder = LaneFinder(sampling.build_lanes(opendrive.parse_opendrive(samples.straight_road())))
+    assert finder.find_nearest_lane(0.0, 0.0, 0.0, kinds=make_lane_mask(LaneKind.BIKING))[0] == -1

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.carlite.actors import ActorTable, Kind
-from harness.carlite.towns.model import Signal, StopLine
-from harness.carlite.traffic.lights import State, TrafficLights
+from harness.carlite.actors import ActorKind, ActorTable
+from harness.carlite.towns.model import LaneStopLine, TownSignal
+from harness.carlite.traffic.lights import TrafficLights, TrafficLightState
 from tests.carlite.traffic_runner import load
 
 
-def light(name: str, group: int, phase: int, *lines: StopLine) -> Signal:
-    return Signal(
+def light(name: str, group: int, phase: int, *lines: LaneStopLine) -> TownSignal:
+    return TownSignal(
         id=name,
         type_id="traffic.traffic_light",
         position=(0.0, 0.0, 3.0),
@@ -25,7 +25,7 @@ def light(name: str, group: int, phase: int, *lines: StopLine) -> Signal:
     )
 
 
-SIGN = Signal(
+SIGN = TownSignal(
     id="s",
     type_id="traffic.stop",
     position=(0.0, 0.0, 0.0),
@@ -36,7 +36,7 @@ SIGN = Signal(
     trigger_centre=(0, 0, 0),
     trigger_extent=(1, 1, 1),
 )
-LINE = StopLine(lane=0, position=(100.0, 50.0, 0.0), yaw=0.0, width=3.5)
+LINE = LaneStopLine(lane=0, position=(100.0, 50.0, 0.0), yaw=0.0, width=3.5)
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def crossing() -> TrafficLights:
     return TrafficLights(signals, [11, 12, 13, 14, 15])
 
 
-def states(lights: TrafficLights) -> list[State]:
-    return [State(state) for state in lights.state]
+def states(lights: TrafficLights) -> list[TrafficLightState]:
+    return [TrafficLightState(state) for state in lights.state]
 
 
 def test_phases_take_turns_with_all_red_between(crossing: TrafficLights) -> None:
@@ -55,7 +55,7 @@ def test_phases_take_turns_with_all_red_between(crossing: TrafficLights) -> None
     for _ in range(round(30.0 / 0.05)):
         crossing.step(0.05)
         seen.append(tuple(crossing.state[:3]))
-    green, yellow, red = State.GREEN, State.YELLOW, State.RED
+    green, yellow, red = TrafficLightState.GREEN, TrafficLightState.YELLOW, TrafficLightState.RED
     expected = [
         *[(green, green, red)] * 199, *[(yellow, yellow, red)] * 60, *[(red, red, red)] * 40,
         *[(red, red, green)] * 200, *[(red, red, yellow)] * 60, *[(red, red, red)] * 40,
@@ -81,35 +81,60 @@ def test_long_and_short_steps_agree(crossing: TrafficLights) -> None:
 
 
 def test_frozen_lights_stay_and_obey_clients(crossing: TrafficLights) -> None:
-    crossing.freeze(True)
-    crossing.set_state(14, State.YELLOW)
+    crossing.freeze_cycles(True)
+    crossing.set_state(14, TrafficLightState.YELLOW)
     for _ in range(1000):
         crossing.step(0.05)
-    assert states(crossing) == [State.GREEN, State.GREEN, State.YELLOW, State.GREEN]
+    assert states(crossing) == [
+        TrafficLightState.GREEN,
+        TrafficLightState.GREEN,
+        TrafficLightState.YELLOW,
+        TrafficLightState.GREEN,
+    ]
     assert crossing.elapsed[0] == 0.0
-    crossing.freeze(False)
+    crossing.freeze_cycles(False)
     crossing.step(10.0)
-    assert states(crossing)[:3] == [State.YELLOW, State.YELLOW, State.RED]
+    assert states(crossing)[:3] == [
+        TrafficLightState.YELLOW,
+        TrafficLightState.YELLOW,
+        TrafficLightState.RED,
+    ]
 
 
 def test_times_hold_for_all_lights_of_the_phase(crossing: TrafficLights) -> None:
     crossing.set_times(11, green=4.0, yellow=1.0, red=0.5)
     crossing.step(4.5)
-    assert states(crossing)[:3] == [State.YELLOW, State.YELLOW, State.RED]
+    assert states(crossing)[:3] == [
+        TrafficLightState.YELLOW,
+        TrafficLightState.YELLOW,
+        TrafficLightState.RED,
+    ]
     crossing.step(0.8)
-    assert states(crossing)[:3] == [State.RED, State.RED, State.RED]
+    assert states(crossing)[:3] == [
+        TrafficLightState.RED,
+        TrafficLightState.RED,
+        TrafficLightState.RED,
+    ]
     crossing.step(0.3)
-    assert states(crossing)[:3] == [State.RED, State.RED, State.GREEN]
+    assert states(crossing)[:3] == [
+        TrafficLightState.RED,
+        TrafficLightState.RED,
+        TrafficLightState.GREEN,
+    ]
     assert list(crossing.green) == [4.0, 4.0, 10.0, 10.0]
 
 
 def test_reset_restarts_the_cycle(crossing: TrafficLights) -> None:
     crossing.step(17.0)
-    assert states(crossing)[2] == State.GREEN
+    assert states(crossing)[2] == TrafficLightState.GREEN
     crossing.reset_group(12)
-    assert states(crossing)[:3] == [State.GREEN, State.GREEN, State.RED]
+    assert states(crossing)[:3] == [
+        TrafficLightState.GREEN,
+        TrafficLightState.GREEN,
+        TrafficLightState.RED,
+    ]
     assert list(crossing.elapsed[:3]) == [0.0, 0.0, 0.0]
-    assert crossing.group_of(14) == [11, 12, 14]
+    assert crossing.list_group_lights(14) == [11, 12, 14]
     assert list(crossing.pole_index) == [0, 1, 2, 0]
 
 
@@ -128,12 +153,12 @@ def test_a_light_holds_who_stands_before_its_line(
     crossing: TrafficLights, x: float, y: float, yaw: float, held: bool
 ) -> None:
     table = ActorTable()
-    table.add(1, kind=Kind.VEHICLE, position=(x, y, 0.0), rotation=(0.0, yaw, 0.0),
+    table.add_actor(1, kind=ActorKind.VEHICLE, position=(x, y, 0.0), rotation=(0.0, yaw, 0.0),
               extent=(2.4, 1.0, 0.7))  # fmt: skip
-    crossing.set_state(11, State.RED)
-    crossing.hold(table, table.slots_of(Kind.VEHICLE))
+    crossing.set_state(11, TrafficLightState.RED)
+    crossing.note_held_vehicles(table, table.list_slots(ActorKind.VEHICLE))
     assert bool(table.has_light[0]) == held
-    assert table.light_state[0] == (State.RED if held else State.GREEN)
+    assert table.light_state[0] == (TrafficLightState.RED if held else TrafficLightState.GREEN)
     assert table.light_id[0] == (11 if held else 0)
 
 
@@ -148,7 +173,7 @@ def test_no_two_phases_of_a_town_are_open_at_once(town: str) -> None:
         lights.step(0.2)
         open_phases: dict[int, set[int]] = {}
         for signal, state in zip(mine, lights.state, strict=True):
-            if state != State.RED:
+            if state != TrafficLightState.RED:
                 open_phases.setdefault(signal.group, set()).add(signal.phase)
                 shown.add(signal.id)
         assert all(len(phases) == 1 for phases in open_phases.values())

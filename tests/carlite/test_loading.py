@@ -67,10 +67,10 @@ def digest_of(town: Town) -> str:
 
 
 def test_shipped_towns_and_a_folder_of_maps_are_listed(maps: Path) -> None:
-    shipped = towns.available(None)
+    shipped = towns.list_available_towns(None)
     assert "Crucible05" in shipped
     assert shipped == sorted(shipped)
-    assert towns.available(maps) == sorted([*shipped, "Corner", "Lane_Opt"])
+    assert towns.list_available_towns(maps) == sorted([*shipped, "Corner", "Lane_Opt"])
 
 
 @pytest.mark.parametrize(
@@ -84,31 +84,31 @@ def test_shipped_towns_and_a_folder_of_maps_are_listed(maps: Path) -> None:
     ],
 )
 def test_clients_may_spell_a_town_in_several_ways(maps: Path, asked: str, given: str) -> None:
-    assert towns.load(asked, maps).name == given
+    assert towns.load_town(asked, maps).name == given
 
 
 @pytest.mark.parametrize("name", ["Nowhere", "", "..", "../maps/Corner.txt", "/etc/passwd", "a\0b"])
 def test_unknown_towns_are_refused_with_the_valid_names(maps: Path, name: str) -> None:
     with pytest.raises(UserError, match="unknown town") as refusal:
-        towns.load(name, maps)
+        towns.load_town(name, maps)
     assert "Crucible05" in str(refusal.value)
     assert "Corner" in str(refusal.value)
 
 
 def test_the_nearest_town_is_named(maps: Path) -> None:
     with pytest.raises(UserError, match=r"^unknown town 'Crucible5'; did you mean Crucible05\?"):
-        towns.load("Crucible5", maps)
+        towns.load_town("Crucible5", maps)
 
 
 def test_a_folder_of_maps_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read"):
-        towns.available(tmp_path / "nothing")
+        towns.list_available_towns(tmp_path / "nothing")
 
 
 def test_a_file_that_is_not_text(maps: Path) -> None:
     (maps / "Corner.xodr").write_bytes(b"\xff\xfe\x00binary")
     with pytest.raises(UserError, match=r"Corner\.xodr: cannot be read"):
-        towns.load("Corner", maps)
+        towns.load_town("Corner", maps)
 
 
 @pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town05"])
@@ -116,21 +116,21 @@ def test_a_town_comes_back_from_the_cache_as_it_was(name: str, cache_folder: Pat
     if MAPS is None and name.startswith("Town"):
         pytest.skip("CRUCIBLE_MAPS is not set: CARLA's own towns are not checked")
     folder = Path(MAPS) if MAPS else None
-    built = towns.load(name, folder)
+    built = towns.load_town(name, folder)
     assert len(list(cache_folder.iterdir())) == 1
-    kept = towns.load(name, folder)
+    kept = towns.load_town(name, folder)
     assert_same(built, kept)
 
 
 def test_a_changed_file_is_built_again(maps: Path) -> None:
-    before = towns.load("Corner", maps)
+    before = towns.load_town("Corner", maps)
     (maps / "Corner.xodr").write_text(samples.straight_road(), encoding="utf-8")
-    after = towns.load("Corner", maps)
+    after = towns.load_town("Corner", maps)
     assert len(after.lanes.key) < len(before.lanes.key)
 
 
 def test_damaged_entries_are_built_again(maps: Path, cache_folder: Path) -> None:
-    town = towns.load("Corner", maps)
+    town = towns.load_town("Corner", maps)
     (entry,) = cache_folder.iterdir()
     whole = entry.read_bytes()
     rng = random.Random(2)
@@ -142,45 +142,45 @@ def test_damaged_entries_are_built_again(maps: Path, cache_folder: Path) -> None
         else:
             del broken[rng.randrange(len(broken)) :]
         entry.write_bytes(bytes(broken))
-        kept = cache.read(town.name, town.opendrive)
+        kept = cache.read_cached_town(town.name, town.opendrive)
         if kept is not None:
             assert_same(kept, town)
     entry.write_bytes(b"")
-    assert_same(towns.load("Corner", maps), town)
-    assert cache.read(town.name, town.opendrive) is not None
+    assert_same(towns.load_town("Corner", maps), town)
+    assert cache.read_cached_town(town.name, town.opendrive) is not None
 
 
 def test_a_cache_that_cannot_be_written_is_not_missed(maps: Path, cache_folder: Path) -> None:
     cache_folder.parent.mkdir(parents=True)
     cache_folder.write_text("in the way", encoding="utf-8")
-    assert towns.load("Corner", maps).name == "Corner"
+    assert towns.load_town("Corner", maps).name == "Corner"
 
 
 def test_old_entries_make_room(maps: Path, cache_folder: Path) -> None:
     for length in range(50, 50 + cache.KEPT_PER_TOWN + 3):
         (maps / "Corner.xodr").write_text(samples.straight_road(float(length)), encoding="utf-8")
-        towns.load("Corner", maps)
+        towns.load_town("Corner", maps)
     assert len(list(cache_folder.iterdir())) == cache.KEPT_PER_TOWN
 
 
 def test_a_navigation_mesh_is_built_once(maps: Path, cache_folder: Path) -> None:
     (maps / "Street.xodr").write_text(street(2.0), encoding="utf-8")
-    town = towns.load("Street", maps)
-    built = navmesh.load(town)
-    assert built == navmesh.build(town) != b""
-    cache.write_mesh(town, b"kept")
-    assert navmesh.load(town) == b"kept"
+    town = towns.load_town("Street", maps)
+    built = navmesh.load_navigation_mesh(town)
+    assert built == navmesh.build_navigation_mesh(town) != b""
+    cache.write_cached_mesh(town, b"kept")
+    assert navmesh.load_navigation_mesh(town) == b"kept"
     (entry,) = cache_folder.glob("*.walkers-*")
     entry.write_bytes(entry.read_bytes()[:-100])
-    assert navmesh.load(town) == built
-    assert navmesh.load(town) == built == cache.read_mesh(town)
+    assert navmesh.load_navigation_mesh(town) == built
+    assert navmesh.load_navigation_mesh(town) == built == cache.read_cached_mesh(town)
 
 
 def test_another_town_of_that_name_has_another_mesh(maps: Path) -> None:
     meshes = []
     for width in (2.0, 3.0):
         (maps / "Street.xodr").write_text(street(width), encoding="utf-8")
-        meshes.append(navmesh.load(towns.load("Street", maps)))
+        meshes.append(navmesh.load_navigation_mesh(towns.load_town("Street", maps)))
     assert meshes[0] != meshes[1]
 
 
@@ -198,7 +198,7 @@ def test_another_process_builds_the_same_town(tmp_path: Path) -> None:
     script = (
         "from harness.carlite import towns\n"
         "from tests.carlite.test_loading import digest_of\n"
-        "print(digest_of(towns.load('CrucibleOld', None)))\n"
+        "print(digest_of(towns.load_town('CrucibleOld', None)))\n"
     )
     other = tmp_path / "other" / "carlite"
     other.mkdir(parents=True)
@@ -207,4 +207,4 @@ def test_another_process_builds_the_same_town(tmp_path: Path) -> None:
     answer = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
-    assert answer.stdout.split()[-1] == digest_of(towns.load("CrucibleOld", None))
+    assert answer.stdout.split()[-1] == digest_of(towns.load_town("CrucibleOld", None))

@@ -16,8 +16,8 @@ def lines(capfd: pytest.CaptureFixture[str]) -> list[str]:
 
 def test_lines_that_differ_in_numbers_are_counted(capfd: pytest.CaptureFixture[str]) -> None:
     for port in range(12_345):
-        log.print_line(f"closed the connection from 127.0.0.1:{port}: nonsense")
-    log.print_line("something else")
+        log.write_log_line(f"closed the connection from 127.0.0.1:{port}: nonsense")
+    log.write_log_line("something else")
     printed = lines(capfd)
     assert printed[:9] == [
         f"carlite: closed the connection from 127.0.0.1:{port}: nonsense" for port in range(9)
@@ -33,12 +33,12 @@ def test_lines_that_differ_in_numbers_are_counted(capfd: pytest.CaptureFixture[s
 
 def test_many_kinds_count_as_one(capfd: pytest.CaptureFixture[str]) -> None:
     for length in range(1, 2001):
-        log.print_line("x" * length)
+        log.write_log_line("x" * length)
     assert len(lines(capfd)) == log.MOST_KINDS + log.FIRST_LINES + 2  # the 100th, the 1000th
 
 
 def test_a_long_line_loses_its_middle(capfd: pytest.CaptureFixture[str]) -> None:
-    log.print_line("begin" + "x" * 1_000_000 + "end")
+    log.write_log_line("begin" + "x" * 1_000_000 + "end")
     (line,) = lines(capfd)
     assert len(line) < log.LONGEST_LINE + 100
     assert "[995912 characters are left out]" in line

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.carlite.inbox import MOST_VALUES, Backlog, Inbox
-from harness.carlite.wire.counting import values_in
+from harness.carlite.inbox import MOST_VALUES, MessageBacklog, MessageInbox
+from harness.carlite.wire.counting import count_message_values
 from tests.carlite.byte_client import Raw
 from tests.carlite.raw import rpc, rss
 from tests.carlite.test_traffic_endpoint import connect
@@ -57,7 +57,7 @@ def count(value: object) -> int:
 
 
 def counted(message: bytes, most: int = MOST_VALUES) -> int:
-    return values_in(np.frombuffer(message, np.uint8), most)
+    return count_message_values(np.frombuffer(message, np.uint8), most)
 
 
 def single(number: float) -> bytes:
@@ -92,12 +92,12 @@ def message_of(values: int) -> bytes:
 
 
 def test_as_many_values_as_allowed_are_read() -> None:
-    inbox = Inbox(Backlog(), lambda reason: None)
+    inbox = MessageInbox(MessageBacklog(), lambda reason: None)
     inbox.feed(message_of(MOST_VALUES))
-    assert count(inbox.take()) == MOST_VALUES
+    assert count(inbox.take_message()) == MOST_VALUES
     inbox.feed(message_of(MOST_VALUES + 1))
     with pytest.raises(ValueError, match=r"^more than 2,097,152 values in a message$"):
-        inbox.take()
+        inbox.take_message()
 
 
 @pytest.mark.parametrize(

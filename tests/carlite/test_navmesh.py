@@ -14,10 +14,10 @@ import shapely
 from shapely.geometry import Polygon
 
 from harness.carlite.arrays import Floats
-from harness.carlite.labels import Label
-from harness.carlite.towns import load, navmesh
-from harness.carlite.towns.detour import Area, Mesh, write
-from harness.carlite.towns.model import LaneKind, Scenery, Shape, Town
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.towns import load_town, navmesh
+from harness.carlite.towns.detour import NavigationArea, NavigationMesh, encode_navigation_mesh
+from harness.carlite.towns.model import LaneKind, SceneryShape, Town, TownScenery
 
 SHIPPED = ["Crucible05", "CrucibleOld", "CrucibleRing", "CrucibleHill"]
 CARLAS = ["Town01", "Town02", "Town05"]
@@ -72,19 +72,19 @@ def read(data: bytes) -> Tile:
 @cache
 def town(name: str) -> Town:
     if name in SHIPPED:
-        return load(name, None)
+        return load_town(name, None)
     maps = os.environ.get("CRUCIBLE_MAPS")
     if not maps:
         pytest.skip("CRUCIBLE_MAPS names no folder of CARLA's towns")
-    return load(name, Path(maps))
+    return load_town(name, Path(maps))
 
 
 @cache
-def mesh(name: str) -> Mesh:
-    return navmesh.mesh(town(name))
+def mesh(name: str) -> NavigationMesh:
+    return navmesh.build_walkable_mesh(town(name))
 
 
-def outlines(walkable: Mesh, area: Area) -> list[Polygon]:
+def outlines(walkable: NavigationMesh, area: NavigationArea) -> list[Polygon]:
     return [
         Polygon(walkable.vertices[list(polygon)][:, :2])
         for polygon, what in zip(walkable.polygons, walkable.areas, strict=True)
@@ -105,8 +105,8 @@ def lane_surface(place: Town, *kinds: LaneKind) -> shapely.Geometry:
     return shapely.union_all(quads)
 
 
-def components(walkable: Mesh) -> list[int]:
-    across, seen, sizes = walkable.neighbours(), set[int](), []
+def components(walkable: NavigationMesh) -> list[int]:
+    across, seen, sizes = walkable.find_neighbours(), set[int](), []
     for start in range(len(across)):
         if start not in seen:
             stack, size = [start], 0
@@ -122,10 +122,10 @@ def components(walkable: Mesh) -> list[int]:
 
 @pytest.mark.parametrize("name", SHIPPED + CARLAS)
 def test_file_holds_the_mesh(name: str) -> None:
-    walkable, tile = mesh(name), read(navmesh.build(town(name)))
+    walkable, tile = mesh(name), read(navmesh.build_navigation_mesh(town(name)))
     assert tile.vertices == pytest.approx(walkable.vertices, abs=1e-4)
     assert [tuple(c) for c in tile.corners] == list(walkable.polygons)
-    assert tile.neighbours == walkable.neighbours()
+    assert tile.neighbours == walkable.find_neighbours()
     assert tile.area == list(walkable.areas)
     assert tile.flags == [1 << area for area in walkable.areas]
     assert tile.links == sum(n >= 0 for around in tile.neighbours for n in around)
@@ -162,22 +162,22 @@ def test_few_enough_polygons_for_the_clients_search(name: str) -> None:
 @pytest.mark.parametrize("name", [*SHIPPED, "Town05"])
 def test_crosswalks_link_sidewalks(name: str) -> None:
     walkable = mesh(name)
-    marked = sum(area is Area.CROSSWALK for area in walkable.areas)
+    marked = sum(area is NavigationArea.CROSSWALK for area in walkable.areas)
     assert marked >= 0.9 * len(town(name).crosswalks) > 0
-    for across, area in zip(walkable.neighbours(), walkable.areas, strict=True):
-        if area is Area.CROSSWALK:
-            assert sum(n >= 0 and walkable.areas[n] is not Area.ROAD for n in across) >= 2
+    for across, area in zip(walkable.find_neighbours(), walkable.areas, strict=True):
+        if area is NavigationArea.CROSSWALK:
+            assert sum(n >= 0 and walkable.areas[n] is not NavigationArea.ROAD for n in across) >= 2
 
 
 @pytest.mark.parametrize("name", ["Town01", "Town02"])
 def test_towns_without_crosswalks_get_crossings_at_junctions(name: str) -> None:
     assert not town(name).crosswalks
-    assert Counter(mesh(name).areas)[Area.CROSSWALK] >= 16
+    assert Counter(mesh(name).areas)[NavigationArea.CROSSWALK] >= 16
 
 
 @pytest.mark.parametrize("name", ["CrucibleRing", "Town05"])
 def test_sidewalk_polygons_lie_on_sidewalks(name: str) -> None:
-    walkable = outlines(mesh(name), Area.SIDEWALK)
+    walkable = outlines(mesh(name), NavigationArea.SIDEWALK)
     ground = lane_surface(town(name), LaneKind.SIDEWALK).buffer(0.1)
     off = sum(polygon.difference(ground).area for polygon in walkable)
     assert off < 0.005 * sum(polygon.area for polygon in walkable)
@@ -185,7 +185,7 @@ def test_sidewalk_polygons_lie_on_sidewalks(name: str) -> None:
 
 def test_crosswalk_polygons_lie_where_crosswalks_are() -> None:
     marked = shapely.union_all([Polygon(c[:, :2]) for c in town("Crucible05").crosswalks])
-    walkable = shapely.union_all(outlines(mesh("Crucible05"), Area.CROSSWALK))
+    walkable = shapely.union_all(outlines(mesh("Crucible05"), NavigationArea.CROSSWALK))
     road = lane_surface(town("Crucible05"), LaneKind.DRIVING)
     assert walkable.intersection(road).difference(marked.buffer(0.5)).area < 0.02 * walkable.area
     assert marked.intersection(road).difference(walkable).area < 0.15 * marked.area
@@ -201,7 +201,7 @@ def test_heights_follow_the_ground() -> None:
         assert np.abs(near - vertex[2]).min() < 0.5
 
 
-def poles(place: Town, spacing: float, lateral: float) -> Scenery:
+def poles(place: Town, spacing: float, lateral: float) -> TownScenery:
     """Stand a pole on every sidewalk every few metres, off its middle."""
     lanes = place.lanes
     centres = []
@@ -213,11 +213,11 @@ def poles(place: Town, spacing: float, lateral: float) -> Scenery:
             aside = np.array([-np.sin(yaw) * lateral, np.cos(yaw) * lateral, 1.5])
             centres.append(point + aside)
     count = len(centres)
-    return Scenery(
+    return TownScenery(
         centre=np.array(centres), extent=np.tile((0.15, 0.15, 1.5), (count, 1)),
         yaw=np.zeros(count),
-        shape=np.full(count, Shape.CYLINDER, np.uint8), body=np.full(count, -1, np.int32),
-        label=np.full(count, Label.POLE, np.uint8), solid=np.ones(count, np.bool_),
+        shape=np.full(count, SceneryShape.CYLINDER, np.uint8), body=np.full(count, -1, np.int32),
+        label=np.full(count, SemanticLabel.POLE, np.uint8), solid=np.ones(count, np.bool_),
     )  # fmt: skip
 
 
@@ -225,9 +225,9 @@ def poles(place: Town, spacing: float, lateral: float) -> Scenery:
 def test_walkers_are_led_past_poles(lateral: float) -> None:
     bare = town("Crucible05")
     place = replace(bare, scenery=poles(bare, 17.0, lateral))
-    walkable = navmesh.mesh(place)
+    walkable = navmesh.build_walkable_mesh(place)
     assert components(walkable) == [len(walkable.polygons)]
-    paths = shapely.STRtree(outlines(walkable, Area.SIDEWALK))
+    paths = shapely.STRtree(outlines(walkable, NavigationArea.SIDEWALK))
     for centre in place.scenery.centre:
         pole = shapely.Point(centre[:2]).buffer(0.15 + 0.1)
         assert not len(paths.query(pole, predicate="intersects"))
@@ -235,17 +235,23 @@ def test_walkers_are_led_past_poles(lateral: float) -> None:
 
 def test_building_repeats() -> None:
     place = town("Town05") if os.environ.get("CRUCIBLE_MAPS") else town("Crucible05")
-    first = navmesh.build(place)
-    assert navmesh.build(place) == first
+    first = navmesh.build_navigation_mesh(place)
+    assert navmesh.build_navigation_mesh(place) == first
 
 
 def test_a_town_without_sidewalks_has_no_mesh() -> None:
     bare = town("Crucible05")
     lanes = replace(bare.lanes, kind=np.full_like(bare.lanes.kind, LaneKind.DRIVING))
-    assert navmesh.build(replace(bare, lanes=lanes)) == b""
+    assert navmesh.build_navigation_mesh(replace(bare, lanes=lanes)) == b""
 
 
 def test_overlapping_polygons_are_refused() -> None:
     square = np.array([(0, 0, 0), (0, 1, 0), (1, 1, 0), (1, 0, 0)], np.float64)
     with pytest.raises(ValueError, match="overlap"):
-        write(Mesh(square, [(0, 1, 2, 3), (0, 1, 2)], [Area.SIDEWALK, Area.SIDEWALK]))
+        encode_navigation_mesh(
+            NavigationMesh(
+                square,
+                [(0, 1, 2, 3), (0, 1, 2)],
+                [NavigationArea.SIDEWALK, NavigationArea.SIDEWALK],
+            )
+        )

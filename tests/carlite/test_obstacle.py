@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.carlite.actors import ActorTable, Kind
-from harness.carlite.blueprints import library, validate
-from harness.carlite.bodies import library as bodies
-from harness.carlite.labels import Label
-from harness.carlite.sensors import Pose
-from harness.carlite.sensors.obstacle import Obstacle, ObstacleHit, unpack
-from harness.carlite.sensors.scene import Scene
-from harness.carlite.towns.model import Ground, Lanes, Scenery, Shape, Town
+from harness.carlite.actors import ActorKind, ActorTable
+from harness.carlite.blueprints import build_blueprint_library, resolve_actor_attributes
+from harness.carlite.bodies import build_body_library as bodies
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.sensors import SensorPose
+from harness.carlite.sensors.obstacle import ObstacleHit, ObstacleSensor, unpack_obstacle_hit
+from harness.carlite.sensors.scene import SensorScene
+from harness.carlite.towns.model import SceneryShape, Town, TownGround, TownLanes, TownScenery
 
 WALL_AT = 30.0
 EGO, OTHER = 7, 8
@@ -22,26 +22,26 @@ EGO, OTHER = 7, 8
 
 def town() -> Town:
     """A flat field with one wall across it."""
-    no_lanes: dict[str, Any] = {field.name: np.zeros(0) for field in fields(Lanes)}
+    no_lanes: dict[str, Any] = {field.name: np.zeros(0) for field in fields(TownLanes)}
     flat = np.zeros((101, 101), np.float32)
-    ground = Ground(
+    ground = TownGround(
         x=-50.0,
         y=-50.0,
         cell=1.0,
         lower=flat,
         upper=np.full_like(flat, np.nan),
-        label=np.full(flat.shape, Label.ROAD, np.uint8),
+        label=np.full(flat.shape, SemanticLabel.ROAD, np.uint8),
     )
-    wall = Scenery(
+    wall = TownScenery(
         centre=np.array([[WALL_AT + 0.5, 0.0, 2.0]]), extent=np.array([[0.5, 10.0, 2.0]]),
         yaw=np.zeros(1),
-        shape=np.array([Shape.BOX], np.uint8), body=np.array([-1], np.int32),
-        label=np.array([Label.BUILDING], np.uint8), solid=np.ones(1, np.bool_),
+        shape=np.array([SceneryShape.BOX], np.uint8), body=np.array([-1], np.int32),
+        label=np.array([SemanticLabel.BUILDING], np.uint8), solid=np.ones(1, np.bool_),
     )  # fmt: skip
     return Town(
         name="Field",
         opendrive="",
-        lanes=Lanes(**no_lanes),
+        lanes=TownLanes(**no_lanes),
         ground=ground,
         signals=(),
         scenery=wall,
@@ -50,34 +50,38 @@ def town() -> Town:
     )
 
 
-def scene_with(*cars: tuple[int, float, float]) -> Scene:
+def scene_with(*cars: tuple[int, float, float]) -> SensorScene:
     table = ActorTable()
-    car = library()["vehicle.tesla.model3"]
+    car = build_blueprint_library()["vehicle.tesla.model3"]
     for actor, x, y in cars:
-        table.add(
-            actor, kind=Kind.VEHICLE, label=car.label, position=(x, y, 0.0), extent=car.extent,
-            box_centre=car.box_centre, body=bodies().index(car.id),
+        table.add_actor(
+            actor, kind=ActorKind.VEHICLE, label=car.label, position=(x, y, 0.0), extent=car.extent,
+            box_centre=car.box_centre, body=bodies().find_body_index(car.id),
         )  # fmt: skip
-    scene = Scene(town(), table)
-    scene.refresh(1)
+    scene = SensorScene(town(), table)
+    scene.refresh_actors(1)
     return scene
 
 
 def look(
-    scene: Scene, yaw: float = 0.0, height: float = 0.8, at: float = 2.4, **attributes: str
+    scene: SensorScene, yaw: float = 0.0, height: float = 0.8, at: float = 2.4, **attributes: str
 ) -> ObstacleHit | None:
-    sensor = Obstacle(validate(library()["sensor.other.obstacle"], attributes), 1, 9)
-    pose = Pose((at, 0.0, height), (0.0, yaw, 0.0), parent=EGO)
+    sensor = ObstacleSensor(
+        resolve_actor_attributes(build_blueprint_library()["sensor.other.obstacle"], attributes),
+        1,
+        9,
+    )
+    pose = SensorPose((at, 0.0, height), (0.0, yaw, 0.0), parent=EGO)
     body = sensor.capture(scene, pose, 1, 0.05)
-    return None if body is None else unpack(body)
+    return None if body is None else unpack_obstacle_hit(body)
 
 
 def test_finds_the_car_ahead_and_not_its_carrier() -> None:
     hit = look(scene_with((EGO, 0.0, 0.0), (OTHER, 15.0, 0.0)), distance="20", height=0.6)
     assert hit is not None
     assert hit.actor == OTHER
-    assert hit.label is Label.CAR
-    rear = 15.0 - library()["vehicle.tesla.model3"].extent[0]
+    assert hit.label is SemanticLabel.CAR
+    rear = 15.0 - build_blueprint_library()["vehicle.tesla.model3"].extent[0]
     assert hit.distance == pytest.approx(rear - 2.4 - 0.5, abs=0.1)
 
 
@@ -85,7 +89,7 @@ def test_distance_is_that_of_the_ball() -> None:
     for radius in (0.0, 0.3, 1.0):
         hit = look(scene_with((EGO, 0.0, 0.0)), distance="40", hit_radius=str(radius), height=1.5)
         assert hit is not None
-        assert (hit.actor, hit.label) == (0, Label.BUILDING)
+        assert (hit.actor, hit.label) == (0, SemanticLabel.BUILDING)
         assert hit.distance == pytest.approx(WALL_AT - 2.4 - radius, abs=0.01)
 
 

@@ -14,8 +14,8 @@ from harness.carlite import towns
 from harness.carlite.errors import UserError
 from harness.carlite.towns import lanes as sampling
 from harness.carlite.towns import opendrive
-from harness.carlite.towns.network import Geometry
-from harness.carlite.towns.reference_line import cubic, evaluate
+from harness.carlite.towns.network import GeometryRecord
+from harness.carlite.towns.reference_line import evaluate_cubic, evaluate_reference_line
 from tests.carlite import opendrive_samples as samples
 from tests.carlite.client_map import check_samples, check_successors
 
@@ -84,7 +84,7 @@ def winding_road(shape: str) -> str:
 def test_every_shape_runs_where_the_client_has_it(shape: str) -> None:
     course = SHAPES[shape]
     text = winding_road(course if course.startswith("<") else parametric(course))
-    lanes = sampling.build(opendrive.parse(text))
+    lanes = sampling.build_lanes(opendrive.parse_opendrive(text))
     reference = carla.Map(shape, text)
     assert check_samples(lanes, reference, every=1) > 150
     check_successors(lanes, reference)
@@ -92,12 +92,12 @@ def test_every_shape_runs_where_the_client_has_it(shape: str) -> None:
 
 def test_spirals_integrate_their_heading() -> None:
     """Against a sum over a million small steps."""
-    piece = Geometry(
+    piece = GeometryRecord(
         kind="spiral", s=0.0, x=0.0, y=0.0, heading=0.0, length=120.0, parameters=(-0.08, 0.11)
     )
     steps = (np.arange(1_000_000) + 0.5) * 120e-6
     direction = -0.08 * steps + 0.5 * (0.19 / 120.0) * steps**2
-    x, y, heading = evaluate([piece], np.array([30.0, 120.0]))
+    x, y, heading = evaluate_reference_line([piece], np.array([30.0, 120.0]))
     for index, share in enumerate((250_000, 1_000_000)):
         assert x[index] == pytest.approx(np.cos(direction[:share]).sum() * 120e-6, abs=1e-7)
         assert y[index] == pytest.approx(np.sin(direction[:share]).sum() * 120e-6, abs=1e-7)
@@ -106,21 +106,24 @@ def test_spirals_integrate_their_heading() -> None:
 
 def test_pieces_meet_and_ends_hold() -> None:
     plan = [
-        Geometry(kind="line", s=0.0, x=0.0, y=0.0, heading=0.0, length=10.0),
-        Geometry(
+        GeometryRecord(kind="line", s=0.0, x=0.0, y=0.0, heading=0.0, length=10.0),
+        GeometryRecord(
             kind="arc", s=10.0, x=10.0, y=0.0, heading=0.0, length=5 * math.pi, parameters=(0.1,)
         ),
     ]
-    before, after = evaluate(plan, np.array([10.0 - 1e-9])), evaluate(plan, np.array([10.0]))
+    before, after = (
+        evaluate_reference_line(plan, np.array([10.0 - 1e-9])),
+        evaluate_reference_line(plan, np.array([10.0])),
+    )
     np.testing.assert_allclose(before, after, atol=1e-8)
-    x, y, heading = evaluate(plan, np.array([-5.0, 1000.0]))
+    x, y, heading = evaluate_reference_line(plan, np.array([-5.0, 1000.0]))
     np.testing.assert_allclose([x[0], y[0], heading[0]], [0.0, 0.0, 0.0])
     np.testing.assert_allclose([x[1], y[1], heading[1]], [20.0, 10.0, math.pi / 2], atol=1e-12)
 
 
 def test_cubics_take_the_last_row_that_has_started() -> None:
     profile = np.array([[0.0, 1.0, 2.0, 0.0, 0.0], [5.0, 0.0, 0.0, 1.0, 0.5]])
-    value, slope = cubic(profile, np.array([-1.0, 4.0, 5.0, 7.0]))
+    value, slope = evaluate_cubic(profile, np.array([-1.0, 4.0, 5.0, 7.0]))
     np.testing.assert_allclose(value, [-1.0, 9.0, 0.0, 8.0])
     np.testing.assert_allclose(slope, [2.0, 2.0, 0.0, 10.0])
 
@@ -186,7 +189,7 @@ def test_broken_files_are_refused_in_one_clear_line(fault: str, tmp_path: Path) 
     file = tmp_path / "Broken.xodr"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UserError) as refusal:
-        towns.load("Broken", tmp_path)
+        towns.load_town("Broken", tmp_path)
     assert str(refusal.value) == f"{file}: {wrong.value}"
 
 
@@ -196,17 +199,20 @@ def test_elements_may_be_nested_as_deeply_as_is_said() -> None:
         nested = "<userData>" * levels + "</userData>" * levels
         text = STRAIGHT.replace("<line/>", f"<line/>{nested}")
         if readable:
-            assert opendrive.parse(text).roads[1].plan == opendrive.parse(STRAIGHT).roads[1].plan
+            assert (
+                opendrive.parse_opendrive(text).roads[1].plan
+                == opendrive.parse_opendrive(STRAIGHT).roads[1].plan
+            )
         else:
             with pytest.raises(ValueError, match="<userData> is nested deeper than 64 levels"):
-                opendrive.parse(text)
+                opendrive.parse_opendrive(text)
 
 
 def test_deep_nesting_is_refused_before_the_rest_is_read() -> None:
     """What follows, further on, is no XML; it is not reached."""
     text = "<OpenDRIVE>" + "<a>" * 200 + " " * (1 << 16) + "<<<"
     with pytest.raises(ValueError, match="nested deeper"):
-        opendrive.parse(text)
+        opendrive.parse_opendrive(text)
 
 
 def test_damaged_files_never_fail_in_another_way() -> None:

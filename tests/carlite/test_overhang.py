@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 
 from harness.carlite.arrays import Floats
-from harness.carlite.randomness import stream
+from harness.carlite.randomness import make_random_stream
 from harness.carlite.traffic import obstacles
 from harness.carlite.traffic.drivers import DRIVER, SAMPLES
 from harness.carlite.traffic.obstacles import BODY, FORESIGHT, MARGIN, VEHICLE, WALKER
-from harness.carlite.traffic.overhang import AXLE, most_aside, note_course, predict_overhang
+from harness.carlite.traffic.overhang import (
+    AXLE,
+    estimate_most_aside,
+    note_course,
+    predict_overhang,
+)
 
 WORLDS = 400
 EGO = 0
@@ -65,7 +70,7 @@ def swings(me: np.void, yaw: float, half_length: float) -> Floats:
 
 def test_overhang_is_that_of_the_course_that_was_noted() -> None:
     """Whenever it is asked for: by then the path may be another."""
-    random = stream(1, "overhang")
+    random = make_random_stream(1, "overhang")
     for _ in range(50):
         me, bodies = scene(random)
         yaw, half = float(bodies[EGO]["yaw"]), float(bodies[EGO]["half_length"])
@@ -81,41 +86,41 @@ def test_overhang_is_that_of_the_course_that_was_noted() -> None:
 
 
 def test_what_may_pass_aside_is_bounded() -> None:
-    random, bounded = stream(2, "overhang"), 0
+    random, bounded = make_random_stream(2, "overhang"), 0
     for _ in range(WORLDS):
         me, bodies = scene(random)
         half = float(bodies[EGO]["half_length"])
         swing_outs = half * half * np.abs(me["path_curvature"]) * 0.5
         most = max(np.abs(swings(me, float(bodies[EGO]["yaw"]), half)).max(), swing_outs.max())
-        bound = most_aside(me, half)
+        bound = estimate_most_aside(me, half)
         assert bound >= most
         bounded += bound < np.inf
     assert bounded > WORLDS / 2
 
 
 def test_a_path_that_jumps_or_bends_sharply_has_no_bound() -> None:
-    me, _ = scene(stream(3, "overhang"))
+    me, _ = scene(make_random_stream(3, "overhang"))
     me["path_curvature"] = 0.0
     me["path_x"], me["path_y"] = np.arange(SAMPLES) * me["spacing"], 0.0
-    assert most_aside(me, 2.4) < np.inf
+    assert estimate_most_aside(me, 2.4) < np.inf
     me["path_curvature"][SAMPLES - 1] = 5.0
-    assert most_aside(me, 2.4) == np.inf
+    assert estimate_most_aside(me, 2.4) == np.inf
     me["path_curvature"] = 0.0
     me["path_y"][40:] = 50.0
-    assert most_aside(me, 2.4) == np.inf
+    assert estimate_most_aside(me, 2.4) == np.inf
 
 
 def test_who_is_apart_is_in_no_way() -> None:
     """Neither now nor as far as motion is extrapolated, which is asked step by step."""
-    random, apart, met = stream(4, "overhang"), 0, 0
+    random, apart, met = make_random_stream(4, "overhang"), 0, 0
     for _ in range(WORLDS):
         me, bodies = scene(random)
         half = float(bodies[EGO]["half_length"])
-        aside = most_aside(me, half)
+        aside = estimate_most_aside(me, half)
         is_apart = obstacles._is_apart(me, bodies, 1, aside)
         note_course(me, float(bodies[EGO]["yaw"]))
         gaps = [
-            obstacles._room(me, bodies, 1, later, MARGIN)[0]
+            obstacles._measure_corridor_room(me, bodies, 1, later, MARGIN)[0]
             for later in np.arange(0.0, FORESIGHT + 0.1, 0.3)
         ]
         meets = min(gaps) < np.inf
@@ -135,7 +140,7 @@ def test_apart_is_decided_by_all_that_reaches_out(away: float) -> None:
     vehicle["half_length"], vehicle["half_width"] = 2.4, 1.0
     stranger["half_length"], stranger["half_width"], stranger["centre_y"] = 0.4, 0.3, 0.2
     stranger["vy"], stranger["driver"] = -away / FORESIGHT, -1
-    limit = away + 1.0 + MARGIN + 0.7 + 0.2 + most_aside(me, 2.4)
+    limit = away + 1.0 + MARGIN + 0.7 + 0.2 + estimate_most_aside(me, 2.4)
     for y, expected in ((limit - 1e-6, False), (limit + 1e-6, True)):
         stranger["x"], stranger["y"] = 30.0, y
-        assert obstacles._is_apart(me, bodies, 1, most_aside(me, 2.4)) == expected
+        assert obstacles._is_apart(me, bodies, 1, estimate_most_aside(me, 2.4)) == expected

@@ -12,13 +12,13 @@ import pytest
 from harness.carlite import towns
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Floats
-from harness.carlite.labels import Label
-from harness.carlite.sensors.fan import make_fan
-from harness.carlite.sensors.protocol import Pose
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.sensors.fan import make_ray_fan
+from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.rasterise import rasterise_things
-from harness.carlite.sensors.scene import Scene
+from harness.carlite.sensors.scene import SensorScene
 from harness.carlite.sensors.semantic_lidar import POINT, SemanticLidar
-from harness.carlite.sensors.things import Things
+from harness.carlite.sensors.things import PlacedThings
 from harness.carlite.towns.model import Town
 from tests.carlite import ray_worlds
 
@@ -47,7 +47,7 @@ def directions(upper: float, lower: float) -> Floats:
     ).reshape(-1, 3)
 
 
-def scan(scene: Scene, pose: Pose, **attributes: str) -> tuple[Floats, np.ndarray]:
+def scan(scene: SensorScene, pose: SensorPose, **attributes: str) -> tuple[Floats, np.ndarray]:
     """Distance (inf if none) and the returned point of every ray of a semantic scan."""
     settings = {**ATTRIBUTES, **attributes}
     body = SemanticLidar(settings, 0, 0).capture(scene, pose, 1, 0.05)
@@ -73,28 +73,33 @@ def scan(scene: Scene, pose: Pose, **attributes: str) -> tuple[Floats, np.ndarra
 
 
 POSES = {
-    "upright": Pose((0, 0, 2.4), (0, 0.3, 0)),
-    "on a slope": Pose((3, -2, 2.4), (0.06, 2.0, -0.04)),
-    "tilted": Pose((1, 4, 5.0), (-0.35, -1.2, 0.2)),
-    "on a mast": Pose((-2, 1, 9.0), (-0.9, 0.5, 0.0)),
-    "on its side": Pose((0, 3, 4.0), (0.1, 0.7, 1.4)),
-    "looking up": Pose((0, 0, 3.0), (1.5, 0.7, 0.0)),
-    "upside down": Pose((0, 0, 3.0), (0.02, 0.7, 3.1)),
-    "low": Pose((0, -3, 0.3), (0.02, 3.0, 0.01)),
-    "above the roofs": Pose((20, 10, 30.0), (0.0, 0.1, 0.02)),
+    "upright": SensorPose((0, 0, 2.4), (0, 0.3, 0)),
+    "on a slope": SensorPose((3, -2, 2.4), (0.06, 2.0, -0.04)),
+    "tilted": SensorPose((1, 4, 5.0), (-0.35, -1.2, 0.2)),
+    "on a mast": SensorPose((-2, 1, 9.0), (-0.9, 0.5, 0.0)),
+    "on its side": SensorPose((0, 3, 4.0), (0.1, 0.7, 1.4)),
+    "looking up": SensorPose((0, 0, 3.0), (1.5, 0.7, 0.0)),
+    "upside down": SensorPose((0, 0, 3.0), (0.02, 0.7, 3.1)),
+    "low": SensorPose((0, -3, 0.3), (0.02, 3.0, 0.01)),
+    "above the roofs": SensorPose((20, 10, 30.0), (0.0, 0.1, 0.02)),
 }
 PLACES = {
     "flat": ray_worlds.town(),
     "hilly": ray_worlds.town(hills=2.0, deck=True),
     "crowded": ray_worlds.town(hills=0.5, pieces=1200, seed=5),
 }
-GROUNDS = (Label.ROAD, Label.TERRAIN, Label.SIDEWALK, Label.ROAD_LINE)
+GROUNDS = (
+    SemanticLabel.ROAD,
+    SemanticLabel.TERRAIN,
+    SemanticLabel.SIDEWALK,
+    SemanticLabel.ROAD_LINE,
+)
 WRONG = 0.0003
 
 
-def disagreement(town: Town, table: ActorTable, pose: Pose, **attributes: str) -> float:
+def disagreement(town: Town, table: ActorTable, pose: SensorPose, **attributes: str) -> float:
     """Compare one scan with Embree; returns the share of rays that differ."""
-    distance, points_hit = scan(Scene(town, table), pose, **attributes)
+    distance, points_hit = scan(SensorScene(town, table), pose, **attributes)
     upper, lower = (float(attributes.get(k, ATTRIBUTES[k])) for k in ("upper_fov", "lower_fov"))
     origin = np.array(pose.position)
     rays = directions(upper, lower) @ ray_worlds.turned(np.array(pose.rotation)).T
@@ -117,12 +122,12 @@ def disagreement(town: Town, table: ActorTable, pose: Pose, **attributes: str) -
 
 @pytest.mark.parametrize("pose", POSES.values(), ids=POSES.keys())
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES.keys())
-def test_embree_finds_the_same_hits(place: Town, pose: Pose) -> None:
+def test_embree_finds_the_same_hits(place: Town, pose: SensorPose) -> None:
     assert disagreement(place, ray_worlds.crowd(60, seed=7), pose) < WRONG
 
 
 def test_embree_agrees_beyond_the_edge_of_the_ground() -> None:
-    outside = Pose((-125, 10, 6.0), (0.0, 0.1, 0.02))
+    outside = SensorPose((-125, 10, 6.0), (0.0, 0.1, 0.02))
     assert disagreement(PLACES["flat"], ray_worlds.crowd(60, seed=7), outside) < WRONG
 
 
@@ -134,9 +139,9 @@ def test_embree_agrees_on_what_is_within_reach(reach: str) -> None:
 
 def test_embree_agrees_straight_up_and_down() -> None:
     table = ray_worlds.crowd(60, seed=9)
-    upright = Pose((0, 5, 3.0), (0.0, 0.4, 0.0))
+    upright = SensorPose((0, 5, 3.0), (0.0, 0.4, 0.0))
     fields = {"upper_fov": "90", "lower_fov": "-90"}
-    distance, _ = scan(Scene(PLACES["flat"], table), upright, **fields)
+    distance, _ = scan(SensorScene(PLACES["flat"], table), upright, **fields)
     assert distance[-FIRINGS:] == pytest.approx(3.0, abs=1e-6)
     steep = {"upper_fov": "89.5", "lower_fov": "-89.5"}
     assert disagreement(PLACES["flat"], table, upright, **steep) < WRONG
@@ -147,7 +152,7 @@ def test_embree_agrees_in_the_midst_of_things() -> None:
     table = ray_worlds.crowd(60, seed=10, clear=0.0, reach=12.0)
     for slot in range(6):
         x, y, z = table.position[slot]
-        pose = Pose((x + 0.2, y + 0.1, z + 0.9), (0.03, float(slot), -0.02))
+        pose = SensorPose((x + 0.2, y + 0.1, z + 0.9), (0.03, float(slot), -0.02))
         assert disagreement(PLACES["flat"], table, pose) < WRONG
 
 
@@ -156,26 +161,26 @@ def test_embree_agrees_in_real_towns(name: str) -> None:
     maps = os.environ.get("CRUCIBLE_MAPS")
     if name.startswith("Town") and maps is None:
         pytest.skip("CRUCIBLE_MAPS names no folder of CARLA maps")
-    town = towns.load(name, Path(maps) if maps else None)
+    town = towns.load_town(name, Path(maps) if maps else None)
     table = ray_worlds.parked(town, 80)
     for n, lean in ((11, 0.0), (60, 0.04)):
         x, y, z, pitch, yaw, roll = map(float, town.spawn_points[n])
-        pose = Pose((x, y, z + 2.1), (pitch + lean, yaw, roll - lean))
+        pose = SensorPose((x, y, z + 2.1), (pitch + lean, yaw, roll - lean))
         assert disagreement(town, table, pose) < WRONG
 
 
 @pytest.mark.parametrize("name", ["upright", "tilted", "above the roofs"])
 def test_nothing_is_hidden_that_could_be_seen(name: str) -> None:
     """All things rasterised together give what the nearest of them, each alone, would give."""
-    scene = Scene(PLACES["crowded"], ray_worlds.crowd(60, seed=7))
-    scene.refresh(1)
+    scene = SensorScene(PLACES["crowded"], ray_worlds.crowd(60, seed=7))
+    scene.refresh_actors(1)
     pose = POSES[name]
     rotation, origin = ray_worlds.turned(np.array(pose.rotation)), np.array(pose.position, float)
     azimuth = np.linspace(-np.pi, np.pi, 700, endpoint=False)
     slopes = np.tan(np.radians(np.linspace(-40, 15, 60)))
-    fan, _ = make_fan(np.cos(azimuth), np.sin(azimuth), np.ones(700), slopes)
+    fan, _ = make_ray_fan(np.cos(azimuth), np.sin(azimuth), np.ones(700), slopes)
 
-    def rasterised(things: Things) -> Floats:
+    def rasterised(things: PlacedThings) -> Floats:
         nearness, source = np.full((700, 60), 1 / REACH), np.zeros((700, 60), np.int32)
         rasterise_things(things, scene.meshes, rotation, origin, REACH, fan, nearness, source)
         return nearness
@@ -183,7 +188,7 @@ def test_nothing_is_hidden_that_could_be_seen(name: str) -> None:
     together = rasterised(scene.things)
     alone = np.full_like(together, 1 / REACH)
     for n in range(len(scene.things.mesh)):
-        one = Things._make(column[n : n + 1] for column in scene.things)
+        one = PlacedThings._make(column[n : n + 1] for column in scene.things)
         np.maximum(alone, rasterised(one), out=alone)
     np.testing.assert_array_equal(together, alone)
 
@@ -191,8 +196,8 @@ def test_nothing_is_hidden_that_could_be_seen(name: str) -> None:
 def test_moving_and_turning_everything_changes_nothing() -> None:
     table = ray_worlds.crowd(40, seed=3, reach=50.0)
     place = ray_worlds.town(pieces=100)
-    pose = Pose((1, 2, 2.4), (0.05, 0.4, -0.03))
-    before, points = scan(Scene(place, table), pose, range="40")
+    pose = SensorPose((1, 2, 2.4), (0.05, 0.4, -0.03))
+    before, points = scan(SensorScene(place, table), pose, range="40")
     turn, shift = 0.8, np.array([12.0, -7.0, 0.0])
     matrix = ray_worlds.turned(np.array([0.0, turn, 0.0]))
     table.position[:] = table.position @ matrix.T + shift
@@ -201,14 +206,14 @@ def test_moving_and_turning_everything_changes_nothing() -> None:
     scenery = replace(place.scenery, centre=centre, yaw=place.scenery.yaw + turn)
     moved = replace(place, scenery=scenery)
     x, y, z = np.array(pose.position) @ matrix.T + shift
-    there = Pose((x, y, z), (0.05, 0.4 + turn, -0.03))
-    after, points_after = scan(Scene(moved, table), there, range="40")
+    there = SensorPose((x, y, z), (0.05, 0.4 + turn, -0.03))
+    after, points_after = scan(SensorScene(moved, table), there, range="40")
     np.testing.assert_allclose(after, before, atol=1e-4)
     np.testing.assert_array_equal(points_after["actor"], points["actor"])
 
 
 def test_a_longer_range_only_adds_points() -> None:
-    scene = Scene(PLACES["hilly"], ray_worlds.crowd(60, seed=7))
+    scene = SensorScene(PLACES["hilly"], ray_worlds.crowd(60, seed=7))
     near, _ = scan(scene, POSES["tilted"], range="25")
     far, _ = scan(scene, POSES["tilted"], range="80")
     seen = np.isfinite(near)

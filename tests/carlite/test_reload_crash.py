@@ -14,8 +14,8 @@ import sys
 import pytest
 
 from harness.carlite import calls, streams
-from harness.carlite.rpc import Session
-from harness.carlite.world import WORLD_STREAM, World
+from harness.carlite.rpc import ClientSession
+from harness.carlite.world import WORLD_STREAM, ServerWorld
 from tests.carlite.byte_client import Raw
 from tests.carlite.test_streams import Client, dial, opened, run, until
 from tests.conftest import ROOT, Carlite
@@ -100,7 +100,7 @@ def test_all_ids_of_a_stream_carry_the_same_frames() -> None:
         async with opened() as hub:
             readers = [await dial(hub, 7)]
             for _ in range(2):
-                readers.append(Client(hub, struct.pack("<I", hub.further_id(7))))
+                readers.append(Client(hub, struct.pack("<I", hub.make_further_id(7))))
                 await until(lambda: len(hub._readers[7]) == len(readers))
             hub.publish(7, b"frame")
             assert [await reader.frame() for reader in readers] == [b"frame"] * 3
@@ -116,11 +116,11 @@ def test_a_client_that_begins_an_episode_hears_of_it_later_but_whole(
 ) -> None:
     async def story() -> None:
         async with opened() as hub:
-            leaving, staying = hub.further_id(7), hub.further_id(7)
+            leaving, staying = hub.make_further_id(7), hub.make_further_id(7)
             clients = [Client(hub, struct.pack("<I", one)) for one in (leaving, staying)]
             await until(lambda: len(hub._readers.get(7, ())) == 2)
             monkeypatch.setattr(streams, "HOLD", 0.05)
-            hub.hold(leaving)
+            hub.hold_readers(leaving)
             hub.publish(7, b"first")
             hub.publish(7, b"second")
             assert {reader.dialled: reader.waiting for reader in hub._readers[7]} == {
@@ -137,13 +137,14 @@ def test_a_client_that_begins_an_episode_hears_of_it_later_but_whole(
 
 def test_the_client_that_loads_is_the_one_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "HOLD", 0.05)
-    table = calls.table()
+    table = calls.build_call_table()
 
     async def story() -> None:
         async with opened() as hub:
-            world = World("CrucibleRing", None, 0, hub)
+            world = ServerWorld("CrucibleRing", None, 0, hub)
             loading, watching = (
-                Session(peer="", host="127.0.0.1", streams=hub, traffic=None) for _ in range(2)
+                ClientSession(peer="", host="127.0.0.1", streams=hub, traffic=None)
+                for _ in range(2)
             )
             clients = []
             for session in (loading, watching):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from harness.carlite import towns
-from harness.carlite.actors import Kind
-from harness.carlite.blueprints import Blueprint, library
-from harness.carlite.dynamics.physics import defaults
+from harness.carlite.actors import ActorKind
+from harness.carlite.blueprints import ActorBlueprint, build_blueprint_library
+from harness.carlite.dynamics.physics import build_default_physics
 from tests.conftest import Carlite
 
 MODEL3 = "vehicle.tesla.model3"
@@ -42,18 +42,18 @@ def spawn(
     return world.spawn_actor(definition, place, attach_to=parent)
 
 
-def free_place(blueprint: Blueprint, world: carla.World, index: int) -> carla.Transform:
+def free_place(blueprint: ActorBlueprint, world: carla.World, index: int) -> carla.Transform:
     """Find room for one of several actors: vehicles on the road, the rest high above it."""
     place = world.get_map().get_spawn_points()[index]
-    if blueprint.kind != Kind.VEHICLE:
+    if blueprint.kind != ActorKind.VEHICLE:
         place.location.z += 30.0
     return place
 
 
 def test_blueprints(world: carla.World) -> None:
     offered = {blueprint.id: blueprint for blueprint in world.get_blueprint_library()}
-    assert offered.keys() == library().keys()
-    for name, ours in library().items():
+    assert offered.keys() == build_blueprint_library().keys()
+    for name, ours in build_blueprint_library().items():
         theirs = offered[name]
         assert theirs.tags == sorted(ours.tags.split(",")) or set(theirs.tags) == set(
             ours.tags.split(",")
@@ -72,9 +72,9 @@ def test_blueprints(world: carla.World) -> None:
 
 
 def test_every_kind_of_actor_is_what_its_blueprint_says(world: carla.World) -> None:
-    names = [name for name, one in library().items() if not one.refusal]
+    names = [name for name, one in build_blueprint_library().items() if not one.refusal]
     for index, name in enumerate(names):
-        ours = library()[name]
+        ours = build_blueprint_library()[name]
         actor = spawn(world, name, free_place(ours, world, index))
         assert actor.type_id == name
         assert actor.parent is None
@@ -140,8 +140,8 @@ def test_a_walkers_control_comes_back(world: carla.World) -> None:
 def test_physics_control(world: carla.World) -> None:
     car = spawn(world, MODEL3)
     assert isinstance(car, carla.Vehicle)
-    blueprint = library()[MODEL3]
-    ours = defaults(MODEL3, blueprint.extent, blueprint.wheels, blueprint.mass)
+    blueprint = build_blueprint_library()[MODEL3]
+    ours = build_default_physics(MODEL3, blueprint.extent, blueprint.wheels, blueprint.mass)
     got = car.get_physics_control()
     assert [(p.x, p.y) for p in got.torque_curve] == pytest.approx(np.array(ours.torque_curve))
     assert [(p.x, p.y) for p in got.steering_curve] == pytest.approx(np.array(ours.steering_curve))
@@ -230,7 +230,7 @@ def test_telemetry(world: carla.World) -> None:
 
 
 def test_speed_limit_and_light_of_a_vehicle(world: carla.World, carlite: Carlite) -> None:
-    town = towns.load(carlite.town, None)
+    town = towns.load_town(carlite.town, None)
     light = next(s for s in town.signals if s.stop_lines)
     line = light.stop_lines[0]
     back = carla.Location(

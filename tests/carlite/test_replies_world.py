@@ -10,16 +10,16 @@ import pytest
 
 from harness.carlite import towns
 from harness.carlite.actors import ActorTable
-from harness.carlite.labels import Label
-from harness.carlite.sensors.scene import Scene
-from harness.carlite.towns.model import Shape, Town
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.sensors.scene import SensorScene
+from harness.carlite.towns.model import SceneryShape, Town
 from tests.carlite.test_replies_actors import MODEL3, floats, pose, spawn
 from tests.conftest import Carlite
 
 
 @pytest.fixture(scope="module")
 def town(carlite: Carlite) -> Town:
-    return towns.load(carlite.town, None)
+    return towns.load_town(carlite.town, None)
 
 
 def test_version(client: carla.Client) -> None:
@@ -75,7 +75,7 @@ def test_map(world: carla.World, town: Town) -> None:
 
 def test_available_maps(client: carla.Client) -> None:
     names = [path.rsplit("/", 1)[1] for path in client.get_available_maps()]
-    assert names == towns.available(None)
+    assert names == towns.list_available_towns(None)
 
 
 def test_snapshot_has_what_actors_report(world: carla.World) -> None:
@@ -188,18 +188,18 @@ def test_environment_objects(world: carla.World, town: Town) -> None:
         assert int(one.type) == scenery.label[index]
         assert floats(one.transform.location) == pytest.approx(scenery.centre[index], abs=1e-3)
         wanted = scenery.extent[index].copy()
-        if scenery.shape[index] == Shape.CYLINDER:
+        if scenery.shape[index] == SceneryShape.CYLINDER:
             wanted[1] = wanted[0]
         assert floats(one.bounding_box.extent) == pytest.approx(wanted, abs=1e-4)
     buildings = world.get_environment_objects(carla.CityObjectLabel.Buildings)
-    assert len(buildings) == np.count_nonzero(scenery.label == Label.BUILDING)
+    assert len(buildings) == np.count_nonzero(scenery.label == SemanticLabel.BUILDING)
 
 
 def test_level_boxes(world: carla.World, town: Town) -> None:
     car = spawn(world, MODEL3)
     world.tick()
     boxes = world.get_level_bbs(carla.CityObjectLabel.Car)
-    assert len(boxes) == np.count_nonzero(town.scenery.label == Label.CAR) + 1
+    assert len(boxes) == np.count_nonzero(town.scenery.label == SemanticLabel.CAR) + 1
     mine = boxes[-1]
     where = car.get_transform().transform(car.bounding_box.location)
     assert floats(mine.location) == pytest.approx(floats(where), abs=1e-3)
@@ -207,11 +207,11 @@ def test_level_boxes(world: carla.World, town: Town) -> None:
 
 
 def test_project_point(world: carla.World, town: Town) -> None:
-    scene = Scene(town, ActorTable())
+    scene = SensorScene(town, ActorTable())
     for point in world.get_map().get_spawn_points()[:20]:
         above = point.location + carla.Location(z=2)
         hit = world.ground_projection(above, 100.0)
-        distance, _, label = scene.first_hit(
+        distance, _, label = scene.find_first_hit(
             np.array([floats(above)]), np.array([[0.0, 0.0, -1.0]]), 100.0
         )
         assert hit.location.z == pytest.approx(above.z - distance[0], abs=1e-3)
@@ -229,9 +229,9 @@ def test_cast_ray(world: carla.World) -> None:
     middle = car.get_location()
     top = middle + carla.Location(z=10)
     points = world.cast_ray(top, middle - carla.Location(z=1))
-    assert int(points[0].label) == Label.CAR
+    assert int(points[0].label) == SemanticLabel.CAR
     assert points[0].location.z == pytest.approx(middle.z + 1.4, abs=0.2)
-    assert int(points[-1].label) in (Label.ROAD, Label.ROAD_LINE)
+    assert int(points[-1].label) in (SemanticLabel.ROAD, SemanticLabel.ROAD_LINE)
     assert points[-1].location.z == pytest.approx(middle.z, abs=0.1)
     heights = [point.location.z for point in points]
     assert heights == sorted(heights, reverse=True)
@@ -245,12 +245,12 @@ def test_gravity_of_inertial_sensors(world: carla.World) -> None:
 
 
 def test_hidden_scenery_is_neither_seen_nor_touched(world: carla.World, town: Town) -> None:
-    index = int(np.flatnonzero(town.scenery.label == Label.BUILDING)[0])
+    index = int(np.flatnonzero(town.scenery.label == SemanticLabel.BUILDING)[0])
     centre = carla.Location(*town.scenery.centre[index].tolist())
     roof = centre + carla.Location(z=100)
     piece = world.get_environment_objects(carla.CityObjectLabel.Any)[index]
-    assert int(world.cast_ray(roof, centre)[0].label) == Label.BUILDING
+    assert int(world.cast_ray(roof, centre)[0].label) == SemanticLabel.BUILDING
     world.enable_environment_objects({piece.id}, False)
-    assert not [p for p in world.cast_ray(roof, centre) if int(p.label) == Label.BUILDING]
+    assert not [p for p in world.cast_ray(roof, centre) if int(p.label) == SemanticLabel.BUILDING]
     world.enable_environment_objects({piece.id}, True)
-    assert int(world.cast_ray(roof, centre)[0].label) == Label.BUILDING
+    assert int(world.cast_ray(roof, centre)[0].label) == SemanticLabel.BUILDING

@@ -134,7 +134,7 @@ def test_every_call_survives_any_arguments(target: Carlite) -> None:
     world = client.get_world()
     world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
     populate(world)
-    table = calls.table()
+    table = calls.build_call_table()
     assert len(table) > 80
     rng = random.Random(11)
     with rpc(target) as connection:

@@ -14,33 +14,44 @@ import pytest
 from harness.carlite import rpc, tick_gate
 from harness.carlite.accepting import Acceptor, ProtocolStarter
 from harness.carlite.errors import CallError
-from harness.carlite.inbox import Backlog
-from harness.carlite.rpc import Call, Connection, Reply, Request, Session, TickGate, failure, parse
+from harness.carlite.inbox import MessageBacklog
+from harness.carlite.rpc import (
+    CallRequest,
+    ClientSession,
+    RemoteCall,
+    ReplyKind,
+    RpcConnection,
+    TickGate,
+    parse_call_request,
+    wrap_call_failure,
+)
 from harness.carlite.streams import StreamHub
 from tests.conftest import PATIENCE
 
 
-def boom(world: object, session: Session) -> object:
+def boom(world: object, session: ClientSession) -> object:
     raise CallError("the fuse is wet")
 
 
-def bug(world: object, session: Session) -> object:
+def bug(world: object, session: ClientSession) -> object:
     return [][len(session.peer)]
 
 
 CALLS = [
-    Call("add", lambda world, session, a, b: a + b, Reply.VALUE),
-    Call("echo", lambda world, session, value: value, Reply.VALUE),
-    Call("nothing", lambda world, session: None, Reply.VOID),
-    Call("list", lambda world, session: [[[1, 7]]], Reply.PLAIN),
-    Call("boom", boom, Reply.VALUE),
-    Call("boom_void", boom, Reply.VOID),
-    Call("boom_plain", boom, Reply.PLAIN),
-    Call("bug", bug, Reply.VALUE),
-    Call("unpackable", lambda world, session: object(), Reply.VALUE),
-    Call("large", lambda world, session: b"x" * (1 << 20), Reply.VALUE),
-    Call("tick_cue", lambda world, session: 42, Reply.VALUE, ticks=True),
-    Call("apply_batch", lambda world, session, commands, tick: [], Reply.PLAIN, ticks=True),
+    RemoteCall("add", lambda world, session, a, b: a + b, ReplyKind.VALUE),
+    RemoteCall("echo", lambda world, session, value: value, ReplyKind.VALUE),
+    RemoteCall("nothing", lambda world, session: None, ReplyKind.VOID),
+    RemoteCall("list", lambda world, session: [[[1, 7]]], ReplyKind.PLAIN),
+    RemoteCall("boom", boom, ReplyKind.VALUE),
+    RemoteCall("boom_void", boom, ReplyKind.VOID),
+    RemoteCall("boom_plain", boom, ReplyKind.PLAIN),
+    RemoteCall("bug", bug, ReplyKind.VALUE),
+    RemoteCall("unpackable", lambda world, session: object(), ReplyKind.VALUE),
+    RemoteCall("large", lambda world, session: b"x" * (1 << 20), ReplyKind.VALUE),
+    RemoteCall("tick_cue", lambda world, session: 42, ReplyKind.VALUE, ticks=True),
+    RemoteCall(
+        "apply_batch", lambda world, session, commands, tick: [], ReplyKind.PLAIN, ticks=True
+    ),
 ]
 
 
@@ -49,28 +60,28 @@ class House:
 
     def __init__(self) -> None:
         self.calls = {call.name: call for call in CALLS}
-        self.connections: set[Connection] = set()
-        self.backlog = Backlog(most=3 << 20)
+        self.connections: set[RpcConnection] = set()
+        self.backlog = MessageBacklog(most=3 << 20)
         self.hub = StreamHub(socket.create_server(("127.0.0.1", 0)))
         self.ready = True
         self.served: list[str] = []
 
-    def session(self, peer: str, host: str) -> Session:
-        return Session(peer=peer, host=host, streams=self.hub, traffic=None)
+    def open_client_session(self, peer: str, host: str) -> ClientSession:
+        return ClientSession(peer=peer, host=host, streams=self.hub, traffic=None)
 
-    def checks_health(self) -> bool:
+    def has_traffic_clients(self) -> bool:
         return False
 
-    def new_tick_gate(self) -> TickGate:
+    def make_tick_gate(self) -> TickGate:
         return self
 
-    def may_tick(self) -> bool:
+    def can_tick(self) -> bool:
         return self.ready
 
-    def answered(self, request: Request) -> None:
+    def note_request(self, request: CallRequest) -> None:
         self.served.append(request.name)
 
-    def run(self, call: Call, session: Session, arguments: list[object]) -> object:
+    def run_call(self, call: RemoteCall, session: ClientSession, arguments: list[object]) -> object:
         return call.run(None, session, *arguments)
 
 
@@ -109,7 +120,7 @@ async def opened() -> AsyncIterator[tuple[House, Callable[[], Coroutine[Any, Any
     house.hub.open()
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    acceptor = Acceptor(listener, ProtocolStarter(lambda: Connection(house)), "connections")
+    acceptor = Acceptor(listener, ProtocolStarter(lambda: RpcConnection(house)), "connections")
     acceptor.open()
 
     async def connect() -> Client:
@@ -402,33 +413,33 @@ def test_the_guard_holds_a_tick_until_the_worker_sleeps(monkeypatch: pytest.Monk
             guard = tick_gate.WorkerGate(house.hub)
 
             def hear(name: str) -> None:
-                guard.answered(Request(1, name, False, []))
+                guard.note_request(CallRequest(1, name, False, []))
 
             now = 1.0
             hear("apply_batch")
-            assert guard.may_tick(), "no Traffic Manager, no guard"
+            assert guard.can_tick(), "no Traffic Manager, no guard"
             hear("add_traffic_manager_running")
             hear("apply_batch")
-            assert not guard.may_tick()
+            assert not guard.can_tick()
             now = 1.001
             hear("get_episode_settings")
             now = 1.002
-            assert not guard.may_tick()
+            assert not guard.can_tick()
             now = 1.0026
-            assert guard.may_tick()
+            assert guard.can_tick()
             hear("apply_batch")
             now += tick_gate.LONGEST
-            assert guard.may_tick(), "a batch of the user's program holds no one for long"
+            assert guard.can_tick(), "a batch of the user's program holds no one for long"
 
     run(story())
 
 
 def test_parse_refuses_what_is_no_request() -> None:
-    assert parse([0, 1, "x", [[True], 5]]) == Request(1, "x", True, [5])
+    assert parse_call_request([0, 1, "x", [[True], 5]]) == CallRequest(1, "x", True, [5])
     with pytest.raises(ValueError, match="not a request"):
-        parse([0, 1, "x", [["yes"]]])
+        parse_call_request([0, 1, "x", [["yes"]]])
 
 
 def test_failures_have_the_shape_of_their_success() -> None:
-    assert failure(Reply.VALUE, "m") == [[0, ["m"]]]
-    assert failure(Reply.VOID, "m") == [[True, ["m"]]]
+    assert wrap_call_failure(ReplyKind.VALUE, "m") == [[0, ["m"]]]
+    assert wrap_call_failure(ReplyKind.VOID, "m") == [[True, ["m"]]]

@@ -20,12 +20,12 @@ from shapely.geometry.base import BaseGeometry
 from shapely.ops import unary_union
 
 from harness.carlite import towns
-from harness.carlite.bodies import library
-from harness.carlite.labels import Label
-from harness.carlite.towns.model import LaneKind, Lanes, Scenery, Shape, Town
-from harness.carlite.towns.scenery import furnish
+from harness.carlite.bodies import build_body_library
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.towns.model import LaneKind, SceneryShape, Town, TownLanes, TownScenery
+from harness.carlite.towns.scenery import furnish_town
 
-SHIPPED = towns.available(None)
+SHIPPED = towns.list_available_towns(None)
 CARLA = ["Town01", "Town02", "Town05"]
 MAPS = os.environ.get("CRUCIBLE_MAPS")
 needs_maps = pytest.mark.skipif(MAPS is None, reason="CRUCIBLE_MAPS names no folder of CARLA maps")
@@ -37,20 +37,20 @@ every_town = pytest.mark.parametrize(
 
 @cache
 def town_of(name: str) -> Town:
-    town = towns.load(name, Path(MAPS) if MAPS else None)
-    return replace(town, scenery=furnish(town.lanes, town.ground, town.signals, name))
+    town = towns.load_town(name, Path(MAPS) if MAPS else None)
+    return replace(town, scenery=furnish_town(town.lanes, town.ground, town.signals, name))
 
 
-def outline(scenery: Scenery, index: int) -> BaseGeometry:
+def outline(scenery: TownScenery, index: int) -> BaseGeometry:
     x, y = scenery.centre[index, :2]
     length, width = scenery.extent[index, :2]
-    if scenery.shape[index] == Shape.CYLINDER:
+    if scenery.shape[index] == SceneryShape.CYLINDER:
         return Point(x, y).buffer(length)
     flat = box(-length, -width, length, width)
     return translate(rotate(flat, scenery.yaw[index], origin=(0, 0), use_radians=True), x, y)
 
 
-def surface(lanes: Lanes, lane: int) -> BaseGeometry:
+def surface(lanes: TownLanes, lane: int) -> BaseGeometry:
     span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
     right = np.column_stack([-np.sin(lanes.yaw[span]), np.cos(lanes.yaw[span])])
     half, centre = lanes.width[span, None] / 2, lanes.points[span, :2]
@@ -58,7 +58,7 @@ def surface(lanes: Lanes, lane: int) -> BaseGeometry:
     return make_valid(Polygon(ring))
 
 
-def lanes_of(lanes: Lanes, kind: LaneKind) -> list[int]:
+def lanes_of(lanes: TownLanes, kind: LaneKind) -> list[int]:
     return [int(k) for k in np.flatnonzero((lanes.kind == kind) & (lanes.length > 0.2))]
 
 
@@ -81,7 +81,7 @@ def test_nothing_stands_on_or_next_to_what_is_driven_on(name: str) -> None:
     for piece, area in overlapping(pieces_of(name), swept):
         first = lanes.first[driving[area]]
         height = lanes.points[first : first + lanes.count[driving[area]], 2]
-        assert base[piece] > height.max() + 5 or scenery.label[piece] == Label.GUARD_RAIL
+        assert base[piece] > height.max() + 5 or scenery.label[piece] == SemanticLabel.GUARD_RAIL
         assert base[piece] > height.max() + 4.4
 
 
@@ -126,7 +126,7 @@ def test_spawn_points_are_free(name: str) -> None:
     for x, y, _, _, yaw, _ in town.spawn_points:
         turned = rotate(box(-2.6, -1.1, 2.6, 1.1), yaw, origin=(0, 0), use_radians=True)
         cars.append(translate(turned, x, y))
-    solid = np.flatnonzero(town.scenery.solid & (town.scenery.label != Label.GUARD_RAIL))
+    solid = np.flatnonzero(town.scenery.solid & (town.scenery.label != SemanticLabel.GUARD_RAIL))
     shapes = [outline(town.scenery, int(k)) for k in solid]
     assert overlapping(cars, shapes) == []
 
@@ -141,7 +141,9 @@ def test_solid_things_do_not_overlap(name: str) -> None:
     for a, b in overlapping(shapes, shapes):
         if a < b and not shapes[a].centroid.dwithin(shapes[b].centroid, 0.01):
             both = min(high[a], high[b]) - max(low[a], low[b])
-            rails = {int(scenery.label[solid[k]]) for k in (a, b)} == {int(Label.GUARD_RAIL)}
+            rails = {int(scenery.label[solid[k]]) for k in (a, b)} == {
+                int(SemanticLabel.GUARD_RAIL)
+            }
             assert both <= 0 or rails
 
 
@@ -151,7 +153,12 @@ def test_things_stand_on_the_ground(name: str) -> None:
     town = town_of(name)
     scenery, ground = town.scenery, town.ground
     base = scenery.centre[:, 2] - scenery.extent[:, 2]
-    upon = [Label.TRAFFIC_LIGHT, Label.TRAFFIC_SIGN, Label.VEGETATION, Label.GUARD_RAIL]
+    upon = [
+        SemanticLabel.TRAFFIC_LIGHT,
+        SemanticLabel.TRAFFIC_SIGN,
+        SemanticLabel.VEGETATION,
+        SemanticLabel.GUARD_RAIL,
+    ]
     for k in np.flatnonzero(~np.isin(scenery.label, upon)):
         x, y = scenery.centre[k, :2]
         reach = float(np.hypot(*scenery.extent[k, :2])) + ground.cell
@@ -164,9 +171,9 @@ def test_things_stand_on_the_ground(name: str) -> None:
         )
         around = ground.lower[rows, columns]
         assert base[k] > around.min() - 0.35
-        if scenery.label[k] != Label.BUILDING:
+        if scenery.label[k] != SemanticLabel.BUILDING:
             assert base[k] < around.max() + 0.05
-    standing = scenery.label == Label.BUILDING
+    standing = scenery.label == SemanticLabel.BUILDING
     lowest: dict[tuple[float, float], float] = {}
     for (x, y), z in zip(scenery.centre[standing, :2].tolist(), base[standing], strict=True):
         lowest[x, y] = min(lowest.get((x, y), math.inf), float(z))
@@ -178,13 +185,13 @@ def test_things_stand_on_the_ground(name: str) -> None:
 @every_town
 def test_how_much_there_is(name: str) -> None:
     scenery = town_of(name).scenery
-    count = {label: int((scenery.label == label).sum()) for label in Label}
+    count = {label: int((scenery.label == label).sum()) for label in SemanticLabel}
     assert 300 <= len(scenery.yaw) <= 2200
-    assert count[Label.BUILDING] > 50
-    assert count[Label.CAR] > 15
-    assert count[Label.POLE] > 50
-    assert count[Label.VEGETATION] > 100
-    assert count[Label.TRAFFIC_LIGHT] > 0
+    assert count[SemanticLabel.BUILDING] > 50
+    assert count[SemanticLabel.CAR] > 15
+    assert count[SemanticLabel.POLE] > 50
+    assert count[SemanticLabel.VEGETATION] > 100
+    assert count[SemanticLabel.TRAFFIC_LIGHT] > 0
 
 
 @shipped_town
@@ -192,7 +199,7 @@ def test_buildings_hide_one_street_from_the_other(name: str) -> None:
     """From 25 m before a junction, most cars coming from the side are out of sight."""
     lanes, scenery = town_of(name).lanes, town_of(name).scenery
     blocks = STRtree(
-        [outline(scenery, int(k)) for k in np.flatnonzero(scenery.label == Label.BUILDING)]
+        [outline(scenery, int(k)) for k in np.flatnonzero(scenery.label == SemanticLabel.BUILDING)]
     )
     hidden = seen = 0
     for junction in np.unique(lanes.junction[lanes.junction >= 0]):
@@ -219,14 +226,14 @@ def test_buildings_hide_one_street_from_the_other(name: str) -> None:
 @shipped_town
 def test_parked_cars_are_bodies_in_parking_lanes_or_bays(name: str) -> None:
     scenery = town_of(name).scenery
-    cars = scenery.label == Label.CAR
-    assert np.all(scenery.shape[cars] == Shape.BODY)
+    cars = scenery.label == SemanticLabel.CAR
+    assert np.all(scenery.shape[cars] == SceneryShape.BODY)
     assert len(set(scenery.body[cars].tolist())) >= 4
-    assert np.all(scenery.body[cars] < len(library().names))
-    assert np.all(scenery.body[scenery.shape != Shape.BODY] == -1)
+    assert np.all(scenery.body[cars] < len(build_body_library().names))
+    assert np.all(scenery.body[scenery.shape != SceneryShape.BODY] == -1)
 
 
-def digest(scenery: Scenery) -> str:
+def digest(scenery: TownScenery) -> str:
     parts = (scenery.centre, scenery.extent, scenery.yaw, scenery.shape, scenery.body)
     arrays = [np.ascontiguousarray(part).tobytes() for part in (*parts, scenery.label)]
     return hashlib.sha256(b"".join(arrays)).hexdigest()
@@ -246,5 +253,5 @@ def test_another_process_finds_the_same_scenery() -> None:
 
 def test_the_name_decides() -> None:
     town = town_of("CrucibleRing")
-    other = furnish(town.lanes, town.ground, town.signals, "Elsewhere")
+    other = furnish_town(town.lanes, town.ground, town.signals, "Elsewhere")
     assert digest(other) != digest(town.scenery)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from harness.carlite import towns
-from harness.carlite.labels import Label
+from harness.carlite.labels import SemanticLabel
 from harness.carlite.towns.loading import SHIPPED_TOWNS
-from harness.carlite.towns.scenery_styles import DOWNTOWN, SUBURB, style_of
+from harness.carlite.towns.scenery_styles import DOWNTOWN, SUBURB, choose_scenery_style
 
 
 def with_wishes(**wishes: str) -> str:
@@ -19,12 +19,12 @@ def with_wishes(**wishes: str) -> str:
 
 
 def test_a_town_without_wishes_keeps_its_style() -> None:
-    assert style_of("Anywhere", {}) == DOWNTOWN
-    assert style_of("CrucibleHill", {}) == SUBURB
+    assert choose_scenery_style("Anywhere", {}) == DOWNTOWN
+    assert choose_scenery_style("CrucibleHill", {}) == SUBURB
 
 
 def test_wishes_replace_a_style() -> None:
-    style = style_of("Anywhere", {"setback": 4.0, "parked": 0.25, "storeys": 2.0})
+    style = choose_scenery_style("Anywhere", {"setback": 4.0, "parked": 0.25, "storeys": 2.0})
     assert style.setback[0] == 4.0
     assert (style.parked, style.storeys) == (0.25, (1, 2.0))
     assert style.gap == SUBURB.gap
@@ -33,7 +33,7 @@ def test_wishes_replace_a_style() -> None:
 def test_houses_are_as_high_as_the_file_says() -> None:
     def highest(storeys: str) -> float:
         scenery = towns.from_opendrive("Same", with_wishes(storeys=storeys)).scenery
-        chosen = scenery.label == Label.BUILDING
+        chosen = scenery.label == SemanticLabel.BUILDING
         return float((scenery.extent[chosen, 2] * 2).max())
 
     assert highest("2") < 9.0 < highest("12")

@@ -12,22 +12,22 @@ import pytest
 
 from harness.carlite.towns import lanes as sampling
 from harness.carlite.towns import limits, opendrive, signals
-from harness.carlite.towns.model import LaneKind, Lanes, Signal
+from harness.carlite.towns.model import LaneKind, TownLanes, TownSignal
 from tests.carlite import opendrive_samples as samples
 from tests.carlite.client_map import CARLA_TOWNS, TOWNS, angle_between, loaded, town_file
 
 LIGHT = "traffic.traffic_light"
-Posts = tuple[Signal, ...]
+Posts = tuple[TownSignal, ...]
 
 
-def read(text: str) -> tuple[Lanes, Posts]:
-    network = opendrive.parse(text)
-    lanes = sampling.build(network)
-    return lanes, signals.build(network, lanes)
+def read(text: str) -> tuple[TownLanes, Posts]:
+    network = opendrive.parse_opendrive(text)
+    lanes = sampling.build_lanes(network)
+    return lanes, signals.build_signals(network, lanes)
 
 
 @lru_cache(maxsize=8)
-def posts_of(name: str) -> tuple[Lanes, Posts, carla.Map]:
+def posts_of(name: str) -> tuple[TownLanes, Posts, carla.Map]:
     return *read(town_file(name).read_text(encoding="utf-8")), loaded(name)[1]
 
 
@@ -35,7 +35,7 @@ def lights_of(posts: Posts) -> Posts:
     return tuple(post for post in posts if post.type_id == LIGHT)
 
 
-def trigger_in_world(post: Signal) -> tuple[float, float, float]:
+def trigger_in_world(post: TownSignal) -> tuple[float, float, float]:
     (x, y, z), (u, v, w) = post.position, post.trigger_centre
     cos, sin = math.cos(post.yaw), math.sin(post.yaw)
     return x + u * cos - v * sin, y + u * sin + v * cos, z + w
@@ -191,9 +191,9 @@ def test_maps_made_in_roadrunner_go_by_their_signs() -> None:
     text = text.replace('subtype="-1"', 'subtype="40"')
 
     def limit(text: str, key: tuple[int, int, int]) -> float:
-        network = opendrive.parse(text)
-        lanes = sampling.build(network)
-        lanes = limits.posted(network, lanes, signals.build(network, lanes))
+        network = opendrive.parse_opendrive(text)
+        lanes = sampling.build_lanes(network)
+        lanes = limits.apply_posted_limits(network, lanes, signals.build_signals(network, lanes))
         lane = lanes.key.tolist().index(list(key))
         return float(lanes.speed_limit[lane]) * 3.6
 

@@ -19,7 +19,7 @@ FEWEST = {"Town01": 100, "Town02": 50, "Town05": 300, "Crucible05": 100}
 @pytest.mark.parametrize("name", TOWNS)
 def test_vehicles_appear_on_lanes_facing_along_them(name: str) -> None:
     lanes, reference = loaded(name)
-    points = spawn.build(lanes)
+    points = spawn.build_spawn_points(lanes)
     assert len(points) >= FEWEST.get(name, 50)
     for x, y, z, pitch, yaw, roll in points.tolist():
         waypoint = reference.get_waypoint(carla.Location(x, y, z))
@@ -39,7 +39,7 @@ def test_vehicles_appear_on_lanes_facing_along_them(name: str) -> None:
 @pytest.mark.parametrize("name", TOWNS)
 def test_spawn_points_keep_their_distance(name: str) -> None:
     lanes, reference = loaded(name)
-    points = spawn.build(lanes)
+    points = spawn.build_spawn_points(lanes)
     apart = np.linalg.norm(points[:, None, :3] - points[None, :, :3], axis=2)
     np.fill_diagonal(apart, np.inf)
     assert apart.min() > 2.9
@@ -52,9 +52,9 @@ def test_spawn_points_keep_their_distance(name: str) -> None:
 
 def test_the_first_few_are_all_over_the_town() -> None:
     lanes, _ = loaded("Crucible05")
-    points = spawn.build(lanes)[:, :2]
+    points = spawn.build_spawn_points(lanes)[:, :2]
     assert (np.ptp(points[:20], axis=0) > 0.6 * np.ptp(points, axis=0)).all()
-    np.testing.assert_array_equal(spawn.build(lanes)[:, :2], points)
+    np.testing.assert_array_equal(spawn.build_spawn_points(lanes)[:, :2], points)
 
 
 @pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town02"])
@@ -87,7 +87,9 @@ def footprint(x: float, y: float, half_length: float, half_width: float, yaw: fl
 @pytest.mark.parametrize("name", TOWNS)
 def test_crosswalks_are_the_clients(name: str) -> None:
     _, reference = loaded(name)
-    polygons = crosswalks.build(opendrive.parse(town_file(name).read_text(encoding="utf-8")))
+    polygons = crosswalks.build_crosswalks(
+        opendrive.parse_opendrive(town_file(name).read_text(encoding="utf-8"))
+    )
     corners = np.array([(p.x, p.y, p.z) for p in reference.get_crosswalks()]).reshape(-1, 3)
     mine = np.concatenate([np.zeros((0, 3)), *polygons])
     assert len(mine) == len(corners)

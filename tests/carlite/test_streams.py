@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.carlite import streams
-from harness.carlite.streams import HIGH_WATER, StreamHub, token
+from harness.carlite.streams import HIGH_WATER, StreamHub, pack_stream_token
 from tests.conftest import PATIENCE
 
 
@@ -56,7 +56,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def dial(hub: StreamHub, stream_id: int) -> Client:
     client = Client(hub, struct.pack("<I", stream_id))
-    await until(lambda: hub.has_listener(streams.first_id(stream_id)))
+    await until(lambda: hub.has_listener(streams.resolve_stream_id(stream_id)))
     return client
 
 
@@ -65,7 +65,7 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 
 
 def test_token_layout() -> None:
-    assert token(7, "127.0.0.1", 2001).hex() == "07000000d10701017f000001" + "00" * 12
+    assert pack_stream_token(7, "127.0.0.1", 2001).hex() == "07000000d10701017f000001" + "00" * 12
 
 
 def test_frames_reach_all_readers_of_the_stream_and_no_others() -> None:
@@ -146,7 +146,7 @@ def test_a_reader_that_stops_costs_a_bounded_queue_and_a_bounded_wait(
                 hub.publish(1, bytes([sent]) * (1 << 20))
                 hub.publish(2, bytes([sent]))
                 assert await lively.frame() == bytes([sent])
-                while not hub.settled():
+                while not hub.is_settled():
                     waited.append(sent)
                     await asyncio.sleep(0.001)
                 stalled += [sent] * reader.stalled
@@ -188,7 +188,7 @@ def test_a_lost_snapshot_is_forgotten_when_a_newer_one_waits() -> None:
 
     async def story() -> None:
         async with opened() as hub:
-            client = await dial(hub, hub.further_id(1))
+            client = await dial(hub, hub.make_further_id(1))
             hub.patient = False
             hub.publish(1, b"a" * (16 << 20))
             hub.publish(1, b"lost")
@@ -210,7 +210,7 @@ def test_the_last_snapshot_that_was_lost_comes_in_the_end(patient: bool) -> None
     async def story() -> None:
         async with opened() as hub:
             hub.patient = patient
-            snapshots = hub.further_id(1)
+            snapshots = hub.make_further_id(1)
             client, sensor = await dial(hub, snapshots), await dial(hub, 2)
             for stream_id in (1, 2):
                 hub.publish(stream_id, b"a" * (HIGH_WATER + (8 << 20)))
@@ -233,15 +233,15 @@ def test_an_expected_reader_is_waited_for_until_it_dials(monkeypatch: pytest.Mon
     async def story() -> None:
         async with opened() as hub:
             monkeypatch.setattr(streams, "DIAL_TIME", 30.0)
-            hub.expect(9)
-            assert not hub.all_open()
+            hub.expect_reader(9)
+            assert not hub.has_all_readers()
             await dial(hub, 8)
-            assert not hub.all_open()
+            assert not hub.has_all_readers()
             await dial(hub, 9)
-            assert hub.all_open()
+            assert hub.has_all_readers()
             monkeypatch.setattr(streams, "DIAL_TIME", 2.0)
-            hub.expect(10)
-            assert not hub.all_open()
-            await until(hub.all_open)
+            hub.expect_reader(10)
+            assert not hub.has_all_readers()
+            await until(hub.has_all_readers)
 
     run(story())

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from harness.carlite import towns
-from harness.carlite.labels import Label
+from harness.carlite.labels import SemanticLabel
 from harness.carlite.towns import opendrive, structures
-from harness.carlite.towns.model import Shape
+from harness.carlite.towns.model import SceneryShape
 from tests.carlite.opendrive_samples import straight_road
 
 
@@ -29,7 +29,7 @@ PAINT = '<object type="-1" id="4" s="20" t="0" length="3" width="2" height="1"/>
 
 
 def test_a_building_stands_where_the_file_says() -> None:
-    (barn,) = structures.build(opendrive.parse(with_objects(BARN)))
+    (barn,) = structures.build_structures(opendrive.parse_opendrive(with_objects(BARN)))
     lane = towns.from_opendrive("Test", straight_road()).lanes
     right = int(np.flatnonzero(lane.key[:, 2] == -1)[0])
     start = lane.points[lane.first[right]]
@@ -45,8 +45,8 @@ def test_a_building_stands_where_the_file_says() -> None:
 
 def test_towns_hold_their_structures() -> None:
     town = towns.from_opendrive("Test", with_objects(BARN, OAK))
-    assert town.scenery.label[:2].tolist() == [Label.BUILDING, Label.VEGETATION]
-    assert town.scenery.shape[:2].tolist() == [Shape.BOX, Shape.CYLINDER]
+    assert town.scenery.label[:2].tolist() == [SemanticLabel.BUILDING, SemanticLabel.VEGETATION]
+    assert town.scenery.shape[:2].tolist() == [SceneryShape.BOX, SceneryShape.CYLINDER]
     base = town.scenery.centre[:2, 2] - town.scenery.extent[:2, 2]
     top = town.scenery.centre[:2, 2] + town.scenery.extent[:2, 2]
     assert (base < 0).all()
@@ -54,16 +54,16 @@ def test_towns_hold_their_structures() -> None:
 
 
 def test_what_has_no_size_or_is_paint_is_no_structure() -> None:
-    assert structures.build(opendrive.parse(with_objects(FLAT, PAINT))) == ()
+    assert structures.build_structures(opendrive.parse_opendrive(with_objects(FLAT, PAINT))) == ()
 
 
 def test_sizes_must_be_numbers() -> None:
     broken = BARN.replace('width="6"', 'width="wide"')
     with pytest.raises(ValueError, match="object 1"):
-        opendrive.parse(with_objects(broken))
+        opendrive.parse_opendrive(with_objects(broken))
 
 
 def test_the_default_town_has_a_hall_in_a_yard() -> None:
-    scenery = towns.load("Crucible05", None).scenery
-    assert scenery.label[0] == Label.BUILDING
+    scenery = towns.load_town("Crucible05", None).scenery
+    assert scenery.label[0] == SemanticLabel.BUILDING
     assert scenery.extent[0, :2] == pytest.approx([6.0, 9.0])

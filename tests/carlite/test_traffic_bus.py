@@ -6,9 +6,9 @@ import carla
 import numpy as np
 import pytest
 
-from harness.carlite.blueprints import library
-from harness.carlite.traffic.lights import State
-from harness.carlite.traffic.records import columns
+from harness.carlite.blueprints import build_blueprint_library
+from harness.carlite.traffic.lights import TrafficLightState
+from harness.carlite.traffic.records import as_columns
 from tests.carlite.traffic_runner import FLEET, Scenario, load
 
 BUS = "vehicle.mitsubishi.fusorosa"
@@ -25,7 +25,7 @@ def test_every_vehicle_is_in_the_fleet_and_the_bus_in_the_streets(scenario: Scen
     assert len(FLEET) == 41
     buses = 0
     for actor in scenario.populate(80, 3):
-        extent = scenario.table.extent[scenario.table.slot(actor)]
+        extent = scenario.table.extent[scenario.table.find_slot(actor)]
         buses += bool(np.allclose(extent, HALF_SIZES_IN_CARLA, atol=0.002))
     assert buses
 
@@ -39,7 +39,7 @@ def test_clients_see_the_box_that_carla_reports(world: carla.World) -> None:
 
 
 def test_the_body_has_the_real_width_and_other_bodies_that_of_their_box() -> None:
-    for blueprint in library().values():
+    for blueprint in build_blueprint_library().values():
         length, width, height = blueprint.extent
         wanted = 1.25 if blueprint.id == BUS else width
         assert blueprint.touching == pytest.approx((length, wanted, height))
@@ -51,7 +51,7 @@ def test_only_the_body_touches(scenario: Scenario, aside: float, touches: bool) 
     link = scenario.links_where(60.0, neighbour=True)[0]
     bus = scenario.spawn(BUS, scenario.on_link(link, 30.0))
     car = scenario.spawn(CAR, scenario.on_link(link, 30.0, aside))
-    slot = scenario.table.slot(car)
+    slot = scenario.table.find_slot(car)
     yaw = scenario.table.rotation[slot, 1]
     scenario.table.velocity[slot, :2] = 3.0 * np.sin(yaw), -3.0 * np.cos(yaw)
     scenario.tick()
@@ -61,14 +61,14 @@ def test_only_the_body_touches(scenario: Scenario, aside: float, touches: bool) 
 def facing_right_turns(scenario: Scenario) -> list[tuple[int, int, int]]:
     """List (approach, right turn, lane that ends next to where the turn ends)."""
     network = scenario.manager.fleet.network
-    links = columns(network.links)
+    links = as_columns(network.links)
     outside = np.flatnonzero((links["junction"] < 0) & (links["length"] > 25.0)).tolist()
     places = []
     for approach in outside:
-        for turn in network.after(approach):
-            end = network.points_of(turn)[-1]
+        for turn in network.list_next_links(approach):
+            end = network.get_link_points(turn)[-1]
             for lane in outside:
-                last = network.points_of(lane)[-1]
+                last = network.get_link_points(lane)[-1]
                 near = np.hypot(end["x"] - last["x"], end["y"] - last["y"]) < 5.0
                 if near and links["turn"][turn] > 1.2 and np.cos(end["yaw"] - last["yaw"]) < -0.9:
                     places.append((approach, turn, lane))
@@ -77,14 +77,17 @@ def facing_right_turns(scenario: Scenario) -> list[tuple[int, int, int]]:
 
 def test_stops_for_a_standing_ego_that_its_nose_would_sweep(scenario: Scenario) -> None:
     """Wherever a bus turns right next to an ego at the end of its lane, it stops short of it."""
-    scenario.lights.state[:] = State.GREEN
-    scenario.lights.freeze(True)
+    scenario.lights.state[:] = TrafficLightState.GREEN
+    scenario.lights.freeze_cycles(True)
     network = scenario.manager.fleet.network
-    lengths = columns(network.links)["length"]
+    lengths = as_columns(network.links)["length"]
     stopped = 0
     for approach, turn, lane in facing_right_turns(scenario):
         bus = scenario.drive(BUS, scenario.on_link(approach, float(lengths[approach]) - 20.0))
-        way = [network.points_of(k)[-2] for k in (approach, turn, network.after(turn)[0])]
+        way = [
+            network.get_link_points(k)[-2]
+            for k in (approach, turn, network.list_next_links(turn)[0])
+        ]
         places = [(float(p["x"]), float(p["y"]), float(p["z"])) for p in way]
         scenario.manager.set_path(bus, places, True)
         ego = scenario.spawn(CAR, scenario.on_link(lane, float(lengths[lane]) - 3.5))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.carlite.traffic.lights import State
+from harness.carlite.traffic.lights import TrafficLightState
 from tests.carlite.traffic_runner import Scenario, load
 from tests.carlite.traffic_watch import Watch
 
@@ -42,15 +42,15 @@ def test_the_watch_sees_what_goes_wrong() -> None:
 
 def test_the_watch_sees_the_stuck_and_the_lost() -> None:
     scenario = Scenario(load("Crucible05"), 1)
-    scenario.lights.state[:] = State.GREEN
-    scenario.lights.freeze(True)
+    scenario.lights.state[:] = TrafficLightState.GREEN
+    scenario.lights.freeze_cycles(True)
     standing, lost, *_ = actors = scenario.populate(3, 1)
     scenario.tick()
     table = scenario.table
     for actor in (standing, lost):
-        table.simulated[table.slot(actor)] = False
-        table.velocity[table.slot(actor)] = 0.0
-    slot = table.slot(lost)
+        table.simulated[table.find_slot(actor)] = False
+        table.velocity[table.find_slot(actor)] = 0.0
+    slot = table.find_slot(lost)
     yaw = table.rotation[slot, 1]
     table.position[slot, :2] += 30.0 * np.array((-np.sin(yaw), np.cos(yaw)))
     record = Watch(scenario, actors).run(75.0)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.carlite.labels import Label
-from harness.carlite.towns.model import Scenery, Shape
-from harness.carlite.traffic.lights import State
-from harness.carlite.traffic.records import columns
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.towns.model import SceneryShape, TownScenery
+from harness.carlite.traffic.lights import TrafficLightState
+from harness.carlite.traffic.records import as_columns
 from tests.carlite.jam_watch import JamWatch
 from tests.carlite.traffic_runner import Scenario, load
 
@@ -22,26 +22,26 @@ COLA = "vehicle.carlamotors.carlacola"
 def standing(scenario: Scenario, blueprint: str, place: np.ndarray) -> int:
     """Put a vehicle with a driver somewhere for good."""
     actor = scenario.drive(blueprint, place)
-    scenario.table.simulated[scenario.table.slot(actor)] = False
+    scenario.table.simulated[scenario.table.find_slot(actor)] = False
     return actor
 
 
 def half_size(scenario: Scenario, actor: int) -> tuple[float, float]:
     """Return half the length and half the width of a vehicle, without mirrors."""
-    table, slot = scenario.table, scenario.table.slot(actor)
+    table, slot = scenario.table, scenario.table.find_slot(actor)
     return float(table.extent[slot, 0]), float(table.extent[slot, 1] - table.mirrors[slot])
 
 
 def walled(scenario: Scenario, link: int, station: float, lateral: float) -> Scenario:
     """Return the same town with nothing but a post, 40 cm wide, next to a link."""
     x, y, z, *_ = scenario.on_link(link, station, lateral)
-    post = Scenery(
+    post = TownScenery(
         centre=np.array([[x, y, z + 1.0]]),
         extent=np.array([[0.2, 0.2, 1.0]]),
         yaw=np.zeros(1),
-        shape=np.array([Shape.BOX], np.uint8),
+        shape=np.array([SceneryShape.BOX], np.uint8),
         body=np.array([-1], np.int32),
-        label=np.array([Label.POLE], np.uint8),
+        label=np.array([SemanticLabel.POLE], np.uint8),
         solid=np.ones(1, np.bool_),
     )
     return Scenario(replace(scenario.town, scenery=post))
@@ -49,7 +49,7 @@ def walled(scenario: Scenario, link: int, station: float, lateral: float) -> Sce
 
 def moved_on(scenario: Scenario, actor: int, seconds: float) -> float:
     """Run on; return how far a vehicle got from where it was."""
-    slot = scenario.table.slot(actor)
+    slot = scenario.table.find_slot(actor)
     before = scenario.table.position[slot, :2].copy()
     scenario.run(seconds)
     return float(np.hypot(*(scenario.table.position[slot, :2] - before)))
@@ -70,8 +70,8 @@ def test_a_narrow_way_is_passed_at_a_stretch() -> None:
 
 def bend(scenario: Scenario, sign: float) -> tuple[int, float]:
     """Return a link outside junctions and the station of its sharpest bend to one side."""
-    points = columns(scenario.manager.fleet.network.points)
-    links = columns(scenario.manager.fleet.network.links)
+    points = as_columns(scenario.manager.fleet.network.points)
+    links = as_columns(scenario.manager.fleet.network.links)
     far_in = np.arange(len(points)) - links["first"][points["link"]]
     inside = (links["junction"][points["link"]] < 0) & (far_in > 20)
     inside &= links["count"][points["link"]] - far_in > 25
@@ -88,7 +88,7 @@ def test_a_lorry_passes_who_stands_in_the_other_lane_of_a_bend(sign: float) -> N
     place[4] += np.pi
     car = standing(scenario, CAR, place)
     far = 0.0
-    slot = scenario.table.slot(lorry)
+    slot = scenario.table.find_slot(lorry)
     before = scenario.table.position[slot, :2].copy()
     for _ in range(800):
         scenario.tick()
@@ -101,7 +101,7 @@ def test_the_verge_is_surveyed() -> None:
     scenario = Scenario(load("Crucible05"))
     link = scenario.links_where(110.0, neighbour=False)[0]
     scenario = walled(scenario, link, 40.0, 2.5)
-    room = scenario.manager.fleet.network.points_of(link)["room"]
+    room = scenario.manager.fleet.network.get_link_points(link)["room"]
     assert 2.2 <= room.min() <= 2.3 + 1e-6
     assert abs(int(np.argmin(room)) - 40) <= 1
     assert room[10] == room[80] == 4.0
@@ -137,13 +137,14 @@ def test_of_two_stuck_in_a_junction_one_reverses() -> None:
     scenario.manager.update_imported_route(straight, [3])
     touched = False
     before = {
-        a: scenario.table.position[scenario.table.slot(a), :2].copy() for a in (turning, straight)
+        a: scenario.table.position[scenario.table.find_slot(a), :2].copy()
+        for a in (turning, straight)
     }
     for _ in range(900):
         scenario.tick()
         touched = touched or bool(scenario.contacts)
     for actor, place in before.items():
-        away = np.hypot(*(scenario.table.position[scenario.table.slot(actor), :2] - place))
+        away = np.hypot(*(scenario.table.position[scenario.table.find_slot(actor), :2] - place))
         assert away > 20.0
     assert not touched
 
@@ -151,23 +152,23 @@ def test_of_two_stuck_in_a_junction_one_reverses() -> None:
 def test_who_waits_to_turn_left_goes_when_the_light_turns_yellow() -> None:
     scenario = Scenario(load("Crucible05"))
     fleet, lights = scenario.manager.fleet, scenario.lights
-    links = columns(fleet.network.links)
+    links = as_columns(fleet.network.links)
     link = next(
         k
         for k in range(len(links))
         if fleet.approaches["light"][k] >= 0
         and links["length"][k] > 30.0
-        and min(links["turn"][way] for way in fleet.network.after(k)) < -1.0
+        and min(links["turn"][way] for way in fleet.network.list_next_links(k)) < -1.0
     )
     light = int(fleet.approaches["light"][link])
-    lights.state[:] = State.RED
-    lights.freeze(True)
+    lights.state[:] = TrafficLightState.RED
+    lights.freeze_cycles(True)
     car = scenario.drive(CAR, scenario.on_link(link, fleet.approaches["line"][link] - 15.0))
     scenario.manager.set_imported_route(car, [1], False)
     scenario.run(15.0)
-    lights.state[light], lights.elapsed[light] = State.YELLOW, 0.9
+    lights.state[light], lights.elapsed[light] = TrafficLightState.YELLOW, 0.9
     scenario.run(1.5)
-    lights.state[light] = State.RED
+    lights.state[light] = TrafficLightState.RED
     scenario.run(4.0)
     me = scenario.driver(car)
     assert link not in me["route"][me["at"] : me["known"]]

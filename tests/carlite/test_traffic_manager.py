@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from harness.carlite.traffic import conflicts, network
-from harness.carlite.traffic.records import columns
+from harness.carlite.traffic.records import as_columns
 from tests.carlite.traffic_runner import Scenario, load
 
 CAR = "vehicle.tesla.model3"
@@ -74,14 +74,14 @@ def test_vehicles_come_and_go_while_all_others_drive_on(scenario: Scenario) -> N
     drivers = scenario.manager.fleet.drivers
     assert [int(actor) for actor in drivers["actor"]] == list(scenario.manager.vehicles)
     for me in drivers:
-        place = scenario.table.position[scenario.table.slot(int(me["actor"]))]
+        place = scenario.table.position[scenario.table.find_slot(int(me["actor"]))]
         assert np.hypot(place[0] - me["x"], place[1] - me["y"]) < 1.5
 
 
 def test_what_is_let_go_keeps_its_controls(scenario: Scenario) -> None:
     car = scenario.populate(1, 1)[0]
     scenario.run(3.0)
-    slot = scenario.table.slot(car)
+    slot = scenario.table.find_slot(car)
     scenario.manager.unregister_vehicle([car])
     scenario.table.throttle[slot], scenario.table.steer[slot] = 0.123, 0.01
     scenario.run(0.5)
@@ -93,7 +93,7 @@ def test_a_moved_vehicle_drives_on_from_there(scenario: Scenario) -> None:
     car = scenario.populate(1, 1)[0]
     scenario.run(3.0)
     for link in scenario.links_where(85.0)[:6]:
-        slot = scenario.table.slot(car)
+        slot = scenario.table.find_slot(car)
         place = scenario.on_link(link, 20.0, 0.8)
         scenario.table.position[slot], scenario.table.rotation[slot] = place[:3], place[3:]
         scenario.table.velocity[slot] = 0.0
@@ -126,14 +126,14 @@ def test_nonsense_is_left_alone(scenario: Scenario) -> None:
 def test_links_are_whole(town: str) -> None:
     """Every driving lane lies in one link; links meet end to start; sides point at each other."""
     lanes = load(town).lanes
-    net, placement = network.build(lanes)
-    links, points = columns(net.links), columns(net.points)
+    net, placement = network.build_traffic_network(lanes)
+    links, points = as_columns(net.links), as_columns(net.points)
     assert (placement.link[lanes.kind == 1] >= 0).all()
     assert (placement.link[lanes.kind != 1] == -1).all()
     for link in range(len(links)):
-        end = net.points_of(link)[-1]
-        for follower in net.after(link):
-            start = net.points_of(follower)[0]
+        end = net.get_link_points(link)[-1]
+        for follower in net.list_next_links(link):
+            start = net.get_link_points(follower)[0]
             assert np.hypot(end["x"] - start["x"], end["y"] - start["y"]) < 0.5
             assert np.cos(end["yaw"] - start["yaw"]) > 0.9
     with_right = points[points["right"] >= 0]
@@ -145,9 +145,12 @@ def test_links_are_whole(town: str) -> None:
 
 
 def test_conflicts_are_mutual() -> None:
-    net, _ = network.build(load("Crucible05").lanes)
-    pairs = conflicts.find(net)
-    zones, owner = columns(pairs.zones), np.repeat(np.arange(len(net.links)), np.diff(pairs.first))
+    net, _ = network.build_traffic_network(load("Crucible05").lanes)
+    pairs = conflicts.find_conflict_zones(net)
+    zones, owner = (
+        as_columns(pairs.zones),
+        np.repeat(np.arange(len(net.links)), np.diff(pairs.first)),
+    )
     rows = {
         (int(a), int(z["other"]), float(z["enter"]), float(z["other_enter"]))
         for a, z in zip(owner, zones, strict=True)

@@ -7,9 +7,9 @@ from math import cos, sin
 import numpy as np
 import pytest
 
-from harness.carlite.traffic.approaches import Sign
-from harness.carlite.traffic.lights import State
-from harness.carlite.traffic.records import columns
+from harness.carlite.traffic.approaches import PrioritySign
+from harness.carlite.traffic.lights import TrafficLightState
+from harness.carlite.traffic.records import as_columns
 from tests.carlite.traffic_runner import FLEET, Scenario, load
 
 CAR = "vehicle.tesla.model3"
@@ -56,7 +56,7 @@ def test_brakes_for_a_walker_that_steps_out(scenario: Scenario, walking: float) 
     x, y, *_, yaw, _ = scenario.on_link(link, ahead + 4.0, 3.5)
     walker = scenario.spawn_walker(x, y)
     scenario.run(0.2)
-    slot = scenario.table.slot(walker)
+    slot = scenario.table.find_slot(walker)
     scenario.table.walk_direction[slot] = (sin(yaw), -cos(yaw), 0.0)
     scenario.table.walk_speed[slot] = walking
     touched, slowest = run_watching(scenario, car, walker, 4.0)
@@ -114,7 +114,7 @@ def test_brakes_for_an_ego_that_crosses(scenario: Scenario, pace: float) -> None
     start = 4.0 * pace
     place = (x + side[0] * start, y + side[1] * start, z, 0.0, yaw - np.pi / 2, 0.0)
     ego = scenario.spawn(CAR, place)
-    slot = scenario.table.slot(ego)
+    slot = scenario.table.find_slot(ego)
     scenario.table.simulated[slot] = False
     scenario.table.velocity[slot] = (-side[0] * pace, -side[1] * pace, 0.0)
     touched = False
@@ -138,43 +138,43 @@ def test_vehicles_may_be_ignored(scenario: Scenario) -> None:
 def signalised(scenario: Scenario) -> tuple[int, int]:
     """Return a straight link that ends at a light, and the light's actor."""
     fleet, lights = scenario.manager.fleet, scenario.lights
-    lengths = columns(fleet.network.links)["length"]
+    lengths = as_columns(fleet.network.links)["length"]
     links = [
         k for k in range(len(lengths)) if fleet.approaches["light"][k] >= 0 and lengths[k] > 60
     ]
     return links[0], int(lights.actor_id[fleet.approaches["light"][links[0]]])
 
 
-def at_light(scenario: Scenario, state: State) -> tuple[int, int, float]:
+def at_light(scenario: Scenario, state: TrafficLightState) -> tuple[int, int, float]:
     """Send a car to a light that stays as it is; return car, link, station of the line."""
     link, light = signalised(scenario)
-    for actor in scenario.lights.group_of(light):
-        scenario.lights.set_state(actor, State.RED)
+    for actor in scenario.lights.list_group_lights(light):
+        scenario.lights.set_state(actor, TrafficLightState.RED)
     scenario.lights.set_state(light, state)
-    scenario.lights.freeze(True)
+    scenario.lights.freeze_cycles(True)
     line = float(scenario.manager.fleet.approaches["line"][link])
     return scenario.drive(CAR, scenario.on_link(link, line - 40.0)), link, line
 
 
 def test_waits_at_a_red_light_and_goes_at_green(scenario: Scenario) -> None:
-    car, link, line = at_light(scenario, State.RED)
+    car, link, line = at_light(scenario, TrafficLightState.RED)
     scenario.run(20.0)
     me = scenario.driver(car)
     front = float(me["station"]) + 2.4
     assert me["route"][me["at"]] == link
     assert line - 2.5 < front < line
     assert scenario.speed(car) < 0.01
-    slot = scenario.table.slot(car)
+    slot = scenario.table.find_slot(car)
     assert scenario.table.has_light[slot]
-    assert scenario.table.light_state[slot] == State.RED
-    scenario.lights.set_state(signalised(scenario)[1], State.GREEN)
+    assert scenario.table.light_state[slot] == TrafficLightState.RED
+    scenario.lights.set_state(signalised(scenario)[1], TrafficLightState.GREEN)
     scenario.run(6.0)
     me = scenario.driver(car)
     assert link not in me["route"][me["at"] : me["known"]]
 
 
 def test_runs_a_red_light_when_asked_to(scenario: Scenario) -> None:
-    car, link, _ = at_light(scenario, State.RED)
+    car, link, _ = at_light(scenario, TrafficLightState.RED)
     scenario.manager.set_percentage_running_light(car, 100.0)
     scenario.run(12.0)
     me = scenario.driver(car)
@@ -185,7 +185,7 @@ def test_a_share_of_vehicles_runs_lights(scenario: Scenario) -> None:
     """Half of many vehicles sent to a frozen red light one after another pass it."""
     passed = 0
     for _ in range(16):
-        car, link, _ = at_light(scenario, State.RED)
+        car, link, _ = at_light(scenario, TrafficLightState.RED)
         scenario.manager.set_percentage_running_light(car, 50.0)
         scenario.run(9.0)
         me = scenario.driver(car)
@@ -197,7 +197,7 @@ def test_a_share_of_vehicles_runs_lights(scenario: Scenario) -> None:
 
 def test_halts_at_a_stop_sign_then_goes(scenario: Scenario) -> None:
     fleet = scenario.manager.fleet
-    signs = np.flatnonzero(fleet.approaches["sign"] == Sign.STOP)
+    signs = np.flatnonzero(fleet.approaches["sign"] == PrioritySign.STOP)
     assert len(signs)
     link = int(signs[0])
     line = float(fleet.approaches["line"][link])
@@ -216,7 +216,7 @@ def test_halts_at_a_stop_sign_then_goes(scenario: Scenario) -> None:
 
 def test_runs_a_stop_sign_when_asked_to(scenario: Scenario) -> None:
     fleet = scenario.manager.fleet
-    link = int(np.flatnonzero(fleet.approaches["sign"] == Sign.STOP)[0])
+    link = int(np.flatnonzero(fleet.approaches["sign"] == PrioritySign.STOP)[0])
     line = float(fleet.approaches["line"][link])
     car = scenario.drive(CAR, scenario.on_link(link, line - 30.0))
     scenario.manager.set_percentage_running_sign(car, 100.0)

@@ -7,7 +7,7 @@ import pytest
 
 from harness.carlite.towns.lookup import LaneFinder
 from harness.carlite.traffic.driving import BRAKE_LIGHT, LEFT_BLINKER, RIGHT_BLINKER
-from harness.carlite.traffic.records import columns
+from harness.carlite.traffic.records import as_columns
 from tests.carlite.traffic_runner import Scenario, load
 
 CAR = "vehicle.tesla.model3"
@@ -21,7 +21,7 @@ def scenario() -> Scenario:
 def green(scenario: Scenario) -> None:
     """Turn every light green and leave it so: these tests are about one car alone."""
     scenario.lights.state[:] = 2
-    scenario.lights.freeze(True)
+    scenario.lights.freeze_cycles(True)
 
 
 def cruising(scenario: Scenario, neighbour: bool | None = None) -> tuple[int, int]:
@@ -41,7 +41,7 @@ def top_speed(scenario: Scenario, car: int, seconds: float = 9.0) -> float:
 def test_speed_below_the_limit(scenario: Scenario, percentage: float) -> None:
     green(scenario)
     car, link = cruising(scenario)
-    limit = float(scenario.manager.fleet.network.points_of(link)["speed_limit"][0])
+    limit = float(scenario.manager.fleet.network.get_link_points(link)["speed_limit"][0])
     scenario.manager.set_percentage_speed_difference(car, percentage)
     assert top_speed(scenario, car) == pytest.approx(limit * (1 - percentage / 100), rel=0.06)
 
@@ -62,7 +62,7 @@ def test_nothing_of_the_limit_is_a_standstill(scenario: Scenario, nothing: str) 
 def test_the_global_difference_holds_for_all_without_one(scenario: Scenario) -> None:
     green(scenario)
     car, link = cruising(scenario)
-    limit = float(scenario.manager.fleet.network.points_of(link)["speed_limit"][0])
+    limit = float(scenario.manager.fleet.network.get_link_points(link)["speed_limit"][0])
     scenario.manager.set_global_percentage_speed_difference(50.0)
     assert top_speed(scenario, car) == pytest.approx(limit / 2, rel=0.06)
     scenario.manager.set_percentage_speed_difference(car, 30.0)
@@ -86,8 +86,8 @@ def test_lane_offset(scenario: Scenario, offset: float) -> None:
 
 
 def lane_under(scenario: Scenario, car: int) -> int:
-    x, y, z = scenario.table.position[scenario.table.slot(car)]
-    return LaneFinder(scenario.town.lanes).nearest(x, y, z)[0]
+    x, y, z = scenario.table.position[scenario.table.find_slot(car)]
+    return LaneFinder(scenario.town.lanes).find_nearest_lane(x, y, z)[0]
 
 
 @pytest.mark.parametrize("to_the_left", [True, False])
@@ -95,8 +95,8 @@ def test_forced_lane_change(scenario: Scenario, to_the_left: bool) -> None:
     green(scenario)
     right_has_lane = scenario.links_where(110.0, True)[0]
     fleet = scenario.manager.fleet
-    point = fleet.network.points_of(right_has_lane)[0]
-    outer = int(columns(fleet.network.points)["link"][point["right"]])
+    point = fleet.network.get_link_points(right_has_lane)[0]
+    outer = int(as_columns(fleet.network.points)["link"][point["right"]])
     start, goal = (outer, right_has_lane) if to_the_left else (right_has_lane, outer)
     car = scenario.drive(CAR, scenario.on_link(start, 8.0))
     scenario.manager.set_auto_lane_change(car, False)
@@ -105,7 +105,7 @@ def test_forced_lane_change(scenario: Scenario, to_the_left: bool) -> None:
     me = scenario.driver(car)
     assert me["route"][me["at"]] == goal
     assert abs(float(me["lateral"])) < 0.3
-    assert lane_under(scenario, car) in set(fleet.network.points_of(goal)["lane"].tolist())
+    assert lane_under(scenario, car) in set(fleet.network.get_link_points(goal)["lane"].tolist())
 
 
 def test_no_lane_change_into_another_vehicle(scenario: Scenario) -> None:
@@ -160,8 +160,8 @@ def test_follows_a_path(scenario: Scenario) -> None:
     for start in scenario.links_where(85.0)[:4]:
         way = [start]
         for turn in (-1, 0, -1, 0, 0):
-            way.append(network.after(way[-1])[turn])
-        places = [tuple(network.points_of(k)[["x", "y", "z"]][-2]) for k in way]
+            way.append(network.list_next_links(way[-1])[turn])
+        places = [tuple(network.get_link_points(k)[["x", "y", "z"]][-2]) for k in way]
         car = scenario.drive(CAR, scenario.on_link(start, 8.0))
         scenario.manager.set_path(car, [(float(x), float(y), float(z)) for x, y, z in places], True)
         passed = [start]
@@ -180,11 +180,11 @@ def test_follows_a_path(scenario: Scenario) -> None:
 def test_follows_a_route_of_turns(scenario: Scenario, option: int, sign: int) -> None:
     green(scenario)
     network = scenario.manager.fleet.network
-    turns = columns(network.links)["turn"]
+    turns = as_columns(network.links)["turn"]
     start = next(
         k for k in scenario.links_where(60.0)
-        if any(np.sign(round(float(turns[n]))) == sign for n in network.after(k))
-        and len(network.after(k)) > 1
+        if any(np.sign(round(float(turns[n]))) == sign for n in network.list_next_links(k))
+        and len(network.list_next_links(k)) > 1
     )  # fmt: skip
     car = scenario.drive(CAR, scenario.on_link(start, 8.0))
     scenario.manager.set_imported_route(car, [option], True)
@@ -198,18 +198,18 @@ def test_lamps_follow_the_driving_only_when_asked(scenario: Scenario) -> None:
     link = scenario.links_where(110.0, True)[0]
     car = scenario.drive(CAR, scenario.on_link(link, 8.0))
     scenario.run(2.0)
-    assert scenario.table.lamps[scenario.table.slot(car)] == 0
+    assert scenario.table.lamps[scenario.table.find_slot(car)] == 0
     scenario.manager.update_vehicle_lights(car, True)
-    scenario.table.lamps[scenario.table.slot(car)] = 0x2
+    scenario.table.lamps[scenario.table.find_slot(car)] = 0x2
     scenario.manager.set_force_lane_change(car, False)
     scenario.run(1.0)
-    lit = scenario.table.lamps[scenario.table.slot(car)]
+    lit = scenario.table.lamps[scenario.table.find_slot(car)]
     assert lit & RIGHT_BLINKER
     assert not lit & LEFT_BLINKER
     assert lit & 0x2
     scenario.manager.set_desired_speed(car, 0.0)
     scenario.run(0.5)
-    assert scenario.table.lamps[scenario.table.slot(car)] & BRAKE_LIGHT
+    assert scenario.table.lamps[scenario.table.find_slot(car)] & BRAKE_LIGHT
 
 
 def test_next_actions_name_the_turns_ahead(scenario: Scenario) -> None:

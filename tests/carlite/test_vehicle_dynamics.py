@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from harness.carlite import blueprints
-from harness.carlite.actors import Kind
-from harness.carlite.dynamics.parameters import grip
+from harness.carlite.actors import ActorKind
+from harness.carlite.dynamics.parameters import compute_tyre_grip
 from tests.carlite.proving_ground import DT, LINCOLN, TESLA, Place
 
-VEHICLES = sorted(name for name, b in blueprints.library().items() if b.kind == Kind.VEHICLE)
+VEHICLES = sorted(
+    name for name, b in blueprints.build_blueprint_library().items() if b.kind == ActorKind.VEHICLE
+)
 
 
 def test_a_standing_car_stays_exactly_where_it_is() -> None:
@@ -83,7 +85,7 @@ def test_tyres_never_give_more_than_their_friction(
     place.car(blueprint, velocity=(speed, 0.0))
     place.table.steer[0] = steer
     place.table.brake[0] = 0.3
-    limit = grip(place.control().wheels[0].tire_friction) * 9.81
+    limit = compute_tyre_grip(place.control().wheels[0].tire_friction) * 9.81
     heaviest = 1.7
     while place.speed() > 2.0:
         place.tick()

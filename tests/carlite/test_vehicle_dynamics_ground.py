@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.carlite.towns.model import Ground
+from harness.carlite.towns.model import TownGround
 from tests.carlite.proving_ground import FLAT, LINCOLN, TESLA, Place, ground
 
 
-def ramp(grade: float) -> Ground:
+def ramp(grade: float) -> TownGround:
     return ground(lambda x, y: grade * x)
 
 
@@ -73,7 +73,7 @@ def test_a_slope_across_pulls_a_car_aside_where_nothing_holds_it(grade: float) -
     place.car()
     control = place.control()
     wheels = tuple(replace(wheel, tire_friction=0.0) for wheel in control.wheels)
-    place.physics.apply(place.table, 1, replace(control, wheels=wheels))
+    place.physics.set_control(place.table, 1, replace(control, wheels=wheels))
     place.tick(20)
     expected = -9.81 * math.sin(math.atan(grade))
     assert place.table.velocity[0, 1] == pytest.approx(expected, rel=0.05)
@@ -157,7 +157,9 @@ def test_without_gravity_a_car_floats_and_keeps_its_velocity() -> None:
 def test_a_car_that_spins_in_the_air_gains_no_speed() -> None:
     place = Place()
     place.car(at=(0.0, 0.0, 60.0), velocity=(20.0, 0.0))
-    place.physics.apply(place.table, 1, replace(place.control(), center_of_mass=(0.0, 0.0, 0.0)))
+    place.physics.set_control(
+        place.table, 1, replace(place.control(), center_of_mass=(0.0, 0.0, 0.0))
+    )
     place.table.yaw_rate[0] = 10.0
     place.tick(40)
     assert place.table.position[0, 2] > 10.0

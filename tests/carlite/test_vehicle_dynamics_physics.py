@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness.carlite.dynamics import pushes
-from harness.carlite.dynamics.physics import Gear, PhysicsControl
+from harness.carlite.dynamics.physics import GearPhysicsControl, PhysicsControl
 from tests.carlite.proving_ground import LINCOLN, TESLA, Place
 
 Change = Callable[[PhysicsControl], PhysicsControl]
@@ -19,7 +19,7 @@ Change = Callable[[PhysicsControl], PhysicsControl]
 
 def changed(place: Place, **values: Any) -> None:
     control = replace(place.control(), **values)
-    place.physics.apply(place.table, 1, control)
+    place.physics.set_control(place.table, 1, control)
 
 
 def with_wheels(place: Place, **values: Any) -> None:
@@ -37,7 +37,7 @@ def test_what_is_applied_is_what_one_gets() -> None:
     place = Place()
     place.car()
     control = replace(place.control(), mass=2222.0, drag_coefficient=0.5, clutch_strength=3.0)
-    place.physics.apply(place.table, 1, control)
+    place.physics.set_control(place.table, 1, control)
     assert place.control() == control
     assert place.table.mass[0] == 2222.0
 
@@ -53,13 +53,13 @@ def test_every_vehicle_has_a_row_and_a_new_one_takes_that_of_a_gone_one() -> Non
     place = Place()
     for _ in range(200):
         place.car()
-    place.physics.apply(place.table, 7, replace(place.control(6), mass=3000.0))
-    assert place.physics.get(8).mass != 3000.0
+    place.physics.set_control(place.table, 7, replace(place.control(6), mass=3000.0))
+    assert place.physics.find_control(8).mass != 3000.0
     assert len(set(place.table.physics.tolist())) == 200
-    place.physics.forget(7)
-    place.table.remove(7)
+    place.physics.forget_actor(7)
+    place.table.remove_actor(7)
     with pytest.raises(KeyError):
-        place.physics.get(7)
+        place.physics.find_control(7)
     place.car(LINCOLN, at=(0.0, 50.0, 0.0))
     assert len(set(place.table.physics.tolist())) == 200
     assert len(place.physics.rows) == 256
@@ -74,7 +74,7 @@ def test_every_vehicle_has_a_row_and_a_new_one_takes_that_of_a_gone_one() -> Non
         ({"torque_curve": ((0.0, 1500.0), (15000.0, 900.0))}, False),
         ({"drag_coefficient": 5.0}, True),
         ({"final_ratio": 4.0}, True),
-        ({"forward_gears": (Gear(0.5),)}, True),
+        ({"forward_gears": (GearPhysicsControl(0.5),)}, True),
         ({"max_rpm": 3000.0}, True),
         ({"moi": 5.0}, True),
     ],
@@ -193,14 +193,14 @@ def test_an_impulse_changes_the_velocity_at_once() -> None:
     place = Place()
     place.car(yaw=1.0)
     mass = float(place.table.mass[0])
-    pushes.push(place.table, 0, (mass * 2.0, mass * 3.0, 0.0))
+    pushes.apply_impulse(place.table, 0, (mass * 2.0, mass * 3.0, 0.0))
     assert place.table.velocity[0].tolist() == pytest.approx([2.0, 3.0, 0.0])
 
 
 def test_a_push_at_a_corner_turns_the_car() -> None:
     place = Place()
     place.car()
-    pushes.push(place.table, 0, (0.0, 1000.0, 0.0), at=(2.0, 0.0, 0.0))
+    pushes.apply_impulse(place.table, 0, (0.0, 1000.0, 0.0), at=(2.0, 0.0, 0.0))
     assert place.table.yaw_rate[0] > 0.0
     assert place.table.angular_velocity[0, 2] == place.table.yaw_rate[0]
 
@@ -208,7 +208,7 @@ def test_a_push_at_a_corner_turns_the_car() -> None:
 def test_a_force_acts_for_one_tick() -> None:
     place = Place()
     place.car(TESLA)
-    pushes.pull(place.table, 0, (1.0e4, 0.0, 0.0))
+    pushes.apply_force(place.table, 0, (1.0e4, 0.0, 0.0))
     place.tick()
     gained = place.speed()
     assert gained == pytest.approx(1.0e4 / place.table.mass[0] * 0.05, rel=0.05)
@@ -231,5 +231,5 @@ def test_pushing_what_is_not_simulated_does_nothing() -> None:
     place = Place()
     place.car()
     place.table.simulated[0] = False
-    pushes.push(place.table, 0, (1.0e4, 0.0, 0.0))
+    pushes.apply_impulse(place.table, 0, (1.0e4, 0.0, 0.0))
     assert not place.table.velocity.any()

@@ -8,7 +8,7 @@ import carla
 import numpy as np
 import pytest
 
-from harness.carlite.dynamics.parameters import STRONGEST_PULL, tyre_pull
+from harness.carlite.dynamics.parameters import STRONGEST_PULL, compute_tyre_pull
 from tests.carlite.proving_ground import TESLA, Place
 from tests.carlite.test_replies_actors import MODEL3, spawn
 
@@ -40,7 +40,7 @@ def test_a_straight_wheel_leads_hardly_astray(blueprint_id: str, throttle: float
 
 
 def test_pulls_differ_in_sign_and_size() -> None:
-    pulls = np.array([tyre_pull(number) for number in range(200)])
+    pulls = np.array([compute_tyre_pull(number) for number in range(200)])
     assert (np.abs(pulls) >= 0.5 * STRONGEST_PULL).all()
     assert (np.abs(pulls) <= STRONGEST_PULL).all()
     assert (pulls > 0.0).sum() == 100
@@ -51,7 +51,7 @@ def test_a_car_keeps_its_pull_when_its_physics_change() -> None:
     place = Place()
     slot = place.car()
     before = place.physics.rows[place.table.physics[slot]]["pull"]
-    place.physics.apply(place.table, 1, place.control())
+    place.physics.set_control(place.table, 1, place.control())
     assert place.physics.rows[place.table.physics[slot]]["pull"] == before != 0.0
 
 

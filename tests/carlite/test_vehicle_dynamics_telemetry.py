@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from harness.carlite.dynamics.telemetry import Telemetry, telemetry
+from harness.carlite.dynamics.telemetry import VehicleTelemetry, read_vehicle_telemetry
 from tests.carlite.proving_ground import LINCOLN, Place, ground
 
 
-def shown(place: Place) -> Telemetry:
-    return telemetry(place.table, 0, place.physics)
+def shown(place: Place) -> VehicleTelemetry:
+    return read_vehicle_telemetry(place.table, 0, place.physics)
 
 
 def test_at_rest_four_wheels_carry_the_weight() -> None:
@@ -33,7 +33,7 @@ def test_wheels_that_carry_nothing_pull_with_no_share_of_it() -> None:
     place.car()
     control = place.control()
     behind = min(wheel.position[0] for wheel in control.wheels)
-    place.physics.apply(place.table, 1, replace(control, center_of_mass=(behind, 0.0, 0.0)))
+    place.physics.set_control(place.table, 1, replace(control, center_of_mass=(behind, 0.0, 0.0)))
     place.table.throttle[0] = 0.5
     place.tick(20)
     front, *_, rear = shown(place).wheels

@@ -123,7 +123,7 @@ def test_a_pushed_walker_staggers_and_recovers() -> None:
     place.table.walk_direction[0] = (1.0, 0.0, 0.0)
     place.table.walk_speed[0] = 1.0
     place.tick(20)
-    pushes.push(place.table, 0, (0.0, 4.0 * float(place.table.mass[0]), 0.0))
+    pushes.apply_impulse(place.table, 0, (0.0, 4.0 * float(place.table.mass[0]), 0.0))
     place.tick(4)
     assert place.table.velocity[0, 1] > 1.0
     place.tick(20)

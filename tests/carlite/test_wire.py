@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.errors import CallError
 from harness.carlite.wire import codec, frames, snapshot
 from harness.carlite.wire.codec import Rotation, Wide
@@ -38,10 +38,10 @@ def test_a_record_is_its_fields_in_order() -> None:
         manual_gear_shift=True,
         gear=2,
     )
-    assert codec.write(control) == [0.5, -0.25, 0.0, True, False, True, 2]
+    assert codec.encode_record(control) == [0.5, -0.25, 0.0, True, False, True, 2]
     description = ActorDescription(3, "vehicle.a.b", (AttributeValue("color", 5, "1,2,3"),))
     box = BoundingBox((0.0, 0.0, 1.0), (2.0, 1.0, 0.5), actor_id=7)
-    assert codec.write(
+    assert codec.encode_record(
         Actor(
             id=7,
             parent_id=0,
@@ -62,9 +62,9 @@ def test_a_record_is_its_fields_in_order() -> None:
 
 def test_degrees_exist_only_on_the_wire() -> None:
     sent = [[1.0, 2.0, 3.0], [10.0, -90.0, 180.0]]
-    pose = codec.read(Transform, sent)
+    pose = codec.decode_record(Transform, sent)
     assert pose.rotation == pytest.approx((math.pi / 18, -math.pi / 2, math.pi))
-    location, rotation = codec.write(pose)
+    location, rotation = codec.encode_record(pose)
     assert location == sent[0]
     assert np.array_equal(np.array(rotation, np.float32), np.array(sent[1], np.float32))
 
@@ -86,13 +86,13 @@ def test_degrees_exist_only_on_the_wire() -> None:
     ],
 )
 def test_what_is_written_can_be_read(record: object) -> None:
-    back = codec.read(type(record), codec.write(record))
+    back = codec.decode_record(type(record), codec.encode_record(record))
     assert back == record
 
 
 def test_optionals_carry_their_presence() -> None:
-    assert codec.write(EpisodeSettings())[2] == [False]
-    assert codec.write(EpisodeSettings(fixed_delta_seconds=0.1))[2] == [True, 0.1]
+    assert codec.encode_record(EpisodeSettings())[2] == [False]
+    assert codec.encode_record(EpisodeSettings(fixed_delta_seconds=0.1))[2] == [True, 0.1]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_optionals_carry_their_presence() -> None:
 )
 def test_readers_name_what_is_wrong(value: object, complaint: str) -> None:
     with pytest.raises(CallError, match=complaint.replace(".", r"\.")):
-        codec.read(VehicleControl, value)
+        codec.decode_record(VehicleControl, value)
 
 
 JUNK = st.recursive(
@@ -131,7 +131,7 @@ RECORDS = (
 def test_junk_is_refused_and_nothing_worse(junk: object) -> None:
     for record in RECORDS:
         try:
-            codec.read(record, junk)
+            codec.decode_record(record, junk)
         except CallError:
             continue
         pytest.fail(f"{record.__name__} took {junk!r}")
@@ -139,16 +139,18 @@ def test_junk_is_refused_and_nothing_worse(junk: object) -> None:
 
 def table_of_five() -> ActorTable:
     table = ActorTable()
-    table.add(2, kind=Kind.SPECTATOR, position=(1.0, 2.0, 3.0))
-    table.add(3, kind=Kind.TRAFFIC_LIGHT, rotation=(0.0, math.pi / 2, 0.0))
-    table.add(
-        4, kind=Kind.VEHICLE, position=(10.0, 20.0, 0.5), rotation=(0.1, -1.0, 0.2),
+    table.add_actor(2, kind=ActorKind.SPECTATOR, position=(1.0, 2.0, 3.0))
+    table.add_actor(3, kind=ActorKind.TRAFFIC_LIGHT, rotation=(0.0, math.pi / 2, 0.0))
+    table.add_actor(
+        4, kind=ActorKind.VEHICLE, position=(10.0, 20.0, 0.5), rotation=(0.1, -1.0, 0.2),
         velocity=(3.0, 4.0, 0.0), angular_velocity=(0.0, 0.0, 1.0), acceleration=(0.5, 0.0, -0.5),
         throttle=0.25, steer=-0.5, brake=0.75, hand_brake=True, gear=-1, speed_limit=10.0,
         light_state=1, has_light=True, light_id=3, manual_gear=True,
     )  # fmt: skip
-    table.add(5, kind=Kind.WALKER, walk_direction=(0.0, 1.0, 0.0), walk_speed=1.5, jump=True)
-    table.add(6, kind=Kind.SENSOR, position=(-1.0, -2.0, -3.0))
+    table.add_actor(
+        5, kind=ActorKind.WALKER, walk_direction=(0.0, 1.0, 0.0), walk_speed=1.5, jump=True
+    )
+    table.add_actor(6, kind=ActorKind.SENSOR, position=(-1.0, -2.0, -3.0))
     return table
 
 
@@ -158,7 +160,7 @@ def test_snapshot_bytes() -> None:
     light["sign_id"], light["green"], light["yellow"], light["red"] = b"951", 10.0, 3.0, 2.0
     light["elapsed"], light["pole_index"], light["frozen"], light["state"] = 1.5, 4, True, 2
     records = snapshot.pack_actors(table, np.array([1]), light)
-    body = snapshot.pack(
+    body = snapshot.pack_snapshot(
         records, episode_id=7, platform_timestamp=1.25, dt=0.05, flags=snapshot.MAP_CHANGE
     )
 
@@ -182,6 +184,6 @@ def test_snapshot_bytes() -> None:
 
 def test_frame_header_bytes() -> None:
     pose = struct.pack("<6f", 1, 2, 3, 4, 5, 6)
-    header = frames.header(frames.FrameKind.LIDAR, 12, 0.6, pose)
+    header = frames.pack_frame_header(frames.FrameKind.LIDAR, 12, 0.6, pose)
     assert header == struct.pack("<QQd6f", 11, 12, 0.6, 1, 2, 3, 4, 5, 6)
-    assert len(frames.header(frames.FrameKind.WORLD, 1, 0.05)) == 48
+    assert len(frames.pack_frame_header(frames.FrameKind.WORLD, 1, 0.05)) == 48

@@ -49,11 +49,13 @@ def test_reloading_empties_the_world(client: carla.Client) -> None:
 
 def test_loading_another_town(client: carla.Client) -> None:
     first = client.get_world().get_map()
-    others = [name for name in towns.available(None) if name != first.name.rsplit("/", 1)[1]]
+    others = [
+        name for name in towns.list_available_towns(None) if name != first.name.rsplit("/", 1)[1]
+    ]
     for name in (others[0], f"/Game/Carla/Maps/{others[1]}"):
         world = client.load_world(name)
         short = name.rsplit("/", 1)[-1]
-        town = towns.load(short, None)
+        town = towns.load_town(short, None)
         assert world.get_map().name == f"Carla/Maps/{short}"
         assert world.get_map().to_opendrive() == town.opendrive
         assert len(world.get_map().get_spawn_points()) == len(town.spawn_points)
@@ -65,7 +67,7 @@ def test_loading_another_town(client: carla.Client) -> None:
 
 
 def test_a_world_from_opendrive(client: carla.Client, carlite: Carlite) -> None:
-    text = towns.load("CrucibleRing", None).opendrive
+    text = towns.load_town("CrucibleRing", None).opendrive
     world = client.generate_opendrive_world(text)
     assert world.get_map().name == "Carla/Maps/OpenDriveMap"
     assert world.get_map().to_opendrive() == text
@@ -156,7 +158,7 @@ def test_another_client_notices_a_new_episode(client: carla.Client, carlite: Car
     watching = carlite.client()
     before = watching.get_world()
     old = before.get_map().name
-    other = next(name for name in towns.available(None) if not old.endswith(name))
+    other = next(name for name in towns.list_available_towns(None) if not old.endswith(name))
     client.load_world(other)
     deadline = time.monotonic() + PATIENCE
     while watching.get_world().id == before.id and time.monotonic() < deadline:

@@ -10,7 +10,7 @@ import carla
 import numpy as np
 import pytest
 
-from harness.carlite.labels import Label
+from harness.carlite.labels import SemanticLabel
 from tests.carlite.byte_client import Raw
 from tests.carlite.test_replies_actors import MODEL3, floats, pose, spawn
 from tests.conftest import PATIENCE, Carlite
@@ -174,7 +174,7 @@ def test_running_into_a_building_is_reported(world: carla.World) -> None:
     assert isinstance(event, carla.CollisionEvent)
     assert event.actor.id == car.id
     assert event.other_actor.type_id == "static.building"
-    assert list(event.other_actor.semantic_tags) == [Label.BUILDING]
+    assert list(event.other_actor.semantic_tags) == [SemanticLabel.BUILDING]
 
 
 def test_an_obstacle_ahead_is_reported(world: carla.World) -> None:

@@ -11,18 +11,20 @@ import numpy as np
 import pytest
 
 from harness.carlite import blueprints, towns
-from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.arrays import Bools, Floats
 from harness.carlite.dynamics import collisions, vehicles, walkers
-from harness.carlite.dynamics.physics import Physics, defaults
-from harness.carlite.randomness import stream
-from harness.carlite.towns.lookup import height
+from harness.carlite.dynamics.physics import PhysicsTable, build_default_physics
+from harness.carlite.randomness import make_random_stream
+from harness.carlite.towns.lookup import find_ground_height
 from harness.carlite.towns.model import Town
 from harness.carlite.traffic.lights import TrafficLights
 from harness.carlite.traffic.manager import TrafficManager
-from harness.carlite.traffic.records import columns
+from harness.carlite.traffic.records import as_columns
 
-FLEET = tuple(b.id for b in blueprints.library().values() if b.kind == Kind.VEHICLE)
+FLEET = tuple(
+    b.id for b in blueprints.build_blueprint_library().values() if b.kind == ActorKind.VEHICLE
+)
 SHIPPED_TOWNS = ("Crucible05", "CrucibleOld")
 
 
@@ -32,7 +34,7 @@ def load(name: str) -> Town:
     maps = os.environ.get("CRUCIBLE_MAPS")
     if name not in SHIPPED_TOWNS and not maps:
         pytest.skip(f"{name}: CRUCIBLE_MAPS names no folder of CARLA towns")
-    return towns.load(name, Path(maps) if maps else None)
+    return towns.load_town(name, Path(maps) if maps else None)
 
 
 class Scenario:
@@ -40,13 +42,13 @@ class Scenario:
 
     def __init__(self, town: Town, seed: int = 0, dt: float = 0.05) -> None:
         self.town, self.dt, self.frame = town, dt, 0
-        self.table, self.physics = ActorTable(), Physics()
+        self.table, self.physics = ActorTable(), PhysicsTable()
         self.lights = TrafficLights(town.signals, range(1, len(town.signals) + 1))
         self.manager = TrafficManager(
             town, table=self.table, lights=self.lights, physics=self.physics, seed=seed
         )
-        self.contacts: list[collisions.Contact] = []
-        self._obstacles = collisions.Obstacles(town.scenery)
+        self.contacts: list[collisions.CollisionContact] = []
+        self._obstacles = collisions.ObstacleGrid(town.scenery)
         self._next_id = 1000
 
     @property
@@ -56,13 +58,13 @@ class Scenario:
     def tick(self) -> None:
         """Do what the server does in a tick, in its order."""
         table, ground, dt = self.table, self.town.ground, self.dt
-        driven, afoot = table.slots_of(Kind.VEHICLE), table.slots_of(Kind.WALKER)
+        driven, afoot = table.list_slots(ActorKind.VEHICLE), table.list_slots(ActorKind.WALKER)
         self.lights.step(dt)
-        self.lights.hold(table, driven)
+        self.lights.note_held_vehicles(table, driven)
         self.decide()
-        vehicles.step(table, driven, physics=self.physics, ground=ground, dt=dt)
-        walkers.step(table, afoot, ground, dt)
-        self.contacts = collisions.resolve(table, self._obstacles, dt)
+        vehicles.step_vehicles(table, driven, physics=self.physics, ground=ground, dt=dt)
+        walkers.step_walkers(table, afoot, ground, dt)
+        self.contacts = collisions.resolve_collisions(table, self._obstacles, dt)
         self.frame += 1
 
     def decide(self) -> None:
@@ -76,9 +78,9 @@ class Scenario:
 
     def spawn(self, blueprint_id: str, place: Sequence[float] | Floats) -> int:
         """Put an actor at (x, y, z, pitch, yaw, roll) and return its id."""
-        blueprint = blueprints.library()[blueprint_id]
+        blueprint = blueprints.build_blueprint_library()[blueprint_id]
         actor, self._next_id = self._next_id, self._next_id + 1
-        self.table.add(
+        self.table.add_actor(
             actor,
             kind=blueprint.kind,
             label=blueprint.label,
@@ -92,23 +94,27 @@ class Scenario:
             solid=True,
             gravity=True,
         )
-        if blueprint.kind == Kind.VEHICLE:
-            control = defaults(blueprint_id, blueprint.touching, blueprint.wheels, blueprint.mass)
-            self.physics.apply(self.table, actor, control)
+        if blueprint.kind == ActorKind.VEHICLE:
+            control = build_default_physics(
+                blueprint_id, blueprint.touching, blueprint.wheels, blueprint.mass
+            )
+            self.physics.set_control(self.table, actor, control)
         return actor
 
     def spawn_walker(self, x: float, y: float) -> int:
         """Put a walker on its feet."""
         ground = self.town.ground
-        z = height(ground.x, ground.y, ground.cell, ground.lower, ground.upper, x, y, 100.0)
-        tall = blueprints.library()["walker.pedestrian.0001"].extent[2]
+        z = find_ground_height(
+            ground.x, ground.y, ground.cell, ground.lower, ground.upper, x, y, 100.0
+        )
+        tall = blueprints.build_blueprint_library()["walker.pedestrian.0001"].extent[2]
         return self.spawn("walker.pedestrian.0001", (x, y, z + tall + 0.02, 0.0, 0.0, 0.0))
 
     def destroy(self, actor: int) -> None:
         """Take an actor out of the world."""
-        if self.table.kind[self.table.slot(actor)] == Kind.VEHICLE:
-            self.physics.forget(actor)
-        self.table.remove(actor)
+        if self.table.kind[self.table.find_slot(actor)] == ActorKind.VEHICLE:
+            self.physics.forget_actor(actor)
+        self.table.remove_actor(actor)
 
     def drive(self, blueprint_id: str, place: Sequence[float] | Floats) -> int:
         """Spawn a vehicle and hand it to the manager."""
@@ -118,8 +124,8 @@ class Scenario:
 
     def on_link(self, link: int, station: float, lateral: float = 0.0) -> Floats:
         """Return the pose on a link, metres from its start and right of its centre line."""
-        points = self.manager.fleet.network.points_of(link)
-        step = columns(self.manager.fleet.network.links)["step"][link]
+        points = self.manager.fleet.network.get_link_points(link)
+        step = as_columns(self.manager.fleet.network.links)["step"][link]
         x, y, z, yaw = (
             float(np.interp(station / step, np.arange(len(points)), points[name]))
             for name in ("x", "y", "z", "yaw")
@@ -129,8 +135,8 @@ class Scenario:
     def links_where(self, length: float, neighbour: bool | None = None) -> list[int]:
         """List straight links outside junctions, this long, with or without a lane to the right."""
         network, links = self.manager.fleet.network, []
-        for link, row in enumerate(columns(network.links)):
-            points = network.points_of(link)
+        for link, row in enumerate(as_columns(network.links)):
+            points = network.get_link_points(link)
             straight = np.abs(points["curvature"]).max() < 5e-3 and row["junction"] < 0
             fits = neighbour is None or bool((points["right"] >= 0).all()) == neighbour
             if straight and fits and row["length"] > length:
@@ -139,7 +145,7 @@ class Scenario:
 
     def populate(self, count: int, seed: int, fleet: Sequence[str] = FLEET) -> list[int]:
         """Spawn and register mixed vehicles at random spawn points where they fit."""
-        random = stream(seed, "population")
+        random = make_random_stream(seed, "population")
         actors: list[int] = []
         for place in random.permutation(len(self.town.spawn_points)):
             name = fleet[int(random.integers(len(fleet)))]
@@ -149,7 +155,7 @@ class Scenario:
         return actors
 
     def speed(self, actor: int) -> float:
-        return float(np.linalg.norm(self.table.velocity[self.table.slot(actor), :2]))
+        return float(np.linalg.norm(self.table.velocity[self.table.find_slot(actor), :2]))
 
     def driver(self, actor: int) -> np.void:
         """What the manager's driver of a vehicle has in mind."""
@@ -157,7 +163,7 @@ class Scenario:
         return driver
 
     def _fits(self, blueprint_id: str, place: Floats) -> bool:
-        blueprint, table = blueprints.library()[blueprint_id], self.table
+        blueprint, table = blueprints.build_blueprint_library()[blueprint_id], self.table
         position = np.vstack([table.position, place[:3]])
         yaw = np.append(table.rotation[:, 1], place[4])
         half_sizes = np.vstack([table.extent, blueprint.extent])

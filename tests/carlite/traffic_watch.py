@@ -9,9 +9,9 @@ import numpy as np
 
 from harness.carlite.arrays import Floats
 from harness.carlite.towns.lookup import LaneFinder
-from harness.carlite.traffic.drivers import Reason
-from harness.carlite.traffic.lights import State
-from harness.carlite.traffic.records import columns
+from harness.carlite.traffic.drivers import WaitReason
+from harness.carlite.traffic.lights import TrafficLightState
+from harness.carlite.traffic.records import as_columns
 from tests.carlite.traffic_runner import Scenario
 
 LOOK_EVERY = 4
@@ -85,14 +85,14 @@ class Watch:
 
     def _collision(self, actor: int, other: int) -> Event:
         minds = [self._mind(self._index[one]) for one in (actor, other) if one in self._index]
-        x, y, _ = self.scenario.table.position[self.scenario.table.slot(actor)]
+        x, y, _ = self.scenario.table.position[self.scenario.table.find_slot(actor)]
         return Event(
             time=self.scenario.time, x=x, y=y, actors=(actor, other), cause=" | ".join(minds)
         )
 
     def _look_around(self, dt: float) -> None:
         for k, actor in enumerate(self.actors):
-            slot = self.scenario.table.slot(actor)
+            slot = self.scenario.table.find_slot(actor)
             speed = self.scenario.speed(actor)
             self.record.metres += speed * dt
             self._look_if_stuck(k, actor, speed, dt)
@@ -113,17 +113,21 @@ class Watch:
         """Notice a front bumper that crosses the stop line of a red light."""
         me, fleet = self._drivers[k], self.scenario.manager.fleet
         link = me["route"][me["at"]]
-        half = self.scenario.table.extent[self.scenario.table.slot(actor), 0]
+        half = self.scenario.table.extent[self.scenario.table.find_slot(actor), 0]
         before, now = self._to_line[k], fleet.approaches["line"][link] - me["station"] - half
         self._to_line[k] = now
         light, lights = fleet.approaches["light"][link], self.scenario.lights
-        red = light >= 0 and lights.state[light] == State.RED and lights.elapsed[light] > 0.3
+        red = (
+            light >= 0
+            and lights.state[light] == TrafficLightState.RED
+            and lights.elapsed[light] > 0.3
+        )
         if red and before > 0.0 >= now > -6.0:
             self.record.ran_red.append(self._event(k, actor, self._mind(k)))
 
     def _look_at_road(self, k: int, actor: int, slot: int) -> None:
         x, y, z = self.scenario.table.position[slot]
-        lane, station, lateral = self._finder.nearest(x, y, z)
+        lane, station, lateral = self._finder.find_nearest_lane(x, y, z)
         lanes = self.scenario.town.lanes
         points = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         width = float(np.interp(station, lanes.station[points], lanes.width[points]))
@@ -139,7 +143,7 @@ class Watch:
     def _waits_at_red(self, k: int) -> bool:
         me, approaches = self._drivers[k], self.scenario.manager.fleet.approaches
         at_light = approaches["light"][me["route"][me["at"]]] >= 0
-        return bool(at_light and me["reason"] == Reason.LIGHT)
+        return bool(at_light and me["reason"] == WaitReason.LIGHT)
 
     def _head_of_queue(self, k: int) -> int:
         """Follow the blockers ahead to the first who is not kept by another."""
@@ -160,13 +164,13 @@ class Watch:
         """Say what a driver is, does and waits for."""
         me, fleet = self._drivers[k], self.scenario.manager.fleet
         table = self.scenario.table
-        slot, link = table.slot(self.actors[k]), me["route"][me["at"]]
+        slot, link = table.find_slot(self.actors[k]), me["route"][me["at"]]
         long, wide = 2.0 * table.extent[slot, :2]
         return (
             f"{long:.1f} x {wide:.1f} m, {self.scenario.speed(self.actors[k]):.1f} m/s, "
-            f"link {link} (junction {columns(fleet.network.links)['junction'][link]}) at "
-            f"{me['station']:.1f} of {columns(fleet.network.links)['length'][link]:.1f}, "
+            f"link {link} (junction {as_columns(fleet.network.links)['junction'][link]}) at "
+            f"{me['station']:.1f} of {as_columns(fleet.network.links)['length'][link]:.1f}, "
             f"{me['lateral']:+.2f} m aside, changing {me['side']}, gap {me['gap']:.1f} to "
-            f"{me['blocker']}, stop {me['stop']:.1f} {Reason(me['reason']).name}, "
+            f"{me['blocker']}, stop {me['stop']:.1f} {WaitReason(me['reason']).name}, "
             f"wants {me['acceleration']:+.1f}"
         )

@@ -99,13 +99,13 @@ class Episode:
         step = len(self.given)
         for sender, kind in (*partners, ("ego", "ego")):
             seen = observation(sender, kind, step, self.first_frame)
-            self.channel.audit.captured(sender, seen.frame, seen.time, seen.lidar_in_world)
-            believed = self.channel.believe(seen)
+            self.channel.audit.note_capture(sender, seen.frame, seen.time, seen.lidar_in_world)
+            believed = self.channel.add_pose_shifts(seen)
             self.beliefs[sender, step] = believed
             if kind == "ego":
-                self.channel.audit.believed(believed)
+                self.channel.audit.check_belief(believed)
             else:
-                self.channel.send(
+                self.channel.send_message(
                     Message(
                         sender=sender,
                         kind=kind,
@@ -115,7 +115,7 @@ class Episode:
                         payload=payload(),
                     )
                 )
-        messages = self.channel.deliver(time_of(step), {sender for sender, _ in partners})
+        messages = self.channel.deliver_messages(time_of(step), {sender for sender, _ in partners})
         self.given.append(messages)
         return messages
 
@@ -127,4 +127,4 @@ class Episode:
         ]
 
     def fates(self) -> list[str]:
-        return [record.fate for record in self.channel.audit.close()]
+        return [record.fate for record in self.channel.audit.close_audit()]

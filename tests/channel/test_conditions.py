@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.campaign.settings.config import build
+from harness.campaign.settings.config import build_part
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
 from harness.vocabulary import Kind, Payload
@@ -30,7 +30,7 @@ def condition(name: str) -> list[Disturbance]:
     """Return the disturbances of a condition."""
     described = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
     assert list(described) == [name]
-    return [build(record, f"interference.{name}") for record in described[name]]
+    return [build_part(record, f"interference.{name}") for record in described[name]]
 
 
 def episode(name: str, seed: int = 1, steps: int = 60) -> Episode:
@@ -42,11 +42,11 @@ def episode(name: str, seed: int = 1, steps: int = 60) -> Episode:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_it_happens_and_the_door_agrees(path: Path) -> None:
     driven = episode(path.stem)
-    driven.channel.audit.verify()
+    driven.channel.audit.verify_deliveries()
     undisturbed = Episode(route="r31").run(60, PARTNERS[:1], SENT.get(path.stem, some_boxes))
     changed = [
         [(record.delay, record.measured_shift, record.fate, record.size_bytes) for record in one]
-        for one in (driven.channel.audit.close(), undisturbed.channel.audit.close())
+        for one in (driven.channel.audit.close_audit(), undisturbed.channel.audit.close_audit())
     ]
     corrupts = path.stem in ("feature_corruption", "channel_corruption")
     of_sweeps = any(disturbance.of_sweeps for disturbance in condition(path.stem))
@@ -57,7 +57,7 @@ def test_it_happens_and_the_door_agrees(path: Path) -> None:
 def test_it_is_made_as_a_campaign_makes_it(path: Path) -> None:
     settings = {"_target_": "harness.channel.channel.Channel", "maximum_age": 2.0}
     disturbances = condition(path.stem)
-    channel = build(settings, "channel", disturbances=disturbances, tick_seconds=0.05)
+    channel = build_part(settings, "channel", disturbances=disturbances, tick_seconds=0.05)
     assert isinstance(channel, Channel)
     assert [type(disturbance) for disturbance in channel.disturbances] == [
         type(disturbance) for disturbance in disturbances
@@ -76,7 +76,9 @@ def test_settings_state_their_units(path: Path) -> None:
 
 
 def test_latency_is_what_the_sound_study_says() -> None:
-    delays = {episode("latency", seed, 3).channel.audit.close()[0].delay for seed in range(40)}
+    delays = {
+        episode("latency", seed, 3).channel.audit.close_audit()[0].delay for seed in range(40)
+    }
     assert len(delays) == 40
     assert 0.5 <= min(delays) < 0.55
     assert 0.95 < max(delays) <= 1.0
@@ -84,7 +86,7 @@ def test_latency_is_what_the_sound_study_says() -> None:
 
 def test_two_together_are_sampled_as_either_alone() -> None:
     both, late, displaced = (
-        episode(name).channel.audit.close()[0]
+        episode(name).channel.audit.close_audit()[0]
         for name in ("latency_and_pose_error", "latency", "pose_error")
     )
     assert both.delay == late.delay
@@ -93,7 +95,7 @@ def test_two_together_are_sampled_as_either_alone() -> None:
 
 def test_paper_code_latency_is_the_roadside_units_by_route_number() -> None:
     driven = episode("paper_code_latency", steps=20)
-    delays = [record.delay for record in driven.channel.audit.close()]
+    delays = [record.delay for record in driven.channel.audit.close_audit()]
     assert delays == [0.0] * round(1.0 / PERIOD) + [1.0] * 15
 
 
@@ -114,4 +116,4 @@ def test_the_bandwidth_lets_boxes_pass_and_holds_sweeps_up() -> None:
     sweeps = Episode(*condition("bandwidth")).run(20, PARTNERS[:1], lambda: some_points(30_000))
     assert "unsent" not in boxes.fates()
     assert "unsent" in sweeps.fates()
-    sweeps.channel.audit.verify()
+    sweeps.channel.audit.verify_deliveries()

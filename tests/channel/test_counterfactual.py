@@ -39,7 +39,7 @@ def happened(*disturbances: Disturbance) -> dict[tuple[str, int], Fate]:
             record.delay,
             record.fate in ("lost", "unsent"),
         )
-        for record in Episode(*disturbances, seed=3).run(STEPS, MORE).channel.audit.close()
+        for record in Episode(*disturbances, seed=3).run(STEPS, MORE).channel.audit.close_audit()
     }
 
 
@@ -76,7 +76,7 @@ def test_inside_the_windows_all_is_as_it_was_and_outside_as_if_nothing_were(
 
 def test_what_was_sent_at_once_is_not_taken_back() -> None:
     window = Counterfactual(DISTURBANCES["bandwidth"](), [(8, 20)])
-    records = Episode(window).run(STEPS).channel.audit.close()
+    records = Episode(window).run(STEPS).channel.audit.close_audit()
     assert [record.fate for record in records][:2] == ["delivered", "delivered"]
 
 
@@ -103,7 +103,7 @@ def test_two_of_a_kind_keep_separate_streams() -> None:
 
 def test_a_window_may_stay_empty_and_all_times_may_not() -> None:
     never = Counterfactual(Fixed(0.4), [(10_000, 10_001)])
-    Episode(never).run(STEPS, MORE).channel.audit.verify()
+    Episode(never).run(STEPS, MORE).channel.audit.verify_deliveries()
     assert never.inert() is None
     assert Counterfactual(Fixed(0.4)).inert() == Fixed(0.4).inert()
 

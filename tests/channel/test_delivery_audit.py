@@ -20,7 +20,7 @@ from tests.channel.episode import FIRST_FRAME, PERIOD, Episode, time_of, where
 def complaint(episode: Episode) -> str:
     """Return what the door finds wrong."""
     with pytest.raises(AttemptError) as problem:
-        episode.channel.audit.verify()
+        episode.channel.audit.verify_deliveries()
     assert problem.value.failure == "interference_not_delivered"
     return str(problem.value)
 
@@ -56,8 +56,8 @@ class SaysItCorrupts(Disturbance):
 class Dawdles(Channel):
     """A channel with a fault: messages take one planning step longer than asked."""
 
-    def send(self, message: Message) -> None:
-        super().send(message)
+    def send_message(self, message: Message) -> None:
+        super().send_message(message)
         waiting = self._underway[message.sender]
         waiting[-1] = replace(waiting[-1], arrives=waiting[-1].arrives + PERIOD)
 
@@ -65,8 +65,8 @@ class Dawdles(Channel):
 class ForgetsTheEgo(Channel):
     """A channel with a fault: the ego believes the truth, whatever was asked."""
 
-    def believe(self, observation: Observation) -> Observation:
-        believed = super().believe(observation)
+    def add_pose_shifts(self, observation: Observation) -> Observation:
+        believed = super().add_pose_shifts(observation)
         return observation if observation.kind == "ego" else believed
 
 
@@ -130,8 +130,8 @@ def test_wrong_displacement_of_the_ego_by_name() -> None:
 
 def test_all_is_well_and_written_down() -> None:
     episode = Episode(Fixed(0.4), Constant(0.5, -0.1, 2.0)).run(6)
-    episode.channel.audit.verify()
-    records = episode.channel.audit.close()
+    episode.channel.audit.verify_deliveries()
+    records = episode.channel.audit.close_audit()
     assert [record.fate for record in records] == ["delivered"] * 4 + ["in_flight"] * 2
     for step, record in enumerate(records[:4]):
         assert record.delivered_time == time_of(step + 2)
@@ -140,7 +140,7 @@ def test_all_is_well_and_written_down() -> None:
         assert record.measured_shift == pytest.approx(Shift(0.5, -0.1, yaw=np.radians(2.0)))
         assert record.asked_shift == pytest.approx(record.measured_shift)
         assert record.size_bytes == 5 * 33
-    assert episode.channel.audit.close() == records
+    assert episode.channel.audit.close_audit() == records
 
 
 def test_senses_and_truth_stay_as_they_are() -> None:
@@ -181,5 +181,5 @@ def test_a_payload_that_cannot_be_sent_is_refused_with_those_that_can() -> None:
 def test_another_episode_begins_with_an_empty_book_and_empty_air() -> None:
     episode = Episode(Fixed(0.4)).run(5)
     episode.channel.reset(2, "route-4")
-    assert not episode.channel.audit.close()
-    assert episode.channel.deliver(time_of(5), {"roadside-0"}) == ()
+    assert not episode.channel.audit.close_audit()
+    assert episode.channel.deliver_messages(time_of(5), {"roadside-0"}) == ()

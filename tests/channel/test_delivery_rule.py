@@ -84,21 +84,21 @@ def test_the_rule_is_the_slow_rule_and_the_door_agrees(data: st.DataObject, step
             (message.sender, (message.capture_frame - FIRST_FRAME) // TICKS) for message in messages
         }
         assert delivered == slow_rule(listed, present, step, episode.channel.maximum_age)
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
 
 
 def test_without_interference_messages_are_of_now() -> None:
     episode = Episode().run(5, NAMES)
     assert episode.ages() == [[0, 0, 0]] * 5
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
 
 
 @pytest.mark.parametrize(("delay", "late"), [(0.2, 1), (0.6, 3), (0.7, 4), (1e-3, 1)])
 def test_a_fixed_delay_is_usable_from_the_next_step_on(delay: float, late: int) -> None:
     episode = Episode(Fixed(delay)).run(8)
     assert episode.ages() == [[]] * late + [[late]] * (8 - late)
-    episode.channel.audit.verify()
-    record = episode.channel.audit.close()[0]
+    episode.channel.audit.verify_deliveries()
+    record = episode.channel.audit.close_audit()[0]
     assert record.age_asked == pytest.approx(late * PERIOD)
     assert record.age_measured == pytest.approx(late * PERIOD)
 
@@ -110,7 +110,7 @@ def test_no_message_from_out_of_range() -> None:
         episode.step(partners)
     heard = [{message.sender for message in messages} for messages in episode.given]
     assert heard == [{"roadside-0", "vehicle-1"}, {"roadside-0"}, {"roadside-0", "vehicle-1"}]
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
 
 
 def test_a_partner_that_comes_back_late_leaves_nothing_stale() -> None:
@@ -121,7 +121,7 @@ def test_a_partner_that_comes_back_late_leaves_nothing_stale() -> None:
         episode.step(())
     assert [episode.step(NAMES) for _ in range(3)] == [()] * 3
     assert len(episode.step(NAMES)) == len(NAMES)
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
 
 
 def test_fates() -> None:
@@ -145,5 +145,5 @@ def test_used_again_until_a_newer_one_arrives() -> None:
     listed = {("vehicle-1", step): None if step else 0.0 for step in range(15)}
     episode = Episode(Listed(listed)).run(15, NAMES[1:2])
     assert episode.ages() == [[step] for step in range(11)] + [[]] * 4
-    assert episode.channel.audit.close()[0].uses == 11
-    assert episode.channel.audit.close()[0].capture_time == BEGAN
+    assert episode.channel.audit.close_audit()[0].uses == 11
+    assert episode.channel.audit.close_audit()[0].capture_time == BEGAN

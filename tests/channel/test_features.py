@@ -18,7 +18,7 @@ Pair = tuple[Singles, Singles]
 def received(disturbance: Disturbance, steps: int = 6, channels: int = 10) -> list[Pair]:
     """Return what was sent and what was received, map by map."""
     episode = Episode(disturbance).run(steps, payload=lambda: some_features(channels))
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
     pairs: list[Pair] = []
     for (message,) in episode.given:
         assert isinstance(message.payload, Features)
@@ -74,11 +74,11 @@ def test_features_without_a_range_cannot_be_corrupted_and_that_is_said() -> None
         return Features((np.zeros((4, 8, 8), np.float32),))
 
     with pytest.raises(AttemptError, match="feature_corruption: changed nothing in 4 messages"):
-        Episode(Scattered(0.3)).run(4, payload=flat).channel.audit.verify()
+        Episode(Scattered(0.3)).run(4, payload=flat).channel.audit.verify_deliveries()
 
 
 def test_a_rare_corruption_that_misses_is_no_fault() -> None:
-    Episode(Scattered(1e-7)).run(4, payload=some_features).channel.audit.verify()
+    Episode(Scattered(1e-7)).run(4, payload=some_features).channel.audit.verify_deliveries()
 
 
 @pytest.mark.parametrize("disturbance", [Scattered(0.3), WholeChannels(0.3)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.channel.disturbance import Disturbance
-from harness.channel.interference.ghosts import SIZE, Ghosts, skin
+from harness.channel.interference.ghosts import SIZE, Ghosts, sample_box_surface
 from harness.channel.interference.removed import Removed
 from harness.errors import AttemptError, UserError
 from harness.vocabulary import VEHICLE, Boxes, Kind, Message, Points
@@ -26,7 +26,7 @@ def sweep_of(message: Message) -> np.ndarray:
 
 def test_ghosts_join_the_boxes_and_stand_on_the_road() -> None:
     episode = Episode(Ghosts(count=3, score=0.7)).run(4)
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
     for (message,) in episode.given:
         boxes = boxes_of(message)
         assert len(boxes) == len(some_boxes()) + 3
@@ -60,7 +60,7 @@ def test_where_ghosts_stand() -> None:
 
 def test_ghosts_of_a_sweep_are_skins_that_a_lidar_could_see() -> None:
     episode = Episode(Ghosts(count=1)).run(2, payload=some_points)
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
     (message,) = episode.given[0]
     sent = some_points().in_lidar
     assert np.array_equal(sweep_of(message)[: len(sent)], sent)
@@ -79,12 +79,12 @@ def test_ghosts_of_a_sweep_are_skins_that_a_lidar_could_see() -> None:
 
 
 def test_a_lidar_within_a_box_sees_nothing_of_it() -> None:
-    assert skin(np.array([0.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.3])).shape == (0, 4)
+    assert sample_box_surface(np.array([0.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.3])).shape == (0, 4)
 
 
 def test_boxes_are_left_out_one_by_one() -> None:
     episode = Episode(Removed(0.4)).run(300)
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
     kept = [len(boxes_of(message)) for (message,) in episode.given]
     assert np.mean(kept) / 5 == pytest.approx(0.6, abs=0.05)
     assert set(kept) == {0, 1, 2, 3, 4, 5}
@@ -96,12 +96,12 @@ def test_boxes_are_left_out_one_by_one() -> None:
 def test_of_a_sweep_whole_sectors_are_left_out() -> None:
     disturbance = Removed(0.5, sectors=12)
     episode = Episode(disturbance).run(60, payload=some_points)
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
     sent = some_points().in_lidar
     shares = []
     for (message,) in episode.given:
-        kept = set(disturbance.sector_of(sweep_of(message)).tolist())
-        in_kept = np.isin(disturbance.sector_of(sent), list(kept))
+        kept = set(disturbance.compute_sectors(sweep_of(message)).tolist())
+        in_kept = np.isin(disturbance.compute_sectors(sent), list(kept))
         assert np.array_equal(sweep_of(message), sent[in_kept])
         shares.append(len(kept) / 12)
     assert np.mean(shares) == pytest.approx(0.5, abs=0.06)
@@ -110,13 +110,13 @@ def test_of_a_sweep_whole_sectors_are_left_out() -> None:
 def test_sectors_go_all_the_way_round() -> None:
     angle = np.linspace(-np.pi, np.pi, 721)
     sweep = np.column_stack([np.cos(angle), np.sin(angle), angle, angle]).astype(np.float32)
-    sector = Removed(0.5, sectors=12).sector_of(sweep)
+    sector = Removed(0.5, sectors=12).compute_sectors(sweep)
     assert np.all(np.diff(sector) >= 0)
     assert set(np.bincount(sector)) <= {59, 60, 61}
 
 
 def test_nothing_to_remove_is_no_fault() -> None:
-    Episode(Removed(0.5)).run(30, payload=Boxes.none).channel.audit.verify()
+    Episode(Removed(0.5)).run(30, payload=Boxes.none).channel.audit.verify_deliveries()
 
 
 def test_nothing_removed_although_all_but_impossible_fails() -> None:
@@ -125,9 +125,9 @@ def test_nothing_removed_although_all_but_impossible_fails() -> None:
             super().alter(message)
             return message
 
-    Episode(Unchanged(0.5)).run(3).channel.audit.verify()
+    Episode(Unchanged(0.5)).run(3).channel.audit.verify_deliveries()
     with pytest.raises(AttemptError, match="removed: changed nothing in 5 messages"):
-        Episode(Unchanged(0.5)).run(5).channel.audit.verify()
+        Episode(Unchanged(0.5)).run(5).channel.audit.verify_deliveries()
 
 
 @pytest.mark.parametrize("disturbance", [Ghosts(), Removed()])

@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
-from harness.channel.effects import arrays
+from harness.channel.effects import list_payload_arrays
 from harness.channel.interference.bandwidth import Bandwidth
 from harness.channel.interference.feature_corruption import Scattered, WholeChannels
 from harness.channel.interference.ghosts import Ghosts
 from harness.channel.interference.latency import Normal as NormalLatency
 from harness.channel.interference.latency import Uniform as UniformLatency
 from harness.channel.interference.loss import BurstLoss, Loss
-from harness.channel.interference.pose_error import Normal as NormalPoseError
+from harness.channel.interference.pose_error import NormalPoseError, Walk
 from harness.channel.interference.pose_error import Uniform as UniformPoseError
-from harness.channel.interference.pose_error import Walk
 from harness.channel.interference.removed import Removed
 from harness.channel.interference.stray_points import StrayPoints
 from harness.vocabulary import Kind, Payload
@@ -69,11 +68,11 @@ def story(episode: Episode, sender: str = "vehicle-1") -> list[Any]:
             record.fate == "lost",
             record.size_bytes,
         )
-        for record in episode.channel.audit.close()
+        for record in episode.channel.audit.close_audit()
         if record.sender == sender
     ]
     payloads = [
-        [part.tobytes() for part in arrays(message.payload)]
+        [part.tobytes() for part in list_payload_arrays(message.payload)]
         for now in episode.given
         for message in now
         if message.sender == sender
@@ -122,7 +121,7 @@ def test_whatever_is_switched_on_with_it_a_disturbance_samples_the_same(
     together = [first, *(record for record in rest if record.name != first.name)]
     mixed = Episode(*together, seed=seed).run(STEPS, ONE)
     for by_itself, among_others in zip(
-        alone.channel.audit.close(), mixed.channel.audit.close(), strict=True
+        alone.channel.audit.close_audit(), mixed.channel.audit.close_audit(), strict=True
     ):
         if one.startswith("pose error") or one == "walk":
             assert by_itself.asked_shift == among_others.asked_shift

@@ -18,8 +18,7 @@ from harness.channel.interference.ghosts import Ghosts
 from harness.channel.interference.latency import Fixed, Normal, Uniform
 from harness.channel.interference.loss import BurstLoss, Loss
 from harness.channel.interference.paper_code_latency import PaperCodeLatency
-from harness.channel.interference.pose_error import Constant, Walk
-from harness.channel.interference.pose_error import Normal as NormalPoseError
+from harness.channel.interference.pose_error import Constant, NormalPoseError, Walk
 from harness.channel.interference.pose_error import Uniform as UniformPoseError
 from harness.channel.interference.removed import Removed
 from harness.channel.interference.stray_points import StrayPoints
@@ -53,15 +52,15 @@ SIZE_ZERO: dict[str, Callable[[], Disturbance]] = {
 def complaint(episode: Episode) -> str:
     """Return why an attempt fails."""
     with pytest.raises(AttemptError) as problem:
-        episode.channel.audit.verify()
+        episode.channel.audit.verify_deliveries()
     assert problem.value.failure == "interference_not_delivered"
     return str(problem.value)
 
 
 def record(episode: Episode) -> dict[str, Any]:
     """Return what an attempt that is well says of its channel."""
-    episode.channel.audit.verify()
-    return episode.channel.audit.record()
+    episode.channel.audit.verify_deliveries()
+    return episode.channel.audit.build_record()
 
 
 @pytest.mark.parametrize("name", SIZE_ZERO)
@@ -75,7 +74,7 @@ def test_size_zero_next_to_another_leaves_the_other_as_it_is() -> None:
     both = Episode(Constant(0.0, 0.0, 0.0), NormalPoseError(0.5, 0.0), Fixed(0.4)).run(8)
     alone = Episode(NormalPoseError(0.5, 0.0), Fixed(0.4)).run(8)
     assert record(both) == record(alone)
-    assert both.channel.audit.close() == alone.channel.audit.close()
+    assert both.channel.audit.close_audit() == alone.channel.audit.close_audit()
 
 
 @pytest.mark.parametrize("seconds", [500.0, 1000.0])
@@ -262,8 +261,8 @@ def test_effects_are_counted_use_by_use() -> None:
 
 def test_the_sampled_delay_is_recorded_with_the_age_at_which_it_is_used() -> None:
     episode = Episode(Uniform(0.5, 1.0)).run(12)
-    episode.channel.audit.verify()
-    first = episode.channel.audit.close()[0]
+    episode.channel.audit.verify_deliveries()
+    first = episode.channel.audit.close_audit()[0]
     assert 0.5 < first.delay < 1.0
     assert first.age_measured == pytest.approx(math.ceil(first.delay / PERIOD) * PERIOD)
     assert first.age_measured != pytest.approx(first.delay)
@@ -307,9 +306,9 @@ def test_observations_are_asked_for_their_shift_once() -> None:
     class Counting(Constant):
         calls = 0
 
-        def error(self, observation: Observation) -> Floats:
+        def compute_error(self, observation: Observation) -> Floats:
             self.calls += 1
-            return super().error(observation)
+            return super().compute_error(observation)
 
     counting = Counting(0.5, 0.0, 0.0)
     Episode(counting).run(7)

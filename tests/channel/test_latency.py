@@ -21,8 +21,8 @@ SAMPLES = 1500
 
 def delays(disturbance: Disturbance, steps: int = SAMPLES, route: str = "route-4") -> list[float]:
     episode = Episode(disturbance, route=route).run(steps)
-    episode.channel.audit.verify()
-    return [record.delay for record in episode.channel.audit.close()]
+    episode.channel.audit.verify_deliveries()
+    return [record.delay for record in episode.channel.audit.close_audit()]
 
 
 def test_fixed() -> None:
@@ -51,7 +51,7 @@ def test_once_for_an_episode() -> None:
     by_seed = []
     for seed in range(300):
         episode = Episode(Uniform(0.5, 1.0), seed=seed).run(1)
-        by_seed.append(episode.channel.audit.close()[0].delay)
+        by_seed.append(episode.channel.audit.close_audit()[0].delay)
     assert follows(by_seed, uniform_cdf(0.5, 1.0))
 
 
@@ -62,7 +62,7 @@ def test_a_normal_that_is_zero_by_chance_is_not_inert() -> None:
         if Episode(Normal(0.0, 0.1, per="episode"), seed=seed).run(1).ages() == [[0]]
     ]
     assert 8 < len(zero) < 32
-    Episode(Normal(0.0, 0.1, per="episode"), seed=zero[0]).run(50).channel.audit.verify()
+    Episode(Normal(0.0, 0.1, per="episode"), seed=zero[0]).run(50).channel.audit.verify_deliveries()
 
 
 @pytest.mark.parametrize(("route", "delay"), [("r12", 0.8), ("town05-7", 1.0), ("5", 0.6)])
@@ -96,7 +96,9 @@ def test_paper_code_leaves_vehicles_alone() -> None:
     episode = Episode(PaperCodeLatency(), route="r12").run(9, both)
     by_sender = {
         sender: [
-            record.delay for record in episode.channel.audit.close() if record.sender == sender
+            record.delay
+            for record in episode.channel.audit.close_audit()
+            if record.sender == sender
         ]
         for sender, _ in both
     }
@@ -104,7 +106,7 @@ def test_paper_code_leaves_vehicles_alone() -> None:
 
 
 def test_a_drive_that_ends_in_the_first_second_is_no_fault() -> None:
-    Episode(PaperCodeLatency(), route="r12").run(4).channel.audit.verify()
+    Episode(PaperCodeLatency(), route="r12").run(4).channel.audit.verify_deliveries()
 
 
 def test_a_route_without_a_number() -> None:

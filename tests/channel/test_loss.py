@@ -20,7 +20,7 @@ MANY = 2000
 
 def lost(disturbance: Disturbance, steps: int = MANY) -> list[bool]:
     episode = Episode(disturbance).run(steps)
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
     return [fate == "lost" for fate in episode.fates()]
 
 
@@ -48,7 +48,7 @@ def test_bursts_with_losses_in_good_air_and_survivors_in_bad() -> None:
 def test_all_lost_is_none_given() -> None:
     episode = Episode(Loss(1.0)).run(5)
     assert episode.given == [()] * 5
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
 
 
 def test_a_short_episode_without_a_loss_is_no_fault() -> None:
@@ -56,7 +56,7 @@ def test_a_short_episode_without_a_loss_is_no_fault() -> None:
         episodes = [Episode(make(), seed=seed).run(10) for seed in range(20)]
         assert any("lost" not in episode.fates() for episode in episodes)
         for episode in episodes:
-            episode.channel.audit.verify()
+            episode.channel.audit.verify_deliveries()
 
 
 class KeepsAll(Loss):
@@ -73,10 +73,10 @@ class KeepsAllInBursts(BurstLoss):
 
 @pytest.mark.parametrize("make", [lambda: KeepsAll(0.3), lambda: KeepsAllInBursts(0.06, 0.14)])
 def test_none_lost_although_all_but_impossible_fails(make: Callable[[], Disturbance]) -> None:
-    Episode(make()).run(20).channel.audit.verify()
+    Episode(make()).run(20).channel.audit.verify_deliveries()
     name = make().name
     with pytest.raises(AttemptError, match=f"{name}: changed nothing in 300 messages"):
-        Episode(make()).run(300).channel.audit.verify()
+        Episode(make()).run(300).channel.audit.verify_deliveries()
 
 
 def test_the_chance_of_no_loss_is_reckoned_right() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.channel.delivery_audit import agree, describe_shift
+from harness.channel.delivery_audit import describe_shift, is_same_shift
 from harness.channel.disturbance import Disturbance
-from harness.channel.effects import NO_SHIFT, Shift, displaces, moved_by
-from harness.channel.interference.pose_error import Constant, Normal, Uniform, Walk
+from harness.channel.effects import NO_SHIFT, Shift, apply_pose_shifts, is_displacement
+from harness.channel.interference.pose_error import Constant, NormalPoseError, Uniform, Walk
 from harness.errors import UserError
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats, Pose
 from tests.channel.episode import PERIOD, Episode
 from tests.channel.statistics import follows, normal_cdf, uniform_cdf
@@ -24,8 +24,10 @@ SAMPLES = 1500
 def shifts(disturbance: Disturbance, steps: int = SAMPLES, seed: int = 1) -> Floats:
     """Return found x, y (m) and yaw (degrees) of the roadside unit."""
     episode = Episode(disturbance, seed=seed).run(steps)
-    episode.channel.audit.verify()
-    measured = np.array([record.measured_shift[:3] for record in episode.channel.audit.close()])
+    episode.channel.audit.verify_deliveries()
+    measured = np.array(
+        [record.measured_shift[:3] for record in episode.channel.audit.close_audit()]
+    )
     measured[:, 2] = np.degrees(measured[:, 2])
     return measured
 
@@ -41,7 +43,7 @@ def test_uniform_for_every_frame_with_random_signs() -> None:
 
 
 def test_normal_for_every_frame() -> None:
-    measured = shifts(Normal(0.3, 0.5, per="frame"))
+    measured = shifts(NormalPoseError(0.3, 0.5, per="frame"))
     for axis, deviation in enumerate([0.3, 0.3, 0.5]):
         assert follows(measured[:, axis], normal_cdf(0.0, deviation))
 
@@ -75,8 +77,8 @@ def test_walk_grows_as_the_root_of_time() -> None:
 def out_of_plane(disturbance: Disturbance, steps: int = SAMPLES) -> Floats:
     """Return found z (m), pitch and roll (degrees) of the roadside unit."""
     episode = Episode(disturbance).run(steps)
-    episode.channel.audit.verify()
-    measured = np.array([record.measured_shift for record in episode.channel.audit.close()])
+    episode.channel.audit.verify_deliveries()
+    measured = np.array([record.measured_shift for record in episode.channel.audit.close_audit()])
     return np.column_stack([measured[:, 3], np.degrees(measured[:, 4:])])
 
 
@@ -99,7 +101,7 @@ def test_z_pitch_and_roll_are_uniform_too() -> None:
 
 def test_z_pitch_and_roll_are_normal_constant_or_walk_too() -> None:
     spread: dict[str, Any] = {"z_deviation": 0.1, "pitch_deviation": 0.2, "roll_deviation": 0.3}
-    measured = out_of_plane(Normal(0.3, 0.5, per="frame", **spread))
+    measured = out_of_plane(NormalPoseError(0.3, 0.5, per="frame", **spread))
     for axis, deviation in enumerate(spread.values()):
         assert follows(measured[:, axis], normal_cdf(0.0, deviation))
     constant = out_of_plane(Constant(0.3, -0.2, 1.5, z=0.1, pitch=-0.4, roll=0.2), 3)
@@ -113,7 +115,7 @@ def test_z_pitch_and_roll_are_normal_constant_or_walk_too() -> None:
     ("flat", "tilted"),
     [
         (Uniform(**PLANE, per="frame"), Uniform(**PLANE, **TILTED, per="frame")),
-        (Normal(0.3, 0.5), Normal(0.3, 0.5, z_deviation=0.2)),
+        (NormalPoseError(0.3, 0.5), NormalPoseError(0.3, 0.5, z_deviation=0.2)),
         (Walk(0.1, 0.4), Walk(0.1, 0.4, roll_deviation=0.2)),
     ],
     ids=["uniform", "normal", "walk"],
@@ -128,7 +130,7 @@ def test_errors_in_the_plane_do_not_depend_on_others(
 
 def test_samples_of_the_plane_are_those_of_earlier_revisions() -> None:
     """By the definition: sizes of x, y and yaw, then three signs, from the observer's stream."""
-    random = stream(1, "interference", "pose_error", "roadside-0")
+    random = make_named_stream(1, "interference", "pose_error", "roadside-0")
     sizes = random.uniform(np.zeros(3), np.array([0.6, 0.6, np.radians(0.6)]))
     x, y, yaw = sizes * random.choice([-1.0, 1.0], 3)
     measured = shifts(Uniform(**PLANE), 1)[0]
@@ -137,23 +139,23 @@ def test_samples_of_the_plane_are_those_of_earlier_revisions() -> None:
 
 def test_what_was_zero_keeps_its_sign() -> None:
     pose = Pose(1.0, 2.0, -0.0, yaw=0.1, pitch=-0.0, roll=-0.0)
-    believed, _ = moved_by(pose, [Shift(0.1, 0.2, 0.3)])
+    believed, _ = apply_pose_shifts(pose, [Shift(0.1, 0.2, 0.3)])
     assert np.signbit([believed.z, believed.pitch, believed.roll]).all()
 
 
 @pytest.mark.parametrize("axis", ["z", "pitch", "roll"])
 def test_an_error_that_is_not_carried_out_is_noticed(axis: str) -> None:
     asked, nothing = Shift(**{axis: 0.01}), Shift()
-    assert agree(asked, asked)
-    assert not agree(nothing, asked)
+    assert is_same_shift(asked, asked)
+    assert not is_same_shift(nothing, asked)
     assert axis in describe_shift(asked)
-    assert displaces(asked)
+    assert is_displacement(asked)
 
 
 def test_only_the_kinds_that_are_asked_for() -> None:
     episode = Episode(Constant(0.3, 0.0, 0.0, kinds=["ego"])).run(3)
-    assert all(record.measured_shift == NO_SHIFT for record in episode.channel.audit.close())
-    episode.channel.audit.verify()
+    assert all(record.measured_shift == NO_SHIFT for record in episode.channel.audit.close_audit())
+    episode.channel.audit.verify_deliveries()
 
 
 def test_observers_err_independently() -> None:
@@ -169,10 +171,10 @@ def test_observers_err_independently() -> None:
     [
         (lambda: Uniform(0.6, 0.2, yaw_low=0.0, yaw_high=0.6), "must be 0 ≤ low ≤ high"),
         (lambda: Uniform(-0.6, 0.6, yaw_low=0.0, yaw_high=0.6), "must be 0 ≤ low ≤ high"),
-        (lambda: Normal(-0.1, 0.0), "must be ≥ 0"),
-        (lambda: Normal(0.1, 0.0, per="message"), "valid: episode, frame"),  # type: ignore[arg-type]
+        (lambda: NormalPoseError(-0.1, 0.0), "must be ≥ 0"),
+        (lambda: NormalPoseError(0.1, 0.0, per="message"), "valid: episode, frame"),  # type: ignore[arg-type]
         (lambda: Walk(0.1, -0.1), "must be ≥ 0"),
-        (lambda: Normal(0.1, 0.1, z_deviation=-0.1), "z_deviation = -0.1 m: must be ≥ 0"),
+        (lambda: NormalPoseError(0.1, 0.1, z_deviation=-0.1), "z_deviation = -0.1 m: must be ≥ 0"),
         (lambda: Uniform(**PLANE, z_low=0.2), "z from 0.2 to 0.0 m"),
     ],
 )

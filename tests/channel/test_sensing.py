@@ -64,7 +64,7 @@ def channel_of(*disturbances: Disturbance) -> Channel:
 def test_every_agent_senses_the_same_air(kind: Kind) -> None:
     channel = channel_of(Without(CAR))
     assert channel.needs_surfaces
-    sensed = channel.sense(seen(kind), SURFACES)
+    sensed = channel.sense_sweep(seen(kind), SURFACES)
     assert np.array_equal(sensed.points_in_lidar, POINTS[::2])
     assert sensed.surfaces is not None
     assert sensed.surfaces.labels.tolist() == [ROAD] * 5
@@ -72,43 +72,45 @@ def test_every_agent_senses_the_same_air(kind: Kind) -> None:
 
 def test_only_agents_of_its_kinds_are_disturbed() -> None:
     channel = channel_of(Without(CAR, kinds=("roadside",)))
-    assert np.array_equal(channel.sense(seen("ego"), SURFACES).points_in_lidar, POINTS)
-    assert len(channel.sense(seen("roadside"), SURFACES).points_in_lidar) == 5
+    assert np.array_equal(channel.sense_sweep(seen("ego"), SURFACES).points_in_lidar, POINTS)
+    assert len(channel.sense_sweep(seen("roadside"), SURFACES).points_in_lidar) == 5
 
 
 def test_the_second_disturbance_has_the_surfaces_that_the_first_leaves() -> None:
     channel = channel_of(Without(CAR), Brighter(ALL))
-    sensed = channel.sense(seen("ego"), SURFACES)
+    sensed = channel.sense_sweep(seen("ego"), SURFACES)
     assert np.array_equal(sensed.points_in_lidar[:, 3], 2 * POINTS[::2, 3])
 
 
 def test_a_disturbance_that_changes_no_sweep_fails_the_attempt() -> None:
     channel = channel_of(Without(label=99))
     for step in range(3):
-        channel.sense(seen("ego", step), SURFACES)
+        channel.sense_sweep(seen("ego", step), SURFACES)
     with pytest.raises(AttemptError, match="without: changed nothing in 3 sweeps"):
-        channel.audit.verify()
+        channel.audit.verify_deliveries()
 
 
 def test_sweeps_without_points_are_not_counted() -> None:
     """A system that reads no points has the same drive in every weather."""
     channel = channel_of(Without(CAR))
-    channel.sense(observation("ego", "ego", 0), None)
-    channel.audit.verify()
+    channel.sense_sweep(observation("ego", "ego", 0), None)
+    channel.audit.verify_deliveries()
     assert channel.disturbances[0].reached == 0
 
 
 def test_changed_sweeps_are_recorded() -> None:
     channel = channel_of(Without(CAR), Brighter(["ego"]))
     for kind in ALL:
-        channel.sense(seen(kind), SURFACES)
-    channel.audit.verify()
-    assert channel.audit.record()["disturbances"] == {"without": 3, "brighter": 1}
+        channel.sense_sweep(seen(kind), SURFACES)
+    channel.audit.verify_deliveries()
+    assert channel.audit.build_record()["disturbances"] == {"without": 3, "brighter": 1}
 
 
 def test_a_twin_senses_otherwise_in_its_window_only() -> None:
     channel = channel_of(Counterfactual(Without(CAR), windows=[(TICKS, 2 * TICKS)]))
     assert channel.needs_surfaces
-    lengths = [len(channel.sense(seen("ego", step), SURFACES).points_in_lidar) for step in range(3)]
+    lengths = [
+        len(channel.sense_sweep(seen("ego", step), SURFACES).points_in_lidar) for step in range(3)
+    ]
     assert lengths == [10, 5, 10]
     assert channel.disturbances[0].first_frame == FIRST_FRAME

@@ -13,7 +13,7 @@ from tests.channel.episode import Episode, some_points
 
 def strays(count: int, payload: Points, steps: int = 3) -> list[Singles]:
     episode = Episode(StrayPoints(count, 120.0, 150.0)).run(steps, payload=lambda: payload)
-    episode.channel.audit.verify()
+    episode.channel.audit.verify_deliveries()
     added = []
     for (message,) in episode.given:
         assert isinstance(message.payload, Points)

@@ -16,25 +16,25 @@ from harness.channel.disturbance import Disturbance, Sweep
 from harness.channel.interference import scattering
 from harness.channel.interference.counterfactual import Counterfactual
 from harness.channel.interference.loss import Loss
-from harness.channel.interference.reflectivity import wet_reflectivity
-from harness.channel.interference.scattering import KEPT, LOST, Outcome
+from harness.channel.interference.reflectivity import compute_wet_reflectivity
+from harness.channel.interference.scattering import KEPT, LOST, SweepOutcome
 from harness.channel.interference.stray_points import StrayReturns
 from harness.channel.interference.weather import Fog, Rain, Snow, WetGround
-from harness.checks.sweep_disturbance import AGENTS, raw_sweep
+from harness.checks.sweep_disturbance import AGENTS, make_raw_sweep
 from harness.errors import AttemptError, UserError
-from harness.randomness import stream
-from harness.sensitivity import Sensitivity
+from harness.randomness import make_named_stream
+from harness.sensitivity import LidarSensitivity
 from harness.vocabulary import Kind
 from tests.channel.episode import TICKS, Episode, observation
 from tests.channel.statistics import follows, uniform_cdf
 
 SEED = 5
-USUAL = Sensitivity()
-EXTREMES: dict[str, tuple[Callable[[], Disturbance], Callable[..., Outcome]]] = {
-    "rain": (lambda: Rain(50.0), partial(scattering.rain, rate=50.0)),
-    "snow": (lambda: Snow(10.0), partial(scattering.snow, rate=10.0)),
-    "fog": (lambda: Fog(30.0), partial(scattering.fog, visibility=30.0)),
-    "wet ground": (lambda: WetGround(1.2), partial(scattering.wet_ground, water=1.2)),
+USUAL = LidarSensitivity()
+EXTREMES: dict[str, tuple[Callable[[], Disturbance], Callable[..., SweepOutcome]]] = {
+    "rain": (lambda: Rain(50.0), partial(scattering.apply_rain, rate=50.0)),
+    "snow": (lambda: Snow(10.0), partial(scattering.apply_snow, rate=10.0)),
+    "fog": (lambda: Fog(30.0), partial(scattering.apply_fog, visibility=30.0)),
+    "wet ground": (lambda: WetGround(1.2), partial(scattering.apply_wet_ground, water=1.2)),
 }
 NONE: dict[str, Callable[[], Disturbance]] = {
     "rain": lambda: Rain(0.0),
@@ -55,15 +55,15 @@ def sensed(
     sender: str,
     kind: Kind,
     step: int = 0,
-    sensitivity: Sensitivity | None = USUAL,
+    sensitivity: LidarSensitivity | None = USUAL,
 ) -> Sweep:
-    raw = raw_sweep(sender, step)
+    raw = make_raw_sweep(sender, step)
     seen = replace(observation(sender, kind, step), points_in_lidar=raw.points_in_lidar)
-    return channel.sense(seen, raw.surfaces, sensitivity)
+    return channel.sense_sweep(seen, raw.surfaces, sensitivity)
 
 
 def of_stream(sender: str, step: int, seed: int = SEED) -> np.random.Generator:
-    return stream(seed, "sensing", sender, str(step * TICKS))
+    return make_named_stream(seed, "sensing", sender, str(step * TICKS))
 
 
 def content(sweep: Sweep) -> list[bytes]:
@@ -79,7 +79,7 @@ def test_all_agents_are_in_the_weather_that_the_physics_gives(name: str) -> None
     channel = channel_of(make())
     for step in range(2):
         for sender, kind in AGENTS:
-            raw = raw_sweep(sender, step)
+            raw = make_raw_sweep(sender, step)
             outcome = physics(raw, sensitivity=USUAL, random=of_stream(sender, step))
             got = sensed(channel, sender, kind, step)
             assert content(got) == content(outcome.sweep)
@@ -87,28 +87,28 @@ def test_all_agents_are_in_the_weather_that_the_physics_gives(name: str) -> None
                 len(got.points_in_lidar) == len(raw.points_in_lidar) - (outcome.fates == LOST).sum()
             )
             assert not (got.points_in_lidar[:, :3] == 0).all(axis=1).any()
-    assert channel.audit.record()["sensed"] == 2 * len(AGENTS)
-    channel.audit.verify()
+    assert channel.audit.build_record()["sensed"] == 2 * len(AGENTS)
+    channel.audit.verify_deliveries()
 
 
 @pytest.mark.parametrize("name", NONE)
 @pytest.mark.parametrize("sensitivity", [None, USUAL], ids=["all is detected", "200 m"])
-def test_size_0_is_dry_air_bit_for_bit(name: str, sensitivity: Sensitivity | None) -> None:
+def test_size_0_is_dry_air_bit_for_bit(name: str, sensitivity: LidarSensitivity | None) -> None:
     nothing = NONE[name]()
     assert nothing.size_zero
-    raw = raw_sweep("ego", 0)
+    raw = make_raw_sweep("ego", 0)
     assert nothing.sense(raw, observation("ego", "ego", 0)) is raw
     channels = channel_of(nothing), channel_of()
     for sender, kind in AGENTS:
         one, other = (sensed(channel, sender, kind, 1, sensitivity) for channel in channels)
         assert content(one) == content(other)
         if sensitivity is None:
-            assert content(one) == content(raw_sweep(sender, 1))
+            assert content(one) == content(make_raw_sweep(sender, 1))
 
 
 def test_a_sensitivity_loses_dark_and_far_points_in_dry_air() -> None:
-    raw = raw_sweep("ego", 0)
-    dry = scattering.dry(raw, USUAL, of_stream("ego", 0))
+    raw = make_raw_sweep("ego", 0)
+    dry = scattering.apply_dry_air(raw, USUAL, of_stream("ego", 0))
     got = sensed(channel_of(), "ego", "ego")
     assert content(got) == content(dry.sweep)
     assert 0 < (dry.fates == KEPT).sum() < len(raw.points_in_lidar)
@@ -120,14 +120,14 @@ def test_the_mildest_weather_is_dry_air_with_the_same_noise() -> None:
     got = sensed(channel, "ego", "ego")
     assert np.allclose(got.points_in_lidar, sensed(channel_of(), "ego", "ego").points_in_lidar)
     assert channel.disturbances[0].idle_chance > 0.99
-    channel.audit.verify()
+    channel.audit.verify_deliveries()
 
 
 class Nothing(Rain):
-    def outcome(
-        self, sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator
-    ) -> Outcome:
-        return scattering.dry(sweep, sensitivity, random)
+    def apply_weather(
+        self, sweep: Sweep, sensitivity: LidarSensitivity, random: np.random.Generator
+    ) -> SweepOutcome:
+        return scattering.apply_dry_air(sweep, sensitivity, random)
 
 
 def test_rain_that_changes_nothing_is_not_delivered() -> None:
@@ -135,31 +135,31 @@ def test_rain_that_changes_nothing_is_not_delivered() -> None:
     for step in range(3):
         sensed(channel, "ego", "ego", step)
     with pytest.raises(AttemptError, match="rain: changed nothing in 3 sweeps") as caught:
-        channel.audit.verify()
+        channel.audit.verify_deliveries()
     assert caught.value.failure == "interference_not_delivered"
 
 
 def test_wet_ground_without_ground_may_change_nothing() -> None:
-    raw = raw_sweep("ego", 0)
+    raw = make_raw_sweep("ego", 0)
     assert raw.surfaces is not None
     car = raw.surfaces.labels == 14
     channel = channel_of(WetGround(1.2))
     seen = replace(observation("ego", "ego", 0), points_in_lidar=raw.points_in_lidar[car])
-    channel.sense(seen, raw.surfaces[car], USUAL)
-    channel.audit.verify()
+    channel.sense_sweep(seen, raw.surfaces[car], USUAL)
+    channel.audit.verify_deliveries()
     assert channel.disturbances[0].acted == 0
 
 
 def test_weather_that_is_sampled_is_one_for_all_agents() -> None:
     rain = Rain(0.1, highest=50.0)
     channel = channel_of(rain)
-    share = stream(SEED, "interference", "rain", "weather").random()
+    share = make_named_stream(SEED, "interference", "rain", "weather").random()
     rate = 0.1 * 500.0**share
     for step in range(2):
         for sender, kind in AGENTS:
             got = sensed(channel, sender, kind, step)
-            raw = raw_sweep(sender, step)
-            wanted = scattering.rain(raw, rate, USUAL, random=of_stream(sender, step)).sweep
+            raw = make_raw_sweep(sender, step)
+            wanted = scattering.apply_rain(raw, rate, USUAL, random=of_stream(sender, step)).sweep
             assert np.allclose(got.points_in_lidar, wanted.points_in_lidar, atol=1e-5)
 
 
@@ -186,10 +186,10 @@ def test_other_disturbances_sample_the_same_in_rain() -> None:
 
 
 def test_rain_over_wet_ground_is_one_weather() -> None:
-    raw = raw_sweep("ego", 0)
+    raw = make_raw_sweep("ego", 0)
     assert raw.surfaces is not None
-    rho = wet_reflectivity(raw.surfaces, 1.2)
-    wanted = scattering.rain(raw, 5.0, USUAL, random=of_stream("ego", 0), rho=rho).sweep
+    rho = compute_wet_reflectivity(raw.surfaces, 1.2)
+    wanted = scattering.apply_rain(raw, 5.0, USUAL, random=of_stream("ego", 0), rho=rho).sweep
     got = sensed(channel_of(Rain(5.0, water=1.2)), "ego", "ego")
     assert content(got) == content(wanted)
     assert len(got.points_in_lidar) < len(
@@ -277,4 +277,4 @@ def test_settings_that_make_no_sense(make: Callable[[], object], says: str) -> N
 def test_records_count_sensed_sweeps_only_where_sweeps_can_be_disturbed() -> None:
     channel = channel_of(Loss(0.5))
     sensed(channel, "ego", "ego")
-    assert "sensed" not in channel.audit.record()
+    assert "sensed" not in channel.audit.build_record()

@@ -101,7 +101,9 @@ class Shared(Late):
 
 
 def verdicts(make: Callable[[], Disturbance]) -> dict[str, str]:
-    return {finding.check: finding.verdict for finding in DisturbanceExamination(make).findings()}
+    return {
+        finding.check: finding.verdict for finding in DisturbanceExamination(make).list_findings()
+    }
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from crucible.check import main
-from harness.campaign.folder.assignments import Assignment
+from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.twins.twins import refuse_untrusted_hazards
 from harness.checks.hazard import CHECKS, HazardExamination
-from harness.checks.metric import straight_route
+from harness.checks.metric import make_straight_route
 from harness.errors import UserError
 from harness.world.attempt_context import EgoState
-from harness.world.hazards.catalogue import KINDS, SHIPPED_KINDS, build
+from harness.world.hazards.catalogue import KINDS, SHIPPED_KINDS, build_hazard
 from harness.world.hazards.hazard import Hazard, NoPlaceError
 from harness.world.hazards.meeting import StaticActor
-from harness.world.hazards.parameters import Number, Parameter
-from harness.world.hazards.sizes import size
+from harness.world.hazards.parameters import NumberParameter, Parameter
+from harness.world.hazards.sizes import get_blueprint_size
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 from tests.conftest import Carlite
@@ -34,8 +34,10 @@ class Barrel(Hazard):
 
     kind = "barrel"
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "aside": Number(default=2.2, low=1.0, high=4.0, unit="m", meaning="right of the centre"),
-        "gap": Number(default=0.0, low=0.0, high=1.0, unit="m", meaning="to the next"),
+        "aside": NumberParameter(
+            default=2.2, low=1.0, high=4.0, unit="m", meaning="right of the centre"
+        ),
+        "gap": NumberParameter(default=0.0, low=0.0, high=1.0, unit="m", meaning="to the next"),
     }
     sizes: ClassVar[Any] = {BARREL: (0.46, 0.47, 0.81)}
 
@@ -62,7 +64,9 @@ class Untyped(Barrel):
 
 class BadDefault(Barrel):
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "aside": Number(default=0.0, low=1.0, high=4.0, unit="m", meaning="right of the centre")
+        "aside": NumberParameter(
+            default=0.0, low=1.0, high=4.0, unit="m", meaning="right of the centre"
+        )
     }
 
 
@@ -99,7 +103,7 @@ def examined(name: str, host: str, port: int) -> dict[str, str]:
     """Check a hazard of this module, or a shipped one; return the verdicts."""
     named: type[Hazard] = globals().get(name) or SHIPPED_KINDS[name]
     examination = HazardExamination(named, {}, (host, port))
-    return {finding.check: finding.verdict for finding in examination.findings()}
+    return {finding.check: finding.verdict for finding in examination.list_findings()}
 
 
 def verdicts(name: str, carlite: Carlite) -> dict[str, str]:
@@ -138,8 +142,8 @@ def test_bad_parameters_are_one_line(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_kind_brings_its_sizes() -> None:
-    assert size(BARREL) == (0.46, 0.47, 0.81)
-    assert size("static.prop.kiosk_01") == (1.63, 1.65, 3.25)
+    assert get_blueprint_size(BARREL) == (0.46, 0.47, 0.81)
+    assert get_blueprint_size("static.prop.kiosk_01") == (1.63, 1.65, 3.25)
 
 
 def test_kinds_by_class_are_in_allowed_packages_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,16 +151,16 @@ def test_kinds_by_class_are_in_allowed_packages_only(monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("CRUCIBLE_PACKAGES", raising=False)
     assert name not in KINDS
     monkeypatch.setenv("CRUCIBLE_PACKAGES", "tests")
-    hazard = build(HazardSpec(route="7", kind=name, station=10.0, parameters={"aside": 3.0}))
+    hazard = build_hazard(HazardSpec(route="7", kind=name, station=10.0, parameters={"aside": 3.0}))
     assert isinstance(hazard, Barrel)
     assert (hazard.number("aside"), hazard.number("gap")) == (3.0, 0.0)
-    assert hazard.report().kind == "barrel"
+    assert hazard.make_report().kind == "barrel"
     with pytest.raises(UserError, match="aside = -1: must be 1 to 4 m"):
-        build(HazardSpec(route="7", kind=name, station=10.0, parameters={"aside": -1.0}))
+        build_hazard(HazardSpec(route="7", kind=name, station=10.0, parameters={"aside": -1.0}))
     with pytest.raises(UserError, match=r"tests\.nowhere\.Kind: ModuleNotFoundError"):
-        build(HazardSpec(route="7", kind="tests.nowhere.Kind", station=10.0))
+        build_hazard(HazardSpec(route="7", kind="tests.nowhere.Kind", station=10.0))
     with pytest.raises(UserError, match="not a subclass of Hazard"):
-        build(HazardSpec(route="7", kind="tests.conftest.Carlite", station=10.0))
+        build_hazard(HazardSpec(route="7", kind="tests.conftest.Carlite", station=10.0))
 
 
 def test_installed_packages_name_kinds_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,10 +178,10 @@ def test_installed_packages_name_kinds_by_entry_point(monkeypatch: pytest.Monkey
     assert set(KINDS) == set(SHIPPED_KINDS)
 
 
-def on_route(kind: str) -> Assignment:
+def on_route(kind: str) -> RouteAssignment:
     """Return a route with a hazard of this kind."""
-    return Assignment(
-        straight_route(60), (HazardSpec(route="straight", kind=kind, station=10.0),), None
+    return RouteAssignment(
+        make_straight_route(60), (HazardSpec(route="straight", kind=kind, station=10.0),), None
     )
 
 

@@ -85,7 +85,7 @@ class Slow(Speed):
 
 
 def verdicts(make: type[Metric]) -> dict[str, str]:
-    return {finding.check: finding.verdict for finding in MetricExamination(make).findings()}
+    return {finding.check: finding.verdict for finding in MetricExamination(make).list_findings()}
 
 
 @pytest.mark.parametrize("metric", [Clearance, HardestBraking, Speed, Resets])

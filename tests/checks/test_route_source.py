@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from crucible.check import main
-from harness.campaign.folder.inputs import of_routes
-from harness.campaign.planning.plan import assigned, chosen_routes
-from harness.campaign.settings.declared import Settings
+from harness.campaign.folder.inputs import hash_route_files
+from harness.campaign.planning.plan import assign_routes, choose_routes
+from harness.campaign.settings.declared import CampaignSettings
 from harness.checks.route_source import CHECKS, RouteSourceExamination
 from harness.errors import UserError
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.files import RouteSpec, read_routes
-from harness.world.routes.sources import RouteFiles, RouteSource, route_through
+from harness.world.routes.sources import RouteFiles, RouteSource, make_route_spec
 from tests.campaign.tiny import composed
 from tests.conftest import ROOT
 
@@ -35,7 +35,7 @@ class Street(RouteSource):
 
     def routes(self, invalid: list[str] | None = None) -> Iterable[RouteSpec]:
         for name in self.names:
-            yield route_through(name, self.town, self.points(), "Street")
+            yield make_route_spec(name, self.town, self.points(), "Street")
 
 
 class Empty(Street):
@@ -96,7 +96,9 @@ class Raises(Street):
 
 
 def verdicts(make: Any) -> dict[str, str]:
-    return {finding.check: finding.verdict for finding in RouteSourceExamination(make).findings()}
+    return {
+        finding.check: finding.verdict for finding in RouteSourceExamination(make).list_findings()
+    }
 
 
 def shipped() -> RouteSource:
@@ -135,7 +137,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "several routes have the id one" in capsys.readouterr().out
 
 
-def of_class(monkeypatch: pytest.MonkeyPatch, name: str) -> Settings:
+def of_class(monkeypatch: pytest.MonkeyPatch, name: str) -> CampaignSettings:
     """Return settings whose routes come from a class of these tests."""
     monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
     settings = composed()
@@ -145,22 +147,22 @@ def of_class(monkeypatch: pytest.MonkeyPatch, name: str) -> Settings:
 
 def test_a_campaign_drives_what_a_source_yields(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = of_class(monkeypatch, "Hazardous")
-    routes, _ = chosen_routes(settings)
-    one, two = assigned(settings, routes)
+    routes, _ = choose_routes(settings)
+    one, two = assign_routes(settings, routes)
     assert (one.route.name, two.route.name) == ("one", "two")
     assert (one.hazards, two.hazards) == ((Hazardous.hazard,), ())
-    assert of_routes(settings["routes"]) == {}
+    assert hash_route_files(settings["routes"]) == {}
 
 
 def test_what_a_source_raises_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=r"routes\.source: Raises: KeyError: 'table'"):
-        chosen_routes(of_class(monkeypatch, "Raises"))
+        choose_routes(of_class(monkeypatch, "Raises"))
     with pytest.raises(UserError, match=r"names .*RouteSpec.*, which is no class of ours"):
-        chosen_routes(of_class(monkeypatch, "RouteSpec"))
+        choose_routes(of_class(monkeypatch, "RouteSpec"))
 
 
 def test_files_are_the_shipped_source() -> None:
     file = ROOT / "routes" / "crucible05" / "routes.xml"
-    routes, _ = chosen_routes(composed("routes=crucible05"))
+    routes, _ = choose_routes(composed("routes=crucible05"))
     assert [*routes] == [spec.id for spec in read_routes(file)]
-    assert set(of_routes(composed("routes=crucible05")["routes"])) == {"file", "hazards"}
+    assert set(hash_route_files(composed("routes=crucible05")["routes"])) == {"file", "hazards"}

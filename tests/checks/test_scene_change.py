@@ -8,10 +8,10 @@ import pytest
 
 from crucible.check import main
 from harness.checks.scene_change import CHECKS, SceneChangeExamination
-from harness.world.changes.census import Census
+from harness.world.changes.census import SceneCensus
 from harness.world.changes.left_out import LeftOut
 from harness.world.changes.moved import Moved
-from harness.world.changes.stage import Stage
+from harness.world.changes.stage import SpawnedScene
 from tests.conftest import Carlite
 from tests.world.alone import alone
 
@@ -21,10 +21,10 @@ class Blind(Moved):
 
     name = "blind"
 
-    def after_traffic(self, stage: Stage) -> None:
+    def after_traffic(self, stage: SpawnedScene) -> None:
         pass
 
-    def undelivered(self, census: Census) -> str:
+    def undelivered(self, census: SceneCensus) -> str:
         return ""
 
 
@@ -37,7 +37,7 @@ class Litter(Moved):
 
     name = "litter"
 
-    def after_traffic(self, stage: Stage) -> None:
+    def after_traffic(self, stage: SpawnedScene) -> None:
         super().after_traffic(stage)
         library = stage.context.world.get_blueprint_library()
         at = stage.context.map.get_spawn_points()[40]
@@ -55,7 +55,7 @@ MADE: dict[str, Any] = {
 
 def examined(host: str, port: int, name: str) -> dict[str, str]:
     """Return the worst verdict of every check."""
-    findings = SceneChangeExamination(MADE[name], (host, port)).findings()
+    findings = SceneChangeExamination(MADE[name], (host, port)).list_findings()
     return {finding.check: finding.verdict for finding in findings}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crucible.check import main
-from crucible.check_study import examined_study
+from crucible.check_study import check_composed_study
 from harness.checks.study import CHECKS
 
 HEAD = "# @package _global_\ndefaults:\n  - first_look\n  - _self_\nstudy:\n  name: mine\n"
@@ -22,13 +22,15 @@ def write(folder: Path, text: str) -> Path:
 
 
 def verdicts(folder: Path) -> dict[str, str]:
-    findings = examined_study("study=mine", [folder])
+    findings = check_composed_study("study=mine", [folder])
     return {finding.check: finding.verdict for finding in findings}
 
 
 @pytest.mark.parametrize("name", ["recommended", "first_look", "demo"])
 def test_shipped_studies_pass(name: str) -> None:
-    result = {finding.check: finding.verdict for finding in examined_study(f"study={name}", [])}
+    result = {
+        finding.check: finding.verdict for finding in check_composed_study(f"study={name}", [])
+    }
     expected = "warning" if name == "recommended" else "note"
     assert result == {**dict.fromkeys(CHECKS, "passed"), "changes": expected}
 
@@ -36,7 +38,7 @@ def test_shipped_studies_pass(name: str) -> None:
 def test_the_number_of_attempts_is_what_would_be_driven(tmp_path: Path) -> None:
     (plans,) = (
         finding
-        for finding in examined_study("study=mine", [write(tmp_path, GOOD)])
+        for finding in check_composed_study("study=mine", [write(tmp_path, GOOD)])
         if finding.check == "plans"
     )
     assert plans.sentence.startswith("24 attempts: 3 arms, 4 routes in Crucible05, 2 seeds")

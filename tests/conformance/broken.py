@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from agents.examples.clusters import Clusters
-from harness.geometry import boxes_between
+from harness.geometry import transform_boxes
 from harness.vocabulary import (
     Boxes,
     Control,
@@ -125,7 +125,7 @@ class Nowhere(AlteredBoxes):
 
 class InTheWorld(AlteredBoxes):
     def changed(self, boxes: Boxes, observation: EgoObservation) -> Boxes:
-        return boxes_between(boxes, observation.lidar_in_world, Pose(0.0, 0.0))
+        return transform_boxes(boxes, observation.lidar_in_world, Pose(0.0, 0.0))
 
 
 class Scribbling(Clusters):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.conformance.recorded_steps import Recording, read, write
+from agents.conformance.recorded_steps import Recording, read_recording, write_recording
 from tests.conftest import ROOT
 from tests.once import once
 
@@ -38,8 +38,8 @@ def record_street(folder: Path) -> Checked:
         [*command, f"--recording={file}"], check=False, cwd=ROOT, capture_output=True, text=True
     )
     if file.is_file():
-        whole = read(file)
-        write(file.with_name("steps.npz"), replace(whole, steps=whole.steps[-MOMENTS:]))
+        whole = read_recording(file)
+        write_recording(file.with_name("steps.npz"), replace(whole, steps=whole.steps[-MOMENTS:]))
     return Checked(done, file)
 
 
@@ -52,4 +52,4 @@ def street_file(checked: Checked) -> Path:
 
 @pytest.fixture(scope="session")
 def street(street_file: Path) -> Recording:
-    return read(street_file)
+    return read_recording(street_file)

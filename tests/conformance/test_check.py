@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agents.conformance.examination import CHECKS, Examination
-from agents.conformance.instantiation import SHIPPED, maker
-from agents.conformance.playback import play
-from agents.conformance.recorded_steps import Recording, read, write
-from agents.conformance.recording import cause
+from agents.conformance.examination import CHECKS, SystemExamination
+from agents.conformance.instantiation import SHIPPED, make_system_factory
+from agents.conformance.playback import play_recording
+from agents.conformance.recorded_steps import Recording, read_recording, write_recording
+from agents.conformance.recording import find_recording_failure
 from agents.examples.clusters import Clusters
 from crucible.check import main
 from harness.findings import Finding
@@ -34,7 +34,7 @@ def failed(findings: list[Finding]) -> list[Finding]:
 
 
 def test_every_check_says_something(street: Recording) -> None:
-    findings = Examination(Clusters, street).findings()
+    findings = SystemExamination(Clusters, street).list_findings()
     assert {finding.check for finding in findings} == set(CHECKS)
     assert {finding.verdict for finding in findings if finding.check != "time"} == {"passed"}
 
@@ -45,7 +45,7 @@ def test_every_check_says_something(street: Recording) -> None:
 )
 def test_shipped_systems_pass(name: str, street: Recording) -> None:
     settings = [] if name in WITHOUT_WEIGHTS else ["weights=random"]
-    findings = Examination(maker(name, settings), street).findings()
+    findings = SystemExamination(make_system_factory(name, settings), street).list_findings()
     assert failed(findings) == []
     result = {finding.check for finding in findings if finding.verdict == "note"}
     assert result == ({"truth"} if name in WITHOUT_WEIGHTS else set())
@@ -56,15 +56,15 @@ def test_broken_systems_fail_the_check_of_what_is_broken(
     kind: Callable[[], Any], street: Recording
 ) -> None:
     check, words = BROKEN[kind]
-    (finding,) = failed(Examination(kind, street).findings())
+    (finding,) = failed(SystemExamination(kind, street).list_findings())
     assert finding.check == check
     assert words in finding.sentence
 
 
 def test_a_recording_is_read_as_it_was_written(street: Recording, tmp_path: Path) -> None:
-    write(tmp_path / "again.npz", street)
-    again = read(tmp_path / "again.npz")
-    assert play(Clusters(), again, 1).bytes == play(Clusters(), street, 1).bytes
+    write_recording(tmp_path / "again.npz", street)
+    again = read_recording(tmp_path / "again.npz")
+    assert play_recording(Clusters(), again, 1).bytes == play_recording(Clusters(), street, 1).bytes
     kinds = {partner.observation.kind for step in again.steps for partner in step.partners}
     assert kinds == {"roadside", "vehicle"}
 
@@ -78,7 +78,10 @@ def test_a_recording_is_read_as_it_was_written(street: Recording, tmp_path: Path
         ),
         (["agents.nowhere:System"], "agents.nowhere:System: ModuleNotFoundError"),
         (["agents.examples.clusters:Piles"], "has no attribute 'Piles'"),
-        (["agents.examples.clusters:box"], "agents.examples.clusters:box is not a class"),
+        (
+            ["agents.examples.clusters:make_cluster_box"],
+            "agents.examples.clusters:make_cluster_box is not a class",
+        ),
         (
             ["agents.examples.clusters:Clusters", "cells"],
             "cells: arguments are given as name=value",
@@ -128,4 +131,4 @@ def test_a_street_that_is_not_recorded_has_a_cause(
     if ledger is not None:
         (tmp_path / "ledger.jsonl").write_text(ledger)
     done = subprocess.CompletedProcess([], 1, "", stderr)
-    assert cause(done, tmp_path / "ledger.jsonl") == why
+    assert find_recording_failure(done, tmp_path / "ledger.jsonl") == why

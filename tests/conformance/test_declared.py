@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from agents.conformance.answers import shares
-from agents.conformance.interface import calls, truth
-from agents.conformance.recording import quoted
+from agents.conformance.answers import check_shared_payloads
+from agents.conformance.interface import check_call_interface, check_ground_truth_use
+from agents.conformance.recording import escape_for_hydra
 from agents.examples.clusters import Clusters
 from harness.vocabulary import Boxes, Observation
 
@@ -32,12 +32,12 @@ class Misspelt(Clusters):
 
 
 def test_a_call_without_a_signature_is_tried() -> None:
-    assert list(calls(Compiled())) == list(truth(Compiled())) == []
+    assert list(check_call_interface(Compiled())) == list(check_ground_truth_use(Compiled())) == []
 
 
 @pytest.mark.parametrize("kind", [Rambling, Misspelt])
 def test_a_declaration_that_names_nothing_is_a_warning(kind: type[Clusters]) -> None:
-    (finding,) = shares(kind(), [Boxes.none()])
+    (finding,) = check_shared_payloads(kind(), [Boxes.none()])
     assert (finding.check, finding.verdict) == ("share", "warning")
 
 
@@ -46,5 +46,5 @@ def test_a_declaration_that_names_nothing_is_a_warning(kind: type[Clusters]) -> 
 )
 def test_recordings_lie_wherever_they_are_wanted(name: str) -> None:
     path = Path("/data") / name / "street.npz"
-    override = OverridesParser.create().parse_override(f"file={quoted(path)}")
+    override = OverridesParser.create().parse_override(f"file={escape_for_hydra(path)}")
     assert override.value() == str(path)

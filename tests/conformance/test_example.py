@@ -13,7 +13,7 @@ import pytest
 
 from agents.examples import clusters
 from harness.records.keys import AttemptKey
-from harness.records.reading import read_table
+from harness.records.reading import read_stored_table
 from tests.campaign.tiny import command, ledger, write_route
 from tests.conftest import ROOT
 from tests.keys import arm_of
@@ -67,8 +67,8 @@ def test_it_drives_a_campaign(mylab: dict[str, str], tmp_path: Path) -> None:
         / AttemptKey(arm_of("mine", "none", "mixed"), "hop", 1).path
         / "try1"
     )
-    boxes = read_table(attempt / "boxes.parquet", "boxes")
+    boxes = read_stored_table(attempt / "boxes.parquet", "boxes")
     alone, together = (boxes[boxes.source == name] for name in ("ego_alone", "cooperative"))
     assert len(together) > len(alone) > 0
-    frames = read_table(attempt / "frames.parquet", "frames")
+    frames = read_stored_table(attempt / "frames.parquet", "frames")
     assert frames.speed.max() > 2.0

@@ -116,7 +116,7 @@ class Detached(Mean):
 
 
 def verdicts(make: type[IntermediateFusion]) -> dict[str, str]:
-    return {finding.check: finding.verdict for finding in FusionExamination(make).findings()}
+    return {finding.check: finding.verdict for finding in FusionExamination(make).list_findings()}
 
 
 @pytest.mark.parametrize("scheme", INTERMEDIATE)
@@ -148,14 +148,16 @@ def test_a_mistake_fails_its_check(module: type[IntermediateFusion], check: str)
 
 
 def test_an_encoder_that_messages_do_not_train_is_a_warning() -> None:
-    findings = FusionExamination(Detached).findings()
+    findings = FusionExamination(Detached).list_findings()
     assert [finding.check for finding in findings if finding.verdict == "warning"] == ["gradients"]
     assert "failed" not in {finding.verdict for finding in findings}
 
 
 def test_the_size_of_messages_is_reported() -> None:
     (message,) = (
-        finding for finding in FusionExamination(Halved).findings() if finding.check == "message"
+        finding
+        for finding in FusionExamination(Halved).list_findings()
+        if finding.check == "message"
     )
     assert message.verdict == "passed"
     assert message.sentence.startswith(f"{4 * 8 * 96 * 128:,} bytes")

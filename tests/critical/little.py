@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.records.critical import CriticalSizes, Searched
+from harness.records.critical import CriticalSizes, SearchedAttempt
 
 
-def sizes_with(*rows: Searched) -> CriticalSizes:
+def sizes_with(*rows: SearchedAttempt) -> CriticalSizes:
     """Return a search over latency, from 0 to 0.8 s."""
     return CriticalSizes(
         of="latency",

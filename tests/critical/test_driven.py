@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from crucible.subcommands import main
-from crucible.verification.driving import Again, drive_again
+from crucible.subcommands import dispatch_subcommand
+from crucible.verification.driving import RedriveSettings, drive_attempts_again
 from harness.records.critical import (
-    Placebos,
-    Searched,
-    condition_of,
-    file_of,
+    PlaceboDrives,
+    SearchedAttempt,
+    format_twin_condition,
+    get_sizes_path,
     read_critical,
 )
-from harness.records.digests import digest_of_records
-from harness.records.packing.pack import pack
-from harness.records.packing.parts import campaigns_in
-from harness.records.reading import Campaign, read_table
+from harness.records.digests import hash_attempt_records
+from harness.records.packing.pack import pack_campaigns
+from harness.records.packing.parts import read_packed_campaigns
+from harness.records.reading import CampaignRecords, read_stored_table
 from harness.records.twins import TWINS
 from harness.records.writing import EPISODES
 from tests.campaign.many import finish
@@ -47,7 +47,7 @@ OTHERS = {
 }
 """1.25 m is the first displacement above 1.1 m; a loss that takes six messages ends a drive."""
 SEARCH = ("--of", "latency", "--sizes", "0,0.4,0.8", "--placebos", "1")
-NOTHING, ALL, NO_EFFECT = Placebos(0, 1, 1), Placebos(1, 1, 1), Placebos(0, 0, 1)
+NOTHING, ALL, NO_EFFECT = PlaceboDrives(0, 1, 1), PlaceboDrives(1, 1, 1), PlaceboDrives(0, 0, 1)
 
 
 def critical(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -98,7 +98,7 @@ def packages() -> Any:
         yield
 
 
-def of_system(out: Path, system: str, of: str = "latency") -> Searched:
+def of_system(out: Path, system: str, of: str = "latency") -> SearchedAttempt:
     (one,) = (one for one in read_critical(out, of).searched if one.of.arm.system == system)
     return one
 
@@ -144,8 +144,8 @@ def test_censored_attempts_stay(out: Path) -> None:
 @pytest.mark.slow
 def test_messages_are_as_old_as_the_size(out: Path) -> None:
     for condition, age in (("none with latency=0.6", 0.6), ("none with latency=0.4", 0.4)):
-        place = Campaign(out / TWINS).attempts()[key_of("steady", condition, "hop", 1)]
-        messages = read_table(place / "messages.parquet", "messages")
+        place = CampaignRecords(out / TWINS).find_attempts()[key_of("steady", condition, "hop", 1)]
+        messages = read_stored_table(place / "messages.parquet", "messages")
         ages = messages["age_measured"].dropna()
         assert len(ages) > 5
         assert ages.between(age - 1e-6, age + 1e-6).all()
@@ -157,20 +157,26 @@ def test_the_same_command_with_one_worker_drives_what_is_missing_and_writes_the_
 ) -> None:
     copy = shutil.copytree(out, tmp_path / "out")
     lost = [
-        *(key for key in Campaign(out / TWINS).attempts() if key.arm.system == "banded"),
+        *(
+            key
+            for key in CampaignRecords(out / TWINS).find_attempts()
+            if key.arm.system == "banded"
+        ),
         key_of("steady", "none with latency=0.6", "hop", 1),
     ]
     assert len(lost) == 3 + 2 + 3 + 1
     for key in lost:
         shutil.rmtree(copy / TWINS / EPISODES / key.path)
-    file_of(copy, "latency").unlink()
+    get_sizes_path(copy, "latency").unlink()
     done = critical(copy)
     assert done.returncode == 0, done.stderr
     driven = [line for line in done.stdout.splitlines() if line.startswith("  ") and "DS" in line]
     assert sorted(line.split("  ")[1] for line in driven) == sorted(map(str, lost))
-    assert file_of(copy, "latency").read_bytes() == file_of(out, "latency").read_bytes()
-    there = Campaign(out / TWINS).attempts()
-    for key, place in Campaign(copy / TWINS).attempts().items():
+    assert (
+        get_sizes_path(copy, "latency").read_bytes() == get_sizes_path(out, "latency").read_bytes()
+    )
+    there = CampaignRecords(out / TWINS).find_attempts()
+    for key, place in CampaignRecords(copy / TWINS).find_attempts().items():
         for file in place.iterdir():
             if file.name != "timing.json":
                 assert file.read_bytes() == (there[key] / file.name).read_bytes(), file
@@ -181,7 +187,7 @@ def test_recorded_drives_nothing(out: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(out, tmp_path / "out")
     ledger = (copy / TWINS / "ledger.jsonl").read_bytes()
     words = ("--recorded", "--out", str(tmp_path / "tables"), "--format", "csv,latex")
-    assert main(["critical", str(copy), *SEARCH, *words]) == 0
+    assert dispatch_subcommand(["critical", str(copy), *SEARCH, *words]) == 0
     assert (copy / TWINS / "ledger.jsonl").read_bytes() == ledger
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {
         *(f"critical_latency{name}.csv" for name in ("", "_flips", "_free", "_differences")),
@@ -196,14 +202,14 @@ def test_packed_twins_are_driven_again_with_the_same_bytes(
     out: Path, tmp_path: Path, packages: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CRUCIBLE_PACKAGES", "tests")
-    pack([out], tmp_path / "part.parquet")
-    twins = campaigns_in([tmp_path / "part.parquet"])[f"{out.name}/{TWINS}"]
-    of = key_of("steady", condition_of("latency", 0.8, "pose", 1), "hop", 1)
-    again = Again(out=tmp_path, maps=None, protocol=None, workers=1, trust=False)
-    (place,) = drive_again(twins, [of], again).values()
+    pack_campaigns([out], tmp_path / "part.parquet")
+    twins = read_packed_campaigns([tmp_path / "part.parquet"])[f"{out.name}/{TWINS}"]
+    of = key_of("steady", format_twin_condition("latency", 0.8, "pose", 1), "hop", 1)
+    again = RedriveSettings(out=tmp_path, maps=None, protocol=None, workers=1, trust=False)
+    (place,) = drive_attempts_again(twins, [of], again).values()
     (packed,) = (attempt for attempt in twins.attempts if attempt.key == of)
-    assert digest_of_records(place) == packed.records
-    assert Campaign(tmp_path / twins.name).result(of)["crucible"]["violation"]
+    assert hash_attempt_records(place) == packed.records
+    assert CampaignRecords(tmp_path / twins.name).read_result(of)["crucible"]["violation"]
 
 
 @pytest.mark.verify
@@ -224,7 +230,7 @@ def test_the_known_displacement_and_loss_are_between_two_sizes(
         assert (flip.into, flip.confirmed) == (True, True)
         assert (flip.at_low, flip.at_high) == (NOTHING, ALL)
     for size, kind in without.outcomes.items():
-        key = key_of("without", condition_of("loss", size), "hop", 1)
-        place = Campaign(out / TWINS).attempts()[key]
-        fates = read_table(place / "messages.parquet", "messages")["fate"]
+        key = key_of("without", format_twin_condition("loss", size), "hop", 1)
+        place = CampaignRecords(out / TWINS).find_attempts()[key]
+        fates = read_stored_table(place / "messages.parquet", "messages")["fate"]
         assert bool(kind) == ((fates == "lost").sum() > MOST)

@@ -14,29 +14,29 @@ from hypothesis import strategies as st
 
 from harness.errors import UserError
 from harness.records.critical import (
-    Flip,
-    Placebos,
-    Searched,
-    file_of,
+    OutcomeFlip,
+    PlaceboDrives,
+    SearchedAttempt,
+    get_sizes_path,
     read_critical,
     write_critical,
 )
-from harness.records.twins import Change, twins_of
+from harness.records.twins import TwinChange, list_attempt_twins
 from tests.critical.little import sizes_with
 from tests.keys import key_of
 
 KEY = key_of("late", "none", "1", 1)
-NOTHING = Placebos(0, 0, 0)
+NOTHING = PlaceboDrives(0, 0, 0)
 Kinds = dict[float, str | None]
 
 
-def searched(kinds: Kinds, *between: Flip) -> Searched:
-    return Searched(of=KEY, outcomes=kinds, flips=between)
+def searched(kinds: Kinds, *between: OutcomeFlip) -> SearchedAttempt:
+    return SearchedAttempt(of=KEY, outcomes=kinds, flips=between)
 
 
-def flip(low: float, high: float, into: bool, *sides: Placebos) -> Flip:
+def flip(low: float, high: float, into: bool, *sides: PlaceboDrives) -> OutcomeFlip:
     at_low, at_high = sides or (NOTHING, NOTHING)
-    return Flip(low=low, high=high, into=into, at_low=at_low, at_high=at_high)
+    return OutcomeFlip(low=low, high=high, into=into, at_low=at_low, at_high=at_high)
 
 
 @pytest.mark.parametrize(
@@ -60,20 +60,20 @@ def test_the_first_violation_is_between_two_sizes(
 
 def test_a_flip_is_confirmed_by_more_than_half_on_both_sides() -> None:
     for below, above, hits, confirmed in (
-        (Placebos(0, 5, 5), Placebos(5, 5, 5), True, True),
-        (Placebos(2, 5, 5), Placebos(3, 5, 5), True, True),
-        (Placebos(3, 5, 5), Placebos(5, 5, 5), True, False),
-        (Placebos(2, 4, 5), Placebos(4, 4, 5), True, False),
-        (Placebos(0, 5, 5), Placebos(0, 0, 5), True, False),
-        (Placebos(0, 0, 5), Placebos(5, 5, 5), True, False),
-        (Placebos(5, 5, 5), Placebos(0, 5, 5), False, True),
-        (Placebos(0, 5, 5), Placebos(5, 5, 5), False, False),
+        (PlaceboDrives(0, 5, 5), PlaceboDrives(5, 5, 5), True, True),
+        (PlaceboDrives(2, 5, 5), PlaceboDrives(3, 5, 5), True, True),
+        (PlaceboDrives(3, 5, 5), PlaceboDrives(5, 5, 5), True, False),
+        (PlaceboDrives(2, 4, 5), PlaceboDrives(4, 4, 5), True, False),
+        (PlaceboDrives(0, 5, 5), PlaceboDrives(0, 0, 5), True, False),
+        (PlaceboDrives(0, 0, 5), PlaceboDrives(5, 5, 5), True, False),
+        (PlaceboDrives(5, 5, 5), PlaceboDrives(0, 5, 5), False, True),
+        (PlaceboDrives(0, 5, 5), PlaceboDrives(5, 5, 5), False, False),
     ):
         assert flip(0.2, 0.4, hits, below, above).confirmed is confirmed
 
 
 counts = st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)).map(sorted)
-placebos = counts.map(lambda numbers: Placebos(*numbers))
+placebos = counts.map(lambda numbers: PlaceboDrives(*numbers))
 
 
 @given(st.lists(st.sampled_from(["", "blocked", None]), min_size=1, max_size=9), st.data())
@@ -105,12 +105,12 @@ def test_what_is_written_is_read(
         {"placebos": True},
         {"searched": [{}]},
         {"searched": None},
-        {"searched": [{**KEY.record(), "outcomes": [{"size": 0, "violation": 3}], "flips": []}]},
+        {"searched": [{**KEY.to_record(), "outcomes": [{"size": 0, "violation": 3}], "flips": []}]},
     ],
 )
 def test_broken_files_are_one_line(tmp_path: Path, change: dict[str, Any]) -> None:
     write_critical(tmp_path, sizes_with(searched({0.0: "", 0.4: "blocked"}, flip(0.0, 0.4, True))))
-    file = file_of(tmp_path, "latency")
+    file = get_sizes_path(tmp_path, "latency")
     file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
     with pytest.raises(UserError, match="not a file of critical sizes") as raised:
         read_critical(tmp_path, "latency")
@@ -118,7 +118,7 @@ def test_broken_files_are_one_line(tmp_path: Path, change: dict[str, Any]) -> No
 
 
 def test_flips_at_unknown_sizes_and_impossible_placebos_are_refused(tmp_path: Path) -> None:
-    for bad in (flip(0.0, 0.6, True), flip(0.0, 0.4, True, Placebos(2, 1, 1), NOTHING)):
+    for bad in (flip(0.0, 0.6, True), flip(0.0, 0.4, True, PlaceboDrives(2, 1, 1), NOTHING)):
         write_critical(tmp_path, sizes_with(searched({0.0: "", 0.4: "blocked"}, bad)))
         with pytest.raises(UserError, match="not a file of critical sizes"):
             read_critical(tmp_path, "latency")
@@ -137,4 +137,4 @@ def test_twins_of_sizes_are_none_of_an_attribution() -> None:
         key_of("late", condition, "1", 1)
         for condition in ("none with nothing", "none with latency=0.4 placebo pose 1", "none")
     ]
-    assert twins_of(KEY, keys) == {Change(): KEY}
+    assert list_attempt_twins(KEY, keys) == {TwinChange(): KEY}

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from crucible.subcommands import main
-from harness.campaign.settings.conditions import part_of
-from harness.campaign.settings.config import build
-from harness.campaign.settings.declared import Settings
+from crucible.subcommands import dispatch_subcommand
+from harness.campaign.settings.conditions import build_condition_part
+from harness.campaign.settings.config import build_part
+from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.sweeps import SIZES
-from harness.campaign.twins.resized import PLACEBO_METRES, PLACEBOS, Resized, grid_of
+from harness.campaign.twins.resized import PLACEBO_METRES, PLACEBOS, SizedTwin, build_size_grid
 from harness.channel.channel import Channel
 from harness.channel.effects import LEAST_METRES
 from harness.errors import UserError
@@ -23,19 +23,19 @@ from tests.keys import key_of
 
 
 @cache
-def settings_of(every: int = 4) -> Settings:
+def settings_of(every: int = 4) -> CampaignSettings:
     """Return the usual settings, with some ticks between planning steps."""
     return composed(f"perceive_every={every}")
 
 
 @pytest.mark.parametrize(("every", "period"), [(4, 0.2), (1, 0.05), (2, 0.1)])
 def test_ages_are_multiples_of_a_planning_step(every: int, period: float) -> None:
-    grid = grid_of("latency", settings_of(every), "0,0.4,2", None)
+    grid = build_size_grid("latency", settings_of(every), "0,0.4,2", None)
     assert grid.finest == pytest.approx(period)
-    ages = [grid.size(number) for number in range(grid.coarse[-1] + 1)]
+    ages = [grid.get_size(number) for number in range(grid.coarse[-1] + 1)]
     assert ages == [round(number * period, 12) for number in range(round(2 / period) + 1)]
-    assert [grid.size(number) for number in grid.coarse] == [0.0, 0.4, 2.0]
-    coarser = grid_of("latency", settings_of(every), "0,0.8", 2 * period)
+    assert [grid.get_size(number) for number in grid.coarse] == [0.0, 0.4, 2.0]
+    coarser = build_size_grid("latency", settings_of(every), "0,0.8", 2 * period)
     assert coarser.finest == pytest.approx(2 * period)
 
 
@@ -64,7 +64,7 @@ def test_bad_grids_are_one_line(
     name: str, given: str | None, finest: float | None, complaint: str
 ) -> None:
     with pytest.raises(UserError) as raised:
-        grid_of(name, settings_of(), given, finest)
+        build_size_grid(name, settings_of(), given, finest)
     assert complaint in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -74,11 +74,11 @@ def test_bad_grids_are_one_line(
 def test_all_sizes_and_placebos_make_a_channel(name: str, placebo: str) -> None:
     size = min(1.0, SIZES[name].most or 1.0)
     key = key_of("late", "none", "1", 1)
-    twin = Resized(of=key, name=name, size=size, placebo=placebo, sample=2)
-    made = [part_of(part, "interference.x") for part in twin.parts()]
+    twin = SizedTwin(of=key, name=name, size=size, placebo=placebo, sample=2)
+    made = [build_condition_part(part, "interference.x") for part in twin.make_parts()]
     assert len(made) == 1 + bool(placebo)
     disturbances = [one for one in made if hasattr(one, "delay")]
-    channel: Channel = build(settings_of()["channel"], "channel", disturbances=disturbances)
+    channel: Channel = build_part(settings_of()["channel"], "channel", disturbances=disturbances)
     assert len({one.name for one in channel.disturbances}) == len(disturbances)
 
 
@@ -119,7 +119,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_cannot_be_is_one_line_and_nothing_is_written(
     made_up: Path, words: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["critical", str(made_up), *words]) == 2
+    assert dispatch_subcommand(["critical", str(made_up), *words]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("critical: ")
     assert complaint in line

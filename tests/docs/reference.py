@@ -21,10 +21,10 @@ from unittest.mock import patch
 
 import yaml
 
-from crucible.subcommands import GROUPS, main
-from harness.campaign.settings.annotated import notes_by_place
-from harness.campaign.settings.declared import Settings
-from harness.field_notes import notes_of
+from crucible.subcommands import GROUPS, dispatch_subcommand
+from harness.campaign.settings.annotated import collect_notes_by_place
+from harness.campaign.settings.declared import CampaignSettings
+from harness.field_notes import read_class_comments
 from harness.world.hazards.catalogue import SHIPPED_KINDS
 from harness.world.hazards.parameters import Parameter
 from tests.docs.notebook import notebook_files
@@ -78,7 +78,7 @@ def help_of(*arguments: str) -> str:
         contextlib.redirect_stdout(printed),
         contextlib.suppress(SystemExit),
     ):
-        main([*arguments, "--help"])
+        dispatch_subcommand([*arguments, "--help"])
     return printed.getvalue().rstrip()
 
 
@@ -153,7 +153,7 @@ def further_parameters(target: str, named: set[str]) -> Iterator[Setting]:
             yield Setting(
                 path=f"+{parameter.name}",
                 value="" if parameter.default is parameter.empty else written(parameter.default),
-                note=notes_of(made).get(parameter.name, ""),
+                note=read_class_comments(made).get(parameter.name, ""),
             )
 
 
@@ -201,7 +201,7 @@ def explained(settings: list[Setting], listed: set[str]) -> Iterator[Setting]:
     """
     for part in by_class(settings):
         prefix, target = part[0].path.removesuffix("_target_"), part[0].value
-        notes = notes_of(class_of(target)) if part[0].path.endswith("_target_") else {}
+        notes = read_class_comments(class_of(target)) if part[0].path.endswith("_target_") else {}
         for setting in part:
             name = setting.path.removeprefix(prefix)
             yield replace(setting, note=setting.note or notes.get(name, ""))
@@ -228,7 +228,7 @@ def by_class(settings: list[Setting]) -> list[list[Setting]]:
 
 def settings_page() -> str:
     """Return the page of all groups and settings."""
-    notes = notes_by_place(Settings)
+    notes = collect_notes_by_place(CampaignSettings)
     top = settings_of((CONF / "config.yaml").read_text(encoding="utf-8"))
     parts = [
         "# Settings",

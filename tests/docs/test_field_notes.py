@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from harness.campaign.planning.validation import refuse_misfit
-from harness.campaign.settings.annotated import annotated, notes_by_place
-from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.annotated import annotate_settings, collect_notes_by_place
+from harness.campaign.settings.declared import CampaignSettings
 from harness.errors import UserError
-from harness.field_notes import notes_of
+from harness.field_notes import read_class_comments
 from tests.docs.reference import CONF, by_class, class_of, settings_of
 
 UNIT = re.compile(
@@ -35,7 +35,7 @@ def targets() -> dict[str, type[Any]]:
 @pytest.mark.parametrize("name", targets())
 def test_every_parameter_says_what_it_is(name: str) -> None:
     named = class_of(name)
-    notes = notes_of(named)
+    notes = read_class_comments(named)
     hints = get_type_hints(named.__init__)
     for parameter in inspect.signature(named).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -49,7 +49,7 @@ def test_every_parameter_says_what_it_is(name: str) -> None:
 def test_files_and_classes_agree_about_units(file: Path) -> None:
     for part in by_class(list(settings_of(file.read_text()))):
         if part[0].path.endswith("_target_"):
-            notes = notes_of(class_of(part[0].value))
+            notes = read_class_comments(class_of(part[0].value))
             for setting in part:
                 unit = QUANTITY.match(notes.get(setting.path.rpartition(".")[2], ""))
                 if setting.note and unit:
@@ -57,7 +57,7 @@ def test_files_and_classes_agree_about_units(file: Path) -> None:
 
 
 def test_everything_at_the_top_is_declared_with_a_note() -> None:
-    notes = notes_by_place(Settings)
+    notes = collect_notes_by_place(CampaignSettings)
     for setting in settings_of((CONF / "config.yaml").read_text()):
         if not setting.path.startswith("sweep"):  # becomes conditions before anything is checked
             assert notes[setting.path], setting
@@ -86,9 +86,13 @@ class Second(First):
 
 
 def test_notes_stand_behind_fields_and_parameters() -> None:
-    assert notes_of(First) == {"speed": "m/s", "gap": "m behind a leader"}
-    assert notes_of(Second) == {"speed": "km/h", "gap": "m behind a leader", "other": "names"}
-    assert notes_of(int) == {}
+    assert read_class_comments(First) == {"speed": "m/s", "gap": "m behind a leader"}
+    assert read_class_comments(Second) == {
+        "speed": "km/h",
+        "gap": "m behind a leader",
+        "other": "names",
+    }
+    assert read_class_comments(int) == {}
 
 
 TEXT = """\
@@ -109,7 +113,7 @@ system:
 
 
 def test_a_printed_configuration_says_what_settings_mean() -> None:
-    text = annotated(TEXT)
+    text = annotate_settings(TEXT)
     assert yaml.safe_load(text) == yaml.safe_load(TEXT)
     lines = text.splitlines()
     assert lines[0] == "tick: 0.05  # s"

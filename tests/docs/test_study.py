@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crucible.subcommands import main as crucible
+from crucible.subcommands import dispatch_subcommand as crucible
 from tests.analysis.test_critical import campaign_in
 
 STUDY = Path("docs/study")

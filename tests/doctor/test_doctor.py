@@ -11,9 +11,14 @@ from pathlib import Path
 import pytest
 
 from harness.doctor import simulation
-from harness.doctor.finding import Finding, Places, worst
-from harness.doctor.machine import check_disk, check_gpu, free
-from harness.doctor.packages import Requirement, check_extra, requirements, unloadable
+from harness.doctor.finding import DoctorFinding, DoctorPlaces, get_worst_verdict
+from harness.doctor.machine import check_disk, check_gpu, is_port_free
+from harness.doctor.packages import (
+    PackageRequirement,
+    check_extra,
+    find_unloadable_modules,
+    read_requirements,
+)
 from harness.doctor.simulation import check_cache, check_carla, check_files, check_maps
 from harness.environments import AT_START
 from harness.installation import install_command
@@ -89,39 +94,41 @@ def test_requirements_are_read_as_metadata_has_them() -> None:
     lines += ['v2x-crucible[draw,run]; extra == "dev"']
     lines += ['open3d>=0.19; sys_platform != "linux" and extra == "clouds"']
     lines += ['optuna<6,>=4.5; extra == "search"', 'ribs>=0.9,<0.13; extra == "search"']
-    assert list(requirements(lines)) == [
-        Requirement(name="carla", rule="==", version="0.9.16", extra="run"),
-        Requirement(name="numpy", rule=">=", version="1.26", extra=""),
-        Requirement(name="ray", rule="", version="", extra="ray"),
-        Requirement(name="open3d", rule=">=", version="0.19", extra="clouds", some_platforms=True),
-        Requirement(name="optuna", rule=">=", version="4.5", extra="search", below="6"),
-        Requirement(name="ribs", rule=">=", version="0.9", extra="search", below="0.13"),
+    assert list(read_requirements(lines)) == [
+        PackageRequirement(name="carla", rule="==", version="0.9.16", extra="run"),
+        PackageRequirement(name="numpy", rule=">=", version="1.26", extra=""),
+        PackageRequirement(name="ray", rule="", version="", extra="ray"),
+        PackageRequirement(
+            name="open3d", rule=">=", version="0.19", extra="clouds", some_platforms=True
+        ),
+        PackageRequirement(name="optuna", rule=">=", version="4.5", extra="search", below="6"),
+        PackageRequirement(name="ribs", rule=">=", version="0.9", extra="search", below="0.13"),
     ]
 
 
 @pytest.mark.parametrize(
     ("requirement", "problem"),
     [
-        (Requirement(name="carla", rule="==", version="0.9.16", extra="run"), None),
+        (PackageRequirement(name="carla", rule="==", version="0.9.16", extra="run"), None),
         (
-            Requirement(name="carla", rule="==", version="0.9.15", extra="run"),
+            PackageRequirement(name="carla", rule="==", version="0.9.15", extra="run"),
             "carla is 0.9.16, needed is ==0.9.15",
         ),
-        (Requirement(name="numpy", rule=">=", version="1.9", extra=""), None),
-        (Requirement(name="numpy", rule=">=", version="99", extra=""), ", needed is >=99"),
-        (Requirement(name="numpy", rule=">=", version="1", extra="", below="99"), None),
+        (PackageRequirement(name="numpy", rule=">=", version="1.9", extra=""), None),
+        (PackageRequirement(name="numpy", rule=">=", version="99", extra=""), ", needed is >=99"),
+        (PackageRequirement(name="numpy", rule=">=", version="1", extra="", below="99"), None),
         (
-            Requirement(name="numpy", rule=">=", version="1", extra="", below="1.20"),
+            PackageRequirement(name="numpy", rule=">=", version="1", extra="", below="1.20"),
             ", needed is <1.20",
         ),
         (
-            Requirement(name="no-such-thing", rule="", version="", extra=""),
+            PackageRequirement(name="no-such-thing", rule="", version="", extra=""),
             "no-such-thing is missing",
         ),
     ],
 )
-def test_versions_are_compared(requirement: Requirement, problem: str | None) -> None:
-    line = requirement.problem()
+def test_versions_are_compared(requirement: PackageRequirement, problem: str | None) -> None:
+    line = requirement.find_problem()
     assert line is None if problem is None else line is not None and line.endswith(problem)
 
 
@@ -130,23 +137,28 @@ def test_a_package_that_ends_its_process_is_named(
 ) -> None:
     (tmp_path / "deadly.py").write_text("import os; os.abort()")
     monkeypatch.setitem(AT_START, "PYTHONPATH", str(tmp_path))
-    assert unloadable(["json", "deadly", "csv"]) == "deadly does not load: ended by signal 6"
-    assert unloadable(["json", "csv"]) is None
+    assert (
+        find_unloadable_modules(["json", "deadly", "csv"])
+        == "deadly does not load: ended by signal 6"
+    )
+    assert find_unloadable_modules(["json", "csv"]) is None
 
 
 def test_an_unneeded_extra_may_be_missing_but_not_in_part() -> None:
-    missing = Requirement(name="no-such-thing", rule="", version="", extra="ray")
+    missing = PackageRequirement(name="no-such-thing", rule="", version="", extra="ray")
     assert check_extra("ray", [missing]).verdict == "ok"
     half = check_extra(
-        "ray", [missing, Requirement(name="numpy", rule="", version="", extra="ray")]
+        "ray", [missing, PackageRequirement(name="numpy", rule="", version="", extra="ray")]
     )
     assert (half.verdict, half.details) == ("warning", "no-such-thing is missing")
     assert check_extra("run", [missing]).verdict == "fault"
 
 
 def test_of_packages_for_different_platforms_one_is_enough() -> None:
-    here = Requirement(name="numpy", rule="", version="", extra="clouds", some_platforms=True)
-    elsewhere = Requirement(
+    here = PackageRequirement(
+        name="numpy", rule="", version="", extra="clouds", some_platforms=True
+    )
+    elsewhere = PackageRequirement(
         name="no-such-thing", rule="", version="", extra="clouds", some_platforms=True
     )
     assert check_extra("clouds", [here, elsewhere]).details.startswith("numpy ")
@@ -164,9 +176,9 @@ def test_files_that_were_not_shipped_are_a_fault(
 
 
 def test_a_disk_that_takes_nothing_is_a_fault(tmp_path: Path) -> None:
-    assert check_disk(Places(tmp_path / "a" / "b")).verdict in ("ok", "warning")
+    assert check_disk(DoctorPlaces(tmp_path / "a" / "b")).verdict in ("ok", "warning")
     assert list(tmp_path.iterdir()) == []
-    full = check_disk(Places(Path("/proc/runs")))
+    full = check_disk(DoctorPlaces(Path("/proc/runs")))
     assert full.verdict == "fault"
     assert full.details.startswith("/proc: ")
 
@@ -181,17 +193,17 @@ def test_a_taken_port_is_not_free() -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert not free(port)
-    assert free(port)
+        assert not is_port_free(port)
+    assert is_port_free(port)
 
 
-def install(folder: Path, version: str | None, mode: int = 0o755) -> Places:
+def install(folder: Path, version: str | None, mode: int = 0o755) -> DoctorPlaces:
     """Make what looks like an install of CARLA."""
     (folder / "CarlaUE4.sh").write_text("#!/bin/sh\n")
     (folder / "CarlaUE4.sh").chmod(mode)
     if version is not None:
         (folder / "VERSION").write_text(f"{version}\n")
-    return Places(folder, carla=folder)
+    return DoctorPlaces(folder, carla=folder)
 
 
 @pytest.mark.parametrize(
@@ -206,29 +218,32 @@ def test_an_install_of_carla(version: str | None, says: str, tmp_path: Path) -> 
 
 
 def test_no_install_of_carla(tmp_path: Path) -> None:
-    assert "CarlaUE4.sh is missing" in check_carla(Places(tmp_path, carla=tmp_path)).details
-    assert "folder not found" in check_carla(Places(tmp_path, carla=tmp_path / "nowhere")).details
-    assert check_carla(Places(tmp_path)).verdict == "ok"
+    assert "CarlaUE4.sh is missing" in check_carla(DoctorPlaces(tmp_path, carla=tmp_path)).details
+    assert (
+        "folder not found"
+        in check_carla(DoctorPlaces(tmp_path, carla=tmp_path / "nowhere")).details
+    )
+    assert check_carla(DoctorPlaces(tmp_path)).verdict == "ok"
 
 
 def test_places_that_cannot_be_looked_at_cost_no_other_check(tmp_path: Path) -> None:
     hidden = tmp_path / ("x" * 300)
-    assert check_disk(Places(hidden)).verdict in ("ok", "warning")
+    assert check_disk(DoctorPlaces(hidden)).verdict in ("ok", "warning")
     for check in (check_maps, check_carla):
-        line = check(Places(tmp_path, carla=hidden, maps=hidden))
+        line = check(DoctorPlaces(tmp_path, carla=hidden, maps=hidden))
         assert (line.verdict, line.details) == ("warning", f"{hidden}: File name too long")
 
 
 def test_maps(tmp_path: Path) -> None:
-    assert check_maps(Places(tmp_path)).verdict == "ok"
-    assert "no OpenDRIVE file" in check_maps(Places(tmp_path, maps=tmp_path)).details
-    ours = check_maps(Places(tmp_path, maps=SHIPPED_TOWNS))
+    assert check_maps(DoctorPlaces(tmp_path)).verdict == "ok"
+    assert "no OpenDRIVE file" in check_maps(DoctorPlaces(tmp_path, maps=tmp_path)).details
+    ours = check_maps(DoctorPlaces(tmp_path, maps=SHIPPED_TOWNS))
     assert (ours.verdict, "no Town05" in ours.details) == ("warning", True)
     (tmp_path / "Town05.xodr").write_text("<OpenDRIVE/>")
-    assert "cannot be read" in check_maps(Places(tmp_path, maps=tmp_path)).details
+    assert "cannot be read" in check_maps(DoctorPlaces(tmp_path, maps=tmp_path)).details
     town = (SHIPPED_TOWNS / "CrucibleRing.xodr").read_text()
     (tmp_path / "Town05.xodr").write_text(town)
-    assert check_maps(Places(tmp_path, maps=tmp_path)).verdict == "ok"
+    assert check_maps(DoctorPlaces(tmp_path, maps=tmp_path)).verdict == "ok"
 
 
 @pytest.mark.parametrize(
@@ -252,8 +267,13 @@ def test_a_gpu(
 
 
 def test_the_worst_counts() -> None:
-    ok, warning, fault = (Finding("", name, "") for name in ("ok", "warning", "fault"))
-    assert [worst([]), worst([ok]), worst([ok, warning]), worst([fault, ok])] == [
+    ok, warning, fault = (DoctorFinding("", name, "") for name in ("ok", "warning", "fault"))
+    assert [
+        get_worst_verdict([]),
+        get_worst_verdict([ok]),
+        get_worst_verdict([ok, warning]),
+        get_worst_verdict([fault, ok]),
+    ] == [
         "ok",
         "ok",
         "warning",

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from harness.doctor.comparing import compare
+from harness.doctor.comparing import compare_server_facts
 from harness.doctor.facts import Section
-from harness.doctor.probing import Comparison
-from harness.doctor.report import works, zero_extents
+from harness.doctor.probing import ServerComparison
+from harness.doctor.report import describe_abilities, list_zero_extents
 from harness.world.maps import SHIPPED_TOWNS
 from tests.conftest import ROOT, Carlite
 from tests.once import once
@@ -82,8 +82,8 @@ def test_what_works_is_reported(itself: tuple[str, dict[str, Any]]) -> None:
     tried = report["other"]["rays"] | report["other"]["cameras"]
     assert len(tried) == 7
     assert all(route == {"works": True} for route in tried.values())
-    assert works(report["other"]) in " ".join(printed.split())
-    assert works(report["other"]).endswith("; does not: nothing")
+    assert describe_abilities(report["other"]) in " ".join(printed.split())
+    assert describe_abilities(report["other"]).endswith("; does not: nothing")
 
 
 def test_what_does_not_work_has_a_reason() -> None:
@@ -91,7 +91,7 @@ def test_what_does_not_work_has_a_reason() -> None:
         "rays": {"lidar": {"works": True}, "radar": {"works": False, "why": "no data came"}},
         "cameras": {"failed": {"with": "the server did not answer any more"}},
     }
-    assert works(lost) == (
+    assert describe_abilities(lost) == (
         "works there: lidar; does not: radar (no data came),"
         " failed (the server did not answer any more)"
     )
@@ -162,7 +162,7 @@ def test_what_differs_is_named(section: str) -> None:
     thing, value, there, says = ALTERED[section]
     other = deepcopy(FACTS)
     other[section][thing][value] = there
-    (difference,) = compare(FACTS, other)
+    (difference,) = compare_server_facts(FACTS, other)
     assert difference.section == section
     assert str(difference).endswith(says)
 
@@ -172,13 +172,13 @@ def test_small_differences_are_none() -> None:
     other["LiDAR"]["ray_cast"]["points a turn"] = 14100
     other["driving"]["full brake"]["metres"] = 4.9
     other["vehicles"]["vehicle.bh.crossbike"]["extent y"] = 0.245
-    assert compare(FACTS, other) == []
+    assert compare_server_facts(FACTS, other) == []
 
 
 def test_what_only_one_has_is_named() -> None:
     other = deepcopy(FACTS)
     other["blueprints"]["vehicle.new.one"] = other["blueprints"].pop("vehicle.audi.a2")
-    assert [str(item) for item in compare(FACTS, other)] == [
+    assert [str(item) for item in compare_server_facts(FACTS, other)] == [
         "vehicle.audi.a2: yes here, no there",
         "vehicle.new.one: no here, yes there",
     ]
@@ -188,19 +188,19 @@ def test_places_may_come_in_any_order() -> None:
     other = deepcopy(FACTS)
     points = other["spawn points"]
     points["0"], points["1"] = points["1"], points["0"]
-    assert compare(FACTS, other) == []
+    assert compare_server_facts(FACTS, other) == []
     points["0"]["y"] += 1.0
-    (difference,) = compare(FACTS, other)
+    (difference,) = compare_server_facts(FACTS, other)
     assert str(difference) == "not within 0.5 m of any of the other: 1 here, 1 there"
 
 
 def test_zero_extents_are_named() -> None:
     other = deepcopy(FACTS)
     other["vehicles"]["vehicle.bh.crossbike"]["zero extents"] = True
-    comparison = Comparison(
+    comparison = ServerComparison(
         address="", version="", town="", carlite=FACTS, other=other, differences=()
     )
-    assert zero_extents(comparison) == ["vehicle.bh.crossbike"]
+    assert list_zero_extents(comparison) == ["vehicle.bh.crossbike"]
 
 
 def test_a_port_where_something_else_listens_is_one_line() -> None:

@@ -9,8 +9,14 @@ from typing import Any
 
 import pytest
 
-from harness.evaluation.driving import Contact, Drive, DriveSample, DrivingRules, Infraction
-from harness.evaluation.scoring import Coefficients, collided, score
+from harness.evaluation.driving import (
+    DriveEvaluation,
+    DriveInfraction,
+    DriveSample,
+    DrivingRules,
+    ReportedCollision,
+)
+from harness.evaluation.scoring import Coefficients, has_collided, score
 
 TICK = 0.05
 
@@ -35,12 +41,12 @@ def straight(length: float, speed: float = 8.0) -> Iterable[DriveSample]:
         )
 
 
-def judged(samples: Iterable[DriveSample], length: float = 100.0, **rules: Any) -> Drive:
-    drive = Drive(rules=DrivingRules(**rules), route_length=length)
+def judged(samples: Iterable[DriveSample], length: float = 100.0, **rules: Any) -> DriveEvaluation:
+    drive = DriveEvaluation(rules=DrivingRules(**rules), route_length=length)
     for sample in samples:
         if drive.ended:
             break
-        drive.observe(sample)
+        drive.observe_tick(sample)
     return drive
 
 
@@ -62,7 +68,7 @@ def test_a_clean_drive_scores_a_hundred() -> None:
 )
 def test_a_collision_ends_the_drive(actor: str, factor: float, road_user: bool) -> None:
     samples = [
-        replace(sample, contacts=(Contact(7, actor, 5.0),)) if sample.x >= 40 else sample
+        replace(sample, contacts=(ReportedCollision(7, actor, 5.0),)) if sample.x >= 40 else sample
         for sample in straight(100)
     ]
     drive = judged(samples)
@@ -70,12 +76,12 @@ def test_a_collision_ends_the_drive(actor: str, factor: float, road_user: bool) 
     assert not drive.finished
     assert drive.completion == pytest.approx(0.4, abs=0.01)
     assert score(drive, Coefficients()).driving_score == pytest.approx(40 * factor, abs=0.5)
-    assert collided(drive.infractions)
-    assert collided(drive.infractions, road_users_only=True) == road_user
+    assert has_collided(drive.infractions)
+    assert has_collided(drive.infractions, road_users_only=True) == road_user
 
 
 def test_one_contact_counts_once_and_nothing_after_it_counts() -> None:
-    touching = (Contact(7, "vehicle.a.b", 5.0), Contact(0, "static.wall", 5.0))
+    touching = (ReportedCollision(7, "vehicle.a.b", 5.0), ReportedCollision(0, "static.wall", 5.0))
     samples = [
         replace(sample, contacts=touching) if sample.x >= 40 else sample for sample in straight(100)
     ]
@@ -87,21 +93,21 @@ def test_one_contact_counts_once_and_nothing_after_it_counts() -> None:
 
 
 def test_a_wall_is_hit_again_only_farther_on() -> None:
-    wall = (Contact(0, "static.wall", 1.0),)
+    wall = (ReportedCollision(0, "static.wall", 1.0),)
     scraping = [replace(sample, contacts=wall) for sample in straight(20)]
     drive = judged(scraping, 20, ends_at_first_violation=False)
     kinds = [infraction.kind for infraction in drive.infractions]
     assert 3 <= kinds.count("collision_layout") <= 7
 
 
-def struck(*, before: float, after: float, known: bool = True) -> Infraction:
+def struck(*, before: float, after: float, known: bool = True) -> DriveInfraction:
     """Evaluate an impact that is reported, as simulators do, a tick after the speed changed."""
     speeds = [before, before, after, after]
     first = next(iter(straight(100)))
     samples = [
         replace(first, frame=n, time=100 + n * TICK, speed=speed) for n, speed in enumerate(speeds)
     ]
-    contact = Contact(7, "vehicle.a.b", 8.0, before if known else math.nan)
+    contact = ReportedCollision(7, "vehicle.a.b", 8.0, before if known else math.nan)
     violation = judged([*samples[:-1], replace(samples[-1], contacts=(contact,))]).violation
     assert violation is not None
     assert violation.frame == 3
@@ -146,7 +152,7 @@ def test_the_wrong_lane_costs_its_share_of_the_route() -> None:
 @pytest.mark.parametrize("goes_on", [False, True])
 def test_lanes_left_after_the_first_violation_cost_nothing(goes_on: bool) -> None:
     """Whether the drive ends there or goes on is a matter of time, not of the score."""
-    wall = Contact(0, "static.wall", 5.0)
+    wall = ReportedCollision(0, "static.wall", 5.0)
     samples = [
         replace(
             sample,

@@ -13,11 +13,11 @@ from harness.evaluation.frame_evaluation import (
     EvaluatedFrame,
     EvaluationSettings,
     TruthFilter,
-    bands_of,
+    compute_distance_bands,
     evaluate_frame,
 )
-from harness.evaluation.matching import frame_matches
-from harness.evaluation.patterns import RULES, Rule, count
+from harness.evaluation.matching import match_frame
+from harness.evaluation.patterns import RULES, Rule, count_patterns
 from harness.records import schema
 from harness.vocabulary import BANDS, CLASSES, CYCLIST, PATTERNS, VEHICLE, Boxes, GroundTruth
 from tests.evaluation.scenes import boxes, row, rows
@@ -49,7 +49,7 @@ def evaluated(
 
 def shown(frame: EvaluatedFrame) -> dict[str, int]:
     """What was counted at all."""
-    return {name: number for name, number in frame.counts().items() if number}
+    return {name: number for name, number in frame.count_patterns().items() if number}
 
 
 @st.composite
@@ -75,10 +75,10 @@ def test_classes_are_evaluated_separately_by_their_taus(
     settings = EvaluationSettings(
         truth_filter="none", rule=rule, tau_cyclist=tau, ahead=99, behind=99, lateral=99
     )
-    counts = evaluated(truth, ego, coop, settings).counts()
+    counts = evaluated(truth, ego, coop, settings).count_patterns()
     for index, name in enumerate(CLASSES):
         true, lone, both = (part.geometry[part.classes == index] for part in (truth, ego, coop))
-        expected = count(true, lone, coop=both, tau=settings.taus[index], rule=rule)
+        expected = count_patterns(true, lone, coop=both, tau=settings.taus[index], rule=rule)
         assert {pattern: counts[f"{pattern}_{name}"] for pattern in PATTERNS} == expected
 
 
@@ -91,7 +91,7 @@ def test_what_is_counted_stands_in_the_window_and_adds_up(
         assert (part.counted == (part.boxes.geometry[:, 0] <= reach)).all()
         assert part.counted[part.times > 0].all()
         assert ((part.times > 0) == (part.pattern >= 0)).all()
-    record = {**frame.counts(), **frame.numbers()}
+    record = {**frame.count_patterns(), **frame.count_boxes()}
     for name in (*PATTERNS, "truth", "ego_alone", "cooperative"):
         total = record[name] if name in PATTERNS else record[f"{name}_all"]
         assert total == sum(record[f"{name}_{class_}"] for class_ in CLASSES)
@@ -100,7 +100,7 @@ def test_what_is_counted_stands_in_the_window_and_adds_up(
 
 def test_the_record_has_a_column_for_every_number() -> None:
     frame = evaluated(NO_BOXES, NO_BOXES, NO_BOXES)
-    record = {**frame.counts(), **frame.numbers()}
+    record = {**frame.count_patterns(), **frame.count_boxes()}
     assert not set(record) - set(schema.FRAMES.names)
 
 
@@ -128,8 +128,8 @@ def test_who_must_have_hit_a_road_user(
         settings=settings,
     )
     assert frame.truth.counted.tolist() == [counts]
-    assert frame.counts()["CCME"] == counts
-    assert frame.numbers()["truth_all"] == counts
+    assert frame.count_patterns()["CCME"] == counts
+    assert frame.count_boxes()["truth_all"] == counts
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_who_must_have_hit_a_road_user(
 def test_the_window_is_a_rectangle_round_the_lidar(x: float, y: float, inside: bool) -> None:
     window = EvaluationSettings(truth_filter="none", ahead=40, behind=10, lateral=5)
     one = of(row(x=x, y=y))
-    assert evaluated(one, NO_BOXES, NO_BOXES, window).counts()["CCME"] == inside
-    assert evaluated(NO_BOXES, NO_BOXES, one, window).counts()["LADE"] == inside
-    assert evaluated(NO_BOXES, one, NO_BOXES, window).numbers()["ego_alone_all"] == inside
+    assert evaluated(one, NO_BOXES, NO_BOXES, window).count_patterns()["CCME"] == inside
+    assert evaluated(NO_BOXES, NO_BOXES, one, window).count_patterns()["LADE"] == inside
+    assert evaluated(NO_BOXES, one, NO_BOXES, window).count_boxes()["ego_alone_all"] == inside
 
 
 def test_a_detection_just_outside_the_window_still_finds_who_is_inside() -> None:
@@ -159,7 +159,7 @@ def test_detecting_a_road_user_that_does_not_count_is_no_additional_detection() 
     hidden = of(row(x=9))
     frame = evaluated(hidden, NO_BOXES, hidden, EvaluationSettings(), hits=0)
     assert shown(frame) == {}
-    assert frame.numbers()["cooperative_all"] == 1
+    assert frame.count_boxes()["cooperative_all"] == 1
 
 
 def test_another_class_is_another_matter() -> None:
@@ -182,7 +182,7 @@ def test_boxes_have_their_pattern_and_how_often() -> None:
 )
 def test_bands_begin_at_their_nearer_edge(distance: float, band: int) -> None:
     places = rows(row(x=-distance), row(y=distance))
-    assert bands_of(places).tolist() == [band] * 2
+    assert compute_distance_bands(places).tolist() == [band] * 2
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,7 @@ def test_the_ego_box_makes_no_difference_between_alone_and_together() -> None:
     settings = EvaluationSettings(truth_filter="none", ego_box=True)
     detection = of(row(10.2))
     frame = evaluated(of(row(10.0), row(20.0)), detection, detection, settings)
-    alone, both = (
-        frame_matches(frame.truth, part) for part in (frame.ego_alone, frame.cooperative)
-    )
+    alone, both = (match_frame(frame.truth, part) for part in (frame.ego_alone, frame.cooperative))
     assert alone.correct.tolist() == both.correct.tolist() == [True, True]
     assert not shown(frame).get("LCME")
     assert not shown(frame).get("CADE")

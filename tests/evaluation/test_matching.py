@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.evaluation.frame_evaluation import EGO_BOX, EvaluatedBoxes, bands_of
-from harness.evaluation.matching import MatchTable, frame_matches
-from harness.precision import average_precision, match, mean_precision
+from harness.evaluation.frame_evaluation import EGO_BOX, EvaluatedBoxes, compute_distance_bands
+from harness.evaluation.matching import MatchTable, match_frame
+from harness.precision import compute_average_precision, compute_mean_precision, match_detections
 from harness.vocabulary import BANDS, CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
 from tests.evaluation.scenes import row, rows, scored
 
@@ -27,7 +27,7 @@ def counted(boxes: Boxes, counts: np.ndarray) -> EvaluatedBoxes:
     return EvaluatedBoxes(
         boxes=boxes,
         counted=counts,
-        bands=bands_of(boxes.geometry),
+        bands=compute_distance_bands(boxes.geometry),
         pattern=nothing - 1,
         times=nothing,
     )
@@ -51,11 +51,11 @@ def test_where_all_count_classes_are_matched_as_if_alone(
     pair: tuple[EvaluatedBoxes, EvaluatedBoxes],
 ) -> None:
     truth, detections = (counted(part.boxes, np.ones(len(part.boxes), np.bool_)) for part in pair)
-    table = frame_matches(truth, detections)
+    table = match_frame(truth, detections)
     for index in range(len(CLASSES)):
         mine, theirs = (part.boxes[part.boxes.classes == index] for part in (truth, detections))
-        _, right = match(theirs, mine)
-        selected = table.select(index)
+        _, right = match_detections(theirs, mine)
+        selected = table.select_matches(index)
         assert selected.truths == len(mine)
         np.testing.assert_array_equal(selected.scores, theirs.scores)
         np.testing.assert_array_equal(selected.correct, right)
@@ -65,12 +65,12 @@ def test_where_all_count_classes_are_matched_as_if_alone(
 def test_classes_and_bands_share_everything_between_them(
     pair: tuple[EvaluatedBoxes, EvaluatedBoxes],
 ) -> None:
-    table = frame_matches(*pair)
-    everything = table.select()
+    table = match_frame(*pair)
+    everything = table.select_matches()
     assert everything.truths == pair[0].counted.sum()
     for parts in (
-        [table.select(of_class=index) for index in range(len(CLASSES))],
-        [table.select(band=index) for index in range(len(BANDS) + 1)],
+        [table.select_matches(of_class=index) for index in range(len(CLASSES))],
+        [table.select_matches(band=index) for index in range(len(BANDS) + 1)],
     ):
         assert sum(part.truths for part in parts) == everything.truths
         assert sum(len(part.scores) for part in parts) == len(everything.scores)
@@ -82,51 +82,55 @@ def test_classes_and_bands_share_everything_between_them(
 def test_joined_tables_hold_what_their_parts_hold(
     pairs: list[tuple[EvaluatedBoxes, EvaluatedBoxes]],
 ) -> None:
-    tables = [frame_matches(*pair) for pair in pairs]
-    joined = MatchTable.join(tables).select(of_class=VEHICLE, band=0)
-    parts = [table.select(of_class=VEHICLE, band=0) for table in tables]
+    tables = [match_frame(*pair) for pair in pairs]
+    joined = MatchTable.join_tables(tables).select_matches(of_class=VEHICLE, band=0)
+    parts = [table.select_matches(of_class=VEHICLE, band=0) for table in tables]
     assert joined.truths == sum(part.truths for part in parts)
     assert joined.scores.tolist() == [score for part in parts for score in part.scores]
 
 
 def test_detecting_a_road_user_that_does_not_count_is_not_wrong() -> None:
     truth = counted(judged(rows(row(), row(x=10))).boxes, np.array([True, False]))
-    selected = frame_matches(truth, judged(rows(row(), row(x=10), row(x=10.1), row(x=20)))).select()
+    selected = match_frame(
+        truth, judged(rows(row(), row(x=10), row(x=10.1), row(x=20)))
+    ).select_matches()
     assert selected.truths == 1
     assert selected.correct.tolist() == [True, False]  # both boxes at 10 m have left
 
 
 def test_a_box_outside_the_window_may_find_but_not_err() -> None:
     outside = counted(judged(rows(row(x=0.2), row(x=30))).boxes, np.array([False, False]))
-    selected = frame_matches(judged(rows(row())), outside).select()
+    selected = match_frame(judged(rows(row())), outside).select_matches()
     assert selected.correct.tolist() == [True]
 
 
 def test_a_find_belongs_to_the_band_of_the_true_box() -> None:
-    table = frame_matches(judged(rows(row(x=30.1))), judged(rows(row(x=29.9), row(x=-60))))
-    near, middle, far = (table.select(band=index) for index in range(len(BANDS)))
+    table = match_frame(judged(rows(row(x=30.1))), judged(rows(row(x=29.9), row(x=-60))))
+    near, middle, far = (table.select_matches(band=index) for index in range(len(BANDS)))
     assert (near.truths, len(near.scores)) == (0, 0)
     assert (middle.truths, middle.correct.tolist()) == (1, [True])
     assert (far.truths, far.correct.tolist()) == (0, [False])
-    assert average_precision(middle) == 1
-    assert math.isnan(average_precision(near))
-    assert math.isnan(average_precision(far))
+    assert compute_average_precision(middle) == 1
+    assert math.isnan(compute_average_precision(near))
+    assert math.isnan(compute_average_precision(far))
 
 
 def test_classes_are_averaged_or_pooled() -> None:
     car, walker = rows(row(x=9)), rows(row(x=-9, length=0.5, width=0.5))
-    right = frame_matches(judged(car, VEHICLE), judged(car, VEHICLE, 0.9))
-    wrong = frame_matches(judged(walker, PEDESTRIAN), judged(walker, CYCLIST, 0.8))
-    table = MatchTable.join([right, wrong])
-    by_class = [table.select(index) for index in range(len(CLASSES))]
-    assert mean_precision(by_class) == 0.5  # 1, 0, and no cyclist to find
-    assert average_precision(table.select(), "all_point") == 0.5
-    assert average_precision(table.select(), "eleven_point") == pytest.approx(6 / 11)
+    right = match_frame(judged(car, VEHICLE), judged(car, VEHICLE, 0.9))
+    wrong = match_frame(judged(walker, PEDESTRIAN), judged(walker, CYCLIST, 0.8))
+    table = MatchTable.join_tables([right, wrong])
+    by_class = [table.select_matches(index) for index in range(len(CLASSES))]
+    assert compute_mean_precision(by_class) == 0.5  # 1, 0, and no cyclist to find
+    assert compute_average_precision(table.select_matches(), "all_point") == 0.5
+    assert compute_average_precision(table.select_matches(), "eleven_point") == pytest.approx(
+        6 / 11
+    )
 
 
 def test_the_ego_box_is_a_correct_detection_in_every_frame() -> None:
     ego = counted(EGO_BOX, np.array([True]))
-    missed = frame_matches(judged(rows(row(x=9))), judged(rows()))
-    with_ego = MatchTable.join([missed, frame_matches(ego, ego)])
-    assert average_precision(missed.select(), "all_point") == 0
-    assert average_precision(with_ego.select(), "all_point") == 0.5
+    missed = match_frame(judged(rows(row(x=9))), judged(rows()))
+    with_ego = MatchTable.join_tables([missed, match_frame(ego, ego)])
+    assert compute_average_precision(missed.select_matches(), "all_point") == 0
+    assert compute_average_precision(with_ego.select_matches(), "all_point") == 0.5

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.overlap import bev_iou
+from harness.overlap import compute_bev_iou
 from harness.vocabulary import Floats
 from tests.evaluation import slowly
 from tests.evaluation.scenes import TURN, boxes, row, rows
@@ -27,7 +27,7 @@ def moved(rectangles: Floats, x: float, y: float, turn: float = 0.0) -> Floats:
 
 @given(boxes(), boxes())
 def test_overlaps_are_those_of_polygons(a: Floats, b: Floats) -> None:
-    overlaps = bev_iou(a, b)
+    overlaps = compute_bev_iou(a, b)
     assert overlaps.shape == (len(a), len(b))
     for i, p in enumerate(a):
         for j, q in enumerate(b):
@@ -37,8 +37,8 @@ def test_overlaps_are_those_of_polygons(a: Floats, b: Floats) -> None:
 
 @given(boxes(), boxes())
 def test_overlaps_are_mutual_and_at_most_one(a: Floats, b: Floats) -> None:
-    overlaps = bev_iou(a, b)
-    np.testing.assert_allclose(overlaps, bev_iou(b, a).T, atol=1e-9)
+    overlaps = compute_bev_iou(a, b)
+    np.testing.assert_allclose(overlaps, compute_bev_iou(b, a).T, atol=1e-9)
     assert ((overlaps >= 0) & (overlaps <= 1)).all()
 
 
@@ -46,8 +46,8 @@ def test_overlaps_are_mutual_and_at_most_one(a: Floats, b: Floats) -> None:
 def test_it_does_not_matter_where_one_looks_from(
     a: Floats, b: Floats, x: float, y: float, turn: float
 ) -> None:
-    here = bev_iou(a, b)
-    there = bev_iou(moved(a, x, y, turn), moved(b, x, y, turn))
+    here = compute_bev_iou(a, b)
+    there = compute_bev_iou(moved(a, x, y, turn), moved(b, x, y, turn))
     more_than_touch = (here > 1e-6) | (there > 1e-6)
     np.testing.assert_allclose(here[more_than_touch], there[more_than_touch], atol=1e-9)
 
@@ -55,13 +55,13 @@ def test_it_does_not_matter_where_one_looks_from(
 @given(boxes())
 def test_a_box_is_itself(a: Floats) -> None:
     sizes = a[:, 3] * a[:, 4]
-    np.testing.assert_allclose(np.diag(bev_iou(a, a)), sizes > 0, atol=1e-12)
+    np.testing.assert_allclose(np.diag(compute_bev_iou(a, a)), sizes > 0, atol=1e-12)
 
 
 @given(boxes())
 def test_half_a_turn_changes_nothing_and_nor_does_height(a: Floats) -> None:
     b = a + np.array([0, 0, 5, 0, 0, 3, math.pi])
-    np.testing.assert_allclose(bev_iou(a, b), bev_iou(a, a), atol=1e-9)
+    np.testing.assert_allclose(compute_bev_iou(a, b), compute_bev_iou(a, a), atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,17 @@ def test_half_a_turn_changes_nothing_and_nor_does_height(a: Floats) -> None:
 @pytest.mark.parametrize("turn", [0.0, 0.3, math.pi / 4, -2.0])
 def test_known_overlaps(other: list[float], expected: float, turn: float) -> None:
     a, b = (moved(rows(item), 3, -7, turn) for item in (row(), other))
-    assert bev_iou(a, b)[0, 0] == pytest.approx(expected, rel=1e-9, abs=1e-9 if expected else 0)
+    assert compute_bev_iou(a, b)[0, 0] == pytest.approx(
+        expected, rel=1e-9, abs=1e-9 if expected else 0
+    )
 
 
 @pytest.mark.parametrize(("side", "counts"), [(1e-3, True), (3.2e-5, True), (3.1e-5, False)])
 def test_a_thousandth_of_a_square_millimetre_is_the_least(side: float, counts: bool) -> None:
     speck = rows(row(length=side, width=side))
-    assert bev_iou(rows(row()), speck)[0, 0] == (pytest.approx(side**2 / 8) if counts else 0)
+    assert compute_bev_iou(rows(row()), speck)[0, 0] == (
+        pytest.approx(side**2 / 8) if counts else 0
+    )
 
 
 @pytest.mark.parametrize("turn", [10.0**-power for power in range(1, 15)])
@@ -100,18 +104,18 @@ def test_edges_that_are_almost_parallel(turn: float) -> None:
     a = rows(row())
     for shift in (0.0, 1e-3, 0.5):
         b = rows(row(x=shift, yaw=turn))
-        assert bev_iou(a, b)[0, 0] == pytest.approx(slowly.iou(a[0], b[0]), abs=1e-12)
+        assert compute_bev_iou(a, b)[0, 0] == pytest.approx(slowly.iou(a[0], b[0]), abs=1e-12)
 
 
 def test_two_squares_turned_an_eighth_share_an_octagon() -> None:
     octagon = 2 * (math.sqrt(2) - 1)
     a, b = rows(row(length=1, width=1)), rows(row(length=1, width=1, yaw=math.pi / 4))
-    assert bev_iou(a, b)[0, 0] == pytest.approx(octagon / (2 - octagon), abs=1e-15)
+    assert compute_bev_iou(a, b)[0, 0] == pytest.approx(octagon / (2 - octagon), abs=1e-15)
 
 
 def test_no_boxes_give_an_empty_table() -> None:
-    assert bev_iou(np.zeros((0, 7)), rows(row(), row())).shape == (0, 2)
-    assert bev_iou(rows(row()), np.zeros((0, 7))).shape == (1, 0)
+    assert compute_bev_iou(np.zeros((0, 7)), rows(row(), row())).shape == (0, 2)
+    assert compute_bev_iou(rows(row()), np.zeros((0, 7))).shape == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -127,4 +131,4 @@ def test_no_boxes_give_an_empty_table() -> None:
 def test_what_is_no_box_is_refused(wrong: Floats, says: str) -> None:
     for pair in ((wrong, rows(row())), (rows(row()), wrong)):
         with pytest.raises(ValueError, match=says):
-            bev_iou(*pair)
+            compute_bev_iou(*pair)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
-from harness.evaluation.matching import frame_matches
+from harness.evaluation.matching import match_frame
 from harness.evaluation.patterns import RULES, Rule
-from harness.precision import on_parked
+from harness.precision import find_parked_detections
 from harness.vocabulary import CYCLIST, PATTERNS, VEHICLE, Boxes
 from tests.evaluation import slowly
 from tests.evaluation.scenes import boxes, row
@@ -27,7 +27,9 @@ def test_on_parked_as_it_is_written(
     detected: np.ndarray, truth: np.ndarray, parked: np.ndarray
 ) -> None:
     """Only boxes a little clear of every limit: polygons and arrays differ in the last digit."""
-    answers = on_parked(of(*detected.tolist()), of(*truth.tolist()), of(*parked.tolist()))
+    answers = find_parked_detections(
+        of(*detected.tolist()), of(*truth.tolist()), of(*parked.tolist())
+    )
     for box, lies in zip(detected, answers, strict=True):
         expected = slowly.lies_on_parked(box, truth, parked)
         assert expected is None or lies == expected
@@ -42,12 +44,12 @@ def test_it_is_as_if_such_detections_were_not_there(
     frame = evaluate_frame(
         truth_of(truth), hits, ego_alone=ego, cooperative=coop, settings=settings, parked=parked
     )
-    alone, both = (boxes[~on_parked(boxes, truth, parked)] for boxes in (ego, coop))
+    alone, both = (boxes[~find_parked_detections(boxes, truth, parked)] for boxes in (ego, coop))
     without = evaluate_frame(
         truth_of(truth), hits, ego_alone=alone, cooperative=both, settings=settings
     )
-    assert frame.counts() == without.counts()
-    assert frame.numbers() == without.numbers()
+    assert frame.count_patterns() == without.count_patterns()
+    assert frame.count_boxes() == without.count_boxes()
 
 
 def test_a_parked_car_is_no_additional_detection_and_costs_no_precision() -> None:
@@ -63,7 +65,7 @@ def test_a_parked_car_is_no_additional_detection_and_costs_no_precision() -> Non
             parked=parked,
         )
         assert {name: n for name, n in shown(frame).items() if name in PATTERNS} == additional
-        table = frame_matches(frame.truth, frame.cooperative)
+        table = match_frame(frame.truth, frame.cooperative)
         assert (len(table.scores), table.correct.sum()) == (detections, 1)
 
 
@@ -73,16 +75,18 @@ def test_a_parked_car_is_no_additional_detection_and_costs_no_precision() -> Non
 )
 def test_how_near_a_detection_must_be(x: float, of_class: int, lies: bool) -> None:
     detected = of(row(x=x), of_class=of_class)
-    assert on_parked(detected, NO_BOXES, of(row(x=20))).tolist() == [lies]
+    assert find_parked_detections(detected, NO_BOXES, of(row(x=20))).tolist() == [lies]
 
 
 def test_a_small_box_inside_a_parked_car_is_of_it() -> None:
-    assert on_parked(of(row(x=21, length=0.4, width=0.4)), NO_BOXES, of(row(x=20))).all()
+    assert find_parked_detections(
+        of(row(x=21, length=0.4, width=0.4)), NO_BOXES, of(row(x=20))
+    ).all()
 
 
 def test_a_road_user_who_stands_nearer_is_meant() -> None:
     detected = of(row(x=20, y=1.2))
-    assert not on_parked(detected, of(row(x=20, y=1.4)), of(row(x=20, y=0))).any()
+    assert not find_parked_detections(detected, of(row(x=20, y=1.4)), of(row(x=20, y=0))).any()
 
 
 def test_an_unknown_word_is_refused() -> None:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.overlap import bev_iou
+from harness.overlap import compute_bev_iou
 from harness.precision import (
+    ClassMatches,
     Interpolation,
-    Matches,
-    average_precision,
-    match,
-    mean_precision,
-    pool,
+    compute_average_precision,
+    compute_mean_precision,
+    match_detections,
+    pool_matches,
 )
 from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
 from tests.evaluation import slowly
@@ -28,23 +28,23 @@ CAR, VAN = row(), row(x=20, length=6)
 
 
 @st.composite
-def matches(sample: st.DrawFn) -> Matches:
+def matches(sample: st.DrawFn) -> ClassMatches:
     """Detections of a pool, rights no more than there are true boxes."""
     ranked = sample(st.lists(st.tuples(SCORES, st.booleans()), max_size=12))
     missed = sample(st.integers(0, 4))
     return of(ranked, sum(right for _, right in ranked) + missed)
 
 
-def of(ranked: list[tuple[float, bool]], truths: int) -> Matches:
+def of(ranked: list[tuple[float, bool]], truths: int) -> ClassMatches:
     scores, correct = [score for score, _ in ranked], [right for _, right in ranked]
-    return Matches(np.array(scores, np.float64), np.array(correct, np.bool_), truths)
+    return ClassMatches(np.array(scores, np.float64), np.array(correct, np.bool_), truths)
 
 
 def vehicles(geometry: Floats, scores: Floats) -> Boxes:
     return Boxes(geometry, np.full(len(geometry), VEHICLE), scores)
 
 
-def as_rows(table: Matches) -> list[tuple[float, bool]]:
+def as_rows(table: ClassMatches) -> list[tuple[float, bool]]:
     return list(zip(table.scores.tolist(), table.correct.tolist(), strict=True))
 
 
@@ -53,41 +53,41 @@ def test_matches_are_those_of_the_definition(
     truth: Floats, detections: tuple[Floats, Floats]
 ) -> None:
     detected, scores = detections
-    overlaps = np.sort(bev_iou(detected, truth), axis=1)
+    overlaps = np.sort(compute_bev_iou(detected, truth), axis=1)
     assume((abs(overlaps - 0.5) > 1e-9).all())
     assume((np.diff(overlaps, axis=1) > 1e-9)[overlaps[:, 1:] > 0.5].all())
-    _, right = match(vehicles(detected, scores), vehicles(truth, np.ones(len(truth))))
+    _, right = match_detections(vehicles(detected, scores), vehicles(truth, np.ones(len(truth))))
     fast = list(zip(scores.tolist(), right.tolist(), strict=True))
     assert sorted(fast) == sorted(slowly.matched(truth, detected, scores.tolist()))
 
 
 @given(matches())
-def test_precisions_are_those_of_the_definition(table: Matches) -> None:
+def test_precisions_are_those_of_the_definition(table: ClassMatches) -> None:
     assume(table.truths)
     points = as_rows(table)
     eleven = slowly.eleven_point(points, table.truths)
     every = slowly.all_point(points, table.truths)
-    assert average_precision(table, "eleven_point") == pytest.approx(eleven, abs=1e-12)
-    assert average_precision(table, "all_point") == pytest.approx(every, abs=1e-12)
+    assert compute_average_precision(table, "eleven_point") == pytest.approx(eleven, abs=1e-12)
+    assert compute_average_precision(table, "all_point") == pytest.approx(every, abs=1e-12)
 
 
 @given(matches(), st.randoms(use_true_random=False), st.sampled_from(["eleven_point", "all_point"]))
 def test_order_does_not_matter(
-    table: Matches, chance: Random, interpolation: Interpolation
+    table: ClassMatches, chance: Random, interpolation: Interpolation
 ) -> None:
     assume(table.truths)
     shuffled = as_rows(table)
     chance.shuffle(shuffled)
-    again = average_precision(of(shuffled, table.truths), interpolation)
-    assert again == average_precision(table, interpolation)
+    again = compute_average_precision(of(shuffled, table.truths), interpolation)
+    assert again == compute_average_precision(table, interpolation)
 
 
 @given(st.lists(matches(), max_size=4))
-def test_a_pool_has_the_precision_of_its_frames_at_once(parts: list[Matches]) -> None:
+def test_a_pool_has_the_precision_of_its_frames_at_once(parts: list[ClassMatches]) -> None:
     at_once = of(
         [as_row for part in parts for as_row in as_rows(part)], sum(p.truths for p in parts)
     )
-    pooled = pool(parts)
+    pooled = pool_matches(parts)
     assert as_rows(pooled) == as_rows(at_once)
     assert pooled.truths == at_once.truths
 
@@ -97,7 +97,9 @@ def test_scores_are_sorted_over_the_pool_and_not_frame_by_frame() -> None:
     bad = of([(0.8, False), (0.1, True)], 1)
     expected = 0.5 * 1 + 0.5 * (2 / 3)
     for order in ([good, bad], [bad, good]):
-        assert average_precision(pool(order), "all_point") == pytest.approx(expected)
+        assert compute_average_precision(pool_matches(order), "all_point") == pytest.approx(
+            expected
+        )
 
 
 @pytest.mark.parametrize(
@@ -117,8 +119,8 @@ def test_scores_are_sorted_over_the_pool_and_not_frame_by_frame() -> None:
 def test_known_curves(
     ranked: list[tuple[float, bool]], truths: int, eleven: float, every: float
 ) -> None:
-    assert average_precision(of(ranked, truths), "eleven_point") == pytest.approx(eleven)
-    assert average_precision(of(ranked, truths), "all_point") == pytest.approx(every)
+    assert compute_average_precision(of(ranked, truths), "eleven_point") == pytest.approx(eleven)
+    assert compute_average_precision(of(ranked, truths), "all_point") == pytest.approx(every)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_a_true_box_is_matched_once(
     detections: list[list[float]], scores: list[float], right: list[bool]
 ) -> None:
     truth = vehicles(rows(CAR, VAN), np.ones(2))
-    _, correct = match(vehicles(rows(*detections), np.array(scores)), truth)
+    _, correct = match_detections(vehicles(rows(*detections), np.array(scores)), truth)
     assert correct.tolist() == right
 
 
@@ -144,19 +146,19 @@ def test_a_detection_is_of_a_true_box_of_its_class() -> None:
     geometry, scores = rows(CAR, CAR), np.array([0.9, 0.3])
     detections = Boxes(geometry, np.array([PEDESTRIAN, CYCLIST]), scores)
     truth = Boxes(geometry, np.array([CYCLIST, VEHICLE]), np.ones(2))
-    best, correct = match(detections, truth)
+    best, correct = match_detections(detections, truth)
     assert best.tolist() == [-1, 0]
     assert correct.tolist() == [False, True]
 
 
 def test_a_class_that_does_not_occur_has_no_precision_and_is_no_part_of_the_mean() -> None:
     absent, present = of([(0.9, False)], 0), of([(0.9, True), (0.8, False)], 2)
-    assert math.isnan(average_precision(absent))
-    assert mean_precision([absent, present], "all_point") == 0.5
-    assert math.isnan(mean_precision([absent]))
-    assert math.isnan(average_precision(pool([])))
+    assert math.isnan(compute_average_precision(absent))
+    assert compute_mean_precision([absent, present], "all_point") == 0.5
+    assert math.isnan(compute_mean_precision([absent]))
+    assert math.isnan(compute_average_precision(pool_matches([])))
 
 
 def test_unknown_interpolations_are_refused() -> None:
     with pytest.raises(ValueError, match="eleven_point or all_point"):
-        average_precision(of([], 1), "41_point")  # type: ignore[arg-type]
+        compute_average_precision(of([], 1), "41_point")  # type: ignore[arg-type]

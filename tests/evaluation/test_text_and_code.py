@@ -10,9 +10,9 @@ from harness.evaluation.frame_evaluation import (
     EvaluationSettings,
     evaluate_frame,
 )
-from harness.evaluation.matching import MatchTable, frame_matches
-from harness.evaluation.windows import WindowRules, windows
-from harness.precision import average_precision, mean_precision
+from harness.evaluation.matching import MatchTable, match_frame
+from harness.evaluation.windows import WindowRules, sum_windows
+from harness.precision import compute_average_precision, compute_mean_precision
 from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, GroundTruth
 from tests.evaluation.scenes import row, rows
 
@@ -42,34 +42,34 @@ def judged(truth: Boxes, ego: Boxes, coop: Boxes, settings: EvaluationSettings) 
 
 def test_tau_is_a_half_for_cyclists_or_nothing() -> None:
     cyclist, askew = (of(row(x=x, length=2), of_class=CYCLIST) for x in (9, 10.5))
-    text = judged(cyclist, askew, askew, TEXT).counts()
-    code = judged(cyclist, askew, askew, CODE).counts()
+    text = judged(cyclist, askew, askew, TEXT).count_patterns()
+    code = judged(cyclist, askew, askew, CODE).count_patterns()
     assert text["CCLE_cyclist"] == 1  # the ego alone does not have it
     assert code["CCLE_cyclist"] == code["LCLE_cyclist"] == 0  # any overlap is a detection
-    assert judged(cyclist, askew, NO_BOXES, CODE).counts()["LCME_cyclist"] == 1
+    assert judged(cyclist, askew, NO_BOXES, CODE).count_patterns()["LCME_cyclist"] == 1
 
 
 def test_mislocalised_is_any_poor_box_or_a_poor_best_box() -> None:
     car, coop = of(row(x=9)), of(row(x=9), row(x=11))
-    assert judged(car, car, coop, TEXT).counts()["LCLE"] == 1
-    assert judged(car, car, coop, CODE).counts()["LCLE"] == 0
+    assert judged(car, car, coop, TEXT).count_patterns()["LCLE"] == 1
+    assert judged(car, car, coop, CODE).count_patterns()["LCLE"] == 0
 
 
 def test_ground_truth_is_all_road_users_in_both_and_those_hit_in_neither() -> None:
     unseen = of(row(x=9))
     for settings in (TEXT, CODE):
-        assert judged(unseen, NO_BOXES, NO_BOXES, settings).counts()["CCME"] == 1
-    assert judged(unseen, NO_BOXES, NO_BOXES, EvaluationSettings()).counts()["CCME"] == 0
+        assert judged(unseen, NO_BOXES, NO_BOXES, settings).count_patterns()["CCME"] == 1
+    assert judged(unseen, NO_BOXES, NO_BOXES, EvaluationSettings()).count_patterns()["CCME"] == 0
 
 
 def test_the_ego_itself_does_not_count_or_is_detected_with_any_vehicle() -> None:
     car = of(row(x=9))
     text, code = (judged(car, car, car, settings) for settings in (TEXT, CODE))
-    assert text.numbers()["truth_all"] == text.numbers()["cooperative_all"] == 1
-    assert code.numbers()["truth_all"] == code.numbers()["cooperative_all"] == 2
-    assert not any(code.counts().values())
+    assert text.count_boxes()["truth_all"] == text.count_boxes()["cooperative_all"] == 1
+    assert code.count_boxes()["truth_all"] == code.count_boxes()["cooperative_all"] == 2
+    assert not any(code.count_patterns().values())
     walker = of(row(x=9), of_class=PEDESTRIAN)
-    assert judged(car, NO_BOXES, walker, CODE).numbers()["truth_all"] == 1
+    assert judged(car, NO_BOXES, walker, CODE).count_boxes()["truth_all"] == 1
 
 
 def test_precision_is_eleven_point_by_class_or_all_point_of_all_with_the_ego() -> None:
@@ -77,18 +77,22 @@ def test_precision_is_eleven_point_by_class_or_all_point_of_all_with_the_ego() -
     truth = Boxes.join([of(row(x=9), row(x=20)), walker])
     coop = Boxes.join([of(row(x=9)), walker[:0]])
     text, code = (
-        frame_matches(frame.truth, frame.cooperative)
+        match_frame(frame.truth, frame.cooperative)
         for frame in (judged(truth, NO_BOXES, coop, settings) for settings in (TEXT, CODE))
     )
-    by_class = [text.select(index) for index in range(len(CLASSES))]
-    assert mean_precision(by_class, "eleven_point") == (6 / 11 + 0) / 2
-    assert average_precision(code.select(), "all_point") == 2 / 4  # the car and the ego
-    assert average_precision(text.select(), "all_point") == 1 / 3
+    by_class = [text.select_matches(index) for index in range(len(CLASSES))]
+    assert compute_mean_precision(by_class, "eleven_point") == (6 / 11 + 0) / 2
+    assert (
+        compute_average_precision(code.select_matches(), "all_point") == 2 / 4
+    )  # the car and the ego
+    assert compute_average_precision(text.select_matches(), "all_point") == 1 / 3
 
 
 def test_the_ego_is_detected_first_and_once() -> None:
     frame = judged(of(row(x=9)), NO_BOXES, of(row(x=30)), CODE)
-    matches = MatchTable.join([frame_matches(frame.truth, frame.cooperative)] * 3).select(VEHICLE)
+    matches = MatchTable.join_tables(
+        [match_frame(frame.truth, frame.cooperative)] * 3
+    ).select_matches(VEHICLE)
     assert matches.truths == 6
     assert matches.scores[matches.correct].tolist() == EGO_BOX.scores.tolist() * 3
 
@@ -96,7 +100,7 @@ def test_the_ego_is_detected_first_and_once() -> None:
 def test_t1_is_for_five_seconds_or_about_one() -> None:
     steady = {"CADE": np.ones(201)}
     text, code = (
-        windows(TIMES, steady, end=40.0, rules=rules)["t1"]["CADE"]
+        sum_windows(TIMES, steady, end=40.0, rules=rules)["t1"]["CADE"]
         for rules in (None, CODED_WINDOWS)
     )
     assert text is not None
@@ -109,7 +113,9 @@ def test_the_end_is_ten_seconds_or_fifty_frames_before_the_ego_all_but_stopped()
     late = {"CADE": np.where(TIMES > 38.1, 1.0, 0.0)}
     speeds = np.where(TIMES > 38.1, 0.3, 8.0)
     text, code = (
-        windows(TIMES, late, end=40.0, rules=rules, speeds=speeds, collided=True)["end_10s"]["CADE"]
+        sum_windows(TIMES, late, end=40.0, rules=rules, speeds=speeds, collided=True)["end_10s"][
+            "CADE"
+        ]
         for rules in (None, CODED_WINDOWS)
     )
     assert (text, code) == (10, 0)

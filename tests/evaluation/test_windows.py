@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from harness.evaluation.windows import (
     WINDOWS,
     WindowRules,
-    frames_in_windows,
-    slow_tail,
-    windows,
+    find_slow_tail,
+    select_frames_in_windows,
+    sum_windows,
 )
 from harness.vocabulary import Floats
 
@@ -32,7 +32,7 @@ def drive(seconds: float, start: float = 0.0) -> Floats:
 
 
 def sums(times: Floats, counts: Floats, end: float, **more: object) -> dict[str, float | None]:
-    counted = windows(times, {"LCME": counts}, end=end, **more)  # type: ignore[arg-type]
+    counted = sum_windows(times, {"LCME": counts}, end=end, **more)  # type: ignore[arg-type]
     assert tuple(counted) == WINDOWS
     return {name: item["LCME"] for name, item in counted.items()}
 
@@ -47,7 +47,7 @@ def test_one_error_a_frame_is_25_in_five_seconds() -> None:
 def test_a_frame_five_seconds_before_the_end_is_in_t2(start: float) -> None:
     times = drive(16, start)
     number = np.arange(len(times), dtype=np.float64)[::-1]  # frames before the end
-    parts = frames_in_windows(times, float(times[-1]))
+    parts = select_frames_in_windows(times, float(times[-1]))
     expected = {"t1": (80, 50), "t2": (49, 25), "t3": (24, 0), "end_10s": (49, 0)}
     for name, part in parts.items():
         assert part is not None
@@ -62,7 +62,7 @@ def test_what_comes_after_the_end_is_not_counted() -> None:
 
 def test_an_end_between_two_frames() -> None:
     times = drive(20)
-    window = frames_in_windows(times, 19.9)["t3"]
+    window = select_frames_in_windows(times, 19.9)["t3"]
     assert window is not None
     assert (times[window.frames[0]], times[window.frames[-1]]) == pytest.approx((15.0, 19.8))
 
@@ -71,7 +71,9 @@ def test_an_end_between_two_frames() -> None:
 def test_steady_errors_give_a_steady_t1(seconds: float, period: float, rate: float) -> None:
     """t1 is a mean for 5 s whatever the length of the drive and the time between frames."""
     times = np.arange(0, seconds, period)
-    errors = windows(times, {"rate": np.full(len(times), rate * period)}, end=seconds)["t1"]["rate"]
+    errors = sum_windows(times, {"rate": np.full(len(times), rate * period)}, end=seconds)["t1"][
+        "rate"
+    ]
     assert errors == pytest.approx(5 * rate, abs=1e-4)
 
 
@@ -107,9 +109,12 @@ def test_short_drives_may_be_kept(by_frames: bool) -> None:
     rules = WindowRules(by_frames=by_frames, short="kept")
     times = np.arange(0.0, 6.0, 0.2)
     counts = np.arange(30.0)
-    errors = windows(times, {"LCME": counts}, end=6.0, rules=rules)
+    errors = sum_windows(times, {"LCME": counts}, end=6.0, rules=rules)
     assert errors["end_10s"]["LCME"] == counts.sum()
-    assert windows(times[:0], {"LCME": counts[:0]}, end=0.0, rules=rules)["end_10s"]["LCME"] is None
+    assert (
+        sum_windows(times[:0], {"LCME": counts[:0]}, end=0.0, rules=rules)["end_10s"]["LCME"]
+        is None
+    )
     with pytest.raises(ValueError, match="short = 'maybe': unknown; valid: dropped, kept"):
         WindowRules(short="maybe")  # type: ignore[arg-type]
 
@@ -158,7 +163,7 @@ def test_the_codes_t1_is_for_five_frames_and_ours_for_25() -> None:
     ],
 )
 def test_slow_tails(speeds: list[float], slow: int) -> None:
-    tail = slow_tail(np.array(speeds), AS_CODED)
+    tail = find_slow_tail(np.array(speeds), AS_CODED)
     assert tail.sum() == slow
     assert tail[len(tail) - slow :].all()
 
@@ -177,7 +182,9 @@ def test_the_tail_is_looked_for_before_the_end() -> None:
     times = frames(80)
     speeds = np.where(times < 10, 8.0, np.where(times < 12, 0.0, 8.0))
     end = float(times[59])
-    cut = frames_in_windows(times, end, rules=AS_CODED, speeds=speeds, collided=True)["end_10s"]
+    cut = select_frames_in_windows(times, end, rules=AS_CODED, speeds=speeds, collided=True)[
+        "end_10s"
+    ]
     assert cut is not None
     assert cut.frames.tolist() == list(range(50))
 
@@ -186,7 +193,7 @@ def test_rules_without_sense_are_refused() -> None:
     with pytest.raises(ValueError, match="must be ≥ 1"):
         WindowRules(by_frames=True, frames_in_span=0)
     with pytest.raises(ValueError, match="without speeds"):
-        frames_in_windows(drive(20), 20.0, rules=AS_CODED, collided=True)
+        select_frames_in_windows(drive(20), 20.0, rules=AS_CODED, collided=True)
 
 
 def test_seconds_are_counted_from_where_the_slow_tail_was_cut_off() -> None:

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from harness.campaign.attempt.intervening import intervening
-from harness.campaign.folder.inputs import other_files, with_inputs
-from harness.campaign.planning.plan import Plan, plan
+from harness.campaign.attempt.intervening import build_arm_intervention
+from harness.campaign.folder.inputs import list_file_changes, with_inputs
+from harness.campaign.planning.plan import CampaignPlan, plan_campaign
 from harness.campaign.planning.validation import refuse_misshapen
-from harness.campaign.settings.config import digest
-from harness.campaign.twins.record_diff import partings
-from harness.campaign.twins.twins import Twin, Twins
+from harness.campaign.settings.config import hash_settings
+from harness.campaign.twins.record_diff import list_record_differences
+from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
 from harness.errors import AttemptError, UserError
 from harness.installation import CONF
 from harness.records.arms import Arm
-from harness.records.reading import Campaign, read_table
+from harness.records.reading import CampaignRecords, read_stored_table
 from harness.records.schema import TABLES
-from harness.records.twins import TWINS, Change
+from harness.records.twins import TWINS, TwinChange
 from harness.vocabulary import PATTERNS
 from tests.campaign.tiny import composed, run, write_route
 from tests.interventions.street import model_with
@@ -38,8 +38,8 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_route(tmp_path_factory.mktemp("routes"), "step", "hop")
 
 
-def planned(routes: Path, *settings: str) -> Plan:
-    return plan(composed(f"routes.file={routes / 'routes.xml'}", *FILES, *settings))
+def planned(routes: Path, *settings: str) -> CampaignPlan:
+    return plan_campaign(composed(f"routes.file={routes / 'routes.xml'}", *FILES, *settings))
 
 
 def test_interventions_are_arms_next_to_those_without(routes: Path) -> None:
@@ -81,8 +81,8 @@ def test_settings_without_interventions_do_not_name_the_group() -> None:
 
 
 def test_other_interventions_are_other_settings() -> None:
-    digests = {digest(composed(f"intervention={name}")) for name in ("[]", "repair_all")}
-    assert len(digests | {digest(composed("intervention=repair_LADE"))}) == 3
+    digests = {hash_settings(composed(f"intervention={name}")) for name in ("[]", "repair_all")}
+    assert len(digests | {hash_settings(composed("intervention=repair_LADE"))}) == 3
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_bad_interventions_are_one_line(settings: list[str], words: str) -> None
 
 def test_a_model_of_other_steps_is_refused_before_anything_is_driven(tmp_path: Path) -> None:
     file = tmp_path / "model.json"
-    file.write_text(model_with(period=0.1).text())
+    file.write_text(model_with(period=0.1).format_text())
     settings = ("intervention=inject_doses", f"intervention.inject_1.model={file}")
     with pytest.raises(UserError, match=r"steps of 0\.1 s, and planning steps are 0\.2 s"):
         refuse_misshapen(composed(*settings))
@@ -121,18 +121,18 @@ def test_a_model_of_other_steps_is_refused_before_anything_is_driven(tmp_path: P
 def test_a_model_belongs_to_the_campaign(tmp_path: Path) -> None:
     """Its digest is an input: another file under the same name is refused by attempts."""
     file = tmp_path / "model.json"
-    file.write_text(model_with().text())
+    file.write_text(model_with().format_text())
     chosen = ("intervention=inject_doses", f"intervention.inject_1.model={file}")
     settings = with_inputs(composed(*chosen))
     assert set(settings["inputs"]["intervention"]) == set(settings["intervention"])
     assert "intervention" not in with_inputs(composed())["inputs"]
-    assert other_files(settings, ["inject_half"], "intervention") == []
-    arm = Arm.of(system="oracle", intervention="inject_half")
-    assert intervening(settings, arm, 1) is not None
-    assert intervening(settings, arm.but(intervention="none"), 1) is None
-    file.write_text(model_with(ghosts_a_step=9.0).text())
+    assert list_file_changes(settings, ["inject_half"], "intervention") == []
+    arm = Arm.from_factors(system="oracle", intervention="inject_half")
+    assert build_arm_intervention(settings, arm, 1) is not None
+    assert build_arm_intervention(settings, arm.replace_factors(intervention="none"), 1) is None
+    file.write_text(model_with(ghosts_a_step=9.0).format_text())
     with pytest.raises(AttemptError, match=r"other files .* inputs\.intervention\.inject_half"):
-        intervening(settings, arm, 1)
+        build_arm_intervention(settings, arm, 1)
 
 
 def test_shipped_subsets_are_all_64_and_have_the_names_of_the_single_files() -> None:
@@ -167,7 +167,7 @@ def drive(folder: Path) -> Path:
         f"out={out}",
     )
     model = folder / "model.json"
-    model.write_text(model_with().text())
+    model.write_text(model_with().format_text())
     inject = (
         "traffic.vehicles=120",
         "+intervention.inject._target_=harness.evaluation.interventions.inject.Inject",
@@ -180,7 +180,10 @@ def drive(folder: Path) -> Path:
 
 def places_of(out: Path) -> dict[str, Path]:
     """Return where the records of each intervention are."""
-    return {key.arm["intervention"]: place for key, place in Campaign(out).attempts().items()}
+    return {
+        key.arm["intervention"]: place
+        for key, place in CampaignRecords(out).find_attempts().items()
+    }
 
 
 @pytest.mark.slow
@@ -200,15 +203,15 @@ def test_arms_with_interventions_are_driven_and_recorded(driven: Path) -> None:
     assert "intervention" not in records["none"]
     record = records["nothing"].pop("intervention")
     assert (record["changed"], record["patterns"]) == (0, [])
-    assert record["steps"] == len(read_table(plain / "frames.parquet", "frames"))
+    assert record["steps"] == len(read_stored_table(plain / "frames.parquet", "frames"))
     for part in ("attempt", "intervention"):
         records["none"].pop(part, None)
         records["nothing"].pop(part, None)
     assert records["none"] == records["nothing"]
-    frames = read_table(places["repair_all"] / "frames.parquet", "frames")
+    frames = read_stored_table(places["repair_all"] / "frames.parquet", "frames")
     assert not frames[list(PATTERNS)].to_numpy().any()
     for name in ("repair_all", "inject"):
-        changes = read_table(places[name] / "box_changes.parquet", "box_changes")
+        changes = read_stored_table(places[name] / "box_changes.parquet", "box_changes")
         record = records[name]["intervention"]
         counted = changes.groupby(["change", "pattern"], observed=True).size()
         recorded = {
@@ -219,7 +222,7 @@ def test_arms_with_interventions_are_driven_and_recorded(driven: Path) -> None:
         assert recorded == counted.to_dict()
         assert record["changed"] == changes["frame"].nunique() > 0
         assert record["truth_filter"] == "none"
-    injected = read_table(places["inject"] / "frames.parquet", "frames")
+    injected = read_stored_table(places["inject"] / "frames.parquet", "frames")
     assert injected[["LCME", "LADE"]].sum().min() > 0
     assert not injected["CADE"].any(), "this ego alone has no false detections to repeat"
 
@@ -228,9 +231,11 @@ def test_arms_with_interventions_are_driven_and_recorded(driven: Path) -> None:
 def test_a_twin_keeps_the_intervention(driven: Path, tmp_path: Path) -> None:
     """Without a change it is equal to its attempt byte for byte."""
     out = shutil.copytree(driven, tmp_path / "out")
-    (key,) = (key for key in Campaign(out).attempts() if key.arm["intervention"] == "inject")
-    Twins(out, progress="quiet").drive([Twin(key, Change())])
+    (key,) = (
+        key for key in CampaignRecords(out).find_attempts() if key.arm["intervention"] == "inject"
+    )
+    CampaignTwins(out, progress="quiet").drive_twins([AttemptTwin(key, TwinChange())])
     twins = places_of(out / TWINS)
     assert set(twins) == {"inject"}
-    assert len(read_table(twins["inject"] / "box_changes.parquet", "box_changes")) > 0
-    assert partings(places_of(out)["inject"], twins["inject"]) == []
+    assert len(read_stored_table(twins["inject"] / "box_changes.parquet", "box_changes")) > 0
+    assert list_record_differences(places_of(out)["inject"], twins["inject"]) == []

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.effects.measure import measured, staying
+from analysis.effects.measure import estimate_persistence, measure_errors
 from harness.errors import UserError
 from harness.evaluation.frame_evaluation import EvaluatedFrame, EvaluationSettings
 from harness.evaluation.interventions.error_model import (
     IN_BANDS,
     OF_BOXES,
     ErrorModel,
-    model_of,
+    match_additional_boxes,
+    parse_error_model,
     read_error_model,
-    same_detections,
 )
 from harness.evaluation.interventions.inject import (
     COPIED,
@@ -28,9 +28,9 @@ from harness.evaluation.interventions.inject import (
     STATES,
     Chain,
     Inject,
-    chain_of,
+    build_error_chain,
 )
-from harness.evaluation.patterns import highest
+from harness.evaluation.patterns import compute_highest_overlap
 from harness.vocabulary import PATTERNS, Boxes, Perceived
 from tests.interventions.street import (
     ACTORS,
@@ -57,7 +57,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def written(path: Path, model: ErrorModel) -> str:
-    path.write_text(model.text())
+    path.write_text(model.format_text())
     return str(path)
 
 
@@ -146,7 +146,9 @@ def test_false_detections_are_copied_as_often_and_for_as_long(
 def test_copies_are_cade_and_nothing_else_and_go_with_what_they_copy(file: str) -> None:
     inject = Inject(file, patterns=["CADE"])
     drive = list(driven_steps(inject, 200, seed=2))
-    totals = {name: sum(evaluated.counts()[name] for evaluated in drive) for name in PATTERNS}
+    totals = {
+        name: sum(evaluated.count_patterns()[name] for evaluated in drive) for name in PATTERNS
+    }
     there = copied(drive)
     assert totals == {**dict.fromkeys(PATTERNS, 0), "CADE": there.sum()}
     assert there[:, BLINKS].sum() > ON
@@ -238,7 +240,7 @@ def test_only_what_is_judged_is_perfect(file: str) -> None:
 
 def test_the_model_is_measured_back(drive: list[EvaluatedFrame]) -> None:
     """What `crucible errors` measures of drives with injected errors are those errors."""
-    model, again = model_with(), measured([tables(drive)], EvaluationSettings(), {"arm": "a"})
+    model, again = model_with(), measure_errors([tables(drive)], EvaluationSettings(), {"arm": "a"})
     for name in IN_BANDS:
         for band in (0, 1):
             share, stay = float(model.share[name][band]), float(model.stay[name][band])
@@ -258,8 +260,8 @@ def test_the_model_is_measured_back(drive: list[EvaluatedFrame]) -> None:
 
 def test_a_band_with_few_errors_to_follow_has_the_persistence_of_all() -> None:
     lasting, followed = np.array([66.0, 9.0, 5.0]), np.array([81.0, 9.0, 10.0])
-    assert staying(lasting, followed) == pytest.approx([66 / 81, 0.8, 0.5])
-    assert staying(np.zeros(3), np.zeros(3)).tolist() == [0.0] * 3
+    assert estimate_persistence(lasting, followed) == pytest.approx([66 / 81, 0.8, 0.5])
+    assert estimate_persistence(np.zeros(3), np.zeros(3)).tolist() == [0.0] * 3
 
 
 def test_additional_boxes_of_two_steps_are_one_if_they_are_near_and_of_a_class() -> None:
@@ -267,15 +269,15 @@ def test_additional_boxes_of_two_steps_are_one_if_they_are_near_and_of_a_class()
         rows = np.array([[x, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0] for x in places])
         return Boxes(rows, np.full(len(places), kind), np.ones(len(places)))
 
-    assert same_detections(boxes(0, 10), boxes(30, 1)) == [(0, 1)]
-    assert same_detections(boxes(0, 1), boxes(0.9)) == [(1, 0)]
-    assert same_detections(boxes(0), boxes(0, kind=1)) == []
-    assert same_detections(boxes(0), Boxes.none()) == []
+    assert match_additional_boxes(boxes(0, 10), boxes(30, 1)) == [(0, 1)]
+    assert match_additional_boxes(boxes(0, 1), boxes(0.9)) == [(1, 0)]
+    assert match_additional_boxes(boxes(0), boxes(0, kind=1)) == []
+    assert match_additional_boxes(boxes(0), Boxes.none()) == []
 
 
 def test_dose_nothing_is_perfect_and_twice_is_twice_as_much(file: str) -> None:
     none = list(driven_steps(Inject(file, times=0.0), 50, seed=1))
-    assert not any(evaluated.counts()[name] for evaluated in none for name in PATTERNS)
+    assert not any(evaluated.count_patterns()[name] for evaluated in none for name in PATTERNS)
     half, once = (
         shown(list(driven_steps(Inject(file, times=dose), 250, seed=1))) >= 0 for dose in (0.5, 1.0)
     )
@@ -290,7 +292,7 @@ def test_chains_keep_shares_and_persistence() -> None:
         ((0.5, 0.0), (0.6, 0.0)),
         ((0.3, 0.68), (0.5, 0.8)),
     ):
-        chain = chain_of(
+        chain = build_error_chain(
             dict(zip(STATES, shares, strict=True)), dict(zip(STATES, stays, strict=True))
         )
         matrix = matrix_of(chain)
@@ -305,7 +307,7 @@ def test_chains_keep_shares_and_persistence() -> None:
 @pytest.mark.parametrize(("share", "stay"), [(0.6, 0.9), (0.6, 0.1), (0.0, 0.5), (1.0, 0.4)])
 def test_a_chain_of_one_error_keeps_its_share(share: float, stay: float) -> None:
     """Errors last longer than asked where they are too frequent to be so short."""
-    chain = chain_of({COPIED: share}, {COPIED: stay})
+    chain = build_error_chain({COPIED: share}, {COPIED: stay})
     enter, again = chain[NONE][COPIED], chain[COPIED][COPIED]
     assert (1 - share) * enter + share * again == pytest.approx(share)
     if share:
@@ -313,7 +315,9 @@ def test_a_chain_of_one_error_keeps_its_share(share: float, stay: float) -> None
 
 
 def test_shares_go_before_persistence() -> None:
-    chain = chain_of(dict(zip(STATES, (0.9, 0.0), strict=True)), dict.fromkeys(STATES, 0.2))
+    chain = build_error_chain(
+        dict(zip(STATES, (0.9, 0.0), strict=True)), dict.fromkeys(STATES, 0.2)
+    )
     stationary = np.array([0.1, 0.9, 0.0])
     assert stationary @ matrix_of(chain) == pytest.approx(stationary)
     assert chain[STATES[0]][STATES[0]] == pytest.approx(1 - 0.1 / 0.9)
@@ -335,7 +339,9 @@ def test_doses_beyond_all_boxes_are_cut_and_recorded(file: str) -> None:
 
 def test_patterns_are_chosen(file: str) -> None:
     drive = list(driven_steps(Inject(file, patterns=["CCME"]), 100, seed=1))
-    total = {name: sum(evaluated.counts()[name] for evaluated in drive) for name in PATTERNS}
+    total = {
+        name: sum(evaluated.count_patterns()[name] for evaluated in drive) for name in PATTERNS
+    }
     assert total["CCME"] > 50
     assert sum(total.values()) == total["CCME"]
 
@@ -349,13 +355,15 @@ def test_equal_seeds_give_equal_errors_and_ego_alone_is_left_alone(file: str) ->
     before = scene.perceived.ego_alone.geometry.copy()
     inject.apply(scene)
     assert np.array_equal(scene.perceived.ego_alone.geometry, before)
-    assert (highest(scene.overlaps(scene.perceived.ego_alone)) > 0.5).sum() == KNOWN.sum()
+    assert (
+        compute_highest_overlap(scene.overlaps(scene.perceived.ego_alone)) > 0.5
+    ).sum() == KNOWN.sum()
 
 
 def test_a_model_reads_back(file: str) -> None:
     model = model_with()
-    assert read_error_model(file).record() == model.record()
-    assert max(map(len, model.text().splitlines())) < 120
+    assert read_error_model(file).to_record() == model.to_record()
+    assert max(map(len, model.format_text().splitlines())) < 120
 
 
 @pytest.mark.parametrize(
@@ -371,7 +379,7 @@ def test_a_model_reads_back(file: str) -> None:
 )
 def test_a_broken_model_is_one_line(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     path = tmp_path / "model.json"
-    path.write_text(json.dumps({**model_with().record(), **change}))
+    path.write_text(json.dumps({**model_with().to_record(), **change}))
     with pytest.raises(UserError, match=words) as raised:
         read_error_model(path)
     assert "\n" not in str(raised.value)
@@ -379,10 +387,10 @@ def test_a_broken_model_is_one_line(tmp_path: Path, change: dict[str, Any], word
 
 
 def test_shares_above_one_are_refused() -> None:
-    record = model_with().record()
+    record = model_with().to_record()
     record["share"]["LCME"]["0_30"] = 0.95
     with pytest.raises(ValueError, match="LCME and LCLE have shares above 1"):
-        model_of(record)
+        parse_error_model(record)
 
 
 def test_what_cannot_be_injected_is_refused(file: str) -> None:

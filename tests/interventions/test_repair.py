@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from harness.evaluation.interventions.intervention import Intervened, Scene
 from harness.evaluation.interventions.repair import Repair
-from harness.evaluation.patterns import highest
-from harness.overlap import overlaps_of_a_class
+from harness.evaluation.patterns import compute_highest_overlap
+from harness.overlap import compute_class_overlaps
 from harness.vocabulary import PATTERNS, Boxes, GroundTruth, Perceived, Pose
 from tests.evaluation.scenes import row, rows
 from tests.interventions.scenes import scenes
@@ -26,7 +26,7 @@ QUICK = settings(max_examples=60, deadline=None)
 @QUICK
 @given(scenes())
 def test_both_readings_of_the_patterns_agree(scene: Scene) -> None:
-    counts = scene.evaluated().counts()
+    counts = scene.evaluated().count_patterns()
     assert {name: counts[name] for name in PATTERNS} == patterns(scene, scene.perceived.cooperative)
 
 
@@ -59,7 +59,7 @@ def test_all_six_give_perfect_boxes_in_the_window(scene: Scene) -> None:
     """Every true box that counts is detected, and no box is without one."""
     result = Repair(PATTERNS).apply(scene)
     evaluated = scene.evaluated(result.cooperative)
-    best = highest(scene.overlaps(result.cooperative))
+    best = compute_highest_overlap(scene.overlaps(result.cooperative))
     assert (best > scene.taus)[evaluated.truth.counted].all()
     assert not (evaluated.cooperative.pattern >= 0).any()
 
@@ -157,7 +157,7 @@ def test_scores_come_from_the_detection_that_overlaps_most() -> None:
 def test_a_box_that_another_true_box_needs_stays() -> None:
     """Under `max`; it is right for the one, and the other gets a box next to it."""
     scene = scene_of([row(0), row(4.1)], [row(0.5, length=5)], [])
-    assert scene.evaluated().counts()["CCLE"] == 1
+    assert scene.evaluated().count_patterns()["CCLE"] == 1
     result = Repair(["CCLE"]).apply(scene)
     assert [(change.kind, change.actor) for change in result.changes] == [("added", 1)]
     assert as_rows(scene.perceived.cooperative)[0] in as_rows(result.cooperative)
@@ -191,7 +191,7 @@ def test_a_second_poor_box_counts_under_some_rules_only(rule: str, changes: int)
     scene = scene_of([row(0)], [row(0.1), row(3)], [], rule=rule)
     result = Repair(["CCLE"]).apply(scene)
     assert [change.kind for change in result.changes] == ["removed"] * changes
-    assert overlaps_of_a_class(scene.truth.boxes_in_lidar, result.cooperative).max() > 0.9
+    assert compute_class_overlaps(scene.truth.boxes_in_lidar, result.cooperative).max() > 0.9
 
 
 def test_what_does_not_count_is_not_repaired() -> None:

@@ -8,11 +8,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from metamorphic.search.candidates import Candidate, Evaluation, Outcome
-from metamorphic.search.making import made_sampler
-from metamorphic.search.search import search
+from metamorphic.search.candidates import SearchCandidate, SearchEvaluation, SearchOutcome
+from metamorphic.search.making import make_sampler
+from metamorphic.search.search import run_search_loop
 from metamorphic.search.settings import BehaviourAxis, SearchSettings
-from metamorphic.space import Parameter, number
+from metamorphic.space import SpaceParameter, get_numeric_value
 
 ROOT = Path(__file__).parent.parent.parent
 NAMES = ("delay", "shift", "speed", "station")
@@ -24,7 +24,7 @@ SETTINGS = SearchSettings(
     seed=0,
     budget=30,
     batch=5,
-    space=tuple(Parameter(name=name, unit="m", low=-1, high=1) for name in NAMES),
+    space=tuple(SpaceParameter(name=name, unit="m", low=-1, high=1) for name in NAMES),
     objectives=("gap",),
     behaviour=(
         BehaviourAxis(name="x", unit="m", low=-1, high=1),
@@ -34,20 +34,20 @@ SETTINGS = SearchSettings(
 MIXED = replace(
     SETTINGS,
     space=(
-        Parameter(name="delay", unit="s", high=1),
-        Parameter(name="rain", unit="mm/h", low=0.1, high=100, kind="log"),
-        Parameter(name="count", unit="1", low=1, high=4, kind="whole"),
-        Parameter(name="body", unit="", kind="choice", choices=("car", "van", "bus")),
+        SpaceParameter(name="delay", unit="s", high=1),
+        SpaceParameter(name="rain", unit="mm/h", low=0.1, high=100, kind="log"),
+        SpaceParameter(name="count", unit="1", low=1, high=4, kind="whole"),
+        SpaceParameter(name="body", unit="", kind="choice", choices=("car", "van", "bus")),
     ),
 )
 
 
-def evaluate(candidate: Candidate) -> Outcome:
+def evaluate(candidate: SearchCandidate) -> SearchOutcome:
     """Return a failure near one of the two centres."""
-    point = [number(candidate.values, name) for name in NAMES]
+    point = [get_numeric_value(candidate.values, name) for name in NAMES]
     first, second = (math.dist(point, centre) - RADIUS for centre in CENTRES)
     failed = min(first, second) < 0
-    return Outcome(
+    return SearchOutcome(
         outcome="clean" if not failed else "collision" if first < second else "blocked",
         failed=failed,
         objectives={"gap": min(first, second), "first": first, "second": second},
@@ -55,38 +55,42 @@ def evaluate(candidate: Candidate) -> Outcome:
     )
 
 
-def evaluate_slowly(candidate: Candidate) -> Outcome:
+def evaluate_slowly(candidate: SearchCandidate) -> SearchOutcome:
     """Return the same, in another order than candidates were asked for."""
     time.sleep(0.01 + 0.02 * (candidate.number % 3 == 0))
     return evaluate(candidate)
 
 
-def evaluate_mixed(candidate: Candidate) -> Outcome:
+def evaluate_mixed(candidate: SearchCandidate) -> SearchOutcome:
     """Return an outcome of all kinds of parameters; every seventh evaluation has no result."""
     if candidate.number % 7 == 6:
-        return Outcome(outcome="not_run", failed=False)
+        return SearchOutcome(outcome="not_run", failed=False)
     values = candidate.values
-    gap = number(values, "delay") - 0.1 * (values["body"] == "bus") - number(values, "count") / 10
-    return Outcome(
+    gap = (
+        get_numeric_value(values, "delay")
+        - 0.1 * (values["body"] == "bus")
+        - get_numeric_value(values, "count") / 10
+    )
+    return SearchOutcome(
         outcome="collision",
         failed=gap < 0,
-        objectives={"gap": gap, "rain": number(values, "rain")},
-        measures={"x": gap, "y": math.log10(number(values, "rain"))},
+        objectives={"gap": gap, "rain": get_numeric_value(values, "rain")},
+        measures={"x": gap, "y": math.log10(get_numeric_value(values, "rain"))},
     )
 
 
-def evaluations_of(settings: SearchSettings) -> list[Evaluation]:
+def evaluations_of(settings: SearchSettings) -> list[SearchEvaluation]:
     """Return what a search evaluates, without a ledger."""
-    sampler, evaluations = made_sampler(settings), list[Evaluation]()
+    sampler, evaluations = make_sampler(settings), list[SearchEvaluation]()
     for _ in range(settings.budget // settings.batch):
         candidates = sampler.ask(settings.batch)
         outcomes = [evaluate(candidate) for candidate in candidates]
         sampler.report(outcomes)
-        evaluations += map(Evaluation, candidates, outcomes)
+        evaluations += map(SearchEvaluation, candidates, outcomes)
     return evaluations
 
 
-def budget_for_both(evaluations: list[Evaluation]) -> int:
+def budget_for_both(evaluations: list[SearchEvaluation]) -> int:
     """Return the number of evaluations until both regions were met; one more than all if never."""
     needed = [
         next(
@@ -99,4 +103,4 @@ def budget_for_both(evaluations: list[Evaluation]) -> int:
 
 
 if __name__ == "__main__":
-    search(replace(SETTINGS, sampler=sys.argv[1]), evaluate_slowly, Path(sys.argv[2]))
+    run_search_loop(replace(SETTINGS, sampler=sys.argv[1]), evaluate_slowly, Path(sys.argv[2]))

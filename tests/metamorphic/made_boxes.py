@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
-from harness.overlap import bev_iou
-from harness.randomness import stream
+from harness.overlap import compute_bev_iou
+from harness.randomness import make_named_stream
 from harness.vocabulary import VEHICLE, Boxes
-from metamorphic.answers import Answer
-from metamorphic.scene import Scene, read_scene, sources
+from metamorphic.answers import SystemAnswer
+from metamorphic.scene import CooperativeScene, list_scene_sources, read_scene
 from tests.training.made_up import write_recording
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -27,15 +27,15 @@ def join(*boxes: Boxes) -> Boxes:
     return Boxes.join(list(boxes))
 
 
-def answer_with(cooperative: Boxes, ego_alone: Boxes | None = None) -> Answer:
-    return Answer(
+def answer_with(cooperative: Boxes, ego_alone: Boxes | None = None) -> SystemAnswer:
+    return SystemAnswer(
         cooperative=cooperative, ego_alone=Boxes.none() if ego_alone is None else ego_alone
     )
 
 
 def random_boxes(seed: int, most: int = 12, reach: float = 12.0) -> Boxes:
     """Return boxes that often overlap."""
-    random = stream(seed, "boxes")
+    random = make_named_stream(seed, "boxes")
     count = int(random.integers(most + 1))
     geometry = np.column_stack(
         [
@@ -49,7 +49,7 @@ def random_boxes(seed: int, most: int = 12, reach: float = 12.0) -> Boxes:
 
 def disturbed(boxes: Boxes, seed: int, size: float = 0.6) -> Boxes:
     """Return boxes a little elsewhere, some lost, some more."""
-    random = stream(seed, "disturbed")
+    random = make_named_stream(seed, "disturbed")
     geometry = boxes.geometry.copy()
     geometry[:, :3] += random.uniform(-size, size, (len(boxes), 3))
     moved = Boxes(geometry, boxes.classes, boxes.scores)[random.random(len(boxes)) < 0.8]
@@ -60,7 +60,7 @@ def overlap(one: Boxes, a: int, other: Boxes, b: int) -> float:
     """Return the overlap ratio of two boxes of a class, one pair at a time."""
     if one.classes[a] != other.classes[b]:
         return 0.0
-    return float(bev_iou(one.geometry[a : a + 1], other.geometry[b : b + 1])[0, 0])
+    return float(compute_bev_iou(one.geometry[a : a + 1], other.geometry[b : b + 1])[0, 0])
 
 
 def best(one: Boxes, a: int, other: Boxes) -> float:
@@ -68,7 +68,7 @@ def best(one: Boxes, a: int, other: Boxes) -> float:
     return max((overlap(one, a, other, b) for b in range(len(other))), default=0.0)
 
 
-def made_up_scenes(folder: Path) -> list[Scene]:
+def made_up_scenes(folder: Path) -> list[CooperativeScene]:
     """Return the scenes of a made-up recording: two egos, two partners each, three moments."""
     write_recording(folder)
-    return [read_scene(source) for source in sources([folder])]
+    return [read_scene(source) for source in list_scene_sources([folder])]

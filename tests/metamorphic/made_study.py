@@ -13,9 +13,16 @@ from typing import Any
 import numpy as np
 
 from metamorphic.catalogue import MAKERS
-from metamorphic.judging import SOURCE
-from metamorphic.records import SCORES, Rows, begin, empty, where, write_block
-from metamorphic.space import sampled
+from metamorphic.judging import RECORDED_OPERATOR
+from metamorphic.records import (
+    GUIDANCE_SCORES,
+    TableRows,
+    begin_records,
+    make_empty_rows,
+    make_row_head,
+    write_block,
+)
+from metamorphic.space import sample_values
 
 OPERATORS = (
     *("latency", "pose_error", "rain", "insert", "stray_points_10", "stray_points_1000"),
@@ -39,8 +46,8 @@ def write_study(folder: Path, seed: int = 1) -> Path:
         "scenes": CLUSTERS * SCENES,
         "scenes_sha256": "1" * 64,
     }
-    begin(folder, header)
-    rows = empty()
+    begin_records(folder, header)
+    rows = make_empty_rows()
     for cluster in range(CLUSTERS):
         for scene in range(SCENES):
             add_scene(rows, f"s{cluster:02}/7/{scene:06}", f"s{cluster:02}", random)
@@ -48,26 +55,26 @@ def write_study(folder: Path, seed: int = 1) -> Path:
     return folder
 
 
-def add_scene(rows: Rows, scene: str, cluster: str, random: np.random.Generator) -> None:
+def add_scene(rows: TableRows, scene: str, cluster: str, random: np.random.Generator) -> None:
     """Add one scene under every operator."""
     rows["boxes"] += [
-        {**where(scene, cluster, "", SOURCE), "relation": "", **box}
+        {**make_row_head(scene, cluster, "", RECORDED_OPERATOR), "relation": "", **box}
         for box in boxes(random, ("object", "object", "agent", "unjudged"))
     ]
     for system in SYSTEMS:
         add_sides(
             rows,
-            where(scene, cluster, system, SOURCE),
+            make_row_head(scene, cluster, system, RECORDED_OPERATOR),
             (("recorded", "before"),),
             raining=0.0,
             random=random,
         )
     for operator in OPERATORS:
         entry = MAKERS[operator]()
-        values = {**sampled(entry.operator.space, random), **entry.fixed}
+        values = {**sample_values(entry.operator.space, random), **entry.fixed}
         raining = float(values["rate"]) if operator == "rain" else 0.0
         for system in SYSTEMS:
-            head = where(scene, cluster, system, operator)
+            head = make_row_head(scene, cluster, system, operator)
             sides = SIDES.get(entry.source is not None, (("changed", "before"),))
             add_sides(rows, head, sides, raining=raining, random=random)
             for relation in entry.relations:
@@ -93,11 +100,13 @@ def add_scene(rows: Rows, scene: str, cluster: str, random: np.random.Generator)
                         {**head, "relation": relation.name, **box}
                         for box in boxes(random, ("missing", "additional"))
                     ]
-    rows["skipped"].append({**where(scene, cluster, "", "rotate"), "reason": "no road user"})
+    rows["skipped"].append(
+        {**make_row_head(scene, cluster, "", "rotate"), "reason": "no road user"}
+    )
 
 
 def add_sides(
-    rows: Rows,
+    rows: TableRows,
     head: dict[str, str],
     sides: tuple[tuple[str, str], ...],
     *,
@@ -116,7 +125,7 @@ def add_sides(
             for score in random.random(4).tolist():
                 correct = bool(random.random() < 0.8 - wet / 100)
                 rows["detections"].append({**at, "class": kind, "score": score, "correct": correct})
-    rows["scores"].append({**head, **{name: float(random.random()) for name in SCORES}})
+    rows["scores"].append({**head, **{name: float(random.random()) for name in GUIDANCE_SCORES}})
 
 
 def boxes(random: np.random.Generator, kinds: tuple[str, ...]) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.channel.interference.extinction import LEAST_DIAMETER, Particles
+from harness.channel.interference.extinction import LEAST_DIAMETER, ParticleDistribution
 from harness.channel.interference.scattering import KEPT, LOST, SCATTERED
 
 NEAREST, FULL_ANGLE = 1.5, 3e-3
@@ -13,7 +13,7 @@ NEAREST, FULL_ANGLE = 1.5, 3e-3
 def naive(
     ranges: np.ndarray,
     rho: np.ndarray,
-    particles: Particles,
+    particles: ParticleDistribution,
     *,
     least: float,
     random: np.random.Generator,

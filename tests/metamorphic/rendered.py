@@ -13,15 +13,15 @@ import numpy as np
 from harness.carlite import blueprints, bodies, sensors
 from harness.carlite.actors import ActorTable
 from harness.carlite.sensors import protocol
-from harness.carlite.sensors.scene import Scene as World
+from harness.carlite.sensors.scene import SensorScene as World
 from harness.carlite.towns.model import Town
-from harness.geometry import boxes_between, compose
-from harness.recordings import Look, Scenario
+from harness.geometry import compose_poses, transform_boxes
+from harness.recordings import AgentLook, RecordedScenario
 from harness.vocabulary import Boxes, Floats, GroundTruth, Integers, Pose
-from harness.world.rig import CARRIER_BODY, SEMANTIC_RETURN, LidarMount, surfaces_of
-from metamorphic.rays import grid_of, mount_of
-from metamorphic.scene import Scene, Source, View
-from metamorphic.shapes import Placed, shape_named
+from harness.world.rig import CARRIER_BODY, SEMANTIC_RETURN, LidarMount, to_surfaces
+from metamorphic.rays import fit_beam_grid, get_lidar_mount
+from metamorphic.scene import AgentView, CooperativeScene, SceneSource
+from metamorphic.shapes import PlacedShape, find_shape_by_name
 from tests.carlite import ray_worlds
 
 WORLD = Pose(0.0, 0.0)
@@ -47,11 +47,13 @@ class Standing:
 
     @property
     def size(self) -> Floats:
-        return shape_named(self.name).size
+        return find_shape_by_name(self.name).size
 
-    def placed(self, actor: int) -> Placed:
-        shape = shape_named(self.name)
-        return Placed(shape, Pose(self.x, self.y, self.z + shape.size[2] / 2, yaw=self.yaw), actor)
+    def placed(self, actor: int) -> PlacedShape:
+        shape = find_shape_by_name(self.name)
+        return PlacedShape(
+            shape, Pose(self.x, self.y, self.z + shape.size[2] / 2, yaw=self.yaw), actor
+        )
 
 
 Users = dict[int, Standing]
@@ -67,13 +69,13 @@ def world_with(town: Town, users: Users) -> World:
     """Return a world with these road users by id."""
     table = ActorTable()
     for actor, user in users.items():
-        blueprint = blueprints.library()[user.name]
+        blueprint = blueprints.build_blueprint_library()[user.name]
         x, y, z = blueprint.extent
-        table.add(
+        table.add_actor(
             actor,
             kind=blueprint.kind,
             label=blueprint.label,
-            body=bodies.library().index(blueprint.body),
+            body=bodies.build_body_library().find_body_index(blueprint.body),
             position=(user.x, user.y, user.z + z - blueprint.box_centre[2]),
             rotation=(0.0, user.yaw, 0.0),
             velocity=(0.0, 0.0, 0.0),
@@ -93,10 +95,10 @@ def attributes(mount: LidarMount) -> dict[str, str]:
     return {"rotation_frequency": "20", **{name: str(getattr(mount, name)) for name in names}}
 
 
-def looked(world: World, users: Users, agent: int, lidar_in_world: Pose) -> View:
+def looked(world: World, users: Users, agent: int, lidar_in_world: Pose) -> AgentView:
     """Return what a LiDAR of the rig records, as `harness.world.rig` and `collect` do."""
     empty = GroundTruth(Boxes.none(), np.zeros(0, np.int64), np.zeros(0, np.int64))
-    view = View(
+    view = AgentView(
         agent=agent,
         time=0.0,
         lidar_in_world=lidar_in_world,
@@ -106,12 +108,15 @@ def looked(world: World, users: Users, agent: int, lidar_in_world: Pose) -> View
         truth=empty,
         parked_in_lidar=Boxes.none(),
     )
-    mount = mount_of(view)
-    turned = compose(lidar_in_world, Pose(0.0, 0.0, yaw=math.radians(mount.yaw)))
-    at = protocol.Pose((turned.x, turned.y, turned.z), (turned.pitch, turned.yaw, turned.roll))
+    mount = get_lidar_mount(view)
+    turned = compose_poses(lidar_in_world, Pose(0.0, 0.0, yaw=math.radians(mount.yaw)))
+    at = protocol.SensorPose(
+        (turned.x, turned.y, turned.z), (turned.pitch, turned.yaw, turned.roll)
+    )
     kinds = ("sensor.lidar.ray_cast", "sensor.lidar.ray_cast_semantic")
     bodies_of = [
-        sensors.make(kind, attributes(mount), 1, 9).capture(world, at, 1, TICK) for kind in kinds
+        sensors.make_sensor(kind, attributes(mount), 1, 9).capture(world, at, 1, TICK)
+        for kind in kinds
     ]
     head = 8 + 4 * mount.channels
     points = np.frombuffer(bodies_of[0] or b"", np.float32, offset=head).reshape(-1, 4)
@@ -129,17 +134,17 @@ def looked(world: World, users: Users, agent: int, lidar_in_world: Pose) -> View
     return replace(
         view,
         points_in_lidar=upright[kept],
-        surfaces=surfaces_of(semantic, len(points))[kept],
+        surfaces=to_surfaces(semantic, len(points))[kept],
         truth=truth_of({who: user for who, user in users.items() if who != agent}, view, hits),
-        parked_in_lidar=boxes_between(parked_of(world.town), WORLD, lidar_in_world),
+        parked_in_lidar=transform_boxes(parked_of(world.town), WORLD, lidar_in_world),
     )
 
 
-def truth_of(users: Users, view: View, hits: dict[int, int]) -> GroundTruth:
+def truth_of(users: Users, view: AgentView, hits: dict[int, int]) -> GroundTruth:
     """Return the ground truth of a view."""
     boxes = Boxes.join([user.placed(actor).box_in_world for actor, user in users.items()])
     return GroundTruth(
-        boxes_between(boxes, WORLD, view.lidar_in_world),
+        transform_boxes(boxes, WORLD, view.lidar_in_world),
         np.array(list(users), np.int64),
         np.array([hits.get(actor, 0) for actor in users], np.int64),
     )
@@ -155,29 +160,31 @@ def parked_of(town: Town) -> Boxes:
 
 def scene_of(
     town: Town, users: Users, carriers: Iterable[int] = (), roadside: Sequence[Pose] = ()
-) -> Scene:
+) -> CooperativeScene:
     """Render what carriers (users' ids, the ego first) and roadside units see."""
     world = world_with(town, users)
     lidars = [(actor, on_roof(users[actor])) for actor in carriers]
     lidars += [(-1 - number, pose) for number, pose in enumerate(roadside)]
     ego, *partners = (looked(world, users, agent, pose) for agent, pose in lidars)
-    scenario = Scenario(Path("rendered"), town.name, "testing", 1)
-    return Scene(
-        source=Source(scenario=scenario, ego=ego.agent, moment=0), ego=ego, partners=tuple(partners)
+    scenario = RecordedScenario(Path("rendered"), town.name, "testing", 1)
+    return CooperativeScene(
+        source=SceneSource(scenario=scenario, ego=ego.agent, moment=0),
+        ego=ego,
+        partners=tuple(partners),
     )
 
 
 def on_roof(user: Standing) -> Pose:
     """Return where the rig mounts a car's LiDAR."""
-    return compose(Pose(user.x, user.y, user.z, yaw=user.yaw), Pose(1.3, 0.0, 1.85))
+    return compose_poses(Pose(user.x, user.y, user.z, yaw=user.yaw), Pose(1.3, 0.0, 1.85))
 
 
-def in_cells(view: View) -> tuple[Floats, Integers]:
+def in_cells(view: AgentView) -> tuple[Floats, Integers]:
     """Return points by cell of the LiDAR's grid, and their labels; NaN and -1 where there is none.
 
     Two renderings of one LiDAR have one grid.
     """
-    grid = grid_of(view)
+    grid = fit_beam_grid(view)
     cells = np.full((len(grid.elevations), grid.columns, 4), np.nan)
     labels = np.full(cells.shape[:2], -1)
     cells[grid.rings, grid.column_of] = view.points_in_lidar
@@ -199,26 +206,26 @@ MAST = Pose(5.0, 8.0, 7.5, yaw=1.0, pitch=0.02, roll=-0.01)
 
 
 @cache
-def crowded(*more: tuple[int, Standing], pieces: int = 300) -> Scene:
+def crowded(*more: tuple[int, Standing], pieces: int = 300) -> CooperativeScene:
     """Return a scene of three agents with some road users more."""
     users = {**USERS, **dict(more)}
     return scene_of(bare_town(pieces), users, carriers=(7, 9), roadside=(MAST,))
 
 
-def sparse(*more: tuple[int, Standing]) -> Scene:
+def sparse(*more: tuple[int, Standing]) -> CooperativeScene:
     """Return the scene of three agents with little scenery: there is room on the road."""
     return crowded(*more, pieces=40)
 
 
-def bare_surfaces(scene: Scene) -> Scene:
+def bare_surfaces(scene: CooperativeScene) -> CooperativeScene:
     """Return a scene whose surfaces were not recorded."""
     ego, *partners = (replace(view, surfaces=None) for view in scene.views)
     return replace(scene, ego=ego, partners=tuple(partners))
 
 
-def look_of(view: View) -> Look:
+def look_of(view: AgentView) -> AgentLook:
     """Return a view as a recording holds it."""
-    return Look(
+    return AgentLook(
         agent=view.agent,
         time=view.time,
         lidar_in_world=view.lidar_in_world,

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.randomness import derived_seed
+from harness.randomness import derive_seed
 from harness.vocabulary import Boxes, Control, EgoObservation, Route, Step
 from tests.campaign.systems import Deaf
 from tests.campaign.tiny import environment, write_route
@@ -56,8 +56,8 @@ class Veering(Deaf):
 
     def reset(self, seed: int, route: Route) -> None:
         super().reset(seed, route)
-        world = derived_seed(BASE_SEED, route.town, route.name)
-        self._in_base_world = seed == derived_seed(world, "system")
+        world = derive_seed(BASE_SEED, route.town, route.name)
+        self._in_base_world = seed == derive_seed(world, "system")
 
     def step(self, *given: object) -> Step:
         observation, messages = given

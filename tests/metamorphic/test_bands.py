@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from harness.errors import UserError
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats
-from metamorphic.bands import band_of, benjamini_hochberg, cluster_largest, expected_false
+from metamorphic.bands import (
+    apply_benjamini_hochberg,
+    compute_expected_findings,
+    find_cluster_maxima,
+    fit_band,
+)
 from tests.metamorphic.made_boxes import SEEDS
 
 VALUES = st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=19, max_size=60)
@@ -36,11 +41,13 @@ def test_threshold_and_p_values_are_their_definitions(
 ) -> None:
     """The ceil((n + 1)(1 - level))-th smallest; p = (1 + number of placebos >= v) / (n + 1)."""
     n, level = len(values), 0.05
-    band = band_of(np.array(values), names(n), level)
+    band = fit_band(np.array(values), names(n), level)
     rank = next(k for k in range(1, n + 1) if 20 * k >= 19 * (n + 1))
     assert band.threshold == sorted(values)[rank - 1]
-    findings = band.judged(np.array(tested), names(len(tested), "t")).tolist()
-    for value, p, finding in zip(tested, band.p_values(np.array(tested)), findings, strict=True):
+    findings = band.select_findings(np.array(tested), names(len(tested), "t")).tolist()
+    for value, p, finding in zip(
+        tested, band.compute_p_values(np.array(tested)), findings, strict=True
+    ):
         at_least = sum(1 for placebo in values if placebo >= value)
         assert p == pytest.approx((1 + at_least) / (n + 1))
         assert finding == (value > band.threshold) == (p <= level + 1e-12)
@@ -48,10 +55,10 @@ def test_threshold_and_p_values_are_their_definitions(
 
 @given(seed=SEEDS)
 def test_every_cluster_gives_its_largest_value(seed: int) -> None:
-    random = stream(seed)
+    random = make_named_stream(seed)
     clusters = [f"c{number}" for number in random.integers(8, size=30)]
     values = random.normal(size=30)
-    kinds, largest = cluster_largest(values, clusters)
+    kinds, largest = find_cluster_maxima(values, clusters)
     assert kinds == list(dict.fromkeys(clusters))
     for name, value in zip(kinds, largest.tolist(), strict=True):
         assert value == max(v for v, c in zip(values.tolist(), clusters, strict=True) if c == name)
@@ -61,21 +68,21 @@ def test_every_cluster_gives_its_largest_value(seed: int) -> None:
 def test_too_few_clusters_are_refused(level: float, least: int) -> None:
     """n >= 1/level - 1; scenes of one cluster do not count for more."""
     values = np.arange(float(least))
-    assert band_of(values, names(least), level).threshold == least - 1
+    assert fit_band(values, names(least), level).threshold == least - 1
     with pytest.raises(UserError, match=rf"{least - 1} clusters .* needs {least} or more"):
-        band_of(values[1:], names(least - 1), level)
+        fit_band(values[1:], names(least - 1), level)
     with pytest.raises(UserError, match=r"1 clusters"):
-        band_of(values, ["one"] * least, level)
+        fit_band(values, ["one"] * least, level)
 
 
 def test_impossible_levels_and_values_are_refused() -> None:
     for level in (0.0, 1.0, -0.1):
         with pytest.raises(UserError, match="level = "):
-            band_of(np.arange(50.0), names(50), level)
+            fit_band(np.arange(50.0), names(50), level)
     with pytest.raises(ValueError, match="no number"):
-        band_of(np.array([math.nan] * 20), names(20))
+        fit_band(np.array([math.nan] * 20), names(20))
     with pytest.raises(ValueError, match="20 values of 19 clusters"):
-        band_of(np.arange(20.0), names(19))
+        fit_band(np.arange(20.0), names(19))
 
 
 CLUSTERS = 39
@@ -95,14 +102,14 @@ def null_data(random: np.random.Generator, clusters: int) -> tuple[Floats, list[
 
 def false_findings(by_cluster: bool) -> int:
     """Return how many of TRIALS new clusters without effect have a scene above the threshold."""
-    random = stream(11, "null")
+    random = make_named_stream(11, "null")
     wrong = 0
     for _ in range(TRIALS):
         values, clusters = null_data(random, CLUSTERS)
         calibrating = clusters if by_cluster else names(len(values))
-        band = band_of(values, calibrating, 0.05)
+        band = fit_band(values, calibrating, 0.05)
         tested, _ = null_data(random, 1)
-        wrong += bool(band.judged(tested, ["tested"] * len(tested)).any())
+        wrong += bool(band.select_findings(tested, ["tested"] * len(tested)).any())
     return wrong
 
 
@@ -120,22 +127,22 @@ def test_placebos_by_scene_do_not_keep_the_level() -> None:
 
 
 def test_a_threshold_fitted_on_tested_data_is_refused() -> None:
-    values, clusters = null_data(stream(3), CLUSTERS)
-    band = band_of(values, clusters)
+    values, clusters = null_data(make_named_stream(3), CLUSTERS)
+    band = fit_band(values, clusters)
     with pytest.raises(UserError, match="both in the placebos and in what is judged"):
-        band.judged(values[-1:], clusters[-1:])
+        band.select_findings(values[-1:], clusters[-1:])
 
 
 def test_a_threshold_fitted_on_tested_data_would_find_nothing() -> None:
     """The mutant: of an effect in every cluster, at most the level is left to be found."""
-    random = stream(5)
+    random = make_named_stream(5)
     placebos, clusters = null_data(random, CLUSTERS)
     affected = null_data(random, CLUSTERS)[0] + 0.5
-    _, ours = cluster_largest(affected, names(len(affected), "t"))
-    honest = band_of(placebos, clusters)
-    fitted = band_of(affected, names(len(affected), "t"))
-    assert honest.judged(ours, names(len(ours), "t")).mean() > 0.9
-    assert fitted.judged(ours, names(len(ours), "other")).mean() <= 0.05
+    _, ours = find_cluster_maxima(affected, names(len(affected), "t"))
+    honest = fit_band(placebos, clusters)
+    fitted = fit_band(affected, names(len(affected), "t"))
+    assert honest.select_findings(ours, names(len(ours), "t")).mean() > 0.9
+    assert fitted.select_findings(ours, names(len(ours), "other")).mean() <= 0.05
 
 
 def slowly_rejected(p_values: list[float], level: float) -> list[bool]:
@@ -148,19 +155,19 @@ def slowly_rejected(p_values: list[float], level: float) -> list[bool]:
 
 @given(p_values=st.lists(st.floats(0, 1), max_size=30), level=st.sampled_from([0.05, 0.2]))
 def test_benjamini_hochberg_is_its_definition(p_values: list[float], level: float) -> None:
-    rejected = benjamini_hochberg(np.array(p_values), level)
+    rejected = apply_benjamini_hochberg(np.array(p_values), level)
     assert rejected.tolist() == slowly_rejected(p_values, level)
 
 
 def test_false_discoveries_keep_their_rate_with_shared_placebos() -> None:
     """600 studies, 60 tests each on the same 199 placebos, 20 of them with an effect."""
-    random = stream(17, "discoveries")
+    random = make_named_stream(17, "discoveries")
     shares = []
     for _ in range(600):
-        band = band_of(random.gamma(1.0, 1.0, 199), names(199))
+        band = fit_band(random.gamma(1.0, 1.0, 199), names(199))
         effect = np.arange(60) < 20
         values = random.gamma(1.0, 1.0, 60) + 8.0 * effect
-        rejected = benjamini_hochberg(band.p_values(values), 0.1)
+        rejected = apply_benjamini_hochberg(band.compute_p_values(values), 0.1)
         shares.append((rejected & ~effect).sum() / max(rejected.sum(), 1))
     error = np.std(shares) / math.sqrt(len(shares))
     assert np.mean(shares) <= 0.1 + 4 * error
@@ -168,5 +175,5 @@ def test_false_discoveries_keep_their_rate_with_shared_placebos() -> None:
 
 
 def test_expected_false_findings() -> None:
-    assert expected_false(120, 0.05) == pytest.approx(6.0)
-    assert benjamini_hochberg(np.zeros(0)).tolist() == []
+    assert compute_expected_findings(120, 0.05) == pytest.approx(6.0)
+    assert apply_benjamini_hochberg(np.zeros(0)).tolist() == []

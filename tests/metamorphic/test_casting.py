@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats, Pose
-from metamorphic.casting import box_entries, cosines_of, nearest_hits
-from metamorphic.shapes import Placed, Shape, shapes
+from metamorphic.casting import compute_hit_cosines, find_box_entries, find_nearest_hits
+from metamorphic.shapes import PlacedShape, RoadUserShape, load_shapes
 from tests.metamorphic.made_boxes import SEEDS
 from tests.metamorphic.rendered import Standing, bare_town, world_with
 
@@ -37,16 +37,16 @@ def slow_hit(direction: Floats, corners: Floats) -> tuple[float, int]:
 @given(seed=SEEDS)
 @settings(max_examples=25)
 def test_hits_are_those_of_a_slow_caster(seed: int) -> None:
-    random = stream(seed, "triangles")
+    random = make_named_stream(seed, "triangles")
     corners = random.normal(0, 1, (12, 1, 3)) * 4 + random.normal(0, 1.5, (12, 3, 3))
     directions = unit(random.normal(0, 1, (40, 3)))
-    ranges, faces = nearest_hits(directions, corners)
+    ranges, faces = find_nearest_hits(directions, corners)
     for n, direction in enumerate(directions):
         distance, face = slow_hit(direction, corners)
         assert faces[n] == face
         assert ranges[n] == pytest.approx(distance, rel=1e-9)
     struck = faces >= 0
-    cosines = cosines_of(directions[struck], corners, faces[struck])
+    cosines = compute_hit_cosines(directions[struck], corners, faces[struck])
     for direction, face, cosine in zip(directions[struck], faces[struck], cosines, strict=True):
         a, b, c = corners[face]
         normal = np.cross(b - a, c - a)
@@ -56,7 +56,7 @@ def test_hits_are_those_of_a_slow_caster(seed: int) -> None:
 @given(seed=SEEDS)
 @settings(max_examples=25)
 def test_boxes_are_entered_where_a_mesh_of_theirs_is_hit(seed: int) -> None:
-    random = stream(seed, "boxes")
+    random = make_named_stream(seed, "boxes")
     x, y, z = (random.uniform(4, 9, 3) * random.choice([-1, 1], 3)).tolist()
     size, yaw = random.uniform(1, 5, 3), float(random.uniform(-4, 4))
     signs = np.array([[(n >> axis) & 1 for axis in range(3)] for n in range(8)]) * 2 - 1
@@ -66,26 +66,28 @@ def test_boxes_are_entered_where_a_mesh_of_theirs_is_hit(seed: int) -> None:
             *([2, 6, 7], [2, 7, 3], [0, 4, 6], [0, 6, 2], [1, 3, 7], [1, 7, 5]),
         ]
     )
-    cube = Shape(
+    cube = RoadUserShape(
         name="cube", of_class=0, vertices=signs * size / 2, faces=faces, tags=np.zeros(12, np.uint8)
     )
-    corners = Placed(cube, Pose(x, y, z, yaw=yaw), 1).corners_in(Pose(0.0, 0.0))
+    corners = PlacedShape(cube, Pose(x, y, z, yaw=yaw), 1).compute_corners(Pose(0.0, 0.0))
     directions = unit(np.array([x, y, z]) + random.normal(0, 3, (60, 3)))
-    ranges, _ = nearest_hits(directions, corners)
-    np.testing.assert_allclose(box_entries(directions, np.array([x, y, z, *size, yaw])), ranges)
+    ranges, _ = find_nearest_hits(directions, corners)
+    np.testing.assert_allclose(
+        find_box_entries(directions, np.array([x, y, z, *size, yaw])), ranges
+    )
 
 
-@pytest.mark.parametrize("name", sorted(shapes()))
+@pytest.mark.parametrize("name", sorted(load_shapes()))
 def test_carlite_hits_the_body_where_rays_hit_the_shape(name: str) -> None:
     user = Standing(name, 9.0, -4.0, 0.7)
     random = np.random.default_rng(3)
     spread = random.uniform(-0.6, 0.6, (300, 3)) * user.size.max()
     rays = unit(np.array([9.0, -4.0, user.size[2] / 2 - 2.0]) + spread)
     origin = Pose(0.0, 0.0, 2.0)
-    ranges, _ = nearest_hits(rays, user.placed(5).corners_in(origin))
+    ranges, _ = find_nearest_hits(rays, user.placed(5).compute_corners(origin))
     world = world_with(bare_town(0), {5: user})
-    world.refresh()
-    theirs, actor, _ = world.first_hit(np.tile([0.0, 0.0, 2.0], (300, 1)), rays, 60.0)
+    world.refresh_actors()
+    theirs, actor, _ = world.find_first_hit(np.tile([0.0, 0.0, 2.0], (300, 1)), rays, 60.0)
     struck = actor == 5
     assert struck.sum() > 10
     np.testing.assert_allclose(ranges[struck], theirs[struck], atol=1e-5)

@@ -8,44 +8,46 @@ from typing import Any
 
 import pytest
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.recordings import PROTOCOL
 from metamorphic.climbing import (
     SIDES,
-    Climbing,
-    Crowded,
-    crowded_by_chance,
-    fitness,
-    row_file,
-    run,
-    sheet,
+    ClimbSettings,
+    CrowdedScene,
+    build_climb_sheet,
+    compute_crowd_fitness,
+    crowd_by_chance,
+    get_row_file,
+    run_climbing,
 )
 from metamorphic.commandline import main
-from metamorphic.scene import read_scene, sources
-from metamorphic.systems import system_named
+from metamorphic.scene import list_scene_sources, read_scene
+from metamorphic.systems import build_named_system
 
 
-def climbing_of(recording: Path, folder: Path, **changed: Any) -> Climbing:
+def climbing_of(recording: Path, folder: Path, **changed: Any) -> ClimbSettings:
     settings: dict[str, Any] = {"system": "late", "scenes": None, "seed": 3}
-    return Climbing(**{**settings, **changed}, recordings=(recording,), folder=folder)
+    return ClimbSettings(**{**settings, **changed}, recordings=(recording,), folder=folder)
 
 
 @pytest.fixture(scope="module")
-def climbed(recording: Path, tmp_path_factory: pytest.TempPathFactory) -> Climbing:
+def climbed(recording: Path, tmp_path_factory: pytest.TempPathFactory) -> ClimbSettings:
     climbing = climbing_of(recording, tmp_path_factory.mktemp("climbed") / "out")
-    run(climbing, 1, lambda _: None)
+    run_climbing(climbing, 1, lambda _: None)
     return climbing
 
 
-def test_what_is_written_has_the_fitness_that_was_reached(climbed: Climbing) -> None:
-    system, worse = system_named("late"), 0
-    for source in climbed.chosen():
-        row = json.loads(row_file(climbed, source).read_text())
+def test_what_is_written_has_the_fitness_that_was_reached(climbed: ClimbSettings) -> None:
+    system, worse = build_named_system("late"), 0
+    for source in climbed.select_sources():
+        row = json.loads(get_row_file(climbed, source).read_text())
         sides = row["sides"]
         assert row["accepted"] <= row["evaluations"] <= climbed.tries * climbed.most
         assert sides["climbed"]["new"] == row["accepted"] == sides["random"]["new"]
         seed = read_scene(source)
-        assert sides["recorded"]["fitness"] == fitness(system, Crowded(seed), seed)
+        assert sides["recorded"]["fitness"] == compute_crowd_fitness(
+            system, CrowdedScene(seed), seed
+        )
         folder = climbed.folder / f"{source.name.replace('/', '-')}-climbed"
         assert folder.exists() == (row["accepted"] > 0)
         if not row["accepted"]:
@@ -53,32 +55,36 @@ def test_what_is_written_has_the_fitness_that_was_reached(climbed: Climbing) -> 
             continue
         worse += 1
         assert sides["climbed"]["fitness"] > sides["recorded"]["fitness"]
-        (written,) = (one for one in sources([climbed.folder]) if one.scenario.folder == folder)
+        (written,) = (
+            one for one in list_scene_sources([climbed.folder]) if one.scenario.folder == folder
+        )
         scene = read_scene(written)
         new = set(scene.ego.truth.actor_ids.tolist()) - set(seed.ego.truth.actor_ids.tolist())
         assert len(new) == row["accepted"]
-        again = fitness(system, Crowded(scene, frozenset(new)), seed)
+        again = compute_crowd_fitness(system, CrowdedScene(scene, frozenset(new)), seed)
         assert again == pytest.approx(sides["climbed"]["fitness"], abs=0.05)  # 4 mm of rounding
         assert json.loads((folder / PROTOCOL).read_text())["made_from"] == source.name
     assert worse
 
 
-def test_rows_that_are_there_are_not_searched_again(climbed: Climbing, recording: Path) -> None:
+def test_rows_that_are_there_are_not_searched_again(
+    climbed: ClimbSettings, recording: Path
+) -> None:
     before = {path: path.read_bytes() for path in climbed.folder.rglob("*") if path.is_file()}
-    first = row_file(climbed, climbed.chosen()[0])
+    first = get_row_file(climbed, climbed.select_sources()[0])
     first.unlink()
     done: list[int] = []
-    rows = run(climbed, 1, done.append)
+    rows = run_climbing(climbed, 1, done.append)
     assert done == [len(rows) - 1, 1]
     after = {path: path.read_bytes() for path in climbed.folder.rglob("*") if path.is_file()}
     assert after == before
-    table = sheet(climbed, rows)
+    table = build_climb_sheet(climbed, rows)
     assert [row[0] for row in table.rows] == list(SIDES.values())
 
 
 def test_chance_puts_as_many_road_users(recording: Path) -> None:
-    seed = Crowded(read_scene(sources([recording])[0]))
-    crowded = crowded_by_chance(seed, 2, stream(1, "chance"))
+    seed = CrowdedScene(read_scene(list_scene_sources([recording])[0]))
+    crowded = crowd_by_chance(seed, 2, make_named_stream(1, "chance"))
     ids = set(crowded.scene.ego.truth.actor_ids.tolist())
     assert len(crowded.new) == 2
     assert ids - set(seed.scene.ego.truth.actor_ids.tolist()) == crowded.new
@@ -87,7 +93,7 @@ def test_chance_puts_as_many_road_users(recording: Path) -> None:
 def test_nothing_made_worse_is_an_empty_table(recording: Path, tmp_path: Path) -> None:
     climbing = climbing_of(recording, tmp_path)
     row = {"scene": "s", "cluster": "c", "accepted": 0, "evaluations": 5, "sides": {}}
-    table = sheet(climbing, [row])
+    table = build_climb_sheet(climbing, [row])
     assert table.rows == ()
     assert "0 of 1 by 1 or more" in table.note
 

@@ -9,23 +9,23 @@ from functools import cache
 import numpy as np
 import pytest
 
-from harness.geometry import boxes_between, points_between
-from harness.overlap import bev_iou
+from harness.geometry import transform_boxes, transform_points
+from harness.overlap import compute_bev_iou
 from harness.vocabulary import Pose
-from metamorphic.deletion import MOST_MADE_UP, delete
-from metamorphic.insertion import insert
-from metamorphic.operators.objects import Delete, Rotate, Scale, Translate
+from metamorphic.deletion import MOST_MADE_UP, delete_actor
+from metamorphic.insertion import insert_object
+from metamorphic.operators.objects import DeleteObject, RotateObject, ScaleObject, TranslateObject
 from metamorphic.operators.operator import (
-    Changed,
+    ChangedScene,
     DoesNotApplyError,
-    Operator,
-    changed_something,
+    SceneOperator,
+    change_scene,
 )
-from metamorphic.owners import GROUND
-from metamorphic.rays import grid_of
-from metamorphic.scene import Scene, View
-from metamorphic.shadows import FROM_AGENT, FROM_GROUND, FROM_NOTHING, points_on
-from metamorphic.space import Values, sampled
+from metamorphic.owners import GROUND_LABELS
+from metamorphic.rays import fit_beam_grid
+from metamorphic.scene import AgentView, CooperativeScene
+from metamorphic.shadows import FROM_AGENT, FROM_GROUND, FROM_NOTHING, find_actor_points
+from metamorphic.space import Values, sample_values
 from tests.metamorphic.rendered import (
     ADULT,
     MAST,
@@ -46,9 +46,9 @@ USER = Standing(TESLA, -13.0, 3.0, 0.4)
 
 
 @cache
-def with_new(user: Standing) -> Scene:
+def with_new(user: Standing) -> CooperativeScene:
     """Return the sparse scene with one road user more."""
-    return insert(sparse(), user.placed(NEW)).scene
+    return insert_object(sparse(), user.placed(NEW)).scene
 
 
 @pytest.mark.parametrize(
@@ -57,17 +57,17 @@ def with_new(user: Standing) -> Scene:
 def test_a_deleted_object_leaves_the_ground_that_was_there(user: Standing) -> None:
     """Where the background was ground and ground was filled in: within 5 cm. Others: untouched."""
     source, scene = sparse(), with_new(user)
-    deletion = delete(scene, NEW)
+    deletion = delete_actor(scene, NEW)
     filled = 0
     for was, has, deleted in zip(source.views, scene.views, deletion.views, strict=True):
         before, labels = in_cells(was)
         after, _ = in_cells(deleted.view)
-        grid, on_it = grid_of(has), points_on(has, NEW)
+        grid, on_it = fit_beam_grid(has), find_actor_points(has, NEW)
         cells = grid.rings[on_it], grid.column_of[on_it]
         others = np.ones(before.shape[:2], np.bool_)
         others[cells] = False
         np.testing.assert_array_equal(after[others], in_cells(has)[0][others])
-        level = np.isin(labels[cells], GROUND) & (deleted.sources == FROM_GROUND)
+        level = np.isin(labels[cells], GROUND_LABELS) & (deleted.sources == FROM_GROUND)
         apart = np.linalg.norm(after[cells][level, :3] - before[cells][level, :3], axis=1)
         assert (apart < 0.05).mean() > 0.95 if len(apart) else True
         np.testing.assert_allclose(after[cells][level, 3], before[cells][level, 3], atol=2e-3)
@@ -83,9 +83,9 @@ def test_ground_is_fitted_where_it_is_not_level() -> None:
     x, y = 22 * math.cos(ahead), 22 * math.sin(ahead)
     user = Standing(VAN, x, y, 0.3, z=height_of(x, y))
     source = scene_of(town, {20: USERS[20]}, roadside=(mast,))
-    scene = insert(source, user.placed(NEW)).scene
-    (deleted,) = delete(scene, NEW).views
-    on_it, grid = points_on(scene.ego, NEW), grid_of(scene.ego)
+    scene = insert_object(source, user.placed(NEW)).scene
+    (deleted,) = delete_actor(scene, NEW).views
+    on_it, grid = find_actor_points(scene.ego, NEW), fit_beam_grid(scene.ego)
     level = deleted.sources == FROM_GROUND
     cells = grid.rings[on_it][level], grid.column_of[on_it][level]
     before, after = in_cells(source.ego)[0][cells], in_cells(deleted.view)[0][cells]
@@ -103,7 +103,7 @@ def height_of(x: float, y: float) -> float:
 
 
 def test_the_box_leaves_all_views() -> None:
-    deletion = delete(with_new(USER), NEW)
+    deletion = delete_actor(with_new(USER), NEW)
     for view in deletion.scene.views:
         assert NEW not in view.truth.actor_ids
         assert len(view.truth) == len(USERS) - (view.agent > 0)
@@ -124,13 +124,13 @@ def test_other_agents_points_fill_what_they_see() -> None:
     ).ego
     lone = replace(scene, partners=())
     for given, share in ((scene, 0.9), (lone, 1.0)):
-        deletion = delete(given, 30)
+        deletion = delete_actor(given, 30)
         deleted = deletion.views[0]
         assert deleted.made_up_share <= share
         assert (deleted.made_up_share == 1.0) == (given is lone)
-    deletion = delete(scene, 30)
-    on_it, sources = points_on(scene.ego, 30), deletion.views[0].sources
-    grid = grid_of(scene.ego)
+    deletion = delete_actor(scene, 30)
+    on_it, sources = find_actor_points(scene.ego, 30), deletion.views[0].sources
+    grid = fit_beam_grid(scene.ego)
     seen = sources == FROM_AGENT
     cells = grid.rings[on_it][seen], grid.column_of[on_it][seen]
     apart = np.linalg.norm(
@@ -151,7 +151,7 @@ def test_what_stands_behind_is_not_judged_if_too_much_is_made_up() -> None:
         32: Standing(TESLA, 12.0, -7.0, 0.0),
     }
     scene = scene_of(bare_town(0), users, carriers=(7,))
-    deletion = delete(scene, 30)
+    deletion = delete_actor(scene, 30)
     assert deletion.unjudged == {31}
     assert deletion.views[0].made_up[31] > MOST_MADE_UP
     places = deletion.unjudged_in_ego
@@ -159,7 +159,7 @@ def test_what_stands_behind_is_not_judged_if_too_much_is_made_up() -> None:
     box = scene.ego.truth.boxes_in_lidar.geometry[scene.ego.truth.actor_ids == 30][0]
     starts = np.hypot(*places.geometry[:, :2].T) - places.geometry[:, 3] / 2
     assert starts.min() >= np.hypot(box[0], box[1]) + box[3] / 2 - 1e-6
-    assert not delete(scene, 32).unjudged
+    assert not delete_actor(scene, 32).unjudged
 
 
 def test_beams_through_another_box_come_back_with_nothing_rather_than_ground() -> None:
@@ -168,7 +168,7 @@ def test_beams_through_another_box_come_back_with_nothing_rather_than_ground() -
         30: Standing(VAN, 10.0, 0.0, 1.57),
         31: Standing("vehicle.carlamotors.european_hgv", 15.0, 0.0, 1.57),
     }
-    deletion = delete(scene_of(bare_town(0), users, carriers=(7,)), 30)
+    deletion = delete_actor(scene_of(bare_town(0), users, carriers=(7,)), 30)
     (box,) = deletion.scene.ego.truth.boxes_in_lidar.geometry
     assert (deletion.views[0].sources == FROM_NOTHING).sum() > 100
     ground = deletion.scene.ego.points_in_lidar
@@ -178,7 +178,7 @@ def test_beams_through_another_box_come_back_with_nothing_rather_than_ground() -
 
 def test_surfaces_are_not_needed() -> None:
     scene = bare_surfaces(with_new(USER))
-    for deleted, view in zip(delete(scene, NEW).views, with_new(USER).views, strict=True):
+    for deleted, view in zip(delete_actor(scene, NEW).views, with_new(USER).views, strict=True):
         assert abs(len(deleted.sources) - hits_of(view)[NEW]) <= 0.05 * hits_of(view)[NEW]
         assert deleted.view.surfaces is None
 
@@ -186,19 +186,19 @@ def test_surfaces_are_not_needed() -> None:
 def test_agents_of_the_scene_are_refused() -> None:
     for agent in (7, 9):
         with pytest.raises(DoesNotApplyError, match=f"actor {agent} carries a LiDAR"):
-            delete(sparse(), agent)
+            delete_actor(sparse(), agent)
 
 
-OPERATORS: dict[str, tuple[Operator, Values]] = {
-    "scale": (Scale(), {"x": 1.1, "y": 0.92, "z": 1.08}),
-    "rotate": (Rotate(), {"degrees": 20.0, "side": "left"}),
-    "translate": (Translate(), {"metres": 2.0, "direction": 180.0}),
+OPERATORS: dict[str, tuple[SceneOperator, Values]] = {
+    "scale": (ScaleObject(), {"x": 1.1, "y": 0.92, "z": 1.08}),
+    "rotate": (RotateObject(), {"degrees": 20.0, "side": "left"}),
+    "translate": (TranslateObject(), {"metres": 2.0, "direction": 180.0}),
 }
 
 
-def applied(name: str, scene: Scene) -> Changed:
+def applied(name: str, scene: CooperativeScene) -> ChangedScene:
     operator, values = OPERATORS[name]
-    return changed_something(operator, scene, {"object": 0.6, **values}, np.random.default_rng(0))
+    return change_scene(operator, scene, {"object": 0.6, **values}, np.random.default_rng(0))
 
 
 def test_a_road_user_is_not_turned_into_another_one() -> None:
@@ -207,24 +207,24 @@ def test_a_road_user_is_not_turned_into_another_one() -> None:
     scene = scene_of(bare_town(0), users, carriers=(7,))
     values: Values = {"object": 0.0, "degrees": 30.0, "side": "right"}
     with pytest.raises(DoesNotApplyError, match="actor 30 would overlap"):
-        Rotate().apply(scene, values, np.random.default_rng(0))
+        RotateObject().apply(scene, values, np.random.default_rng(0))
     alone = scene_of(bare_town(0), {7: users[7], 30: users[30]}, carriers=(7,))
-    changed = Rotate().apply(alone, values, np.random.default_rng(0))
+    changed = RotateObject().apply(alone, values, np.random.default_rng(0))
     assert box_of(changed.scene.ego, 30)[6] == pytest.approx(math.radians(30.0))
 
 
 def test_a_road_user_that_moves_away_is_judged_where_it_is_now() -> None:
     users = {7: USERS[7], 30: Standing(TESLA, 12.0, 0.0, 0.0)}
     scene = scene_of(bare_town(0), users, carriers=(7,))
-    changed = Translate().apply(
+    changed = TranslateObject().apply(
         scene, {"object": 0.0, "metres": 4.5, "direction": 0.0}, np.random.default_rng(0)
     )
     ego = changed.scene.ego
     box = ego.truth.boxes_in_lidar.geometry
     assert box[0, 0] == pytest.approx(12.0 - 1.3 + 4.5)
-    assert not (bev_iou(changed.expectation.unjudged_in_ego.geometry, box) > 0).any()
-    places = delete(scene, 30).unjudged_in_ego
-    assert (bev_iou(places.geometry, box) > 0).any()
+    assert not (compute_bev_iou(changed.expectation.unjudged_in_ego.geometry, box) > 0).any()
+    places = delete_actor(scene, 30).unjudged_in_ego
+    assert (compute_bev_iou(places.geometry, box) > 0).any()
 
 
 @pytest.mark.parametrize("name", sorted(OPERATORS))
@@ -248,16 +248,16 @@ def test_operators_put_one_road_user_otherwise(name: str) -> None:
     assert changed.changed > 20
 
 
-def box_of(view: View, actor: int) -> np.ndarray:
+def box_of(view: AgentView, actor: int) -> np.ndarray:
     """Return an actor's box in the world."""
     box = view.truth.boxes_in_lidar[view.truth.actor_ids == actor]
-    return np.asarray(boxes_between(box, view.lidar_in_world, Pose(0.0, 0.0)).geometry[0])
+    return np.asarray(transform_boxes(box, view.lidar_in_world, Pose(0.0, 0.0)).geometry[0])
 
 
 def test_a_moved_object_is_hit_where_it_is_now() -> None:
     """As often as a rendering of its shape there: the nearest in size, scaled to its box."""
     scene = sparse((NEW, USER))
-    changed = Translate().apply(
+    changed = TranslateObject().apply(
         scene, {"object": 0.6, "metres": 2.0, "direction": 180.0}, np.random.default_rng(0)
     )
     (actor,) = changed.expectation.moved
@@ -280,24 +280,24 @@ def test_a_moved_object_is_hit_where_it_is_now() -> None:
 def test_the_operator_deletes_a_road_user_that_was_seen() -> None:
     scene = sparse()
     for share in (0.0, 0.4, 1.0):
-        changed = Delete().apply(scene, {"object": share}, np.random.default_rng(0))
+        changed = DeleteObject().apply(scene, {"object": share}, np.random.default_rng(0))
         (actor,) = changed.expectation.gone
         assert actor in (20, 21, 22)
         assert actor not in changed.scene.ego.truth.actor_ids
         assert changed.changed > 0
     alone = scene_of(bare_town(0), {7: USERS[7]}, carriers=(7,))
     with pytest.raises(DoesNotApplyError, match="no road user that could be changed"):
-        Delete().apply(alone, {"object": 0.5}, np.random.default_rng(0))
+        DeleteObject().apply(alone, {"object": 0.5}, np.random.default_rng(0))
 
 
 def test_spaces_are_those_of_the_papers() -> None:
     """V2XGen 3.2: factors 0.9 to 1.1, turns of 5 to 30 degrees; ours: shifts of 0.5 to 5 m."""
     scene, random = sparse((NEW, USER)), np.random.default_rng(2)
     refused = 0
-    for operator in (Delete(), Scale(), Rotate(), Translate()):
+    for operator in (DeleteObject(), ScaleObject(), RotateObject(), TranslateObject()):
         for _ in range(4):
             try:
-                changed = operator.apply(scene, sampled(operator.space, random), random)
+                changed = operator.apply(scene, sample_values(operator.space, random), random)
             except DoesNotApplyError:
                 refused += 1
                 continue
@@ -308,8 +308,8 @@ def test_spaces_are_those_of_the_papers() -> None:
 
 def test_filled_points_lie_on_the_beams_of_the_grid() -> None:
     scene = with_new(USER)
-    deletion = delete(scene, NEW)
+    deletion = delete_actor(scene, NEW)
     ego = deletion.scene.ego
-    grid_of(ego)  # refuses points off the rings
-    moved = points_between(ego.points_in_lidar, ego.lidar_in_world, Pose(0.0, 0.0))
+    fit_beam_grid(ego)  # refuses points off the rings
+    moved = transform_points(ego.points_in_lidar, ego.lidar_in_world, Pose(0.0, 0.0))
     assert np.isfinite(moved).all()

@@ -15,12 +15,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UserError
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from metamorphic.commandline import main
-from metamorphic.drives.conditions import halves, is_half, only_sensed, relations_of
-from metamorphic.drives.drive_records import DriveRecord, Drives
-from metamorphic.drives.findings import DriveFinding, judged, refuse_nothing, with_discoveries
-from metamorphic.drives.judging import beyond_bands, by_route, permutation_p, sign_p
+from metamorphic.drives.conditions import (
+    find_condition_relations,
+    find_half_conditions,
+    is_half_condition,
+    is_sensing_only,
+)
+from metamorphic.drives.drive_records import CampaignDrives, DriveRecord
+from metamorphic.drives.findings import (
+    DriveFinding,
+    iterate_drive_findings,
+    mark_discoveries,
+    refuse_no_findings,
+)
+from metamorphic.drives.judging import (
+    compute_permutation_p,
+    compute_sign_p,
+    find_maximum_over_seeds,
+    find_routes_beyond_bands,
+)
 from metamorphic.drives.relations import RELATIONS
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed
@@ -50,7 +65,7 @@ Outcomes = Mapping[str, Mapping[str, tuple[str, float]]]
 """Outcome and score by condition and route."""
 
 
-def drives_of(outcomes: Outcomes) -> Drives:
+def drives_of(outcomes: Outcomes) -> CampaignDrives:
     """Return drives of one system with one seed."""
     by_arm = {
         arm_of("late", condition): {
@@ -59,11 +74,13 @@ def drives_of(outcomes: Outcomes) -> Drives:
         }
         for condition, routes in outcomes.items()
     }
-    return Drives(cast("Campaign", None), by_arm)
+    return CampaignDrives(cast("CampaignRecords", None), by_arm)
 
 
 def results_of(outcomes: Outcomes) -> list[DriveFinding]:
-    return with_discoveries([*judged(drives_of(outcomes), CONDITIONS, SETTINGS, LEVEL)], LEVEL)
+    return mark_discoveries(
+        [*iterate_drive_findings(drives_of(outcomes), CONDITIONS, SETTINGS, LEVEL)], LEVEL
+    )
 
 
 def campaign(random: np.random.Generator, routes: int, worse: str = "") -> Outcomes:
@@ -136,7 +153,7 @@ def test_permutations_are_counted_one_by_one(routes: list[tuple[int, list[int]]]
     placebos = [np.array(others, np.float64) for _, others in routes]
     ways = list(product(*([value, *others] for value, others in routes)))
     as_large = sum(sum(way) >= sum(value for value, _ in routes) for way in ways)
-    assert permutation_p(follow, placebos) == pytest.approx(as_large / len(ways))
+    assert compute_permutation_p(follow, placebos) == pytest.approx(as_large / len(ways))
 
 
 @given(st.lists(st.integers(-4, 4), max_size=8))
@@ -147,29 +164,34 @@ def test_signs_are_counted_one_by_one(values: list[int]) -> None:
         sum(sign * value for sign, value in zip(way, moved, strict=True)) >= sum(moved)
         for way in ways
     )
-    assert sign_p(np.array(values, np.float64)) == pytest.approx(as_large / len(ways))
+    assert compute_sign_p(np.array(values, np.float64)) == pytest.approx(as_large / len(ways))
 
 
 def test_many_routes_are_sampled_to_the_same_p() -> None:
     random = np.random.default_rng(7)
     follow, placebos = random.normal(size=6), [random.normal(size=4) for _ in range(6)]
-    exact = permutation_p(follow, placebos)  # 15 625 ways
+    exact = compute_permutation_p(follow, placebos)  # 15 625 ways
     rest = [np.append(others, others.min() - 9.0) for others in placebos[:1]] + placebos[1:]
-    sampled = permutation_p(follow, rest)  # 18 750
-    more = permutation_p(np.append(follow, 0.0), [*placebos, np.zeros(4)])  # 78 125, the same sum
+    sampled = compute_permutation_p(follow, rest)  # 18 750
+    more = compute_permutation_p(
+        np.append(follow, 0.0), [*placebos, np.zeros(4)]
+    )  # 78 125, the same sum
     assert more == pytest.approx(exact, abs=0.02)
     assert sampled <= exact + 1e-9
 
 
 def test_a_band_of_few_placebos_has_their_level() -> None:
     placebos = [np.array([0.0, 1.0, 2.0, 3.0, 4.0])] * 2
-    beyond, expected = beyond_bands(np.array([4.0, 4.5]), placebos, LEVEL)
+    beyond, expected = find_routes_beyond_bands(np.array([4.0, 4.5]), placebos, LEVEL)
     assert beyond == [False, True]
     assert expected == pytest.approx(1 / 3)
 
 
 def test_a_route_counts_once_whatever_its_seeds() -> None:
-    assert by_route({("a", 1): 0.0, ("a", 2): 3.0, ("b", 1): 1.0}) == {"a": 3.0, "b": 1.0}
+    assert find_maximum_over_seeds({("a", 1): 0.0, ("a", 2): 3.0, ("b", 1): 1.0}) == {
+        "a": 3.0,
+        "b": 1.0,
+    }
 
 
 def test_conditions_are_recognised() -> None:
@@ -190,28 +212,28 @@ def test_conditions_are_recognised() -> None:
         ([{"_target_": f"{CHANGES}.another_body.AnotherBody", "share": 0.3}], ()),
     ]
     for parts, relations in expected:
-        assert relations_of(parts) == relations, parts
-    assert only_sensed([NOISE, LATE])
-    assert not only_sensed([FAR, NOISE])
+        assert find_condition_relations(parts) == relations, parts
+    assert is_sensing_only([NOISE, LATE])
+    assert not is_sensing_only([FAR, NOISE])
 
 
 def test_half_is_every_number_the_same_or_halved() -> None:
-    assert halves({"a": [LATE], "b": [HALF], "c": [NOISE]}) == [("a", "b")]
-    assert is_half([LATE, MILLIMETRE], [HALF, MILLIMETRE])
-    assert not is_half([LATE], [LATE])
-    assert not is_half([LATE], [{**HALF, "low": 0.3}])
-    assert not is_half([LATE], [{**HALF, "per": "message"}])
-    assert not is_half([LATE], [HALF, HALF])
+    assert find_half_conditions({"a": [LATE], "b": [HALF], "c": [NOISE]}) == [("a", "b")]
+    assert is_half_condition([LATE, MILLIMETRE], [HALF, MILLIMETRE])
+    assert not is_half_condition([LATE], [LATE])
+    assert not is_half_condition([LATE], [{**HALF, "low": 0.3}])
+    assert not is_half_condition([LATE], [{**HALF, "per": "message"}])
+    assert not is_half_condition([LATE], [HALF, HALF])
 
 
 def test_the_shipped_study_has_a_condition_for_every_relation() -> None:
     settings = composed("study=metamorphic")
     conditions = cast("dict[str, list[dict[str, Any]]]", settings["interference"])
-    meant = {name: relations_of(parts) for name, parts in conditions.items()}
+    meant = {name: find_condition_relations(parts) for name, parts in conditions.items()}
     named = {relation for relations in meant.values() for relation in relations}
     assert named | {"D5", "D6"} == set(RELATIONS)
-    assert halves(conditions) == [("latency", "latency_half")]
-    assert any(only_sensed(parts) and "D1" in meant[name] for name, parts in conditions.items())
+    assert find_half_conditions(conditions) == [("latency", "latency_half")]
+    assert any(is_sensing_only(parts) and "D1" in meant[name] for name, parts in conditions.items())
     assert sum("D1" in relations for relations in meant.values()) >= 5
 
 
@@ -221,8 +243,8 @@ def test_bytes_of_trajectory_and_truth_are_compared(tmp_path: Path) -> None:
     for condition, seed in seeds.items():
         write_try(campaign, key_of("oracle", condition, "7", 1), seed=seed)
     (campaign / "campaign.yaml").write_text("schema: 2\n")
-    drives = Drives(Campaign(campaign), {})
-    digests = {name: drives.digest(arm_of("oracle", name), ("7", 1)) for name in seeds}
+    drives = CampaignDrives(CampaignRecords(campaign), {})
+    digests = {name: drives.compute_digest(arm_of("oracle", name), ("7", 1)) for name in seeds}
     assert digests["none"] == digests["same"] != digests["other"]
 
 
@@ -271,4 +293,4 @@ def test_a_campaign_without_relations_is_refused(
     header = "schema: 2\nsettings: {interference: {none: []}, system: {}}\n"
     (tmp_path / "campaign.yaml").write_text(header)
     with pytest.raises(UserError, match="no condition has a relation"):
-        refuse_nothing([], tmp_path)
+        refuse_no_findings([], tmp_path)

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from shapely import Polygon
 
 from harness.vocabulary import Floats
-from metamorphic.search.gaps import corners, gaps, overlapping, times_to_collision
+from metamorphic.search.gaps import (
+    compute_pair_collision_times,
+    compute_pair_corners,
+    compute_rectangle_gaps,
+    is_overlapping,
+)
 
 MOST, STEP = 10.0, 0.05
 RECTANGLES = st.tuples(
@@ -37,10 +42,10 @@ def test_gaps_are_those_of_shapely(
 ) -> None:
     first, second = row(*one), row(*other)
     expected = polygon(first[0]).distance(polygon(second[0]))
-    assert gaps(first, second)[0] == pytest.approx(expected, abs=1e-9)
-    assert gaps(second, first)[0] == pytest.approx(expected, abs=1e-9)
+    assert compute_rectangle_gaps(first, second)[0] == pytest.approx(expected, abs=1e-9)
+    assert compute_rectangle_gaps(second, first)[0] == pytest.approx(expected, abs=1e-9)
     if not 0 < expected < 1e-9:
-        assert overlapping(first, second)[0] == (expected == 0)
+        assert is_overlapping(first, second)[0] == (expected == 0)
 
 
 def stepped(first: Floats, second: Floats, velocity: tuple[float, float]) -> float:
@@ -48,7 +53,7 @@ def stepped(first: Floats, second: Floats, velocity: tuple[float, float]) -> flo
     times = np.arange(0, MOST + STEP, STEP)
     moved = np.repeat(second, len(times), axis=0)
     moved[:, :2] += times[:, None] * np.array(velocity)
-    touching = gaps(np.repeat(first, len(times), axis=0), moved) == 0
+    touching = compute_rectangle_gaps(np.repeat(first, len(times), axis=0), moved) == 0
     return float(times[np.argmax(touching)]) if touching.any() else MOST
 
 
@@ -60,11 +65,11 @@ def test_times_to_collision_are_those_of_small_steps(
 ) -> None:
     first, second = row(*one), row(*other)
     expected = stepped(first, second, velocity)
-    (time,) = times_to_collision(first, second, row(*velocity), MOST)
+    (time,) = compute_pair_collision_times(first, second, row(*velocity), MOST)
     moved = second.copy()
     moved[:, :2] += time * np.array(velocity)
     if time < MOST:  # a graze may lie between two steps
-        assert gaps(first, moved)[0] == pytest.approx(0.0, abs=1e-6)
+        assert compute_rectangle_gaps(first, moved)[0] == pytest.approx(0.0, abs=1e-6)
         assert time <= expected + 1e-9
     if expected < MOST:
         assert expected - STEP - 1e-9 <= time
@@ -72,17 +77,19 @@ def test_times_to_collision_are_those_of_small_steps(
 
 def test_pairs_whose_answer_is_known() -> None:
     car = row(0, 0, 4, 2, 0)
-    assert gaps(car, row(7, 0, 4, 2, 0))[0] == 3
-    assert gaps(car, row(5, 5, 4, 2, 0))[0] == pytest.approx(np.hypot(1, 3))
-    assert gaps(car, row(4, 0, 2, 2, np.pi / 4))[0] == pytest.approx(2 - np.sqrt(2))
-    assert gaps(car, row(1, 0.5, 4, 2, 1))[0] == 0
-    assert gaps(car, row(0, 0, 1, 1, 0))[0] == 0  # one inside the other
-    assert times_to_collision(car, row(14, 0, 4, 2, 0), row(-5, 0), MOST)[0] == 2
-    assert times_to_collision(car, row(14, 0, 4, 2, 0), row(5, 0), MOST)[0] == MOST
-    assert times_to_collision(car, row(14, 0, 4, 2, 0), row(0, 0), MOST)[0] == MOST
-    assert times_to_collision(car, row(3, 0, 4, 2, 0), row(0, 0), MOST)[0] == 0
-    assert times_to_collision(car, row(14, 2.5, 4, 2, 0), row(-5, 0), MOST)[0] == MOST
-    assert corners(row(1, 2, 4, 2, np.pi / 2))[0].round(9).tolist() == [
+    assert compute_rectangle_gaps(car, row(7, 0, 4, 2, 0))[0] == 3
+    assert compute_rectangle_gaps(car, row(5, 5, 4, 2, 0))[0] == pytest.approx(np.hypot(1, 3))
+    assert compute_rectangle_gaps(car, row(4, 0, 2, 2, np.pi / 4))[0] == pytest.approx(
+        2 - np.sqrt(2)
+    )
+    assert compute_rectangle_gaps(car, row(1, 0.5, 4, 2, 1))[0] == 0
+    assert compute_rectangle_gaps(car, row(0, 0, 1, 1, 0))[0] == 0  # one inside the other
+    assert compute_pair_collision_times(car, row(14, 0, 4, 2, 0), row(-5, 0), MOST)[0] == 2
+    assert compute_pair_collision_times(car, row(14, 0, 4, 2, 0), row(5, 0), MOST)[0] == MOST
+    assert compute_pair_collision_times(car, row(14, 0, 4, 2, 0), row(0, 0), MOST)[0] == MOST
+    assert compute_pair_collision_times(car, row(3, 0, 4, 2, 0), row(0, 0), MOST)[0] == 0
+    assert compute_pair_collision_times(car, row(14, 2.5, 4, 2, 0), row(-5, 0), MOST)[0] == MOST
+    assert compute_pair_corners(row(1, 2, 4, 2, np.pi / 2))[0].round(9).tolist() == [
         [0.0, 4.0],
         [0.0, 0.0],
         [2.0, 0.0],

@@ -10,39 +10,46 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.training.samples import Samples
+from agents.training.samples import RecordedSamples
 from harness.errors import UserError
-from harness.recordings import PROTOCOL, Look, read_look, scenarios, write_look
+from harness.recordings import PROTOCOL, AgentLook, list_scenarios, read_look, write_look
 from harness.vocabulary import Integers
 from metamorphic import generation as module
-from metamorphic.catalogue import entries
+from metamorphic.catalogue import select_catalogue_entries
 from metamorphic.commandline import main
-from metamorphic.following import applied
-from metamorphic.generation import Candidate, Generation, Keep, generate, keep_of, selected
-from metamorphic.owners import owners
-from metamorphic.recount import recounted
-from metamorphic.scene import Scene, read_scene, sources, view_of
+from metamorphic.following import apply_operator
+from metamorphic.generation import (
+    GenerationCandidate,
+    GenerationSettings,
+    KeepRule,
+    generate_recordings,
+    parse_keep_rule,
+    select_candidates,
+)
+from metamorphic.owners import find_point_owners
+from metamorphic.recount import recount_hits
+from metamorphic.scene import CooperativeScene, list_scene_sources, make_agent_view, read_scene
 from tests.metamorphic.rendered import look_of, sparse
 
 OPERATORS = ("rain", "fog", "insert", "delete", "stray_points_100")
 
 
-def generation_of(recording: Path, folder: Path, **changed: Any) -> Generation:
+def generation_of(recording: Path, folder: Path, **changed: Any) -> GenerationSettings:
     settings: dict[str, Any] = {
         "recordings": (recording,),
         "operators": OPERATORS,
-        "keep": Keep(),
+        "keep": KeepRule(),
         "system": "late",
         "scenes": None,
         "seed": 3,
     }
-    return Generation(**{**settings, **changed}, folder=folder)
+    return GenerationSettings(**{**settings, **changed}, folder=folder)
 
 
 @pytest.fixture(scope="module")
 def made(recording: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "out"
-    generate(generation_of(recording, folder), 1, lambda _: None)
+    generate_recordings(generation_of(recording, folder), 1, lambda _: None)
     return folder
 
 
@@ -51,7 +58,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def slow_count(look: Look) -> Integers:
+def slow_count(look: AgentLook) -> Integers:
     """Count points of road users by label and by box, one box after another."""
     assert look.surfaces is not None
     users = np.isin(look.surfaces.labels, np.arange(12, 20))
@@ -66,12 +73,12 @@ def slow_count(look: Look) -> Integers:
 
 
 def test_training_reads_one_sample_of_a_changed_scene(made: Path) -> None:
-    recorded = scenarios(made)
+    recorded = list_scenarios(made)
     assert {scenario.town for scenario in recorded} == {"CrucibleOld"}
     for units in (False, True):
-        samples = Samples(recorded, units=units)
+        samples = RecordedSamples(recorded, units=units)
         assert len(samples) == len(recorded) > len(OPERATORS)
-    sample = samples.sample(0)
+    sample = samples.read_sample(0)
     assert len(sample.partners) == 2
     assert len(sample.truth) == len(sample.hits_anyone)
 
@@ -88,11 +95,11 @@ def test_headers_have_how_they_were_made(made: Path) -> None:
 
 def test_labels_are_counted_again_in_weather(made: Path) -> None:
     fewer = 0
-    for scenario in scenarios(made):
+    for scenario in list_scenarios(made):
         operator = json.loads((scenario.folder / PROTOCOL).read_text())["operator"]
         if operator not in ("rain", "fog"):
             continue
-        for agent in scenario.agents():
+        for agent in scenario.list_agents():
             look = read_look(scenario.folder, agent, "000000")
             assert np.abs(look.truth.hits - slow_count(look)).max() <= 1  # rounding of 4 mm
             before = {v.agent: v for v in sparse().views}[agent]
@@ -102,10 +109,12 @@ def test_labels_are_counted_again_in_weather(made: Path) -> None:
 
 
 def test_written_points_are_those_of_the_operator(recording: Path, made: Path) -> None:
-    source = sources([recording])[0]
-    change = applied(read_scene(source), "rain", entries(("rain",))["rain"], seed=3)
+    source = list_scene_sources([recording])[0]
+    change = apply_operator(
+        read_scene(source), "rain", select_catalogue_entries(("rain",))["rain"], seed=3
+    )
     assert not isinstance(change, str)
-    folder = made / f"{module.flat(source)}-rain"
+    folder = made / f"{module.format_flat_name(source)}-rain"
     for view in change.scene.views:
         look = read_look(folder, view.agent, "000000")
         apart = np.abs(look.points_in_lidar[:, :3] - view.points_in_lidar[:, :3])
@@ -116,15 +125,15 @@ def test_written_points_are_those_of_the_operator(recording: Path, made: Path) -
 
 
 def test_inserted_objects_are_labelled_and_what_is_made_up_is_ignored(made: Path) -> None:
-    inserted = [s for s in scenarios(made) if s.folder.name.endswith("insert")]
+    inserted = [s for s in list_scenarios(made) if s.folder.name.endswith("insert")]
     assert inserted
     known = {view.agent: set(view.truth.actor_ids.tolist()) for view in sparse().views}
     for scenario in inserted:
-        look = read_look(scenario.folder, scenario.egos()[0], "000000")
+        look = read_look(scenario.folder, scenario.list_egos()[0], "000000")
         assert len(set(look.truth.actor_ids.tolist()) - known[look.agent]) == 1
-    for scenario in (s for s in scenarios(made) if s.folder.name.endswith("delete")):
+    for scenario in (s for s in list_scenarios(made) if s.folder.name.endswith("delete")):
         record = json.loads((scenario.folder / PROTOCOL).read_text())
-        look = read_look(scenario.folder, scenario.egos()[0], "000000")
+        look = read_look(scenario.folder, scenario.list_egos()[0], "000000")
         unjudged = np.isin(look.truth.actor_ids, record["unjudged"])
         assert (look.truth.hits[unjudged] == 1).all()
         assert len(known[look.agent] - set(look.truth.actor_ids.tolist())) == 1
@@ -145,39 +154,39 @@ def test_equal_commands_write_equal_bytes_and_go_on(
 
     monkeypatch.setattr(module, "write_look", stopped)
     with pytest.raises(KeyboardInterrupt):
-        generate(asked, 1, lambda _: None)
+        generate_recordings(asked, 1, lambda _: None)
     monkeypatch.undo()
-    assert len(scenarios(tmp_path / "out")) == 1
-    generate(asked, 1, lambda _: None)
+    assert len(list_scenarios(tmp_path / "out")) == 1
+    generate_recordings(asked, 1, lambda _: None)
     assert contents(tmp_path / "out") == contents(made)
 
 
 def test_another_generation_in_the_same_folder_is_refused(recording: Path, made: Path) -> None:
     with pytest.raises(UserError, match=r"has other .*operators"):
-        generate(generation_of(recording, made, operators=("rain",)), 1, lambda _: None)
+        generate_recordings(generation_of(recording, made, operators=("rain",)), 1, lambda _: None)
 
 
 def test_guides_keep_the_best_until_the_budget() -> None:
     candidates = [
-        Candidate(scene=n, operator="rain", objects=objects, scores={"vgt": value})
+        GenerationCandidate(scene=n, operator="rain", objects=objects, scores={"vgt": value})
         for n, (objects, value) in enumerate([(1, 0.1), (9, 0.9), (5, 0.5), (5, 0.7)])
     ]
-    frames = selected(candidates, Keep(guide="vgt", share=0.5), 1)
+    frames = select_candidates(candidates, KeepRule(guide="vgt", share=0.5), 1)
     assert [one.scene for one in frames] == [1, 3]
-    objects = selected(candidates, Keep(guide="vgt", share=0.45, budget="objects"), 1)
+    objects = select_candidates(candidates, KeepRule(guide="vgt", share=0.45, budget="objects"), 1)
     assert [one.scene for one in objects] == [1]  # 9 of 20
-    more = selected(candidates, Keep(guide="vgt", share=0.5, budget="objects"), 1)
+    more = select_candidates(candidates, KeepRule(guide="vgt", share=0.5, budget="objects"), 1)
     assert [one.scene for one in more] == [1, 3]  # 10 of 20 need a second one
 
 
 def test_recounting_an_unchanged_scene_changes_nothing() -> None:
-    scene: Scene = sparse()
+    scene: CooperativeScene = sparse()
     views = [replace(view, points_in_lidar=view.points_in_lidar.copy()) for view in scene.views]
     same = replace(scene, ego=views[0], partners=tuple(views[1:]))
-    for before, after in zip(scene.views, recounted(scene, same).views, strict=True):
+    for before, after in zip(scene.views, recount_hits(scene, same).views, strict=True):
         assert np.array_equal(before.truth.hits, after.truth.hits)
     ego = scene.ego
-    on = owners(ego, np.arange(len(ego.points_in_lidar)))
+    on = find_point_owners(ego, np.arange(len(ego.points_in_lidar)))
     actor = int(ego.truth.actor_ids[np.argmax(ego.truth.hits)])
     kept = on != actor
     bare = replace(
@@ -185,7 +194,7 @@ def test_recounting_an_unchanged_scene_changes_nothing() -> None:
         points_in_lidar=ego.points_in_lidar[kept],
         surfaces=None if ego.surfaces is None else ego.surfaces[kept],
     )
-    hits = recounted(scene, replace(scene, ego=bare)).ego.truth.hits
+    hits = recount_hits(scene, replace(scene, ego=bare)).ego.truth.hits
     assert hits[ego.truth.actor_ids == actor].tolist() == [0]
     assert (hits == np.where(ego.truth.actor_ids == actor, 0, ego.truth.hits)).all()
 
@@ -216,12 +225,14 @@ def test_bad_input_is_one_line(
 
 
 def test_guides_are_asked_for_as_guide_and_share() -> None:
-    assert keep_of("v2xgen:0.15", "objects") == Keep(guide="v2xgen", share=0.15, budget="objects")
-    assert keep_of("random") == Keep()
+    assert parse_keep_rule("v2xgen:0.15", "objects") == KeepRule(
+        guide="v2xgen", share=0.15, budget="objects"
+    )
+    assert parse_keep_rule("random") == KeepRule()
 
 
 def test_a_view_is_read_as_it_was_written(tmp_path: Path) -> None:
     view = sparse().ego
     write_look(tmp_path, "000000", look_of(view))
-    again = view_of(read_look(tmp_path, view.agent, "000000"))
+    again = make_agent_view(read_look(tmp_path, view.agent, "000000"))
     assert np.array_equal(again.truth.hits, view.truth.hits)

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Boxes
-from metamorphic.answers import Answer
+from metamorphic.answers import SystemAnswer
 from metamorphic.guidance import (
-    climb,
-    kept,
-    multitest_fitness,
-    published_vgt_of,
-    random_scores,
-    v2xgen_fitness,
-    vgt,
+    climb_greedily,
+    compute_multitest_fitness,
+    compute_published_vgt,
+    compute_v2xgen_fitness,
+    compute_vgt,
+    sample_random_scores,
+    select_best_share,
 )
 from tests.metamorphic.made_boxes import (
     SEEDS,
@@ -66,14 +66,14 @@ def test_published_vgt_is_equation_4(seed: int) -> None:
     alone = random_boxes(seed)
     together = disturbed(alone, seed)
     expected = pytest.approx(slow_vgt(alone, together), abs=1e-9)
-    assert published_vgt_of(answer_with(together, alone)) == expected
+    assert compute_published_vgt(answer_with(together, alone)) == expected
 
 
 @given(seeds=st.lists(SEEDS, max_size=6))
 def test_published_vgt_is_normalised_over_the_pool(seeds: list[int]) -> None:
     pool = [answer_with(disturbed(random_boxes(seed), seed), random_boxes(seed)) for seed in seeds]
     raw = [slow_vgt(answer.ego_alone, answer.cooperative) for answer in pool]
-    scores = vgt(pool, as_published=True)
+    scores = compute_vgt(pool, as_published=True)
     for score, value in zip(scores.tolist(), raw, strict=True):
         spread = max(raw) - min(raw)
         if spread > 1e-6:
@@ -90,11 +90,14 @@ HALF_LOST = answer_with(box(5, 0), join(box(5, 0), box(15, 0)))
 def test_published_vgt_prefers_a_scene_in_which_nothing_can_be_lost() -> None:
     """The 0.0 of a scene without ego boxes is the highest score: repaired, it is the lowest."""
     pool = [KEPT_WELL, NO_EGO, ALL_LOST, HALF_LOST]
-    published, repaired = vgt(pool, as_published=True), vgt(pool, as_published=False)
+    published, repaired = (
+        compute_vgt(pool, as_published=True),
+        compute_vgt(pool, as_published=False),
+    )
     assert published[1] == published[2] == 1.0
-    assert kept(published, 0.25).tolist() == [1]
+    assert select_best_share(published, 0.25).tolist() == [1]
     assert repaired.tolist() == [-1.0, -math.inf, 0.0, -0.5]
-    assert kept(repaired, 0.75).tolist() == [0, 2, 3]
+    assert select_best_share(repaired, 0.75).tolist() == [0, 2, 3]
 
 
 @given(seed=SEEDS)
@@ -103,7 +106,7 @@ def test_repaired_vgt_depends_neither_on_the_pool_nor_on_how_many_boxes_there_ar
 ) -> None:
     alone = random_boxes(seed)
     together = disturbed(alone, seed)
-    (score,) = vgt([answer_with(together, alone)], as_published=False)
+    (score,) = compute_vgt([answer_with(together, alone)], as_published=False)
     if not len(alone):
         assert score == -math.inf
         return
@@ -113,7 +116,7 @@ def test_repaired_vgt_depends_neither_on_the_pool_nor_on_how_many_boxes_there_ar
     assert score == pytest.approx(expected)
     assert -1 <= score <= 0
     crowded = answer_with(join(together, shifted(together)), join(alone, shifted(alone)))
-    twice, _ = vgt([crowded, KEPT_WELL], as_published=False)
+    twice, _ = compute_vgt([crowded, KEPT_WELL], as_published=False)
     assert twice == pytest.approx(score)
 
 
@@ -127,7 +130,7 @@ def shifted(boxes: Boxes) -> Boxes:
 @given(seed=SEEDS, objects=st.integers(0, 6), agents=st.integers(1, 4))
 def test_v2xgen_fitness_is_its_formula(seed: int, objects: int, agents: int) -> None:
     """V2XGen 3.3: F_OP and F_LP, each with a half."""
-    random = stream(seed)
+    random = make_named_stream(seed)
     missed = random.random(objects) < 0.5
     occlusion = random.random((objects, agents))
     distances = random.uniform(0.0, 300.0, (objects, agents))
@@ -139,7 +142,7 @@ def test_v2xgen_fitness_is_its_formula(seed: int, objects: int, agents: int) -> 
                 hidden *= 1 - occlusion[o, cv]
                 away *= 1 - min(distances[o, cv], 200.0) / 200.0
             occluded, far = occluded + hidden, far + away
-    fitness = v2xgen_fitness(missed, occlusion, distances)
+    fitness = compute_v2xgen_fitness(missed, occlusion, distances)
     assert fitness == pytest.approx(0.5 * occluded + 0.5 * far)
 
 
@@ -163,25 +166,27 @@ def test_multitest_fitness_is_its_formula(seed: int) -> None:
     for b in range(len(detections)):
         if best(detections, b, truth) <= 0:
             false += near(detections, b) * float(detections.scores[b])
-    fitness = multitest_fitness(truth, detections, farthest=10.0)
+    fitness = compute_multitest_fitness(truth, detections, farthest=10.0)
     assert fitness == pytest.approx(0.5 * missing + 0.25 * false + 0.25 * poorest)
 
 
 @pytest.mark.parametrize(("share", "number"), [(0.1, 697), (0.15, 1046), (0.0, 0), (1.0, 6972)])
 def test_kept_numbers_are_cootests(share: float, number: int) -> None:
-    scores = random_scores(6972, stream(1))
-    chosen = kept(scores, share)
+    scores = sample_random_scores(6972, make_named_stream(1))
+    chosen = select_best_share(scores, share)
     assert len(chosen) == len(set(chosen.tolist())) == number
     if 0 < number < 6972:
         assert scores[chosen].min() > np.delete(scores, chosen).max()
 
 
 def test_equal_scores_keep_their_order() -> None:
-    assert kept(np.array([1.0, 2.0, 2.0, 2.0]), 0.5).tolist() == [1, 2]
+    assert select_best_share(np.array([1.0, 2.0, 2.0, 2.0]), 0.5).tolist() == [1, 2]
 
 
 def test_random_scores_are_those_of_a_stream() -> None:
-    assert np.array_equal(random_scores(5, stream(2)), random_scores(5, stream(2)))
+    assert np.array_equal(
+        sample_random_scores(5, make_named_stream(2)), sample_random_scores(5, make_named_stream(2))
+    )
 
 
 def test_a_greedy_search_keeps_what_raises_the_fitness() -> None:
@@ -193,7 +198,7 @@ def test_a_greedy_search_keeps_what_raises_the_fitness() -> None:
         asked.append(best_so_far)
         return next(proposals)
 
-    climbed = climb(0.0, propose, lambda one: one)
+    climbed = climb_greedily(0.0, propose, lambda one: one)
     assert (climbed.best, climbed.fitness, climbed.accepted) == (4.0, 4.0, 2)
     assert climbed.evaluations == 10
     assert asked == [0.0, 0.0, 0.0, 3.0, 3.0, *[4.0] * 5]
@@ -203,12 +208,12 @@ def test_a_greedy_search_keeps_what_raises_the_fitness() -> None:
 def test_a_greedy_search_never_gets_worse_and_keeps_to_its_budget(
     seed: int, tries: int, most: int
 ) -> None:
-    random = stream(seed)
+    random = make_named_stream(seed)
 
     def propose(best_so_far: float) -> float | None:
         return None if random.random() < 0.3 else best_so_far + random.normal()
 
-    climbed = climb(0.0, propose, lambda one: one, tries=tries, most=most)
+    climbed = climb_greedily(0.0, propose, lambda one: one, tries=tries, most=most)
     assert climbed.accepted <= climbed.evaluations <= tries * most
     assert climbed.accepted <= most
     assert (climbed.fitness > 0) == (climbed.accepted > 0)
@@ -216,19 +221,19 @@ def test_a_greedy_search_never_gets_worse_and_keeps_to_its_budget(
 
 
 def test_a_seed_that_nothing_improves_is_reported_so() -> None:
-    climbed = climb(box(5, 0), lambda _: None, lambda _: 1.0)
+    climbed = climb_greedily(box(5, 0), lambda _: None, lambda _: 1.0)
     assert (climbed.accepted, climbed.evaluations, climbed.fitness) == (0, 0, 1.0)
 
 
 def test_crowded_scenes_come_first_by_v2xgens_fitness_whatever_their_rate() -> None:
     """Why rates are reported next to counts: 8 of 80 missed beat 3 of 4."""
     crowded, empty = np.arange(80) < 8, np.arange(4) < 3
-    scores = [v2xgen_fitness(m, np.full((len(m), 1), 0.5), np.full((len(m), 1), 40.0))
+    scores = [compute_v2xgen_fitness(m, np.full((len(m), 1), 0.5), np.full((len(m), 1), 40.0))
               for m in (crowded, empty)]  # fmt: skip
     assert scores[0] > scores[1]
     assert crowded.mean() < empty.mean()
 
 
 def test_answers_are_what_vgt_reads() -> None:
-    assert isinstance(KEPT_WELL, Answer)
-    assert published_vgt_of(KEPT_WELL) == pytest.approx(-0.9 * 2 / 4)
+    assert isinstance(KEPT_WELL, SystemAnswer)
+    assert compute_published_vgt(KEPT_WELL) == pytest.approx(-0.9 * 2 / 4)

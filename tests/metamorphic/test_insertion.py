@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.geometry import boxes_between
+from harness.geometry import transform_boxes
 from harness.recordings import POINT_UNIT
 from harness.vocabulary import Pose
 from metamorphic import insertion as module
-from metamorphic.insertion import fresh_actor, insert
-from metamorphic.occlusion import LEAST_RAYS, occlusion, occlusions
-from metamorphic.operators.objects import Insert, seen
-from metamorphic.operators.operator import DoesNotApplyError, changed_something
-from metamorphic.rays import grid_of
-from metamorphic.scene import Scene, View
-from metamorphic.shapes import shapes
+from metamorphic.insertion import choose_fresh_actor, insert_object
+from metamorphic.occlusion import LEAST_RAYS, compute_occlusion, measure_view_occlusions
+from metamorphic.operators.objects import InsertObject, is_seen_enough
+from metamorphic.operators.operator import DoesNotApplyError, change_scene
+from metamorphic.rays import fit_beam_grid
+from metamorphic.scene import AgentView, CooperativeScene
+from metamorphic.shapes import load_shapes
 from tests.metamorphic.rendered import (
     ADULT,
     BICYCLE,
@@ -49,7 +49,7 @@ PLACES = {
 }
 
 
-def hits_of(view: View) -> dict[int, int]:
+def hits_of(view: AgentView) -> dict[int, int]:
     return dict(zip(view.truth.actor_ids.tolist(), view.truth.hits.tolist(), strict=True))
 
 
@@ -57,7 +57,7 @@ def hits_of(view: View) -> dict[int, int]:
 def test_an_inserted_object_is_what_the_lidars_would_record(place: str) -> None:
     """Every beam: where it ends, on what, at which angle, how bright; and all hits."""
     user = PLACES[place]
-    insertion = insert(crowded(), user.placed(NEW))
+    insertion = insert_object(crowded(), user.placed(NEW))
     expected = crowded((NEW, user))
     for before, after, view in zip(crowded().views, insertion.views, expected.views, strict=True):
         (cells, labels), (truth, true_labels) = in_cells(after.view), in_cells(view)
@@ -79,11 +79,13 @@ def test_random_objects_on_hills_are_what_tilted_lidars_would_record() -> None:
     town = bare_town(200, hills=2.0)
     source = scene_of(town, USERS, roadside=masts)
     beams = 0
-    for name in sorted(shapes()):
+    for name in sorted(load_shapes()):
         x, y = random.uniform(-35, 35, 2).tolist()
         user = Standing(name, x, y, float(random.uniform(-3, 3)), z=float(random.uniform(-1, 1)))
         expected = scene_of(town, {**USERS, NEW: user}, roadside=masts)
-        for after, view in zip(insert(source, user.placed(NEW)).views, expected.views, strict=True):
+        for after, view in zip(
+            insert_object(source, user.placed(NEW)).views, expected.views, strict=True
+        ):
             (cells, labels), (truth, true_labels) = in_cells(after.view), in_cells(view)
             np.testing.assert_allclose(cells, truth, atol=1e-4)
             np.testing.assert_array_equal(labels, true_labels)
@@ -97,7 +99,7 @@ def test_nothing_beyond_the_lidars_reach_is_hit(x: float, hit: bool) -> None:
     """A lorry aside that is in reach, at its end of 85 m, or beyond."""
     town, users = bare_town(0), {7: USERS[7]}
     lorry = Standing("vehicle.carlamotors.european_hgv", x, 0.0, 1.5)
-    (inserted,) = insert(scene_of(town, users, carriers=(7,)), lorry.placed(NEW)).views
+    (inserted,) = insert_object(scene_of(town, users, carriers=(7,)), lorry.placed(NEW)).views
     expected = scene_of(town, {**users, NEW: lorry}, carriers=(7,)).ego
     assert inserted.hits == hits_of(expected)[NEW]
     assert (inserted.hits > 0) == hit
@@ -107,12 +109,12 @@ def test_nothing_beyond_the_lidars_reach_is_hit(x: float, hit: bool) -> None:
 def test_slants_are_the_semantic_lidars() -> None:
     user = PLACES["hides others"]
     for after, view in zip(
-        insert(crowded(), user.placed(NEW)).views, crowded((NEW, user)).views, strict=True
+        insert_object(crowded(), user.placed(NEW)).views, crowded((NEW, user)).views, strict=True
     ):
         slants = []
         for one in (after.view, view):
             assert one.surfaces is not None
-            grid = grid_of(one)
+            grid = fit_beam_grid(one)
             cells = np.zeros((len(grid.elevations), grid.columns))
             cells[grid.rings, grid.column_of] = one.surfaces.cosines
             slants.append(cells)
@@ -123,7 +125,7 @@ def test_the_places_put_the_caster_to_the_test() -> None:
     """New points, points that moved, and objects that are partly hidden by several things."""
     moved = new = partly = 0
     for user in PLACES.values():
-        for inserted in insert(crowded(), user.placed(NEW)).views:
+        for inserted in insert_object(crowded(), user.placed(NEW)).views:
             moved += inserted.moved
             new += inserted.hits - inserted.moved
             partly += 0.05 < (inserted.occlusion or 0.0) < 0.95
@@ -135,9 +137,11 @@ def test_the_places_put_the_caster_to_the_test() -> None:
 def test_without_recounting_hits_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     user = PLACES["hides others"]
     expected = [hits_of(view) for view in crowded((NEW, user)).views]
-    assert [hits_of(view) for view in insert(crowded(), user.placed(NEW)).scene.views] == expected
-    monkeypatch.setattr(module, "without_hits", lambda truth, lost: truth)
-    uncounted = insert(crowded(), user.placed(NEW)).scene.views
+    assert [
+        hits_of(view) for view in insert_object(crowded(), user.placed(NEW)).scene.views
+    ] == expected
+    monkeypatch.setattr(module, "drop_lost_hits", lambda truth, lost: truth)
+    uncounted = insert_object(crowded(), user.placed(NEW)).scene.views
     wrong = [hits_of(view) != right for view, right in zip(uncounted, expected, strict=True)]
     assert any(wrong)
 
@@ -145,21 +149,21 @@ def test_without_recounting_hits_would_be_wrong(monkeypatch: pytest.MonkeyPatch)
 def test_every_view_has_the_new_box_in_the_same_place() -> None:
     user = PLACES["near the ego"]
     scene = crowded()
-    actor = fresh_actor(scene)
+    actor = choose_fresh_actor(scene)
     assert actor > max(USERS)
-    for view in insert(scene, user.placed(actor)).scene.views:
+    for view in insert_object(scene, user.placed(actor)).scene.views:
         assert view.truth.actor_ids[-1] == actor
-        world = boxes_between(view.truth.boxes_in_lidar[-1:], view.lidar_in_world, Pose(0.0, 0.0))
+        world = transform_boxes(view.truth.boxes_in_lidar[-1:], view.lidar_in_world, Pose(0.0, 0.0))
         x, y, z, *size, yaw = world.geometry[0].tolist()
         assert (x, y, yaw) == pytest.approx((user.x, user.y, user.yaw), abs=1e-3)
         assert z == pytest.approx(user.size[2] / 2, abs=1e-3)
         assert size == pytest.approx(user.size.tolist())
 
 
-def rounded(scene: Scene) -> Scene:
+def rounded(scene: CooperativeScene) -> CooperativeScene:
     """Return a scene as recordings keep it."""
 
-    def kept(view: View) -> View:
+    def kept(view: AgentView) -> AgentView:
         points = view.points_in_lidar.copy()
         points[:, :3] = np.rint(points[:, :3] / POINT_UNIT) * POINT_UNIT
         return replace(view, points_in_lidar=points)
@@ -172,7 +176,7 @@ def rounded(scene: Scene) -> Scene:
 def test_points_of_recordings_are_rounded_and_hits_hardly_differ(place: str) -> None:
     user = PLACES[place]
     for after, view in zip(
-        insert(rounded(crowded()), user.placed(NEW)).views,
+        insert_object(rounded(crowded()), user.placed(NEW)).views,
         rounded(crowded((NEW, user))).views,
         strict=True,
     ):
@@ -184,8 +188,8 @@ def test_points_of_recordings_are_rounded_and_hits_hardly_differ(place: str) -> 
 
 def test_surfaces_are_not_needed() -> None:
     user = PLACES["hides others"]
-    with_surfaces = insert(crowded(), user.placed(NEW)).scene.views
-    without = insert(bare_surfaces(crowded()), user.placed(NEW)).scene.views
+    with_surfaces = insert_object(crowded(), user.placed(NEW)).scene.views
+    without = insert_object(bare_surfaces(crowded()), user.placed(NEW)).scene.views
     for one, other in zip(with_surfaces, without, strict=True):
         np.testing.assert_array_equal(one.points_in_lidar, other.points_in_lidar)
         for actor, hits in hits_of(one).items():
@@ -197,13 +201,13 @@ def test_sweeps_of_another_lidar_are_refused() -> None:
     random = np.random.default_rng(1)
     points = random.normal(0, 20, (500, 4)).astype(np.float32)
     with pytest.raises(DoesNotApplyError, match="vehicle-7: points do not lie in the rings"):
-        grid_of(replace(view, points_in_lidar=points, surfaces=None))
+        fit_beam_grid(replace(view, points_in_lidar=points, surfaces=None))
     turned = view.points_in_lidar.copy()
     angle = random.uniform(-0.008, 0.008, len(turned))
     x, y = turned[:, 0].copy(), turned[:, 1].copy()
     turned[:, 0], turned[:, 1] = x - angle * y, y + angle * x
     with pytest.raises(DoesNotApplyError, match="in the columns"):
-        grid_of(replace(view, points_in_lidar=turned))
+        fit_beam_grid(replace(view, points_in_lidar=turned))
 
 
 def test_occlusion_is_the_share_of_hits_that_others_take() -> None:
@@ -215,21 +219,23 @@ def test_occlusion_is_the_share_of_hits_that_others_take() -> None:
     lone = scene_of(bare_town(0), {7: USERS[7], NEW: user}, carriers=(7,)).ego
     together = crowded((NEW, user)).ego
     share = 1 - hits_of(together)[NEW] / hits_of(lone)[NEW]
-    inserted = insert(crowded(), user.placed(NEW)).views[0]
+    inserted = insert_object(crowded(), user.placed(NEW)).views[0]
     assert 0.1 < share < 0.95
     assert inserted.occlusion == pytest.approx(share, abs=0.02)
-    recorded = dict(zip(together.truth.actor_ids.tolist(), occlusions(together), strict=True))
+    recorded = dict(
+        zip(together.truth.actor_ids.tolist(), measure_view_occlusions(together), strict=True)
+    )
     assert recorded[NEW] == pytest.approx(share, abs=0.05)
     assert recorded[22] < 0.05  # the pedestrian stands free before the ego
-    assert occlusion(LEAST_RAYS - 1, LEAST_RAYS - 1) is None
-    assert occlusion(12, 10) == 0.0
+    assert compute_occlusion(LEAST_RAYS - 1, LEAST_RAYS - 1) is None
+    assert compute_occlusion(12, 10) == 0.0
 
 
 def test_few_beams_leave_occlusion_unknown() -> None:
     user = Standing(ADULT, 60.0, 30.0, 0.0)
     view = scene_of(bare_town(0), {7: USERS[7], NEW: user}, carriers=(7,)).ego
     assert hits_of(view)[NEW] < LEAST_RAYS
-    assert np.isnan(occlusions(view)).all()
+    assert np.isnan(measure_view_occlusions(view)).all()
 
 
 VALUES: dict[str, float | str] = {
@@ -242,12 +248,12 @@ VALUES: dict[str, float | str] = {
 
 def test_the_operator_inserts_where_an_agent_sees_it() -> None:
     scene = crowded()
-    changed = changed_something(Insert(), scene, VALUES, np.random.default_rng(0))
+    changed = change_scene(InsertObject(), scene, VALUES, np.random.default_rng(0))
     (actor,) = changed.expectation.new
     assert actor not in {int(one) for view in scene.views for one in view.truth.actor_ids}
     box = changed.scene.ego.truth.boxes_in_lidar.geometry[-1]
     assert np.hypot(*(box[:2] - [-14.0, 0.0])) < 6.1
-    assert box[3:6] == pytest.approx(shapes()[TESLA].size)
+    assert box[3:6] == pytest.approx(load_shapes()[TESLA].size)
     assert changed.scene.hits_anyone[-1] > 5
     points = sum(
         len(after.points_in_lidar)
@@ -257,7 +263,7 @@ def test_the_operator_inserts_where_an_agent_sees_it() -> None:
         for before, after in zip(scene.views, changed.scene.views, strict=True)
     )
     assert changed.changed == points
-    again = Insert().apply(scene, VALUES, np.random.default_rng(5))
+    again = InsertObject().apply(scene, VALUES, np.random.default_rng(5))
     np.testing.assert_array_equal(
         again.scene.ego.points_in_lidar, changed.scene.ego.points_in_lidar
     )
@@ -265,15 +271,15 @@ def test_the_operator_inserts_where_an_agent_sees_it() -> None:
 
 def test_objects_that_all_agents_hardly_see_are_not_seen() -> None:
     for place, user in PLACES.items():
-        insertion = insert(crowded(), user.placed(NEW))
+        insertion = insert_object(crowded(), user.placed(NEW))
         known = [one.occlusion for one in insertion.views if one.occlusion is not None]
-        assert seen(insertion) == (place != "hidden")
-        assert seen(insertion) == (min(known) < 0.9)
+        assert is_seen_enough(insertion) == (place != "hidden")
+        assert is_seen_enough(insertion) == (min(known) < 0.9)
 
 
 def test_the_operator_refuses_places_without_room() -> None:
     """The only road of the town is 12 m wide and runs along x; 40 m aside there is none."""
     with pytest.raises(DoesNotApplyError, match="no room"):
-        Insert().apply(
+        InsertObject().apply(
             crowded(), {**VALUES, "distance": 40.0, "bearing": 90.0}, np.random.default_rng(0)
         )

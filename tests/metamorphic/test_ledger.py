@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
-from metamorphic.search.candidates import Candidate, Evaluation, Outcome
-from metamorphic.search.ledger import header_of, open_ledger, read_ledger
-from metamorphic.search.search import search
+from metamorphic.search.candidates import SearchCandidate, SearchEvaluation, SearchOutcome
+from metamorphic.search.ledger import make_search_header, open_ledger, read_ledger
+from metamorphic.search.search import run_search_loop
 from tests.metamorphic.basins import MIXED, SETTINGS, evaluate
 
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
-    return search(SETTINGS, evaluate, tmp_path)
+    return run_search_loop(SETTINGS, evaluate, tmp_path)
 
 
 def test_a_ledger_gives_back_what_was_evaluated(ledger: Path) -> None:
     header, evaluations = read_ledger(ledger)
-    assert header["settings"] == SETTINGS.record()
+    assert header["settings"] == SETTINGS.to_record()
     assert list(header["versions"]) == ["numpy"]
     assert len(evaluations) == SETTINGS.budget
     for evaluation in evaluations:
@@ -33,16 +33,18 @@ def test_a_ledger_gives_back_what_was_evaluated(ledger: Path) -> None:
 
 
 def test_numbers_of_numpy_are_written_as_numbers(tmp_path: Path) -> None:
-    outcome = Outcome(
+    outcome = SearchOutcome(
         outcome="collision",
         failed=bool(np.bool_(True)),
         objectives={"gap": np.float32(0.1)},  # type: ignore[dict-item]
         measures={"x": np.int64(1)},  # type: ignore[dict-item]
     )
-    with open_ledger(tmp_path, header_of(SETTINGS, {})) as opened:
-        opened.append(Evaluation(Candidate(0, {"delay": 0.1 + 0.2}, 7), outcome))
+    with open_ledger(tmp_path, make_search_header(SETTINGS, {})) as opened:
+        opened.append_evaluation(
+            SearchEvaluation(SearchCandidate(0, {"delay": 0.1 + 0.2}, 7), outcome)
+        )
     (evaluation,) = read_ledger(opened.file)[1]
-    assert evaluation.candidate == Candidate(0, {"delay": 0.1 + 0.2}, 7)
+    assert evaluation.candidate == SearchCandidate(0, {"delay": 0.1 + 0.2}, 7)
     assert evaluation.outcome.objectives == {"gap": float(np.float32(0.1))}
 
 
@@ -52,7 +54,7 @@ def test_a_torn_last_line_is_dropped(ledger: Path, kept: int) -> None:
     last = whole.splitlines(keepends=True)[-1]
     ledger.write_bytes(whole[: -len(last)] + last[:kept])
     assert len(read_ledger(ledger)[1]) == SETTINGS.budget - 1
-    search(SETTINGS, evaluate, ledger.parent)
+    run_search_loop(SETTINGS, evaluate, ledger.parent)
     assert ledger.read_bytes() == whole
 
 
@@ -61,14 +63,14 @@ def test_a_torn_header_is_written_again(ledger: Path) -> None:
     ledger.write_bytes(whole[:30])
     with pytest.raises(UserError, match="line 1: no header"):
         read_ledger(ledger)
-    search(SETTINGS, evaluate, ledger.parent)
+    run_search_loop(SETTINGS, evaluate, ledger.parent)
     assert ledger.read_bytes() == whole
 
 
 def refusal(ledger: Path, **changes: Any) -> str:
     before = ledger.read_bytes()
     with pytest.raises(UserError) as raised:
-        search(replace(SETTINGS, **changes), evaluate, ledger.parent)
+        run_search_loop(replace(SETTINGS, **changes), evaluate, ledger.parent)
     assert ledger.read_bytes() == before
     assert "\n" not in str(raised.value)
     return str(raised.value).removeprefix(f"{ledger}: ")
@@ -129,9 +131,11 @@ def test_a_line_left_out_is_refused(ledger: Path) -> None:
 
 def test_values_that_the_sampler_does_not_ask_for_are_refused(tmp_path: Path) -> None:
     """Also where all digests match."""
-    with open_ledger(tmp_path, header_of(SETTINGS, {"numpy": np.__version__})) as opened:
-        candidate = Candidate(0, dict.fromkeys(["delay", "shift", "speed", "station"], 0.5), 7)
-        opened.append(Evaluation(candidate, evaluate(candidate)))
+    with open_ledger(tmp_path, make_search_header(SETTINGS, {"numpy": np.__version__})) as opened:
+        candidate = SearchCandidate(
+            0, dict.fromkeys(["delay", "shift", "speed", "station"], 0.5), 7
+        )
+        opened.append_evaluation(SearchEvaluation(candidate, evaluate(candidate)))
     assert refusal(opened.file).startswith("line 2: delay = 0.5, but the sampler asks for ")
 
 
@@ -149,12 +153,12 @@ def test_a_full_disk_is_one_line_and_the_search_can_be_resumed(
     with monkeypatch.context() as full:
         full.setattr(os, "write", lambda handle, data: write(handle, data[:20]))
         with pytest.raises(UserError, match=r"cannot be written \(No space left on device\)"):
-            search(SETTINGS, evaluate, ledger.parent)
-    search(SETTINGS, evaluate, ledger.parent)
+            run_search_loop(SETTINGS, evaluate, ledger.parent)
+    run_search_loop(SETTINGS, evaluate, ledger.parent)
     assert ledger.read_bytes() == whole
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])
 def test_objectives_must_be_finite(value: float) -> None:
     with pytest.raises(ValueError, match=r"gap = .*: must be finite"):
-        Outcome(outcome="clean", failed=False, objectives={"gap": value})
+        SearchOutcome(outcome="clean", failed=False, objectives={"gap": value})

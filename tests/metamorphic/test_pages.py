@@ -11,14 +11,25 @@ import pytest
 from PIL import Image
 
 from harness.errors import UserError
-from metamorphic.choosing import against, held, kept_by, pool_of, spread
+from metamorphic.choosing import (
+    build_candidate_pool,
+    format_against_chance,
+    measure_kept_errors,
+    select_by_guide,
+    select_by_sobol,
+)
 from metamorphic.commandline import main
-from metamorphic.packing import pack, read_packed
-from metamorphic.pages.page import page
-from metamorphic.pages.pictures import PlanBox, at, corners, picture_of
-from metamorphic.sheets import Sheet, markdown, sheets
-from metamorphic.smallest import size_of, smallest
-from metamorphic.summary import Tables
+from metamorphic.packing import pack_study, read_packed_study
+from metamorphic.pages.page import render_study_page
+from metamorphic.pages.pictures import (
+    PlanBox,
+    compute_plan_corners,
+    project_ego_place,
+    render_plan_picture,
+)
+from metamorphic.sheets import TextSheet, build_sheets, format_markdown
+from metamorphic.smallest import compute_change_size, select_smallest_findings
+from metamorphic.summary import StudyTables
 from tests.analysis.browser import look
 from tests.metamorphic.made_study import OPERATORS, write_study
 from tests.training.made_up import write_recording
@@ -30,36 +41,36 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tables(study: Path) -> Tables:
-    return Tables(study)
+def tables(study: Path) -> StudyTables:
+    return StudyTables(study)
 
 
 @pytest.fixture(scope="module")
-def made(tables: Tables) -> dict[str, Sheet]:
-    return {sheet.name: sheet for sheet in sheets(tables)}
+def made(tables: StudyTables) -> dict[str, TextSheet]:
+    return {sheet.name: sheet for sheet in build_sheets(tables)}
 
 
 @pytest.fixture(scope="module")
-def html(tables: Tables, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def html(tables: StudyTables, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_text(page(tables))
+    file.write_text(render_study_page(tables))
     return file
 
 
-def row(sheet: Sheet, *names: str) -> tuple[str, ...]:
+def row(sheet: TextSheet, *names: str) -> tuple[str, ...]:
     rows = [cells for cells in sheet.rows if cells[: len(names)] == names]
     assert len(rows) == 1
     return rows[0][sheet.names :]
 
 
-def test_weather_has_three_values_and_others_two(made: dict[str, Sheet]) -> None:
+def test_weather_has_three_values_and_others_two(made: dict[str, TextSheet]) -> None:
     assert all(cell.count("→") == 2 for cell in row(made["precision"], "rain"))
     assert all(cell.count("→") == 1 for cell in row(made["precision"], "insert"))
     sides = [cells[1] for cells in made["misled"].rows if cells[0] == "rain"]
     assert sides == ["recorded", "dry", "dry, hit in the weather"]
 
 
-def test_cells_have_counts_and_exposures(made: dict[str, Sheet], tables: Tables) -> None:
+def test_cells_have_counts_and_exposures(made: dict[str, TextSheet], tables: StudyTables) -> None:
     rows = tables.checks
     rows = rows[(rows["check"] == "misled") & (rows["system"] == "late")]
     rows = rows[(rows["hits"] == "before") & (rows["operator"] == "rain")]
@@ -67,7 +78,9 @@ def test_cells_have_counts_and_exposures(made: dict[str, Sheet], tables: Tables)
     assert row(made["misled"], "rain", "dry")[0].startswith(f"{dry} of 440 → {wet} of 440 (")
 
 
-def test_mr1_is_by_number_of_points_and_class(made: dict[str, Sheet], tables: Tables) -> None:
+def test_mr1_is_by_number_of_points_and_class(
+    made: dict[str, TextSheet], tables: StudyTables
+) -> None:
     keys = {cells[:2] for cells in made["mr1"].rows}
     kinds = ("all classes", "vehicle", "pedestrian", "cyclist")
     assert keys == {(count, kind) for count in ("10", "1000") for kind in kinds}
@@ -77,7 +90,7 @@ def test_mr1_is_by_number_of_points_and_class(made: dict[str, Sheet], tables: Ta
     assert row(made["mr1"], "10", "vehicle")[0].startswith(f"{count} of 44 ")
 
 
-def test_relations_have_the_family_in_their_p(made: dict[str, Sheet]) -> None:
+def test_relations_have_the_family_in_their_p(made: dict[str, TextSheet]) -> None:
     assert "8 tests" in made["relations"].note  # four operators with bands, two systems
     assert row(made["relations"], "rain", "R6_weather")[0].endswith("p < 0.001")
     for cell in row(made["relations"], "latency", "R7_misled"):
@@ -88,44 +101,44 @@ def test_relations_have_the_family_in_their_p(made: dict[str, Sheet]) -> None:
     assert "no band" in row(made["relations"], "mirrored", "R10_mirrored")[0]
 
 
-def test_scenes_of_the_false_alarm_table_add_up(made: dict[str, Sheet]) -> None:
+def test_scenes_of_the_false_alarm_table_add_up(made: dict[str, TextSheet]) -> None:
     for cells in made["scenes"].rows:
         assert sum(map(int, cells[2:])) == 44 * 2
     broken = sum(map(int, row(made["scenes"], "rain", "R6_weather")[:3]))
     assert broken == 44 * 2
 
 
-def test_verdicts_are_sums_over_scenes(made: dict[str, Sheet]) -> None:
+def test_verdicts_are_sums_over_scenes(made: dict[str, TextSheet]) -> None:
     cell = row(made["verdicts"], "rain", "R6_weather")[0]
     assert cell == "132: 44 / 44 / 44; 88 of 528"
 
 
-def test_guides_keep_the_highest_scores_and_chance_is_1(tables: Tables) -> None:
-    pool = pool_of(tables, "late")
-    rows = kept_by("vgt", pool)[0]
+def test_guides_keep_the_highest_scores_and_chance_is_1(tables: StudyTables) -> None:
+    pool = build_candidate_pool(tables, "late")
+    rows = select_by_guide("vgt", pool)[0]
     scores = pool.scores["vgt"].to_numpy()
     assert len(rows) == round(0.15 * len(scores))
     assert scores[rows].min() >= np.delete(scores, rows).max()
     placebos = pool.scores.index.get_level_values(1).str.startswith("placebo_")
     assert not placebos.any()
-    sets = kept_by("random", pool)
+    sets = select_by_guide("random", pool)
     assert len(sets) == 20
-    count, exposed = held(pool, sets, "misled")
-    assert against((count, exposed), (count, exposed)).endswith("(1.00, 1.00)")
-    assert held(pool, sets[:1], "misled")[1] == 10 * len(sets[0])
-    assert against((30.0, 60.0), (10.0, 40.0)) == "30 of 60 (3.00, 2.00)"
+    count, exposed = measure_kept_errors(pool, sets, "misled")
+    assert format_against_chance((count, exposed), (count, exposed)).endswith("(1.00, 1.00)")
+    assert measure_kept_errors(pool, sets[:1], "misled")[1] == 10 * len(sets[0])
+    assert format_against_chance((30.0, 60.0), (10.0, 40.0)) == "30 of 60 (3.00, 2.00)"
 
 
-def test_sobol_spreads_over_operators(tables: Tables) -> None:
-    pool = pool_of(tables, "late")
-    rows = spread(pool, 64)
+def test_sobol_spreads_over_operators(tables: StudyTables) -> None:
+    pool = build_candidate_pool(tables, "late")
+    rows = select_by_sobol(pool, 64)
     assert len(set(rows.tolist())) == 64
     counts = pool.scores.index.get_level_values(1)[rows].value_counts()
     assert counts.max() - counts.min() <= 6  # 8 of each of 8
 
 
-def test_the_smallest_findings_are_small_and_confirmed(tables: Tables) -> None:
-    chosen = smallest(tables)
+def test_the_smallest_findings_are_small_and_confirmed(tables: StudyTables) -> None:
+    chosen = select_smallest_findings(tables)
     rain = [finding for finding in chosen if finding.operator == "rain"]
     assert 0 < len(chosen) <= 10
     assert len(rain) == 2
@@ -146,22 +159,22 @@ def test_the_smallest_findings_are_small_and_confirmed(tables: Tables) -> None:
     ],
 )
 def test_size_of_a_change(operator: str, values: dict[str, float | str], size: float) -> None:
-    assert size_of(operator, values) == pytest.approx(size)
+    assert compute_change_size(operator, values) == pytest.approx(size)
 
 
 def test_packed_records_give_the_same_tables(
-    study: Path, made: dict[str, Sheet], tmp_path: Path
+    study: Path, made: dict[str, TextSheet], tmp_path: Path
 ) -> None:
     file = tmp_path / "study.parquet"
-    pack(study, file)
-    packed = Tables(file)
-    again = {sheet.name: sheet for sheet in sheets(packed)}
+    pack_study(study, file)
+    packed = StudyTables(file)
+    again = {sheet.name: sheet for sheet in build_sheets(packed)}
     assert {name: sheet.rows for name, sheet in again.items()} == {
         name: sheet.rows for name, sheet in made.items()
     }
     header = json.loads((study / "header.json").read_text())
     assert packed.header == {**header, "order_of_systems": ["late", "fcooper"]}
-    pack(study, tmp_path / "again.parquet")
+    pack_study(study, tmp_path / "again.parquet")
     assert (tmp_path / "again.parquet").read_bytes() == file.read_bytes()
 
 
@@ -169,11 +182,11 @@ def test_what_is_no_packed_study_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "none.parquet"
     file.write_bytes(b"nothing")
     with pytest.raises(UserError, match="not the packed records"):
-        read_packed(file)
+        read_packed_study(file)
 
 
-def test_tables_are_markdown(made: dict[str, Sheet]) -> None:
-    text = markdown(made["mr1"])
+def test_tables_are_markdown(made: dict[str, TextSheet]) -> None:
+    text = format_markdown(made["mr1"])
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert len(lines) == 2 + len(made["mr1"].rows)
     assert {line.count("|") for line in lines} == {len(made["mr1"].head) + 1}
@@ -198,11 +211,15 @@ def test_a_browser_shows_the_page(html: Path, tmp_path: Path, width: int) -> Non
 
 
 def test_pictures_put_the_ego_in_the_middle_and_ahead_up() -> None:
-    assert at(10, 0, 0)[1] < at(0, 0, 0)[1] < at(-10, 0, 0)[1]
-    assert at(0, 10, 0)[0] > at(0, 0, 0)[0]
+    assert (
+        project_ego_place(10, 0, 0)[1]
+        < project_ego_place(0, 0, 0)[1]
+        < project_ego_place(-10, 0, 0)[1]
+    )
+    assert project_ego_place(0, 10, 0)[0] > project_ego_place(0, 0, 0)[0]
     box = PlanBox(kind="object", x=3.0, y=4.0, length=4.0, width=2.0, yaw=np.pi / 2)
-    assert np.allclose(sorted(corners(box)), [(2, 2), (2, 6), (4, 2), (4, 6)])
-    canvas = picture_of([box], says="one box")
+    assert np.allclose(sorted(compute_plan_corners(box)), [(2, 2), (2, 6), (4, 2), (4, 6)])
+    canvas = render_plan_picture([box], says="one box")
     assert len([mark for mark in canvas.marks if getattr(mark, "closed", False)]) == 1
 
 

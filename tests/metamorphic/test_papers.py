@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from crucible.subcommands import main
+from crucible.subcommands import dispatch_subcommand
 from metamorphic.catalogue import MAKERS
-from metamorphic.generation import GUIDES
-from metamorphic.summary import Tables
+from metamorphic.generation import KEEP_GUIDES
+from metamorphic.summary import StudyTables
 from tests.conftest import ROOT
 from tests.docs.reference import help_of
 from tests.metamorphic.made_study import write_study
@@ -40,18 +40,20 @@ def test_relations_are_there() -> None:
 
 
 def test_checks_and_tables_are_there(tmp_path: Path) -> None:
-    from metamorphic.choosing import guidance
-    from metamorphic.judging import FAR
-    from metamorphic.sheets import sheets
+    from metamorphic.choosing import build_guidance_sheet
+    from metamorphic.judging import FAR_DISTANCES
+    from metamorphic.sheets import build_sheets
 
-    tables = Tables(write_study(tmp_path))
-    checks = {*tables.checks["check"], *(f"long_range_{beyond:g}" for beyond in FAR)}
+    tables = StudyTables(write_study(tmp_path))
+    checks = {*tables.checks["check"], *(f"long_range_{beyond:g}" for beyond in FAR_DISTANCES)}
     assert named("check") == checks
-    assert named("table") <= {sheet.name for sheet in [*sheets(tables), guidance(tables)]}
+    assert named("table") <= {
+        sheet.name for sheet in [*build_sheets(tables), build_guidance_sheet(tables)]
+    }
 
 
 def test_guides_are_there() -> None:
-    assert named("guide") == set(GUIDES) - {"random"}
+    assert named("guide") == set(KEEP_GUIDES) - {"random"}
 
 
 def test_functions_are_there() -> None:
@@ -73,5 +75,5 @@ def test_commands_are_there() -> None:
 
 def test_an_unknown_action_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["metamorphic", "retrian"])
+        dispatch_subcommand(["metamorphic", "retrian"])
     assert "invalid choice" in capsys.readouterr().err

@@ -12,20 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely.geometry import Polygon
 
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats, Pose, Surfaces
-from metamorphic.ground import gentle, ground_of, standing_boxes
+from metamorphic.ground import collect_standing_boxes, find_gentle_ground, find_scene_ground
 from metamorphic.placement import (
     MARGIN,
-    clear,
-    poses_near,
-    random_poses,
-    separated,
-    site_of,
-    standing,
+    build_placement_site,
+    find_standing_pose,
+    is_clear_of_boxes,
+    is_separated,
+    iterate_near_poses,
+    iterate_random_poses,
 )
-from metamorphic.scene import Scene
-from metamorphic.shapes import shape_named
+from metamorphic.scene import CooperativeScene
+from metamorphic.shapes import find_shape_by_name
 from tests.metamorphic.made_boxes import SEEDS
 from tests.metamorphic.rendered import (
     ADULT,
@@ -59,12 +59,12 @@ def random_boxes(random: np.random.Generator, count: int) -> Floats:
 @given(seed=SEEDS)
 @settings(max_examples=60)
 def test_boxes_are_separated_where_their_outlines_are(seed: int) -> None:
-    random = stream(seed, "boxes")
+    random = make_named_stream(seed, "boxes")
     box, others = random_boxes(random, 1)[0], random_boxes(random, 12)
-    for other, apart in zip(others, separated(box, others), strict=True):
+    for other, apart in zip(others, is_separated(box, others), strict=True):
         shared = outline(box).intersection(outline(other)).area
         assert apart == (shared == 0) or shared < 1e-9
-    if clear(others, box):
+    if is_clear_of_boxes(others, box):
         assert min(outline(box).distance(outline(other)) for other in others) >= MARGIN - 1e-9
 
 
@@ -73,9 +73,14 @@ def test_boxes_are_separated_where_their_outlines_are(seed: int) -> None:
 @settings(max_examples=8)
 def test_placed_objects_overlap_nothing(labelled: bool, seed: int, name: str) -> None:
     scene = sparse() if labelled else bare_surfaces(sparse())
-    site, size = site_of(scene), shape_named(name).size
-    boxes = standing_boxes(scene).geometry
-    poses = list(islice(random_poses(site, size, stream(seed, "p"), around=EGO, within=40.0), 6))
+    site, size = build_placement_site(scene), find_shape_by_name(name).size
+    boxes = collect_standing_boxes(scene).geometry
+    poses = list(
+        islice(
+            iterate_random_poses(site, size, make_named_stream(seed, "p"), around=EGO, within=40.0),
+            6,
+        )
+    )
     assert len(poses) == 6
     for pose in poses:
         box = np.array([pose.x, pose.y, pose.z, *size, pose.yaw])
@@ -89,27 +94,40 @@ def test_placed_objects_overlap_nothing(labelled: bool, seed: int, name: str) ->
 
 
 def test_all_road_users_are_obstacles_once_and_carriers_too() -> None:
-    boxes = standing_boxes(sparse()).geometry
+    boxes = collect_standing_boxes(sparse()).geometry
     assert len(boxes) - len(USERS) < 100  # the others are parked
     for user in USERS.values():
         here = np.hypot(*(boxes[:, :2] - [user.x, user.y]).T) < 0.05
         assert here.sum() == 1
-    without = standing_boxes(sparse(), without=(20,)).geometry
+    without = collect_standing_boxes(sparse(), without=(20,)).geometry
     assert len(without) == len(boxes) - 1
     alone = scene_of(bare_town(0), {7: USERS[7]}, carriers=(7,))
-    assert not len(standing_boxes(alone))
-    assert standing(site_of(alone), shape_named(ADULT).size, 0.5, 0.3, yaw=0.0) is None
-    assert standing(site_of(alone), shape_named(ADULT).size, 6.0, 0.3, yaw=0.0) is not None
+    assert not len(collect_standing_boxes(alone))
+    assert (
+        find_standing_pose(
+            build_placement_site(alone), find_shape_by_name(ADULT).size, 0.5, 0.3, yaw=0.0
+        )
+        is None
+    )
+    assert (
+        find_standing_pose(
+            build_placement_site(alone), find_shape_by_name(ADULT).size, 6.0, 0.3, yaw=0.0
+        )
+        is not None
+    )
 
 
 def test_places_are_the_generators_and_the_wanted_ones_come_first() -> None:
-    site, size = site_of(sparse()), shape_named(TESLA).size
+    site, size = build_placement_site(sparse()), find_shape_by_name(TESLA).size
     first, second = (
-        list(random_poses(site, size, stream(4, "p"), around=EGO, within=30.0)) for _ in range(2)
+        list(iterate_random_poses(site, size, make_named_stream(4, "p"), around=EGO, within=30.0))
+        for _ in range(2)
     )
     assert first == second
-    assert first != list(random_poses(site, size, stream(5, "p"), around=EGO, within=30.0))
-    poses = list(poses_near(site, size, -20.0, 1.0, yaw=0.3))
+    assert first != list(
+        iterate_random_poses(site, size, make_named_stream(5, "p"), around=EGO, within=30.0)
+    )
+    poses = list(iterate_near_poses(site, size, -20.0, 1.0, yaw=0.3))
     away = [math.hypot(pose.x + 20.0, pose.y - 1.0) for pose in poses]
     assert away == sorted(away)
     assert away[0] == 0.0
@@ -117,7 +135,7 @@ def test_places_are_the_generators_and_the_wanted_ones_come_first() -> None:
     assert {pose.yaw for pose in poses} == {0.3}
 
 
-def with_labels(scene: Scene, label: int) -> Scene:
+def with_labels(scene: CooperativeScene, label: int) -> CooperativeScene:
     """Return a scene whose ground has one label everywhere."""
 
     def labelled(surfaces: Surfaces | None) -> Surfaces:
@@ -132,13 +150,15 @@ def with_labels(scene: Scene, label: int) -> Scene:
 
 @pytest.mark.parametrize(("label", "road"), [(1, True), (24, True), (2, False), (10, False)])
 def test_only_roads_and_their_lines_are_road(label: int, road: bool) -> None:
-    site = site_of(with_labels(sparse(), label))
-    assert (standing(site, shape_named(TESLA).size, -20.0, 1.0, yaw=0.0) is not None) == road
+    site = build_placement_site(with_labels(sparse(), label))
+    assert (
+        find_standing_pose(site, find_shape_by_name(TESLA).size, -20.0, 1.0, yaw=0.0) is not None
+    ) == road
 
 
 def test_walls_and_roofs_are_no_ground_without_labels() -> None:
     """Nearly all lowest points of the level town lie at height 0."""
-    heights = ground_of(bare_surfaces(sparse())).points[:, 2]
+    heights = find_scene_ground(bare_surfaces(sparse())).points[:, 2]
     assert len(heights) > 800
     assert (np.abs(heights) < 0.05).mean() > 0.99
 
@@ -149,10 +169,10 @@ def test_walls_and_roofs_are_no_ground_without_labels() -> None:
 def test_few_points_may_lie_where_an_object_is_to_stand(
     count: int, height: float, stands: bool
 ) -> None:
-    site = site_of(sparse())
+    site = build_placement_site(sparse())
     inside = np.array([[-20.0 + 0.2 * n, 1.0, height] for n in range(count)])
     filled = replace(site, points=np.concatenate([site.points, inside]))
-    pose = standing(filled, shape_named(TESLA).size, -20.0, 1.0, yaw=0.0)
+    pose = find_standing_pose(filled, find_shape_by_name(TESLA).size, -20.0, 1.0, yaw=0.0)
     assert (pose is not None) == stands
 
 
@@ -160,20 +180,22 @@ def test_ground_rises_gently_from_cell_to_cell() -> None:
     x, y = (part.ravel() for part in np.meshgrid(np.arange(20.0), np.arange(12.0)))
     roof = (x > 13) & (y < 6)
     level = np.column_stack([x, y, np.where(roof, 3.0, 0.0)])
-    np.testing.assert_array_equal(gentle(level, fewest=0), ~roof)
-    assert gentle(level, fewest=4).all()
+    np.testing.assert_array_equal(find_gentle_ground(level, fewest=0), ~roof)
+    assert find_gentle_ground(level, fewest=4).all()
     for degrees, is_ground in ((9.0, True), (12.0, False)):
         slope = math.tan(math.radians(degrees))
         ridge = np.column_stack([x, 30 * y, slope * x])
-        assert gentle(ridge, fewest=4).all() == is_ground
+        assert find_gentle_ground(ridge, fewest=4).all() == is_ground
 
 
 def test_steep_ground_is_no_place() -> None:
     scene = sparse()
-    site = site_of(scene)
+    site = build_placement_site(scene)
     points = site.ground.points.copy()
     points[:, 2] = 0.3 * points[:, 0]
     steep = replace(site, ground=replace(site.ground, points=points))
-    assert standing(site, shape_named(TESLA).size, -20.0, 1.0, yaw=0.0) is not None
-    assert standing(steep, shape_named(TESLA).size, -20.0, 1.0, yaw=0.0) is None
-    assert standing(site, shape_named(TESLA).size, -95.0, 1.0, yaw=0.0) is None  # not seen
+    assert find_standing_pose(site, find_shape_by_name(TESLA).size, -20.0, 1.0, yaw=0.0) is not None
+    assert find_standing_pose(steep, find_shape_by_name(TESLA).size, -20.0, 1.0, yaw=0.0) is None
+    assert (
+        find_standing_pose(site, find_shape_by_name(TESLA).size, -95.0, 1.0, yaw=0.0) is None
+    )  # not seen

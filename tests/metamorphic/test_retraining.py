@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.recordings import scenarios
+from harness.recordings import list_scenarios
 from metamorphic.commandline import main
-from metamorphic.retraining.experiment import EVERY, HELD_OUT, TEST, TRAIN, parts
+from metamorphic.retraining.experiment import EVERY, HELD_OUT, TEST, TRAIN, split_scenarios
 from tests.metamorphic.conftest import record
 
 GUIDE = "vgt"
@@ -21,8 +21,10 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_no_scenario_is_in_two_parts(scenes: Path) -> None:
-    known = scenarios(scenes)
-    names = {name: {one.folder.name for one in part} for name, part in parts(known).items()}
+    known = list_scenarios(scenes)
+    names = {
+        name: {one.folder.name for one in part} for name, part in split_scenarios(known).items()
+    }
     assert {name: len(part) for name, part in names.items()} == {TRAIN: 3, HELD_OUT: 1, TEST: 4}
     assert set.union(*names.values()) == {one.folder.name for one in known}
     assert EVERY == 4

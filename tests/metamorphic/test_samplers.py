@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
-from harness.installation import missing
-from metamorphic.search.archive import archive_of
-from metamorphic.search.making import SAMPLERS, made_sampler
-from metamorphic.search.ribs_samplers import reflected
+from harness.installation import format_missing_package
+from metamorphic.search.archive import build_failure_archive
+from metamorphic.search.making import SAMPLERS, make_sampler
+from metamorphic.search.ribs_samplers import reflect_point
 from metamorphic.search.settings import SearchSettings
-from metamorphic.space import number
+from metamorphic.space import get_numeric_value
 from tests.metamorphic.basins import (
     MIXED,
     SETTINGS,
@@ -34,7 +34,7 @@ def with_sampler(name: str, settings: SearchSettings = SETTINGS, **changes: Any)
 
 
 def candidates_of(settings: SearchSettings) -> list:
-    sampler, candidates = made_sampler(settings), []
+    sampler, candidates = make_sampler(settings), []
     for _ in range(settings.budget // settings.batch):
         batch = sampler.ask(settings.batch)
         candidates += batch
@@ -52,8 +52,8 @@ def test_equal_seeds_and_outcomes_give_equal_candidates_of_the_space(name: str) 
     assert len({one.seed for one in candidates}) == 60
     for values in (one.values for one in candidates):
         assert list(values) == ["delay", "rain", "count", "body"]
-        assert 0 <= number(values, "delay") <= 1
-        assert 0.1 <= number(values, "rain") <= 100
+        assert 0 <= get_numeric_value(values, "delay") <= 1
+        assert 0.1 <= get_numeric_value(values, "rain") <= 100
         assert values["count"] in {1.0, 2.0, 3.0, 4.0}
         assert values["body"] in {"car", "van", "bus"}
 
@@ -61,7 +61,7 @@ def test_equal_seeds_and_outcomes_give_equal_candidates_of_the_space(name: str) 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_evaluations_without_results_do_not_stop_a_search(name: str) -> None:
     settings = with_sampler(name, MIXED, budget=30)
-    sampler = made_sampler(settings)
+    sampler = make_sampler(settings)
     for batch in range(6):
         candidates = sampler.ask(5)
         failed = batch in {0, 1, 4}
@@ -90,11 +90,11 @@ def test_map_elites_and_cma_me_fill_the_grid_with_better_candidates_than_random(
     for name in ("map_elites", "cma_me", "random"):
         settings = with_sampler(name, budget=500, startup=40)
         archives = [
-            archive_of(one.behaviour, evaluations_of(one), objective="gap")
+            build_failure_archive(one.behaviour, evaluations_of(one), objective="gap")
             for one in (replace(settings, seed=seed) for seed in range(3))
         ]
         coverage[name] = np.mean([archive.coverage for archive in archives])
-        quality[name] = np.mean([archive.quality(1.0) for archive in archives])
+        quality[name] = np.mean([archive.compute_quality(1.0) for archive in archives])
     assert min(coverage.values()) > 0.85
     assert min(quality["map_elites"], quality["cma_me"]) > 1.1 * quality["random"]
 
@@ -112,7 +112,9 @@ def test_sobol_is_more_even_than_random() -> None:
 
 
 def test_steps_beyond_the_border_are_reflected() -> None:
-    assert reflected(np.array([-0.25, 0.5, 1.25, 2.25])) == pytest.approx([0.25, 0.5, 0.75, 0.25])
+    assert reflect_point(np.array([-0.25, 0.5, 1.25, 2.25])) == pytest.approx(
+        [0.25, 0.5, 0.75, 0.25]
+    )
 
 
 @pytest.mark.parametrize(("name", "module"), [("tpe", "optuna"), ("cma_me", "ribs.archives")])
@@ -121,8 +123,8 @@ def test_a_missing_extra_is_named_in_one_line(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(UserError, match=r"^(optuna|ribs) is not installed: ") as raised:
-        made_sampler(replace(SETTINGS, sampler=name))
-    assert str(raised.value) == missing(module, "search")
+        make_sampler(replace(SETTINGS, sampler=name))
+    assert str(raised.value) == format_missing_package(module, "search")
 
 
 @pytest.mark.parametrize(
@@ -136,4 +138,4 @@ def test_a_missing_extra_is_named_in_one_line(
 )
 def test_wrong_settings_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        made_sampler(replace(SETTINGS, **changes))
+        make_sampler(replace(SETTINGS, **changes))

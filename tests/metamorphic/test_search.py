@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
-from metamorphic.search.archive import archive_of
-from metamorphic.search.candidates import Candidate, Evaluation, Outcome
-from metamorphic.search.curves import area_under, curve_of, ratio_of_areas
+from metamorphic.search.archive import build_failure_archive
+from metamorphic.search.candidates import SearchCandidate, SearchEvaluation, SearchOutcome
+from metamorphic.search.curves import compute_curve_area, compute_failure_curve, estimate_area_ratio
 from metamorphic.search.ledger import read_ledger
-from metamorphic.search.search import search
+from metamorphic.search.search import run_search_loop
 from metamorphic.search.settings import BehaviourAxis
 from tests.metamorphic.basins import ROOT, SETTINGS, evaluate, evaluate_slowly
 from tests.metamorphic.test_samplers import with_sampler
@@ -27,23 +27,27 @@ from tests.metamorphic.test_samplers import with_sampler
 @pytest.mark.parametrize("name", ["random", "tpe", "cma_me"])
 def test_one_and_two_workers_give_the_same_bytes(tmp_path: Path, name: str) -> None:
     settings = with_sampler(name)
-    one = search(settings, evaluate, tmp_path / "1").read_bytes()
+    one = run_search_loop(settings, evaluate, tmp_path / "1").read_bytes()
     with ThreadPoolExecutor(2) as threads:
-        two = search(settings, evaluate_slowly, tmp_path / "2", mapper=threads.map).read_bytes()
+        two = run_search_loop(
+            settings, evaluate_slowly, tmp_path / "2", mapper=threads.map
+        ).read_bytes()
     assert one == two
 
 
 def test_workers_may_be_processes(tmp_path: Path) -> None:
-    one = search(SETTINGS, evaluate, tmp_path / "1").read_bytes()
+    one = run_search_loop(SETTINGS, evaluate, tmp_path / "1").read_bytes()
     with ProcessPoolExecutor(2) as processes:
-        two = search(SETTINGS, evaluate_slowly, tmp_path / "2", mapper=processes.map).read_bytes()
+        two = run_search_loop(
+            SETTINGS, evaluate_slowly, tmp_path / "2", mapper=processes.map
+        ).read_bytes()
     assert one == two
 
 
 @pytest.mark.parametrize("name", ["sobol", "nsga2", "map_elites", "tpe"])
 def test_a_killed_search_is_resumed_to_the_same_bytes(tmp_path: Path, name: str) -> None:
     settings = with_sampler(name)
-    whole = search(settings, evaluate, tmp_path / "whole").read_bytes()
+    whole = run_search_loop(settings, evaluate, tmp_path / "whole").read_bytes()
     folder = tmp_path / "killed"
     command = [sys.executable, "-m", "tests.metamorphic.basins", name, str(folder)]
     file = folder / "ledger.jsonl"
@@ -55,44 +59,44 @@ def test_a_killed_search_is_resumed_to_the_same_bytes(tmp_path: Path, name: str)
     assert whole.startswith(file.read_bytes())
     before = len(read_ledger(file)[1])
     assert 13 <= before < settings.budget
-    new: list[Evaluation] = []
-    search(settings, evaluate, folder, progress=new.append)
+    new: list[SearchEvaluation] = []
+    run_search_loop(settings, evaluate, folder, progress=new.append)
     assert file.read_bytes() == whole
     assert [one.candidate.number for one in new] == list(range(before, settings.budget))
-    search(settings, refuse, folder)
+    run_search_loop(settings, refuse, folder)
 
 
-def refuse(candidate: Candidate) -> Outcome:
+def refuse(candidate: SearchCandidate) -> SearchOutcome:
     raise AssertionError(f"{candidate.number} was evaluated again")
 
 
 def test_an_evaluation_that_raises_leaves_a_ledger_to_resume(tmp_path: Path) -> None:
-    def raises_at_seven(candidate: Candidate) -> Outcome:
+    def raises_at_seven(candidate: SearchCandidate) -> SearchOutcome:
         if candidate.number == 7:
             raise RuntimeError("no simulator")
         return evaluate(candidate)
 
     with pytest.raises(RuntimeError, match="no simulator"):
-        search(SETTINGS, raises_at_seven, tmp_path / "1")
+        run_search_loop(SETTINGS, raises_at_seven, tmp_path / "1")
     assert len(read_ledger(tmp_path / "1" / "ledger.jsonl")[1]) == 7
-    resumed = search(SETTINGS, evaluate, tmp_path / "1").read_bytes()
-    assert resumed == search(SETTINGS, evaluate, tmp_path / "2").read_bytes()
+    resumed = run_search_loop(SETTINGS, evaluate, tmp_path / "1").read_bytes()
+    assert resumed == run_search_loop(SETTINGS, evaluate, tmp_path / "2").read_bytes()
 
 
 def test_an_evaluation_must_give_what_the_settings_name(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no objective ttc \(has: first, gap, second\)"):
-        search(replace(SETTINGS, objectives=("gap", "ttc")), evaluate, tmp_path)
+        run_search_loop(replace(SETTINGS, objectives=("gap", "ttc")), evaluate, tmp_path)
 
 
 AXIS = (BehaviourAxis(name="x", unit="m", low=0, high=1, cells=4),)
 
 
-def made(*rows: tuple[float, bool]) -> list[Evaluation]:
+def made(*rows: tuple[float, bool]) -> list[SearchEvaluation]:
     """Return evaluations at places of the axis, failed or not."""
     return [
-        Evaluation(
-            Candidate(number, {}, number),
-            Outcome(
+        SearchEvaluation(
+            SearchCandidate(number, {}, number),
+            SearchOutcome(
                 outcome="collision" if failed else "clean",
                 failed=failed,
                 objectives={"gap": -x if failed else x},
@@ -105,34 +109,34 @@ def made(*rows: tuple[float, bool]) -> list[Evaluation]:
 
 def test_failures_in_one_cell_count_as_one() -> None:
     evaluations = made((0.1, True), (0.2, True), (0.3, False), (0.9, True), (1.7, True), (-3, True))
-    archive = archive_of(AXIS, evaluations, objective="gap", confirmed={1, 2})
+    archive = build_failure_archive(AXIS, evaluations, objective="gap", confirmed={1, 2})
     assert list(archive.cells) == [(0,), (1,), (3,)]
     assert archive.cells[0,].evaluations == (0, 1, 5)
     assert archive.cells[0,].confirmed == (1,)
     assert archive.cells[1,].confirmed == ()  # did not fail
     assert (archive.distinct_failures, archive.confirmed_failures) == (2, 1)
     assert archive.coverage == 3 / 4
-    assert archive.quality(1.0) == pytest.approx((1 - -0.2) + (1 - 0.3) + (1 - -1.7), abs=4)
+    assert archive.compute_quality(1.0) == pytest.approx((1 - -0.2) + (1 - 0.3) + (1 - -1.7), abs=4)
 
 
 def test_curves_count_confirmed_cells() -> None:
     evaluations = made((0.1, True), (0.2, True), (0.3, False), (0.9, True))
-    assert curve_of(AXIS, evaluations, {1, 3}).tolist() == [0, 1, 1, 2]
-    assert curve_of(AXIS, evaluations, set()).tolist() == [0, 0, 0, 0]
-    assert area_under(curve_of(AXIS, evaluations, {1, 3})) == 1.0
+    assert compute_failure_curve(AXIS, evaluations, {1, 3}).tolist() == [0, 1, 1, 2]
+    assert compute_failure_curve(AXIS, evaluations, set()).tolist() == [0, 0, 0, 0]
+    assert compute_curve_area(compute_failure_curve(AXIS, evaluations, {1, 3})) == 1.0
 
 
 def test_ratios_have_an_interval_over_search_seeds() -> None:
     random = np.random.default_rng(0)
     guided = [np.sort(random.integers(0, 20, 50)) for _ in range(8)]
     baseline = [np.sort(random.integers(0, 10, 50)) for _ in range(8)]
-    ratio = ratio_of_areas(guided, baseline)
+    ratio = estimate_area_ratio(guided, baseline)
     assert ratio.low < 9.5 / 4.5 < ratio.high
     assert 1.5 < ratio.low < ratio.value < ratio.high < 2.8
-    assert ratio == ratio_of_areas(guided[::-1], baseline[::-1])
-    assert np.isnan(ratio_of_areas(guided[:4], baseline).low)
+    assert ratio == estimate_area_ratio(guided[::-1], baseline[::-1])
+    assert np.isnan(estimate_area_ratio(guided[:4], baseline).low)
     nothing = [np.zeros(50, np.int64)] * 5
-    assert ratio_of_areas(guided, nothing).value == np.inf
-    assert ratio_of_areas(nothing, nothing).value == 1.0
+    assert estimate_area_ratio(guided, nothing).value == np.inf
+    assert estimate_area_ratio(nothing, nothing).value == 1.0
     with pytest.raises(UserError, match="same budget"):
-        ratio_of_areas(guided, [baseline[0][:10]])
+        estimate_area_ratio(guided, [baseline[0][:10]])

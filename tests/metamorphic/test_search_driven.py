@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from metamorphic.search.folders import read_search
 from metamorphic.search.ledger import read_ledger
-from metamorphic.search.settings import digest_of
+from metamorphic.search.settings import compute_record_digest
 from tests.conftest import ROOT
 from tests.metamorphic.searched import (
     CONFIG,
@@ -76,14 +76,14 @@ def test_two_workers_killed_and_resumed_leave_the_same_ledger(home: Path, tmp_pa
 
 
 def test_attempts_of_a_search_are_those_of_a_campaign(home: Path) -> None:
-    campaign = Campaign(home / "out")
+    campaign = CampaignRecords(home / "out")
     ledger = read_ledger(home / "out" / "search" / "ledger.jsonl")[1]
-    by_condition = {key.arm.condition: key for key in campaign.attempts()}
+    by_condition = {key.arm.condition: key for key in campaign.find_attempts()}
     assert sorted(by_condition) == ["e0000", "e0001", "e0002", "e0003"]
     for evaluation in ledger:
         key = by_condition[f"e{evaluation.candidate.number:04}"]
         assert key.seed == 1
-        result = campaign.result(key)["crucible"]
+        result = campaign.read_result(key)["crucible"]
         assert result["driving_score"] == evaluation.outcome.objectives["driving_score"]
         assert (result["violation"] is not None) == evaluation.outcome.failed
         (part,) = campaign.header["settings"]["interference"][key.arm.condition]
@@ -104,8 +104,8 @@ def test_confirmation_uses_other_seeds_lists_what_is_unconfirmed_and_resumes(out
     shown = [row.split("│") for row in done.stdout.splitlines() if row.startswith("│")]
     states = {int(row[1]): row[-2].strip() for row in shown}
     assert states == {0: "confirmed", 1: "unconfirmed", 2: "confirmed"}
-    searched = {key.seed for key in Campaign(out).attempts()}
-    repeats = [key.seed for key in Campaign(out / "confirm").attempts()]
+    searched = {key.seed for key in CampaignRecords(out).find_attempts()}
+    repeats = [key.seed for key in CampaignRecords(out / "confirm").find_attempts()]
     assert len(set(repeats)) == 6
     assert not searched & set(repeats)
     ledger = out / "confirm" / "search" / "ledger.jsonl"
@@ -156,11 +156,11 @@ def of_another_version(ledger: str) -> str:
     header, *records = map(json.loads, ledger.splitlines())
     content = {**header, "versions": {**header["versions"], "scipy": "0.1"}}
     del content["digest"]
-    chain = digest_of(content)
+    chain = compute_record_digest(content)
     lines = [{**content, "digest": chain}]
     for record in records:
         record.pop("chain")
-        chain = digest_of([chain, record])
+        chain = compute_record_digest([chain, record])
         lines.append({**record, "chain": chain})
     return "".join(json.dumps(line) + "\n" for line in lines)
 

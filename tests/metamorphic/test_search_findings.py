@@ -8,36 +8,40 @@ from pathlib import Path
 import pytest
 
 from harness.campaign.folder.assignments import read_assignment
-from harness.campaign.twins.twins import Twin, Twins
+from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
 from harness.errors import UserError
-from harness.records.reading import Campaign
-from harness.records.twins import Change
-from metamorphic.search.candidates import Candidate, Evaluation, Outcome
-from metamorphic.search.configuration import SearchPlan, composed, planned_search
-from metamorphic.search.confirm import Confirmation, Repeats, repeated
-from metamorphic.search.confirming import Confirming, refuse_used_seeds
-from metamorphic.search.driving import driver, fresh_seed, numbered_name
-from metamorphic.search.folders import Searched
-from metamorphic.search.shrinking import chosen_findings, name_of, source_of
+from harness.records.reading import CampaignRecords
+from harness.records.twins import TwinChange
+from metamorphic.search.candidates import SearchCandidate, SearchEvaluation, SearchOutcome
+from metamorphic.search.configuration import SearchPlan, compose_search_config, plan_search
+from metamorphic.search.confirm import FindingConfirmation, RepeatRule, make_repeats
+from metamorphic.search.confirming import ConfirmationSettings, refuse_used_seeds
+from metamorphic.search.driving import compute_fresh_seed, format_numbered_name, open_driver
+from metamorphic.search.folders import FinishedSearch
+from metamorphic.search.shrinking import (
+    find_source_values,
+    format_probe_name,
+    select_findings_to_shrink,
+)
 
-REPEATS = Repeats(count=3, least=2)
+REPEATS = RepeatRule(count=3, least=2)
 CAR, WALKER = "collision_vehicle: vehicle", "collision_pedestrian: pedestrian"
 
 
 @pytest.fixture(scope="module")
 def ready() -> SearchPlan:
-    return planned_search(composed("latency_cut_in", []))
+    return plan_search(compose_search_config("latency_cut_in", []))
 
 
-def evaluation(number: int, age: float, kind: str = "", seed: int = 0) -> Evaluation:
-    outcome = Outcome(
+def evaluation(number: int, age: float, kind: str = "", seed: int = 0) -> SearchEvaluation:
+    outcome = SearchOutcome(
         outcome=kind or "clean",
         failed=bool(kind),
         objectives={"gap_to_moving": 0.0 if kind else 2.0},
         measures={"message_age": age, "ego_speed": 5.0, "error_pattern": 6.0},
     )
     values = {"delay": age, "speed": 4.0, "phase": -1.0}
-    return Evaluation(Candidate(number, values, seed or 1000 + number), outcome)
+    return SearchEvaluation(SearchCandidate(number, values, seed or 1000 + number), outcome)
 
 
 EVALUATIONS = (
@@ -50,42 +54,42 @@ EVALUATIONS = (
 
 
 def test_findings_are_the_first_of_every_distinct_failure(ready: SearchPlan) -> None:
-    searched = Searched(ready, EVALUATIONS, "")
+    searched = FinishedSearch(ready, EVALUATIONS, "")
     assert [one.candidate.number for one in searched.findings] == [1, 3, 4]
-    chosen = Confirming(repeats=REPEATS, most=2).chosen(searched)
+    chosen = ConfirmationSettings(repeats=REPEATS, most=2).select_findings(searched)
     assert [one.candidate.number for one in chosen] == [1, 3]
     with pytest.raises(UserError, match="most = 0: must be ≥ 1"):
-        Confirming(repeats=REPEATS, most=0)
+        ConfirmationSettings(repeats=REPEATS, most=0)
 
 
 def test_all_evaluations_share_the_seed_of_the_campaign_unless_seeds_are_fresh(
     ready: SearchPlan,
 ) -> None:
-    searched = Searched(ready, EVALUATIONS, "")
-    fresh = Searched(replace(ready, seeds="fresh"), EVALUATIONS, "")
+    searched = FinishedSearch(ready, EVALUATIONS, "")
+    fresh = FinishedSearch(replace(ready, seeds="fresh"), EVALUATIONS, "")
     candidates = [one.candidate for one in EVALUATIONS]
-    assert {searched.seed(candidate) for candidate in candidates} == {1}
-    assert [fresh.seed(one) for one in candidates] == [1000, 1001, 1002, 1003, 1004]
+    assert {searched.get_seed(candidate) for candidate in candidates} == {1}
+    assert [fresh.get_seed(one) for one in candidates] == [1000, 1001, 1002, 1003, 1004]
 
 
 def test_seeds_of_the_search_are_not_used_again(ready: SearchPlan) -> None:
     finding = EVALUATIONS[1]
     candidate = finding.candidate
-    third = repeated(candidate.number, candidate.values, REPEATS, name="confirm")[2]
-    refuse_used_seeds(Searched(ready, EVALUATIONS, ""), [finding], REPEATS)
-    same = replace(ready, campaign={**ready.campaign, "seeds": [fresh_seed(third)]})
-    also = (*EVALUATIONS, evaluation(5, 0.1, seed=fresh_seed(third) + 2**31))
+    third = make_repeats(candidate.number, candidate.values, REPEATS, name="confirm")[2]
+    refuse_used_seeds(FinishedSearch(ready, EVALUATIONS, ""), [finding], REPEATS)
+    same = replace(ready, campaign={**ready.campaign, "seeds": [compute_fresh_seed(third)]})
+    also = (*EVALUATIONS, evaluation(5, 0.1, seed=compute_fresh_seed(third) + 2**31))
     for searched in (
-        Searched(same, EVALUATIONS, ""),
-        Searched(replace(ready, seeds="fresh"), also, ""),
+        FinishedSearch(same, EVALUATIONS, ""),
+        FinishedSearch(replace(ready, seeds="fresh"), also, ""),
     ):
         with pytest.raises(UserError, match="the search used its seeds; choose another --seed"):
             refuse_used_seeds(searched, [finding], REPEATS)
 
 
 def test_the_ledger_of_a_confirmation_names_its_rule(ready: SearchPlan) -> None:
-    searched = Searched(ready, EVALUATIONS, "digest")
-    header = Confirming(repeats=REPEATS, most=2).header(searched)
+    searched = FinishedSearch(ready, EVALUATIONS, "digest")
+    header = ConfirmationSettings(repeats=REPEATS, most=2).make_header(searched)
     assert header["settings"] == {
         "of": "digest",
         "findings": [1, 3],
@@ -97,32 +101,37 @@ def test_the_ledger_of_a_confirmation_names_its_rule(ready: SearchPlan) -> None:
 
 
 def test_confirmed_findings_are_shrunk_unless_others_are_named(ready: SearchPlan) -> None:
-    searched = Searched(ready, EVALUATIONS, "")
+    searched = FinishedSearch(ready, EVALUATIONS, "")
     confirmations = [
-        Confirmation(
+        FindingConfirmation(
             number=number, outcome=CAR, failures=2, repeats=3, low=0.1, high=1, confirmed=confirmed
         )
         for number, confirmed in ((1, False), (4, True))
     ]
-    numbers = [one.candidate.number for one in chosen_findings(searched, confirmations, [])]
+    numbers = [
+        one.candidate.number for one in select_findings_to_shrink(searched, confirmations, [])
+    ]
     assert numbers == [4]
-    assert [one.candidate.number for one in chosen_findings(searched, [], [2, 3])] == [2, 3]
+    assert [one.candidate.number for one in select_findings_to_shrink(searched, [], [2, 3])] == [
+        2,
+        3,
+    ]
     with pytest.raises(UserError, match="--finding 0: evaluation 0 did not fail"):
-        chosen_findings(searched, [], [0])
+        select_findings_to_shrink(searched, [], [0])
 
 
 def test_shrinking_goes_towards_the_hazard_of_the_routes(ready: SearchPlan) -> None:
-    searched = Searched(ready, EVALUATIONS, "")
-    source = source_of(searched, EVALUATIONS[1].candidate.values)
+    searched = FinishedSearch(ready, EVALUATIONS, "")
+    source = find_source_values(searched, EVALUATIONS[1].candidate.values)
     assert source == {"speed": 4.2, "phase": -1.5}
 
 
 def test_conditions_are_named_by_evaluation_and_probes_by_their_values() -> None:
-    one, other = Candidate(7, {"delay": 0.5}, 1), Candidate(7, {"delay": 0.25}, 1)
-    assert numbered_name(one) == numbered_name(other) == "e0007"
-    assert name_of(one) != name_of(other)
-    assert name_of(one) == name_of(replace(one, seed=2))
-    assert name_of(one).startswith("e0007-")
+    one, other = SearchCandidate(7, {"delay": 0.5}, 1), SearchCandidate(7, {"delay": 0.25}, 1)
+    assert format_numbered_name(one) == format_numbered_name(other) == "e0007"
+    assert format_probe_name(one) != format_probe_name(other)
+    assert format_probe_name(one) == format_probe_name(replace(one, seed=2))
+    assert format_probe_name(one).startswith("e0007-")
 
 
 def test_an_evaluation_has_its_condition_and_hazards_in_the_folder_and_so_have_its_twins(
@@ -130,21 +139,21 @@ def test_an_evaluation_has_its_condition_and_hazards_in_the_folder_and_so_have_i
 ) -> None:
     values = {"delay": 0.5, "speed": 5.25, "phase": -1.0}
     undisturbed = {"delay": 0.0, "speed": 4.0, "phase": -1.0}
-    candidates = [Candidate(3, values, 1), Candidate(4, undisturbed, 2)]
+    candidates = [SearchCandidate(3, values, 1), SearchCandidate(4, undisturbed, 2)]
     folder = tmp_path / "out"
-    with driver(ready, folder, seed=fresh_seed) as drives:
+    with open_driver(ready, folder, seed=compute_fresh_seed) as drives:
         drives._make_room(candidates)
-        keys = [drives.key(candidate) for candidate in candidates]
-    settings = Campaign(folder).header["settings"]
+        keys = [drives.make_attempt_key(candidate) for candidate in candidates]
+    settings = CampaignRecords(folder).header["settings"]
     assert list(settings["interference"]) == ["none", "e0003", "e0004"]
     assert settings["interference"]["e0003"][0]["seconds"] == 0.5
     assert settings["interference"]["e0004"] == []
     assert [key.seed for key in keys] == [1, 2]
     (common,) = read_assignment(folder, "bend").hazards
     assert common.parameters["speed"] == 4.2
-    twins = Twins(folder, progress="quiet")
-    twin = Twin(keys[0], Change(without=("latency",)))
-    twins._make_room([twin])
+    twins = CampaignTwins(folder, progress="quiet")
+    twin = AttemptTwin(keys[0], TwinChange(without=("latency",)))
+    twins._prepare_folder([twin])
     for place, condition in ((folder, "e0003"), (twins.folder, twin.key.arm.condition)):
         (spec,) = read_assignment(place, "bend", condition).hazards
         assert (spec.parameters["speed"], spec.parameters["phase"]) == (5.25, -1.0)
@@ -156,9 +165,9 @@ def test_a_search_that_is_resumed_keeps_the_conditions_before(
 ) -> None:
     values = {"delay": 0.5, "speed": 5.25, "phase": -1.0}
     for number in (0, 1):
-        with driver(ready, tmp_path / "out", seed=fresh_seed) as drives:
+        with open_driver(ready, tmp_path / "out", seed=compute_fresh_seed) as drives:
             (tmp_path / "out" / "search").mkdir(exist_ok=True)
             (tmp_path / "out" / "search" / "ledger.jsonl").touch()
-            drives._make_room([Candidate(number, values, 1)])
-    conditions = Campaign(tmp_path / "out").header["settings"]["interference"]
+            drives._make_room([SearchCandidate(number, values, 1)])
+    conditions = CampaignRecords(tmp_path / "out").header["settings"]["interference"]
     assert list(conditions) == ["none", "e0000", "e0001"]

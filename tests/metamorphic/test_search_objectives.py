@@ -11,17 +11,17 @@ import pytest
 
 from harness.records.schema import MICRO, MILLI
 from harness.vocabulary import PATTERNS
-from metamorphic.search.behaviour import class_of, moment_of, outcome_of
+from metamorphic.search.behaviour import classify_attempt, find_decisive_moment, make_search_outcome
 from metamorphic.search.objectives import (
     FARTHEST,
     LONGEST,
     NEAR,
     OBJECTIVES,
-    Records,
-    distances_to,
-    smallest_gap,
-    smallest_gap_to_moving,
-    smallest_time_to_collision,
+    AttemptRecords,
+    compute_distances_to_line,
+    compute_gap_objective,
+    compute_smallest_moving_gap,
+    compute_smallest_time_to_collision,
 )
 from tests.metamorphic.test_gaps import polygon, stepped
 
@@ -35,7 +35,7 @@ STRUCK = {
 }
 
 
-def made(violation: dict[str, Any] | None = None, seed: int = 0) -> Records:
+def made(violation: dict[str, Any] | None = None, seed: int = 0) -> AttemptRecords:
     """Return records of an ego, a parked lorry, and two that move."""
     random = np.random.default_rng(seed)
     rows = [
@@ -106,7 +106,7 @@ def made(violation: dict[str, Any] | None = None, seed: int = 0) -> Records:
             "true_yaw": np.repeat(random.uniform(-1, 1, STEPS), 2),
         }
     )
-    return Records(
+    return AttemptRecords(
         result={
             "violation": violation,
             "collided_with_road_user": violation is not None and violation["with_actor"] != 0,
@@ -123,7 +123,7 @@ def made(violation: dict[str, Any] | None = None, seed: int = 0) -> Records:
     )
 
 
-def places(records: Records, actor: int) -> dict[int, np.ndarray]:
+def places(records: AttemptRecords, actor: int) -> dict[int, np.ndarray]:
     """Return an actor's rectangles by frame, row by row."""
     (size,) = records.actors[records.actors.actor_id == actor].itertuples()
     of_actor = records.tracks[records.tracks.actor_id == actor]
@@ -146,8 +146,8 @@ def test_gaps_are_the_least_of_all_ticks(seed: int) -> None:
         )
         for actor in (1, 3, 7)
     }
-    assert smallest_gap(records) == pytest.approx(min(least.values()))
-    assert smallest_gap_to_moving(records) == pytest.approx(min(least[3], least[7]))
+    assert compute_gap_objective(records) == pytest.approx(min(least.values()))
+    assert compute_smallest_moving_gap(records) == pytest.approx(min(least[3], least[7]))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -163,7 +163,7 @@ def test_the_least_time_to_collision_is_that_of_small_steps(seed: int) -> None:
                 velocity = tuple(float(value) for value in theirs - ours)
                 times.append(stepped(ego[frame][None], place[None], (velocity[0], velocity[1])))
             before = place[:2]
-    assert smallest_time_to_collision(records) == pytest.approx(min(times), abs=0.051)
+    assert compute_smallest_time_to_collision(records) == pytest.approx(min(times), abs=0.051)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -196,13 +196,13 @@ def test_at_contact_the_gap_and_the_time_are_zero() -> None:
 def test_an_ego_alone_on_the_road_is_far_from_all() -> None:
     records = made()
     alone = replace(records, tracks=records.tracks[records.tracks.actor_id == 0])
-    assert smallest_gap(alone) == FARTHEST
-    assert smallest_time_to_collision(alone) == LONGEST
-    assert moment_of(alone).frame == 36
+    assert compute_gap_objective(alone) == FARTHEST
+    assert compute_smallest_time_to_collision(alone) == LONGEST
+    assert find_decisive_moment(alone).frame == 36
 
 
 def test_measures_are_those_of_the_moment() -> None:
-    outcome = outcome_of(made(STRUCK))
+    outcome = make_search_outcome(made(STRUCK))
     assert outcome.outcome == "collision_vehicle: cyclist"
     assert outcome.failed
     measures = outcome.measures
@@ -224,9 +224,9 @@ def test_the_pattern_is_the_most_frequent_before_the_moment(seed: int) -> None:
             for name in PATTERNS:
                 counts[name] += getattr(row, name)
     expected = max(counts, key=lambda name: (counts[name], -PATTERNS.index(name)))
-    assert outcome_of(records).measures["error_pattern"] == PATTERNS.index(expected)
+    assert make_search_outcome(records).measures["error_pattern"] == PATTERNS.index(expected)
     silent = records.frames.assign(**dict.fromkeys(PATTERNS, 0))
-    assert outcome_of(replace(records, frames=silent)).measures["error_pattern"] == 6
+    assert make_search_outcome(replace(records, frames=silent)).measures["error_pattern"] == 6
 
 
 def test_of_a_clean_drive_the_moment_is_that_of_the_least_gap_to_a_moving_one() -> None:
@@ -237,7 +237,7 @@ def test_of_a_clean_drive_the_moment_is_that_of_the_least_gap_to_a_moving_one() 
         for actor in (3, 7)
         for frame, place in places(records, actor).items()
     }
-    assert moment_of(records).frame == min(by_actor)[1]
+    assert find_decisive_moment(records).frame == min(by_actor)[1]
 
 
 @pytest.mark.parametrize(
@@ -256,18 +256,18 @@ def test_of_a_clean_drive_the_moment_is_that_of_the_least_gap_to_a_moving_one() 
 def test_failures_are_violations_of_an_ego_that_drives(
     change: dict[str, Any], name: str, failed: bool
 ) -> None:
-    assert class_of(made({**STRUCK, **change})) == (name, failed)
-    assert class_of(made(None)) == ("clean", False)
+    assert classify_attempt(made({**STRUCK, **change})) == (name, failed)
+    assert classify_attempt(made(None)) == ("clean", False)
 
 
 def test_without_a_message_the_age_is_ten_seconds() -> None:
     records = made(STRUCK)
     never = records.messages.assign(delivered_time=np.nan)
-    measures = outcome_of(replace(records, messages=never)).measures
+    measures = make_search_outcome(replace(records, messages=never)).measures
     assert (measures["message_age"], measures["displacement"]) == (10.0, 0.0)
 
 
 def test_distances_to_a_line() -> None:
     line = np.array([[0.0, 0.0], [10.0, 0.0], [10.0, 5.0]])
     points = np.array([[5.0, 3.0], [-3.0, 4.0], [12.0, 2.0], [9.0, 1.0]])
-    assert distances_to(points, line).tolist() == [3.0, 5.0, 2.0, 1.0]
+    assert compute_distances_to_line(points, line).tolist() == [3.0, 5.0, 2.0, 1.0]

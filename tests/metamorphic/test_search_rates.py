@@ -13,62 +13,67 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from analysis.drawing.svg import standalone
+from analysis.drawing.svg import render_svg_file
 from crucible.rate import (
-    Samples,
-    estimated,
-    interval_of,
-    lines_of,
-    narrow,
-    share_of,
-    weights_of,
+    RateSamples,
+    compute_importance_weights,
+    compute_range_share,
+    compute_rate_interval,
+    drive_rate_rounds,
+    format_rate_lines,
+    is_interval_narrow,
 )
 from harness.errors import UserError
-from harness.randomness import stream
+from harness.randomness import make_named_stream
 from harness.vocabulary import Floats, Mask
-from metamorphic.search.archive import archive_of
-from metamorphic.search.archive_map import Counted, archive_map, counted
-from metamorphic.search.candidates import Candidate, Evaluate, Evaluation, Outcome
-from metamorphic.search.configuration import SearchPlan, composed, planned_search
-from metamorphic.search.figures import curves_figure, points_of
-from metamorphic.search.ledger import header_with, open_ledger, read_ledger
-from metamorphic.search.recorded import Recorded
+from metamorphic.search.archive import build_failure_archive
+from metamorphic.search.archive_map import CellCounts, count_cells, render_archive_map
+from metamorphic.search.candidates import Evaluate, SearchCandidate, SearchEvaluation, SearchOutcome
+from metamorphic.search.configuration import SearchPlan, compose_search_config, plan_search
+from metamorphic.search.figures import iterate_mean_points, render_failure_curves
+from metamorphic.search.ledger import make_ledger_header, open_ledger, read_ledger
+from metamorphic.search.recorded import RecordedMapper
 from metamorphic.search.settings import BehaviourAxis
-from metamorphic.search.tables import SearchCurve, of_guidances, of_search
-from metamorphic.space import Parameter
+from metamorphic.search.tables import SearchCurve, render_guidances_table, render_search_summary
+from metamorphic.space import SpaceParameter
 from tests.metamorphic.basins import MIXED, SETTINGS
 
 
 @pytest.fixture(scope="module")
 def ready() -> SearchPlan:
-    return planned_search(composed("latency_cut_in", []))
+    return plan_search(compose_search_config("latency_cut_in", []))
 
 
 @given(st.floats(0, 1 - 1e-9), st.sampled_from(MIXED.space))
-def test_shares_are_those_of_values(share: float, parameter: Parameter) -> None:
-    value = parameter.at(share)
-    again = share_of(parameter, value)
-    assert parameter.at(again) == (value if isinstance(value, str) else pytest.approx(value))
+def test_shares_are_those_of_values(share: float, parameter: SpaceParameter) -> None:
+    value = parameter.get_value(share)
+    again = compute_range_share(parameter, value)
+    assert parameter.get_value(again) == (value if isinstance(value, str) else pytest.approx(value))
     if parameter.kind in ("number", "log"):
         assert again == pytest.approx(share, abs=1e-9)
 
 
 def test_more_rounds_go_on_where_fewer_ended(ready: SearchPlan) -> None:
     centre = np.array([1.0, 0.0, -0.5])
-    few, many = Samples(ready, centre, 5), Samples(ready, centre, 8)
-    assert (few.points() == many.points()[:5]).all()
-    ours, theirs = few.candidates(few.points()), many.candidates(many.points())
+    few, many = RateSamples(ready, centre, 5), RateSamples(ready, centre, 8)
+    assert (few.sample_points() == many.sample_points()[:5]).all()
+    ours, theirs = (
+        few.build_candidates(few.sample_points()),
+        many.build_candidates(many.sample_points()),
+    )
     assert ours == theirs[:5]
     seeds = [one.seed for row in theirs for one in row]
     assert len(set(seeds)) == len(seeds) == 8
 
 
 def test_without_a_proposal_values_are_even_over_the_range(ready: SearchPlan) -> None:
-    samples = Samples(ready, None, 2000)
-    delays = [float(row[0].values["delay"]) for row in samples.candidates(samples.points())]
+    samples = RateSamples(ready, None, 2000)
+    delays = [
+        float(row[0].values["delay"]) for row in samples.build_candidates(samples.sample_points())
+    ]
     counts = np.histogram(delays, bins=4, range=(0, 1))[0]
     assert (abs(counts - 500) < 5 * np.sqrt(500)).all()
-    assert (weights_of(samples, samples.points()) == 1).all()
+    assert (compute_importance_weights(samples, samples.sample_points()) == 1).all()
 
 
 def failing(points: Floats, beyond: float) -> Mask:
@@ -77,35 +82,35 @@ def failing(points: Floats, beyond: float) -> Mask:
 
 
 def test_the_interval_of_failures_far_from_the_proposal_is_as_valid(ready: SearchPlan) -> None:
-    samples = Samples(ready, np.array([1.5, 0.0, 0.0]), 600)
-    points = samples.points()
+    samples = RateSamples(ready, np.array([1.5, 0.0, 0.0]), 600)
+    points = samples.sample_points()
     failed = ~failing(points, -0.5)  # with weights near 2
-    low, high = interval_of(samples, points, failed)
+    low, high = compute_rate_interval(samples, points, failed)
     assert low < 0.3085 < high
 
 
 @pytest.mark.parametrize("centre", [None, np.array([1.5, 0.0, 0.0])])
 def test_the_rate_of_a_region_is_in_its_interval(ready: SearchPlan, centre: Floats | None) -> None:
-    samples = Samples(ready, centre, 600)
-    points = samples.points()
+    samples = RateSamples(ready, centre, 600)
+    points = samples.sample_points()
     failed = failing(points, 1.2816)  # a tenth
-    low, high = interval_of(samples, points, failed)
+    low, high = compute_rate_interval(samples, points, failed)
     assert low < 0.1 < high
     assert high - low < 0.15
-    rate = next(line for line in lines_of(samples, points, failed) if "95" in line)
+    rate = next(line for line in format_rate_lines(samples, points, failed) if "95" in line)
     assert abs(float(rate.split()[1]) - 0.1) < 0.03
     marks = failed.tolist()
-    assert narrow(samples, points, marks, 0.15)
-    assert not narrow(samples, points, marks[:5], 0.15)
+    assert is_interval_narrow(samples, points, marks, 0.15)
+    assert not is_interval_narrow(samples, points, marks[:5], 0.15)
 
 
 def test_a_rate_of_few_effective_samples_is_refused(ready: SearchPlan) -> None:
-    samples = Samples(ready, np.array([0.5, 0.0, 0.0]), 100)
-    points = samples.points()
+    samples = RateSamples(ready, np.array([0.5, 0.0, 0.0]), 100)
+    points = samples.sample_points()
     failed = failing(points, 2.3)
     assert failed.any()
     with pytest.raises(UserError, match=r"effective sample size .* must be ≥ 30; the rate is at"):
-        list(lines_of(samples, points, failed))
+        list(format_rate_lines(samples, points, failed))
 
 
 class Late:
@@ -113,39 +118,41 @@ class Late:
 
     mapper = staticmethod(map)
 
-    def evaluate(self, candidate: Candidate) -> Outcome:
+    def evaluate(self, candidate: SearchCandidate) -> SearchOutcome:
         delay = float(candidate.values["delay"])
         failed = delay > 0.9
         outcome = "hit" if failed else "clean"
-        return Outcome(outcome=outcome, failed=failed, objectives={"delay": delay})
+        return SearchOutcome(outcome=outcome, failed=failed, objectives={"delay": delay})
 
 
 def test_drives_go_on_until_enough_samples_carry_the_rate(
     ready: SearchPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metamorphic.search.driving.driver", lambda *_, **__: nullcontext(Late()))
+    monkeypatch.setattr(
+        "metamorphic.search.driving.open_driver", lambda *_, **__: nullcontext(Late())
+    )
     here = replace(ready, folder=tmp_path / "out")
     evenly = replace(here, folder=tmp_path / "evenly")
-    plain = list(estimated(Samples(evenly, None, 300), width=1.0, every=10))
+    plain = list(drive_rate_rounds(RateSamples(evenly, None, 300), width=1.0, every=10))
     assert plain[0].startswith("10 attempts")
     centre = np.array([1.5, 0.0, 0.0])
-    carrying = list(estimated(Samples(here, centre, 300), width=1.0, every=10))
+    carrying = list(drive_rate_rounds(RateSamples(here, centre, 300), width=1.0, every=10))
     attempts = int(carrying[0].split()[0])
     assert 30 < attempts < 300
     effective = float(carrying[1].split("failures ")[1].split(",")[0])
     assert 30 <= effective < 35
 
 
-def squared(candidate: Candidate) -> Outcome:
+def squared(candidate: SearchCandidate) -> SearchOutcome:
     value = float(candidate.values["x"]) ** 2
-    return Outcome(
+    return SearchOutcome(
         outcome="hit" if value > 1 else "clean", failed=value > 1, objectives={"v": value}
     )
 
 
-def asked(first: int, count: int) -> list[Candidate]:
+def asked(first: int, count: int) -> list[SearchCandidate]:
     """Return candidates of one finding, whose number all share."""
-    return [Candidate(7, {"x": at / 2}, 100 + at) for at in range(first, first + count)]
+    return [SearchCandidate(7, {"x": at / 2}, 100 + at) for at in range(first, first + count)]
 
 
 class Counting:
@@ -154,23 +161,25 @@ class Counting:
     def __init__(self) -> None:
         self.evaluated: list[int] = []
 
-    def __call__(self, evaluate: Evaluate, candidates: Sequence[Candidate]) -> Iterator[Outcome]:
+    def __call__(
+        self, evaluate: Evaluate, candidates: Sequence[SearchCandidate]
+    ) -> Iterator[SearchOutcome]:
         for candidate in candidates:
             self.evaluated.append(candidate.seed)
             yield evaluate(candidate)
 
 
 def test_a_ledger_gives_back_its_rows_and_only_the_rest_is_evaluated(tmp_path: Path) -> None:
-    header, first, again = header_with({"of": "x"}, {}), Counting(), Counting()
+    header, first, again = make_ledger_header({"of": "x"}, {}), Counting(), Counting()
     with open_ledger(tmp_path, header) as ledger:
-        recorded = Recorded(ledger, first)
+        recorded = RecordedMapper(ledger, first)
         outcomes = list(recorded(squared, asked(0, 3)))
         one = next(recorded(squared, asked(3, 5)))  # the rest is not asked for
     rows = read_ledger(ledger.file)[1]
     assert [row.outcome for row in rows] == [*outcomes, one]
     assert [row.candidate.number for row in rows] == [0, 1, 2, 3]
     with open_ledger(tmp_path, header) as ledger:
-        recorded = Recorded(ledger, again)
+        recorded = RecordedMapper(ledger, again)
         assert list(recorded(squared, asked(0, 3))) == outcomes
         assert [next(recorded(squared, asked(3, 5)))] == [one]
         assert again.evaluated == []
@@ -178,16 +187,18 @@ def test_a_ledger_gives_back_its_rows_and_only_the_rest_is_evaluated(tmp_path: P
     assert again.evaluated == [104, 105]
 
 
-@pytest.mark.parametrize("other", [Candidate(7, {"x": 9.0}, 100), Candidate(7, {"x": 0.0}, 5)])
-def test_rows_of_other_values_or_seeds_are_refused(tmp_path: Path, other: Candidate) -> None:
-    header = header_with({"of": "x"}, {})
+@pytest.mark.parametrize(
+    "other", [SearchCandidate(7, {"x": 9.0}, 100), SearchCandidate(7, {"x": 0.0}, 5)]
+)
+def test_rows_of_other_values_or_seeds_are_refused(tmp_path: Path, other: SearchCandidate) -> None:
+    header = make_ledger_header({"of": "x"}, {})
     with open_ledger(tmp_path, header) as ledger:
-        list(Recorded(ledger, Counting())(squared, asked(0, 1)))
+        list(RecordedMapper(ledger, Counting())(squared, asked(0, 1)))
     with (
         open_ledger(tmp_path, header) as ledger,
         pytest.raises(UserError, match="line 2: of other values or of another seed"),
     ):
-        list(Recorded(ledger, Counting())(squared, [other]))
+        list(RecordedMapper(ledger, Counting())(squared, [other]))
 
 
 def printed(table: object) -> list[list[str]]:
@@ -222,7 +233,7 @@ def test_guidances_are_compared_with_random_search() -> None:
         for seed in (1, 2, 3)
         for sampler, at in (("tpe", (0, 4)), ("random", (4, 6)))
     ]
-    rows = {(row[0], row[1]): row[2:] for row in printed(of_guidances(curves))}
+    rows = {(row[0], row[1]): row[2:] for row in printed(render_guidances_table(curves))}
     assert rows["late", "tpe"] == [
         "3",
         "1.00",
@@ -238,11 +249,11 @@ def test_guidances_are_compared_with_random_search() -> None:
 
 def test_a_figure_has_the_means_of_guidances() -> None:
     curves = [curve("late", "tpe", 1, 0, 4), curve("late", "tpe", 2, 4), curve("late", "random", 1)]
-    places = list(points_of(curves[:2]))
+    places = list(iterate_mean_points(curves[:2]))
     height = {int(x): y for x, y, _, _ in places}
     assert height == {at: np.mean([one.curve[at - 1] for one in curves[:2]]) for at in height}
     assert max(height) == len(curves[0].curve)
-    figure = standalone(curves_figure("late", curves))
+    figure = render_svg_file(render_failure_curves("late", curves))
     assert "late: confirmed distinct failures" in figure
     assert all(f">{name}<" in figure for name in ("tpe", "random"))
 
@@ -252,19 +263,19 @@ def test_a_map_counts_what_lies_in_a_cell() -> None:
         BehaviourAxis(name=name, unit="m", low=0.0, high=1.0, cells=cells)
         for name, cells in (("x", 3), ("y", 2), ("z", 4))
     )
-    random = stream(1, "map")
+    random = make_named_stream(1, "map")
     searches = []
     for _ in range(2):
         measures = [{axis.name: float(random.random()) for axis in axes} for _ in range(80)]
         failed = random.random(80) < 0.3
         searches.append((measures, failed, set(np.flatnonzero(failed)[:3].tolist())))
     archives = [
-        archive_of(
+        build_failure_archive(
             axes,
             [
-                Evaluation(
-                    Candidate(number, {}, 0),
-                    Outcome(
+                SearchEvaluation(
+                    SearchCandidate(number, {}, 0),
+                    SearchOutcome(
                         outcome="collision" if bad else "clean",
                         failed=bool(bad),
                         objectives={"gap": 1.0},
@@ -278,7 +289,7 @@ def test_a_map_counts_what_lies_in_a_cell() -> None:
         )
         for measures, failed, confirmed in searches
     ]
-    cells = counted(archives)
+    cells = count_cells(archives)
     for column, row in np.ndindex(3, 2):
         inside = [
             (number in confirmed, bool(failed[number]))
@@ -286,27 +297,29 @@ def test_a_map_counts_what_lies_in_a_cell() -> None:
             for number, place in enumerate(measures)
             if int(3 * place["x"]) == column and int(2 * place["y"]) == row
         ]
-        cell = cells.get((column, row), Counted())
+        cell = cells.get((column, row), CellCounts())
         assert cell.evaluations == len(inside)
         assert cell.failures == sum(bad for _, bad in inside)
         assert cell.confirmed == sum(sure for sure, _ in inside)
-    figure = standalone(archive_map("late", {"tpe": archives, "random": archives[:1]}))
+    figure = render_svg_file(render_archive_map("late", {"tpe": archives, "random": archives[:1]}))
     assert all(f">{cell.failures} of {cell.evaluations}<" in figure for cell in cells.values())
     assert all(f">{words}<" in figure for words in ("tpe", "random", "x, m", "up: y, m"))
 
 
 def test_the_table_of_a_search_counts_its_failures() -> None:
-    def evaluation(number: int, x: float, failed: bool, kind: str = "collision") -> Evaluation:
-        outcome = Outcome(
+    def evaluation(
+        number: int, x: float, failed: bool, kind: str = "collision"
+    ) -> SearchEvaluation:
+        outcome = SearchOutcome(
             outcome=kind if failed else "clean",
             failed=failed,
             objectives={"gap": 0.0 if failed else 3.5},
             measures={"x": x, "y": 0.0},
         )
-        return Evaluation(Candidate(number, {"delay": x}, number), outcome)
+        return SearchEvaluation(SearchCandidate(number, {"delay": x}, number), outcome)
 
-    lost = Evaluation(
-        Candidate(4, {"delay": 0.0}, 4), Outcome(outcome="server_crash", failed=False)
+    lost = SearchEvaluation(
+        SearchCandidate(4, {"delay": 0.0}, 4), SearchOutcome(outcome="server_crash", failed=False)
     )
     evaluations = [
         evaluation(0, 0.1, False),
@@ -315,7 +328,7 @@ def test_the_table_of_a_search_counts_its_failures() -> None:
         evaluation(3, 0.1, True, "off_road"),
         lost,
     ]
-    rows = dict(printed(of_search(replace(SETTINGS, budget=5), evaluations)))
+    rows = dict(printed(render_search_summary(replace(SETTINGS, budget=5), evaluations)))
     assert rows == {
         "evaluations": "5",
         "without a result": "1",

@@ -10,10 +10,14 @@ import pytest
 from crucible.rate import main as rate
 from harness.campaign.settings import config
 from harness.errors import UserError
-from metamorphic.search.commandline import main, settings_first
-from metamorphic.search.configuration import composed, planned_search, trial_values
+from metamorphic.search.commandline import main, order_settings_first
+from metamorphic.search.configuration import (
+    compose_search_config,
+    iterate_trial_values,
+    plan_search,
+)
 from metamorphic.search.template import read_template
-from metamorphic.space import Parameter
+from metamorphic.space import SpaceParameter
 from tests.metamorphic.searched import write_configuration
 
 
@@ -147,42 +151,42 @@ def test_several_routes_are_one_more_choice(home: Path) -> None:
     folder = home / "two"
     folder.mkdir()
     write_configuration(folder, "hop", "step")
-    plan = planned_search(composed("tiny", [], [folder / "conf"]))
-    assert plan.search.space[-1] == Parameter(
+    plan = plan_search(compose_search_config("tiny", [], [folder / "conf"]))
+    assert plan.search.space[-1] == SpaceParameter(
         name="route", unit="", kind="choice", choices=("hop", "step")
     )
-    assert plan.assignment_of({"delay": 0.1, "route": "step"}).route.name == "step"
+    assert plan.get_assignment({"delay": 0.1, "route": "step"}).route.name == "step"
 
 
 def test_hazards_of_an_evaluation_have_its_values() -> None:
-    plan = planned_search(composed("latency_cut_in", []))
+    plan = plan_search(compose_search_config("latency_cut_in", []))
     values = {"delay": 0.0, "speed": 5.5, "phase": -1.2}
-    (spec,) = plan.assignment_of(values).hazards
+    (spec,) = plan.get_assignment(values).hazards
     (before,) = plan.assignments[0].hazards
     assert spec.parameters == {**before.parameters, "speed": 5.5, "phase": -1.2}
     assert spec.station == before.station
-    assert plan.condition_of(values) == []
-    assert plan.condition_of({**values, "delay": 0.3})[0]["seconds"] == 0.3
-    assert plan.template.source(plan.search.space, plan.assignments[0]) == {
+    assert plan.build_condition(values) == []
+    assert plan.build_condition({**values, "delay": 0.3})[0]["seconds"] == 0.3
+    assert plan.template.get_source_values(plan.search.space, plan.assignments[0]) == {
         "speed": 4.2,
         "phase": -1.5,
     }
 
 
 def test_whole_numbers_are_whole_in_a_condition() -> None:
-    space = (Parameter(name="count", unit="1", high=3, kind="whole"),)
+    space = (SpaceParameter(name="count", unit="1", high=3, kind="whole"),)
     part = {"_target_": "harness.channel.interference.ghosts.Ghosts", "count": "${count}"}
-    (filled,) = read_template({"condition": [part]}, space).parts({"count": 2.0})
+    (filled,) = read_template({"condition": [part]}, space).fill_parts({"count": 2.0})
     assert filled["count"] == 2
     assert isinstance(filled["count"], int)
 
 
 def test_trials_have_both_ends_of_every_range() -> None:
     space = (
-        Parameter(name="delay", unit="s", high=1),
-        Parameter(name="body", unit="", kind="choice", choices=("car", "van", "bus")),
+        SpaceParameter(name="delay", unit="s", high=1),
+        SpaceParameter(name="body", unit="", kind="choice", choices=("car", "van", "bus")),
     )
-    trials = list(trial_values(space))
+    trials = list(iterate_trial_values(space))
     assert {trial["body"] for trial in trials} == {"car", "van", "bus"}
     assert min(float(trial["delay"]) for trial in trials) == 0
     assert max(float(trial["delay"]) for trial in trials) == pytest.approx(1)
@@ -190,14 +194,14 @@ def test_trials_have_both_ends_of_every_range() -> None:
 
 def test_options_may_stand_before_settings() -> None:
     words = ["search", "mine", "--study", "a=1", "--config-dir", "x=y", "b=2"]
-    assert settings_first(words) == [
+    assert order_settings_first(words) == [
         *("search", "mine", "a=1", "b=2", "--study", "--config-dir", "x=y")
     ]
-    assert settings_first(["--rounds", "5", "mine", "a=1"], before=0) == [
+    assert order_settings_first(["--rounds", "5", "mine", "a=1"], before=0) == [
         *("--rounds", "5", "mine", "a=1")
     ]
 
 
 def test_an_unknown_choice_names_what_is_valid(home: Path) -> None:
     with pytest.raises(UserError, match="unknown choice nothing"):
-        composed("tiny", ["system=nothing"], [home / "conf"])
+        compose_search_config("tiny", ["system=nothing"], [home / "conf"])

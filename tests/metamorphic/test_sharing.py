@@ -16,68 +16,93 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.perception.fusion.catalogue import SCHEMES
-from agents.perception.network import one_thread
-from agents.perception.systems import NetworkSystem, system_of
+from agents.perception.network import set_one_thread
+from agents.perception.systems import NetworkSystem, make_network_system
 from harness.errors import UserError
-from harness.geometry import points_between, relative
-from harness.randomness import stream
+from harness.geometry import compute_relative_pose, transform_points
+from harness.randomness import make_named_stream
 from harness.vocabulary import Features, Message, Pose, Surfaces
-from metamorphic.answers import answer, messages
-from metamorphic.operators.operator import DoesNotApplyError, Operator
-from metamorphic.operators.partners import Absent, Duplicate, FewerPartners, OneMore, Silent
-from metamorphic.operators.sharing import ChannelLoss, GlobalLoss, Latency, PoseError
-from metamorphic.operators.stray import StrayPoints
-from metamorphic.operators.symmetries import Mirrored, Moved, ReorderedPartners, ReorderedPoints
-from metamorphic.placebos import ROUNDING, Millimetre, Renoised, placebos
+from metamorphic.answers import ask_system, build_partner_messages
+from metamorphic.operators.operator import DoesNotApplyError, SceneOperator
+from metamorphic.operators.partners import (
+    AbsentPartners,
+    DuplicateMessages,
+    FewerPartners,
+    OneMorePartner,
+    SilentPartners,
+)
+from metamorphic.operators.sharing import ChannelLoss, GlobalLoss, PartnerLatency, PoseError
+from metamorphic.operators.stray import StrayPointsOperator
+from metamorphic.operators.symmetries import (
+    MirroredWorld,
+    MovedWorld,
+    ReorderedPartners,
+    ReorderedPoints,
+)
+from metamorphic.placebos import ROUNDING, MillimetrePlacebo, NoisePlacebo, make_placebos
 from metamorphic.relations.changes import MirroredAnswer
-from metamorphic.relations.equal import AsAlone, Equal, equal_relations
-from metamorphic.relations.relation import Expected, Relation
-from metamorphic.scene import Scene, View
-from metamorphic.space import Values, sampled
+from metamorphic.relations.equal import AsAlone, EqualAnswer, make_equal_relations
+from metamorphic.relations.relation import ExpectedBoxes, MetamorphicRelation
+from metamorphic.scene import AgentView, CooperativeScene
+from metamorphic.space import Values, sample_values
 from tests.metamorphic.made_boxes import SEEDS, made_up_scenes
 
-NOTHING_CHANGED = Expected()
-OPERATORS: tuple[Operator, ...] = (
-    *(Latency(1), PoseError(tilt=1.0), GlobalLoss(), ChannelLoss()),
-    *(Absent(), Absent("all"), Silent(), Silent("all"), Duplicate(), FewerPartners()),
-    *(ReorderedPartners(), ReorderedPoints(), Moved(), Mirrored()),
-    *(StrayPoints("ego"), StrayPoints("partners"), StrayPoints("both"), *placebos()),
+NOTHING_CHANGED = ExpectedBoxes()
+OPERATORS: tuple[SceneOperator, ...] = (
+    *(PartnerLatency(1), PoseError(tilt=1.0), GlobalLoss(), ChannelLoss()),
+    *(
+        AbsentPartners(),
+        AbsentPartners("all"),
+        SilentPartners(),
+        SilentPartners("all"),
+        DuplicateMessages(),
+        FewerPartners(),
+    ),
+    *(ReorderedPartners(), ReorderedPoints(), MovedWorld(), MirroredWorld()),
+    *(
+        StrayPointsOperator("ego"),
+        StrayPointsOperator("partners"),
+        StrayPointsOperator("both"),
+        *make_placebos(),
+    ),
 )
 
 
 @pytest.fixture(scope="module")
-def scenes(tmp_path_factory: pytest.TempPathFactory) -> list[Scene]:
-    one_thread()
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> list[CooperativeScene]:
+    set_one_thread()
     return made_up_scenes(tmp_path_factory.mktemp("recording"))
 
 
 @pytest.fixture
-def scene(scenes: list[Scene]) -> Scene:
+def scene(scenes: list[CooperativeScene]) -> CooperativeScene:
     """The last moment of the first ego."""
     return scenes[2]
 
 
 @cache
 def system(scheme: str) -> NetworkSystem:
-    return system_of(SCHEMES[scheme]())
+    return make_network_system(SCHEMES[scheme]())
 
 
-def applied(operator: Operator, scene: Scene, values: Values, seed: int = 1) -> Scene:
-    return operator.apply(scene, values, stream(seed, operator.name)).scene
+def applied(
+    operator: SceneOperator, scene: CooperativeScene, values: Values, seed: int = 1
+) -> CooperativeScene:
+    return operator.apply(scene, values, make_named_stream(seed, operator.name)).scene
 
 
-def arrays(view: View) -> list[np.ndarray]:
+def arrays(view: AgentView) -> list[np.ndarray]:
     truth = view.truth
     return [view.points_in_lidar, truth.boxes_in_lidar.geometry, truth.hits, truth.actor_ids]
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda one: one.name)
 def test_an_operator_changes_something_repeats_and_leaves_its_source(
-    operator: Operator, scene: Scene
+    operator: SceneOperator, scene: CooperativeScene
 ) -> None:
-    values = sampled(operator.space, stream(4, "values"))
+    values = sample_values(operator.space, make_named_stream(4, "values"))
     before = [array.copy() for view in scene.views for array in arrays(view)]
-    one, again = (operator.apply(scene, values, stream(4, "apply")) for _ in range(2))
+    one, again = (operator.apply(scene, values, make_named_stream(4, "apply")) for _ in range(2))
     assert one.changed > 0
     assert one.changed == again.changed
     for view, other in zip(one.scene.views, again.scene.views, strict=True):
@@ -90,23 +115,23 @@ def test_an_operator_changes_something_repeats_and_leaves_its_source(
     assert not expectation.gone | expectation.moved | expectation.new | expectation.unjudged
 
 
-def test_a_late_partner_sends_an_earlier_moment(scene: Scene) -> None:
-    late = applied(Latency(), scene, {"looks": 2.0})
+def test_a_late_partner_sends_an_earlier_moment(scene: CooperativeScene) -> None:
+    late = applied(PartnerLatency(), scene, {"looks": 2.0})
     assert [view.time for view in scene.partners] == [2.0, 2.0]
     assert [view.time for view in late.partners] == [0.0, 0.0]
     assert late.ego is scene.ego
     assert not np.array_equal(late.partners[0].points_in_lidar, scene.partners[0].points_in_lidar)
-    assert Latency().apply(scene, {"looks": 0.0}, stream(1)).changed == 0
+    assert PartnerLatency().apply(scene, {"looks": 0.0}, make_named_stream(1)).changed == 0
 
 
-def test_latency_needs_earlier_moments_and_partners(scenes: list[Scene]) -> None:
+def test_latency_needs_earlier_moments_and_partners(scenes: list[CooperativeScene]) -> None:
     with pytest.raises(DoesNotApplyError, match="no moment 1 looks earlier"):
-        applied(Latency(), scenes[0], {"looks": 1.0})
+        applied(PartnerLatency(), scenes[0], {"looks": 1.0})
     with pytest.raises(DoesNotApplyError, match="no partners"):
-        applied(Latency(), replace(scenes[2], partners=()), {"looks": 1.0})
+        applied(PartnerLatency(), replace(scenes[2], partners=()), {"looks": 1.0})
 
 
-def errors_of(scene: Scene, values: Values, seed: int) -> list[list[float]]:
+def errors_of(scene: CooperativeScene, values: Values, seed: int) -> list[list[float]]:
     """Return x, y, z (m), yaw, pitch, roll (rad) by which every partner is wrong."""
     wrong = applied(PoseError(tilt=1.0), scene, values, seed)
     rows = []
@@ -117,7 +142,9 @@ def errors_of(scene: Scene, values: Values, seed: int) -> list[list[float]]:
     return rows
 
 
-def test_pose_errors_lie_between_the_ends_of_their_ranges_and_fill_them(scene: Scene) -> None:
+def test_pose_errors_lie_between_the_ends_of_their_ranges_and_fill_them(
+    scene: CooperativeScene,
+) -> None:
     """CooTest, table 1 (SM): metres in (-0.2, 0.2), yaw in (-2, 2) degrees."""
     values = {"x": 0.2, "y": 0.2, "z": 0.2, "yaw": 2.0, "pitch": 1.0, "roll": 1.0}
     errors = np.array([row for seed in range(300) for row in errors_of(scene, values, seed)])
@@ -129,13 +156,13 @@ def test_pose_errors_lie_between_the_ends_of_their_ranges_and_fill_them(scene: S
         assert np.abs(column.mean()) < 0.1 * end
 
 
-def test_yaw_is_in_degrees(scene: Scene) -> None:
+def test_yaw_is_in_degrees(scene: CooperativeScene) -> None:
     """A mutant that takes yaw for radians turns partners 57 times as far."""
     yaws = [abs(row[3]) for seed in range(40) for row in errors_of(scene, {"yaw": 2.0}, seed)]
     assert math.radians(1.5) < max(yaws) <= math.radians(2.0)
 
 
-def test_axes_without_a_range_stay(scene: Scene) -> None:
+def test_axes_without_a_range_stay(scene: CooperativeScene) -> None:
     assert [one.name for one in PoseError().space] == ["x", "y", "z", "yaw"]
     rows = errors_of(scene, {"z": 0.2}, 3)
     assert all(row[axis] == 0 for row in rows for axis in (0, 1, 3, 4, 5))
@@ -154,7 +181,7 @@ def maps_message(random: np.random.Generator, channels: int) -> Message:
     )
 
 
-def after_air(scene: Scene, message: Message) -> np.ndarray:
+def after_air(scene: CooperativeScene, message: Message) -> np.ndarray:
     for disturbance in scene.on_air:
         message = disturbance.alter(message)
     assert isinstance(message.payload, Features)
@@ -165,7 +192,7 @@ def after_air(scene: Scene, message: Message) -> np.ndarray:
 @settings(max_examples=25)
 def test_global_loss_replaces_that_share_of_all_numbers(probability: float, seed: int) -> None:
     """CooTest, table 1 (GL): numbers become noise within the range of the feature."""
-    sent = maps_message(stream(seed), 16)
+    sent = maps_message(make_named_stream(seed), 16)
     assert isinstance(sent.payload, Features)
     before = sent.payload.maps[0]
     after = after_air(applied(GlobalLoss(), bare(), {"probability": probability}, seed), sent)
@@ -186,7 +213,7 @@ def test_channel_loss_replaces_whole_channels_rounded_down(
     share: float, channels: int, seed: int
 ) -> None:
     """CooTest, table 1 (CL): floor(p C) channels, at least one from the space's low end on."""
-    sent = maps_message(stream(seed), channels)
+    sent = maps_message(make_named_stream(seed), channels)
     assert isinstance(sent.payload, Features)
     before = sent.payload.maps[0]
     after = after_air(applied(ChannelLoss(), bare(), {"share": share}, seed), sent)
@@ -196,8 +223,8 @@ def test_channel_loss_replaces_whole_channels_rounded_down(
 
 
 @pytest.mark.parametrize("operator", [GlobalLoss(), ChannelLoss()], ids=lambda one: one.name)
-def test_noise_is_that_of_the_random_stream(operator: Operator) -> None:
-    sent = maps_message(stream(3), 16)
+def test_noise_is_that_of_the_random_stream(operator: SceneOperator) -> None:
+    sent = maps_message(make_named_stream(3), 16)
     values = {"probability": 0.5, "share": 0.5}
     first, again, other = (
         after_air(applied(operator, bare(), values, seed), sent) for seed in (1, 1, 2)
@@ -208,14 +235,14 @@ def test_noise_is_that_of_the_random_stream(operator: Operator) -> None:
 
 def test_the_least_channel_loss_takes_one_channel() -> None:
     (parameter,) = ChannelLoss().space
-    sent = maps_message(stream(3), 16)
+    sent = maps_message(make_named_stream(3), 16)
     assert isinstance(sent.payload, Features)
     after = after_air(applied(ChannelLoss(), bare(), {"share": parameter.low}), sent)
     assert (after != sent.payload.maps[0]).any(axis=(1, 2)).sum() == 1
 
 
 @cache
-def bare() -> Scene:
+def bare() -> CooperativeScene:
     """A scene with a partner that nothing else is known of."""
     import tempfile
 
@@ -223,30 +250,34 @@ def bare() -> Scene:
         return made_up_scenes(Path(folder) / "recording")[0]
 
 
-def test_partners_are_absent_twice_fewer_or_one_more(scene: Scene) -> None:
+def test_partners_are_absent_twice_fewer_or_one_more(scene: CooperativeScene) -> None:
     names = [view.name for view in scene.partners]
-    assert [view.name for view in applied(Absent(), scene, {"partner": 1.0}).partners] == names[1:]
-    assert [view.name for view in applied(Absent(), scene, {"partner": 2.0}).partners] == names[:1]
-    assert applied(Absent("all"), scene, {}).partners == ()
-    twice = applied(Duplicate(), scene, {"partner": 2.0}).partners
+    assert [
+        view.name for view in applied(AbsentPartners(), scene, {"partner": 1.0}).partners
+    ] == names[1:]
+    assert [
+        view.name for view in applied(AbsentPartners(), scene, {"partner": 2.0}).partners
+    ] == names[:1]
+    assert applied(AbsentPartners("all"), scene, {}).partners == ()
+    twice = applied(DuplicateMessages(), scene, {"partner": 2.0}).partners
     assert [view.name for view in twice] == [*names, names[1]]
     fewer = applied(FewerPartners(), scene, {"kept": 1.0})
     assert [view.name for view in fewer.partners] == names[:1]
     with pytest.raises(DoesNotApplyError, match="no more than 1 partners"):
         applied(FewerPartners(), fewer, {"kept": 1.0})
-    more = applied(OneMore(), fewer, {})
+    more = applied(OneMorePartner(), fewer, {})
     assert [view.name for view in more.partners] == names
     with pytest.raises(DoesNotApplyError, match="no other agent"):
-        applied(OneMore(), more, {})
+        applied(OneMorePartner(), more, {})
 
 
-def test_another_order_is_another(scene: Scene) -> None:
+def test_another_order_is_another(scene: CooperativeScene) -> None:
     for seed in range(8):
         reordered = applied(ReorderedPartners(), scene, {}, seed)
         assert [v.name for v in reordered.partners] == [v.name for v in scene.partners[::-1]]
 
 
-def test_shuffled_points_keep_their_surfaces(scene: Scene) -> None:
+def test_shuffled_points_keep_their_surfaces(scene: CooperativeScene) -> None:
     count = len(scene.ego.points_in_lidar)
     labels = (np.arange(count) % 251).astype(np.uint8)
     known = Surfaces(labels, np.linspace(0, 1, count, dtype=np.float32))
@@ -263,24 +294,24 @@ def test_shuffled_points_keep_their_surfaces(scene: Scene) -> None:
 @settings(max_examples=30)
 def test_a_moved_world_is_the_same_from_inside(x: float, y: float, yaw: float) -> None:
     scene = bare()
-    moved = applied(Moved(), scene, {"x": x, "y": y, "yaw": yaw})
+    moved = applied(MovedWorld(), scene, {"x": x, "y": y, "yaw": yaw})
     for before, after in zip(scene.views, moved.views, strict=True):
         assert after.believed_in_world == after.lidar_in_world
-        seen = relative(before.believed_in_world, scene.ego.believed_in_world)
-        still = relative(after.believed_in_world, moved.ego.believed_in_world)
+        seen = compute_relative_pose(before.believed_in_world, scene.ego.believed_in_world)
+        still = compute_relative_pose(after.believed_in_world, moved.ego.believed_in_world)
         for axis in Pose.__slots__:
             assert abs(getattr(seen, axis) - getattr(still, axis)) < 1e-6
 
 
-def test_partners_points_are_mirrored_where_the_ego_puts_them(scene: Scene) -> None:
+def test_partners_points_are_mirrored_where_the_ego_puts_them(scene: CooperativeScene) -> None:
     """With pitch and roll, which a mirror of x and y alone would get wrong."""
     tilted = Pose(112.0, 49.0, 1.85, yaw=1.3, pitch=0.2, roll=-0.3)
     partner = replace(scene.partners[1], lidar_in_world=tilted, believed_in_world=tilted)
     source = replace(scene, partners=(partner,))
-    mirror = applied(Mirrored(), source, {})
+    mirror = applied(MirroredWorld(), source, {})
     for world in ("lidar_in_world", "believed_in_world"):
         (before, after) = (
-            points_between(
+            transform_points(
                 one.partners[0].points_in_lidar,
                 getattr(one.partners[0], world),
                 getattr(one.ego, world),
@@ -288,7 +319,7 @@ def test_partners_points_are_mirrored_where_the_ego_puts_them(scene: Scene) -> N
             for one in (source, mirror)
         )
         assert np.allclose(before * [1, -1, 1, 1], after, atol=1e-4)
-    twice = applied(Mirrored(), mirror, {})
+    twice = applied(MirroredWorld(), mirror, {})
     assert all(
         np.array_equal(a, b) for a, b in zip(arrays(source.ego), arrays(twice.ego), strict=True)
     )
@@ -298,14 +329,14 @@ def test_partners_points_are_mirrored_where_the_ego_puts_them(scene: Scene) -> N
 @settings(max_examples=12)
 def test_stray_points_lie_outside_every_window(count: int, on: str) -> None:
     scene = bare()
-    stray = applied(StrayPoints(on), scene, {"count": float(count)})  # type: ignore[arg-type]
+    stray = applied(StrayPointsOperator(on), scene, {"count": float(count)})  # type: ignore[arg-type]
     for number, (before, after) in enumerate(zip(scene.views, stray.views, strict=True)):
         old, new = before.points_in_lidar, after.points_in_lidar
         expected = count if on == "both" or (on == "ego") == (number == 0) else 0
         assert len(new) == len(old) + expected
         assert np.array_equal(new[: len(old)], old)
         for row in new[len(old) :]:
-            in_ego = points_between(row[None], after.lidar_in_world, scene.ego.lidar_in_world)[0]
+            in_ego = transform_points(row[None], after.lidar_in_world, scene.ego.lidar_in_world)[0]
             assert max(abs(row[0]), abs(row[1])) >= 119.99
             assert max(abs(in_ego[0]), abs(in_ego[1])) >= 119.98
             assert max(abs(row[0]), abs(row[1])) <= 150.0
@@ -313,92 +344,98 @@ def test_stray_points_lie_outside_every_window(count: int, on: str) -> None:
             assert old[:, 3].min() - 1e-4 <= row[3] <= old[:, 3].max() + 1e-4
 
 
-def test_stray_points_get_surfaces_and_windows_are_checked(scene: Scene) -> None:
+def test_stray_points_get_surfaces_and_windows_are_checked(scene: CooperativeScene) -> None:
     count = len(scene.ego.points_in_lidar)
     known = Surfaces(np.ones(count, np.uint8), np.ones(count, np.float32))
     source = replace(scene, ego=replace(scene.ego, surfaces=known))
-    ego = applied(StrayPoints("ego"), source, {"count": 10.0}).ego
+    ego = applied(StrayPointsOperator("ego"), source, {"count": 10.0}).ego
     assert ego.surfaces is not None
     assert len(ego.surfaces) == len(ego.points_in_lidar) == count + 10
     with pytest.raises(UserError, match="window = 200"):
-        StrayPoints("ego", window=200.0)
+        StrayPointsOperator("ego", window=200.0)
 
 
-def test_placebos_are_small(scene: Scene) -> None:
-    shifted = applied(Millimetre(), scene, {})
+def test_placebos_are_small(scene: CooperativeScene) -> None:
+    shifted = applied(MillimetrePlacebo(), scene, {})
     for partner, true in zip(shifted.partners, scene.partners, strict=True):
         a, b = partner.believed_in_world, true.lidar_in_world
         assert math.hypot(a.x - b.x, a.y - b.y) == pytest.approx(1e-3, rel=1e-6)
         assert (a.z, a.yaw) == (b.z, b.yaw)
-    noisy = applied(Renoised(), scene, {})
+    noisy = applied(NoisePlacebo(), scene, {})
     apart = np.abs(noisy.ego.points_in_lidar - scene.ego.points_in_lidar)
     assert 0.9 * ROUNDING < apart[:, :3].max() <= ROUNDING + 1e-5
     assert (apart[:, 3] == 0).all()
 
 
-def test_a_silent_partner_sends_nothing_and_others_are_heard(scene: Scene) -> None:
+def test_a_silent_partner_sends_nothing_and_others_are_heard(scene: CooperativeScene) -> None:
     for scheme, sizes in (("late", 0), ("early", 0)):
-        silent = applied(Silent(), scene, {"partner": 1.0})
-        first, second = messages(system(scheme), silent)
+        silent = applied(SilentPartners(), scene, {"partner": 1.0})
+        first, second = build_partner_messages(system(scheme), silent)
         assert first.size_bytes == sizes
         assert second.size_bytes > 0
-    first, _ = messages(system("fcooper"), applied(Silent(), scene, {"partner": 1.0}))
+    first, _ = build_partner_messages(
+        system("fcooper"), applied(SilentPartners(), scene, {"partner": 1.0})
+    )
     assert isinstance(first.payload, Features)
     assert not first.payload.maps[0].any()
 
 
-def measured(relation: Relation, scheme: str, scene: Scene, changed: Scene) -> float:
+def measured(
+    relation: MetamorphicRelation, scheme: str, scene: CooperativeScene, changed: CooperativeScene
+) -> float:
     """Return the value of a relation on the answers of a shipped system."""
-    source, follow = answer(system(scheme), scene), answer(system(scheme), changed)
+    source, follow = ask_system(system(scheme), scene), ask_system(system(scheme), changed)
     measure = relation.measure(source, follow, NOTHING_CHANGED)
     assert measure.exposed > 0
     return measure.value
 
 
-BITS = Equal(name="bits")
-RELATIONS = {relation.name: relation for relation in equal_relations()}
+BITS = EqualAnswer(name="bits")
+RELATIONS = {relation.name: relation for relation in make_equal_relations()}
 
 
 @pytest.mark.parametrize("scheme", ["late", "fcooper"])
-def test_shipped_systems_satisfy_the_exact_relations(scheme: str, scene: Scene) -> None:
+def test_shipped_systems_satisfy_the_exact_relations(scheme: str, scene: CooperativeScene) -> None:
     """R1 to R5, for late fusion and for the strongest feature: nothing depends on what it must not.
 
     Points far away changed answers when points were shuffled before those outside were left out.
     """
-    stray = applied(StrayPoints("both"), scene, {"count": 1000.0})
+    stray = applied(StrayPointsOperator("both"), scene, {"count": 1000.0})
     assert measured(RELATIONS["R1_stray_points"], scheme, scene, stray) == 0
     other_order = applied(ReorderedPartners(), scene, {})
     assert measured(RELATIONS["R2_partners"], scheme, scene, other_order) == 0
     shuffled = applied(ReorderedPoints(), scene, {})
     assert measured(RELATIONS["R2_points"], scheme, scene, shuffled) == 0
-    moved = applied(Moved(), scene, {"x": 317.3, "y": -411.7, "yaw": 77.0})
+    moved = applied(MovedWorld(), scene, {"x": 317.3, "y": -411.7, "yaw": 77.0})
     assert measured(RELATIONS["R3_moved_world"], scheme, scene, moved) == 0
-    for operator in (Silent("all"), Absent("all")):
+    for operator in (SilentPartners("all"), AbsentPartners("all")):
         assert measured(AsAlone(), scheme, scene, applied(operator, scene, {})) == 0
-    absent, silent = (applied(one, scene, {"partner": 1.0}) for one in (Absent(), Silent()))
+    absent, silent = (
+        applied(one, scene, {"partner": 1.0}) for one in (AbsentPartners(), SilentPartners())
+    )
     assert measured(RELATIONS["R4_silent"], scheme, absent, silent) == 0
-    twice = applied(Duplicate(), scene, {"partner": 1.0})
+    twice = applied(DuplicateMessages(), scene, {"partner": 1.0})
     assert measured(RELATIONS["R5_duplicate"], scheme, scene, twice) == 0
 
 
 def test_early_fusion_depends_on_order_by_rounding_alone_and_on_points_sent_twice(
-    scene: Scene,
+    scene: CooperativeScene,
 ) -> None:
     """Sums of a pillar's points are rounded in their order; each point twice weighs twice."""
     for operator in (ReorderedPartners(), ReorderedPoints()):
         changed = applied(operator, scene, {})
         assert measured(RELATIONS["R2_points"], "early", scene, changed) == 0
-    twice = applied(Duplicate(), scene, {"partner": 1.0})
+    twice = applied(DuplicateMessages(), scene, {"partner": 1.0})
     assert measured(BITS, "early", scene, twice) > 0
 
 
-def test_attention_hears_a_silent_partner(scene: Scene) -> None:
+def test_attention_hears_a_silent_partner(scene: CooperativeScene) -> None:
     """Maps of zeros take part in the mean: R4 is broken by a silent partner, not an absent one."""
-    assert measured(AsAlone(), "attfuse", scene, applied(Absent("all"), scene, {})) == 0
-    assert measured(AsAlone(), "attfuse", scene, applied(Silent("all"), scene, {})) > 0
+    assert measured(AsAlone(), "attfuse", scene, applied(AbsentPartners("all"), scene, {})) == 0
+    assert measured(AsAlone(), "attfuse", scene, applied(SilentPartners("all"), scene, {})) > 0
 
 
-def test_a_network_is_not_symmetric(scene: Scene) -> None:
+def test_a_network_is_not_symmetric(scene: CooperativeScene) -> None:
     """R10 is no exact relation: but more of the mirrored boxes are there than not."""
-    mirror = applied(Mirrored(), scene, {})
+    mirror = applied(MirroredWorld(), scene, {})
     assert 0 <= measured(MirroredAnswer(), "late", scene, mirror) < 0.5

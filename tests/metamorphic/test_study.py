@@ -16,18 +16,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UserError
-from harness.precision import Matches, average_precision
+from harness.precision import ClassMatches, compute_average_precision
 from metamorphic import study as module
-from metamorphic.answers import answer
-from metamorphic.catalogue import MAKERS, entries
+from metamorphic.answers import ask_system
+from metamorphic.catalogue import MAKERS, select_catalogue_entries
 from metamorphic.commandline import main
-from metamorphic.following import followed
-from metamorphic.judging import Follow, detections
-from metamorphic.records import TABLES, part, read_table
+from metamorphic.following import make_follow_up
+from metamorphic.judging import FollowUp, make_detection_rows
+from metamorphic.records import STUDY_SCHEMAS, get_block_file, read_study_table
 from metamorphic.scene import read_scene
-from metamorphic.study import Study, run
-from metamorphic.summary import Pool, Tables, findings, precision, precision_change, rate_change
-from metamorphic.systems import system_named
+from metamorphic.study import OfflineStudy, run_study
+from metamorphic.summary import (
+    ClassDetections,
+    StudyTables,
+    compute_all_point_precision,
+    compute_precision_change,
+    compute_rate_change,
+    get_band_findings,
+)
+from metamorphic.systems import build_named_system
 from tests.training.made_up import write_recording
 
 OPERATORS = ("latency", "rain", "stray_points_100", "silent", "placebo_millimetre")
@@ -41,7 +48,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def study_of(recording: Path, folder: Path, **changed: Any) -> Study:
+def study_of(recording: Path, folder: Path, **changed: Any) -> OfflineStudy:
     settings = {
         "recordings": (recording,),
         "systems": ("late",),
@@ -49,13 +56,13 @@ def study_of(recording: Path, folder: Path, **changed: Any) -> Study:
         "scenes": 6,
         "seed": 1,
     }
-    return Study(**{**settings, **changed}, folder=folder)
+    return OfflineStudy(**{**settings, **changed}, folder=folder)
 
 
 @pytest.fixture(scope="module")
-def done(recording: Path, tmp_path_factory: pytest.TempPathFactory) -> Study:
+def done(recording: Path, tmp_path_factory: pytest.TempPathFactory) -> OfflineStudy:
     study = study_of(recording, tmp_path_factory.mktemp("done"))
-    run(study, 1, lambda _: None)
+    run_study(study, 1, lambda _: None)
     return study
 
 
@@ -63,24 +70,29 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "parts").iterdir())}
 
 
-def test_every_scene_is_asked_under_every_operator(done: Study) -> None:
-    measures = read_table(done.folder, "measures").to_pandas()
+def test_every_scene_is_asked_under_every_operator(done: OfflineStudy) -> None:
+    measures = read_study_table(done.folder, "measures").to_pandas()
     assert set(measures["operator"]) == set(OPERATORS)
     assert (measures.groupby("operator")["scene"].nunique() == 6).all()
     relations = {
-        name: {r.name for r in test.relations} for name, test in entries(OPERATORS).items()
+        name: {r.name for r in test.relations}
+        for name, test in select_catalogue_entries(OPERATORS).items()
     }
     for operator, rows in measures.groupby("operator"):
         assert set(rows["relation"]) == relations[str(operator)]
 
 
-def test_two_processes_write_the_same_bytes(done: Study, recording: Path, tmp_path: Path) -> None:
+def test_two_processes_write_the_same_bytes(
+    done: OfflineStudy, recording: Path, tmp_path: Path
+) -> None:
     study = study_of(recording, tmp_path)
-    run(study, 2, lambda _: None)
+    run_study(study, 2, lambda _: None)
     assert contents(tmp_path) == contents(done.folder)
 
 
-def test_a_study_that_was_killed_goes_on(done: Study, recording: Path, tmp_path: Path) -> None:
+def test_a_study_that_was_killed_goes_on(
+    done: OfflineStudy, recording: Path, tmp_path: Path
+) -> None:
     study = study_of(recording, tmp_path)
     context = multiprocessing.get_context("spawn")
     process = context.Process(target=killed_after_a_block, args=(study,))
@@ -90,47 +102,51 @@ def test_a_study_that_was_killed_goes_on(done: Study, recording: Path, tmp_path:
     written = contents(tmp_path)
     assert 0 < len(written) < len(contents(done.folder))
     counts: list[int] = []
-    run(study, 1, counts.append)
+    run_study(study, 1, counts.append)
     assert counts == [5, 1]
     assert contents(tmp_path) == contents(done.folder)
 
 
-def killed_after_a_block(study: Study) -> None:
-    run(study, 1, lambda _: os.kill(os.getpid(), signal.SIGKILL))
+def killed_after_a_block(study: OfflineStudy) -> None:
+    run_study(study, 1, lambda _: os.kill(os.getpid(), signal.SIGKILL))
 
 
-def test_a_block_without_all_its_tables_is_computed_again(done: Study, tmp_path: Path) -> None:
+def test_a_block_without_all_its_tables_is_computed_again(
+    done: OfflineStudy, tmp_path: Path
+) -> None:
     for name, content in contents(done.folder).items():
         (tmp_path / "parts").mkdir(exist_ok=True)
         (tmp_path / "parts" / name).write_bytes(content)
-    part(tmp_path, "skipped", 1).unlink()
-    assert len(read_table(tmp_path, "measures")) < len(read_table(done.folder, "measures"))
+    get_block_file(tmp_path, "skipped", 1).unlink()
+    assert len(read_study_table(tmp_path, "measures")) < len(
+        read_study_table(done.folder, "measures")
+    )
 
 
 @pytest.mark.parametrize(
     ("changed", "named"), [({"seed": 2}, "seed"), ({"operators": ("silent",)}, "operators")]
 )
 def test_a_folder_of_another_study_is_refused(
-    done: Study, recording: Path, changed: dict[str, Any], named: str
+    done: OfflineStudy, recording: Path, changed: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(UserError, match=f"has other .*{named}"):
-        run(study_of(recording, done.folder, **changed), 1, lambda _: None)
+        run_study(study_of(recording, done.folder, **changed), 1, lambda _: None)
 
 
-def test_the_header_names_the_weights(done: Study) -> None:
+def test_the_header_names_the_weights(done: OfflineStudy) -> None:
     header = json.loads((done.folder / "header.json").read_text())
     assert len(header["systems"]["late"]) == 64
-    assert header["systems"]["late"] == module.digest_of("single")
+    assert header["systems"]["late"] == module.compute_system_digest("single")
 
 
-def test_silent_partners_of_late_fusion_change_nothing(done: Study) -> None:
-    measures = read_table(done.folder, "measures").to_pandas()
+def test_silent_partners_of_late_fusion_change_nothing(done: OfflineStudy) -> None:
+    measures = read_study_table(done.folder, "measures").to_pandas()
     assert (measures[measures["relation"] == "R4_silent"]["value"] == 0).all()
 
 
-def test_rates_are_counts_over_exposed_boxes(done: Study) -> None:
-    tables = Tables(done.folder)
-    change = rate_change(tables, "misled", "late", "latency")
+def test_rates_are_counts_over_exposed_boxes(done: OfflineStudy) -> None:
+    tables = StudyTables(done.folder)
+    change = compute_rate_change(tables, "misled", "late", "latency")
     rows = tables.checks[
         (tables.checks["check"] == "misled") & (tables.checks["operator"] == "latency")
     ]
@@ -139,29 +155,30 @@ def test_rates_are_counts_over_exposed_boxes(done: Study) -> None:
         assert change.after == pytest.approx(rows["count"].sum() / rows["exposed"].sum())
 
 
-def test_dry_rows_are_of_the_answer_to_the_dry_sweep(done: Study) -> None:
-    system, test = system_named("late"), entries(("rain",))["rain"]
-    rows = read_table(done.folder, "detections").to_pandas()
+def test_dry_rows_are_of_the_answer_to_the_dry_sweep(done: OfflineStudy) -> None:
+    system, test = build_named_system("late"), select_catalogue_entries(("rain",))["rain"]
+    rows = read_study_table(done.folder, "detections").to_pandas()
     rows = rows[rows["operator"] == "rain"]
-    for source in done.chosen()[:2]:
-        follow = followed(read_scene(source), "rain", test, seed=done.seed)
-        assert isinstance(follow, Follow)
+    for source in done.select_sources()[:2]:
+        follow = make_follow_up(read_scene(source), "rain", test, seed=done.seed)
+        assert isinstance(follow, FollowUp)
         for side, scene in (("dry", follow.source), ("changed", follow.scene)):
             objects = follow.objects[side, "before"]  # type: ignore[index]
             expected = sorted(
-                row["score"] for row in detections(answer(system, scene).cooperative, objects)
+                row["score"]
+                for row in make_detection_rows(ask_system(system, scene).cooperative, objects)
             )
             of = rows[(rows["scene"] == source.name) & (rows["side"] == side)]
             assert sorted(of[of["hits"] == "before"]["score"]) == pytest.approx(expected)
 
 
-def test_stray_points_change_no_precision(done: Study) -> None:
-    change = precision_change(Tables(done.folder), "late", "stray_points_100")
+def test_stray_points_change_no_precision(done: OfflineStudy) -> None:
+    change = compute_precision_change(StudyTables(done.folder), "late", "stray_points_100")
     assert change.before == change.after or (np.isnan(change.before) and np.isnan(change.after))
 
 
-def test_few_scenarios_give_no_band(done: Study) -> None:
-    assert findings(Tables(done.folder), "R7_misled", "late", "latency") is None
+def test_few_scenarios_give_no_band(done: OfflineStudy) -> None:
+    assert get_band_findings(StudyTables(done.folder), "R7_misled", "late", "latency") is None
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -173,12 +190,16 @@ def test_precision_of_resampled_clusters_is_that_of_repeated_ones(seed: int) -> 
     cluster = random.integers(clusters, size=count)
     truths = np.bincount(cluster[correct], minlength=clusters) + random.integers(3, size=clusters)
     weights = random.multinomial(clusters, np.full(clusters, 0.25), 3)
-    pool = Pool(correct=correct.astype(float), cluster=cluster, truths=truths.astype(float))
-    fast = precision(pool, weights.astype(float))
+    pool = ClassDetections(
+        correct=correct.astype(float), cluster=cluster, truths=truths.astype(float)
+    )
+    fast = compute_all_point_precision(pool, weights.astype(float))
     for row, value in zip(weights, fast, strict=True):
         repeated = np.repeat(np.arange(count), row[cluster])
         total = int(row @ truths)
-        slow = average_precision(Matches(scores[repeated], correct[repeated], total), "all_point")
+        slow = compute_average_precision(
+            ClassMatches(scores[repeated], correct[repeated], total), "all_point"
+        )
         if total == 0:
             assert np.isnan(value)
         else:
@@ -227,7 +248,7 @@ def test_bad_input_is_one_line(
     assert said.count("\n") == 1
 
 
-def test_tables_have_their_columns(done: Study) -> None:
-    for table, schema in TABLES.items():
-        assert isinstance(read_table(done.folder, table).to_pandas(), pd.DataFrame)
-        assert read_table(done.folder, table).schema.names == schema.names
+def test_tables_have_their_columns(done: OfflineStudy) -> None:
+    for table, schema in STUDY_SCHEMAS.items():
+        assert isinstance(read_study_table(done.folder, table).to_pandas(), pd.DataFrame)
+        assert read_study_table(done.folder, table).schema.names == schema.names

@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from harness.carlite.labels import Label
+from harness.carlite.labels import SemanticLabel
 from harness.channel.interference import backscatter, extinction, reflectivity, scattering
-from harness.channel.interference.extinction import Particles
+from harness.channel.interference.extinction import ParticleDistribution
 from harness.vocabulary import Surfaces
 
 
 @pytest.mark.parametrize(
     ("particles", "expected"),
     [
-        *((extinction.rain(rate), alpha)
+        *((extinction.make_rain_drops(rate), alpha)
           for rate, alpha in ((0.1, 8.55e-5), (1, 3.65e-4), (10, 1.556e-3), (50, 4.29e-3))),
-        *((extinction.snow(rate), alpha)
+        *((extinction.make_snow_flakes(rate), alpha)
           for rate, alpha in ((0.1, 3.9e-4), (1, 1.44e-3), (2.4, 2.37e-3), (100, 1.99e-2))),
     ],
 )  # fmt: skip
-def test_extinction_of_rain_and_snow(particles: Particles, expected: float) -> None:
+def test_extinction_of_rain_and_snow(particles: ParticleDistribution, expected: float) -> None:
     """Numbers worked out by hand, and the integral of geometric optics: Q = 2."""
 
     def taken(diameter: float) -> float:
@@ -45,14 +45,14 @@ def test_extinction_of_rain_and_snow(particles: Particles, expected: float) -> N
     ("visibility", "alpha"), [(1000, 0.0030), (200, 0.0150), (100, 0.0300), (50, 0.0599)]
 )
 def test_extinction_of_fog(visibility: float, alpha: float) -> None:
-    assert extinction.fog_extinction(visibility) == pytest.approx(alpha, rel=2e-3)
-    left = math.exp(-extinction.fog_extinction(visibility) * visibility)
+    assert extinction.compute_fog_extinction(visibility) == pytest.approx(alpha, rel=2e-3)
+    left = math.exp(-extinction.compute_fog_extinction(visibility) * visibility)
     assert left == pytest.approx(0.05)
 
 
 def test_particles_reflect_like_water_and_ice() -> None:
-    assert extinction.rain(1).reflectivity == pytest.approx(0.0199, abs=5e-5)
-    assert extinction.snow(1).reflectivity == pytest.approx(0.0173, abs=5e-5)
+    assert extinction.make_rain_drops(1).reflectivity == pytest.approx(0.0199, abs=5e-5)
+    assert extinction.make_snow_flakes(1).reflectivity == pytest.approx(0.0173, abs=5e-5)
 
 
 def test_tags_are_carlas() -> None:
@@ -62,17 +62,22 @@ def test_tags_are_carlas() -> None:
         "CAR": 0.45, "TRUCK": 0.45, "BUS": 0.45, "MOTORCYCLE": 0.3, "BICYCLE": 0.3, "RIDER": 0.4,
         "PEDESTRIAN": 0.4,
     }  # fmt: skip
-    assert set(reflectivity.BY_TAG) == {int(label) for label in Label}
-    assert {name: reflectivity.BY_TAG[Label[name]] for name in expected} == expected
-    paved = {Label.ROAD, Label.ROAD_LINE, Label.SIDEWALK, Label.GROUND}
-    assert {Label(tag) for tag in reflectivity.PAVED} == paved
-    assert scattering.UNLABELLED == Label.NONE
+    assert set(reflectivity.BY_TAG) == {int(label) for label in SemanticLabel}
+    assert {name: reflectivity.BY_TAG[SemanticLabel[name]] for name in expected} == expected
+    paved = {
+        SemanticLabel.ROAD,
+        SemanticLabel.ROAD_LINE,
+        SemanticLabel.SIDEWALK,
+        SemanticLabel.GROUND,
+    }
+    assert {SemanticLabel(tag) for tag in reflectivity.PAVED} == paved
+    assert scattering.UNLABELLED == SemanticLabel.NONE
 
 
 def test_reflectivity_is_by_label_and_cosine_or_constant() -> None:
     surfaces = Surfaces(np.array([1, 14], np.uint8), np.array([0.5, 1.0], np.float32))
-    assert np.allclose(reflectivity.reflectivity(surfaces, 2), [0.06, 0.45])
-    assert np.array_equal(reflectivity.reflectivity(None, 3), [0.3, 0.3, 0.3])
+    assert np.allclose(reflectivity.compute_reflectivity(surfaces, 2), [0.06, 0.45])
+    assert np.array_equal(reflectivity.compute_reflectivity(None, 3), [0.3, 0.3, 0.3])
 
 
 @pytest.mark.parametrize(
@@ -81,7 +86,7 @@ def test_reflectivity_is_by_label_and_cosine_or_constant() -> None:
 )
 def test_peaks_of_the_soft_target(alpha: float, peak: float, place: float) -> None:
     """Hahner et al.'s table; and the same integral over time, by an adaptive quadrature."""
-    response = backscatter.responses(alpha)
+    response = backscatter.get_fog_responses(alpha)
     assert response.peaks[-1] == pytest.approx(peak, rel=1e-3)
     assert response.peak_ranges[-1] == pytest.approx(place, abs=0.051)
     for r0 in (3.0, 100.0):
@@ -115,7 +120,7 @@ def test_fog_wins_from_a_range_on(alpha: float, crossover: float) -> None:
     """Whatever the target's reflectivity; at 0.005 / m not within a LiDAR's reach."""
     ranges = np.arange(1.0, 200.0, 0.1)
     for rho in (0.05, 0.9):
-        soft = backscatter.soft_powers(alpha, ranges, np.full(len(ranges), rho))
+        soft = backscatter.compute_soft_powers(alpha, ranges, np.full(len(ranges), rho))
         wins = ranges[soft > rho * np.exp(-2 * alpha * ranges) / ranges**2]
         assert wins.min(initial=math.inf) == pytest.approx(crossover, abs=0.5)
         assert len(wins) == (ranges >= wins.min(initial=math.inf)).sum()
@@ -123,20 +128,25 @@ def test_fog_wins_from_a_range_on(alpha: float, crossover: float) -> None:
 
 def test_fresnel_keeps_energy() -> None:
     cosines = np.cos(np.radians(np.linspace(0, 89.9, 900)))
-    reflected, passed = reflectivity.fresnel(cosines), reflectivity.transmitted(cosines)
+    reflected, passed = (
+        reflectivity.compute_fresnel_reflection(cosines),
+        reflectivity.compute_transmission(cosines),
+    )
     assert np.allclose(reflected + passed, 1, atol=1e-12)
     assert reflected[:, 0] == pytest.approx([0.0201, 0.0201], abs=1e-4)
     brewster = math.degrees(math.acos(cosines[reflected[1].argmin()]))
     assert brewster == pytest.approx(53.06, abs=0.06)
-    at = reflectivity.fresnel(np.cos(np.array([math.atan(1.33 / 1.0003)])))
+    at = reflectivity.compute_fresnel_reflection(np.cos(np.array([math.atan(1.33 / 1.0003)])))
     assert at[1, 0] == pytest.approx(0, abs=1e-12)
     inside = np.sqrt(1 - (1.0003 / 1.33) ** 2 * (1 - cosines**2))
-    assert np.allclose(reflectivity.fresnel(inside, 1.33, 1.0003), reflected)  # reciprocity
+    assert np.allclose(
+        reflectivity.compute_fresnel_reflection(inside, 1.33, 1.0003), reflected
+    )  # reciprocity
 
 
 def test_a_white_surface_under_a_film_sends_everything_back() -> None:
     """Reflected by the film or by what is under it: nothing is absorbed."""
     cosines = np.cos(np.radians(np.linspace(0, 89, 90)))
-    under = reflectivity.under_film(np.ones(90), cosines)
-    assert np.allclose(under + reflectivity.fresnel(cosines).min(axis=0), 1)
-    assert np.allclose(reflectivity.under_film(np.zeros(90), cosines), 0)
+    under = reflectivity.compute_film_reflectivity(np.ones(90), cosines)
+    assert np.allclose(under + reflectivity.compute_fresnel_reflection(cosines).min(axis=0), 1)
+    assert np.allclose(reflectivity.compute_film_reflectivity(np.zeros(90), cosines), 0)

@@ -8,34 +8,45 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.channel.interference.extinction import fog_extinction, rain, snow
-from harness.randomness import stream
+from harness.channel.interference.extinction import (
+    compute_fog_extinction,
+    make_rain_drops,
+    make_snow_flakes,
+)
+from harness.randomness import make_named_stream
 from harness.vocabulary import Surfaces
 from metamorphic.operators.operator import (
     ChangedNothingError,
     DoesNotApplyError,
-    Operator,
-    changed_something,
-    unmet,
+    SceneOperator,
+    change_scene,
+    list_unmet_needs,
 )
-from metamorphic.operators.weather import Dry, Fog, Rain, Snow, Weather, WetGround
-from metamorphic.scene import Scene, View
-from metamorphic.space import Values, sampled
+from metamorphic.operators.weather import (
+    DryAir,
+    FogOperator,
+    RainOperator,
+    SnowOperator,
+    WeatherOperator,
+    WetGroundOperator,
+)
+from metamorphic.scene import AgentView, CooperativeScene
+from metamorphic.space import Values, sample_values
 from tests.metamorphic.made_boxes import made_up_scenes
 
-WEATHERS: tuple[tuple[Weather, dict[str, float]], ...] = (
-    (Rain(), {"rate": 20.0}),
-    (Snow(), {"rate": 2.4}),
-    (Fog(), {"visibility": 100.0}),
-    (Fog(calibration="lambert"), {"visibility": 100.0}),
-    (WetGround(), {"water": 0.6}),
-    (Dry(), {}),
+WEATHERS: tuple[tuple[WeatherOperator, dict[str, float]], ...] = (
+    (RainOperator(), {"rate": 20.0}),
+    (SnowOperator(), {"rate": 2.4}),
+    (FogOperator(), {"visibility": 100.0}),
+    (FogOperator(calibration="lambert"), {"visibility": 100.0}),
+    (WetGroundOperator(), {"water": 0.6}),
+    (DryAir(), {}),
 )
 IDS = ("rain", "snow", "fog", "bright fog", "wet ground", "dry")
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+def scene(tmp_path_factory: pytest.TempPathFactory) -> CooperativeScene:
     """A scene with surfaces: the flat points are road, the others cars."""
     bare = made_up_scenes(tmp_path_factory.mktemp("recording"))[1]
     return replace(
@@ -43,7 +54,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
     )
 
 
-def with_surfaces(view: View) -> View:
+def with_surfaces(view: AgentView) -> AgentView:
     points = view.points_in_lidar
     road = np.arange(len(points)) < 4000
     slant = view.lidar_in_world.z / np.linalg.norm(points[:, :3], axis=1)
@@ -51,20 +62,22 @@ def with_surfaces(view: View) -> View:
     return replace(view, surfaces=Surfaces(np.where(road, 1, 14).astype(np.uint8), cosines))
 
 
-def applied(operator: Operator, scene: Scene, values: Values, seed: int = 1) -> Scene:
-    return operator.apply(scene, values, stream(seed)).scene
+def applied(
+    operator: SceneOperator, scene: CooperativeScene, values: Values, seed: int = 1
+) -> CooperativeScene:
+    return operator.apply(scene, values, make_named_stream(seed)).scene
 
 
-def sweeps(scene: Scene) -> list[bytes]:
+def sweeps(scene: CooperativeScene) -> list[bytes]:
     return [view.points_in_lidar.tobytes() for view in scene.views]
 
 
 @pytest.mark.parametrize(("operator", "values"), WEATHERS, ids=IDS)
 def test_all_views_change_and_ground_truth_does_not(
-    operator: Weather, values: dict[str, float], scene: Scene
+    operator: WeatherOperator, values: dict[str, float], scene: CooperativeScene
 ) -> None:
     before = sweeps(scene)
-    changed = changed_something(operator, scene, values, stream(1))
+    changed = change_scene(operator, scene, values, make_named_stream(1))
     expectation = changed.expectation
     assert not expectation.gone | expectation.moved | expectation.new | expectation.unjudged
     count = 0
@@ -83,7 +96,7 @@ def test_all_views_change_and_ground_truth_does_not(
 
 @pytest.mark.parametrize(("operator", "values"), WEATHERS, ids=IDS)
 def test_equal_seeds_give_equal_bytes(
-    operator: Weather, values: dict[str, float], scene: Scene
+    operator: WeatherOperator, values: dict[str, float], scene: CooperativeScene
 ) -> None:
     one, again, other = (sweeps(applied(operator, scene, values, seed)) for seed in (5, 5, 6))
     assert one == again
@@ -93,14 +106,14 @@ def test_equal_seeds_give_equal_bytes(
 @pytest.mark.parametrize(
     ("operator", "values", "alpha"),
     [
-        (Rain(), {"rate": 8.0}, rain(8.0).extinction),
-        (Snow(), {"rate": 1.5}, snow(1.5).extinction),
-        (Fog(), {"visibility": 300.0}, fog_extinction(300.0)),
+        (RainOperator(), {"rate": 8.0}, make_rain_drops(8.0).extinction),
+        (SnowOperator(), {"rate": 1.5}, make_snow_flakes(1.5).extinction),
+        (FogOperator(), {"visibility": 300.0}, compute_fog_extinction(300.0)),
     ],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_all_agents_are_in_the_same_weather(
-    operator: Weather, values: dict[str, float], alpha: float, scene: Scene
+    operator: WeatherOperator, values: dict[str, float], alpha: float, scene: CooperativeScene
 ) -> None:
     """Intensities give the extinction: a mutant that samples a rate for every agent has others."""
     for view in applied(operator, scene, values).views:
@@ -110,48 +123,52 @@ def test_all_agents_are_in_the_same_weather(
         assert np.abs(measured - alpha).max() < 1e-6 + 1e-3 * alpha
 
 
-def test_sweeps_have_streams_that_do_not_depend_on_partners(scene: Scene) -> None:
+def test_sweeps_have_streams_that_do_not_depend_on_partners(scene: CooperativeScene) -> None:
     """Equal sweeps of two agents get other noise; without partners, the ego's stays the same."""
     twice = replace(scene, partners=(replace(scene.ego, agent=99), *scene.partners))
-    rainy = applied(Rain(), twice, {"rate": 5.0})
+    rainy = applied(RainOperator(), twice, {"rate": 5.0})
     assert sweeps(rainy)[0] != sweeps(rainy)[1]
-    alone = applied(Rain(), replace(scene, partners=()), {"rate": 5.0})
+    alone = applied(RainOperator(), replace(scene, partners=()), {"rate": 5.0})
     assert sweeps(alone)[0] == sweeps(rainy)[0]
 
 
 @pytest.mark.parametrize(
     ("operator", "still"),
     [
-        (Rain(), {"rate": 0.0}),
-        (Snow(), {"rate": 0.0}),
-        (Fog(), {"visibility": math.inf}),
-        (WetGround(), {"water": 0.0}),
+        (RainOperator(), {"rate": 0.0}),
+        (SnowOperator(), {"rate": 0.0}),
+        (FogOperator(), {"visibility": math.inf}),
+        (WetGroundOperator(), {"water": 0.0}),
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_no_weather_is_the_same_scene(operator: Weather, still: Values, scene: Scene) -> None:
-    changed = operator.apply(scene, still, stream(1))
+def test_no_weather_is_the_same_scene(
+    operator: WeatherOperator, still: Values, scene: CooperativeScene
+) -> None:
+    changed = operator.apply(scene, still, make_named_stream(1))
     assert changed.scene is scene
     assert changed.changed == 0
 
 
-def test_an_infinite_visibility_asks_for_a_change_and_changes_nothing(scene: Scene) -> None:
+def test_an_infinite_visibility_asks_for_a_change_and_changes_nothing(
+    scene: CooperativeScene,
+) -> None:
     with pytest.raises(ChangedNothingError):
-        changed_something(Fog(), scene, {"visibility": math.inf}, stream(1))
+        change_scene(FogOperator(), scene, {"visibility": math.inf}, make_named_stream(1))
 
 
-def test_dry_air_is_the_source_of_weather(scene: Scene) -> None:
+def test_dry_air_is_the_source_of_weather(scene: CooperativeScene) -> None:
     """With equal generators, rain that vanishes gives the bytes of dry air, but for rounding."""
-    dry, drizzle = applied(Dry(), scene, {}), applied(Rain(), scene, {"rate": 1e-9})
+    dry, drizzle = applied(DryAir(), scene, {}), applied(RainOperator(), scene, {"rate": 1e-9})
     for one, other, raw in zip(dry.views, drizzle.views, scene.views, strict=True):
         assert len(one.points_in_lidar) == len(other.points_in_lidar) < len(raw.points_in_lidar)
         assert np.allclose(one.points_in_lidar, other.points_in_lidar, atol=1e-4)
-    longer = applied(Dry(r_max=2000.0), scene, {})
+    longer = applied(DryAir(r_max=2000.0), scene, {})
     assert len(longer.ego.points_in_lidar) > len(dry.ego.points_in_lidar)
 
 
-def test_wet_ground_loses_road_alone(scene: Scene) -> None:
-    dry, wet = applied(Dry(), scene, {}), applied(WetGround(), scene, {"water": 1.2})
+def test_wet_ground_loses_road_alone(scene: CooperativeScene) -> None:
+    dry, wet = applied(DryAir(), scene, {}), applied(WetGroundOperator(), scene, {"water": 1.2})
     for one, other in zip(dry.views, wet.views, strict=True):
         assert one.surfaces is not None
         assert other.surfaces is not None
@@ -159,18 +176,24 @@ def test_wet_ground_loses_road_alone(scene: Scene) -> None:
         assert (one.surfaces.labels == 1).sum() > (other.surfaces.labels == 1).sum()
 
 
-def test_wet_ground_needs_surfaces(scene: Scene) -> None:
+def test_wet_ground_needs_surfaces(scene: CooperativeScene) -> None:
     bare = replace(scene, ego=replace(scene.ego, surfaces=None))
-    assert unmet(WetGround(), ()) == ["surfaces"]
+    assert list_unmet_needs(WetGroundOperator(), ()) == ["surfaces"]
     with pytest.raises(DoesNotApplyError, match="no surfaces"):
-        applied(WetGround(), bare, {"water": 0.5})
-    assert len(applied(Rain(), bare, {"rate": 5.0}).ego.points_in_lidar)
+        applied(WetGroundOperator(), bare, {"water": 0.5})
+    assert len(applied(RainOperator(), bare, {"rate": 5.0}).ego.points_in_lidar)
 
 
-def test_spaces_hold_published_ranges(scene: Scene) -> None:
+def test_spaces_hold_published_ranges(scene: CooperativeScene) -> None:
     ends = {
         operator.name: [(one.low, one.high, one.kind) for one in operator.space]
-        for operator in (Rain(), Snow(), Fog(), WetGround(), Dry())
+        for operator in (
+            RainOperator(),
+            SnowOperator(),
+            FogOperator(),
+            WetGroundOperator(),
+            DryAir(),
+        )
     }
     assert ends == {
         "rain": [(0.1, 50.0, "log")],
@@ -179,14 +202,14 @@ def test_spaces_hold_published_ranges(scene: Scene) -> None:
         "wet_ground": [(0.1, 1.2, "number")],
         "dry": [],
     }
-    for operator in (Rain(), Snow(), Fog(), WetGround()):
+    for operator in (RainOperator(), SnowOperator(), FogOperator(), WetGroundOperator()):
         for seed in range(5):
-            values = sampled(operator.space, stream(seed, "values"))
-            assert operator.apply(scene, values, stream(seed)).changed
+            values = sample_values(operator.space, make_named_stream(seed, "values"))
+            assert operator.apply(scene, values, make_named_stream(seed)).changed
 
 
-def test_intensity_may_stay_as_in_dry_air(scene: Scene) -> None:
-    kept = applied(Fog(keep_intensity=True), scene, {"visibility": 200.0})
+def test_intensity_may_stay_as_in_dry_air(scene: CooperativeScene) -> None:
+    kept = applied(FogOperator(keep_intensity=True), scene, {"visibility": 200.0})
     assert set(kept.ego.points_in_lidar[:, 3].tolist()) == set(
         scene.ego.points_in_lidar[:, 3].tolist()
     )

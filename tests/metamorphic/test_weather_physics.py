@@ -9,34 +9,37 @@ from functools import partial
 import numpy as np
 import pytest
 
-from harness.carlite.labels import Label
+from harness.carlite.labels import SemanticLabel
 from harness.channel.disturbance import Sweep
 from harness.channel.interference import backscatter, extinction, reflectivity, scattering
-from harness.channel.interference.extinction import Particles
-from harness.channel.interference.particle_sampling import sensed_up_to, strongest_particles
-from harness.channel.interference.scattering import KEPT, LOST, SCATTERED, Outcome
+from harness.channel.interference.extinction import ParticleDistribution
+from harness.channel.interference.particle_sampling import (
+    count_sensed_particles,
+    sample_strongest_particles,
+)
+from harness.channel.interference.scattering import KEPT, LOST, SCATTERED, SweepOutcome
 from harness.errors import UserError
-from harness.sensitivity import Sensitivity
+from harness.sensitivity import LidarSensitivity
 from harness.vocabulary import Surfaces
 from tests.metamorphic.naive_weather import naive
 
-USUAL = Sensitivity()
-Way = Callable[..., Outcome]
+USUAL = LidarSensitivity()
+Way = Callable[..., SweepOutcome]
 WAYS: dict[str, Way] = {
-    "dry": scattering.dry,
-    "rain": lambda sweep, sensitivity, random: scattering.rain(
+    "dry": scattering.apply_dry_air,
+    "rain": lambda sweep, sensitivity, random: scattering.apply_rain(
         sweep, 10.0, sensitivity, random=random
     ),
-    "snow": lambda sweep, sensitivity, random: scattering.snow(
+    "snow": lambda sweep, sensitivity, random: scattering.apply_snow(
         sweep, 2.4, sensitivity, random=random
     ),
-    "fog": lambda sweep, sensitivity, random: scattering.fog(
+    "fog": lambda sweep, sensitivity, random: scattering.apply_fog(
         sweep, 100.0, sensitivity, random=random
     ),
-    "bright fog": lambda sweep, sensitivity, random: scattering.fog(
+    "bright fog": lambda sweep, sensitivity, random: scattering.apply_fog(
         sweep, 100.0, sensitivity, random=random, calibration="lambert"
     ),
-    "wet ground": lambda sweep, sensitivity, random: scattering.wet_ground(
+    "wet ground": lambda sweep, sensitivity, random: scattering.apply_wet_ground(
         sweep, 0.6, sensitivity, random=random
     ),
 }
@@ -52,7 +55,7 @@ def sweep_at(ranges: np.ndarray, rho: np.ndarray, seed: int = 2) -> Sweep:
     away /= np.linalg.norm(away, axis=1)[:, None]
     intensity = np.exp(-0.004 * ranges)[:, None]
     points = np.concatenate([away * ranges[:, None], intensity], axis=1).astype(np.float32)
-    labels = np.full(len(ranges), Label.WALL, np.uint8)
+    labels = np.full(len(ranges), SemanticLabel.WALL, np.uint8)
     return Sweep(points, Surfaces(labels, (rho / 0.35).astype(np.float32)))
 
 
@@ -68,7 +71,7 @@ def ranges_of(sweep: Sweep) -> np.ndarray:
     return np.asarray(np.linalg.norm(sweep.points_in_lidar[:, :3].astype(np.float64), axis=1))
 
 
-def content(outcome: Outcome) -> list[bytes]:
+def content(outcome: SweepOutcome) -> list[bytes]:
     surfaces = outcome.sweep.surfaces
     assert surfaces is not None
     parts = (outcome.sweep.points_in_lidar, surfaces.labels, surfaces.cosines, outcome.fates)
@@ -82,7 +85,7 @@ def content(outcome: Outcome) -> list[bytes]:
 def test_dry_air_loses_what_is_too_far(rho: float, limit: float) -> None:
     """At r_max sqrt(rho / 0.9), whatever the weather."""
     ranges = np.linspace(limit - 2, limit + 2, 81)
-    outcome = scattering.dry(sweep_at(ranges, np.full(81, rho)), USUAL, generator())
+    outcome = scattering.apply_dry_air(sweep_at(ranges, np.full(81, rho)), USUAL, generator())
     kept = ranges[outcome.fates == KEPT]
     assert kept.max() == pytest.approx(limit, abs=0.1)
     assert (outcome.fates == LOST).sum() == (ranges > kept.max()).sum()
@@ -97,16 +100,19 @@ def test_the_reach_of_bright_targets(rho: float, limit: float) -> None:
 @pytest.mark.parametrize(
     ("way", "rate", "dim", "half"),
     [
-        (scattering.rain, 0.1, 66.3, 147),
-        (scattering.rain, 10, 60.6, 123),
-        (scattering.snow, 2.4, 58.1, 113.7),
-        (scattering.fog, 200, 37.8, 60.4),
-        (scattering.fog, 1000, 56.3, 107.9),
+        (scattering.apply_rain, 0.1, 66.3, 147),
+        (scattering.apply_rain, 10, 60.6, 123),
+        (scattering.apply_snow, 2.4, 58.1, 113.7),
+        (scattering.apply_fog, 200, 37.8, 60.4),
+        (scattering.apply_fog, 1000, 56.3, 107.9),
     ],
 )
 def test_weather_shortens_the_reach(way: Way, rate: float, dim: float, half: float) -> None:
     """Of targets with reflectivity 0.1, and 0.5 (a road line seen straight)."""
-    for label, cosine, limit in ((Label.WALL, 0.1 / 0.35, dim), (Label.ROAD_LINE, 1.0, half)):
+    for label, cosine, limit in (
+        (SemanticLabel.WALL, 0.1 / 0.35, dim),
+        (SemanticLabel.ROAD_LINE, 1.0, half),
+    ):
         ranges = np.linspace(limit - 4, limit + 4, 161)
         points = sweep_at(ranges, ranges).points_in_lidar
         labels = np.full(161, label, np.uint8)
@@ -120,7 +126,7 @@ def test_noise_of_ranges_is_that_of_the_power() -> None:
     """0.09 / sqrt(2 P / P_min) m: along rays, of mean 0."""
     for at, rho in ((10.0, 0.3), (50.0, 0.1)):
         sweep = sweep_at(np.full(5000, at), np.full(5000, rho))
-        after = scattering.dry(sweep, USUAL, generator()).sweep
+        after = scattering.apply_dry_air(sweep, USUAL, generator()).sweep
         assert len(after.points_in_lidar) == 5000
         error = ranges_of(after) - at
         expected = 0.09 / math.sqrt(2 * (rho / at**2) / (0.9 / 200**2))
@@ -133,19 +139,21 @@ def test_noise_of_ranges_is_that_of_the_power() -> None:
 @pytest.mark.parametrize(
     ("way", "rate", "share"),
     [
-        (scattering.rain, 0.1, 0.001),
-        (scattering.rain, 1, 0.006),
-        (scattering.rain, 10, 0.040),
-        (scattering.snow, 0.1, 0.003),
-        (scattering.snow, 1, 0.030),
-        (scattering.snow, 2.4, 0.058),
+        (scattering.apply_rain, 0.1, 0.001),
+        (scattering.apply_rain, 1, 0.006),
+        (scattering.apply_rain, 10, 0.040),
+        (scattering.apply_snow, 0.1, 0.003),
+        (scattering.apply_snow, 1, 0.030),
+        (scattering.apply_snow, 2.4, 0.058),
     ],
 )
 def test_scattered_shares_at_50_m(way: Way, rate: float, share: float) -> None:
     """Within four standard errors of an independent run of 4000 beams and of our 40 000."""
     count = 40_000
     sweep = sweep_at(np.full(count, 50.0), np.full(count, 0.1))
-    kept, lost, scattered = scattering.shares(way(sweep, rate, USUAL, random=generator()).fates)
+    kept, lost, scattered = scattering.count_point_fates(
+        way(sweep, rate, USUAL, random=generator()).fates
+    )
     error = math.sqrt(share * (1 - share) * (1 / 4000 + 1 / count))
     assert abs(scattered / count - share) < 4 * error + 5e-4  # rounded to three digits
     assert (lost, kept + scattered) == (0, count)
@@ -154,14 +162,14 @@ def test_scattered_shares_at_50_m(way: Way, rate: float, share: float) -> None:
 @pytest.mark.parametrize(
     ("particles", "way"),
     [
-        (extinction.rain(10), partial(scattering.rain, rate=10.0)),
-        (extinction.rain(50), partial(scattering.rain, rate=50.0)),
-        (extinction.snow(2.4), partial(scattering.snow, rate=2.4)),
-        (extinction.snow(10), partial(scattering.snow, rate=10.0)),
+        (extinction.make_rain_drops(10), partial(scattering.apply_rain, rate=10.0)),
+        (extinction.make_rain_drops(50), partial(scattering.apply_rain, rate=50.0)),
+        (extinction.make_snow_flakes(2.4), partial(scattering.apply_snow, rate=2.4)),
+        (extinction.make_snow_flakes(10), partial(scattering.apply_snow, rate=10.0)),
     ],
 )
 def test_the_sampler_agrees_with_one_that_samples_all_particles(
-    particles: Particles, way: Way
+    particles: ParticleDistribution, way: Way
 ) -> None:
     """Shares, and quartiles of the ranges of what is scattered, within four standard errors."""
     random = generator(11)
@@ -183,16 +191,18 @@ def test_the_sampler_agrees_with_one_that_samples_all_particles(
         assert abs(below - quartile) < 4 * spread
 
 
-@pytest.mark.parametrize("particles", [extinction.rain(50), extinction.snow(10)])
-def test_of_several_particles_the_strongest_counts(particles: Particles) -> None:
+@pytest.mark.parametrize(
+    "particles", [extinction.make_rain_drops(50), extinction.make_snow_flakes(10)]
+)
+def test_of_several_particles_the_strongest_counts(particles: ParticleDistribution) -> None:
     """A lower threshold samples more particles, and leaves the strongest ones alike."""
     count, low, high = 20_000, 1e-8, 1e-6
     ranges = np.full(count, 40.0)
     many, some = (
-        strongest_particles(ranges, particles, least, generator(seed))[0]
+        sample_strongest_particles(ranges, particles, least, generator(seed))[0]
         for seed, least in enumerate((low, high))
     )
-    assert sensed_up_to(particles, low, 40.0)[1][-1] > 3
+    assert count_sensed_particles(particles, low, 40.0)[1][-1] > 3
     assert many.min(initial=1.0, where=many > 0) >= low * (1 - 1e-3)
     for power in (high, 4 * high, 16 * high):
         one, other = (float((powers > power).mean()) for powers in (many, some))
@@ -211,23 +221,23 @@ def test_particles_are_hit_in_front_of_targets_from_a_metre_and_a_half_on() -> N
     assert (after <= before + 1e-4).all()
     surfaces = outcome.sweep.surfaces
     assert surfaces is not None
-    assert (surfaces.labels[scattered] == Label.NONE).all()
-    assert (surfaces.labels[~scattered] != Label.NONE).all()
+    assert (surfaces.labels[scattered] == SemanticLabel.NONE).all()
+    assert (surfaces.labels[~scattered] != SemanticLabel.NONE).all()
 
 
 def test_fog_moves_points_to_its_peak() -> None:
     """With a LiDAR that detects the soft target; for the usual one all of these are lost."""
     ranges = np.repeat([40.0, 80.0], 2000)
     sweep = sweep_at(ranges, np.full(4000, 0.3))
-    sharp = Sensitivity(r_max=5000.0)
-    outcome = scattering.fog(sweep, math.log(20) / 0.03, sharp, random=generator())
+    sharp = LidarSensitivity(r_max=5000.0)
+    outcome = scattering.apply_fog(sweep, math.log(20) / 0.03, sharp, random=generator())
     assert (outcome.fates[:2000] == KEPT).all()
     assert (outcome.fates[2000:] == SCATTERED).all()
     after = ranges_of(outcome.sweep)[2000:]
     assert after.mean() == pytest.approx(4.7 - 3.0, abs=0.1)
     assert 0.1 < after.std() < 0.6
     assert after.min() >= 0.9 - 1e-4
-    usual = scattering.fog(sweep, math.log(20) / 0.03, USUAL, random=generator())
+    usual = scattering.apply_fog(sweep, math.log(20) / 0.03, USUAL, random=generator())
     assert (usual.fates[2000:] == LOST).all()
 
 
@@ -235,7 +245,7 @@ def test_fog_as_bright_as_physics_has_it_hides_more() -> None:
     """A Lambert target's calibration: fog is 150 / rho times as bright."""
     ranges, rho = np.array([30.0]), np.array([0.3])
     hahner, lambert = (
-        backscatter.soft_powers(0.03, ranges, rho, calibration=calibration)[0]
+        backscatter.compute_soft_powers(0.03, ranges, rho, calibration=calibration)[0]
         for calibration in ("hahner", "lambert")
     )
     assert lambert / hahner == pytest.approx(149.9 / 0.3, rel=1e-3)
@@ -248,45 +258,50 @@ def test_fog_as_bright_as_physics_has_it_hides_more() -> None:
 def test_wet_ground_loses_far_ground_and_nothing_else() -> None:
     """A LiDAR 1.85 m above a road and a sidewalk: far ground is lost first."""
     ranges = np.tile(np.linspace(5, 40, 400), 3)
-    labels = np.repeat([Label.ROAD, Label.SIDEWALK, Label.CAR], 400).astype(np.uint8)
+    labels = np.repeat([SemanticLabel.ROAD, SemanticLabel.SIDEWALK, SemanticLabel.CAR], 400).astype(
+        np.uint8
+    )
     points = sweep_at(ranges, ranges).points_in_lidar
-    cosines = np.where(labels == Label.CAR, 1.0, 1.85 / ranges).astype(np.float32)
+    cosines = np.where(labels == SemanticLabel.CAR, 1.0, 1.85 / ranges).astype(np.float32)
     surfaces = Surfaces(labels, cosines)
     sweep = Sweep(points, surfaces)
     limits = []
     for water in (0.0, 0.4, 0.8, 1.2):
         outcome = (
-            scattering.wet_ground(sweep, water, USUAL, random=generator())
+            scattering.apply_wet_ground(sweep, water, USUAL, random=generator())
             if water
-            else scattering.dry(sweep, USUAL, generator())
+            else scattering.apply_dry_air(sweep, USUAL, generator())
         )
         kept = outcome.fates == KEPT
         assert not (outcome.fates == SCATTERED).any()
-        assert kept[labels == Label.CAR].all()
+        assert kept[labels == SemanticLabel.CAR].all()
         limits.append(
-            [ranges[kept & (labels == tag)].max() for tag in (Label.ROAD, Label.SIDEWALK)]
+            [
+                ranges[kept & (labels == tag)].max()
+                for tag in (SemanticLabel.ROAD, SemanticLabel.SIDEWALK)
+            ]
         )
     assert (np.diff(limits, axis=0) < 0).all()
     assert np.array(limits)[-1].max() < 25
-    deep, full = (reflectivity.wet_reflectivity(surfaces, water) for water in (9.0, 1.2))
+    deep, full = (reflectivity.compute_wet_reflectivity(surfaces, water) for water in (9.0, 1.2))
     assert np.array_equal(deep, full)
-    dry = reflectivity.reflectivity(surfaces, len(ranges))
-    assert np.array_equal(full == dry, labels == Label.CAR)
+    dry = reflectivity.compute_reflectivity(surfaces, len(ranges))
+    assert np.array_equal(full == dry, labels == SemanticLabel.CAR)
 
 
 def test_wet_ground_needs_surfaces() -> None:
     bare = Sweep(usual_sweep().points_in_lidar)
     with pytest.raises(UserError, match="no surfaces"):
-        scattering.wet_ground(bare, 0.5, USUAL, random=generator())
+        scattering.apply_wet_ground(bare, 0.5, USUAL, random=generator())
 
 
 @pytest.mark.parametrize(
     "still",
     [
-        partial(scattering.rain, rate=0.0),
-        partial(scattering.snow, rate=0.0),
-        partial(scattering.fog, visibility=math.inf),
-        partial(scattering.wet_ground, water=0.0),
+        partial(scattering.apply_rain, rate=0.0),
+        partial(scattering.apply_snow, rate=0.0),
+        partial(scattering.apply_fog, visibility=math.inf),
+        partial(scattering.apply_wet_ground, water=0.0),
     ],
 )
 def test_weather_of_rate_0_returns_the_same_sweep(still: Way) -> None:
@@ -302,16 +317,16 @@ def test_weather_of_rate_0_returns_the_same_sweep(still: Way) -> None:
 @pytest.mark.parametrize(
     "faint",
     [
-        partial(scattering.rain, rate=1e-9),
-        partial(scattering.snow, rate=1e-9),
-        partial(scattering.fog, visibility=1e12),
-        partial(scattering.wet_ground, water=1e-12),
+        partial(scattering.apply_rain, rate=1e-9),
+        partial(scattering.apply_snow, rate=1e-9),
+        partial(scattering.apply_fog, visibility=1e12),
+        partial(scattering.apply_wet_ground, water=1e-12),
     ],
 )
 def test_weather_that_vanishes_is_dry_air(faint: Way) -> None:
     """So `dry` is what weather must be compared with: equal noise, equal losses."""
     sweep = usual_sweep()
-    dry = scattering.dry(sweep, USUAL, generator())
+    dry = scattering.apply_dry_air(sweep, USUAL, generator())
     outcome = faint(sweep=sweep, sensitivity=USUAL, random=generator())
     assert np.array_equal(outcome.fates, dry.fates)
     assert 0 < (dry.fates == LOST).sum() < 2000
@@ -354,9 +369,9 @@ def test_a_sweep_without_points_stays_one(way: Way) -> None:
 
 
 def test_intensity_is_carlas_by_the_new_range() -> None:
-    sweep, alpha = usual_sweep(), extinction.snow(2.4).extinction
+    sweep, alpha = usual_sweep(), extinction.make_snow_flakes(2.4).extinction
     for keep in (False, True):
-        sensitivity = Sensitivity(keep_intensity=keep)
+        sensitivity = LidarSensitivity(keep_intensity=keep)
         outcome = WAYS["snow"](sweep, sensitivity, generator())
         ranges, intensity = ranges_of(outcome.sweep), outcome.sweep.points_in_lidar[:, 3]
         expected = np.exp(-0.004 * ranges) * (1 if keep else np.exp(-2 * alpha * ranges))
@@ -370,8 +385,13 @@ def test_intensity_is_carlas_by_the_new_range() -> None:
 @pytest.mark.parametrize("bad", [-1.0, math.nan])
 def test_bad_amounts_are_refused(bad: float) -> None:
     sweep = usual_sweep(10)
-    for way in (scattering.rain, scattering.snow, scattering.fog, scattering.wet_ground):
+    for way in (
+        scattering.apply_rain,
+        scattering.apply_snow,
+        scattering.apply_fog,
+        scattering.apply_wet_ground,
+    ):
         with pytest.raises(UserError, match="must be"):
             way(sweep, bad, USUAL, random=generator())
     with pytest.raises(UserError, match="r_max"):
-        Sensitivity(r_max=bad)
+        LidarSensitivity(r_max=bad)

@@ -9,9 +9,9 @@ from unittest.mock import patch
 import pytest
 import yaml
 
-from harness.records.ledger import append
-from harness.records.packing.pack import pack
-from harness.records.packing.unpack import unpack
+from harness.records.ledger import append_try
+from harness.records.packing.pack import pack_campaigns
+from harness.records.packing.unpack import unpack_campaigns
 from tests.analysis.little import write_little
 from tests.keys import key_of
 from tests.once import once
@@ -36,7 +36,7 @@ class Packed:
 def add_failures(folder: Path) -> None:
     """Have one attempt fail for good and one at its first try, with paths in what they say."""
     with patch("os.fsync"):
-        append(
+        append_try(
             folder,
             LOST,
             number=1,
@@ -44,7 +44,9 @@ def add_failures(folder: Path) -> None:
             message=f"OSError: {HOME}/weights.pt: absent, see {folder.resolve()}/logs/1.log",
             server_tail=f"{HOME}/server: much",
         )
-        append(folder, RETRIED, number=1, failure="disk", message="disk is full", server_tail="")
+        append_try(
+            folder, RETRIED, number=1, failure="disk", message="disk is full", server_tail=""
+        )
 
 
 def add_settings(folder: Path) -> None:
@@ -68,8 +70,8 @@ def make(folder: Path) -> Packed:
     add_failures(driven)
     add_settings(driven)
     file = folder / "part.parquet"
-    pack([driven], file)
-    (unpacked,) = unpack([file], folder / "study")
+    pack_campaigns([driven], file)
+    (unpacked,) = unpack_campaigns([file], folder / "study")
     return Packed(driven, file, unpacked)
 
 

@@ -9,14 +9,18 @@ from pathlib import Path
 import pytest
 from pandas.testing import assert_frame_equal
 
-from analysis.critical.study import critical_study
-from crucible.verification.sampling import sampled
+from analysis.critical.study import build_critical_study
+from crucible.verification.sampling import sample_attempts
 from harness.errors import UserError
-from harness.records.critical import file_of
-from harness.records.packing.pack import pack
-from harness.records.packing.parts import campaigns_in, checked_name, checked_place
-from harness.records.packing.unpack import unpack
-from harness.records.reading import Campaign
+from harness.records.critical import get_sizes_path
+from harness.records.packing.pack import pack_campaigns
+from harness.records.packing.parts import (
+    check_campaign_name,
+    check_packed_place,
+    read_packed_campaigns,
+)
+from harness.records.packing.unpack import unpack_campaigns
+from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
 from tests.analysis.test_critical import campaign_in
 
@@ -29,17 +33,20 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def file(searched: Path) -> Path:
     file = searched.parent / "part.parquet"
-    pack([searched], file)
+    pack_campaigns([searched], file)
     return file
 
 
 def test_tables_of_an_unpacked_search_are_those_of_the_driven_one(
     searched: Path, file: Path, tmp_path: Path
 ) -> None:
-    (unpacked,) = unpack([file], tmp_path / "study")
+    (unpacked,) = unpack_campaigns([file], tmp_path / "study")
     assert unpacked == tmp_path / "study" / "ages"
-    assert file_of(unpacked, "latency").read_bytes() == file_of(searched, "latency").read_bytes()
-    driven, again = (critical_study([folder], "latency") for folder in (searched, unpacked))
+    assert (
+        get_sizes_path(unpacked, "latency").read_bytes()
+        == get_sizes_path(searched, "latency").read_bytes()
+    )
+    driven, again = (build_critical_study([folder], "latency") for folder in (searched, unpacked))
     assert driven.attempts["speed at reveal, m/s"].notna().any()
     for name in ("attempts", "flips", "differences"):
         assert_frame_equal(getattr(driven, name), getattr(again, name), check_exact=True)
@@ -47,14 +54,16 @@ def test_tables_of_an_unpacked_search_are_those_of_the_driven_one(
         (driven.free, *driven.strata), (again.free, *again.strata), strict=True
     ):
         assert_frame_equal(table.cells, other.cells, check_exact=True)
-    twins = [Campaign(folder / TWINS).attempts().keys() for folder in (searched, unpacked)]
+    twins = [
+        CampaignRecords(folder / TWINS).find_attempts().keys() for folder in (searched, unpacked)
+    ]
     assert twins[0] == twins[1]
 
 
 def test_twins_are_attempts_to_verify_as_others_are(file: Path) -> None:
-    campaigns = campaigns_in([file])
+    campaigns = read_packed_campaigns([file])
     assert [name for name, one in campaigns.items() if one.holds_twins] == ["ages/twins"]
-    chosen = sampled(campaigns, 1000, 1)
+    chosen = sample_attempts(campaigns, 1000, 1)
     assert {name: len(chosen[name]) for name in chosen} == {
         name: len(one.attempts) for name, one in campaigns.items()
     }
@@ -65,32 +74,32 @@ def test_a_later_part_with_other_sizes_is_refused(
 ) -> None:
     again = tmp_path / "ages"
     shutil.copytree(searched, again)
-    pack([again], tmp_path / "second.parquet", [file])
-    assert len(unpack([file, tmp_path / "second.parquet"], tmp_path / "whole")) == 1
-    sizes = file_of(again, "latency")
+    pack_campaigns([again], tmp_path / "second.parquet", [file])
+    assert len(unpack_campaigns([file, tmp_path / "second.parquet"], tmp_path / "whole")) == 1
+    sizes = get_sizes_path(again, "latency")
     sizes.write_text(json.dumps({**json.loads(sizes.read_text()), "placebos": 4}))
     third = tmp_path / "third.parquet"
     with pytest.raises(UserError, match=r"latency\.json: differs from what an earlier part holds"):
-        pack([again], third, [file])
+        pack_campaigns([again], third, [file])
     assert not third.exists()
-    pack([again], third)
-    assert len(unpack([third], tmp_path / "new")) == 1
+    pack_campaigns([again], third)
+    assert len(unpack_campaigns([third], tmp_path / "new")) == 1
     with pytest.raises(UserError, match=r"critical/latency\.json differs from the parts before it"):
-        unpack([file, third], tmp_path / "other")
+        unpack_campaigns([file, third], tmp_path / "other")
 
 
 def test_sizes_without_twins_are_refused(searched: Path, tmp_path: Path) -> None:
     alone = tmp_path / "ages"
     shutil.copytree(searched, alone, ignore=shutil.ignore_patterns(TWINS))
     with pytest.raises(UserError, match="twins"):
-        pack([alone], tmp_path / "part.parquet")
+        pack_campaigns([alone], tmp_path / "part.parquet")
     assert not (tmp_path / "part.parquet").exists()
 
 
 @pytest.mark.parametrize("name", ["", "/twins", "a/b", "a/b/twins", "../twins", ".a", "a\\b", "\0"])
 def test_names_that_leave_the_folder_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="campaign"):
-        checked_name(name)
+        check_campaign_name(name)
 
 
 @pytest.mark.parametrize(
@@ -99,5 +108,5 @@ def test_names_that_leave_the_folder_are_refused(name: str) -> None:
 )
 def test_sizes_lie_in_their_folder(place: str) -> None:
     with pytest.raises(ValueError, match="file"):
-        checked_place(place, "critical", 1)
-    assert checked_place("critical/latency.json", "critical", 1) == "critical/latency.json"
+        check_packed_place(place, "critical", 1)
+    assert check_packed_place("critical/latency.json", "critical", 1) == "critical/latency.json"

@@ -10,16 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from analysis.collection import collect
+from analysis.collection import collect_campaigns
 from harness.__main__ import main
 from harness.errors import UserError
-from harness.records.digests import digest_of_records
-from harness.records.ledger import lines
+from harness.records.digests import hash_attempt_records
+from harness.records.ledger import iter_ledger_lines
 from harness.records.packing.layout import ATTEMPT
-from harness.records.packing.pack import pack
-from harness.records.packing.parts import campaigns_in
-from harness.records.packing.unpack import unpack
-from harness.records.reading import Campaign
+from harness.records.packing.pack import pack_campaigns
+from harness.records.packing.parts import read_packed_campaigns
+from harness.records.packing.unpack import unpack_campaigns
+from harness.records.reading import CampaignRecords
 from tests.packing.conftest import HOME, LOST, RETRIED, Packed
 
 
@@ -33,14 +33,14 @@ def texts_in(file: Path) -> str:
 def test_every_attempt_has_a_row(packed: Packed) -> None:
     table = pq.read_table(packed.file).to_pandas()
     attempts = table[table["kind"] == ATTEMPT]
-    campaign = Campaign(packed.driven)
-    keys = sorted(campaign.attempts())
+    campaign = CampaignRecords(packed.driven)
+    keys = sorted(campaign.find_attempts())
     assert list(zip(attempts["arm"], attempts["route"], attempts["seed"], strict=True)) == [
         (str(key.arm), key.route, key.seed) for key in keys
     ]
     for key, row in zip(keys, attempts.itertuples(), strict=True):
-        frames = campaign.table("frames", key)
-        assert row.text.encode() == campaign.file_of(key).read_bytes()
+        frames = campaign.read_attempt_table("frames", key)
+        assert row.text.encode() == campaign.get_result_path(key).read_bytes()
         assert row.CCME_50_100.tolist() == frames["CCME_50_100"].tolist()
         assert row.station.tolist() == frames["station"].tolist()
         assert row.wall_seconds == 1.0
@@ -51,11 +51,11 @@ def test_the_digest_is_over_all_files_but_the_timing(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
     sums = [hashlib.sha256(content).hexdigest() for content in (b"1", b"2")]
     known = hashlib.sha256(f"a.parquet {sums[0]}\nb.json {sums[1]}\n".encode()).hexdigest()
-    assert digest_of_records(tmp_path) == known
+    assert hash_attempt_records(tmp_path) == known
     (tmp_path / "timing.json").write_bytes(b"4")
-    assert digest_of_records(tmp_path) == known
+    assert hash_attempt_records(tmp_path) == known
     (tmp_path / "b.json").rename(tmp_path / "c.json")
-    assert digest_of_records(tmp_path) != known
+    assert hash_attempt_records(tmp_path) != known
 
 
 def test_equal_campaigns_give_equal_bytes_on_every_machine(packed: Packed, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_equal_campaigns_give_equal_bytes_on_every_machine(packed: Packed, tmp_p
     header["settings"]["executor"] |= {"account": "joe"}
     file.write_text(yaml.safe_dump(header))
     move_ledger(folder, packed.driven)
-    pack([folder], tmp_path / "part.parquet")
+    pack_campaigns([folder], tmp_path / "part.parquet")
     assert (tmp_path / "part.parquet").read_bytes() == packed.file.read_bytes()
 
 
@@ -86,16 +86,18 @@ def test_no_path_of_the_machine_is_in_the_file(packed: Packed) -> None:
 
 
 def test_failures_and_what_is_missing_stay_visible(packed: Packed) -> None:
-    known = {(str(line["arm"]), line["route"], line["try"]) for line in lines(packed.driven)}
-    again = list(lines(packed.unpacked))
+    known = {
+        (str(line["arm"]), line["route"], line["try"]) for line in iter_ledger_lines(packed.driven)
+    }
+    again = list(iter_ledger_lines(packed.unpacked))
     assert {(str(line["arm"]), line["route"], line["try"]) for line in again} == known
     failed = [line for line in again if line["outcome"] == "failed"]
     assert [line["failure"] for line in failed] == ["agent_exception", "disk"]
     assert failed[0]["message"] == "OSError: weights.pt: absent, see logs/1.log"
-    missing = collect([packed.unpacked]).missing
+    missing = collect_campaigns([packed.unpacked]).missing
     one = missing[missing["route"] == LOST.route]
     assert one["ending"].tolist() == ["agent_exception"]
-    assert len(missing) == len(collect([packed.driven]).missing)
+    assert len(missing) == len(collect_campaigns([packed.driven]).missing)
 
 
 def test_parts_hold_what_earlier_parts_do_not(packed: Packed, tmp_path: Path) -> None:
@@ -104,22 +106,22 @@ def test_parts_hold_what_earlier_parts_do_not(packed: Packed, tmp_path: Path) ->
         shutil.rmtree(folder)
     move_ledger(half, packed.driven)
     first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"
-    pack([half], first)
-    (sizes,) = pack([packed.driven], second, [first])
+    pack_campaigns([half], first)
+    (sizes,) = pack_campaigns([packed.driven], second, [first])
     assert (sizes.attempts, sizes.earlier) == (10, 30)
     assert second.stat().st_size < packed.file.stat().st_size
     keys = [
-        {attempt.key for attempt in campaigns_in([one], whole=False)["main"].attempts}
+        {attempt.key for attempt in read_packed_campaigns([one], whole=False)["main"].attempts}
         for one in (first, second)
     ]
     assert not keys[0] & keys[1]
-    assert keys[0] | keys[1] == set(Campaign(packed.driven).attempts())
-    (both,) = unpack([first, second], tmp_path / "both")
+    assert keys[0] | keys[1] == set(CampaignRecords(packed.driven).find_attempts())
+    (both,) = unpack_campaigns([first, second], tmp_path / "both")
     assert files_in(both) == files_in(packed.unpacked)
     with pytest.raises(UserError, match=r"routes/0\.json is in an earlier part; give that too"):
-        unpack([second], tmp_path / "alone")
+        unpack_campaigns([second], tmp_path / "alone")
     with pytest.raises(UserError, match="is in a part before it too"):
-        unpack([first, packed.file], tmp_path / "twice")
+        unpack_campaigns([first, packed.file], tmp_path / "twice")
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -136,14 +138,14 @@ def test_another_campaign_of_that_name_is_refused(packed: Packed, tmp_path: Path
     file = other / "campaign.yaml"
     file.write_text(file.read_text().replace("00000000", "11111111"))
     with pytest.raises(UserError, match="an earlier part has another campaign called main"):
-        pack([other], tmp_path / "part.parquet", [packed.file])
+        pack_campaigns([other], tmp_path / "part.parquet", [packed.file])
 
 
 def test_a_broken_record_is_named_and_nothing_is_written(
     packed: Packed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = shutil.copytree(packed.driven, tmp_path / "main")
-    frames = Campaign(folder).file_of(RETRIED).with_name("frames.parquet")
+    frames = CampaignRecords(folder).get_result_path(RETRIED).with_name("frames.parquet")
     frames.write_bytes(frames.read_bytes()[:-10])
     out = tmp_path / "out" / "part.parquet"
     assert main(["pack", str(folder), "--out", str(out)]) == 2
@@ -153,9 +155,9 @@ def test_a_broken_record_is_named_and_nothing_is_written(
 
 def test_folders_of_one_name_and_unpacked_ones_are_refused(packed: Packed, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="main is given twice"):
-        pack([packed.driven, packed.unpacked], tmp_path / "part.parquet")
+        pack_campaigns([packed.driven, packed.unpacked], tmp_path / "part.parquet")
     with pytest.raises(UserError, match="was unpacked; pack the folder that was driven"):
-        pack([packed.unpacked], tmp_path / "part.parquet")
+        pack_campaigns([packed.unpacked], tmp_path / "part.parquet")
 
 
 @pytest.mark.parametrize(
@@ -166,10 +168,10 @@ def test_foreign_files_are_refused(
     packed: Packed, tmp_path: Path, content: bytes | None, needed: str
 ) -> None:
     file = tmp_path / "part.parquet"
-    other = Campaign(packed.driven).file_of(RETRIED).with_name("frames.parquet")
+    other = CampaignRecords(packed.driven).get_result_path(RETRIED).with_name("frames.parquet")
     file.write_bytes(other.read_bytes() if content is None else content)
     with pytest.raises(UserError, match=f"part.parquet: .*{needed}"):
-        unpack([file], tmp_path / "out")
+        unpack_campaigns([file], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -179,7 +181,9 @@ def test_the_command_prints_what_it_packed(
     out = tmp_path / "part.parquet"
     assert main(["pack", str(packed.driven), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
-    campaign = Campaign(packed.driven)
-    steps = sum(len(campaign.columns("frames", key)) for key in campaign.attempts())
+    campaign = CampaignRecords(packed.driven)
+    steps = sum(
+        len(campaign.read_attempt_columns("frames", key)) for key in campaign.find_attempts()
+    )
     assert f"{steps}" in printed
     assert f"{out}: {out.stat().st_size:,} bytes" in printed

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.records.packing.paths import portable, portable_text, without_paths
+from harness.records.packing.paths import make_portable_settings, make_portable_text, strip_paths
 
 NAMES = st.from_regex(r"[a-h0-9_-][a-h0-9_.-]{0,7}", fullmatch=True)
 FOLDERS = st.lists(NAMES, min_size=1, max_size=4)
@@ -17,12 +17,14 @@ STARTS = st.sampled_from(["/", "~/", "~jane/", "file:///", "C:/", "../", "../../
 
 @given(STARTS, FOLDERS, NAMES)
 def test_a_path_of_one_machine_is_its_name(start: str, folders: list[str], name: str) -> None:
-    assert without_paths("/".join([f"{start}{folders[0]}", *folders[1:], name])) == name
+    assert strip_paths("/".join([f"{start}{folders[0]}", *folders[1:], name])) == name
 
 
 @given(FOLDERS, NAMES)
 def test_a_path_in_a_text_is_its_name(folders: list[str], name: str) -> None:
-    text = portable_text(f"OSError: '/{'/'.join(folders)}/{name}' is absent", Path("runs/main"))
+    text = make_portable_text(
+        f"OSError: '/{'/'.join(folders)}/{name}' is absent", Path("runs/main")
+    )
     assert text == f"OSError: '{name}' is absent"
 
 
@@ -38,13 +40,13 @@ def test_a_path_in_a_text_is_its_name(folders: list[str], name: str) -> None:
     ],
 )
 def test_other_texts_stay(text: str) -> None:
-    assert without_paths(text) == text
-    assert portable_text(text, Path("runs/main")) == text
+    assert strip_paths(text) == text
+    assert make_portable_text(text, Path("runs/main")) == text
 
 
 def test_windows_paths_are_names() -> None:
-    assert without_paths("C:\\Users\\jane\\maps") == "maps"
-    assert portable_text("see C:\\Users\\jane\\log.txt", Path("main")) == "see log.txt"
+    assert strip_paths("C:\\Users\\jane\\maps") == "maps"
+    assert make_portable_text("see C:\\Users\\jane\\log.txt", Path("main")) == "see log.txt"
 
 
 def test_homes_with_spaces_do_not_stay_in_messages(
@@ -52,7 +54,9 @@ def test_homes_with_spaces_do_not_stay_in_messages(
 ) -> None:
     home = tmp_path / "jane of here"
     monkeypatch.setenv("HOME", str(home))
-    assert portable_text(f"{home}/weights.pt: absent", tmp_path / "main") == "weights.pt: absent"
+    assert (
+        make_portable_text(f"{home}/weights.pt: absent", tmp_path / "main") == "weights.pt: absent"
+    )
 
 
 def test_executors_keep_their_numbers_only() -> None:
@@ -63,7 +67,7 @@ def test_executors_keep_their_numbers_only() -> None:
         "executor": {"_target_": "a.Slurm", "workers": 2, "account": "jane", "queues": ["jane"]},
         "seeds": [1, 2],
     }
-    assert portable(given_) == {
+    assert make_portable_settings(given_) == {
         "out": None,
         "live": False,
         "export": {},

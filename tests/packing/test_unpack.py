@@ -14,14 +14,14 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from analysis.__main__ import main as analysis
-from analysis.collection import collect
+from analysis.collection import collect_campaigns
 from harness.__main__ import main as harness
-from harness.campaign.folder.campaign_folder import prepare
+from harness.campaign.folder.campaign_folder import prepare_campaign
 from harness.errors import UserError
 from harness.records.packing.layout import LEFT_OUT, STEPS
-from harness.records.packing.pack import pack
-from harness.records.packing.unpack import unpack
-from harness.records.reading import Campaign
+from harness.records.packing.pack import pack_campaigns
+from harness.records.packing.unpack import unpack_campaigns
+from harness.records.reading import CampaignRecords
 from tests.analysis.interventions import inject, repair, write_interventions
 from tests.analysis.little import Drive
 from tests.packing.conftest import Packed
@@ -46,7 +46,10 @@ def both(packed: Packed, out: Path, command: str, *words: str) -> list[dict[str,
 
 
 def test_results_and_timings_are_there_byte_for_byte(packed: Packed) -> None:
-    driven, unpacked = Campaign(packed.driven).attempts(), Campaign(packed.unpacked).attempts()
+    driven, unpacked = (
+        CampaignRecords(packed.driven).find_attempts(),
+        CampaignRecords(packed.unpacked).find_attempts(),
+    )
     assert driven.keys() == unpacked.keys()
     for key, place in driven.items():
         for name in ("result.json", "timing.json"):
@@ -62,17 +65,20 @@ def test_a_folder_of_routes_may_come_before_the_first_route(packed: Packed, tmp_
     for file in sorted((driven / "routes").glob("*.json")):
         file.rename(file.with_name(f"town_{file.name}"))
     shutil.copy(driven / "routes" / "town_0.json", driven / "routes" / "alike" / "town_0.json")
-    pack([driven], tmp_path / "part.parquet")
-    (unpacked,) = unpack([tmp_path / "part.parquet"], tmp_path / "study")
+    pack_campaigns([driven], tmp_path / "part.parquet")
+    (unpacked,) = unpack_campaigns([tmp_path / "part.parquet"], tmp_path / "study")
     for file in sorted((driven / "routes").rglob("*.json")):
         again = unpacked / file.relative_to(driven)
         assert again.read_bytes() == file.read_bytes()
 
 
 def test_planning_steps_have_all_columns_and_nan_where_they_are_not_packed(packed: Packed) -> None:
-    driven, unpacked = Campaign(packed.driven), Campaign(packed.unpacked)
-    for key in driven.attempts():
-        old, new = driven.table("frames", key), unpacked.table("frames", key)
+    driven, unpacked = CampaignRecords(packed.driven), CampaignRecords(packed.unpacked)
+    for key in driven.find_attempts():
+        old, new = (
+            driven.read_attempt_table("frames", key),
+            unpacked.read_attempt_table("frames", key),
+        )
         assert list(old) == list(new)
         assert len(old)
         assert_frame_equal(old[list(STEPS)], new[list(STEPS)], check_exact=True)
@@ -80,7 +86,10 @@ def test_planning_steps_have_all_columns_and_nan_where_they_are_not_packed(packe
 
 
 def test_results_and_missing_attempts_read_as_before(packed: Packed) -> None:
-    driven, unpacked = collect([packed.driven], whole=True), collect([packed.unpacked], whole=True)
+    driven, unpacked = (
+        collect_campaigns([packed.driven], whole=True),
+        collect_campaigns([packed.unpacked], whole=True),
+    )
     assert_frame_equal(driven.attempts, unpacked.attempts, check_exact=True)
     columns = [name for name in driven.missing if name != "message"]
     assert len(driven.missing)
@@ -94,7 +103,7 @@ def test_results_and_missing_attempts_read_as_before(packed: Packed) -> None:
 def test_several_unpacked_campaigns_share_one_note(packed: Packed, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(packed.unpacked, other)
-    notes = collect([packed.unpacked, other], whole=True).notes
+    notes = collect_campaigns([packed.unpacked, other], whole=True).notes
     assert [note for note in notes if "unpacked" in note.partition(": ")[2]] == [
         "2 of 2 folders: unpacked, so that what needs boxes, messages or tracks is left out of all"
         " tables"
@@ -137,8 +146,8 @@ def test_effects_are_the_same(tmp_path: Path) -> None:
         arms,
         lambda arm, route, seed: Drive(20, "" if arm["intervention"] != "none" else "blocked"),
     )
-    pack([driven], tmp_path / "part.parquet")
-    unpack([tmp_path / "part.parquet"], tmp_path / "study")
+    pack_campaigns([driven], tmp_path / "part.parquet")
+    unpack_campaigns([tmp_path / "part.parquet"], tmp_path / "study")
     tables = []
     for folder in (driven, tmp_path / "study" / "effects"):
         out = tmp_path / f"out-{folder.parent.name}"
@@ -185,16 +194,16 @@ def test_the_list_of_violations_is_there(
 
 
 def test_nothing_is_driven_in_an_unpacked_folder(packed: Packed, tmp_path: Path) -> None:
-    settings = Campaign(packed.unpacked).header["settings"]
+    settings = CampaignRecords(packed.unpacked).header["settings"]
     with pytest.raises(UserError, match="unpacked from a packed study, and read only"):
-        prepare(packed.unpacked, settings, "carlite")
+        prepare_campaign(packed.unpacked, settings, "carlite")
     assert harness(["twin", str(packed.unpacked), "1"]) == 2
 
 
 def test_a_folder_that_is_there_is_not_written_into(packed: Packed, tmp_path: Path) -> None:
     (tmp_path / "main").mkdir()
     with pytest.raises(UserError, match="there is such a file already"):
-        unpack([packed.file], tmp_path)
+        unpack_campaigns([packed.file], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["main"]
     assert not list((tmp_path / "main").iterdir())
 
@@ -223,11 +232,11 @@ def test_planning_steps_that_are_not_whole_are_named(
     file = tmp_path / "part.parquet"
     pq.write_table(altered, file)
     with pytest.raises(UserError, match=rf"part\.parquet: \S+: {message}"):
-        unpack([file], tmp_path / "out")
+        unpack_campaigns([file], tmp_path / "out")
     assert not (tmp_path / "out").exists()
     (tmp_path / "there").mkdir()
     with pytest.raises(UserError, match=message):
-        unpack([file], tmp_path / "there")
+        unpack_campaigns([file], tmp_path / "there")
     assert not list((tmp_path / "there").iterdir())
 
 
@@ -256,5 +265,5 @@ def test_a_strangers_file_writes_nowhere_else(
     file = tmp_path / "part.parquet"
     pq.write_table(altered, file)
     with pytest.raises(UserError, match="not a packed study"):
-        unpack([file], tmp_path / "out")
+        unpack_campaigns([file], tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["part.parquet"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agents.perception.network import one_thread
+from agents.perception.network import set_one_thread
 
 
 @pytest.fixture(autouse=True, scope="package")
 def _one_thread() -> None:
-    one_thread()
+    set_one_thread()

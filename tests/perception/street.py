@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.geometry import relative
-from harness.randomness import stream
+from harness.geometry import compute_relative_pose
+from harness.randomness import make_named_stream
 from harness.vocabulary import EgoObservation, Kind, Message, Observation, Payload, Pose, Singles
 from harness.vocabulary import System as SystemUnderTest
 
@@ -17,14 +17,14 @@ ROADSIDE_IN_WORLD = Pose(24.0, 7.0, 7.5, yaw=0.3)
 
 def sweep(lidar_in_world: Pose, points: int = 3000) -> Singles:
     """Return a flat road and some clusters, from a height, in a LiDAR's own frame."""
-    chance = stream(3, "street")
+    chance = make_named_stream(3, "street")
     road = chance.uniform(-60.0, 60.0, (points, 2))
     centres = chance.uniform(-40.0, 40.0, (15, 2))
     stuff = np.repeat(centres, 40, axis=0) + chance.uniform(-1.0, 1.0, (600, 2))
     height = chance.uniform(0.0, 1.7, 600)
     world = np.concatenate([np.column_stack([road, np.zeros(points)]),
                             np.column_stack([stuff, height])])  # fmt: skip
-    moved = relative(Pose(0.0, 0.0), lidar_in_world)
+    moved = compute_relative_pose(Pose(0.0, 0.0), lidar_in_world)
     cos, sin = np.cos(moved.yaw), np.sin(moved.yaw)
     xy = world[:, :2] @ [[cos, sin], [-sin, cos]] + [moved.x, moved.y]
     rows = np.column_stack([xy, world[:, 2] - lidar_in_world.z, np.full(len(world), 0.5)])

@@ -16,12 +16,12 @@ import yaml
 from safetensors.torch import save_file
 
 from agents.perception.checkpoint_files import find_newest_weights
-from agents.perception.checkpoints import design_in, state_in
+from agents.perception.checkpoints import read_checkpoint_design, read_state_dict
 from agents.perception.fusion.catalogue import SCHEMES
-from agents.perception.loading import fill, network_with_weights
-from agents.perception.network import Network
+from agents.perception.loading import fill_network, load_network
+from agents.perception.network import PerceptionNetwork
 from agents.perception.published_settings import read_settings
-from agents.perception.random_weights import random_weights
+from agents.perception.random_weights import make_random_weights
 from harness.errors import UserError
 
 WINDOW = [-36, -12, -22, 36, 12, 14]
@@ -61,17 +61,19 @@ def written(folder: Path, given: dict[str, Any]) -> Path:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A whole folder of F-Cooper's."""
     folder = written(tmp_path_factory.mktemp("fcooper"), settings())
-    design = SCHEMES["fcooper"].design("full")
-    state = random_weights(Network(SCHEMES["fcooper"](), design).state_dict(), design.grid)
+    design = SCHEMES["fcooper"].choose_design("full")
+    state = make_random_weights(
+        PerceptionNetwork(SCHEMES["fcooper"](), design).state_dict(), design.grid
+    )
     torch.save(state, folder / "net_epoch7.pth")
     return folder
 
 
 def test_a_whole_folder_is_taken_whole(folder: Path) -> None:
-    network = network_with_weights(SCHEMES["fcooper"](), "lite", None, str(folder))
+    network = load_network(SCHEMES["fcooper"](), "lite", None, str(folder))
     given = torch.load(folder / "net_epoch7.pth", weights_only=True)
     assert all(torch.equal(tensor, given[key]) for key, tensor in network.state_dict().items())
-    assert network.design.grid == SCHEMES["fcooper"].design("full").grid
+    assert network.design.grid == SCHEMES["fcooper"].choose_design("full").grid
     assert network.design.decoding.score == 0.25
     assert network.design.decoding.nms_overlap == 0.15
 
@@ -145,7 +147,7 @@ def test_a_pickled_bomb_does_not_go_off(tmp_path: Path) -> None:
     there, path = tmp_path / "executed", tmp_path / "net_epoch1.pth"
     torch.save({"cls_head.weight": Bomb(there)}, path)
     with pytest.raises(UserError, match="cannot be read as weights alone") as refused:
-        state_in(path)
+        read_state_dict(path)
     assert "\n" not in str(refused.value)
     assert not there.exists()
 
@@ -157,7 +159,7 @@ def test_a_cut_off_file_is_refused(tmp_path: Path, share: float) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
     with pytest.raises(UserError, match="not a whole ZIP file"):
-        state_in(path)
+        read_state_dict(path)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ def test_weights_come_by_name(tmp_path: Path, content: object) -> None:
     path = tmp_path / "net_epoch1.pth"
     torch.save(content, path)
     with pytest.raises(UserError, match=r"weights"):
-        state_in(path)
+        read_state_dict(path)
 
 
 def test_the_best_epoch_is_taken_else_the_last(tmp_path: Path) -> None:
@@ -180,8 +182,8 @@ def test_the_best_epoch_is_taken_else_the_last(tmp_path: Path) -> None:
     assert find_newest_weights(tmp_path).name == "net_epoch_bestval_at3.pth"
 
 
-def lite(scheme: str = "fcooper") -> Network:
-    return Network(SCHEMES[scheme](), SCHEMES[scheme].design("lite"))
+def lite(scheme: str = "fcooper") -> PerceptionNetwork:
+    return PerceptionNetwork(SCHEMES[scheme](), SCHEMES[scheme].choose_design("lite"))
 
 
 def test_misfits_are_reported_in_one_table_and_nothing_is_loaded() -> None:
@@ -192,7 +194,7 @@ def test_misfits_are_reported_in_one_table_and_nothing_is_loaded() -> None:
     state["fusion_net.mlp.weight"] = torch.ones(2, 2)
     state["reg_head.weight"] = torch.ones(8, 4)
     with pytest.raises(UserError) as refused:
-        fill(network, state, Path("some.pth"))
+        fill_network(network, state, Path("some.pth"))
     assert str(refused.value).splitlines() == [
         "system: some.pth does not fit fcooper: 3 keys are wrong",
         "  missing    cls_head.bias  3",
@@ -204,7 +206,7 @@ def test_misfits_are_reported_in_one_table_and_nothing_is_loaded() -> None:
 
 def test_a_long_table_is_cut() -> None:
     with pytest.raises(UserError) as refused:
-        fill(lite(), {"a": torch.ones(1)}, Path("some.pth"))
+        fill_network(lite(), {"a": torch.ones(1)}, Path("some.pth"))
     lines = str(refused.value).splitlines()
     assert len(lines) == 14
     assert lines[-1] == f"  and {len(lite().state_dict()) + 1 - 12} more"
@@ -215,22 +217,22 @@ def test_numbers_that_are_none_are_refused() -> None:
     state = {key: tensor.clone() for key, tensor in network.state_dict().items()}
     state["reg_head.bias"][2] = torch.nan
     with pytest.raises(UserError, match=r"reg_head\.bias holds numbers that are not finite"):
-        fill(network, state, Path("some.pth"))
+        fill_network(network, state, Path("some.pth"))
 
 
 def test_half_numbers_become_whole_ones(tmp_path: Path) -> None:
     network = lite()
-    random = random_weights(network.state_dict(), network.design.grid)
+    random = make_random_weights(network.state_dict(), network.design.grid)
     halves = {key: e.half() if e.is_floating_point() else e for key, e in random.items()}
     save_file(halves, tmp_path / "w.safetensors")
     file = str(tmp_path / "w.safetensors")
-    loaded = network_with_weights(SCHEMES["fcooper"](), "lite", file)
+    loaded = load_network(SCHEMES["fcooper"](), "lite", file)
     for key, tensor in loaded.state_dict().items():
         assert tensor.dtype == random[key].dtype
         assert torch.allclose(tensor, random[key], atol=1e-2)
     (tmp_path / "w.safetensors").write_bytes(b"nothing of the kind")
     with pytest.raises(UserError, match="holds no weights"):
-        network_with_weights(SCHEMES["fcooper"](), "lite", str(tmp_path / "w.safetensors"), None)
+        load_network(SCHEMES["fcooper"](), "lite", str(tmp_path / "w.safetensors"), None)
 
 
 def changed(place: str, value: Any) -> dict[str, Any]:
@@ -265,7 +267,7 @@ def test_settings_that_do_not_fit_are_refused(
     tmp_path: Path, place: str, value: Any, said: str
 ) -> None:
     with pytest.raises(UserError, match=said.replace(".", r"\.")):
-        design_in(written(tmp_path, changed(place, value)), SCHEMES["fcooper"]())
+        read_checkpoint_design(written(tmp_path, changed(place, value)), SCHEMES["fcooper"]())
 
 
 FUSIONS: dict[str, dict[str, Any]] = {
@@ -294,14 +296,14 @@ def test_another_fusion_whose_weights_would_fit_is_refused(
     factor = 4 if scheme == "v2vnet" else 2
     given = settings(factor=factor)
     given["model"]["args"] |= deepcopy(FUSIONS[scheme])
-    assert design_in(written(tmp_path, given), SCHEMES[scheme]()).grid.stride == factor
+    assert read_checkpoint_design(written(tmp_path, given), SCHEMES[scheme]()).grid.stride == factor
     inner = given["model"]["args"]
     *outer, last = place.split(".")
     for name in outer:
         inner = inner[name]
     inner[last] = value
     with pytest.raises(UserError, match=rf"config\.yaml: model\.args\..*{said}"):
-        design_in(written(tmp_path, given), SCHEMES[scheme]())
+        read_checkpoint_design(written(tmp_path, given), SCHEMES[scheme]())
 
 
 def test_a_window_that_does_not_divide_is_refused(tmp_path: Path) -> None:
@@ -310,24 +312,24 @@ def test_a_window_that_does_not_divide_is_refused(tmp_path: Path) -> None:
         given[group][name] = [-30.1, -12, -22, 36, 12, 14]
     given["preprocess"]["args"]["max_points_per_voxel"] = 32
     with pytest.raises(UserError, match="is no multiple of 8 pillars"):
-        design_in(written(tmp_path, given), SCHEMES["fcooper"]())
+        read_checkpoint_design(written(tmp_path, given), SCHEMES["fcooper"]())
 
 
 def test_a_folder_without_settings_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"there is no config\.yaml"):
-        network_with_weights(SCHEMES["fcooper"](), "lite", None, str(tmp_path))
+        load_network(SCHEMES["fcooper"](), "lite", None, str(tmp_path))
 
 
 def test_schemes_without_a_folder_of_v2xverse_are_refused(folder: Path) -> None:
     with pytest.raises(UserError, match="which fits fcooper, v2vnet, v2xvit, codriving"):
-        network_with_weights(SCHEMES["attfuse"](), "lite", None, str(folder))
+        load_network(SCHEMES["attfuse"](), "lite", None, str(folder))
 
 
 def test_a_folder_of_another_scheme_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="V2Xverse's codriving, which is all"):
-        network_with_weights(SCHEMES["codriving"](), "lite", None, str(folder))
+        load_network(SCHEMES["codriving"](), "lite", None, str(folder))
     given = settings()
     given["model"]["args"] |= FUSIONS["codriving"]
     copy(folder / "net_epoch7.pth", written(tmp_path, given))
     with pytest.raises(UserError, match=r"does not fit codriving: [0-9]+ keys"):
-        network_with_weights(SCHEMES["codriving"](), "lite", None, str(tmp_path))
+        load_network(SCHEMES["codriving"](), "lite", None, str(tmp_path))

@@ -16,7 +16,7 @@ from agents.perception.fusion.communication import (
     read_communication,
 )
 from agents.perception.fusion.driving_request import DrivingRequest, render_request_map
-from agents.perception.grid import Grid
+from agents.perception.grid import PillarGrid
 from harness.errors import UserError
 from harness.vocabulary import Pose
 from tests.perception.parity import theirs
@@ -38,11 +38,11 @@ RANGE = (-8.0, -4.0, -22.0, 8.0, 4.0, 14.0)
 
 
 @pytest.fixture(scope="module")
-def grid() -> Grid:
+def grid() -> PillarGrid:
     return small("codriving")
 
 
-def test_all_combinations_give_what_v2xverse_gave(grid: Grid) -> None:
+def test_all_combinations_give_what_v2xverse_gave(grid: PillarGrid) -> None:
     with np.load(FILE) as stored:
         outputs, which = stored["outputs"], stored["which"]
     assert len(which) == len(COMBINATIONS)
@@ -54,7 +54,7 @@ def test_all_combinations_give_what_v2xverse_gave(grid: Grid) -> None:
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS[5::9], ids=lambda item: item.name)
-def test_v2xverse_itself_agrees(combination: Combination, grid: Grid) -> None:
+def test_v2xverse_itself_agrees(combination: Combination, grid: PillarGrid) -> None:
     reason = theirs.missing()
     if reason:
         pytest.skip(reason)
@@ -63,16 +63,16 @@ def test_v2xverse_itself_agrees(combination: Combination, grid: Grid) -> None:
     assert np.abs(flattened(ours.logits, ours.codes) - expected).max() < CLOSE
 
 
-def sent_bytes(grid: Grid, confidence: float, request: DrivingRequest | None = None) -> int:
+def sent_bytes(grid: PillarGrid, confidence: float, request: DrivingRequest | None = None) -> int:
     network, maps = encoded(grid)
     fusion = CoDriving(confidence, driving_request=request is not None)
-    network.fusion_net = fusion.built(network.fusion_net.features)
+    network.fusion_net = fusion.build_with_features(network.fusion_net.features)
     with torch.inference_mode():
-        levels = network.send(maps[1], request, POSES[1])
+        levels = network.send_maps(maps[1], request, POSES[1])
     return fusion.payload(tuple(level[0].numpy() for level in levels)).size_bytes
 
 
-def test_masks_change_what_is_sent_and_its_bytes(grid: Grid) -> None:
+def test_masks_change_what_is_sent_and_its_bytes(grid: PillarGrid) -> None:
     everything, confident = sent_bytes(grid, 0.0), sent_bytes(grid, 0.2)
     asked = sent_bytes(grid, 0.2, DrivingRequest(AHEAD, Pose(0.0, 0.0)))
     elsewhere = sent_bytes(grid, 0.2, DrivingRequest(AHEAD + 500.0, Pose(0.0, 0.0)))
@@ -98,10 +98,10 @@ def test_settings_are_read() -> None:
     assert settings == CommunicationSettings(threshold=0.1, detection_range=RANGE, radius=40.0)
     fusion = CoDriving()
     fusion.take_published_settings({"fusion_args": {"communication": WHOLE}}, Path("c.yaml"))
-    fusion.built(encoded(small("codriving"))[0].fusion_net.features)
+    fusion.build_with_features(encoded(small("codriving"))[0].fusion_net.features)
     assert fusion.confidence == 0.1
     assert not fusion.reads_requests, "V2Xverse's agent gives the network no waypoints"
-    assert CoDriving(0.4).built(fusion.features).confidence == 0.4
+    assert CoDriving(0.4).build_with_features(fusion.features).confidence == 0.4
 
 
 @pytest.mark.parametrize(

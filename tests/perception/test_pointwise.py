@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from agents.perception.pointwise import Convolution, Linear, Upsampling
+from agents.perception.pointwise import CellConvolution, CellUpsampling, TokenLinear
 
 CLOSE = 1e-5
 
@@ -16,13 +16,13 @@ CLOSE = 1e-5
 @pytest.mark.parametrize(
     ("layer", "plain", "shape"),
     [
-        (Convolution(24, 9, 1), nn.Conv2d(24, 9, 1), (2, 24, 12, 16)),
-        (Convolution(24, 9, 3, padding=1), nn.Conv2d(24, 9, 3, padding=1), (2, 24, 12, 16)),
-        (Convolution(24, 9, 1, 2), nn.Conv2d(24, 9, 1, 2), (2, 24, 12, 16)),
-        (Upsampling(24, 9, 1), nn.ConvTranspose2d(24, 9, 1, 1, bias=False), (1, 24, 12, 16)),
-        (Upsampling(24, 9, 2), nn.ConvTranspose2d(24, 9, 2, 2, bias=False), (1, 24, 12, 16)),
-        (Linear(24, 9), nn.Linear(24, 9), (2, 12, 16, 24)),
-        (Linear(24, 9, bias=False), nn.Linear(24, 9, bias=False), (2, 24)),
+        (CellConvolution(24, 9, 1), nn.Conv2d(24, 9, 1), (2, 24, 12, 16)),
+        (CellConvolution(24, 9, 3, padding=1), nn.Conv2d(24, 9, 3, padding=1), (2, 24, 12, 16)),
+        (CellConvolution(24, 9, 1, 2), nn.Conv2d(24, 9, 1, 2), (2, 24, 12, 16)),
+        (CellUpsampling(24, 9, 1), nn.ConvTranspose2d(24, 9, 1, 1, bias=False), (1, 24, 12, 16)),
+        (CellUpsampling(24, 9, 2), nn.ConvTranspose2d(24, 9, 2, 2, bias=False), (1, 24, 12, 16)),
+        (TokenLinear(24, 9), nn.Linear(24, 9), (2, 12, 16, 24)),
+        (TokenLinear(24, 9, bias=False), nn.Linear(24, 9, bias=False), (2, 24)),
     ],
     ids=["one cell", "nine cells", "strided", "up by one", "up by two", "tokens", "rows"],
 )
@@ -56,7 +56,7 @@ def test_onednn_is_called_for_inference_alone(monkeypatch: pytest.MonkeyPatch) -
         return convolution(*arguments, **others)
 
     monkeypatch.setattr(torch, "mkldnn_convolution", counted)
-    layer, x = Convolution(4, 3, 1), torch.ones(1, 4, 2, 2)
+    layer, x = CellConvolution(4, 3, 1), torch.ones(1, 4, 2, 2)
     layer(x)
     assert not calls
     with torch.inference_mode():

@@ -9,14 +9,14 @@ import torch
 
 from agents.perception.fusion.base import Partner
 from agents.perception.fusion.catalogue import INTERMEDIATE, SCHEMES
-from agents.perception.network import Network
-from agents.perception.warping import Rotation
+from agents.perception.network import PerceptionNetwork
+from agents.perception.warping import FeatureRotation
 from harness.vocabulary import Pose
 
 
-def trained() -> Rotation:
+def trained() -> FeatureRotation:
     """A layer that turns two channels, an offset from two metres, as a turned frame has them."""
-    layer = Rotation(2)
+    layer = FeatureRotation(2)
     with torch.no_grad():
         layer.weight.zero_()
         layer.weight[1] = torch.eye(2)
@@ -38,7 +38,7 @@ def test_offsets_can_be_turned_by_any_angle(angle: float) -> None:
 
 def test_an_untrained_layer_changes_nothing() -> None:
     sent = torch.rand(1, 3, 4, 5)
-    assert torch.equal(Rotation(3)(sent, 1.0), sent)
+    assert torch.equal(FeatureRotation(3)(sent, 1.0), sent)
 
 
 def test_where_nothing_was_sent_nothing_is_said() -> None:
@@ -50,14 +50,14 @@ def test_where_nothing_was_sent_nothing_is_said() -> None:
 @pytest.mark.parametrize("scheme", INTERMEDIATE)
 def test_what_partners_send_is_turned_before_it_is_fused(scheme: str) -> None:
     torch.manual_seed(0)
-    network = Network(SCHEMES[scheme](), SCHEMES[scheme].design("lite")).eval()
-    maps = network.encode([torch.rand(500, 4).numpy() * [30, 30, 2, 1]] * 2)
+    network = PerceptionNetwork(SCHEMES[scheme](), SCHEMES[scheme].choose_design("lite")).eval()
+    maps = network.encode_clouds([torch.rand(500, 4).numpy() * [30, 30, 2, 1]] * 2)
     ego, sent = (tuple(level[row : row + 1] for level in maps) for row in (0, 1))
-    partner = Partner(network.send(sent), Pose(1.0, 2.0, yaw=0.7))
-    before = network.heads(network.fuse(ego, [partner])).logits
+    partner = Partner(network.send_maps(sent), Pose(1.0, 2.0, yaw=0.7))
+    before = network.run_heads(network.fuse_maps(ego, [partner])).logits
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             if name.startswith("turnings.") and name.endswith("bias"):
                 parameter[2] += 0.5
-    after = network.heads(network.fuse(ego, [partner])).logits
+    after = network.run_heads(network.fuse_maps(ego, [partner])).logits
     assert not torch.equal(before, after)

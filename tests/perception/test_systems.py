@@ -12,15 +12,15 @@ import torch
 import yaml
 
 from agents.perception.designs import FULL_GRID
-from agents.perception.fusion.base import SparseFeatures, merged
+from agents.perception.fusion.base import SparseFeatures, merge_sweeps
 from agents.perception.fusion.catalogue import INTERMEDIATE, SCHEMES
 from agents.perception.fusion.codriving import compute_confidence, mask_levels
-from agents.perception.raising import height_above, raised_points
-from agents.perception.systems import Early, Intermediate, Late, Single, sent_points
+from agents.perception.raising import estimate_lidar_height, raise_points
+from agents.perception.systems import Early, Intermediate, Late, Single, get_sent_points
 from harness.campaign.planning.validation import refuse_misfit
-from harness.campaign.settings.config import build, find_class
+from harness.campaign.settings.config import build_part, find_class
 from harness.errors import UserError
-from harness.geometry import points_between
+from harness.geometry import transform_points
 from harness.vocabulary import (
     Boxes,
     Features,
@@ -30,7 +30,7 @@ from harness.vocabulary import (
     Pose,
     Step,
     System,
-    fusion_stage_of,
+    get_fusion_stage,
 )
 from tests.agents.little_world import straight
 from tests.perception.street import (
@@ -55,7 +55,7 @@ def settings_of(scheme: str) -> dict[str, Any]:
 
 @cache
 def system_of(scheme: str) -> System:
-    system: System = build(settings_of(scheme), f"system.{scheme}")
+    system: System = build_part(settings_of(scheme), f"system.{scheme}")
     return system
 
 
@@ -110,7 +110,7 @@ def test_equal_moments_give_equal_bytes_whatever_came_before(scheme: str) -> Non
     message = message_from(first) if first.reads_messages else None
     messages = () if message is None else (message,)
     steps = [first.step(ego(), messages) for _ in range(2)]
-    fresh: System = build(settings_of(scheme), f"system.{scheme}")
+    fresh: System = build_part(settings_of(scheme), f"system.{scheme}")
     fresh.reset(2, straight())
     for again in (fresh.step(ego(), messages), started(scheme).step(ego(), messages)):
         for one, other in zip(numbers(steps[0]), numbers(again), strict=True):
@@ -145,7 +145,7 @@ def test_points_move_with_where_their_sender_believes_to_be() -> None:
     alone = np.zeros((1, 4), np.float32)
     seen = partner()
     there, moved = (
-        merged(alone, [(seen.points_in_lidar, pose)], EGO_IN_WORLD)
+        merge_sweeps(alone, [(seen.points_in_lidar, pose)], EGO_IN_WORLD)
         for pose in (
             sent(seen, Points(seen.points_in_lidar), shift).lidar_in_world
             for shift in ((0.0, 0.0), (0.5, -0.25))
@@ -153,7 +153,7 @@ def test_points_move_with_where_their_sender_believes_to_be() -> None:
     )
     assert np.allclose((moved - there)[1:], [0.5, -0.25, 0.0, 0.0], atol=1e-4)
     assert np.allclose(
-        there[1:], points_between(seen.points_in_lidar, ROADSIDE_IN_WORLD, EGO_IN_WORLD)
+        there[1:], transform_points(seen.points_in_lidar, ROADSIDE_IN_WORLD, EGO_IN_WORLD)
     )
 
 
@@ -177,8 +177,10 @@ def test_an_old_message_counts_from_where_its_sender_was_then() -> None:
     old = sent(seen, Points(seen.points_in_lidar))
     assert old.lidar_in_world == seen.lidar_in_world != now
     alone = np.zeros((0, 4), np.float32)
-    rows = merged(alone, [(sent_points(old), old.lidar_in_world)], EGO_IN_WORLD)
-    assert np.allclose(rows, points_between(seen.points_in_lidar, ROADSIDE_IN_WORLD, EGO_IN_WORLD))
+    rows = merge_sweeps(alone, [(get_sent_points(old), old.lidar_in_world)], EGO_IN_WORLD)
+    assert np.allclose(
+        rows, transform_points(seen.points_in_lidar, ROADSIDE_IN_WORLD, EGO_IN_WORLD)
+    )
 
 
 def payload_of(scheme: str) -> Payload:
@@ -190,7 +192,7 @@ def test_the_declared_stage_of_fusion_is_that_of_what_is_sent(scheme: str) -> No
     payload = payload_of(scheme)
     kinds = {"early": Points, "intermediate": Features, "late": Boxes}
     expected = next(stage for stage, kind in kinds.items() if isinstance(payload, kind))
-    stage = fusion_stage_of(system_of(scheme))
+    stage = get_fusion_stage(system_of(scheme))
     assert stage == (expected if payload.size_bytes else "none")
 
 
@@ -263,10 +265,10 @@ def test_weights_and_a_checkpoint_are_one_too_many(scheme: str) -> None:
 def test_the_height_of_the_road_below_a_lidar_is_estimated(height: float) -> None:
     pose = Pose(0.0, 0.0, 31.0 + height)
     points = sweep(Pose(0.0, 0.0, height))
-    assert height_above("road", points, pose) == pytest.approx(height, abs=1e-5)
-    assert height_above("world", points, pose) == 31.0 + height
-    grid = SCHEMES["late"].design("lite").grid
-    raised = raised_points(points, height, grid)
+    assert estimate_lidar_height("road", points, pose) == pytest.approx(height, abs=1e-5)
+    assert estimate_lidar_height("world", points, pose) == 31.0 + height
+    grid = SCHEMES["late"].choose_design("lite").grid
+    raised = raise_points(points, height, grid)
     assert np.percentile(raised[:, 2], 20) == pytest.approx(0.0, abs=1e-5)
     inside = (points[:, :2] >= grid.low[:2]).all(1) & (points[:, :2] < grid.high[:2]).all(1)
     assert sorted(raised[:, 0]) == sorted(points[inside, 0])
@@ -288,9 +290,9 @@ def test_where_few_points_of_a_pillar_count_none_from_outside_changes_which() ->
     grid = FULL_GRID
     points = ego().points_in_lidar
     stray = np.array([[120.0, 0.0, -1.0, 0.5]], np.float32)
-    shuffled = raised_points(points, 1.85, grid)
+    shuffled = raise_points(points, 1.85, grid)
     assert not np.array_equal(shuffled, np.sort(shuffled, axis=0))
-    assert np.array_equal(shuffled, raised_points(np.concatenate([stray, points]), 1.85, grid))
+    assert np.array_equal(shuffled, raise_points(np.concatenate([stray, points]), 1.85, grid))
 
 
 @pytest.mark.parametrize("scheme", ["single", "fcooper"])
@@ -303,4 +305,4 @@ def test_the_order_of_points_changes_next_to_nothing(scheme: str) -> None:
 
 
 def test_without_returns_no_road_is_known() -> None:
-    assert height_above("road", np.zeros((0, 4), np.float32), EGO_IN_WORLD) == 0.0
+    assert estimate_lidar_height("road", np.zeros((0, 4), np.float32), EGO_IN_WORLD) == 0.0

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from agents.perception.fusion.v2xvit import LITE, AgentAttention, map_of, tokens_of
+from agents.perception.fusion.v2xvit import LITE, AgentAttention, from_tokens, to_tokens
 
 CHANNELS = 12
 
@@ -47,8 +47,8 @@ def test_agents_attend_to_others_as_in_the_paper(agents: int, listeners: int) ->
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
 def test_a_token_holds_the_cells_of_its_patch(patch: int, layout: torch.memory_format) -> None:
     maps = torch.randn(2, CHANNELS, 8, 12).contiguous(memory_format=layout)
-    tokens = tokens_of(maps, patch)
+    tokens = to_tokens(maps, patch)
     assert tokens.shape == (2, 8 // patch, 12 // patch, CHANNELS * patch**2)
     corner = maps[1, :, patch : 2 * patch, :patch].permute(1, 2, 0).flatten()
     assert torch.equal(tokens[1, 1, 0], corner)
-    assert torch.equal(map_of(tokens, patch), maps)
+    assert torch.equal(from_tokens(tokens, patch), maps)

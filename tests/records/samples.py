@@ -39,16 +39,16 @@ def _values(kind: pa.DataType, rows: int, random: np.random.Generator) -> Any:
 
 def result(key: AttemptKey, **ours: Any) -> dict[str, Any]:
     """Return as much of a result as readers insist on."""
-    ours = {"schema": VERSION, "attempt": key.record(), **ours}
+    ours = {"schema": VERSION, "attempt": key.to_record(), **ours}
     return {"status": "Completed", "crucible": ours}
 
 
 def fill(writer: EpisodeWriter, key: AttemptKey, rows: int, seed: int) -> None:
     """Write every file of a try."""
     for table in TABLES:
-        writer.table(table, columns(table, rows, seed))
-    writer.json("result", result(key))
-    writer.json("timing", {"seconds": {"total": 1.5}})
+        writer.write_table(table, columns(table, rows, seed))
+    writer.write_json("result", result(key))
+    writer.write_json("timing", {"seconds": {"total": 1.5}})
 
 
 def write_try(
@@ -57,7 +57,7 @@ def write_try(
     """Write and commit a try."""
     with EpisodeWriter(campaign, key, number) as writer:
         fill(writer, key, rows, seed)
-        return writer.commit()
+        return writer.commit_records()
 
 
 def write_campaign(folder: Path, *keys: AttemptKey) -> Path:

@@ -6,40 +6,46 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.records.arms import Arm, in_order, label, meant, varying
+from harness.records.arms import (
+    Arm,
+    find_meant_arms,
+    format_arm_label,
+    list_varying_factors,
+    make_arm_sort_key,
+)
 from tests.records.test_keys import NAMES
 
 OTHERS = st.dictionaries(st.sampled_from(["intervention", "weather", "z9"]), NAMES, max_size=3)
-LATE = Arm.of(system="late", cooperation="ahead", condition="latency")
-SINGLE = Arm.of(system="single")
+LATE = Arm.from_factors(system="late", cooperation="ahead", condition="latency")
+SINGLE = Arm.from_factors(system="single")
 
 
 @given(NAMES, NAMES, NAMES, OTHERS)
 def test_an_arm_reads_back_from_its_name_and_its_folder(
     system: str, cooperation: str, condition: str, others: dict[str, str]
 ) -> None:
-    arm = Arm.of(others, system=system, cooperation=cooperation, condition=condition)
-    assert Arm.parse(str(arm)) == arm
-    assert Arm.of_path(arm.path.parts) == arm
-    assert Arm.of(dict(arm.factors)) == arm
-    assert arm.values(others) == tuple(others.values())
+    arm = Arm.from_factors(others, system=system, cooperation=cooperation, condition=condition)
+    assert Arm.parse_name(str(arm)) == arm
+    assert Arm.from_path(arm.path.parts) == arm
+    assert Arm.from_factors(dict(arm.factors)) == arm
+    assert arm.get_values(others) == tuple(others.values())
 
 
 @given(st.lists(st.tuples(NAMES, NAMES, NAMES, OTHERS), min_size=2, max_size=2))
 def test_arms_that_differ_have_other_names_and_folders(
     two: list[tuple[str, str, str, dict[str, str]]],
 ) -> None:
-    arms = {Arm.of(o, system=s, cooperation=w, condition=c) for s, w, c, o in two}
+    arms = {Arm.from_factors(o, system=s, cooperation=w, condition=c) for s, w, c, o in two}
     assert len({str(arm) for arm in arms}) == len({arm.path for arm in arms}) == len(arms)
 
 
 def test_names_are_read_by_place_and_others_by_name() -> None:
     assert (str(LATE), str(SINGLE)) == ("late/ahead/latency", "single/none/none")
-    more = LATE.but(intervention="oracle", weather="none")
+    more = LATE.replace_factors(intervention="oracle", weather="none")
     assert str(more) == "late/ahead/latency/intervention=oracle"
     assert more["intervention"] == "oracle"
-    assert (LATE["intervention"], LATE.but(intervention="none")) == ("none", LATE)
-    assert str(LATE.but(condition="a/b=%")) == "late/ahead/a%2Fb=%25"
+    assert (LATE["intervention"], LATE.replace_factors(intervention="none")) == ("none", LATE)
+    assert str(LATE.replace_factors(condition="a/b=%")) == "late/ahead/a%2Fb=%25"
 
 
 @pytest.mark.parametrize(
@@ -57,35 +63,51 @@ def test_names_are_read_by_place_and_others_by_name() -> None:
 )
 def test_what_is_no_arm_is_not_taken_for_one(text: str) -> None:
     with pytest.raises(ValueError, match="not an arm"):
-        Arm.parse(text)
+        Arm.parse_name(text)
 
 
 def test_a_factor_has_a_plain_name() -> None:
     for name in ("A", "a b", "", "a=b", "9", "x" * 41):
         with pytest.raises(ValueError, match="a factor's name"):
-            Arm.of({name: "1"}, system="late")
+            Arm.from_factors({name: "1"}, system="late")
 
 
 def test_only_factors_that_differ_are_shown() -> None:
-    one = [SINGLE, LATE, LATE.but(condition="none")]
-    assert varying(one) == varying([]) == ("system", "condition")
-    assert label(LATE, varying(one)) == "late / latency"
-    two = [*one, LATE.but(cooperation="connected")]
-    assert varying(two) == ("system", "cooperation", "condition")
-    assert varying([*one, LATE.but(intervention="x")]) == ("system", "condition", "intervention")
+    one = [SINGLE, LATE, LATE.replace_factors(condition="none")]
+    assert list_varying_factors(one) == list_varying_factors([]) == ("system", "condition")
+    assert format_arm_label(LATE, list_varying_factors(one)) == "late / latency"
+    two = [*one, LATE.replace_factors(cooperation="connected")]
+    assert list_varying_factors(two) == ("system", "cooperation", "condition")
+    assert list_varying_factors([*one, LATE.replace_factors(intervention="x")]) == (
+        "system",
+        "condition",
+        "intervention",
+    )
 
 
 def test_short_names_mean_an_arm_where_there_is_one() -> None:
-    plain, other = LATE.but(condition="none"), LATE.but(cooperation="connected")
+    plain, other = (
+        LATE.replace_factors(condition="none"),
+        LATE.replace_factors(cooperation="connected"),
+    )
     arms = [SINGLE, LATE, plain, other]
-    assert meant("late/ahead/latency", arms) == meant("late/ahead/latency", [LATE]) == [LATE]
-    assert meant("late/latency", arms) == [LATE, other]
-    assert meant("late/none", arms) == [plain]
-    assert meant("single", arms) == meant("single/none", arms) == [SINGLE]
-    assert meant("latency", arms) == meant("late/latency/ahead", arms) == []
+    assert (
+        find_meant_arms("late/ahead/latency", arms)
+        == find_meant_arms("late/ahead/latency", [LATE])
+        == [LATE]
+    )
+    assert find_meant_arms("late/latency", arms) == [LATE, other]
+    assert find_meant_arms("late/none", arms) == [plain]
+    assert find_meant_arms("single", arms) == find_meant_arms("single/none", arms) == [SINGLE]
+    assert find_meant_arms("latency", arms) == find_meant_arms("late/latency/ahead", arms) == []
 
 
 def test_nothing_comes_before_something() -> None:
-    arms = [LATE, LATE.but(condition="none"), LATE.but(condition="early"), SINGLE]
-    pairs = [(arm.system, arm.condition) for arm in sorted(arms, key=in_order)]
+    arms = [
+        LATE,
+        LATE.replace_factors(condition="none"),
+        LATE.replace_factors(condition="early"),
+        SINGLE,
+    ]
+    pairs = [(arm.system, arm.condition) for arm in sorted(arms, key=make_arm_sort_key)]
     assert pairs == [("late", "none"), ("late", "early"), ("late", "latency"), ("single", "none")]

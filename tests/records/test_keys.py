@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
-from harness.records.names import LONGEST, named, safe_name
+from harness.records.names import LONGEST, escape_file_name, unescape_file_name
 from tests.keys import key_of
 
 NASTY = ("..", ".", "", "%", "%2E", "../../etc", "a/b", "a\0b", ".hidden", "a-s7", " ", "x\n", "=")
@@ -19,24 +19,24 @@ NAMES = st.one_of(st.text(max_size=20), st.sampled_from(NASTY))
 
 @given(NAMES)
 def test_a_safe_name_stays_in_its_folder_and_reads_back(name: str) -> None:
-    safe = safe_name(name)
+    safe = escape_file_name(name)
     assert safe
     assert not set(safe) & {"/", "\\", "\0", "\n"}
     assert not safe.startswith(".")
     assert safe.isascii()
-    assert named(safe) == name
+    assert unescape_file_name(safe) == name
 
 
 @given(NAMES, NAMES, NAMES, st.integers(0, 2**31))
 def test_a_key_is_read_from_its_folders(system: str, condition: str, route: str, seed: int) -> None:
     key = key_of(system, condition, route, seed)
     assert len(key.path.parts) == 4
-    assert AttemptKey.of_path(key.path.parts) == key
-    assert AttemptKey.of_record(json.loads(json.dumps(key.record()))) == key
+    assert AttemptKey.from_path(key.path.parts) == key
+    assert AttemptKey.from_record(json.loads(json.dumps(key.to_record()))) == key
 
 
 def test_names_differ_where_attempts_differ() -> None:
-    assert len({safe_name(name) for name in NASTY}) == len(NASTY)
+    assert len({escape_file_name(name) for name in NASTY}) == len(NASTY)
 
 
 def test_plain_names_stay_readable() -> None:
@@ -47,10 +47,10 @@ def test_plain_names_stay_readable() -> None:
 @pytest.mark.parametrize("folder", ["7", "7-s", "7-sx", "7-s-1", "7-s01", "-s1", "7-s٣"])
 def test_what_is_no_attempt_is_not_taken_for_one(folder: str) -> None:
     with pytest.raises(ValueError, match="not an attempt"):
-        AttemptKey.of_path(("a", "b", "c", folder))
+        AttemptKey.from_path(("a", "b", "c", folder))
 
 
 def test_a_name_too_long_for_a_file_is_refused() -> None:
-    assert len(safe_name("x" * LONGEST)) == LONGEST
+    assert len(escape_file_name("x" * LONGEST)) == LONGEST
     with pytest.raises(UserError, match="choose a shorter one"):
-        safe_name("ü" * (LONGEST // 6 + 1))
+        escape_file_name("ü" * (LONGEST // 6 + 1))

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.campaign.attempt.recorder import Recorder
-from harness.campaign.attempt.results import result_record
+from harness.campaign.attempt.recorder import AttemptRecorder
+from harness.campaign.attempt.results import build_result_record
 from harness.errors import UserError
-from harness.evaluation.driving import Contact, Drive, DriveSample, DrivingRules
+from harness.evaluation.driving import DriveEvaluation, DriveSample, DrivingRules, ReportedCollision
 from harness.evaluation.scoring import Coefficients
-from harness.records.leaderboard import leaderboard
+from harness.records.leaderboard import build_leaderboard_results
 from tests.keys import key_of
 
 LENGTH = 200.0
@@ -32,19 +32,19 @@ INFRACTIONS = {
 
 def driven(route: str, struck_at: float = LENGTH, standing: bool = False) -> dict[str, Any]:
     """Drive a straight road; what is struck on the way ends the drive."""
-    drive = Drive(rules=DrivingRules(blocked_seconds=5.0), route_length=LENGTH)
-    recorder = Recorder(start=100.0, first_frame=0, ego_id=1, tick_seconds=0.05)
+    drive = DriveEvaluation(rules=DrivingRules(blocked_seconds=5.0), route_length=LENGTH)
+    recorder = AttemptRecorder(start=100.0, first_frame=0, ego_id=1, tick_seconds=0.05)
     for second in range(60):
         x = 0.0 if standing else min(10.0 * second, LENGTH)
-        struck = (Contact(7, "vehicle.a.b", 5.0),) if struck_at <= x < LENGTH else ()
-        drive.observe(sample(second, x, struck))
+        struck = (ReportedCollision(7, "vehicle.a.b", 5.0),) if struck_at <= x < LENGTH else ()
+        drive.observe_tick(sample(second, x, struck))
         if drive.ended:
             break
-    result = result_record(key_of("s", "c", route, 1), drive, Coefficients(), recorder)
+    result = build_result_record(key_of("s", "c", route, 1), drive, Coefficients(), recorder)
     return {**result, "crucible": {"schema": 1}}
 
 
-def sample(second: int, x: float, contacts: tuple[Contact, ...]) -> DriveSample:
+def sample(second: int, x: float, contacts: tuple[ReportedCollision, ...]) -> DriveSample:
     return DriveSample(
         frame=second,
         time=100.0 + second,
@@ -70,7 +70,9 @@ def results() -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def entry(results: list[dict[str, Any]]) -> dict[str, Any]:
     """A whole entry, through JSON and back."""
-    text = json.dumps(leaderboard(results, [10.0, 6.0, 2.0], planned=3), allow_nan=False)
+    text = json.dumps(
+        build_leaderboard_results(results, [10.0, 6.0, 2.0], planned=3), allow_nan=False
+    )
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
@@ -127,7 +129,7 @@ def test_the_overall_record_is_means_and_rates_per_kilometre(entry: dict[str, An
 
 
 def test_missing_attempts_are_no_zeros(results: list[dict[str, Any]]) -> None:
-    entry = leaderboard(results[:1], [10.0], planned=3)
+    entry = build_leaderboard_results(results[:1], [10.0], planned=3)
     assert entry["_checkpoint"]["global_record"]["scores"]["score_composed"] == 100
     assert entry["_checkpoint"]["progress"] == [1, 3]
     assert entry["eligible"] is False
@@ -135,17 +137,17 @@ def test_missing_attempts_are_no_zeros(results: list[dict[str, Any]]) -> None:
 
 
 def test_a_clean_entry_is_reported_as_such(results: list[dict[str, Any]]) -> None:
-    entry = leaderboard(results[:1], [10.0], planned=1)
+    entry = build_leaderboard_results(results[:1], [10.0], planned=1)
     assert entry["entry_status"] == "Finished"
     assert entry["_checkpoint"]["global_record"]["status"] == "Completed"
     assert entry["_checkpoint"]["global_record"]["meta"]["exceptions"] == []
 
 
 def test_who_never_moved_has_finite_rates(results: list[dict[str, Any]]) -> None:
-    entry = leaderboard(results[2:], [2.0], planned=1)
+    entry = build_leaderboard_results(results[2:], [2.0], planned=1)
     assert entry["_checkpoint"]["global_record"]["infractions"]["vehicle_blocked"] == 1000
 
 
 def test_nothing_makes_no_entry() -> None:
     with pytest.raises(UserError, match="no finished attempt"):
-        leaderboard([], [], planned=3)
+        build_leaderboard_results([], [], planned=3)

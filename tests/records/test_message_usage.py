@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.records.message_usage import COUNTS, MessageUsage, fault_of
+from harness.records.message_usage import COUNTS, MessageUsage, find_arm_fault
 
 UNDISTURBED = MessageUsage(
     reads=True, sent=50, used=50, different=False, silence_asked=False, disturbances={}
@@ -46,7 +46,7 @@ ALONE = MessageUsage(
     ],
 )
 def test_an_arm_that_is_what_it_is_called(arm: list[MessageUsage]) -> None:
-    assert fault_of(arm) is None
+    assert find_arm_fault(arm) is None
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_arm_that_is_what_it_is_called(arm: list[MessageUsage]) -> None:
     ],
 )
 def test_an_arm_that_is_not(arm: list[MessageUsage], fault: str) -> None:
-    assert fault_of(arm) == fault
+    assert find_arm_fault(arm) == fault
 
 
 def test_an_attempt_that_reads_nothing_lacks_nothing() -> None:
@@ -98,10 +98,10 @@ def record(**changes: Any) -> dict[str, Any]:
 
 
 def test_read_from_a_result() -> None:
-    assert MessageUsage.of(record()) == MessageUsage(
+    assert MessageUsage.from_result(record()) == MessageUsage(
         reads=True, sent=9, used=7, different=True, silence_asked=False, disturbances={"latency": 7}
     )
-    assert not MessageUsage.of(record(late=0)).different
+    assert not MessageUsage.from_result(record(late=0)).different
 
 
 @pytest.mark.parametrize(
@@ -109,13 +109,15 @@ def test_read_from_a_result() -> None:
 )
 def test_what_is_no_count_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="is no count"):
-        MessageUsage.of(record(**changes))
+        MessageUsage.from_result(record(**changes))
 
 
 def test_changed_sweeps_are_a_difference() -> None:
     record: dict[str, Any] = dict.fromkeys(COUNTS, 0)
     record |= {"reads": True, "used": 5, "silence_asked": False, "disturbances": {"rain": 5}}
-    assert MessageUsage.of({"crucible": {"messages": record}}).undisturbed
-    assert not MessageUsage.of({"crucible": {"messages": {**record, "sensed": 5}}}).undisturbed
+    assert MessageUsage.from_result({"crucible": {"messages": record}}).undisturbed
+    assert not MessageUsage.from_result(
+        {"crucible": {"messages": {**record, "sensed": 5}}}
+    ).undisturbed
     with pytest.raises(ValueError, match="is no count"):
-        MessageUsage.of({"crucible": {"messages": {**record, "sensed": -1}}})
+        MessageUsage.from_result({"crucible": {"messages": {**record, "sensed": -1}}})

@@ -11,28 +11,28 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.attempt import row_of
+from analysis.attempt import build_result_row
 from analysis.collection import RESERVED as OF_COLLECTIONS
-from analysis.collection import empty_attempts
-from analysis.tables.from_frames import sums_of
+from analysis.collection import make_empty_attempts
+from analysis.tables.from_frames import sum_frames
 from harness.errors import UserError
 from harness.records.metrics import (
     OF_ATTEMPTS,
     OF_SUMS,
     RESERVED,
-    metric_fields,
-    metrics_of,
-    name_problem,
+    find_metric_name_problem,
+    make_metric_fields,
+    parse_result_metrics,
 )
-from harness.records.reading import Campaign, read_table
+from harness.records.reading import CampaignRecords, read_stored_table
 from harness.records.schema import FRAMES
 from tests.analysis.little import write_little
 
 
 @pytest.fixture(scope="module")
-def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> CampaignRecords:
     folder = tmp_path_factory.mktemp("little") / "campaign"
-    return Campaign(write_little(folder, routes=("0",), seeds=(1,)))
+    return CampaignRecords(write_little(folder, routes=("0",), seeds=(1,)))
 
 
 def write(folder: Path, *more: pa.Field) -> Path:
@@ -45,8 +45,8 @@ def write(folder: Path, *more: pa.Field) -> Path:
 
 
 def test_columns_of_metrics_are_read(tmp_path: Path) -> None:
-    file = write(tmp_path, *metric_fields({"clearance": "m", "jerk": "m/s³"}))
-    assert [*read_table(file, "frames").columns] == [*FRAMES.names, "clearance", "jerk"]
+    file = write(tmp_path, *make_metric_fields({"clearance": "m", "jerk": "m/s³"}))
+    assert [*read_stored_table(file, "frames").columns] == [*FRAMES.names, "clearance", "jerk"]
     assert pq.read_schema(file).field("clearance").metadata[b"unit"] == b"m"
 
 
@@ -62,35 +62,35 @@ def test_columns_of_metrics_are_read(tmp_path: Path) -> None:
 )
 def test_other_columns_are_refused(field: pa.Field, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a table frames of schema"):
-        read_table(write(tmp_path, field), "frames")
+        read_stored_table(write(tmp_path, field), "frames")
 
 
 def test_a_column_is_there_once(tmp_path: Path) -> None:
-    twice = metric_fields({"clearance": "m"}) * 2
+    twice = make_metric_fields({"clearance": "m"}) * 2
     with pytest.raises(UserError, match="not a table frames of schema"):
-        read_table(write(tmp_path, *twice), "frames")
+        read_stored_table(write(tmp_path, *twice), "frames")
 
 
-def test_no_metric_can_have_the_name_of_a_column(campaign: Campaign) -> None:
-    key = next(iter(campaign.attempts()))
-    row = row_of(key, campaign.result(key))
-    assert {*row, *empty_attempts().columns, *OF_COLLECTIONS} <= OF_ATTEMPTS
-    steps = campaign.tables("frames", [key])
+def test_no_metric_can_have_the_name_of_a_column(campaign: CampaignRecords) -> None:
+    key = next(iter(campaign.find_attempts()))
+    row = build_result_row(key, campaign.read_result(key))
+    assert {*row, *make_empty_attempts().columns, *OF_COLLECTIONS} <= OF_ATTEMPTS
+    steps = campaign.read_attempt_tables("frames", [key])
     assert {*steps.columns} <= RESERVED
-    assert set(sums_of(campaign.table("frames", key))) <= RESERVED | OF_SUMS
-    assert all(name_problem(name) for name in RESERVED | OF_SUMS)
+    assert set(sum_frames(campaign.read_attempt_table("frames", key))) <= RESERVED | OF_SUMS
+    assert all(find_metric_name_problem(name) for name in RESERVED | OF_SUMS)
 
 
 @pytest.mark.parametrize("name", ["", "Speed", "1st", "a-b", "x" * 41, "../a", "speed", "arm"])
 def test_names_that_are_refused(name: str) -> None:
-    assert name_problem(name)
+    assert find_metric_name_problem(name)
 
 
 @pytest.mark.parametrize("name", sorted(OF_SUMS))
 def test_older_records_may_use_the_names_of_sums(name: str, tmp_path: Path) -> None:
-    file = write(tmp_path, *metric_fields({name: "m"}))
-    assert [*read_table(file, "frames").columns] == [*FRAMES.names, name]
-    assert list(metrics_of(result_with({name: {"value": 1.5, "unit": "m"}}))) == [name]
+    file = write(tmp_path, *make_metric_fields({name: "m"}))
+    assert [*read_stored_table(file, "frames").columns] == [*FRAMES.names, name]
+    assert list(parse_result_metrics(result_with({name: {"value": 1.5, "unit": "m"}}))) == [name]
 
 
 def result_with(metrics: Any) -> dict[str, Any]:
@@ -99,11 +99,11 @@ def result_with(metrics: Any) -> dict[str, Any]:
 
 def test_values_are_read_and_none_is_missing() -> None:
     record = {"a": {"value": 1.5, "unit": "m"}, "b": {"value": None, "unit": ""}}
-    values = metrics_of(result_with(record))
+    values = parse_result_metrics(result_with(record))
     assert (values["a"].value, values["a"].unit) == (1.5, "m")
     assert math.isnan(values["b"].value)
-    assert {name: value.record() for name, value in values.items()} == record
-    assert metrics_of({"crucible": {}}) == {}
+    assert {name: value.to_record() for name, value in values.items()} == record
+    assert parse_result_metrics({"crucible": {}}) == {}
 
 
 @pytest.mark.parametrize(
@@ -117,4 +117,4 @@ def test_values_are_read_and_none_is_missing() -> None:
 )
 def test_broken_values_are_refused(metrics: Any) -> None:
     with pytest.raises(ValueError, match=r"metric|convert"):
-        metrics_of(result_with(metrics))
+        parse_result_metrics(result_with(metrics))

@@ -20,12 +20,12 @@ from harness.errors import UserError
 from harness.records import reading
 from harness.records.arms import CORE
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign, read_header, read_table
+from harness.records.reading import CampaignRecords, read_campaign_header, read_stored_table
 from harness.records.schema import AFTER_SENSING, MOST_ROWS, ROWS_A_STEP, TABLES
 from harness.records.writing import EPISODES, FILES, EpisodeWriter
 from tests.records.samples import KEY, columns, fill, result, write_campaign, write_try
 
-OTHER = replace(KEY, arm=KEY.arm.but(condition="none=0"))
+OTHER = replace(KEY, arm=KEY.arm.replace_factors(condition="none=0"))
 ONE_FOLDER = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80
 )
@@ -38,24 +38,24 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def campaign(tmp_path: Path, written: Path) -> Campaign:
+def campaign(tmp_path: Path, written: Path) -> CampaignRecords:
     """A campaign to be spoilt."""
-    return Campaign(shutil.copytree(written, tmp_path / "campaign"))
+    return CampaignRecords(shutil.copytree(written, tmp_path / "campaign"))
 
 
-def place(campaign: Campaign, key: AttemptKey = KEY) -> Path:
-    return campaign.attempts()[key]
+def place(campaign: CampaignRecords, key: AttemptKey = KEY) -> Path:
+    return campaign.find_attempts()[key]
 
 
-def read_everything(campaign: Campaign) -> None:
+def read_everything(campaign: CampaignRecords) -> None:
     assert campaign.header
-    for key in campaign.attempts():
-        campaign.result(key)
+    for key in campaign.find_attempts():
+        campaign.read_result(key)
     for name in TABLES:
-        campaign.tables(name, campaign.attempts())
+        campaign.read_attempt_tables(name, campaign.find_attempts())
 
 
-def refused(campaign: Campaign, *words: str) -> None:
+def refused(campaign: CampaignRecords, *words: str) -> None:
     """Read everything; expect one line that names these."""
     with pytest.raises(UserError) as caught:
         read_everything(campaign)
@@ -70,36 +70,36 @@ def refused(campaign: Campaign, *words: str) -> None:
 def test_a_table_comes_back_as_it_was(tmp_path: Path, name: str, rows: int) -> None:
     given = columns(name, rows)
     with EpisodeWriter(tmp_path, KEY, 1) as writer:
-        writer.table(name, given)
+        writer.write_table(name, given)
         (file,) = tmp_path.rglob(f"{name}.parquet")
-        table = read_table(file, name)
+        table = read_stored_table(file, name)
     assert list(table.columns) == TABLES[name].names
     assert len(table) == rows
     for column, values in given.items():
         np.testing.assert_array_equal(table[column].to_numpy(), np.asarray(values), column)
 
 
-def test_results_and_times_come_back(campaign: Campaign) -> None:
-    assert campaign.result(KEY) == result(KEY)
-    assert campaign.timing(KEY) == {"seconds": {"total": 1.5}}
+def test_results_and_times_come_back(campaign: CampaignRecords) -> None:
+    assert campaign.read_result(KEY) == result(KEY)
+    assert campaign.read_timing(KEY) == {"seconds": {"total": 1.5}}
 
 
-def test_tables_of_many_attempts_know_whose_rows_they_are(campaign: Campaign) -> None:
-    table = campaign.tables("messages", [OTHER, KEY])
+def test_tables_of_many_attempts_know_whose_rows_they_are(campaign: CampaignRecords) -> None:
+    table = campaign.read_attempt_tables("messages", [OTHER, KEY])
     for number, key in enumerate((OTHER, KEY)):
         rows = table[number * 60 : (number + 1) * 60].reset_index(drop=True)
         assert {*zip(rows.system, rows.condition, rows.route, rows.seed, strict=True)} == {
             (key.arm.system, key.arm.condition, key.route, key.seed)
         }
-        alone = campaign.table("messages", key)
+        alone = campaign.read_attempt_table("messages", key)
         pd.testing.assert_frame_equal(
             rows[alone.columns].astype({"sender": str, "kind": str, "fate": str}),
             alone.astype({"sender": str, "kind": str, "fate": str}),
         )
 
 
-def test_tables_of_no_attempt_have_their_columns(campaign: Campaign) -> None:
-    table = campaign.tables("frames", [])
+def test_tables_of_no_attempt_have_their_columns(campaign: CampaignRecords) -> None:
+    table = campaign.read_attempt_tables("frames", [])
     assert len(table) == 0
     assert list(table.columns) == [*TABLES["frames"].names, "arm", *CORE, "route", "seed"]
 
@@ -107,43 +107,43 @@ def test_tables_of_no_attempt_have_their_columns(campaign: Campaign) -> None:
 def test_more_senders_than_a_byte_counts(tmp_path: Path) -> None:
     senders = [f"vehicle-{number}" for number in range(500)]
     with EpisodeWriter(tmp_path, KEY, 1) as writer:
-        writer.table("messages", {**columns("messages", 500), "sender": senders})
+        writer.write_table("messages", {**columns("messages", 500), "sender": senders})
         (file,) = tmp_path.rglob("messages.parquet")
-        assert list(read_table(file, "messages").sender) == senders
+        assert list(read_stored_table(file, "messages").sender) == senders
 
 
-def test_a_later_try_is_seen_by_a_later_reader(campaign: Campaign) -> None:
+def test_a_later_try_is_seen_by_a_later_reader(campaign: CampaignRecords) -> None:
     write_try(campaign.folder, KEY, number=2, rows=3)
-    assert len(Campaign(campaign.folder).table("map", KEY)) == 3
+    assert len(CampaignRecords(campaign.folder).read_attempt_table("map", KEY)) == 3
 
 
 @pytest.mark.parametrize("folder", [".", "nowhere", "a" * 300, "nul\0"])
 def test_what_is_no_campaign_is_refused(tmp_path: Path, folder: str) -> None:
     with pytest.raises(UserError, match=r"not a campaign|too long"):
-        Campaign(tmp_path / folder)
+        CampaignRecords(tmp_path / folder)
 
 
-def test_an_attempt_without_result_is_said(campaign: Campaign) -> None:
+def test_an_attempt_without_result_is_said(campaign: CampaignRecords) -> None:
     with pytest.raises(UserError, match=r"no result of late fusion/.*/crossings\.xml:7-s99"):
-        campaign.result(replace(KEY, seed=99))
+        campaign.read_result(replace(KEY, seed=99))
 
 
 @pytest.mark.parametrize("file", sorted(FILES))
-def test_a_missing_file_is_named(campaign: Campaign, file: str) -> None:
+def test_a_missing_file_is_named(campaign: CampaignRecords, file: str) -> None:
     (place(campaign) / file).unlink()
     refused(campaign, f"{place(campaign) / file}: No such file or directory")
 
 
 @pytest.mark.parametrize("file", sorted(FILES))
 @pytest.mark.parametrize("kept", [0, 3, 0.5, 0.99])
-def test_a_truncated_file_is_named(campaign: Campaign, file: str, kept: float) -> None:
+def test_a_truncated_file_is_named(campaign: CampaignRecords, file: str, kept: float) -> None:
     path = place(campaign) / file
     whole = path.read_bytes()
     path.write_bytes(whole[: int(kept * len(whole) if kept < 1 else kept)])
     refused(campaign, str(path))
 
 
-def test_a_flipped_bit_in_the_numbers_is_noticed(campaign: Campaign) -> None:
+def test_a_flipped_bit_in_the_numbers_is_noticed(campaign: CampaignRecords) -> None:
     path = place(campaign) / "frames.parquet"
     data = bytearray(path.read_bytes())
     column = pq.ParquetFile(path).metadata.row_group(0).column(2)
@@ -152,7 +152,7 @@ def test_a_flipped_bit_in_the_numbers_is_noticed(campaign: Campaign) -> None:
     refused(campaign, str(path), "CRC")
 
 
-def test_a_table_under_another_name_is_refused(campaign: Campaign) -> None:
+def test_a_table_under_another_name_is_refused(campaign: CampaignRecords) -> None:
     shutil.copy(place(campaign) / "map.parquet", place(campaign) / "poses.parquet")
     refused(campaign, "poses.parquet: not a table poses of schema 2")
 
@@ -168,13 +168,13 @@ def rewritten(table: pa.Table, how: str) -> pa.Table:
 
 
 @pytest.mark.parametrize("how", ["version", "foreign", "type", "column"])
-def test_a_table_of_another_schema_is_refused(campaign: Campaign, how: str) -> None:
+def test_a_table_of_another_schema_is_refused(campaign: CampaignRecords, how: str) -> None:
     path = place(campaign) / "map.parquet"
     pq.write_table(rewritten(pq.read_table(path), how), path)
     refused(campaign, f"{path}: not a table map of schema 2")
 
 
-def test_names_that_are_no_text_are_refused(campaign: Campaign) -> None:
+def test_names_that_are_no_text_are_refused(campaign: CampaignRecords) -> None:
     path = place(campaign) / "events.parquet"
     table = pq.read_table(path)
     at = table.schema.get_field_index("actor_type")
@@ -198,13 +198,13 @@ def test_names_that_are_no_text_are_refused(campaign: Campaign) -> None:
         "\ufffe",
     ],
 )
-def test_a_result_of_another_kind_is_refused(campaign: Campaign, text: str) -> None:
+def test_a_result_of_another_kind_is_refused(campaign: CampaignRecords, text: str) -> None:
     path = place(campaign) / "result.json"
     path.write_text(text, encoding="utf-8")
     refused(campaign, str(path))
 
 
-def test_a_renamed_folder_is_refused(campaign: Campaign) -> None:
+def test_a_renamed_folder_is_refused(campaign: CampaignRecords) -> None:
     episodes = campaign.folder / EPISODES
     (episodes / KEY.path).rename(episodes / replace(KEY, seed=8).path)
     refused(campaign, "s8", "the result of another attempt")
@@ -213,7 +213,7 @@ def test_a_renamed_folder_is_refused(campaign: Campaign) -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", "schema: 1", "a: b: c", "a: &a [*a]", "when: 2000-99-99", "[" * 400, "\0"]
 )
-def test_a_campaign_file_of_another_kind_is_refused(campaign: Campaign, text: str) -> None:
+def test_a_campaign_file_of_another_kind_is_refused(campaign: CampaignRecords, text: str) -> None:
     (campaign.folder / "campaign.yaml").write_text(text)
     refused(campaign, "campaign.yaml")
 
@@ -228,12 +228,12 @@ def test_a_campaign_file_of_another_kind_is_refused(campaign: Campaign, text: st
     ],
 )
 def test_another_schema_is_refused_with_the_revision_that_reads_it(
-    campaign: Campaign, git: str, reader: str
+    campaign: CampaignRecords, git: str, reader: str
 ) -> None:
     file = campaign.folder / "campaign.yaml"
     file.write_text(f"schema: 1\ngit: {git}\n")
     with pytest.raises(UserError) as caught:
-        read_header(file)
+        read_campaign_header(file)
     text = f"{file}: not a campaign of schema 2 but of 1; {reader}, which wrote it, reads it"
     assert str(caught.value) == text
 
@@ -255,12 +255,14 @@ def _spliced(data: bytes, at: float, new: bytes, dropped: int) -> bytes:
 @ONE_FOLDER
 @given(st.sampled_from([*sorted(FILES), "campaign.yaml"]), changes())
 def test_spoilt_files_are_read_or_refused(written: Path, file: str, change: Change) -> None:
-    path = (written if file == "campaign.yaml" else Campaign(written).attempts()[KEY]) / file
+    path = (
+        written if file == "campaign.yaml" else CampaignRecords(written).find_attempts()[KEY]
+    ) / file
     whole = path.read_bytes()
     path.write_bytes(change(whole))
     said = f"{path}: nothing wrong"
     try:
-        read_everything(Campaign(written))
+        read_everything(CampaignRecords(written))
     except UserError as problem:
         said = str(problem)
     finally:
@@ -269,7 +271,7 @@ def test_spoilt_files_are_read_or_refused(written: Path, file: str, change: Chan
     assert "\n" not in said
 
 
-def test_results_hold_no_code(campaign: Campaign) -> None:
+def test_results_hold_no_code(campaign: CampaignRecords) -> None:
     marker = campaign.folder / "ran"
     yaml = f"!!python/object/apply:pathlib.Path.touch [{json.dumps(str(marker))}]"
     (campaign.folder / "campaign.yaml").write_text(yaml)
@@ -279,7 +281,7 @@ def test_results_hold_no_code(campaign: Campaign) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_more_rows_than_an_attempt_can_have_are_not_read(
-    campaign: Campaign, name: str, monkeypatch: pytest.MonkeyPatch
+    campaign: CampaignRecords, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file of some kilobytes may claim any number of equal rows."""
     file = place(campaign) / f"{name}.parquet"
@@ -298,20 +300,20 @@ def test_more_rows_than_an_attempt_can_have_are_not_read(
 
     monkeypatch.setattr(pq.ParquetFile, "read", never)
     with pytest.raises(UserError, match=f"{name}.parquet: claims {claimed:,} rows"):
-        campaign.table(name, KEY)
+        campaign.read_attempt_table(name, KEY)
 
 
-def test_a_table_has_no_more_rows_than_its_attempts_steps_allow(campaign: Campaign) -> None:
-    steps = len(campaign.table("frames", KEY))
+def test_a_table_has_no_more_rows_than_its_attempts_steps_allow(campaign: CampaignRecords) -> None:
+    steps = len(campaign.read_attempt_table("frames", KEY))
     file = place(campaign) / "poses.parquet"
     table = pq.read_table(file)
     most = ROWS_A_STEP["poses"] * (steps + reading.SETTLING)
     rows = pa.array(np.zeros(most + 1, np.int64))
     pq.write_table(table.take(rows), file)
     with pytest.raises(UserError, match=f"its attempt can have {most:,} at most"):
-        campaign.table("poses", KEY)
+        campaign.read_attempt_table("poses", KEY)
     pq.write_table(table.take(rows[1:]), file)
-    assert len(campaign.table("poses", KEY)) == most
+    assert len(campaign.read_attempt_table("poses", KEY)) == most
 
 
 @pytest.mark.parametrize("name", AFTER_SENSING)
@@ -320,9 +322,9 @@ def test_columns_of_what_is_left_after_sensing_are_read(name: str, tmp_path: Pat
     values = {**columns(name, 5), **{field.name: [3] * 5 for field in more}}
     with EpisodeWriter(tmp_path, KEY, 1) as writer:
         fill(writer, KEY, 5, 0)
-        writer.table(name, values, more)
-        place = writer.commit()
-    table = read_table(place / f"{name}.parquet", name)
+        writer.write_table(name, values, more)
+        place = writer.commit_records()
+    table = read_stored_table(place / f"{name}.parquet", name)
     assert [*table.columns][-len(more) :] == [field.name for field in more]
     whole = pq.read_table(place / f"{name}.parquet")
     for spoilt in (
@@ -331,4 +333,4 @@ def test_columns_of_what_is_left_after_sensing_are_read(name: str, tmp_path: Pat
     ):
         pq.write_table(spoilt, place / f"{name}.parquet", write_page_checksum=True)
         with pytest.raises(UserError, match=f"not a table {name} of schema"):
-            read_table(place / f"{name}.parquet", name)
+            read_stored_table(place / f"{name}.parquet", name)

@@ -29,7 +29,7 @@ def test_every_count_the_judge_makes_has_a_column() -> None:
         cooperative=Boxes.none(),
         settings=frames.EvaluationSettings(),
     )
-    made = {*judged.counts(), *judged.numbers()}
+    made = {*judged.count_patterns(), *judged.count_boxes()}
     assert made == {name for name in FRAMES.names if COUNTED.fullmatch(name)}
 
 

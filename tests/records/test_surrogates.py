@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.records.surrogates import reached_in, surrogates_in
+from harness.records.surrogates import read_reached_times, read_surrogates
 from harness.vocabulary import SURROGATES
 
 
@@ -17,7 +17,7 @@ def result(**measures: Any) -> dict[str, Any]:
 
 
 def test_older_records_have_none() -> None:
-    values = surrogates_in({"crucible": {}})
+    values = read_surrogates({"crucible": {}})
     assert set(values) == set(SURROGATES)
     assert all(map(math.isnan, values.values()))
 
@@ -25,7 +25,7 @@ def test_older_records_have_none() -> None:
 def test_missing_and_null_are_missing() -> None:
     whole = result(time_to_goal={"value": None, "unit": "s"})
     del whole["crucible"]["surrogates"]["measures"]["stops"]
-    values = surrogates_in(whole)
+    values = read_surrogates(whole)
     assert {name for name, value in values.items() if math.isnan(value)} == {
         "time_to_goal",
         "stops",
@@ -43,20 +43,20 @@ def test_missing_and_null_are_missing() -> None:
 )
 def test_what_is_no_measure_is_refused(record: Any) -> None:
     with pytest.raises(ValueError, match=r"surrogates|could not convert"):
-        surrogates_in(result(smallest_gap=record))
+        read_surrogates(result(smallest_gap=record))
 
 
 def test_what_is_no_record_is_refused() -> None:
     with pytest.raises(ValueError, match="no measures"):
-        surrogates_in({"crucible": {"surrogates": []}})
+        read_surrogates({"crucible": {"surrogates": []}})
 
 
 def test_times_reached_increase() -> None:
     whole = result()
-    assert reached_in(whole) == reached_in({"crucible": {}}) == ()
+    assert read_reached_times(whole) == read_reached_times({"crucible": {}}) == ()
     whole["crucible"]["surrogates"]["reached"] = [0, 1.5, 1.5]
-    assert reached_in(whole) == (0.0, 1.5, 1.5)
+    assert read_reached_times(whole) == (0.0, 1.5, 1.5)
     for times in ([0, 2, 1], [0, math.nan], [0, math.inf]):
         whole["crucible"]["surrogates"]["reached"] = times
         with pytest.raises(ValueError, match="not finite, or do not increase"):
-            reached_in(whole)
+            read_reached_times(whole)

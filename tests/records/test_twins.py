@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.records.twins import Change, twins_of
+from harness.records.twins import TwinChange, list_attempt_twins
 from tests.keys import key_of
 
 words = st.text("abcdefghijklmnopqrstuvwxyz_-0123456789", min_size=1, max_size=8)
@@ -15,20 +15,20 @@ windows = st.lists(
     max_size=5,
 ).map(tuple)
 changes = st.builds(
-    Change, st.lists(words, max_size=3).map(tuple), st.none() | windows, st.integers(0, 9)
+    TwinChange, st.lists(words, max_size=3).map(tuple), st.none() | windows, st.integers(0, 9)
 )
 
 
 @given(words, changes)
-def test_what_a_twin_is_called_reads_back(condition: str, change: Change) -> None:
-    name = change.condition(condition).removeprefix(condition)
-    assert Change.of_name(name) == change
+def test_what_a_twin_is_called_reads_back(condition: str, change: TwinChange) -> None:
+    name = change.format_condition(condition).removeprefix(condition)
+    assert TwinChange.from_name(name) == change
 
 
 @given(st.lists(changes, unique=True, max_size=5))
-def test_an_attempts_twins_are_listed_among_others(wanted: list[Change]) -> None:
+def test_an_attempts_twins_are_listed_among_others(wanted: list[TwinChange]) -> None:
     of = key_of("late", "latency", "7", 1)
-    twins = {item: key_of("late", item.condition("latency"), "7", 1) for item in wanted}
+    twins = {item: key_of("late", item.format_condition("latency"), "7", 1) for item in wanted}
     others = [
         key_of("late", "latency_and_pose_error without latency", "7", 1),
         key_of("late", "latency without latency", "8", 1),
@@ -36,4 +36,4 @@ def test_an_attempts_twins_are_listed_among_others(wanted: list[Change]) -> None
         key_of("early", "latency without latency", "7", 1),
         key_of("late", "latency within", "7", 1),
     ]
-    assert twins_of(of, [*others, *twins.values()]) == twins
+    assert list_attempt_twins(of, [*others, *twins.values()]) == twins

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from harness.errors import AttemptError
-from harness.records.ledger import finished
+from harness.records.ledger import list_finished_attempts
 from harness.records.schema import TABLES
 from harness.records.writing import EPISODES, FILES, EpisodeWriter
 from tests.records.samples import KEY, columns, contents, write_try
@@ -48,7 +48,7 @@ def test_a_try_holds_its_files_and_nothing_lies_next_to_it(tmp_path: Path) -> No
     assert place == tmp_path / EPISODES / KEY.path / "try1"
     assert {file.name for file in place.iterdir()} == {*FILES, "timing.json"}
     assert list(place.parent.iterdir()) == [place]
-    assert finished(tmp_path) == {KEY}
+    assert list_finished_attempts(tmp_path) == {KEY}
 
 
 def test_equal_tries_are_equal_byte_for_byte(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_writer_killed_at_any_step_leaves_a_whole_try_or_none(tmp_path: Path) 
     write_apart("kill", tmp_path / "killed")
     outcomes = []
     for folder in sorted((tmp_path / "killed").iterdir()):
-        done = finished(folder) == {KEY}
+        done = list_finished_attempts(folder) == {KEY}
         outcomes.append(done)
         if not done:
             assert not list(folder.rglob("try1"))
@@ -89,9 +89,9 @@ def test_a_full_disk_fails_the_attempt_and_leaves_nothing(tmp_path: Path, size: 
         write_try(tmp_path, rows=400)
     assert caught.value.failure == "disk"
     assert not contents(tmp_path)
-    assert not finished(tmp_path)
+    assert not list_finished_attempts(tmp_path)
     write_try(tmp_path)
-    assert finished(tmp_path) == {KEY}
+    assert list_finished_attempts(tmp_path) == {KEY}
 
 
 def test_the_next_try_clears_away_what_was_left_of_the_last(tmp_path: Path) -> None:
@@ -120,11 +120,11 @@ def test_a_file_where_a_folder_belongs_is_a_problem_of_the_disk(tmp_path: Path) 
 def test_a_try_with_a_file_missing_is_not_committed(tmp_path: Path, forgotten: str) -> None:
     with EpisodeWriter(tmp_path, KEY, 1) as writer:
         for name in {*TABLES} - {forgotten.removesuffix(".parquet")}:
-            writer.table(name, columns(name, 3))
+            writer.write_table(name, columns(name, 3))
         if forgotten != "result.json":
-            writer.json("result", {})
+            writer.write_json("result", {})
         with pytest.raises(ValueError, match=forgotten):
-            writer.commit()
+            writer.commit_records()
     assert not contents(tmp_path)
 
 
@@ -132,11 +132,11 @@ def test_columns_are_all_given_or_the_missing_one_is_named(tmp_path: Path) -> No
     given = columns("map", 3)
     with EpisodeWriter(tmp_path, KEY, 1) as writer:
         with pytest.raises(ValueError, match="kind"):
-            writer.table("map", {name: given[name] for name in given if name != "kind"})
+            writer.write_table("map", {name: given[name] for name in given if name != "kind"})
         with pytest.raises(ValueError, match="lane"):
-            writer.table("map", {**given, "lane": np.zeros(3)})
+            writer.write_table("map", {**given, "lane": np.zeros(3)})
         with pytest.raises(ValueError, match="x: a value is missing"):
-            writer.table("map", {**given, "x": [1.0, None, 2.0]})
+            writer.write_table("map", {**given, "x": [1.0, None, 2.0]})
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
@@ -145,4 +145,4 @@ def test_a_result_holds_finite_numbers_only(tmp_path: Path, number: float) -> No
         EpisodeWriter(tmp_path, KEY, 1) as writer,
         pytest.raises(ValueError, match="not JSON compliant"),
     ):
-        writer.json("result", {"scores": {"score_route": number}})
+        writer.write_json("result", {"scores": {"score_route": number}})

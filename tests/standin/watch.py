@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import psutil
 
-from harness.world.simulators import Server, keeper
+from harness.world.simulators import SimulatorServer, keeper
 
 
 def family(holder: int | None = None) -> list[psutil.Process]:
@@ -69,7 +69,7 @@ def until(true: Callable[[], bool], seconds: float = 30.0) -> bool:
     return False
 
 
-def ailment(server: Server) -> str:
+def ailment(server: SimulatorServer) -> str:
     """Return the failure class of what is wrong with a server."""
-    problem = server.ailment()
+    problem = server.diagnose_server()
     return "" if problem is None else problem.failure

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.geometry import boxes_between, points_between
-from harness.recordings import PROTOCOL, Look, write_look
+from harness.geometry import transform_boxes, transform_points
+from harness.recordings import PROTOCOL, AgentLook, write_look
 from harness.vocabulary import (
     CYCLIST,
     PEDESTRIAN,
@@ -60,19 +60,19 @@ def points_in_world(boxes: Floats, random: np.random.Generator) -> Singles:
     return np.column_stack([xyz, np.full(len(xyz), 0.5)]).astype(np.float32)
 
 
-def look_of(agent: int, moment: int, boxes: Boxes) -> Look:
+def look_of(agent: int, moment: int, boxes: Boxes) -> AgentLook:
     """Return what an agent sees: everything."""
     pose = LOOKERS[agent]
     bodies = np.concatenate([boxes.geometry, parked_in_world().geometry])
     points = points_in_world(bodies, np.random.default_rng(moment))
     hits = np.full(len(boxes), 60)
-    truth = GroundTruth(boxes_between(boxes, WORLD, pose), np.arange(20, 20 + len(boxes)), hits)
-    parked = boxes_between(parked_in_world(), WORLD, pose)
-    return Look(
+    truth = GroundTruth(transform_boxes(boxes, WORLD, pose), np.arange(20, 20 + len(boxes)), hits)
+    parked = transform_boxes(parked_in_world(), WORLD, pose)
+    return AgentLook(
         agent=agent,
         time=float(moment),
         lidar_in_world=pose,
-        points_in_lidar=points_between(points, WORLD, pose),
+        points_in_lidar=transform_points(points, WORLD, pose),
         truth=truth,
         parked_in_lidar=parked,
     )

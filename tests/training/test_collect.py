@@ -18,12 +18,12 @@ import pytest
 
 from agents.training import recording
 from agents.training.__main__ import main
-from agents.training.collect import Collection, collect, episodes
+from agents.training.collect import RecordingPlan, collect_recordings, plan_episodes
 from agents.training.detection_metrics import LEAST_HITS
 from agents.training.towns import TRAINING_TOWNS, check_towns
-from harness.authoring.seeded import DEVELOPMENT_SEEDS, development_name
+from harness.authoring.seeded import DEVELOPMENT_SEEDS, format_development_name
 from harness.errors import UserError
-from harness.recordings import PROTOCOL, Look, read_look, scenarios
+from harness.recordings import PROTOCOL, AgentLook, list_scenarios, read_look
 from harness.vocabulary import Pose
 from tests.conftest import ROOT
 from tests.standin.watch import until
@@ -43,7 +43,7 @@ TINY: dict[str, Any] = {
 
 @pytest.mark.parametrize("close", [False, True])
 def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
-    wanted = Collection(
+    wanted = RecordingPlan(
         out=tmp_path,
         towns=("CrucibleOld",),
         scenarios=1,
@@ -51,35 +51,35 @@ def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
         close_quarters=close,
         **TINY,
     )
-    collect(wanted)
-    (scenario,) = scenarios(tmp_path)
+    collect_recordings(wanted)
+    (scenario,) = list_scenarios(tmp_path)
     assert (scenario.town, scenario.purpose) == ("CrucibleOld", "training")
-    agents = scenario.agents()
+    agents = scenario.list_agents()
     assert agents[-1] == -1
     assert len(agents) >= 2
     looks = []
     for agent in agents:
         first, second = (
-            read_look(scenario.folder, agent, moment) for moment in scenario.moments(agent)
+            read_look(scenario.folder, agent, moment) for moment in scenario.list_moments(agent)
         )
         assert second.time - first.time == pytest.approx(1.0)
         assert len(first.points_in_lidar) > 10_000
         assert agent not in first.truth.actor_ids
         looks += [first, second]
     assert_lidars_see_parked_cars(looks)
-    collect(replace(wanted, out=tmp_path / "again", scenarios=2, workers=2))
-    assert len(scenarios(tmp_path / "again")) == 2
+    collect_recordings(replace(wanted, out=tmp_path / "again", scenarios=2, workers=2))
+    assert len(list_scenarios(tmp_path / "again")) == 2
     for path in sorted(scenario.folder.rglob("*.*")):
         twin = tmp_path / "again" / path.relative_to(tmp_path)
         assert path.read_bytes() == twin.read_bytes(), path.name
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    collect(wanted)
+    collect_recordings(wanted)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
 def test_at_close_quarters_a_unit_stands_next_to_a_road_user_it_sees(tmp_path: Path) -> None:
-    collect(
-        Collection(
+    collect_recordings(
+        RecordingPlan(
             out=tmp_path,
             towns=("CrucibleOld",),
             scenarios=3,
@@ -88,13 +88,13 @@ def test_at_close_quarters_a_unit_stands_next_to_a_road_user_it_sees(tmp_path: P
             **{**TINY, "groups": 3},
         )
     )
-    for scenario in scenarios(tmp_path):
+    for scenario in list_scenarios(tmp_path):
         first = read_look(scenario.folder, -1, "000000")
         boxes = first.truth.boxes_in_lidar.geometry[first.truth.hits >= LEAST_HITS]
         assert np.hypot(boxes[:, 0], boxes[:, 1]).min() < NEXT_TO
 
 
-def assert_lidars_see_parked_cars(looks: list[Look]) -> None:
+def assert_lidars_see_parked_cars(looks: list[AgentLook]) -> None:
     """Scenery recorded as parked cars stands where returns are, on its sides and roof."""
     most = 0
     for look in looks:
@@ -145,22 +145,22 @@ def test_towns_for_testing_and_for_training_stay_apart(capsys: pytest.CaptureFix
         check_towns([town], for_testing=True)
     with pytest.raises(UserError, match="for training"):
         check_towns(["CrucibleHill"], for_testing=True)
-    development = [development_name(seed, {}) for seed in DEVELOPMENT_SEEDS]
+    development = [format_development_name(seed, {}) for seed in DEVELOPMENT_SEEDS]
     check_towns([*TRAINING_TOWNS, *development], for_testing=False)
 
 
-def collection_in(out: Path) -> Collection:
-    return Collection(out=out, towns=("CrucibleOld",), scenarios=1, seed=5, **TINY)
+def collection_in(out: Path) -> RecordingPlan:
+    return RecordingPlan(out=out, towns=("CrucibleOld",), scenarios=1, seed=5, **TINY)
 
 
 def test_scenes_of_another_kind_under_the_same_names_are_refused(tmp_path: Path) -> None:
-    (episode,) = episodes(collection_in(tmp_path))
-    protocol = tmp_path / episode.name(0) / PROTOCOL
+    (episode,) = plan_episodes(collection_in(tmp_path))
+    protocol = tmp_path / episode.get_scenario_name(0) / PROTOCOL
     protocol.parent.mkdir()
     protocol.write_text(json.dumps(asdict(episode)))
-    collect(collection_in(tmp_path))
+    collect_recordings(collection_in(tmp_path))
     with pytest.raises(UserError, match=rf"{protocol.parent}: .* other close_quarters;"):
-        collect(replace(collection_in(tmp_path), close_quarters=True))
+        collect_recordings(replace(collection_in(tmp_path), close_quarters=True))
 
 
 def test_what_an_ended_try_left_is_not_kept(
@@ -172,9 +172,9 @@ def test_what_an_ended_try_left_is_not_kept(
     anything: Any = SimpleNamespace(tick=lambda: 0, move=lambda place: None)
     stage: Any = SimpleNamespace(world=anything)
     crew: Any = SimpleNamespace(unit=anything, carriers={})
-    (episode,) = episodes(replace(collection_in(tmp_path), looks=1))
+    (episode,) = plan_episodes(replace(collection_in(tmp_path), looks=1))
     here = Pose(0.0, 0.0)
-    recording.follow(
+    recording.record_group(
         stage,
         crew,
         registry=anything,

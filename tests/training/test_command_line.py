@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents.perception.fusion.base import NoFusion
-from agents.perception.loading import FOLDER, file_name
+from agents.perception.loading import FOLDER, get_weight_file_name
 from agents.training.__main__ import main
 from crucible.check import main as check
 from harness.recordings import PROTOCOL
@@ -74,7 +74,7 @@ def test_evaluate_needs_the_card_that_it_writes_into(
     data: str, tmp_path: Path, card: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = tmp_path / "mine.safetensors"
-    mine.write_bytes((FOLDER / file_name(NoFusion)).read_bytes())
+    mine.write_bytes((FOLDER / get_weight_file_name(NoFusion)).read_bytes())
     if card is not None:
         mine.with_suffix(".json").write_text(card)
     words = ["evaluate", "--scheme", "single", "--data", data, "--weights", str(mine), "--card"]

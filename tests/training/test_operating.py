@@ -16,44 +16,44 @@ from agents.perception.loading import FOLDER
 from agents.perception.operating_point import (
     METADATA,
     SHAPE,
-    Calibration,
     OperatingPoint,
-    as_record,
-    bands_of,
-    from_record,
+    ScoreCalibration,
+    find_distance_bands,
+    from_operating_record,
     logit,
-    operating_point_in,
-    same_for_all,
+    make_uniform_point,
+    read_operating_point,
+    to_operating_record,
 )
 from agents.perception.systems import Late, Single
-from agents.training.at_operating_point import at_operating_point, calibration_error
-from agents.training.detection_metrics import Outcomes, outcomes_of
+from agents.training.at_operating_point import compute_calibration_error, compute_operating_figures
+from agents.training.detection_metrics import DetectionOutcomes, compute_outcomes
 from agents.training.operating import (
-    best_threshold,
-    best_thresholds,
-    choose,
-    fitted,
-    logistic,
+    choose_operating_point,
+    find_best_threshold,
+    find_best_thresholds,
+    fit_calibration,
+    fit_logistic_curve,
 )
-from agents.training.samples import Sample, Samples
-from agents.training.weight_files import save
+from agents.training.samples import EgoSample, RecordedSamples
+from agents.training.weight_files import save_weights
 from harness.errors import UserError
-from harness.precision import Matches
-from harness.recordings import scenarios
+from harness.precision import ClassMatches
+from harness.recordings import list_scenarios
 from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes
 from tests.training.made_up import write_recording
 
 POINT = OperatingPoint(
     np.array([0.5, 0.25, 0.75]),
-    Calibration(np.full(SHAPE, 2.0), np.arange(9.0).reshape(SHAPE) / 10 - 0.4),
+    ScoreCalibration(np.full(SHAPE, 2.0), np.arange(9.0).reshape(SHAPE) / 10 - 0.4),
 )
 
 
-def outcomes_in(kind: str, band: str, matches: Matches) -> Outcomes:
+def outcomes_in(kind: str, band: str, matches: ClassMatches) -> DetectionOutcomes:
     """Return outcomes of one class and band only."""
-    nothing = Matches(np.zeros(0), np.zeros(0, np.bool_), 0)
-    cells = outcomes_of(lambda sample: Boxes.none(), [], LITE_GRID).matches
-    outcomes = Outcomes(["one"], {cell: [nothing] for cell in cells})
+    nothing = ClassMatches(np.zeros(0), np.zeros(0, np.bool_), 0)
+    cells = compute_outcomes(lambda sample: Boxes.none(), [], LITE_GRID).matches
+    outcomes = DetectionOutcomes(["one"], {cell: [nothing] for cell in cells})
     outcomes.matches["ego", 0.5, kind, band] = [matches]
     return outcomes
 
@@ -76,24 +76,26 @@ def sampled(slope: float, offset: float, count: int, seed: int) -> tuple[np.ndar
 @pytest.mark.parametrize(("slope", "offset"), [(1.0, 0.0), (3.0, -1.5), (0.5, 1.0)])
 def test_a_curve_is_recovered_again(slope: float, offset: float) -> None:
     scores, correct = sampled(slope, offset, 20_000, 1)
-    assert logistic(logit(scores), correct) == pytest.approx((slope, offset), abs=0.1)
+    assert fit_logistic_curve(logit(scores), correct) == pytest.approx((slope, offset), abs=0.1)
 
 
 def test_scores_are_shares_after_calibration_and_not_before() -> None:
     scores, correct = sampled(2.5, -1.0, 8000, 2)
-    calibration = fitted(outcomes_in("vehicle", "30-50", Matches(scores, correct, 9)), "ego")
+    calibration = fit_calibration(
+        outcomes_in("vehicle", "30-50", ClassMatches(scores, correct, 9)), "ego"
+    )
     later, right = sampled(2.5, -1.0, 8000, 3)
-    after = calibration.scores(boxes([0] * 8000, [40.0] * 8000, later.tolist()))
-    assert calibration_error(later, right) > 0.1
-    assert calibration_error(after, right) < 0.02
+    after = calibration.calibrate_scores(boxes([0] * 8000, [40.0] * 8000, later.tolist()))
+    assert compute_calibration_error(later, right) > 0.1
+    assert compute_calibration_error(after, right) < 0.02
 
 
 def test_where_nothing_was_detected_scores_stay() -> None:
-    nothing = outcomes_in("vehicle", "0-30", Matches(np.zeros(0), np.zeros(0, np.bool_), 3))
-    calibration = fitted(nothing, "ego")
+    nothing = outcomes_in("vehicle", "0-30", ClassMatches(np.zeros(0), np.zeros(0, np.bool_), 3))
+    calibration = fit_calibration(nothing, "ego")
     assert np.array_equal(calibration.slopes, np.ones(SHAPE))
     assert np.array_equal(calibration.offsets, np.zeros(SHAPE))
-    assert best_thresholds(nothing, "ego").tolist() == [1.0, 1.0, 1.0]
+    assert find_best_thresholds(nothing, "ego").tolist() == [1.0, 1.0, 1.0]
 
 
 def test_the_threshold_has_the_highest_f1() -> None:
@@ -105,36 +107,38 @@ def test_the_threshold_has_the_highest_f1() -> None:
         counts = scores >= threshold
         return 2 * float((counts & correct).sum()) / (int(counts.sum()) + 90)
 
-    chosen = best_threshold(Matches(scores, correct, 90))
+    chosen = find_best_threshold(ClassMatches(scores, correct, 90))
     assert f1(chosen) == pytest.approx(max(f1(score) for score in scores))
 
 
 def test_detections_that_count() -> None:
     detected = boxes([VEHICLE, VEHICLE, PEDESTRIAN, CYCLIST], [5.0, 40.0, 5.0, 60.0], [0.5] * 4)
-    assert bands_of(detected.geometry).tolist() == [0, 1, 0, 2]
-    calibrated = POINT.calibrated(detected)
+    assert find_distance_bands(detected.geometry).tolist() == [0, 1, 0, 2]
+    calibrated = POINT.calibrate_boxes(detected)
     offsets = np.array([-0.4, -0.3, -0.1, 0.4])
     assert calibrated.scores == pytest.approx(1 / (1 + np.exp(-offsets)))
-    assert POINT.applied(detected).classes.tolist() == [PEDESTRIAN]
-    assert same_for_all(0.5).applied(detected) is not None
-    assert len(same_for_all(0.5).applied(detected)) == 4
-    assert len(same_for_all(0.51).applied(detected)) == 0
+    assert POINT.apply_thresholds(detected).classes.tolist() == [PEDESTRIAN]
+    assert make_uniform_point(0.5).apply_thresholds(detected) is not None
+    assert len(make_uniform_point(0.5).apply_thresholds(detected)) == 4
+    assert len(make_uniform_point(0.51).apply_thresholds(detected)) == 0
 
 
 def test_scores_of_nothing_and_of_everything_are_finite() -> None:
-    sure = POINT.calibrated(boxes([VEHICLE, VEHICLE], [5.0, 5.0], [0.0, 1.0]))
+    sure = POINT.calibrate_boxes(boxes([VEHICLE, VEHICLE], [5.0, 5.0], [0.0, 1.0]))
     assert np.isfinite(sure.scores).all()
 
 
 def test_a_file_of_weights_keeps_them(tmp_path: Path) -> None:
     file = tmp_path / "some.safetensors"
-    save(file, {"a": torch.ones(2)}, {"scheme": "late"}, {"late": POINT})
-    known = operating_point_in(file, "late")
+    save_weights(file, {"a": torch.ones(2)}, {"scheme": "late"}, {"late": POINT})
+    known = read_operating_point(file, "late")
     assert known is not None
-    assert as_record(known) == as_record(POINT)
-    assert operating_point_in(file, "single") is None
+    assert to_operating_record(known) == to_operating_record(POINT)
+    assert read_operating_point(file, "single") is None
     card = json.loads(file.with_suffix(".json").read_text())
-    assert as_record(from_record(card[METADATA]["late"])) == as_record(POINT)
+    assert to_operating_record(
+        from_operating_record(card[METADATA]["late"])
+    ) == to_operating_record(POINT)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +148,7 @@ def test_a_file_of_weights_keeps_them(tmp_path: Path) -> None:
         '{"late": 3}',
         '{"late": {}}',
         '{"late": {"thresholds": [1, 1], "slopes": [], "offsets": []}}',
-        json.dumps({"late": {**as_record(POINT), "slopes": [[float("nan")] * 3] * 3}}),
+        json.dumps({"late": {**to_operating_record(POINT), "slopes": [[float("nan")] * 3] * 3}}),
     ],
 )
 def test_a_broken_operating_point_is_one_line(tmp_path: Path, text: str) -> None:
@@ -156,24 +160,24 @@ def test_a_broken_operating_point_is_one_line(tmp_path: Path, text: str) -> None
 
 
 @pytest.fixture
-def held_out(tmp_path: Path) -> Samples:
+def held_out(tmp_path: Path) -> RecordedSamples:
     write_recording(tmp_path / "data")
-    return Samples(scenarios(tmp_path / "data"), units=False)
+    return RecordedSamples(list_scenarios(tmp_path / "data"), units=False)
 
 
 @pytest.mark.parametrize("kind", [Single, Late])
-def test_a_system_uses_what_is_chosen(held_out: Samples, kind: type[Single | Late]) -> None:
+def test_a_system_uses_what_is_chosen(held_out: RecordedSamples, kind: type[Single | Late]) -> None:
     system = kind()
-    chosen = choose(system, held_out)
+    chosen = choose_operating_point(system, held_out)
     assert system.operating_point is chosen
     assert chosen.calibration is not None
     assert ((chosen.thresholds > 0) & (chosen.thresholds <= 1)).all()
 
 
-def test_figures_at_the_operating_point(held_out: Samples) -> None:
-    samples = [held_out.sample(number) for number in range(len(held_out))]
+def test_figures_at_the_operating_point(held_out: RecordedSamples) -> None:
+    samples = [held_out.read_sample(number) for number in range(len(held_out))]
 
-    def detector(sample: Sample) -> Boxes:
+    def detector(sample: EgoSample) -> Boxes:
         """Return all road users and, with lower scores, as many ghosts."""
         truth = sample.truth.boxes_in_lidar
         ghosts = replace(truth, geometry=truth.geometry * [-1.0, -1.0, *[1.0] * 5])
@@ -181,9 +185,9 @@ def test_figures_at_the_operating_point(held_out: Samples) -> None:
         both = Boxes.join([truth, ghosts])
         return replace(both, scores=scores)
 
-    outcomes = outcomes_of(detector, samples, LITE_GRID)
+    outcomes = compute_outcomes(detector, samples, LITE_GRID)
     for threshold, false in ((0.5, 0.0), (0.3, 2.0)):
-        figures = at_operating_point(outcomes, np.full(len(CLASSES), threshold), "anyone")
+        figures = compute_operating_figures(outcomes, np.full(len(CLASSES), threshold), "anyone")
         for of_class in figures.values():
             assert of_class.recall == 1.0
             assert of_class.false_a_frame == pytest.approx(false)

@@ -10,25 +10,25 @@ import numpy as np
 import pytest
 import yaml
 
-from agents.training.augmentation import mirrored, scaled, turned
-from agents.training.samples import Disturbance, Sample, Samples, View
+from agents.training.augmentation import mirror_sample, rotate_sample, scale_sample
+from agents.training.samples import EgoSample, LidarView, MessageDisturbance, RecordedSamples
 from harness.errors import UserError
-from harness.geometry import points_between
-from harness.recordings import POINT_UNIT, read_look, scenarios
+from harness.geometry import transform_points
+from harness.recordings import POINT_UNIT, list_scenarios, read_look
 from harness.vocabulary import Floats
 from tests.training.made_up import boxes_in_world, look_of, write_recording
 
 
 @pytest.fixture
-def samples(tmp_path: Path) -> Samples:
+def samples(tmp_path: Path) -> RecordedSamples:
     write_recording(tmp_path)
-    return Samples(scenarios(tmp_path), units=False)
+    return RecordedSamples(list_scenarios(tmp_path), units=False)
 
 
-def inside(sample: Sample, view: View) -> Floats:
+def inside(sample: EgoSample, view: LidarView) -> Floats:
     """Return how many of a view's points lie in each true box."""
     pose = sample.ego.lidar_in_world
-    points = points_between(view.points_in_lidar, view.lidar_in_world, pose)[:, :3]
+    points = transform_points(view.points_in_lidar, view.lidar_in_world, pose)[:, :3]
     counts = []
     for box in (*sample.truth.boxes_in_lidar.geometry, *sample.parked.geometry):
         away = points - box[:3]
@@ -42,8 +42,8 @@ def inside(sample: Sample, view: View) -> Floats:
 
 def test_a_look_comes_back(tmp_path: Path) -> None:
     write_recording(tmp_path)
-    scenario = scenarios(tmp_path)[0]
-    assert scenario.agents() == [7, 9, -1]
+    scenario = list_scenarios(tmp_path)[0]
+    assert scenario.list_agents() == [7, 9, -1]
     written, read = look_of(9, 1, boxes_in_world()), read_look(scenario.folder, 9, "000001")
     apart = np.abs(read.points_in_lidar - written.points_in_lidar)
     assert apart.max() <= POINT_UNIT
@@ -67,20 +67,20 @@ def test_poses_and_truth_are_yaml_under_the_names_of_opv2v(tmp_path: Path) -> No
     assert first["location"][:2] == [100.0, 63.0]
 
 
-def test_partners_come_unit_first(samples: Samples) -> None:
-    partners = samples.sample(0).partners
+def test_partners_come_unit_first(samples: RecordedSamples) -> None:
+    partners = samples.read_sample(0).partners
     assert [partner.lidar_in_world.z for partner in partners] == [7.5, 1.85]
-    assert len(samples.sample(0, partners=1).partners) == 1
+    assert len(samples.read_sample(0, partners=1).partners) == 1
 
 
 @pytest.mark.parametrize("change", ["none", "mirrored", "scaled", "turned"])
-def test_augmented_scenes_still_fit(samples: Samples, change: str) -> None:
-    sample = samples.sample(1)
+def test_augmented_scenes_still_fit(samples: RecordedSamples, change: str) -> None:
+    sample = samples.read_sample(1)
     changed = {
         "none": lambda: sample,
-        "mirrored": lambda: mirrored(sample),
-        "scaled": lambda: scaled(sample, 1.04),
-        "turned": lambda: turned(sample, [0.3, -0.2, 0.5]),
+        "mirrored": lambda: mirror_sample(sample),
+        "scaled": lambda: scale_sample(sample, 1.04),
+        "turned": lambda: rotate_sample(sample, [0.3, -0.2, 0.5]),
     }[change]()
     for view in (changed.ego, *changed.partners):
         assert (inside(changed, view) >= 60).all()
@@ -89,8 +89,11 @@ def test_augmented_scenes_still_fit(samples: Samples, change: str) -> None:
         assert not np.allclose(changed.truth.boxes_in_lidar.geometry, before)
 
 
-def test_pose_errors_move_what_partners_believe_and_nothing_else(samples: Samples) -> None:
-    clean, wrong = (samples.sample(1, how=how) for how in (Disturbance(), Disturbance(0.6, 0.6)))
+def test_pose_errors_move_what_partners_believe_and_nothing_else(samples: RecordedSamples) -> None:
+    clean, wrong = (
+        samples.read_sample(1, how=how)
+        for how in (MessageDisturbance(), MessageDisturbance(0.6, 0.6))
+    )
     assert wrong.ego.lidar_in_world == clean.ego.lidar_in_world
     for before, after in zip(clean.partners, wrong.partners, strict=True):
         old, new = before.lidar_in_world, after.lidar_in_world
@@ -100,30 +103,30 @@ def test_pose_errors_move_what_partners_believe_and_nothing_else(samples: Sample
         assert np.array_equal(before.points_in_lidar, after.points_in_lidar)
 
 
-def test_late_messages_are_of_an_earlier_look(samples: Samples) -> None:
-    late = samples.sample(1, how=Disturbance(looks_late=1)).partners
-    then = samples.sample(0).partners
+def test_late_messages_are_of_an_earlier_look(samples: RecordedSamples) -> None:
+    late = samples.read_sample(1, how=MessageDisturbance(looks_late=1)).partners
+    then = samples.read_sample(0).partners
     assert all(
         np.array_equal(a.points_in_lidar, b.points_in_lidar)
         for a, b in zip(late, then, strict=True)
     )
-    assert samples.sample(0, how=Disturbance(looks_late=1)).partners == ()
+    assert samples.read_sample(0, how=MessageDisturbance(looks_late=1)).partners == ()
 
 
 def test_what_is_half_written_is_no_scenario(tmp_path: Path) -> None:
     write_recording(tmp_path)
-    (scenario,) = scenarios(tmp_path)
+    (scenario,) = list_scenarios(tmp_path)
     copytree(scenario.folder, scenario.folder.with_name(f".{scenario.folder.name}"))
-    assert scenarios(tmp_path) == [scenario]
+    assert list_scenarios(tmp_path) == [scenario]
 
 
 def test_folders_that_bear_no_number_are_nobodys(tmp_path: Path) -> None:
     write_recording(tmp_path)
-    (scenario,) = scenarios(tmp_path)
+    (scenario,) = list_scenarios(tmp_path)
     (scenario.folder / ".ipynb_checkpoints").mkdir()
-    assert scenario.agents() == [7, 9, -1]
+    assert scenario.list_agents() == [7, 9, -1]
 
 
 def test_an_empty_folder_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="collect"):
-        scenarios(tmp_path)
+        list_scenarios(tmp_path)

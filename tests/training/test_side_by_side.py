@@ -13,9 +13,9 @@ import pytest
 
 from agents.perception.designs import LITE_GRID
 from agents.training.__main__ import main
-from agents.training.detection_metrics import bootstrap_weights, outcomes_of
-from agents.training.samples import Sample, Samples
-from harness.recordings import scenarios
+from agents.training.detection_metrics import compute_outcomes, sample_scenario_counts
+from agents.training.samples import EgoSample, RecordedSamples
+from harness.recordings import list_scenarios
 from harness.vocabulary import Boxes
 from tests.training.made_up import write_recording
 
@@ -118,17 +118,17 @@ def test_what_is_no_evaluation_is_one_line(
 
 def test_scenarios_are_resampled_whole(data: Path) -> None:
     """Of two scenarios, one all right and one all wrong, weights hold none, one or both."""
-    samples = Samples(scenarios(data), units=False)
-    right = [samples.sample(number) for number in range(2)]
+    samples = RecordedSamples(list_scenarios(data), units=False)
+    right = [samples.read_sample(number) for number in range(2)]
     wrong = [replace(sample, scenario="wrong") for sample in right]
 
-    def detector(sample: Sample) -> Boxes:
+    def detector(sample: EgoSample) -> Boxes:
         return Boxes.none() if sample.scenario == "wrong" else sample.truth.boxes_in_lidar
 
-    outcomes = outcomes_of(detector, [*right, *wrong], LITE_GRID)
-    weights = bootstrap_weights(2, 50)
-    values = outcomes.resampled(("anyone", 0.5, "vehicle", "0-50"), weights)
+    outcomes = compute_outcomes(detector, [*right, *wrong], LITE_GRID)
+    weights = sample_scenario_counts(2, 50)
+    values = outcomes.resample_precision(("anyone", 0.5, "vehicle", "0-50"), weights)
     of_right = weights[:, 0] / 2
     assert values == pytest.approx(of_right)
     assert not math.isnan(values.sum())
-    assert np.array_equal(weights, bootstrap_weights(2, 50))
+    assert np.array_equal(weights, sample_scenario_counts(2, 50))

@@ -15,8 +15,8 @@ import torch
 import yaml
 
 from agents.perception.fusion.catalogue import SCHEMES
-from agents.perception.network import Network
-from agents.perception.random_weights import random_weights
+from agents.perception.network import PerceptionNetwork
+from agents.perception.random_weights import make_random_weights
 from agents.v2xverse.system import CONFIG, FAR_END
 from tests.perception.parity.theirs import settings_of
 
@@ -56,8 +56,10 @@ def agent(method: str, folder: Path) -> Path:
 def perception(method: str, folder: Path) -> Path:
     """Write a checkpoint of a perception network, in the window that the planner looks at."""
     folder.mkdir()
-    design = SCHEMES[method].design("full")
-    weights = random_weights(Network(SCHEMES[method](), design).state_dict(), design.grid, DOUBT)
+    design = SCHEMES[method].choose_design("full")
+    weights = make_random_weights(
+        PerceptionNetwork(SCHEMES[method](), design).state_dict(), design.grid, DOUBT
+    )
     torch.save(weights, folder / "net_epoch1.pth")
     settings = settings_of(method, design.grid)
     settings["model"]["args"]["point_pillar_scatter"].pop("grid_size")

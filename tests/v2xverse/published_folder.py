@@ -15,8 +15,8 @@ import torch
 import yaml
 
 from agents.perception.fusion.codriving import CoDriving
-from agents.perception.network import Network
-from agents.perception.random_weights import random_weights
+from agents.perception.network import PerceptionNetwork
+from agents.perception.random_weights import make_random_weights
 from agents.v2xverse.planner_shapes import list_planner_shapes
 from agents.v2xverse.system import NEEDED
 
@@ -53,9 +53,9 @@ def write_published_folder(folder: Path, *, without: tuple[str, ...] = ()) -> Pa
 
 def make_perception_weights() -> dict[str, Any]:
     """Return the weights of CoDriving's perception; the Gaussian filter is not among them."""
-    design = CoDriving.design("full")
-    state = Network(CoDriving(), design).state_dict()
-    return random_weights(state, design.grid, DOUBT)
+    design = CoDriving.choose_design("full")
+    state = PerceptionNetwork(CoDriving(), design).state_dict()
+    return make_random_weights(state, design.grid, DOUBT)
 
 
 def make_planner_weights() -> dict[str, Any]:

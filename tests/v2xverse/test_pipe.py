@@ -12,7 +12,7 @@ import pytest
 
 from agents.v2xverse.child import wire
 from agents.v2xverse.process import Child, ChildError
-from agents.v2xverse.system import FAR_END, boxes_in_lidar
+from agents.v2xverse.system import FAR_END, to_boxes_in_lidar
 
 FAKE = Path(__file__).parent / "far_end.py"
 STEP = {"kind": "step"}
@@ -34,9 +34,9 @@ def test_it_answers_as_often_as_it_is_asked() -> None:
     far = child("none")
     points = np.arange(4_000_000, dtype=np.float32).reshape(-1, 4)  # more than a pipe holds
     for _ in range(3):
-        words, result = far.ask(STEP, {"ego": points}, 60.0)
+        words, result = far.ask_child(STEP, {"ego": points}, 60.0)
         assert words["control"] == [0.5, -0.25, 0.0]
-        (box,) = boxes_in_lidar("alone", result, 7.5).geometry
+        (box,) = to_boxes_in_lidar("alone", result, 7.5).geometry
         assert np.allclose(box, [10.0, 3.0, 0.5, 4.0, 2.0, 1.0, 0.0])
     pid = far._process.pid
     far.end()
@@ -57,7 +57,7 @@ def test_a_wrong_answer_is_named_in_the_error(fault: str, expected: str) -> None
     far = child(fault)
     pid = far._process.pid
     with pytest.raises(ChildError, match=expected):
-        far.ask(STEP, {}, 60.0)
+        far.ask_child(STEP, {}, 60.0)
     assert not is_running(pid)
 
 
@@ -65,7 +65,7 @@ def test_who_does_not_answer_is_not_waited_for() -> None:
     far = child("hanging")
     pid = far._process.pid
     with pytest.raises(ChildError, match=r"no answer to step within 0\.5 s"):
-        far.ask(STEP, {}, 0.5)
+        far.ask_child(STEP, {}, 0.5)
     assert not is_running(pid)
 
 
@@ -73,7 +73,7 @@ def test_who_does_not_listen_is_not_waited_for() -> None:
     far = child("deaf")
     much = np.zeros((1 << 20, 4), np.float32)
     with pytest.raises(ChildError, match=r"no answer to step within 0\.5 s"):
-        far.ask(STEP, {"ego": much}, 0.5)
+        far.ask_child(STEP, {"ego": much}, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -95,21 +95,21 @@ def test_a_python_that_is_none() -> None:
 
 def test_frames_carry_numbers_and_words_only() -> None:
     arrays: dict[str, Any] = {"points": np.eye(3, dtype=np.float32), "none": np.zeros((0, 24))}
-    frame = wire.pack({"seed": 3}, arrays)
-    text, body = wire.lengths(frame[: wire.HEADER.size])
+    frame = wire.pack_frame({"seed": 3}, arrays)
+    text, body = wire.parse_frame_header(frame[: wire.HEADER.size])
     rest = frame[wire.HEADER.size :]
     assert len(rest) == text + body
-    words, again = wire.unpack(rest[:text], rest[text:])
+    words, again = wire.unpack_frame(rest[:text], rest[text:])
     assert words == {"seed": 3}
     for name, item in arrays.items():
         assert again[name].dtype == item.dtype
         assert np.array_equal(again[name], item)
     with pytest.raises(wire.WireError, match="holds object"):
-        wire.pack({}, {"strange": np.array([{}])})
+        wire.pack_frame({}, {"strange": np.array([{}])})
     with pytest.raises(wire.WireError, match="says nothing"):
-        wire.unpack(b'{"arrays": []}', b"")
+        wire.unpack_frame(b'{"arrays": []}', b"")
     with pytest.raises(wire.WireError, match="says nothing"):
-        wire.unpack(rest[:text], rest[text:-1])
+        wire.unpack_frame(rest[:text], rest[text:-1])
     for strange in (b"[" * 100_000, b'{"words": {}, "arrays": [["a", "bool", [Infinity]]]}'):
         with pytest.raises(wire.WireError, match="says nothing"):
-            wire.unpack(strange, b"")
+            wire.unpack_frame(strange, b"")

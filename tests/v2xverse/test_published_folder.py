@@ -11,7 +11,7 @@ import yaml
 from torch import nn
 
 from agents.perception.fusion.codriving import CoDriving
-from agents.perception.loading import network_with_weights
+from agents.perception.loading import load_network
 from agents.v2xverse.agent_files import find_agent_files, find_perception, find_planner
 from agents.v2xverse.checkpoint_report import describe_checkpoint
 from agents.v2xverse.child.absent_keys import (
@@ -45,7 +45,7 @@ def sentences(findings: list[Finding]) -> list[str]:
 
 def test_our_network_takes_all_of_it(folder: Path) -> None:
     fusion = CoDriving()
-    network = network_with_weights(fusion, checkpoint=str(folder / "perception"))
+    network = load_network(fusion, checkpoint=str(folder / "perception"))
     given = torch.load(folder / "perception" / WEIGHTS, weights_only=True)
     state = network.state_dict()
     assert state.keys() == given.keys()
@@ -60,7 +60,7 @@ def test_a_file_that_has_the_filter_is_the_same_network(folder: Path, tmp_path: 
     weights |= {f"{GAUSSIAN}.weight": torch.ones(1, 1, 5, 5), f"{GAUSSIAN}.bias": torch.zeros(1)}
     torch.save(weights, tmp_path / "net_epoch1.pth")
     (tmp_path / "config.yaml").write_text(yaml.dump(published_settings()))
-    network_with_weights(CoDriving(), checkpoint=str(tmp_path))
+    load_network(CoDriving(), checkpoint=str(tmp_path))
 
 
 def test_one_more_key_missing_is_refused(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_one_more_key_missing_is_refused(tmp_path: Path) -> None:
         tmp_path / "codriving", without=(ONE_MORE, "decoder.layers.2.bias")
     )
     with pytest.raises(UserError, match=f"1 keys are wrong\n *missing *{ONE_MORE}"):
-        network_with_weights(CoDriving(), checkpoint=str(folder / "perception"))
+        load_network(CoDriving(), checkpoint=str(folder / "perception"))
     said = sentences(list(describe_checkpoint(folder)))
     assert f"perception failed: codriving: 1 keys are wrong, missing {ONE_MORE} (3)" in said[1]
     assert "planner failed: 1 keys missing, decoder.layers.2.bias among them" in said

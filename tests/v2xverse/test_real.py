@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from agents.conformance.recorded_steps import Recording
-from agents.conformance.recording import recorded
+from agents.conformance.recording import load_or_make_recording
 from agents.perception.fusion.codriving import CoDriving
 from agents.perception.fusion.fcooper import FCooper
 from agents.perception.systems import Intermediate
 from agents.v2xverse.system import V2Xverse
 from harness.errors import UserError
-from harness.overlap import bev_iou
+from harness.overlap import compute_bev_iou
 from harness.vocabulary import Boxes, Message, System
 from tests.v2xverse.made_up import PYTHON, ROOT, agent, needs_v2xverse
 from tests.v2xverse.published_folder import write_published_folder
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, needs_v2xverse]
 
 @pytest.fixture(scope="module")
 def street() -> Recording:
-    return recorded(None)
+    return load_or_make_recording(None)
 
 
 def of_unit(system: System, street: Recording) -> tuple[Message, ...]:
@@ -47,7 +47,7 @@ def of_unit(system: System, street: Recording) -> tuple[Message, ...]:
 def assert_the_same(theirs: Boxes, ours: Boxes) -> None:
     """A crowded pillar takes 32 of its points, and each takes others: not to the last digit."""
     assert len(theirs) == len(ours) > 0
-    overlap = bev_iou(theirs.geometry, ours.geometry)
+    overlap = compute_bev_iou(theirs.geometry, ours.geometry)
     assert overlap.max(axis=1).min() > 0.9
     assert np.array_equal(theirs.classes, ours.classes[overlap.argmax(axis=1)])
     heights = theirs.geometry[:, 2] - ours.geometry[overlap.argmax(axis=1), 2]

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.v2xverse.roads import Roads
+from agents.v2xverse.roads import TownRoads
 from agents.v2xverse.system import (
     CONFIG,
     V2Xverse,
     V2XverseAlone,
-    nearest,
-    others,
-    step_request,
+    leave_out_ego,
+    make_step_request,
+    select_nearest_messages,
 )
 from harness.errors import UserError
 from harness.vocabulary import EgoObservation, Message, Points, Pose
@@ -83,7 +83,7 @@ def message(sender: str, x: float) -> Message:
 
 def test_partners_nearest_first_and_no_more_than_it_takes() -> None:
     messages = tuple(message(f"vehicle-{x}", float(x)) for x in (50, 10, 30, 20, 40))
-    kept = nearest(messages, Pose(0.0, 0.0))
+    kept = select_nearest_messages(messages, Pose(0.0, 0.0))
     assert [item.sender for item in kept] == [f"vehicle-{x}" for x in (10, 20, 30, 40)]
 
 
@@ -102,7 +102,7 @@ def test_what_it_believes_and_where_it_is_on_its_route() -> None:
         speed=3.0,
         lights=(),
     )
-    words, arrays = step_request(observation, [message("vehicle-9", 90.0)])
+    words, arrays = make_step_request(observation, [message("vehicle-9", 90.0)])
     assert words["ego"]["lidar"] == [100.4, 51.3, 1.85, math.pi / 2]
     assert np.allclose(words["ego"]["vehicle"], [100.4, 50.0])
     assert words["ego"]["on_route"] == [100.0, 50.0, math.pi / 2]
@@ -132,7 +132,7 @@ def test_the_ego_is_no_detection() -> None:
         speed=3.0,
         lights=(),
     )
-    (box,) = others("alone", result, observation).geometry
+    (box,) = leave_out_ego("alone", result, observation).geometry
     assert np.allclose(box[:2], [10.0, 3.0])
 
 
@@ -140,12 +140,14 @@ def test_the_road_is_rendered_as_the_planner_sees_it() -> None:
     route = straight()
     width = float(route.lane_width[0])
     x, y = route.xyz[20, :2]
-    picture = Roads.around(route, None).picture(Pose(x, y, yaw=float(route.yaw[20])))
+    picture = TownRoads.from_route(route, None).draw_picture(Pose(x, y, yaw=float(route.yaw[20])))
     assert picture.shape == (192, 96)
     across = picture[100]
     assert across.sum() == pytest.approx(4 * width, abs=2)
     assert np.flatnonzero(across).mean() == pytest.approx(47.5, abs=0.5)
-    to_the_right = Roads.around(route, None).picture(Pose(x, y, yaw=float(route.yaw[20]) + 0.4))
+    to_the_right = TownRoads.from_route(route, None).draw_picture(
+        Pose(x, y, yaw=float(route.yaw[20]) + 0.4)
+    )
     ahead, behind = (np.flatnonzero(to_the_right[row]).mean() for row in (100, 180))
     assert ahead < 47.5 < behind
 
@@ -153,10 +155,10 @@ def test_the_road_is_rendered_as_the_planner_sees_it() -> None:
 @pytest.mark.skipif("CRUCIBLE_MAPS" not in os.environ, reason="CRUCIBLE_MAPS names no maps")
 def test_with_a_map_all_lanes_are_rendered() -> None:
     maps = os.environ["CRUCIBLE_MAPS"]
-    roads = Roads.around(replace(straight(), town="Town05"), maps)
-    part = Roads.around(straight(), maps)
+    roads = TownRoads.from_route(replace(straight(), town="Town05"), maps)
+    part = TownRoads.from_route(straight(), maps)
     here = Pose(30.0, 0.0)
-    assert part.picture(here).sum() > 0
-    assert not np.array_equal(roads.picture(here), part.picture(here))
+    assert part.draw_picture(here).sum() > 0
+    assert not np.array_equal(roads.draw_picture(here), part.draw_picture(here))
     x, y = roads.centres[len(roads.centres) // 2]
-    assert roads.picture(Pose(float(x), float(y)))[143:145, 47:49].all()
+    assert roads.draw_picture(Pose(float(x), float(y)))[143:145, 47:49].all()

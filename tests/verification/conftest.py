@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crucible.subcommands import main
+from crucible.subcommands import dispatch_subcommand
 from tests.campaign.test_twins import drive_deaf
 from tests.once import once
 
@@ -27,11 +27,11 @@ def make(driven: Path, folder: Path) -> Study:
     pack, reference = folder / "packs" / "part.parquet", folder / "reference.json"
     protocol = folder / "protocol.md"
     protocol.write_text("What we will do.\n")
-    assert main(["pack", str(driven), "--out", str(pack)]) == 0
+    assert dispatch_subcommand(["pack", str(driven), "--out", str(pack)]) == 0
     line = ["reference", str(pack), "--out", str(reference), "--protocol", str(protocol)]
     made_by = ["--made-by", driven.name, "system=ideal_late", "simulator.maps=/home/jane/maps"]
-    assert main([*line, "--placebo", "loss", *made_by]) == 0
-    assert main(["verify", str(reference), "--out", str(folder / "again")]) == 0
+    assert dispatch_subcommand([*line, "--placebo", "loss", *made_by]) == 0
+    assert dispatch_subcommand(["verify", str(reference), "--out", str(folder / "again")]) == 0
     return Study(driven, pack, reference, folder / "again")
 
 

@@ -12,13 +12,24 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucible.verification.agreement import CLEAN, Agreement, Ending, agreement_of, share_cell
-from crucible.verification.comparing import LEAST_ALIKE, too_few_alike
-from crucible.verification.machine import Machine, same_on_intel, this_machine, unlike
-from crucible.verification.recomputed import penalty_of, up_to_violation
-from crucible.verification.sampling import LEAST_SHARE, allotted, sampled
+from crucible.verification.agreement import (
+    CLEAN,
+    ComparedEnding,
+    EndingAgreement,
+    compute_ending_agreement,
+    format_agreement_share,
+)
+from crucible.verification.comparing import LEAST_ALIKE, check_ending_agreement
+from crucible.verification.machine import (
+    MachinePlatform,
+    detect_machine,
+    is_same_intel_platform,
+    list_machine_differences,
+)
+from crucible.verification.recomputed import compute_penalty, select_until_violation
+from crucible.verification.sampling import LEAST_SHARE, sample_attempts, split_sample_size
 from harness.evaluation.scoring import Coefficients
-from harness.records.packing.parts import PackedAttempt, PackedCampaign, Part
+from harness.records.packing.parts import PackedAttempt, PackedCampaign, PackedPart
 from tests.keys import key_of
 
 COUNTS = st.integers(0, 60)
@@ -29,7 +40,7 @@ def campaign_of(name: str, without: int, with_network: int) -> PackedCampaign:
     inputs = {"system": {"late": {"late.safetensors": "0123"}}}
     header = yaml.safe_dump({"settings": {"system": {}, "inputs": inputs}})
     campaign = PackedCampaign(name=name, header=header)
-    nowhere = Part(Path("nowhere"), pa.table({}))
+    nowhere = PackedPart(Path("nowhere"), pa.table({}))
     for system, count in (("ideal_late", without), ("late", with_network)):
         for seed in range(count):
             key = key_of(system, "none", "0", seed)
@@ -42,7 +53,7 @@ def campaign_of(name: str, without: int, with_network: int) -> PackedCampaign:
 
 @given(COUNTS, COUNTS, COUNTS)
 def test_no_stratum_is_asked_for_more_than_it_has(count: int, without: int, network: int) -> None:
-    plain, others = allotted(count, without, network)
+    plain, others = split_sample_size(count, without, network)
     assert plain + others == min(count, without + network)
     assert 0 <= plain <= without
     assert 0 <= others <= network
@@ -65,7 +76,7 @@ def test_a_sample_is_of_both_kinds_and_part_of_a_larger_one(
 def keys_in(campaigns: dict[str, PackedCampaign], count: int, seed: int) -> set[str]:
     return {
         f"{name}:{attempt.key}"
-        for name, attempts in sampled(campaigns, count, seed).items()
+        for name, attempts in sample_attempts(campaigns, count, seed).items()
         for attempt in attempts
     }
 
@@ -76,27 +87,27 @@ def test_seeds_give_other_samples() -> None:
 
 
 def test_machines_are_alike_only_in_everything_that_matters() -> None:
-    here = this_machine()
-    assert unlike(here, here) == ([] if here.lock else ["lock unknown"])
-    known = Machine(
+    here = detect_machine()
+    assert list_machine_differences(here, here) == ([] if here.lock else ["lock unknown"])
+    known = MachinePlatform(
         machine="x86_64", vendor="A", family="6", model="1", name="Fast", features=("avx2",),
         python="3.11.7", versions={"numpy": "2.0"}, lock="12", choices={},
     )  # fmt: skip
-    record = {**json.loads(json.dumps(known.record())), "features": known.features}
-    assert not unlike(known, Machine(**{**record, "name": "Faster"}))
+    record = {**json.loads(json.dumps(known.to_record())), "features": known.features}
+    assert not list_machine_differences(known, MachinePlatform(**{**record, "name": "Faster"}))
     for name, other, same in (
         ("vendor", "B", True), ("family", "7", True), ("model", "2", True),
         ("features", ("avx",), True), ("lock", "13", True), ("python", "3.11.8", True),
         ("python", "3.12.0", False), ("machine", "aarch64", False),
         ("versions", {"numpy": "2.1"}, False), ("choices", {"OPENBLAS_CORETYPE": "Zen"}, True),
     ):  # fmt: skip
-        changed = Machine(**{**record, name: other})
-        assert unlike(known, changed), name
-        assert same_on_intel(known, changed) is same, name
+        changed = MachinePlatform(**{**record, name: other})
+        assert list_machine_differences(known, changed), name
+        assert is_same_intel_platform(known, changed) is same, name
 
 
 ENDINGS = st.builds(
-    Ending,
+    ComparedEnding,
     st.sampled_from([CLEAN, "blocked", "collision_vehicle"]),
     st.sampled_from([None, 1, 2]),
     st.sampled_from([0.0, 50.0]),
@@ -104,20 +115,27 @@ ENDINGS = st.builds(
 
 
 @given(st.lists(st.tuples(ENDINGS, ENDINGS), max_size=20))
-def test_agreement_counts_pairs(pairs: list[tuple[Ending, Ending]]) -> None:
-    agreement = agreement_of(pairs)
+def test_agreement_counts_pairs(pairs: list[tuple[ComparedEnding, ComparedEnding]]) -> None:
+    agreement = compute_ending_agreement(pairs)
     assert agreement.n == len(pairs)
     assert agreement.alike == len([0 for one, other in pairs if one == other])
     assert agreement.equal["frame"] == len([0 for one, other in pairs if one.frame == other.frame])
     clean = [(one.kind == CLEAN) == (other.kind == CLEAN) for one, other in pairs]
     assert agreement.equal["outcome"] == sum(clean)
-    assert Agreement.of_record(json.loads(json.dumps(agreement.record()))) == agreement
+    assert EndingAgreement.from_record(json.loads(json.dumps(agreement.to_record()))) == agreement
 
 
 def test_a_share_has_its_exact_interval() -> None:
-    pairs = [(Ending(CLEAN, None, 1.0), Ending(CLEAN, None, 1.0))] * 10
-    assert share_cell(agreement_of(pairs), "kind") == "10 of 10, 100.0 %\n69.2 to 100.0"
-    assert share_cell(agreement_of([]), "kind") == share_cell(None, "kind") == "-"
+    pairs = [(ComparedEnding(CLEAN, None, 1.0), ComparedEnding(CLEAN, None, 1.0))] * 10
+    assert (
+        format_agreement_share(compute_ending_agreement(pairs), "kind")
+        == "10 of 10, 100.0 %\n69.2 to 100.0"
+    )
+    assert (
+        format_agreement_share(compute_ending_agreement([]), "kind")
+        == format_agreement_share(None, "kind")
+        == "-"
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,17 +144,17 @@ def test_a_share_has_its_exact_interval() -> None:
 def test_few_that_end_alike_are_a_change_when_chance_does_not_explain_them(
     alike: int, n: int, surely: int
 ) -> None:
-    same, other = Ending(CLEAN, None, 1.0), Ending("blocked", 3, 0.5)
+    same, other = ComparedEnding(CLEAN, None, 1.0), ComparedEnding("blocked", 3, 0.5)
     pairs = [(same, same)] * alike + [(same, other)] * (n - alike)
-    assert len(list(too_few_alike(agreement_of(pairs)))) == surely
-    assert not list(too_few_alike(None))
+    assert len(list(check_ending_agreement(compute_ending_agreement(pairs)))) == surely
+    assert not list(check_ending_agreement(None))
     assert LEAST_ALIKE == 0.9
 
 
 def test_penalties_end_with_the_first_violation() -> None:
     kinds = ["red_light", "stop_sign", "collision_vehicle", "red_light"]
-    assert up_to_violation(kinds) == kinds[:3]
-    assert up_to_violation(["red_light"]) == ["red_light"]
-    assert penalty_of(kinds[:3], Coefficients(), 0.25) == pytest.approx(0.7 * 0.8 * 0.6 * 0.75)
+    assert select_until_violation(kinds) == kinds[:3]
+    assert select_until_violation(["red_light"]) == ["red_light"]
+    assert compute_penalty(kinds[:3], Coefficients(), 0.25) == pytest.approx(0.7 * 0.8 * 0.6 * 0.75)
     flat = Coefficients(outside="flat")
-    assert penalty_of(["off_road"], flat, 0.25) == pytest.approx(0.8)
+    assert compute_penalty(["off_road"], flat, 0.25) == pytest.approx(0.8)

@@ -15,17 +15,22 @@ import pytest
 import yaml
 
 from analysis.__main__ import main as analysis
-from crucible.subcommands import main
-from crucible.verification.comparing import ALL, WITHOUT, must_be_equal, redriven_of
-from crucible.verification.driving import Again, drive_again
+from crucible.subcommands import dispatch_subcommand
+from crucible.verification.comparing import (
+    ALL,
+    WITHOUT,
+    compare_redriven_attempt,
+    should_have_equal_bytes,
+)
+from crucible.verification.driving import RedriveSettings, drive_attempts_again
 from crucible.verification.reference import read_reference
 from harness.errors import UserError
-from harness.kernels import NEEDED, features
-from harness.records.digests import digest_of_bytes, digest_of_file
-from harness.records.ledger import lines
-from harness.records.packing.parts import campaigns_in
-from harness.records.packing.unpack import unpack
-from harness.records.reading import Campaign
+from harness.kernels import NEEDED, read_processor_features
+from harness.records.digests import hash_bytes, hash_file
+from harness.records.ledger import iter_ledger_lines
+from harness.records.packing.parts import read_packed_campaigns
+from harness.records.packing.unpack import unpack_campaigns
+from harness.records.reading import CampaignRecords
 from harness.world.hazards.spec import HazardSpec
 from tests.checks.test_hazard import Barrel
 from tests.verification.conftest import Study
@@ -43,7 +48,7 @@ def copy(study: Study, tmp_path: Path) -> Study:
 
 
 def verify(study: Study, *words: str) -> int:
-    return main(["verify", str(study.reference), "--out", str(study.again), *words])
+    return dispatch_subcommand(["verify", str(study.reference), "--out", str(study.again), *words])
 
 
 def change(study: Study, how: Callable[[Record], object]) -> None:
@@ -59,7 +64,7 @@ def repack(study: Study, column: str, replace: Callable[[Any], Any]) -> None:
     place, field = table.column_names.index(column), table.schema.field(column)
     values = pa.array([replace(value) for value in table[column].to_pylist()], pa.string())
     pq.write_table(table.set_column(place, field, values.cast(field.type)), study.pack)
-    digest = digest_of_file(study.pack)
+    digest = hash_file(study.pack)
     change(study, lambda record: record["campaigns"][0]["packs"].update({name_of(study): digest}))
 
 
@@ -89,13 +94,13 @@ def other_packages(record: Record) -> None:
 def test_the_reference_names_all_that_others_need(study: Study) -> None:
     record = json.loads(study.reference.read_text())
     (campaign,) = record["campaigns"]
-    assert campaign["packs"] == {"packs/part.parquet": digest_of_file(study.pack)}
+    assert campaign["packs"] == {"packs/part.parquet": hash_file(study.pack)}
     assert campaign["arms"] == ["ideal_late/ahead/loss", "ideal_late/ahead/none"]
     assert campaign["overrides"] == ["system=ideal_late", "simulator.maps=maps"]
     protocol = study.reference.with_name("protocol.md")
-    assert record["protocol"] == {"file": "protocol.md", "sha256": digest_of_file(protocol)}
+    assert record["protocol"] == {"file": "protocol.md", "sha256": hash_file(protocol)}
     assert list(record["towns"]["files"]) == ["Crucible05"]
-    assert record["platform"]["versions"] == Campaign(study.driven).header["versions"]
+    assert record["platform"]["versions"] == CampaignRecords(study.driven).header["versions"]
     assert "jane" not in study.reference.read_text()
     assert "/home" not in study.reference.read_text()
 
@@ -110,17 +115,17 @@ def test_a_placebo_that_ends_otherwise_does_not_agree(study: Study) -> None:
 def test_what_was_driven_is_equal_and_not_driven_again(
     study: Study, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tried = len(list(lines(study.again / "out")))
+    tried = len(list(iter_ledger_lines(study.again / "out")))
     assert verify(study) == 0
     printed = capsys.readouterr().out
     assert "2 attempts driven again on a machine like the first" in printed
     assert "equal byte for byte: 2; must be: all" in printed
-    assert len(list(lines(study.again / "out"))) == tried == 2
+    assert len(list(iter_ledger_lines(study.again / "out"))) == tried == 2
 
 
 def test_status_and_tables_of_a_driven_campaign_unpacked(study: Study, tmp_path: Path) -> None:
-    (folder,) = unpack([study.pack], tmp_path / "study")
-    assert main(["status", str(folder)]) == 0
+    (folder,) = unpack_campaigns([study.pack], tmp_path / "study")
+    assert dispatch_subcommand(["status", str(folder)]) == 0
     tables = []
     for place in (study.driven, folder):
         out = tmp_path / f"{place.parent.name}-tables"
@@ -194,8 +199,8 @@ def test_other_bytes_on_the_same_machine_are_a_change(
     assert "equal byte for byte: 0; must be: all" in printed
     assert "changed: out/ideal_late/ahead/none/1-s1: other bytes: in tables that" in printed
     change(copy, another_processor)
-    assert verify(copy) == (1 if features() >= NEEDED else 0)
-    shared = "without networks" if features() >= NEEDED else "none"
+    assert verify(copy) == (1 if read_processor_features() >= NEEDED else 0)
+    shared = "without networks" if read_processor_features() >= NEEDED else "none"
     assert f"equal byte for byte: 0; must be: {shared}" in capsys.readouterr().out
     for otherwise in (another_c_library, older_processor, other_packages):
         change(copy, otherwise)
@@ -223,8 +228,8 @@ def test_a_result_that_its_records_contradict_is_a_change(
     copy: Study, capsys: pytest.CaptureFixture[str]
 ) -> None:
     change(copy, other_packages)
-    key = sorted(Campaign(copy.again / "out").attempts())[0]
-    file = Campaign(copy.again / "out").file_of(key)
+    key = sorted(CampaignRecords(copy.again / "out").find_attempts())[0]
+    file = CampaignRecords(copy.again / "out").get_result_path(key)
     result = json.loads(file.read_text())
     result["crucible"]["penalty"] = 0.25
     result["crucible"]["patterns"]["total"]["CCME"] += 1
@@ -249,11 +254,13 @@ def test_a_result_that_its_records_contradict_is_a_change(
 def test_networks_that_another_processor_drove_need_not_be_equal(
     study: Study, expected: str, network: bool, elsewhere: bool, must: bool
 ) -> None:
-    (campaign,) = campaigns_in([study.pack]).values()
+    (campaign,) = read_packed_campaigns([study.pack]).values()
     attempt = campaign.attempts[0]
-    place = Campaign(study.again / "out").file_of(attempt.key).parent
-    one = replace(redriven_of(campaign, attempt, place, elsewhere=elsewhere), network=network)
-    assert must_be_equal(one, expected) == must
+    place = CampaignRecords(study.again / "out").get_result_path(attempt.key).parent
+    one = replace(
+        compare_redriven_attempt(campaign, attempt, place, elsewhere=elsewhere), network=network
+    )
+    assert should_have_equal_bytes(one, expected) == must
 
 
 def test_who_drove_is_read_from_records_or_given(
@@ -264,14 +271,14 @@ def test_who_drove_is_read_from_records_or_given(
         return campaign.elsewhere
 
     line = ["reference", str(copy.pack), "--out", str(copy.reference)]
-    assert main(line) == 0
+    assert dispatch_subcommand(line) == 0
     assert not elsewhere()
-    assert main([*line, "--elsewhere", "out"]) == 0
+    assert dispatch_subcommand([*line, "--elsewhere", "out"]) == 0
     assert elsewhere()
-    assert main([*line, "--elsewhere", "nowhere"]) == 2
+    assert dispatch_subcommand([*line, "--elsewhere", "nowhere"]) == 2
     assert "unknown campaign nowhere" in capsys.readouterr().err
     repack(copy, "timing", lambda text: text and json.dumps({"processor": "another"}))
-    assert main(line) == 0
+    assert dispatch_subcommand(line) == 0
     assert elsewhere()
 
 
@@ -296,7 +303,7 @@ def test_a_file_that_is_no_reference_is_refused(
     tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "reference.json").write_text(text)
-    assert main(["verify", str(tmp_path / "reference.json")]) == 2
+    assert dispatch_subcommand(["verify", str(tmp_path / "reference.json")]) == 2
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 1
     assert "reference.json" in errors[0]
@@ -309,7 +316,7 @@ def test_settings_of_strangers_need_trust(copy: Study, capsys: pytest.CaptureFix
     unsafe = {"_target_": "agents.v2xverse.system.V2XverseAlone"}
     contents["settings"]["system"]["ideal_late"] = unsafe
     text = yaml.safe_dump(contents)
-    digest = digest_of_bytes(text.encode())
+    digest = hash_bytes(text.encode())
     repack(copy, "text", lambda old: text if old == row["text"] else old)
     repack(copy, "sha256", lambda old: digest if old == row["sha256"] else old)
     assert verify(copy) == 2
@@ -320,16 +327,16 @@ def test_hazards_of_strangers_need_trust_in_the_route_of_one_condition_too(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CRUCIBLE_PACKAGES", "tests")
-    ((name, campaign),) = campaigns_in([study.pack]).items()
+    ((name, campaign),) = read_packed_campaigns([study.pack]).items()
     keys = [attempt.key for attempt in campaign.attempts]
     (loss,) = (key for key in keys if key.arm.condition == "loss")
     spec = HazardSpec(route=loss.route, kind=f"{Barrel.__module__}.Barrel", station=10.0)
     usual = json.loads(campaign.routes[f"routes/{loss.route}.json"])
     changed = json.dumps({**usual, "hazards": [asdict(spec)]})
     campaign.routes[f"routes/loss/{loss.route}.json"] = changed
-    again = Again(out=tmp_path, maps=None, protocol=None, workers=1, trust=False)
+    again = RedriveSettings(out=tmp_path, maps=None, protocol=None, workers=1, trust=False)
     with pytest.raises(UserError, match=r"Barrel, whose class is not declared safe.*--trust"):
-        drive_again(campaign, [loss], again)
+        drive_attempts_again(campaign, [loss], again)
     assert not list((tmp_path / name).glob("episodes/**/*.json"))
 
 
@@ -338,9 +345,14 @@ def test_what_is_not_there_is_not_referred_to(
 ) -> None:
     repack(copy, "text", lambda text: text)
     line = ["reference", str(copy.pack), "--out", str(copy.reference)]
-    assert main([*line, "--placebo", "absent"]) == 2
+    assert dispatch_subcommand([*line, "--placebo", "absent"]) == 2
     assert "no attempt of it has one of none" in capsys.readouterr().err
-    assert main([*line, "--made-by", "other", "a=b"]) == 2
+    assert dispatch_subcommand([*line, "--made-by", "other", "a=b"]) == 2
     assert "unknown" in capsys.readouterr().err
-    assert main(["reference", str(copy.pack), "--out", str(copy.pack.parent / "a" / "r.json")]) == 2
+    assert (
+        dispatch_subcommand(
+            ["reference", str(copy.pack), "--out", str(copy.pack.parent / "a" / "r.json")]
+        )
+        == 2
+    )
     assert "must lie in" in capsys.readouterr().err

@@ -10,10 +10,10 @@ import numpy as np
 
 from harness.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, EgoState
-from harness.world.hazards.courses import through
+from harness.world.hazards.courses import make_course
 from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.nominal import ACCELERATION, NominalDrive
-from harness.world.hazards.track import Track, transform
+from harness.world.hazards.track import Track, to_raised_transform
 
 SPEED, BRAKING = 8.0, 6.5
 
@@ -27,9 +27,9 @@ class ScriptedEgo:
         track = Track(context.map, context.route)
         car = context.world.get_blueprint_library().find("vehicle.lincoln.mkz_2017")
         car.set_attribute("role_name", "hero")
-        actor = context.world.spawn_actor(car, transform(track.pose(0.0), 0.3))
+        actor = context.world.spawn_actor(car, to_raised_transform(track.pose(0.0), 0.3))
         assert isinstance(actor, carla.Vehicle)
-        self.actor, self.course = actor, through(context.route.xyz, 30.0, acceleration=1e9)
+        self.actor, self.course = actor, make_course(context.route.xyz, 30.0, acceleration=1e9)
         self.hits: list[str] = []
         bell = context.world.get_blueprint_library().find("sensor.other.collision")
         sensor = context.world.spawn_actor(bell, carla.Transform(), attach_to=actor)
@@ -72,7 +72,7 @@ class ScriptedEgo:
         bend = float(np.interp(self.distance, stations, allowed))
         self.speed = min(max(self.speed + change, 0.0), self.wanted, bend)
         self.distance += self.speed * dt
-        place, yaw = self.course.poses(self.distance)
+        place, yaw = self.course.interpolate_poses(self.distance)
         here = self.actor.get_transform()
         x = self.speed * math.cos(yaw) + 2.0 * (place[0] - here.location.x) * (self.speed > 0.0)
         y = self.speed * math.sin(yaw) + 2.0 * (place[1] - here.location.y) * (self.speed > 0.0)
@@ -89,12 +89,12 @@ def run(
     seconds: float = 60.0,
 ) -> ScriptedEgo:
     """Drive past a hazard until it is over or time is up; the ego's hits are the result."""
-    hazard.place(context)
+    hazard.place_in_world(context)
     with ScriptedEgo(context) as ego:
         for _ in range(round(seconds / context.tick_seconds)):
             ego.drive(brakes(ego))
             context.world.tick()
-            hazard.step(ego.state())
+            hazard.step_hazard(ego.state())
             if ego.hits or hazard.status in {"over", "not_run"}:
                 break
             if ego.distance > context.route.length - 8.0:

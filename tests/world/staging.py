@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.vocabulary import Pose, Route
 from harness.world.attempt_context import AttemptContext
-from harness.world.poses import pose_of, transform_of
+from harness.world.poses import to_carla_transform, to_pose
 
 
 def straight_route(town: carla.Map, length: int = 120) -> Route:
@@ -66,7 +66,7 @@ def stand(
 ) -> carla.Actor:
     """Spawn an actor next to a pose, by CARLA's arithmetic, to stay there unmoved."""
     chosen = world.get_blueprint_library().find(blueprint)
-    base = transform_of(origin)
+    base = to_carla_transform(origin)
     place = base.transform(carla.Location(forward, right, 0.0))
     lifted = carla.Location(place.x, place.y, place.z + (1.5 if "walker" in blueprint else 0.3))
     yaw = carla.Rotation(yaw=base.rotation.yaw + math.degrees(turned))
@@ -78,4 +78,4 @@ def stand(
 
 def where(actor: carla.Actor) -> Pose:
     """Return where an actor is."""
-    return pose_of(actor.get_transform())
+    return to_pose(actor.get_transform())

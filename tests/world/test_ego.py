@@ -13,11 +13,11 @@ from typing import Any
 import carla
 import pytest
 
-from harness.campaign.attempt.closeness import Closeness
+from harness.campaign.attempt.closeness import ClosenessMonitor
 from harness.errors import AttemptError
 from harness.vocabulary import Control
 from harness.world.attempt_context import AttemptContext
-from harness.world.ego import Ego, Touch
+from harness.world.ego import EgoContact, EgoVehicle
 from harness.world.scene import ActorRegistry
 from tests.world.staging import clear_away, context_of, stand, where
 
@@ -31,23 +31,23 @@ def context(client: carla.Client, world: carla.World) -> AttemptContext:
 
 
 @pytest.fixture
-def ego(context: AttemptContext) -> Iterator[Ego]:
-    ego = Ego(context)
+def ego(context: AttemptContext) -> Iterator[EgoVehicle]:
+    ego = EgoVehicle(context)
     for _ in range(40):
         context.world.tick()
     yield ego
-    ego.end()
+    ego.destroy_ego()
 
 
-def test_a_control_that_is_no_number_fails_the_attempt(ego: Ego) -> None:
+def test_a_control_that_is_no_number_fails_the_attempt(ego: EgoVehicle) -> None:
     """Servers would pass over it, and the ego drive on as it did before."""
     with pytest.raises(AttemptError, match=r"must be finite: .*throttle=nan") as problem:
-        ego.drive(Control(throttle=math.nan))
+        ego.apply_driving_control(Control(throttle=math.nan))
     assert problem.value.failure == "agent_exception"
 
 
-def test_it_stands_at_the_start(context: AttemptContext, ego: Ego) -> None:
-    state = ego.state(context.world.get_snapshot())
+def test_it_stands_at_the_start(context: AttemptContext, ego: EgoVehicle) -> None:
+    state = ego.read_state(context.world.get_snapshot())
     x, y, z = context.route.xyz[0]
     pose = state.vehicle_in_world
     assert (pose.x, pose.y, pose.z) == pytest.approx((x, y, z), abs=0.2)
@@ -56,18 +56,18 @@ def test_it_stands_at_the_start(context: AttemptContext, ego: Ego) -> None:
     assert state.speed < 0.1
 
 
-def test_a_start_that_is_taken(context: AttemptContext, ego: Ego) -> None:
+def test_a_start_that_is_taken(context: AttemptContext, ego: EgoVehicle) -> None:
     with pytest.raises(AttemptError, match="start is not free") as caught:
-        Ego(context)
+        EgoVehicle(context)
     assert caught.value.failure == "route_invalid"
 
 
-def test_it_gets_on(context: AttemptContext, ego: Ego) -> None:
-    ego.drive(Control(throttle=0.7))
+def test_it_gets_on(context: AttemptContext, ego: EgoVehicle) -> None:
+    ego.apply_driving_control(Control(throttle=0.7))
     stations = []
     for _ in range(120):
         context.world.tick()
-        state = ego.state(context.world.get_snapshot())
+        state = ego.read_state(context.world.get_snapshot())
         stations.append(state.station)
     x, y, _ = context.route.xyz[0]
     gone = math.dist((state.vehicle_in_world.x, state.vehicle_in_world.y), (x, y))
@@ -78,8 +78,8 @@ def test_it_gets_on(context: AttemptContext, ego: Ego) -> None:
 
 
 def crash(
-    context: AttemptContext, ego: Ego, runner: carla.Actor, speed: float = SPEED
-) -> tuple[Touch, int]:
+    context: AttemptContext, ego: EgoVehicle, runner: carla.Actor, speed: float = SPEED
+) -> tuple[EgoContact, int]:
     """Let one vehicle run into another; return what the ego reports, and ticks until it does."""
     felt = list[int]()
     blueprint = context.world.get_blueprint_library().find("sensor.other.collision")
@@ -87,13 +87,15 @@ def crash(
     bell.listen(lambda event: felt.append(event.frame))
     ahead = runner.get_transform().get_forward_vector()
     before = context.world.get_snapshot()
-    registry, closeness = ActorRegistry(context.world), Closeness(ego.actor.id)
+    registry, closeness = ActorRegistry(context.world), ClosenessMonitor(ego.actor.id)
     for _ in range(60):
         runner.set_target_velocity(carla.Vector3D(speed * ahead.x, speed * ahead.y, 0.0))
         context.world.tick()
         snapshot = context.world.get_snapshot()
-        ego.state(snapshot)
-        touches = ego.touches(before, grazing=closeness.grazing(registry.scene(before)))
+        ego.read_state(snapshot)
+        touches = ego.collect_contacts(
+            before, grazing=closeness.is_grazing(registry.read_scene(before))
+        )
         if touches:
             bell.destroy()
             return touches[0], snapshot.frame - felt[0]
@@ -101,7 +103,9 @@ def crash(
     raise AssertionError("nothing was touched")
 
 
-def test_every_collision_is_reported_one_tick_later(context: AttemptContext, ego: Ego) -> None:
+def test_every_collision_is_reported_one_tick_later(
+    context: AttemptContext, ego: EgoVehicle
+) -> None:
     truck = stand(
         context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 12.0, 0.0, math.pi / 2
     )
@@ -113,7 +117,7 @@ def test_every_collision_is_reported_one_tick_later(context: AttemptContext, ego
             actor.set_target_velocity(carla.Vector3D())
         context.world.tick()
         context.world.tick()
-        ego.touches(context.world.get_snapshot())
+        ego.collect_contacts(context.world.get_snapshot())
         touch, delay = crash(context, ego, ego.actor)
         assert touch.actor_id == truck.id
         assert delay == 1
@@ -136,7 +140,7 @@ class Slow(SimpleQueue[Any]):
 
 
 def test_a_collision_that_is_reported_late_belongs_to_its_tick(
-    context: AttemptContext, ego: Ego
+    context: AttemptContext, ego: EgoVehicle
 ) -> None:
     """The client library hands it over in a thread of its own, which may get no processor."""
     truck = stand(
@@ -150,7 +154,7 @@ def test_a_collision_that_is_reported_late_belongs_to_its_tick(
 
 
 def test_a_soft_collision_that_is_reported_late_belongs_to_its_tick(
-    context: AttemptContext, ego: Ego
+    context: AttemptContext, ego: EgoVehicle
 ) -> None:
     truck = stand(
         context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 5.0, 0.0, math.pi / 2
@@ -162,41 +166,43 @@ def test_a_soft_collision_that_is_reported_late_belongs_to_its_tick(
     assert delay == 1
 
 
-def test_what_stands_next_to_the_ego_is_not_waited_for(context: AttemptContext, ego: Ego) -> None:
+def test_what_stands_next_to_the_ego_is_not_waited_for(
+    context: AttemptContext, ego: EgoVehicle
+) -> None:
     truck = stand(
         context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 5.0, 0.0, math.pi / 2
     )
     context.world.tick()
     crash(context, ego, ego.actor, speed=1.0)
-    registry, closeness = ActorRegistry(context.world), Closeness(ego.actor.id)
-    ego.drive(Control(brake=1.0))
+    registry, closeness = ActorRegistry(context.world), ClosenessMonitor(ego.actor.id)
+    ego.apply_driving_control(Control(brake=1.0))
     waits = []
     for _ in range(40):
         context.world.tick()
-        waits.append(closeness.grazing(registry.scene(context.world.get_snapshot())))
+        waits.append(closeness.is_grazing(registry.read_scene(context.world.get_snapshot())))
     assert not any(waits[-20:])
     assert truck.is_alive
 
 
-def test_full_braking_is_no_jolt(context: AttemptContext, ego: Ego) -> None:
+def test_full_braking_is_no_jolt(context: AttemptContext, ego: EgoVehicle) -> None:
     """A jolt is waited for on the clock: every stop would cost seconds."""
     speeds = []
     for control, ticks in ((Control(throttle=1.0), 60), (Control(brake=1.0), 40)):
-        ego.drive(control)
+        ego.apply_driving_control(control)
         for _ in range(ticks):
             context.world.tick()
             snapshot = context.world.get_snapshot()
-            speeds.append(ego.state(snapshot).speed)
-            assert not ego._jolted(snapshot.frame)
+            speeds.append(ego.read_state(snapshot).speed)
+            assert not ego._has_jolted(snapshot.frame)
     assert max(speeds) > 8.0
     assert speeds[-1] < 0.1
     hardest = max(before - after for before, after in itertools.pairwise(speeds)) / 0.05
     assert hardest > 20.0
 
 
-def test_who_is_struck_standing_stood(context: AttemptContext, ego: Ego) -> None:
+def test_who_is_struck_standing_stood(context: AttemptContext, ego: EgoVehicle) -> None:
     """The impact has changed the ego's speed already when it is reported."""
-    ego.drive(Control(brake=1.0))
+    ego.apply_driving_control(Control(brake=1.0))
     lorry = stand(
         context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 20.0, 0.0, math.pi
     )
@@ -204,14 +210,14 @@ def test_who_is_struck_standing_stood(context: AttemptContext, ego: Ego) -> None
     touch, _ = crash(context, ego, lorry)
     assert touch.ego_speed < 0.05
     assert touch.relative_speed == pytest.approx(SPEED, abs=1.0)
-    assert ego.state(context.world.get_snapshot()).speed > 1.0
+    assert ego.read_state(context.world.get_snapshot()).speed > 1.0
 
 
-def test_a_kerb_is_no_collision(context: AttemptContext, ego: Ego) -> None:
+def test_a_kerb_is_no_collision(context: AttemptContext, ego: EgoVehicle) -> None:
     context.world.tick()
     snapshot = context.world.get_snapshot()
-    ego.state(snapshot)
+    ego.read_state(snapshot)
     ego._reports.put((snapshot.frame, 0, "static.sidewalk"))
-    assert ego.touches(snapshot) == []
+    assert ego.collect_contacts(snapshot) == []
     ego._reports.put((snapshot.frame, 0, "static.fence"))
-    assert [touch.actor_type for touch in ego.touches(snapshot)] == ["static.fence"]
+    assert [touch.actor_type for touch in ego.collect_contacts(snapshot)] == ["static.fence"]

@@ -9,7 +9,7 @@ import carla
 import pytest
 
 from harness.world import flow
-from harness.world.attempt_context import AttemptContext, nowhere
+from harness.world.attempt_context import AttemptContext, make_empty_route
 from harness.world.session import open_session
 from harness.world.traffic import Traffic
 from tests.conftest import Carlite
@@ -29,11 +29,11 @@ def watch(host: str, port: int, jammed: bool) -> dict[str, Any]:
             world=session.world,
             map=session.map,
             traffic_manager=session.traffic_manager,
-            route=nowhere(TOWN),
+            route=make_empty_route(TOWN),
             seed=3,
             tick_seconds=0.05,
         )
-        population = Traffic(vehicles=8, walkers=0).populate(context, [])
+        population = Traffic(vehicles=8, walkers=0).spawn_population(context, [])
         session.world.tick()
         for light in session.world.get_actors().filter("traffic.traffic_light"):
             light.set_state(carla.TrafficLightState.Green)
@@ -42,8 +42,8 @@ def watch(host: str, port: int, jammed: bool) -> dict[str, Any]:
             for vehicle in population.vehicles:
                 vehicle.set_autopilot(False, session.traffic_manager.get_port())
                 vehicle.apply_control(carla.VehicleControl(brake=1.0))
-        seen = flow.watched(session, population.vehicles, 0.5)
-        population.end()
+        seen = flow.record_standing_vehicles(session, population.vehicles, 0.5)
+        population.destroy_population()
         return {
             "vehicles": len(population.vehicles),
             "jams": len(seen.jams),
@@ -61,9 +61,9 @@ def test_vehicles_that_stand_for_long_are_jams(carlite: Carlite, jammed: bool) -
 
 def test_those_who_stand_together_are_one_jam() -> None:
     places = [(0.0, 0.0), (30.0, 0.0), (100.0, 0.0), (10.0, 10.0)]
-    seen = [flow.Standing(seconds=200.0 + k, x=x, y=y) for k, (x, y) in enumerate(places)]
-    groups = flow.grouped(seen)
+    seen = [flow.StandingVehicle(seconds=200.0 + k, x=x, y=y) for k, (x, y) in enumerate(places)]
+    groups = flow.group_into_jams(seen)
     assert [len(group) for group in groups] == [3, 1]
-    assert flow.described(groups[0]) == (
+    assert flow.describe_jam(groups[0]) == (
         "jam at (0, 0): 3 vehicles stood 120 s, the first from 80 s on"
     )

@@ -19,15 +19,15 @@ from harness.vocabulary import Route
 from harness.world.hazards.catalogue import KINDS
 from harness.world.hazards.reports import EncounterReport
 from harness.world.hazards.spec import HazardSpec
-from harness.world.maps import network_of
-from harness.world.routes.duplicates import duplicates
+from harness.world.maps import load_road_network
+from harness.world.routes.duplicates import find_duplicate_routes
 from harness.world.routes.files import read_routes
-from harness.world.routes.generate import SHIPPED, generate, shortages
+from harness.world.routes.generate import SHIPPED, generate_routes, iter_shortages
 from harness.world.routes.hazard_files import read_hazards
-from harness.world.routes.quotas import LENIENT, STRATA, Quota
-from harness.world.routes.scenarios import junctions, turn_of
+from harness.world.routes.quotas import LENIENT, STRATA, RevealQuota
+from harness.world.routes.scenarios import classify_turn, list_route_junctions
 from harness.world.routes.space import REVEAL
-from harness.world.routes.suitable import alike
+from harness.world.routes.suitable import has_route_overlap
 from tests.conftest import ROOT
 from tests.dying import refuse_failed
 
@@ -61,7 +61,7 @@ def laid(folder: Path, maps: Path | None) -> tuple[list[Route], list[HazardSpec]
     specs = {spec.id: spec for spec in read_routes(folder / "routes.xml")}
     hazards = read_hazards(folder / "hazards.json", kinds=KINDS, routes=specs, maps=maps)
     routes = [
-        network_of(spec.town, maps).route(spec.id, spec.town, spec.locations)
+        load_road_network(spec.town, maps).find_route(spec.id, spec.town, spec.locations)
         for spec in specs.values()
     ]
     return routes, hazards
@@ -71,11 +71,14 @@ def laid(folder: Path, maps: Path | None) -> tuple[list[Route], list[HazardSpec]
 def test_shipped_routes_are_what_was_promised(town: str) -> None:
     routes, _ = laid(*folder_of(town))
     assert len(routes) == COUNT
-    assert not duplicates(routes)
-    assert not [pair for pair in combinations(routes, 2) if alike(*pair)]
+    assert not find_duplicate_routes(routes)
+    assert not [pair for pair in combinations(routes, 2) if has_route_overlap(*pair)]
     for route in routes:
         assert 80.0 <= route.length <= 400.0
-        assert {turn_of(route, *rows) for rows in junctions(route)} & {"left", "right"}
+        assert {classify_turn(route, *rows) for rows in list_route_junctions(route)} & {
+            "left",
+            "right",
+        }
 
 
 @pytest.mark.parametrize("town", ["Crucible05", "Town05"])
@@ -105,8 +108,10 @@ def test_what_a_check_turns_down_is_not_taken() -> None:
         offered.append(hazard)
         return encounter(reveal=1.2) if len(offered) == 3 else None
 
-    network = network_of("Crucible05", None)
-    _, hazards = generate(network, "Crucible05", seed=5, count=1, kinds=FEW[:1], check=third_time)
+    network = load_road_network("Crucible05", None)
+    _, hazards = generate_routes(
+        network, "Crucible05", seed=5, count=1, kinds=FEW[:1], check=third_time
+    )
     assert hazards == offered[2:]
 
 
@@ -126,8 +131,8 @@ def encounter(*, reveal: float) -> EncounterReport:
 @given(reveals=st.lists(st.floats(0.0, 12.0), min_size=200, max_size=200))
 def test_the_routes_of_a_kind_are_spread_over_strata(reveals: list[float]) -> None:
     """Ten routes, five strata: two each, and more only after others have been waited for."""
-    quota = Quota(REVEAL, 10)
-    taken = [reveal for reveal in reveals if quota.takes(encounter(reveal=reveal))]
+    quota = RevealQuota(REVEAL, 10)
+    taken = [reveal for reveal in reveals if quota.accept_encounter(encounter(reveal=reveal))]
     assert all(0.5 <= reveal < 6.0 for reveal in taken)
     limits = [0.5, *STRATA, 6.0]
     counts, _ = np.histogram(taken, limits)
@@ -136,11 +141,11 @@ def test_the_routes_of_a_kind_are_spread_over_strata(reveals: list[float]) -> No
 
 
 def test_a_mover_that_commits_too_far_ahead_is_not_taken() -> None:
-    quota = Quota(REVEAL, 10)
-    assert not quota.takes(replace(encounter(reveal=2.0), commit_station=40.0))
-    assert not quota.takes(replace(encounter(reveal=2.0), commit_station=2.0))
-    assert not quota.takes(None)
-    assert quota.takes(encounter(reveal=2.0))
+    quota = RevealQuota(REVEAL, 10)
+    assert not quota.accept_encounter(replace(encounter(reveal=2.0), commit_station=40.0))
+    assert not quota.accept_encounter(replace(encounter(reveal=2.0), commit_station=2.0))
+    assert not quota.accept_encounter(None)
+    assert quota.accept_encounter(encounter(reveal=2.0))
 
 
 @pytest.mark.parametrize(
@@ -166,33 +171,37 @@ def test_an_unknown_hazard_is_answered_with_those_there_are(kind: str) -> None:
     with pytest.raises(
         UserError, match=f"unknown hazard {kind}; valid hazards: occluded_pedestrian"
     ):
-        generate(network_of("Crucible05", None), "Crucible05", seed=1, count=1, kinds=[kind])
+        generate_routes(
+            load_road_network("Crucible05", None), "Crucible05", seed=1, count=1, kinds=[kind]
+        )
 
 
 def test_too_many_routes_for_a_town_are_said() -> None:
-    network = network_of("CrucibleOld", None)
+    network = load_road_network("CrucibleOld", None)
     with pytest.raises(UserError, match="no place left for any of them; ask for fewer"):
-        generate(network, "CrucibleOld", seed=1, count=1, kinds=["hard_braking"])
+        generate_routes(network, "CrucibleOld", seed=1, count=1, kinds=["hard_braking"])
 
 
 def test_those_that_have_room_are_made_where_not_all_have(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("harness.world.routes.generate.TRIES", 30)
-    network, kind = network_of("CrucibleOld", None), FEW[0]
-    routes, hazards = generate(network, "CrucibleOld", seed=1, count=500, kinds=[kind], fewer=True)
+    network, kind = load_road_network("CrucibleOld", None), FEW[0]
+    routes, hazards = generate_routes(
+        network, "CrucibleOld", seed=1, count=500, kinds=[kind], fewer=True
+    )
     assert 0 < len(routes) == len(hazards) < 500
-    first, _ = generate(network, "CrucibleOld", seed=1, count=len(routes), kinds=[kind])
+    first, _ = generate_routes(network, "CrucibleOld", seed=1, count=len(routes), kinds=[kind])
     assert [r.keypoints.tolist() for r in first] == [r.keypoints.tolist() for r in routes]
     with pytest.raises(UserError, match="--fewer"):
-        generate(network, "CrucibleOld", seed=1, count=1, kinds=["hard_braking"], fewer=True)
+        generate_routes(network, "CrucibleOld", seed=1, count=1, kinds=["hard_braking"], fewer=True)
 
 
 def test_the_turns_of_a_kind_without_a_place_left_go_to_the_others() -> None:
-    network, kinds = network_of("CrucibleOld", None), ["hard_braking", FEW[0]]
-    routes, hazards = generate(network, "CrucibleOld", seed=1, count=2, kinds=kinds)
+    network, kinds = load_road_network("CrucibleOld", None), ["hard_braking", FEW[0]]
+    routes, hazards = generate_routes(network, "CrucibleOld", seed=1, count=2, kinds=kinds)
     assert [hazard.kind for hazard in hazards] == [FEW[0]] * 2
     assert [hazard.route for hazard in hazards] == [route.id for route in routes] == ["0", "1"]
-    (said,) = shortages(hazards, kinds, 2)
+    (said,) = iter_shortages(hazards, kinds, 2)
     assert said.startswith("hard_braking: 0 instead of 1, no place is left")
-    assert not list(shortages(hazards, FEW[:1], 2))
+    assert not list(iter_shortages(hazards, FEW[:1], 2))

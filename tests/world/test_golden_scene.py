@@ -13,13 +13,19 @@ import carla
 import numpy as np
 import pytest
 
-from harness.geometry import boxes_between, compose, matrix, points_between, relative
+from harness.geometry import (
+    build_pose_matrix,
+    compose_poses,
+    compute_relative_pose,
+    transform_boxes,
+    transform_points,
+)
 from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats, Mask, Pose, Singles
 from harness.world.attempt_context import AttemptContext
-from harness.world.ego import Ego
-from harness.world.poses import pose_of, transform_of
-from harness.world.rig import Scan, ScanningPost, read_rig
-from harness.world.scene import ActorRegistry, GroundTruthScene, repaired
+from harness.world.ego import EgoVehicle
+from harness.world.poses import to_carla_transform, to_pose
+from harness.world.rig import LidarScan, ScanningPost, read_rig
+from harness.world.scene import ActorRegistry, GroundTruthScene, repair_extents
 from tests.conftest import Carlite, synchronous
 from tests.world.staging import clear_away, context_of, stand, where
 
@@ -34,11 +40,11 @@ STANDING = {
 @dataclass(kw_only=True)
 class Golden:
     context: AttemptContext
-    ego: Ego
+    ego: EgoVehicle
     actors: dict[str, carla.Actor]
     scene: GroundTruthScene
-    ego_scan: Scan
-    unit_scan: Scan
+    ego_scan: LidarScan
+    unit_scan: LidarScan
 
 
 @pytest.fixture(scope="module", params=[-90.0, 0.0, 25.0])
@@ -48,13 +54,13 @@ def golden(carlite: Carlite, request: pytest.FixtureRequest) -> Iterator[Golden]
     world = synchronous(client)
     clear_away(world)
     context = context_of(client, world)
-    ego = Ego(context)
+    ego = EgoVehicle(context)
     for _ in range(20):
         world.tick()
     home = where(ego.actor)
     turned = Pose(home.x, home.y, home.z, yaw=home.yaw + 0.21)
     ego.actor.set_simulate_physics(False)
-    ego.actor.set_transform(transform_of(turned))
+    ego.actor.set_transform(to_carla_transform(turned))
     actors = {
         name: stand(world, name, turned, forward, right, angle)
         for name, (forward, right, angle, _) in STANDING.items()
@@ -63,21 +69,23 @@ def golden(carlite: Carlite, request: pytest.FixtureRequest) -> Iterator[Golden]
         world.tick()
     rig = read_rig()
     mount, pole = (replace(lidar, yaw=request.param) for lidar in (rig.ego, rig.roadside))
-    place = compose(turned, Pose(12.0, 9.0, 7.5, yaw=-1.1))
-    sensor = compose(place, Pose(0.0, 0.0, yaw=math.radians(request.param)))
+    place = compose_poses(turned, Pose(12.0, 9.0, 7.5, yaw=-1.1))
+    sensor = compose_poses(place, Pose(0.0, 0.0, yaw=math.radians(request.param)))
     posts = [
         ScanningPost(context, mount, period=0.05, reads_points=True, carrier=ego.actor),
-        ScanningPost(context, pole, period=0.05, reads_points=True, place=transform_of(sensor)),
+        ScanningPost(
+            context, pole, period=0.05, reads_points=True, place=to_carla_transform(sensor)
+        ),
     ]
     for post in posts:
-        post.listen()
+        post.start_scanning()
     frame = world.tick()
-    ego_scan, unit_scan = (post.collect(frame) for post in posts)
+    ego_scan, unit_scan = (post.collect_scan(frame) for post in posts)
     registry = ActorRegistry(world)
-    registry.scene(world.get_snapshot())  # reading it leaves everything where it is
-    scene = registry.scene(world.get_snapshot())
+    registry.read_scene(world.get_snapshot())  # reading it leaves everything where it is
+    scene = registry.read_scene(world.get_snapshot())
     for post in posts:
-        post.end()
+        post.destroy_sensors()
     yield Golden(
         context=context,
         ego=ego,
@@ -86,7 +94,8 @@ def golden(carlite: Carlite, request: pytest.FixtureRequest) -> Iterator[Golden]
         ego_scan=ego_scan,
         unit_scan=unit_scan,
     )
-    ego.end()  # its sensor keeps the client alive, which each later world would have to wait for
+    # its sensor keeps the client alive, which each later world would have to wait for
+    ego.destroy_ego()
 
 
 def inside(points: Singles, box: Floats, margin: float) -> Mask:
@@ -100,9 +109,11 @@ def inside(points: Singles, box: Floats, margin: float) -> Mask:
     return np.asarray(within & (np.abs(points[:, 2] - z) <= height / 2 + margin))
 
 
-def truth(golden: Golden, scan: Scan) -> dict[str, tuple[Floats, int]]:
+def truth(golden: Golden, scan: LidarScan) -> dict[str, tuple[Floats, int]]:
     """Return box and hits of each by name, as that LiDAR sees them."""
-    seen_boxes = golden.scene.truth_for(scan.lidar_in_world, scan.hits, 85.0, golden.ego.actor.id)
+    seen_boxes = golden.scene.select_ground_truth(
+        scan.lidar_in_world, scan.hits, 85.0, golden.ego.actor.id
+    )
     names = {actor.id: name for name, actor in golden.actors.items()}
     return {
         names[number]: (box, hits)
@@ -160,11 +171,11 @@ def test_the_unit_and_the_ego_agree(golden: Golden) -> None:
     ego, unit = golden.ego_scan, golden.unit_scan
     for name, (box, hits) in truth(golden, unit).items():
         shared = Boxes(box[None], np.array([0]), np.ones(1))
-        brought = boxes_between(shared, unit.lidar_in_world, ego.lidar_in_world).geometry[0]
+        brought = transform_boxes(shared, unit.lidar_in_world, ego.lidar_in_world).geometry[0]
         ego_box = truth(golden, ego)[name][0]
         assert brought[:6] == pytest.approx(ego_box[:6], abs=1e-6)
         assert math.cos(brought[6] - ego_box[6]) == pytest.approx(1.0)
-        points = points_between(unit.points_in_lidar, unit.lidar_in_world, ego.lidar_in_world)
+        points = transform_points(unit.points_in_lidar, unit.lidar_in_world, ego.lidar_in_world)
         assert inside(points, ego_box, 0.06).sum() >= 0.7 * hits
 
 
@@ -175,9 +186,9 @@ def test_nothing_of_the_ego_itself_is_left(golden: Golden) -> None:
 
 def test_zero_extents_are_repaired_and_reported(capsys: pytest.CaptureFixture[str]) -> None:
     whole = (1.0, 0.4, 0.9)
-    assert repaired("vehicle.a.bike", whole, CYCLIST) == whole
+    assert repair_extents("vehicle.a.bike", whole, CYCLIST) == whole
     assert capsys.readouterr().err == ""
-    assert repaired("vehicle.a.bike", (1.0, 0.0, 0.9), CYCLIST) == (1.0, 0.35, 0.9)
+    assert repair_extents("vehicle.a.bike", (1.0, 0.0, 0.9), CYCLIST) == (1.0, 0.35, 0.9)
     assert "vehicle.a.bike" in capsys.readouterr().err
 
 
@@ -187,12 +198,14 @@ def test_geometry_agrees_with_carla(turn: tuple[float, float, float]) -> None:
     outer = carla.Transform(
         carla.Location(3.0, -4.0, 5.0), carla.Rotation(pitch=pitch, yaw=yaw, roll=roll)
     )
-    assert matrix(pose_of(outer)) == pytest.approx(np.array(outer.get_matrix()), abs=1e-5)
+    assert build_pose_matrix(to_pose(outer)) == pytest.approx(
+        np.array(outer.get_matrix()), abs=1e-5
+    )
     inner = Pose(1.0, 2.0, -3.0, yaw=0.4, pitch=-0.3, roll=0.2)
-    composed = compose(pose_of(outer), inner)
+    composed = compose_poses(to_pose(outer), inner)
     place = outer.transform(carla.Location(inner.x, inner.y, inner.z))
     assert (composed.x, composed.y, composed.z) == pytest.approx(
         (place.x, place.y, place.z), abs=1e-4
     )
-    back = relative(composed, pose_of(outer))
-    assert matrix(back) == pytest.approx(matrix(inner), abs=1e-6)
+    back = compute_relative_pose(composed, to_pose(outer))
+    assert build_pose_matrix(back) == pytest.approx(build_pose_matrix(inner), abs=1e-6)

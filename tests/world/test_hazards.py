@@ -14,14 +14,14 @@ from harness.errors import UserError
 from harness.vocabulary import Pose, Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.actors import HazardActors
-from harness.world.hazards.catalogue import KINDS, build
+from harness.world.hazards.catalogue import KINDS, build_hazard
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.followers import Manoeuvre
 from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.meeting import StaticActor
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
-from harness.world.maps import network_of
+from harness.world.maps import load_road_network
 from harness.world.routes.files import read_routes
 from harness.world.routes.hazard_files import read_hazards
 from harness.world.routes.hazard_sites import SWERVING
@@ -59,7 +59,7 @@ def shipped(kind: str) -> tuple[Route, HazardSpec]:
     if kind not in SWERVING:
         hazard = replace(hazard, parameters={**hazard.parameters, "spread": 0.0})
     spec = specs[hazard.route]
-    return network_of(spec.town, None).route(spec.id, spec.town, spec.locations), hazard
+    return load_road_network(spec.town, None).find_route(spec.id, spec.town, spec.locations), hazard
 
 
 def never(ego: ScriptedEgo) -> bool:
@@ -82,11 +82,11 @@ def knowing(hazard: Hazard) -> Callable[[ScriptedEgo], bool]:
 @pytest.mark.parametrize("kind", MEETING)
 def test_an_ego_that_does_not_know_is_hit(kind: str, context_for: ContextFor) -> None:
     route, spec = shipped(kind)
-    hazard = build(spec)
+    hazard = build_hazard(spec)
     ego = run(context_for(route), hazard, never)
     assert isinstance(hazard, Encounter)
     assert hazard.manoeuvre.follower.actor.type_id in ego.hits
-    hazard.end()
+    hazard.remove_from_world()
     assert not hazard.actors
 
 
@@ -94,10 +94,10 @@ def test_an_ego_that_does_not_know_is_hit(kind: str, context_for: ContextFor) ->
 @pytest.mark.parametrize("kind", MEETING)
 def test_an_ego_that_knows_is_spared(kind: str, context_for: ContextFor) -> None:
     route, spec = shipped(kind)
-    hazard = build(spec)
+    hazard = build_hazard(spec)
     ego = run(context_for(route), hazard, knowing(hazard))
     assert ego.hits == []
-    report = hazard.report()
+    report = hazard.make_report()
     assert (report.kind, report.source) == (kind, "hazards")
     assert report.started_at is not None
     assert isinstance(hazard, Encounter)
@@ -113,10 +113,10 @@ def test_an_ego_that_knows_is_spared(kind: str, context_for: ContextFor) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("knows", [False, True])
 def test_past_a_left_turn_a_cyclist_meets_the_ego(knows: bool, context_for: ContextFor) -> None:
-    town = network_of("Crucible05", None)
+    town = load_road_network("Crucible05", None)
     track, first, last = next(turning(town, "left", 1))
     station = float(track.route.station[(first + last) // 2])
-    hazard = build(
+    hazard = build_hazard(
         HazardSpec(
             route=track.route.name,
             kind="occluded_cyclist",
@@ -128,37 +128,39 @@ def test_past_a_left_turn_a_cyclist_meets_the_ego(knows: bool, context_for: Cont
     assert isinstance(hazard, Encounter)
     assert hazard.plan.meeting.station > track.route.station[last]
     assert set(ego.hits) == (set() if knows else {"vehicle.bh.crossbike"})
-    hazard.end()
+    hazard.remove_from_world()
 
 
 def test_a_hazard_that_the_ego_did_not_reach_was_not_run(context_for: ContextFor) -> None:
     route, spec = shipped("occluded_pedestrian")
-    hazard = build(spec)
+    hazard = build_hazard(spec)
     context = context_for(route)
-    hazard.place(context)
+    hazard.place_in_world(context)
     context.world.tick()
     assert len(hazard.actors) >= 2
     ids = {actor.id for actor in hazard.actors}
-    hazard.end()
+    hazard.remove_from_world()
     context.world.tick()
     assert not ids & {actor.id for actor in context.world.get_actors()}
-    assert hazard.report().status == "not_run"
-    assert "ended before" in hazard.report().reason
+    assert hazard.make_report().status == "not_run"
+    assert "ended before" in hazard.make_report().reason
 
 
 def test_where_the_road_has_no_place_it_is_not_run(context_for: ContextFor) -> None:
     route, _ = shipped("occluded_pedestrian")
     inside = route.station[route.in_junction]
     station = max(route.station, key=lambda at: float(np.abs(inside - at).min()))
-    hazard = build(HazardSpec(route=route.name, kind="oncoming_turn", station=float(station)))
+    hazard = build_hazard(
+        HazardSpec(route=route.name, kind="oncoming_turn", station=float(station))
+    )
     context = context_for(route)
-    assert hazard.impossible(Track(context.map, route)) == "the road has no place for it"
-    assert not hazard.place(context)
-    report = hazard.report()
+    assert hazard.explain_impossible(Track(context.map, route)) == "the road has no place for it"
+    assert not hazard.place_in_world(context)
+    report = hazard.make_report()
     assert (report.status, report.cause) == ("not_run", "no_place")
     assert report.reason == "the road has no place for it"
     assert not hazard.actors
-    hazard.end()
+    hazard.remove_from_world()
 
 
 def test_where_everything_is_taken_nothing_of_it_stays(context_for: ContextFor) -> None:
@@ -166,36 +168,36 @@ def test_where_everything_is_taken_nothing_of_it_stays(context_for: ContextFor) 
     route, spec = shipped("occluded_pedestrian")
     spec.parameters["hides"] = "nothing"
     context = context_for(route)
-    hazard = build(spec)
+    hazard = build_hazard(spec)
     assert isinstance(hazard, Encounter)
     track = Track(context.map, route)
     hazard_actors = HazardActors(context)
-    assert hazard.impossible(track) == ""
+    assert hazard.explain_impossible(track) == ""
     for start in {plan.mover.course.start for plan in hazard.plans(track)}:
         hazard_actors.stand(StaticActor("walker.pedestrian.*", start))
     context.world.tick()
     before = {actor.id for actor in context.world.get_actors()}
     assert hazard_actors.actors
-    assert not hazard.place(context)
-    assert "places tried, all taken" in hazard.report().reason
+    assert not hazard.place_in_world(context)
+    assert "places tried, all taken" in hazard.make_report().reason
     context.world.tick()
     assert {actor.id for actor in context.world.get_actors()} <= before
-    hazard_actors.dismiss()
+    hazard_actors.destroy_actors()
 
 
 def test_an_ego_loses_grip_on_the_patches(context_for: ContextFor) -> None:
     route, spec = shipped("occluded_pedestrian")
-    hazard = build(HazardSpec(route=spec.route, kind="control_loss", station=30.0))
+    hazard = build_hazard(HazardSpec(route=spec.route, kind="control_loss", station=30.0))
     context = context_for(route)
-    hazard.place(context)
+    hazard.place_in_world(context)
     seen = []
     with ScriptedEgo(context) as ego:
         for _ in range(200):
             ego.drive(brake=False)
             context.world.tick()
-            hazard.step(ego.state())
+            hazard.step_hazard(ego.state())
             seen.append(hazard.status)
-    hazard.end()
+    hazard.remove_from_world()
     assert seen[0] == "waiting"
     assert "running" in seen
     assert seen[-1] == "over"
@@ -203,7 +205,7 @@ def test_an_ego_loses_grip_on_the_patches(context_for: ContextFor) -> None:
 
 def test_a_blocked_lane_is_free_again_after_a_while(context_for: ContextFor) -> None:
     route, spec = shipped("hard_braking")
-    hazard = build(
+    hazard = build_hazard(
         HazardSpec(
             route=spec.route,
             kind="manoeuvre_opposite",
@@ -214,7 +216,7 @@ def test_a_blocked_lane_is_free_again_after_a_while(context_for: ContextFor) -> 
     ego = run(context_for(route), hazard, knowing(hazard))
     assert ego.hits == []
     assert hazard.status == "over"
-    hazard.end()
+    hazard.remove_from_world()
 
 
 @pytest.mark.parametrize(
@@ -259,17 +261,17 @@ def test_a_blocked_lane_is_free_again_after_a_while(context_for: ContextFor) -> 
 )
 def test_what_does_not_exist_is_answered_with_what_does(spec: HazardSpec, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        build(spec)
+        build_hazard(spec)
 
 
 def left_turn(context_for: ContextFor) -> tuple[AttemptContext, Encounter, Manoeuvre]:
     """Return a left turn across oncoming traffic, placed, and the lorry that hides it."""
     route, spec = shipped("oncoming_turn")
     spec.parameters["hides"] = "lorry"
-    hazard = build(spec)
+    hazard = build_hazard(spec)
     assert isinstance(hazard, Encounter)
     context = context_for(route)
-    assert hazard.place(context)
+    assert hazard.place_in_world(context)
     (lorry,) = hazard.screens
     return context, hazard, lorry
 
@@ -286,7 +288,7 @@ def test_a_lorry_that_turns_lets_the_ego_past_first(context_for: ContextFor) -> 
             running += hazard.status == "running"
             ego.drive(brake=6 < running < (pause_over + 5.0) / context.tick_seconds)
             context.world.tick()
-            hazard.step(ego.state())
+            hazard.step_hazard(ego.state())
             stations.append(ego.distance)
             clocks.append(lorry.clock)
             if hazard.status == "over":
@@ -295,8 +297,8 @@ def test_a_lorry_that_turns_lets_the_ego_past_first(context_for: ContextFor) -> 
     went_on = next(i for i, clock in enumerate(clocks) if clock > pause_over)
     assert stations[went_on] > hazard.plan.meeting.station
     assert clocks.count(clocks[went_on - 1]) > 3.0 / context.tick_seconds
-    assert hazard.report().reason == "its course was done"
-    hazard.end()
+    assert hazard.make_report().reason == "its course was done"
+    hazard.remove_from_world()
 
 
 @pytest.mark.slow
@@ -309,9 +311,9 @@ def test_a_lorry_that_cannot_go_on_is_taken_away(context_for: ContextFor) -> Non
         for _ in range(1600):
             ego.drive(brake=hazard.status == "running" and hazard.manoeuvre.clock > 0.3)
             context.world.tick()
-            hazard.step(ego.state())
+            hazard.step_hazard(ego.state())
             if not hazard_actors.actors and hazard.manoeuvre.over:
-                (x, y, z), yaw = course.poses(course.pause_at + 8.0)
+                (x, y, z), yaw = course.interpolate_poses(course.pause_at + 8.0)
                 pose = Pose(float(x), float(y), float(z), float(yaw))
                 assert (
                     hazard_actors.stand(StaticActor("vehicle.mercedes.sprinter", pose)) is not None
@@ -321,5 +323,5 @@ def test_a_lorry_that_cannot_go_on_is_taken_away(context_for: ContextFor) -> Non
     assert hazard.status == "over"
     assert lorry.stuck
     assert lorry.follower.actor.id not in {actor.id for actor in hazard.actors}
-    hazard_actors.dismiss()
-    hazard.end()
+    hazard_actors.destroy_actors()
+    hazard.remove_from_world()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.world.lights import RouteLights, force_green
+from harness.world.lights import RouteLights, set_lights_green
 from harness.world.session import open_session
 from harness.world.simulators import CarliteSimulator
 from tests.world.alone import alone
@@ -19,18 +19,18 @@ def watch_lights(host: str, port: int) -> dict[str, Any]:
     with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=1) as session:
         context = context_in(session, 1)
         lights = RouteLights(context)
-        first = lights.ahead(0.0)
+        first = lights.list_lights_ahead(0.0)
         shown: list[list[str]] = []
         crossed = 0
         for _ in range(1200):
             session.world.tick()
-            shown.append([light.state for light in lights.ahead(0.0)])
-            crossed += bool(lights.crossed_on_red(first[0].station - 1, first[0].station + 1))
-        force_green(session.world)
+            shown.append([light.state for light in lights.list_lights_ahead(0.0)])
+            crossed += bool(lights.find_red_crossings(first[0].station - 1, first[0].station + 1))
+        set_lights_green(session.world)
         green = set[str]()
         for _ in range(400):
             session.world.tick()
-            green |= {light.state for light in lights.ahead(0.0)}
+            green |= {light.state for light in lights.list_lights_ahead(0.0)}
         inside = context.route.in_junction
         rows = [round(light.station) for light in first]
         return {
@@ -42,13 +42,13 @@ def watch_lights(host: str, port: int) -> dict[str, Any]:
             "red": sum(row[0] == "red" for row in shown),
             "crossed": crossed,
             "green": sorted(green),
-            "past": len(lights.ahead(context.route.length + 1.0)),
+            "past": len(lights.list_lights_ahead(context.route.length + 1.0)),
         }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def watched() -> Iterator[dict[str, Any]]:
-    with CarliteSimulator().lease(TOWN) as server:
+    with CarliteSimulator().lease_server(TOWN) as server:
         yield alone(watch_lights, server.host, server.port)
 
 

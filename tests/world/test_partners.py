@@ -12,9 +12,9 @@ import pytest
 
 from harness.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, EgoState
-from harness.world.ego import Ego
-from harness.world.partners import Ahead, Cooperation, Partners, Surveyed, assemble
-from harness.world.poses import transform_of
+from harness.world.ego import EgoVehicle
+from harness.world.partners import Ahead, Cooperation, PartnerFleet, Surveyed, spawn_partners
+from harness.world.poses import to_carla_transform
 from harness.world.rig import read_rig
 from harness.world.roads import RoadNetwork
 from tests.world.staging import clear_away, context_of, stand, where
@@ -31,31 +31,32 @@ def context(client: carla.Client, world: carla.World) -> AttemptContext:
 
 
 @pytest.fixture
-def ego(context: AttemptContext) -> Iterator[Ego]:
-    ego = Ego(context)
+def ego(context: AttemptContext) -> Iterator[EgoVehicle]:
+    ego = EgoVehicle(context)
     for _ in range(10):
         context.world.tick()
     yield ego
-    ego.end()
+    ego.destroy_ego()
 
 
 class Drive:
     """Carries the ego along its route and lets it plan."""
 
     def __init__(
-        self, context: AttemptContext, ego: Ego, partners: Partners, speed: float = 8.0
+        self, context: AttemptContext, ego: EgoVehicle, partners: PartnerFleet, speed: float = 8.0
     ) -> None:
         self.context, self.ego, self.partners, self.speed = context, ego, partners, speed
         self.gone = 0.0
-        self.state = ego.state(context.world.get_snapshot())
+        self.state = ego.read_state(context.world.get_snapshot())
 
     def plan(self) -> list[tuple[str, Pose]]:
         """Go on for a planning interval; return who shared, and from where."""
-        self.partners.renew(self.state, self.context.world.get_snapshot())
+        self.partners.choose_sharing_partners(self.state, self.context.world.get_snapshot())
         self.tick()
         frame = self.state.frame
         shared = [
-            (one.sender, scan.lidar_in_world) for one, scan in self.partners.collect(frame).shared
+            (one.sender, scan.lidar_in_world)
+            for one, scan in self.partners.collect_scans(frame).shared
         ]
         for _ in range(PLANNING - 1):
             self.tick()
@@ -66,9 +67,9 @@ class Drive:
         route = self.context.route
         x, y, z = (float(np.interp(self.gone, route.station, route.xyz[:, n])) for n in range(3))
         pose = Pose(x, y, z + 0.02, yaw=float(route.yaw[int(self.gone)]))
-        self.ego.actor.set_transform(transform_of(pose))
+        self.ego.actor.set_transform(to_carla_transform(pose))
         self.context.world.tick()
-        self.state = self.ego.state(self.context.world.get_snapshot())
+        self.state = self.ego.read_state(self.context.world.get_snapshot())
 
 
 def ahead_of(ego: EgoState, pose: Pose) -> tuple[float, float]:
@@ -79,20 +80,22 @@ def ahead_of(ego: EgoState, pose: Pose) -> tuple[float, float]:
     return cos * x + sin * y, cos * y - sin * x
 
 
-def on_the_way(context: AttemptContext, ego: Ego, placement: Ahead, steps: int) -> list[list[Pose]]:
-    partners = assemble(
+def on_the_way(
+    context: AttemptContext, ego: EgoVehicle, placement: Ahead, steps: int
+) -> list[list[Pose]]:
+    partners = spawn_partners(
         Cooperation(roadside=placement), context, rig=RIG, period=0.2, reads_points=False, fleet=[]
     )
     drive = Drive(context, ego, partners)
     poses = [[pose for _, pose in drive.plan()] for _ in range(steps)]
-    partners.end()
+    partners.destroy_posts()
     return poses
 
 
 def test_the_unit_stands_ahead_on_the_right_along_the_road(
-    context: AttemptContext, ego: Ego
+    context: AttemptContext, ego: EgoVehicle
 ) -> None:
-    partners = assemble(
+    partners = spawn_partners(
         Cooperation(roadside=Ahead(**PLACE)),
         context,
         rig=RIG,
@@ -103,7 +106,7 @@ def test_the_unit_stands_ahead_on_the_right_along_the_road(
     drive = Drive(context, ego, partners)
     before = drive.state
     ((sender, pose),) = drive.plan()
-    partners.end()
+    partners.destroy_posts()
     forward, right = ahead_of(before, pose)
     assert sender == "roadside-0"
     assert forward == pytest.approx(12.0, abs=0.6)
@@ -112,32 +115,32 @@ def test_the_unit_stands_ahead_on_the_right_along_the_road(
     assert math.cos(pose.yaw - before.vehicle_in_world.yaw) > 0.999
 
 
-def test_never_a_planning_step_without_it(context: AttemptContext, ego: Ego) -> None:
+def test_never_a_planning_step_without_it(context: AttemptContext, ego: EgoVehicle) -> None:
     poses = on_the_way(context, ego, Ahead(**PLACE), 40)
     assert [len(step) for step in poses] == [1] * 40
 
 
-def test_it_rests_only_when_asked(context: AttemptContext, ego: Ego) -> None:
+def test_it_rests_only_when_asked(context: AttemptContext, ego: EgoVehicle) -> None:
     poses = on_the_way(context, ego, Ahead(**PLACE, rest_every=5), 10)
     assert [len(step) for step in poses] == [1, 1, 1, 1, 0] * 2
 
 
-def test_it_is_moved_on_time(context: AttemptContext, ego: Ego) -> None:
+def test_it_is_moved_on_time(context: AttemptContext, ego: EgoVehicle) -> None:
     poses = on_the_way(context, ego, Ahead(**PLACE, renew_seconds=1.0, renew_when_passed=False), 20)
     x = [pose.x for (pose,) in poses]
     moved = np.flatnonzero(np.abs(np.diff(x)) > 0.5) + 1
     assert moved.tolist() == [5, 10, 15]
 
 
-def test_it_is_moved_when_passed(context: AttemptContext, ego: Ego) -> None:
+def test_it_is_moved_when_passed(context: AttemptContext, ego: EgoVehicle) -> None:
     poses = on_the_way(context, ego, Ahead(**PLACE, renew_seconds=1000.0), 20)
     places = {round(pose.x, 1) for (pose,) in poses}
     assert len(places) == 3  # 32 m at 12 m a time
 
 
-def test_units_are_moved_not_spawned(context: AttemptContext, ego: Ego) -> None:
+def test_units_are_moved_not_spawned(context: AttemptContext, ego: EgoVehicle) -> None:
     before = context.world.get_actors().filter("sensor.*")
-    partners = assemble(
+    partners = spawn_partners(
         Cooperation(roadside=Ahead(**PLACE, renew_seconds=0.2)),
         context,
         rig=RIG,
@@ -152,12 +155,14 @@ def test_units_are_moved_not_spawned(context: AttemptContext, ego: Ego) -> None:
         drive.plan()
     assert {actor.id for actor in context.world.get_actors().filter("sensor.*")} == first
     assert len(first) == len(before) + 2
-    partners.end()
+    partners.destroy_posts()
 
 
-def test_surveyed_units_stand_at_the_corners_in_range(context: AttemptContext, ego: Ego) -> None:
+def test_surveyed_units_stand_at_the_corners_in_range(
+    context: AttemptContext, ego: EgoVehicle
+) -> None:
     points = context.map.get_spawn_points()
-    route = RoadNetwork(context.map).route(
+    route = RoadNetwork(context.map).find_route(
         "0", "Crucible05", [points[3].location, points[100].location]
     )
     there = AttemptContext(
@@ -169,7 +174,7 @@ def test_surveyed_units_stand_at_the_corners_in_range(context: AttemptContext, e
         seed=1,
         tick_seconds=0.05,
     )
-    partners = assemble(
+    partners = spawn_partners(
         Cooperation(roadside=Surveyed(RIG.roadside_height), range=70.0),
         there,
         rig=RIG,
@@ -184,19 +189,19 @@ def test_surveyed_units_stand_at_the_corners_in_range(context: AttemptContext, e
         before = drive.state
         for _, pose in drive.plan():
             assert math.hypot(*ahead_of(before, pose)) <= 70.0
-    partners.end()
+    partners.destroy_posts()
 
 
-def fleet_of(context: AttemptContext, ego: Ego, distances: list[float]) -> list[carla.Actor]:
+def fleet_of(context: AttemptContext, ego: EgoVehicle, distances: list[float]) -> list[carla.Actor]:
     origin = where(ego.actor)
     car = "vehicle.tesla.model3"
     return [stand(context.world, car, origin, gap, 3.5, 0.0) for gap in distances]
 
 
-def test_the_nearest_vehicles_share(context: AttemptContext, ego: Ego) -> None:
+def test_the_nearest_vehicles_share(context: AttemptContext, ego: EgoVehicle) -> None:
     fleet = fleet_of(context, ego, [30.0, 10.0, 20.0, 95.0])
     context.world.tick()
-    partners = assemble(
+    partners = spawn_partners(
         Cooperation(connected=2), context, rig=RIG, period=0.2, reads_points=True, fleet=fleet
     )
     drive = Drive(context, ego, partners, speed=0.0)
@@ -207,10 +212,10 @@ def test_the_nearest_vehicles_share(context: AttemptContext, ego: Ego) -> None:
     assert [name for name, _ in drive.plan()] == ["vehicle-2", "vehicle-0"]
 
 
-def test_no_partner_out_of_range(context: AttemptContext, ego: Ego) -> None:
+def test_no_partner_out_of_range(context: AttemptContext, ego: EgoVehicle) -> None:
     fleet = fleet_of(context, ego, [25.0, 60.0])
     context.world.tick()
-    partners = assemble(
+    partners = spawn_partners(
         Cooperation(connected=5, range=50.0),
         context,
         rig=RIG,
@@ -219,14 +224,16 @@ def test_no_partner_out_of_range(context: AttemptContext, ego: Ego) -> None:
         fleet=fleet,
     )
     assert [name for name, _ in Drive(context, ego, partners, speed=0.0).plan()] == ["vehicle-0"]
-    partners.end()
+    partners.destroy_posts()
 
 
-def test_no_more_than_asked(context: AttemptContext, ego: Ego) -> None:
+def test_no_more_than_asked(context: AttemptContext, ego: EgoVehicle) -> None:
     fleet = fleet_of(context, ego, [20.0, 30.0, 40.0])
     context.world.tick()
     settings = Cooperation(roadside=Ahead(**PLACE), connected=3, maximum=2)
-    partners = assemble(settings, context, rig=RIG, period=0.2, reads_points=False, fleet=fleet)
+    partners = spawn_partners(
+        settings, context, rig=RIG, period=0.2, reads_points=False, fleet=fleet
+    )
     shared = Drive(context, ego, partners, speed=0.0).plan()
     assert [name for name, _ in shared] == ["roadside-0", "vehicle-0"]
-    partners.end()
+    partners.destroy_posts()

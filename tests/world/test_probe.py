@@ -13,7 +13,7 @@ import msgpack
 import pytest
 
 from harness.errors import AttemptError
-from harness.world.probe import probe
+from harness.world.probe import probe_carla
 from tests.conftest import Carlite
 
 VERSION = msgpack.packb([1, 1, None, [[1, "0.9.16"]]])
@@ -99,17 +99,17 @@ def silent(connection: socket.socket) -> None:
 
 
 def test_carlite_reports_its_version(carlite: Carlite) -> None:
-    assert probe(carlite.host, carlite.port) == "0.9.16"
+    assert probe_carla(carlite.host, carlite.port) == "0.9.16"
 
 
 def test_an_answer_in_pieces() -> None:
     with listener(replying(VERSION, SETTINGS)) as port:
-        assert probe("127.0.0.1", port) == "0.9.16"
+        assert probe_carla("127.0.0.1", port) == "0.9.16"
 
 
 def test_a_world_that_hangs_while_the_version_is_reported() -> None:
     with listener(replying(VERSION)) as port, pytest.raises(AttemptError) as caught:
-        probe("127.0.0.1", port, 0.3)
+        probe_carla("127.0.0.1", port, 0.3)
     assert caught.value.failure == "server_hang"
 
 
@@ -119,7 +119,7 @@ def test_a_world_that_is_not_there_yet() -> None:
         listener(replying(VERSION, not_ready)) as port,
         pytest.raises(AttemptError, match="episode not ready") as caught,
     ):
-        probe("127.0.0.1", port, 2.0)
+        probe_carla("127.0.0.1", port, 2.0)
     assert caught.value.failure == "world_load"
 
 
@@ -142,7 +142,7 @@ def test_a_world_that_is_not_there_yet() -> None:
 )
 def test_strangers_are_refused_in_one_line(answer: Answer) -> None:
     with listener(answer) as port, pytest.raises(AttemptError) as caught:
-        probe("127.0.0.1", port, 2.0)
+        probe_carla("127.0.0.1", port, 2.0)
     assert caught.value.failure == "port_conflict"
     assert f"127.0.0.1:{port}" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -150,19 +150,19 @@ def test_strangers_are_refused_in_one_line(answer: Answer) -> None:
 
 def test_silence() -> None:
     with listener(silent) as port, pytest.raises(AttemptError) as caught:
-        probe("127.0.0.1", port, 0.3)
+        probe_carla("127.0.0.1", port, 0.3)
     assert caught.value.failure == "server_hang"
 
 
 def test_a_host_that_cannot_be_one() -> None:
     with pytest.raises(AttemptError, match="label too long") as caught:
-        probe("a" * 80, 2000)
+        probe_carla("a" * 80, 2000)
     assert caught.value.failure == "server_launch"
 
 
 def test_an_answer_that_trickles_in_counts_as_none() -> None:
     with listener(trickling) as port, pytest.raises(AttemptError, match=r"within 0\.2 s") as caught:
-        probe("127.0.0.1", port, timeout=0.2)
+        probe_carla("127.0.0.1", port, timeout=0.2)
     assert caught.value.failure == "server_hang"
 
 
@@ -170,5 +170,5 @@ def test_no_server() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(AttemptError) as caught:
-        probe("127.0.0.1", port)
+        probe_carla("127.0.0.1", port)
     assert caught.value.failure == "server_launch"

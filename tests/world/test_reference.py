@@ -6,8 +6,8 @@ import carla
 import pytest
 
 from harness.world.attempt_context import AttemptContext
-from harness.world.ego import Ego
-from harness.world.partners import Ahead, Cooperation, Partners, Surveyed, assemble
+from harness.world.ego import EgoVehicle
+from harness.world.partners import Ahead, Cooperation, PartnerFleet, Surveyed, spawn_partners
 from tests.world.test_partners import PLACE, PLANNING, RIG, Drive, context, ego, fleet_of
 
 __all__ = ["context", "ego"]
@@ -30,11 +30,13 @@ def sensors(context: AttemptContext) -> int:
     return len(context.world.get_actors().filter("sensor.*"))
 
 
-def test_the_reference_rig_sees_the_same_in_every_arm(context: AttemptContext, ego: Ego) -> None:
+def test_the_reference_rig_sees_the_same_in_every_arm(
+    context: AttemptContext, ego: EgoVehicle
+) -> None:
     fleet = fleet_of(context, ego, [20.0, 35.0])
     context.world.tick()
     arms = {
-        name: assemble(
+        name: spawn_partners(
             settings,
             context,
             rig=RIG,
@@ -50,9 +52,9 @@ def test_the_reference_rig_sees_the_same_in_every_arm(context: AttemptContext, e
     for _ in range(12):
         snapshot = context.world.get_snapshot()
         for partners in arms.values():
-            partners.renew(drive.state, snapshot)
+            partners.choose_sharing_partners(drive.state, snapshot)
         drive.tick()
-        swept = {name: arm.collect(drive.state.frame) for name, arm in arms.items()}
+        swept = {name: arm.collect_scans(drive.state.frame) for name, arm in arms.items()}
         (wanted,) = swept["none"].reference
         for name, sweeps in swept.items():
             (scan,) = sweeps.reference
@@ -64,15 +66,15 @@ def test_the_reference_rig_sees_the_same_in_every_arm(context: AttemptContext, e
     assert seen >= 12
     assert swept["none"].shared == []
     for partners in arms.values():
-        partners.end()
+        partners.destroy_posts()
 
 
 def test_a_unit_that_is_the_reference_is_not_scanned_twice(
-    context: AttemptContext, ego: Ego
+    context: AttemptContext, ego: EgoVehicle
 ) -> None:
     before = sensors(context)
     for name, units in (("ahead", 1), ("farther ahead", 2), ("none", 1)):
-        partners = assemble(
+        partners = spawn_partners(
             cooperations()[name],
             context,
             rig=RIG,
@@ -82,8 +84,8 @@ def test_a_unit_that_is_the_reference_is_not_scanned_twice(
             reference=Ahead(**PLACE),
         )
         assert sensors(context) - before == units
-        partners.end()
-    partners = assemble(
+        partners.destroy_posts()
+    partners = spawn_partners(
         cooperations()["farther ahead"],
         context,
         rig=RIG,
@@ -93,22 +95,24 @@ def test_a_unit_that_is_the_reference_is_not_scanned_twice(
         reference=Ahead(**PLACE),
     )
     assert sensors(context) - before == 2 + 1  # the points of the reference are not read
-    partners.end()
+    partners.destroy_posts()
 
 
-def test_without_a_reference_nothing_more_is_scanned(context: AttemptContext, ego: Ego) -> None:
-    partners = assemble(
+def test_without_a_reference_nothing_more_is_scanned(
+    context: AttemptContext, ego: EgoVehicle
+) -> None:
+    partners = spawn_partners(
         cooperations()["ahead"], context, rig=RIG, period=0.2, reads_points=False, fleet=[]
     )
     drive = Drive(context, ego, partners)
-    partners.renew(drive.state, context.world.get_snapshot())
+    partners.choose_sharing_partners(drive.state, context.world.get_snapshot())
     drive.tick()
-    sweeps = partners.collect(drive.state.frame)
+    sweeps = partners.collect_scans(drive.state.frame)
     assert (len(sweeps.shared), sweeps.reference) == (1, [])
-    partners.end()
+    partners.destroy_posts()
 
 
-def random_partner(context: AttemptContext, fleet: list[carla.Actor], seed: int) -> Partners:
+def random_partner(context: AttemptContext, fleet: list[carla.Actor], seed: int) -> PartnerFleet:
     one = Cooperation(connected=1, maximum=1, choice="random")
     there = AttemptContext(
         client=context.client,
@@ -119,11 +123,11 @@ def random_partner(context: AttemptContext, fleet: list[carla.Actor], seed: int)
         seed=seed,
         tick_seconds=0.05,
     )
-    return assemble(one, there, rig=RIG, period=0.2, reads_points=False, fleet=fleet)
+    return spawn_partners(one, there, rig=RIG, period=0.2, reads_points=False, fleet=fleet)
 
 
 def test_one_partner_is_chosen_at_random_and_kept_while_in_range(
-    context: AttemptContext, ego: Ego
+    context: AttemptContext, ego: EgoVehicle
 ) -> None:
     fleet = fleet_of(context, ego, [15.0, 25.0, 35.0, 45.0])
     context.world.tick()
@@ -134,7 +138,7 @@ def test_one_partner_is_chosen_at_random_and_kept_while_in_range(
         names = [name for _ in range(3) for name, _ in drive.plan()]
         assert len(names) == 3
         (chosen[seed],) = set(names)
-        partners.end()
+        partners.destroy_posts()
     assert len(set(chosen.values())) >= 3
     again = random_partner(context, fleet, 0)
     drive = Drive(context, ego, again, speed=0.0)
@@ -145,17 +149,17 @@ def test_one_partner_is_chosen_at_random_and_kept_while_in_range(
     ((other, _),) = drive.plan()
     assert other != chosen[0]
     assert [name for name, _ in drive.plan()] == [other]
-    again.end()
+    again.destroy_posts()
 
 
 @pytest.mark.parametrize("name", ["paper_v2v", "paper_v2i"])
 def test_the_papers_single_partner_is_a_choice_of_the_configuration(name: str) -> None:
-    from harness.campaign.settings.config import build
+    from harness.campaign.settings.config import build_part
     from tests.campaign.tiny import composed
 
     settings = composed(f"cooperation={name}")["cooperation"]
     assert list(settings) == [name]
-    made = build(settings[name], f"cooperation.{name}")
+    made = build_part(settings[name], f"cooperation.{name}")
     assert (made.choice, made.maximum) == ("random", 1)
     assert (made.connected, made.roadside is None) == (
         (1, True) if name.endswith("v") else (0, False)

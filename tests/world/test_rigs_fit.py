@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from harness.world.attempt_context import AttemptContext
-from harness.world.partners import Cooperation, carries, equipped
-from harness.world.poses import transform_of
+from harness.world.partners import Cooperation, can_carry_lidar, equip_vehicles
+from harness.world.poses import to_carla_transform
 from tests.world.staging import clear_away, context_of, where
 from tests.world.test_partners import RIG
 
@@ -53,7 +53,7 @@ def fleet(context: AttemptContext) -> Iterator[list[carla.Actor]]:
 def test_only_vehicles_that_the_rig_fits_are_equipped(
     context: AttemptContext, fleet: list[carla.Actor]
 ) -> None:
-    partners = equipped(
+    partners = equip_vehicles(
         Cooperation(connected=3), context, rig=RIG, period=0.2, reads_points=False, fleet=fleet
     )
     types = {actor.id: actor.type_id for actor in fleet}
@@ -62,10 +62,14 @@ def test_only_vehicles_that_the_rig_fits_are_equipped(
     assert len(cycles) >= 6
     assert not chosen & (cycles | TALL | SHORT)
     assert {"vehicle.tesla.model3", "vehicle.audi.tt", "vehicle.lincoln.mkz_2017"} <= chosen
-    assert len(partners) == len(chosen) == sum(carries(vehicle, RIG.vehicle) for vehicle in fleet)
+    assert (
+        len(partners)
+        == len(chosen)
+        == sum(can_carry_lidar(vehicle, RIG.vehicle) for vehicle in fleet)
+    )
     assert (len(fleet), len(chosen)) == (41, 21)
     for partner in partners:
-        partner.post.end()
+        partner.post.destroy_sensors()
 
 
 def test_a_higher_mount_fits_taller_vehicles(
@@ -73,25 +77,25 @@ def test_a_higher_mount_fits_taller_vehicles(
 ) -> None:
     high = replace(RIG.vehicle, z=2.7)
     vans = [vehicle for vehicle in fleet if vehicle.type_id in {"vehicle.mercedes.sprinter"}]
-    assert [carries(van, RIG.vehicle) for van in vans] == [False]
-    assert [carries(van, high) for van in vans] == [True]
+    assert [can_carry_lidar(van, RIG.vehicle) for van in vans] == [False]
+    assert [can_carry_lidar(van, high) for van in vans] == [True]
     cycles = [vehicle for vehicle in fleet if vehicle.attributes["base_type"] in CYCLES]
-    assert not any(carries(cycle, high) for cycle in cycles)
+    assert not any(can_carry_lidar(cycle, high) for cycle in cycles)
 
 
 def test_the_share_is_of_the_vehicles_that_it_fits(
     context: AttemptContext, fleet: list[carla.Actor]
 ) -> None:
-    fitting = [vehicle for vehicle in fleet if carries(vehicle, RIG.vehicle)]
+    fitting = [vehicle for vehicle in fleet if can_carry_lidar(vehicle, RIG.vehicle)]
     counts = {}
     for share in (0.0, 0.5, 1.0):
         settings = Cooperation(connected=3, connected_share=share)
-        partners = equipped(
+        partners = equip_vehicles(
             settings, context, rig=RIG, period=0.2, reads_points=False, fleet=fleet * 4
         )
         counts[share] = len(partners)
         for partner in partners:
-            partner.post.end()
+            partner.post.destroy_sensors()
     n = 4 * len(fitting)
     assert (counts[0.0], counts[1.0]) == (0, n)
     assert abs(counts[0.5] - n / 2) < 4 * np.sqrt(n / 4)
@@ -101,8 +105,8 @@ def test_a_mounted_lidar_sees_round_itself(
     context: AttemptContext, fleet: list[carla.Actor]
 ) -> None:
     """No part of a vehicle that the rig fits hides what is next to it."""
-    for vehicle in [vehicle for vehicle in fleet if carries(vehicle, RIG.vehicle)][:3]:
-        partners = equipped(
+    for vehicle in [vehicle for vehicle in fleet if can_carry_lidar(vehicle, RIG.vehicle)][:3]:
+        partners = equip_vehicles(
             Cooperation(connected=1),
             context,
             rig=RIG,
@@ -111,10 +115,10 @@ def test_a_mounted_lidar_sees_round_itself(
             fleet=[vehicle],
         )
         seen = next(vehicle for vehicle in fleet if vehicle.type_id == "vehicle.mercedes.sprinter")
-        ahead = transform_of(where(vehicle)).transform(carla.Location(12.0, 0.0, 0.0))
+        ahead = to_carla_transform(where(vehicle)).transform(carla.Location(12.0, 0.0, 0.0))
         seen.set_transform(carla.Transform(ahead, vehicle.get_transform().rotation))
-        partners[0].post.listen()
+        partners[0].post.start_scanning()
         context.world.tick()
-        scan = partners[0].post.collect(context.world.tick())
+        scan = partners[0].post.collect_scan(context.world.tick())
         assert scan.hits.get(seen.id, 0) >= 50
-        partners[0].post.end()
+        partners[0].post.destroy_sensors()

@@ -12,7 +12,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.vocabulary import Route
-from harness.world.lane_graph import LaneKey, key_of
+from harness.world.lane_graph import LaneKey, get_lane_key
 from harness.world.maps import find_map
 from harness.world.roads import RoadNetwork
 from tests.carlite.opendrive_samples import crossing
@@ -34,14 +34,14 @@ def following_lanes(network: RoadNetwork) -> dict[LaneKey, list[LaneKey]]:
     """Return which lanes each lane leads into."""
     following: dict[LaneKey, list[LaneKey]] = defaultdict(list)
     for entry, ahead in network.map.get_topology():
-        if key_of(entry) != key_of(ahead):
-            following[key_of(entry)].append(key_of(ahead))
+        if get_lane_key(entry) != get_lane_key(ahead):
+            following[get_lane_key(entry)].append(get_lane_key(ahead))
     return following
 
 
 def trace(network: RoadNetwork, places: list[carla.Location]) -> list[carla.Waypoint]:
     """Return the way's waypoints; the second half of a lane change lies in the new lane."""
-    way, graph = network._way(places), network.graph
+    way, graph = network._find_path(places), network.graph
     nodes = list(way.nodes)
     for at, (first, last, side) in way.towards.items():
         if 2 * at >= first + last:
@@ -62,7 +62,7 @@ def first_change(network: RoadNetwork, side: int, room: int) -> int:
 def test_a_route_has_a_row_every_metre_on_the_lane_s_centre(town: str) -> None:
     network = roads(town)
     for start, goal in random_pairs(network, 8, seed=3):
-        route = network.route("r", town, [location(network, start), location(network, goal)])
+        route = network.find_route("r", town, [location(network, start), location(network, goal)])
         steps = np.linalg.norm(np.diff(route.xyz, axis=0), axis=1)
         assert ((steps > 0.85) & (steps < 1.001)).all()
         assert (route.station == np.arange(len(route.station))).all()
@@ -83,11 +83,13 @@ def test_a_trace_follows_lanes_and_changes_only_to_permitted_ones(town: str) -> 
     for start, goal in random_pairs(network, 8, seed=4):
         places = [location(network, start), location(network, goal)]
         for here, ahead in pairwise(trace(network, places)):
-            if key_of(here) == key_of(ahead):
+            if get_lane_key(here) == get_lane_key(ahead):
                 assert here.transform.location.distance(ahead.transform.location) < 1.5
                 continue
             onward = {
-                key_of(waypoint) for step in (0.1, 0.5, 1.0, 1.5) for waypoint in here.next(step)
+                get_lane_key(waypoint)
+                for step in (0.1, 0.5, 1.0, 1.5)
+                for waypoint in here.next(step)
             }
             next_lanes: set[Key] = set()
             for side, neighbour in (
@@ -95,21 +97,23 @@ def test_a_trace_follows_lanes_and_changes_only_to_permitted_ones(town: str) -> 
                 ("Right", here.get_right_lane()),
             ):
                 if neighbour and int(here.lane_change) & int(getattr(carla.LaneChange, side)):
-                    next_lanes.add(key_of(neighbour))
-            beyond = {key_of(waypoint) for waypoint in ahead.next(0.5)}  # a road may be a hair long
-            assert key_of(ahead) in onward | next_lanes or beyond & onward
+                    next_lanes.add(get_lane_key(neighbour))
+            beyond = {
+                get_lane_key(waypoint) for waypoint in ahead.next(0.5)
+            }  # a road may be a hair long
+            assert get_lane_key(ahead) in onward | next_lanes or beyond & onward
 
 
 @pytest.mark.parametrize("town", TOWNS)
 def test_no_detour_is_shorter(town: str) -> None:
     network = roads(town)
     for start, goal in random_pairs(network, 6, seed=5):
-        direct = network.route("r", town, [location(network, start), location(network, goal)])
+        direct = network.find_route("r", town, [location(network, start), location(network, goal)])
         by_way = direct.xyz[len(direct.xyz) // 2]
-        middle = network.nearest(carla.Location(*by_way.tolist()))
+        middle = network.find_nearest_node(carla.Location(*by_way.tolist()))
         for via in (middle, *random_pairs(network, 1, seed=start)[0]):
             places = [location(network, node) for node in (start, via, goal)]
-            detour = network.route("r", town, places)
+            detour = network.find_route("r", town, places)
             # a lane change costs 6 m in addition to its length
             penalty = 6.0 / 12.0 * float(detour.lane_change.sum())
             assert detour.length + penalty + 5.0 >= direct.length
@@ -119,7 +123,9 @@ def test_a_lane_change_is_blended_from_one_lane_into_the_other() -> None:
     network = roads("Crucible05")
     start = first_change(network, side=1, room=45)
     goal = int(network.graph.neighbours[start + 40, 1])
-    route = network.route("r", "Crucible05", [location(network, start), location(network, goal)])
+    route = network.find_route(
+        "r", "Crucible05", [location(network, start), location(network, goal)]
+    )
     rows = np.flatnonzero(route.lane_change)
     assert (np.diff(rows) == 1).all()
     assert 10 <= len(rows) <= 14
@@ -136,7 +142,7 @@ def test_a_lane_change_with_little_room_is_rounded() -> None:
     start = first_change(network, side=1, room=45)
     goal = int(network.graph.neighbours[start + 10, 1])
     places = [location(network, start), location(network, goal)]
-    route = network.route("r", "Crucible05", places)
+    route = network.find_route("r", "Crucible05", places)
     assert route.length < 13.0
     assert route.lane_change.any()
     bends = folded(np.diff(np.arctan2(*np.diff(route.xyz[:, :2], axis=0).T[::-1])))
@@ -156,9 +162,12 @@ def test_a_point_within_a_junction_means_any_of_its_lanes() -> None:
             (beyond,) = following[branch]
             goal = location(network, graph.lanes[beyond][0] + 3)
             begin = location(network, graph.lanes[lane][0])
-            plain = network.route("r", "Crucible05", [begin, goal])
+            plain = network.find_route("r", "Crucible05", [begin, goal])
             fork = location(network, first)
-            assert network.route("r", "Crucible05", [begin, fork, goal]).length <= plain.length + 2
+            assert (
+                network.find_route("r", "Crucible05", [begin, fork, goal]).length
+                <= plain.length + 2
+            )
             checked += count > 1
     assert checked > 10
 
@@ -193,7 +202,7 @@ def test_limits_are_those_of_the_last_sign_passed() -> None:
         if waypoint.value == 90.0 and waypoint.road_id == 34
     )
     beyond = network.map.get_waypoint_xodr(34, -3, sign.s + 20.0)
-    node = network.nearest(beyond.transform.location)
+    node = network.find_nearest_node(beyond.transform.location)
     assert network.speed_limits[node] == pytest.approx(25.0)
 
 
@@ -204,19 +213,19 @@ def test_what_cannot_be_driven_is_said() -> None:
     inward = next(lane for lane, ahead in following.items() if len(ahead) > 1)
     (outward,) = following[following[inward][0]]
     near, far = (location(network, graph.lanes[lane][0] + 3) for lane in (inward, outward))
-    assert network.route("r", "crossing", [near, far]).length > 20.0
+    assert network.find_route("r", "crossing", [near, far]).length > 20.0
     with pytest.raises(UserError, match=r"route r: point 2 .* cannot be reached from point 1"):
-        network.route("r", "crossing", [far, near])
+        network.find_route("r", "crossing", [far, near])
     with pytest.raises(UserError, match="two different points"):
-        network.route("r", "crossing", [near, near])
+        network.find_route("r", "crossing", [near, near])
     lane = graph.waypoints[graph.lanes[inward][0] + 3].transform
     off_road = lane.location + 3.0 * lane.get_right_vector()
     further = lane.location + 6.0 * lane.get_right_vector()
     with pytest.raises(UserError, match="at one and the same place"):
-        network.route("r", "crossing", [carla.Location(off_road), carla.Location(further)])
+        network.find_route("r", "crossing", [carla.Location(off_road), carla.Location(further)])
     away = carla.Location(1000.0, 1000.0, 0.0)
     with pytest.raises(UserError, match=r"route r: point 1 .* m from the nearest driving lane"):
-        network.route("r", "crossing", [away, far])
+        network.find_route("r", "crossing", [away, far])
 
 
 def test_a_way_without_a_metre_is_none() -> None:
@@ -227,18 +236,19 @@ def test_a_way_without_a_metre_is_none() -> None:
         (node, ahead)
         for node, leads in enumerate(network.graph.edges)
         for ahead, cost in leads
-        if 0.0 < cost < 0.1 and network.nearest(carla.Location(*xyz[node].tolist())) == node
+        if 0.0 < cost < 0.1
+        and network.find_nearest_node(carla.Location(*xyz[node].tolist())) == node
     )
     aside = np.array([-np.sin(yaw[node]), np.cos(yaw[node]), 0.0])
     start, goal = (xyz[node] - aside).tolist(), (xyz[ahead] + aside).tolist()
     with pytest.raises(UserError, match="at one and the same place"):
-        network.route("r", "CrucibleRing", [carla.Location(*start), carla.Location(*goal)])
+        network.find_route("r", "CrucibleRing", [carla.Location(*start), carla.Location(*goal)])
 
 
 def test_equal_requests_give_equal_routes() -> None:
     network = roads("Crucible05")
     ((start, goal),) = random_pairs(network, 1, seed=9)
     places = [location(network, start), location(network, goal)]
-    first, second = (network.route("r", "Crucible05", places) for _ in range(2))
+    first, second = (network.find_route("r", "Crucible05", places) for _ in range(2))
     for name in Route.__slots__:
         assert np.array_equal(getattr(first, name), getattr(second, name))

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from harness.errors import UserError
 from harness.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
-from harness.world.routes.duplicates import duplicates
+from harness.world.routes.duplicates import find_duplicate_routes
 from harness.world.routes.files import RouteSpec, read_routes, write_routes
-from harness.world.routes.hazard_files import nested_hazards, read_hazards, write_hazards
-from harness.world.routes.resolve import lay, ways
+from harness.world.routes.hazard_files import read_hazards, read_nested_hazards, write_hazards
+from harness.world.routes.resolve import resolve_route, resolve_routes
 from tests.world.town_maps import location, roads
 
 BAD = Path(__file__).parent.parent / "bad_inputs"
@@ -85,7 +85,7 @@ def a_route(name: str = "0") -> tuple[RouteSpec, Route]:
     while True:
         start, goal = rng.integers(0, len(network.graph.xyz), 2).tolist()
         spec = spec_between(name, start, goal)
-        if 150 < (route := lay(spec, network)).length < 400:
+        if 150 < (route := resolve_route(spec, network)).length < 400:
             return spec, route
 
 
@@ -264,7 +264,7 @@ def test_hazards_written_are_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", sorted((BAD / "routes").iterdir()), ids=lambda path: path.name)
 def test_bad_route_files_get_one_clear_line(path: Path) -> None:
     with pytest.raises(UserError) as caught:
-        ways(read_routes(path), None)
+        resolve_routes(read_routes(path), None)
     line = str(caught.value)
     assert line.startswith(str(path))
     assert len(line.splitlines()) == 1
@@ -286,7 +286,7 @@ def test_hazards_inside_a_route_are_read(tmp_path: Path) -> None:
     path = tmp_path / "nested.xml"
     path.write_text(NESTED.format(x0=x0, y0=y0, x1=x1, y1=y1, xt=xt, yt=yt))
     (spec,) = read_routes(path)
-    crossing, other = nested_hazards(kinds=KINDS, routes={spec.id: spec})
+    crossing, other = read_nested_hazards(kinds=KINDS, routes={spec.id: spec})
     assert (crossing.kind, crossing.source) == ("occluded_pedestrian", "DynamicObjectCrossing")
     assert 60.0 < crossing.station < 90.0
     assert other.kind == "not_run:no hazard stands for this type"
@@ -295,10 +295,15 @@ def test_hazards_inside_a_route_are_read(tmp_path: Path) -> None:
 def test_routes_along_the_same_way_are_recognised_whatever_points_they_name() -> None:
     spec, route = a_route("a")
     network = roads("Crucible05")
-    middle = [network.nearest(carla.Location(*xyz)) for xyz in route.xyz[60:90:20].tolist()]
-    ends = [network.nearest(spec.locations[0]), network.nearest(spec.locations[1])]
-    again = lay(spec_between("b", ends[0], *middle, ends[1]), network)
-    shorter = lay(spec_between("c", middle[0], ends[1]), network)
-    other = network.route("d", "Crucible05", [location(network, 100), spec.locations[1]])
-    assert duplicates([route, shorter, other, again]) == [["a", "b"]]
-    assert duplicates([route, shorter, other]) == []
+    middle = [
+        network.find_nearest_node(carla.Location(*xyz)) for xyz in route.xyz[60:90:20].tolist()
+    ]
+    ends = [
+        network.find_nearest_node(spec.locations[0]),
+        network.find_nearest_node(spec.locations[1]),
+    ]
+    again = resolve_route(spec_between("b", ends[0], *middle, ends[1]), network)
+    shorter = resolve_route(spec_between("c", middle[0], ends[1]), network)
+    other = network.find_route("d", "Crucible05", [location(network, 100), spec.locations[1]])
+    assert find_duplicate_routes([route, shorter, other, again]) == [["a", "b"]]
+    assert find_duplicate_routes([route, shorter, other]) == []

@@ -9,8 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.drawing.canvas import Canvas, Label, Polyline
-from analysis.figures.route_plan import Hazard, RoutePlan, as_points, cut, render_routes
+from analysis.drawing.canvas import Canvas, Polyline, TextLabel
+from analysis.figures.route_plan import (
+    HazardMarker,
+    RoutePlan,
+    clip_polygon,
+    convert_to_points,
+    render_route_plans,
+)
 from crucible.routes import main
 from harness.records.schema import SCENERY
 from tests.conftest import ROOT
@@ -39,14 +45,14 @@ def plan_of(name: str = "0", **changes: object) -> RoutePlan:
         "scenery": scenery,
         "lights": np.array([[50.0, 3.0], [400.0, 3.0]]),
         "stops": np.zeros((0, 2)),
-        "hazards": [Hazard(kind="cut_in", station=50.0, place=(50.0, 0.0))],
+        "hazards": [HazardMarker(kind="cut_in", station=50.0, place=(50.0, 0.0))],
         "units": np.array([[70.0, 5.0]]),
     }
     return RoutePlan(**{**plan, **changes})  # type: ignore[arg-type]
 
 
 def words_of(canvas: Canvas) -> list[str]:
-    return [mark.text for mark in canvas.marks if isinstance(mark, Label)]
+    return [mark.text for mark in canvas.marks if isinstance(mark, TextLabel)]
 
 
 def areas(canvas: Canvas, fill: str) -> list[np.ndarray]:
@@ -58,7 +64,7 @@ def areas(canvas: Canvas, fill: str) -> list[np.ndarray]:
 
 
 def test_one_route_has_words_legend_and_scale() -> None:
-    words = words_of(render_routes([plan_of()]))
+    words = words_of(render_route_plans([plan_of()]))
     assert "route 0 of Little, 100 m" in words
     assert "1  cut in at 50 m" in words
     legend = {"start", "goal", "route", "lane change", "roadside unit", "traffic light", "lane"}
@@ -68,7 +74,7 @@ def test_one_route_has_words_legend_and_scale() -> None:
 
 
 def test_the_scale_is_as_long_as_it_says() -> None:
-    canvas = render_routes([plan_of()])
+    canvas = render_route_plans([plan_of()])
     (metres,) = [int(word.split()[0]) for word in words_of(canvas) if re.fullmatch(r"\d+ m", word)]
     bars = [
         mark.points for mark in canvas.marks if isinstance(mark, Polyline) and mark.stroke == "ink"
@@ -83,7 +89,7 @@ def test_the_scale_is_as_long_as_it_says() -> None:
 
 
 def test_nothing_leaves_its_panel() -> None:
-    canvas = render_routes([plan_of(str(number)) for number in range(6)])
+    canvas = render_route_plans([plan_of(str(number)) for number in range(6)])
     panels = areas(canvas, "panel")
     assert len(panels) == 6
     for fill in ("asphalt", "building", "quiet"):
@@ -100,8 +106,13 @@ def test_nothing_leaves_its_panel() -> None:
 
 def test_a_polygon_is_cut_at_an_edge() -> None:
     square = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]])
-    assert set(as_points(cut(square, 0, 1.0, 1.0))) == {(1, 0), (2, 0), (2, 2), (1, 2)}
-    assert len(cut(square, 0, 3.0, 1.0)) == 0
+    assert set(convert_to_points(clip_polygon(square, 0, 1.0, 1.0))) == {
+        (1, 0),
+        (2, 0),
+        (2, 2),
+        (1, 2),
+    }
+    assert len(clip_polygon(square, 0, 3.0, 1.0)) == 0
 
 
 def test_a_route_of_ours_with_its_town(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,10 +128,10 @@ def test_a_route_of_ours_with_its_town(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_png_may_be_dark(tmp_path: Path) -> None:
-    from analysis.drawing.picture import picture
+    from analysis.drawing.picture import render_canvas
 
-    canvas = render_routes([plan_of()])
-    corners = [picture(canvas, 1.0, dark).getpixel((1, 1)) for dark in (False, True)]
+    canvas = render_route_plans([plan_of()])
+    corners = [render_canvas(canvas, 1.0, dark).getpixel((1, 1)) for dark in (False, True)]
     assert corners == [(255, 255, 255), (21, 24, 28)]
 
 

@@ -18,8 +18,8 @@ from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.files import RouteSpec
 from harness.world.routes.hazard_files import read_hazards
 from harness.world.routes.kinds import NAMED, NOT_RUN, NUMBERED
-from harness.world.routes.resolve import lay
-from harness.world.routes.scenarios import Sampling, junctions, turn_of
+from harness.world.routes.resolve import resolve_route
+from harness.world.routes.scenarios import Sampling, classify_turn, list_route_junctions
 from tests.world.town_maps import roads
 
 KINDS = {meaning.kind for meaning in (*NUMBERED.values(), *NAMED.values())}
@@ -42,10 +42,14 @@ def route_that_turns(way: str) -> tuple[RouteSpec, Route]:
             file=Path("memory.xml"),
             line=1,
         )
-        route = lay(spec, network)
-        if route.length > 60 and (turns := junctions(route)):
+        route = resolve_route(spec, network)
+        if route.length > 60 and (turns := list_route_junctions(route)):
             first, last = turns[0]
-            if first > 60 and last + 40 < len(route.station) and turn_of(route, first, last) == way:
+            if (
+                first > 60
+                and last + 40 < len(route.station)
+                and classify_turn(route, first, last) == way
+            ):
                 return spec, route
     raise AssertionError("no such route")
 
@@ -122,7 +126,7 @@ def test_every_one_of_ten_types_runs_or_has_a_reason(tmp_path: Path, way: str) -
 
 def test_what_needs_a_junction_meets_the_ego_in_it(tmp_path: Path) -> None:
     spec, route = route_that_turns("left")
-    first, last = junctions(route)[0]
+    first, last = list_route_junctions(route)[0]
     (met,) = hazards(tmp_path, spec, ("Scenario8", [on(route, 10)]))
     assert first <= met.station <= last
     (inside,) = hazards(tmp_path, spec, ("Scenario8", [on(route, first + 2)]))
@@ -174,7 +178,7 @@ def test_an_unknown_type_and_a_kind_we_lack_are_named(tmp_path: Path) -> None:
 def test_right_and_left_turns_are_distinguished() -> None:
     for way in ("left", "right", "straight"):
         _, route = route_that_turns(way)
-        first, last = junctions(route)[0]
+        first, last = list_route_junctions(route)[0]
         before, after = route.xyz[first], route.xyz[min(last + 10, len(route.xyz) - 1)]
         yaw = float(route.yaw[first])
         aside = carla.Vector3D(*(after - before).tolist()).dot(

@@ -13,29 +13,29 @@ import carla
 import numpy as np
 import pytest
 
-from harness.campaign.settings.config import build
+from harness.campaign.settings.config import build_part
 from harness.errors import AttemptError, UserError
 from harness.vocabulary import Pose
-from harness.world.attempt_context import AttemptContext, nowhere
+from harness.world.attempt_context import AttemptContext, make_empty_route
 from harness.world.changes.added import AddedActor
 from harness.world.changes.added_far import AddedFar
 from harness.world.changes.another_body import AnotherBody
 from harness.world.changes.applied import AppliedChanges
-from harness.world.changes.background import OfBackground
-from harness.world.changes.census import Census, Present, off_by
+from harness.world.changes.background import BackgroundChange
+from harness.world.changes.census import PresentActor, SceneCensus, describe_displacement
 from harness.world.changes.change import SceneChange
 from harness.world.changes.hazard_changed import HazardChanged
 from harness.world.changes.left_out import LeftOut
 from harness.world.changes.moved import Moved
 from harness.world.changes.noise_seed import NoiseSeed
 from harness.world.changes.second_sender import SecondSender
-from harness.world.changes.stage import Stage
+from harness.world.changes.stage import SpawnedScene
 from harness.world.changes.turned import Turned
-from harness.world.hazards.catalogue import build as build_hazard
+from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.spec import HazardSpec
-from harness.world.scene import figure_of
+from harness.world.scene import read_actor_shape
 from harness.world.session import open_session
-from harness.world.simulators import CarliteSimulator, Server
+from harness.world.simulators import CarliteSimulator, SimulatorServer
 from harness.world.traffic import Traffic
 from tests.world.alone import alone
 from tests.world.test_traffic import TOWN, context_in
@@ -58,7 +58,7 @@ PARTS: dict[str, Parts] = {
     "nothing": [{"name": "Idle"}],
     "elsewhere": [{"name": "Elsewhere", "metres": 4.0}],
 }
-NOTHING = Census(actors={}, hazards=(), noise_seeds=frozenset())
+NOTHING = SceneCensus(actors={}, hazards=(), noise_seeds=frozenset())
 ANY = {"_target_": f"{AT}.left_out.LeftOut", "rank": None}
 JAMMED = {"_target_": f"{AT}.added.AddedActor", "station": 30.0, "slack": 0.0}
 
@@ -66,14 +66,14 @@ JAMMED = {"_target_": f"{AT}.added.AddedActor", "station": 30.0, "slack": 0.0}
 class Idle(LeftOut):
     """Chooses an actor and leaves it where it is."""
 
-    def after_traffic(self, stage: Stage) -> None:
+    def after_traffic(self, stage: SpawnedScene) -> None:
         self._gone = self.chosen(stage).id
 
 
 class Elsewhere(Moved):
     """Moves an actor 2 cm too far."""
 
-    def after_traffic(self, stage: Stage) -> None:
+    def after_traffic(self, stage: SpawnedScene) -> None:
         super().after_traffic(stage)
         ahead = self._asked.get_forward_vector()
         self.chosen(stage).set_transform(
@@ -87,7 +87,7 @@ def made_of(part: dict[str, Any]) -> SceneChange:
         rest = {name: value for name, value in part.items() if name != "name"}
         local: SceneChange = globals()[part["name"]](**rest)
         return local
-    shipped: SceneChange = build(part, "interference.x")
+    shipped: SceneChange = build_part(part, "interference.x")
     return shipped
 
 
@@ -101,7 +101,7 @@ def world_of(host: str, port: int, parts: Parts) -> dict[str, Any]:
     with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=SEED) as session:
         context = context_in(session, SEED)
         traffic = Traffic(vehicles=10, bicycles=1, walkers=4)
-        population = traffic.populate(context, [])
+        population = traffic.spawn_population(context, [])
         sampled = [actor.id for actor in (*population.vehicles, *population.walkers)]
         first = min(sampled)
         line = context.route.xyz[:, :2]
@@ -116,7 +116,7 @@ def world_of(host: str, port: int, parts: Parts) -> dict[str, Any]:
         try:
             fleet = changes.after_traffic(context, traffic, population)
             session.world.tick()
-            changes.verify(context, [])
+            changes.verify_world(context, [])
         except AttemptError as why:
             problem, fleet = f"{why.failure}: {why}", []
             session.world.tick()
@@ -126,7 +126,7 @@ def world_of(host: str, port: int, parts: Parts) -> dict[str, Any]:
             if actor.type_id.startswith(("vehicle.", "walker.")):
                 pose = snapshot.find(actor.id).get_transform()
                 place = (pose.location.x, pose.location.y, pose.rotation.yaw)
-                there[actor.id - first] = [actor.type_id, *place, *figure_of(actor).size]
+                there[actor.id - first] = [actor.type_id, *place, *read_actor_shape(actor).size]
         answer = {
             "there": there,
             "gaps": gaps,
@@ -134,19 +134,19 @@ def world_of(host: str, port: int, parts: Parts) -> dict[str, Any]:
             "problem": problem,
             "fleet": [None if one is None else one.id - first for one in fleet],
         }
-        changes.end()
-        population.end()
+        changes.destroy_added()
+        population.destroy_population()
     return answer
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with CarliteSimulator().lease(TOWN) as server:
+def server() -> Iterator[SimulatorServer]:
+    with CarliteSimulator().lease_server(TOWN) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def worlds(server: Server) -> dict[str, Any]:
+def worlds(server: SimulatorServer) -> dict[str, Any]:
     answers: dict[str, Any] = alone(changed, server.host, server.port, PARTS)
     return answers
 
@@ -186,7 +186,7 @@ def test_who_is_left_out_keeps_its_place_in_the_fleet(worlds: dict[str, Any]) ->
 
 
 @pytest.mark.slow
-def test_one_at_random_is_another_in_another_sample(server: Server) -> None:
+def test_one_at_random_is_another_in_another_sample(server: SimulatorServer) -> None:
     twin = {"_target_": f"{AT}.twin_of.TwinOf", "of": ANY}
     parts = {str(sample): [{**twin, "sample": sample}] for sample in range(3)}
     parts["withheld"] = [{**twin, "withheld": True}]
@@ -234,7 +234,7 @@ def test_a_change_that_did_nothing_fails_by_name(worlds: dict[str, Any]) -> None
         assert says in worlds[name]["problem"]
 
 
-def test_an_overlap_is_refused(server: Server) -> None:
+def test_an_overlap_is_refused(server: SimulatorServer) -> None:
     problem: str = alone(both, server.host, server.port, [JAMMED, JAMMED])
     assert problem == "added_actor: no room for vehicle.citroen.c3"
 
@@ -244,15 +244,15 @@ def both(host: str, port: int, parts: list[dict[str, Any]]) -> str:
     with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=SEED) as session:
         context = context_in(session, SEED)
         traffic = Traffic(vehicles=0, walkers=0)
-        changes = AppliedChanges([build(part, "interference.x") for part in parts])
+        changes = AppliedChanges([build_part(part, "interference.x") for part in parts])
         try:
-            changes.after_traffic(context, traffic, traffic.populate(context, []))
+            changes.after_traffic(context, traffic, traffic.spawn_population(context, []))
         except AttemptError as why:
             return str(why)
     return ""
 
 
-def test_nothing_is_moved_into_another(server: Server) -> None:
+def test_nothing_is_moved_into_another(server: SimulatorServer) -> None:
     problem: str = alone(crowded, server.host, server.port)
     assert problem == "moved: something stands 9 m further on"
 
@@ -262,10 +262,10 @@ def crowded(host: str, port: int) -> str:
     with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=SEED) as session:
         context = context_in(session, SEED)
         traffic = Traffic(vehicles=1, walkers=0)
-        population = traffic.populate(context, [])
+        population = traffic.spawn_population(context, [])
         (vehicle,) = population.vehicles
-        stage = Stage(context=context, traffic=traffic, population=population)
-        there = Moved(9.0)._destination(stage, stage.place_of(vehicle))
+        stage = SpawnedScene(context=context, traffic=traffic, population=population)
+        there = Moved(9.0)._find_destination(stage, stage.place_of(vehicle))
         library = session.world.get_blueprint_library()
         assert stage.spawn(library.find("vehicle.audi.tt"), there) is not None
         try:
@@ -290,9 +290,12 @@ def test_a_hazard_must_report_what_was_asked_for() -> None:
 
 def test_a_lidar_must_have_the_other_noise() -> None:
     handles: dict[str, Any] = dict.fromkeys(("client", "world", "map", "traffic_manager"))
-    context = AttemptContext(**handles, route=nowhere(TOWN), seed=3, tick_seconds=0.05)
+    context = AttemptContext(**handles, route=make_empty_route(TOWN), seed=3, tick_seconds=0.05)
     change = NoiseSeed()
-    usual, other = context.noise_seed("ego"), change.context(context).noise_seed("ego")
+    usual, other = (
+        context.compute_noise_seed("ego"),
+        change.context(context).compute_noise_seed("ego"),
+    )
     assert usual != other
     assert change.undelivered(NOTHING) == ""  # no LiDAR has noise
     for seeds, fails in (({usual}, True), ({other}, False), ({usual, other}, False)):
@@ -310,11 +313,11 @@ def test_a_double_must_have_sent() -> None:
 
 
 def test_measures_leave_the_travel_of_an_actor_aside() -> None:
-    present = Present(type_id="x", pose=Pose(1.02, 0.0), travelled=(0.02, 0.0))
-    assert off_by(present, Pose(1.0, 0.0)) == ""
-    assert "0.020 m" in off_by(present, Pose(0.98, 0.0))
-    assert "2.00 degrees" in off_by(present, Pose(1.0, 0.0, yaw=math.radians(2)))
-    assert off_by(None, Pose(0.0, 0.0)) == "not in the world"
+    present = PresentActor(type_id="x", pose=Pose(1.02, 0.0), travelled=(0.02, 0.0))
+    assert describe_displacement(present, Pose(1.0, 0.0)) == ""
+    assert "0.020 m" in describe_displacement(present, Pose(0.98, 0.0))
+    assert "2.00 degrees" in describe_displacement(present, Pose(1.0, 0.0, yaw=math.radians(2)))
+    assert describe_displacement(None, Pose(0.0, 0.0)) == "not in the world"
 
 
 BAD: dict[str, tuple[type[SceneChange], dict[str, Any], str]] = {
@@ -347,4 +350,4 @@ def test_size_zero_asks_for_nothing() -> None:
     zero: list[SceneChange] = [Moved(0.0), Turned(0.0), HazardChanged(added={"phase": 0.0})]
     assert all(change.size_zero for change in zero)
     assert AppliedChanges(zero).changes == ()
-    assert not OfBackground().size_zero
+    assert not BackgroundChange().size_zero

@@ -12,8 +12,13 @@ import carla
 import pytest
 
 from harness.errors import AttemptError
-from harness.world.probe import ask
-from harness.world.session import fresh_world, naming_problems, open_session, strike_off
+from harness.world.probe import call_remote
+from harness.world.session import (
+    convert_client_errors,
+    load_fresh_world,
+    open_session,
+    release_traffic_manager_port,
+)
 from harness.world.simulators import CarliteSimulator
 from tests.conftest import Carlite
 from tests.standin.watch import family, server_of
@@ -68,7 +73,7 @@ def drive(host: str, port: int) -> dict[str, float]:
 def registered(carlite: Carlite, manager_port: int) -> bool:
     """Ask the server whether it knows a Traffic Manager."""
     with socket.create_connection((carlite.host, carlite.port), 20.0) as connection:
-        answer = ask(connection, 1, "is_traffic_manager_running", manager_port, timeout=5.0)
+        answer = call_remote(connection, 1, "is_traffic_manager_running", manager_port, timeout=5.0)
     assert isinstance(answer, list)
     return bool(answer[1])
 
@@ -78,7 +83,7 @@ def test_managers_that_were_left_behind_are_struck_off() -> None:
         drives = [alone(drive, server.host, server.port) for _ in range(2)]
         port = int(drives[-1]["port"])
         assert registered(server, port)
-        strike_off(server.host, server.port, port)
+        release_traffic_manager_port(server.host, server.port, port)
         assert not registered(server, port)
     assert min(drive["speed"] for drive in drives) > 10.0
 
@@ -90,7 +95,7 @@ def still_synchronous(host: str, port: int) -> bool:
 
 
 def test_every_session_starts_a_new_episode() -> None:
-    with CarliteSimulator().lease("Crucible05") as server:
+    with CarliteSimulator().lease_server("Crucible05") as server:
         looks = [alone(first_look, server.host, server.port, "Crucible05") for _ in range(2)]
         alone(abandon, server.host, server.port)
         looks.append(alone(first_look, server.host, server.port, "Crucible05"))
@@ -103,7 +108,7 @@ def test_every_session_starts_a_new_episode() -> None:
 
 
 def test_another_town_is_loaded() -> None:
-    with CarliteSimulator().lease("Crucible05") as server:
+    with CarliteSimulator().lease_server("Crucible05") as server:
         assert alone(first_look, server.host, server.port, "CrucibleRing")["town"] == "CrucibleRing"
 
 
@@ -127,8 +132,8 @@ def impatient(host: str, port: int) -> list[str]:
     """Open a world with a client that waits for 10 ms; return what failed."""
     client = carla.Client(host, port)
     client.set_timeout(0.01)
-    with pytest.raises(AttemptError) as caught, naming_problems(host, port):
-        fresh_world(client, "CrucibleOld")
+    with pytest.raises(AttemptError) as caught, convert_client_errors(host, port):
+        load_fresh_world(client, "CrucibleOld")
     return [caught.value.failure, str(caught.value)]
 
 
@@ -142,7 +147,7 @@ def test_a_late_answer_of_a_living_server_says_what_waited(carlite: Carlite) -> 
 def test_other_problems_keep_their_name(carlite: Carlite) -> None:
     with (
         pytest.raises(RuntimeError, match="out of bounds"),
-        naming_problems(carlite.host, carlite.port),
+        convert_client_errors(carlite.host, carlite.port),
     ):
         raise RuntimeError("index out of bounds")
 
@@ -160,7 +165,7 @@ def lose_the_server(host: str, port: int, pid: int) -> list[str]:
 
 
 def test_a_server_that_dies_under_a_session() -> None:
-    with CarliteSimulator().lease("Crucible05") as server:
+    with CarliteSimulator().lease_server("Crucible05") as server:
         process = server_of(family(), server.port)
         failure, message = alone(lose_the_server, server.host, server.port, process.pid)
     assert failure == "server_crash"

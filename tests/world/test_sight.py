@@ -10,30 +10,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.vocabulary import Pose, Route
-from harness.world.hazards.courses import through
-from harness.world.hazards.meeting import Meeting, Mover, StaticActor
+from harness.world.hazards.courses import make_course
+from harness.world.hazards.meeting import MovingActor, PlannedMeeting, StaticActor
 from harness.world.hazards.nominal import ACCELERATION, CRUISE, NominalDrive
-from harness.world.hazards.sight import LIDAR_RANGE, Approach, Boxes, cut
+from harness.world.hazards.sight import (
+    LIDAR_RANGE,
+    OccluderBoxes,
+    SightApproach,
+    find_blocked_lines,
+)
 from harness.world.hazards.track import Track
 
 
-def box(*, x: float, y: float, yaw: float, size: tuple[float, float, float], rows: int) -> Boxes:
-    return Boxes(xyz=np.tile((x, y, 0.0), (rows, 1)), yaw=np.full(rows, yaw), size=size)
+def box(
+    *, x: float, y: float, yaw: float, size: tuple[float, float, float], rows: int
+) -> OccluderBoxes:
+    return OccluderBoxes(xyz=np.tile((x, y, 0.0), (rows, 1)), yaw=np.full(rows, yaw), size=size)
 
 
 def test_a_box_cuts_the_lines_through_it() -> None:
     eyes = np.array([(0.0, 0.0, 1.0)] * 4)
     targets = np.array([(10.0, 0.0, 1.0), (10.0, 9.0, 1.0), (4.0, 0.0, 1.0), (0.0, 8.0, 1.0)])
     boxes = box(x=6.0, y=0.0, yaw=0.0, size=(2.0, 2.0, 2.0), rows=4)
-    assert cut(eyes, targets[:, None], boxes)[:, 0].tolist() == [True, False, False, False]
+    assert find_blocked_lines(eyes, targets[:, None], boxes)[:, 0].tolist() == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_a_turned_box_cuts_other_lines() -> None:
     eye, target = np.array([(0.0, 2.0, 1.0)]), np.array([[(10.0, 2.0, 1.0)]])
     along = box(x=5.0, y=0.0, yaw=0.0, size=(6.0, 1.0, 2.0), rows=1)
     across = box(x=5.0, y=0.0, yaw=math.pi / 2, size=(6.0, 1.0, 2.0), rows=1)
-    assert not cut(eye, target, along).any()
-    assert cut(eye, target, across).all()
+    assert not find_blocked_lines(eye, target, along).any()
+    assert find_blocked_lines(eye, target, across).all()
 
 
 @given(height=st.floats(0.1, 10.0), eye=st.floats(0.1, 10.0), far=st.floats(0.0, 3.0))
@@ -44,7 +56,9 @@ def test_a_box_hides_what_its_top_is_above_the_line_to(
     boxes = box(x=5.0, y=0.0, yaw=0.0, size=(2.0, 2.0, height), rows=1)
     lowest = min(eye + (far - eye) * share for share in (0.4, 0.6))
     if abs(lowest - height) > 1e-6:
-        hidden = cut(np.array([(0.0, 0.0, eye)]), np.array([[(10.0, 0.0, far)]]), boxes)
+        hidden = find_blocked_lines(
+            np.array([(0.0, 0.0, eye)]), np.array([[(10.0, 0.0, far)]]), boxes
+        )
         assert hidden.item() == (lowest < height)
 
 
@@ -66,25 +80,29 @@ def straight(length: int = 200, limit: float = 14.0) -> Route:
 
 @given(station=st.floats(0.0, 80.0), ahead=st.floats(1.0, 60.0))
 def test_a_cruising_ego_arrives_by_its_speed(station: float, ahead: float) -> None:
-    seconds = NominalDrive(straight()).seconds(station, CRUISE, station + ahead)
+    seconds = NominalDrive(straight()).compute_seconds_between(station, CRUISE, station + ahead)
     assert seconds == pytest.approx(ahead / CRUISE, rel=1e-6)
 
 
 def test_an_ego_at_rest_gathers_speed_first() -> None:
     run_up = CRUISE**2 / (2 * ACCELERATION)
     expected = CRUISE / ACCELERATION + (60.0 - run_up) / CRUISE
-    assert NominalDrive(straight()).seconds(0.0, 0.0, 60.0) == pytest.approx(expected, abs=0.2)
+    assert NominalDrive(straight()).compute_seconds_between(0.0, 0.0, 60.0) == pytest.approx(
+        expected, abs=0.2
+    )
 
 
 def test_a_limit_slows_the_nominal_drive() -> None:
-    assert NominalDrive(straight(limit=5.0)).seconds(0.0, 5.0, 50.0) == pytest.approx(10.0)
+    assert NominalDrive(straight(limit=5.0)).compute_seconds_between(
+        0.0, 5.0, 50.0
+    ) == pytest.approx(10.0)
 
 
 def test_where_the_ego_is_before_it_arrives_is_the_inverse_of_when() -> None:
     nominal = NominalDrive(straight())
     before = np.array([0.0, 2.0, 5.0])
-    stations = nominal.stations_before(100.0, before)
-    again = [nominal.seconds(0.0, 0.0, float(station)) for station in stations]
+    stations = nominal.compute_earlier_stations(100.0, before)
+    again = [nominal.compute_seconds_between(0.0, 0.0, float(station)) for station in stations]
     assert np.subtract(again[0], again) == pytest.approx(before, abs=1e-6)
 
 
@@ -94,20 +112,20 @@ class Wall:
     def __init__(self, until: float) -> None:
         self.until = until
 
-    def hides(self, eye: np.ndarray, target: np.ndarray) -> bool:
+    def is_hidden(self, eye: np.ndarray, target: np.ndarray) -> bool:
         return bool(eye[0] < self.until)
 
 
-def crossing(track: Track) -> tuple[Mover, Meeting]:
+def crossing(track: Track) -> tuple[MovingActor, PlannedMeeting]:
     """Return a pedestrian who starts 6 m right of a straight road and crosses it at 150 m."""
     way = np.array([(150.0, 6.0, 0.0), (150.0, -6.0, 0.0)])
-    mover = Mover("walker.pedestrian.*", through(way, 2.0, acceleration=4.0))
-    return mover, Meeting(station=150.0, seconds=3.0, over=6.0)
+    mover = MovingActor("walker.pedestrian.*", make_course(way, 2.0, acceleration=4.0))
+    return mover, PlannedMeeting(station=150.0, seconds=3.0, over=6.0)
 
 
 def test_what_nothing_hides_is_seen_from_as_far_as_the_lidar_reaches() -> None:
     track = Track(None, straight())
-    reveal = Approach(track, *crossing(track)).reveal(())
+    reveal = SightApproach(track, *crossing(track)).compute_reveal(())
     assert reveal == pytest.approx((LIDAR_RANGE - 1.15) / CRUISE, abs=0.15)
 
 
@@ -115,7 +133,7 @@ def test_what_nothing_hides_is_seen_from_as_far_as_the_lidar_reaches() -> None:
 def test_behind_houses_it_is_seen_where_they_end(until: float) -> None:
     """The LiDAR is 1.15 m behind the ego's front."""
     track = Track(None, straight(), Wall(until))
-    reveal = Approach(track, *crossing(track)).reveal(())
+    reveal = SightApproach(track, *crossing(track)).compute_reveal(())
     assert reveal == pytest.approx((150.0 - until - 1.15) / CRUISE, abs=0.45)
 
 
@@ -127,6 +145,6 @@ def test_a_row_hides_it_until_the_ego_looks_past_its_corner() -> None:
         StaticActor("vehicle.mercedes.sprinter", Pose(145.5 - 6.0 * number, 3.0))
         for number in range(6)
     )
-    reveal = Approach(track, mover, meeting).reveal(row)
+    reveal = SightApproach(track, mover, meeting).compute_reveal(row)
     assert 0.3 < reveal < 1.5
-    assert Approach(track, mover, meeting).reveal(row[:1]) >= reveal
+    assert SightApproach(track, mover, meeting).compute_reveal(row[:1]) >= reveal

@@ -14,14 +14,14 @@ import pytest
 from harness.bounded_log import LONGEST_LOG, NOTE
 from harness.errors import AttemptError, UserError
 from harness.world.simulators import CarlaSimulator, CarliteSimulator, LaunchError, carlite
-from harness.world.simulators.launching import TAIL, launched
+from harness.world.simulators.launching import TAIL, launch_server
 from tests.conftest import ROOT, Carlite
 from tests.standin.watch import ailment, can_be_bound, family, left, server_of, until
 
 LEASE = """
 import sys, time
 from harness.world.simulators import CarliteSimulator
-with CarliteSimulator().lease("Crucible05") as server:
+with CarliteSimulator().lease_server("Crucible05") as server:
     print(server.port, flush=True)
     time.sleep(600)
 """
@@ -46,22 +46,22 @@ while True:
 
 def test_a_server_that_prints_without_end_fills_no_disk() -> None:
     """A foreign one, as CARLA is: its log keeps the beginning and the end."""
-    with launched([sys.executable, "-c", FLOOD], ROOT) as server:
-        assert until(lambda: NOTE.search(server.said(0)) is not None)
+    with launch_server([sys.executable, "-c", FLOOD], ROOT) as server:
+        assert until(lambda: NOTE.search(server.read_log_since(0)) is not None)
         for _ in range(100):
-            assert len(server.said(0)) <= LONGEST_LOG
-        assert server.said(0).startswith(b"it begins\n")
-        assert "the same line again" in server.log_tail()
-        assert len(server.log_tail()) <= TAIL
+            assert len(server.read_log_since(0)) <= LONGEST_LOG
+        assert server.read_log_since(0).startswith(b"it begins\n")
+        assert "the same line again" in server.read_log_tail()
+        assert len(server.read_log_tail()) <= TAIL
 
 
 def test_a_lease_ends_with_its_block() -> None:
-    with CarliteSimulator().lease("Crucible05") as server:
-        assert server.alive()
+    with CarliteSimulator().lease_server("Crucible05") as server:
+        assert server.is_alive()
         assert server.name == "carlite 0.9.16"
         members = family()
         assert server_of(members, server.port)
-    assert not server.alive()
+    assert not server.is_alive()
     assert left(members) == []
     assert can_be_bound(server.port)
 
@@ -87,19 +87,19 @@ def test_all_that_a_slow_start_says_is_passed_on(
 ) -> None:
     monkeypatch.setattr(carlite, "PATIENCE", 0.0)
     more = tmp_path / "more"
-    with launched([sys.executable, "-c", WORDY, str(more)], ROOT) as process:
-        starting = carlite.Starting(process)
-        assert until(lambda: b"first" in process.said(0))
-        assert starting.ready() is None
+    with launch_server([sys.executable, "-c", WORDY, str(more)], ROOT) as process:
+        starting = carlite.ServerStartup(process)
+        assert until(lambda: b"first" in process.read_log_since(0))
+        assert starting.find_ready_line() is None
         more.touch()
-        assert until(lambda: b"second" in process.said(0))
-        assert starting.ready() is None
-        assert process.said(0).decode() == capfd.readouterr().err
+        assert until(lambda: b"second" in process.read_log_since(0))
+        assert starting.find_ready_line() is None
+        assert process.read_log_since(0).decode() == capfd.readouterr().err
 
 
 def test_a_lease_outlives_the_thread_that_asked_for_it() -> None:
     with ExitStack() as stack:
-        lease = CarliteSimulator().lease("Crucible05")
+        lease = CarliteSimulator().lease_server("Crucible05")
         asker = threading.Thread(target=stack.enter_context, args=(lease,))
         before = family()
         asker.start()
@@ -111,7 +111,7 @@ def test_a_lease_outlives_the_thread_that_asked_for_it() -> None:
 
 
 def test_a_killed_keeper_takes_its_server_along() -> None:
-    with CarliteSimulator().lease("Crucible05") as server:
+    with CarliteSimulator().lease_server("Crucible05") as server:
         keeper, process = family()
         keeper.kill()
         assert until(lambda: left([process]) == [])
@@ -120,7 +120,7 @@ def test_a_killed_keeper_takes_its_server_along() -> None:
 
 def test_a_server_that_cannot_start_says_why() -> None:
     with pytest.raises(LaunchError, match="Nowhere99") as caught:
-        CarliteSimulator().lease("Nowhere99").__enter__()
+        CarliteSimulator().lease_server("Nowhere99").__enter__()
     assert caught.value.failure == "server_launch"
     assert "\n" not in str(caught.value)
     assert "Nowhere99" in caught.value.log_tail
@@ -128,7 +128,7 @@ def test_a_server_that_cannot_start_says_why() -> None:
 
 
 def test_a_server_that_is_killed_has_crashed() -> None:
-    with CarliteSimulator().lease("Crucible05") as server:
+    with CarliteSimulator().lease_server("Crucible05") as server:
         members = family()
         server_of(members, server.port).kill()
         assert until(lambda: ailment(server) == "server_crash")
@@ -136,7 +136,7 @@ def test_a_server_that_is_killed_has_crashed() -> None:
 
 
 def test_a_server_that_stands_still_hangs_and_is_ended() -> None:
-    with CarliteSimulator().lease("Crucible05") as server:
+    with CarliteSimulator().lease_server("Crucible05") as server:
         members = family()
         server_of(members, server.port).send_signal(signal.SIGSTOP)
         assert ailment(server) == "server_hang"
@@ -156,20 +156,20 @@ def test_folders_and_addresses_are_checked(tmp_path: Path) -> None:
 
 def test_a_running_server_is_used_and_left_alone(carlite: Carlite) -> None:
     simulator = CarlaSimulator(f"{carlite.host}:{carlite.port}")
-    with simulator.lease("Crucible05") as server:
+    with simulator.lease_server("Crucible05") as server:
         assert server.name == "CARLA 0.9.16"
-        assert server.alive()
+        assert server.is_alive()
     assert carlite.process.poll() is None
-    with simulator.lease("Crucible05") as again:
-        assert again.alive()
+    with simulator.lease_server("Crucible05") as again:
+        assert again.is_alive()
 
 
 def test_a_running_server_is_used_by_one_at_a_time(carlite: Carlite) -> None:
     simulator = CarlaSimulator(f"{carlite.host}:{carlite.port}")
     with (
-        simulator.lease("Crucible05"),
+        simulator.lease_server("Crucible05"),
         pytest.raises(AttemptError, match="another worker") as caught,
-        simulator.lease("Crucible05"),
+        simulator.lease_server("Crucible05"),
     ):
         pass
     assert caught.value.failure == "port_conflict"

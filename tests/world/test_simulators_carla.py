@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from harness.errors import AttemptError, UserError
-from harness.world.ports import Ports, reserve
+from harness.world.ports import ReservedPorts, reserve_ports
 from harness.world.simulators import CarlaSimulator
-from harness.world.simulators.carla_server import FIRST_PORTS, Install, version_at
-from harness.world.simulators.launching import launched
+from harness.world.simulators.carla_server import FIRST_PORTS, CarlaInstall, probe_launched_version
+from harness.world.simulators.launching import launch_server
 from tests.conftest import ROOT
 from tests.standin.watch import ailment, can_be_bound, family, left, server_of, until
 
@@ -24,7 +24,7 @@ TOWN = "Crucible05"
 LEASE = f"""
 import sys, time
 from harness.world.simulators import CarlaSimulator
-with CarlaSimulator(root={INSTALL!r}).lease({TOWN!r}) as server:
+with CarlaSimulator(root={INSTALL!r}).lease_server({TOWN!r}) as server:
     print(server.port, flush=True)
     time.sleep(600)
 """
@@ -42,9 +42,9 @@ def arguments_of(port: int) -> list[str]:
 
 
 def test_what_was_launched_is_ended_with_its_block() -> None:
-    with CarlaSimulator(root=INSTALL).lease(TOWN) as server:
+    with CarlaSimulator(root=INSTALL).lease_server(TOWN) as server:
         assert server.name == "CARLA 0.9.16"
-        assert server.alive()
+        assert server.is_alive()
         members = family()
         keeper, shell, process = members
         assert (shell.ppid(), process.ppid()) == (keeper.pid, shell.pid)
@@ -63,10 +63,10 @@ def test_neighbours_have_separate_ports_and_take_turns_on_graphics_adapters() ->
         root=INSTALL, quality="Low", off_screen=False, gpu=3, arguments=["-benchmark"]
     )
     two = CarlaSimulator(root=INSTALL, gpu=[4, 7])
-    with one_gpu.lease(TOWN) as one, two.lease(TOWN) as other:
+    with one_gpu.lease_server(TOWN) as one, two.lease_server(TOWN) as other:
         assert abs(one.port - other.port) >= 3
-        assert one.alive()
-        assert other.alive()
+        assert one.is_alive()
+        assert other.is_alive()
         first, second = (arguments_of(server.port) for server in (one, other))
         turn = FIRST_PORTS.index(other.port) % 2
     assert {"-quality-level=Low", "-nosound", "-graphicsadapter=3", "-benchmark"} < set(first)
@@ -76,8 +76,8 @@ def test_neighbours_have_separate_ports_and_take_turns_on_graphics_adapters() ->
 
 def test_graphics_adapters_take_turns() -> None:
     """By the first port, of which neighbours have one each."""
-    install = Install(Path("CarlaUE4.sh"), [], [4, 7])
-    given = [install.command(Ports(first, ())) for first in FIRST_PORTS[:3]]
+    install = CarlaInstall(Path("CarlaUE4.sh"), [], [4, 7])
+    given = [install.build_launch_command(ReservedPorts(first, ())) for first in FIRST_PORTS[:3]]
     assert [command[-1] for command in given] == [f"-graphicsadapter={gpu}" for gpu in (4, 7, 4)]
 
 
@@ -117,7 +117,7 @@ def test_arguments_that_carla_does_not_know() -> None:
 
 def failure_at_start(simulator: CarlaSimulator) -> str:
     """Return the one line that a launch fails with; nothing of it is left."""
-    with pytest.raises(AttemptError) as caught, simulator.lease(TOWN):
+    with pytest.raises(AttemptError) as caught, simulator.lease_server(TOWN):
         pass
     assert caught.value.failure == "server_launch"
     assert left(family()) == []
@@ -128,14 +128,14 @@ def failure_at_start(simulator: CarlaSimulator) -> str:
 @pytest.mark.parametrize("executable", ["CarlaUE4.sh", SERVER_ALONE])
 def test_who_does_not_hear_is_killed(monkeypatch: pytest.MonkeyPatch, executable: str) -> None:
     monkeypatch.setenv("STANDIN_DEAF", "1")
-    with CarlaSimulator(root=INSTALL, executable=executable).lease(TOWN) as server:
+    with CarlaSimulator(root=INSTALL, executable=executable).lease_server(TOWN) as server:
         members = family()
     assert left(members) == []
     assert can_be_bound(server.port, server.port + 1, server.port + 2)
 
 
 def test_a_server_that_stands_still_hangs_and_is_ended() -> None:
-    with CarlaSimulator(root=INSTALL).lease(TOWN) as server:
+    with CarlaSimulator(root=INSTALL).lease_server(TOWN) as server:
         members = family()
         server_of(members, server.port).suspend()
         assert until(lambda: ailment(server) == "server_hang")
@@ -149,7 +149,7 @@ def test_a_server_that_stands_still_hangs_and_is_ended() -> None:
     ids=["shell", "server"],
 )
 def test_when_one_process_ends_the_others_do(victim: int, number: signal.Signals) -> None:
-    with CarlaSimulator(root=INSTALL).lease(TOWN) as server:
+    with CarlaSimulator(root=INSTALL).lease_server(TOWN) as server:
         members = family()
         members[victim].send_signal(number)
         assert until(lambda: left(members) == [])
@@ -172,7 +172,7 @@ def test_a_killed_holder_takes_all_along() -> None:
 
 
 def test_a_killed_keeper_is_noticed_and_the_rest_ended() -> None:
-    with CarlaSimulator(root=INSTALL).lease(TOWN) as server:
+    with CarlaSimulator(root=INSTALL).lease_server(TOWN) as server:
         members = family()
         members[0].kill()
         assert until(lambda: ailment(server) == "server_crash")
@@ -199,11 +199,11 @@ def test_installs_are_checked_when_settings_are_read(tmp_path: Path) -> None:
 
 def test_a_running_carla_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDIN_VERSION", "0.9.15")
-    with reserve(range(7200, 7260, 3), 3) as ports:
+    with reserve_ports(range(7200, 7260, 3), 3) as ports:
         command = [f"{INSTALL}/CarlaUE4.sh", f"-carla-rpc-port={ports.first}"]
-        with launched(command, ROOT, ports.locks) as process:
-            process.wait_for(lambda: version_at(ports.first), 120.0)
+        with launch_server(command, ROOT, ports.locks) as process:
+            process.wait_for(lambda: probe_launched_version(ports.first), 120.0)
             simulator = CarlaSimulator(f"127.0.0.1:{ports.first}")
-            with pytest.raises(AttemptError, match=r"CARLA 0\.9\.15"), simulator.lease(TOWN):
+            with pytest.raises(AttemptError, match=r"CARLA 0\.9\.15"), simulator.lease_server(TOWN):
                 pass
-            assert process.running()
+            assert process.is_server_running()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import AttemptError
-from harness.world.ports import reserve
+from harness.world.ports import reserve_ports
 from tests.conftest import ROOT
 from tests.standin.watch import until
 
@@ -25,13 +25,13 @@ RACE = f"""
 import os, sys
 from pathlib import Path
 from harness.errors import AttemptError
-from harness.world.ports import reserve
+from harness.world.ports import reserve_ports
 folder, had = Path(sys.argv[1]), 0
 print("ready", flush=True)
 sys.stdin.readline()
 while had < {ROUNDS}:
     try:
-        with reserve(range({PLACES.start}, {PLACES.start + 2})) as ports:
+        with reserve_ports(range({PLACES.start}, {PLACES.start + 2})) as ports:
             mark = folder / str(ports.first)
             os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
             had += 1
@@ -42,8 +42,8 @@ while had < {ROUNDS}:
 
 HOLD = f"""
 import sys, time, subprocess
-from harness.world.ports import reserve
-with reserve([{PLACES[3]}]) as ports:
+from harness.world.ports import reserve_ports
+with reserve_ports([{PLACES[3]}]) as ports:
     waiting = [sys.executable, "-c", "import time; time.sleep(600)"]
     child = subprocess.Popen(waiting, pass_fds=ports.locks, stdout=subprocess.DEVNULL)
     print(child.pid, flush=True)
@@ -65,7 +65,7 @@ def start(code: str, *arguments: str) -> subprocess.Popen[str]:
 
 def refused(first: int) -> bool:
     """Return whether another process has that port."""
-    with suppress(AttemptError), reserve([first]):
+    with suppress(AttemptError), reserve_ports([first]):
         return False
     return True
 
@@ -84,28 +84,28 @@ def test_processes_that_race_never_hold_the_same_port(tmp_path: Path) -> None:
 
 
 def test_neighbours_get_different_ports() -> None:
-    with reserve(PLACES) as one, reserve(PLACES) as other:
+    with reserve_ports(PLACES) as one, reserve_ports(PLACES) as other:
         assert {one.first, other.first} == set(PLACES[:2])
 
 
 def test_ports_in_a_row_are_held_together() -> None:
-    with reserve([PLACES[1]]), reserve(PLACES[::2], 2) as pair:
+    with reserve_ports([PLACES[1]]), reserve_ports(PLACES[::2], 2) as pair:
         assert pair.first == PLACES[2]
         assert refused(PLACES[3])
 
 
 def test_where_all_is_taken_that_is_said() -> None:
     with (
-        reserve([PLACES[0]]),
+        reserve_ports([PLACES[0]]),
         pytest.raises(AttemptError, match="no free port") as caught,
-        reserve([PLACES[0]]),
+        reserve_ports([PLACES[0]]),
     ):
         pass
     assert caught.value.failure == "port_conflict"
 
 
 def test_a_port_in_use_is_passed_over() -> None:
-    with socket.create_server(("127.0.0.1", PLACES[0])), reserve(PLACES) as ports:
+    with socket.create_server(("127.0.0.1", PLACES[0])), reserve_ports(PLACES) as ports:
         assert ports.first == PLACES[1]
 
 
@@ -117,7 +117,7 @@ def test_without_file_descriptors_no_port_is_blamed() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (following, allowed))
         with (
             pytest.raises(AttemptError, match="Too many open files: raise the limit") as caught,
-            reserve(PLACES),
+            reserve_ports(PLACES),
         ):
             pass
     finally:
@@ -126,7 +126,7 @@ def test_without_file_descriptors_no_port_is_blamed() -> None:
 
 
 def test_a_problem_inside_gives_the_port_back() -> None:
-    with pytest.raises(ZeroDivisionError), reserve([PLACES[0]]):
+    with pytest.raises(ZeroDivisionError), reserve_ports([PLACES[0]]):
         raise ZeroDivisionError
     assert not refused(PLACES[0])
 

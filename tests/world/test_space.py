@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
-from harness.world.hazards.catalogue import build
-from harness.world.hazards.parameters import Choice, Number
+from harness.world.hazards.catalogue import build_hazard
+from harness.world.hazards.parameters import ChoiceParameter, NumberParameter
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.generate import POSSIBLE
-from harness.world.routes.space import OPEN, declared_space, read_space, sampled
+from harness.world.routes.space import OPEN, build_declared_space, read_space, sample_parameters
 
 
 @pytest.mark.parametrize("kind", POSSIBLE)
 def test_what_is_sampled_is_accepted_and_leaves_nothing_open(kind: str) -> None:
-    space, random = declared_space(POSSIBLE)[kind], np.random.default_rng(1)
+    space, random = build_declared_space(POSSIBLE)[kind], np.random.default_rng(1)
     for _ in range(50):
-        parameters = sampled(space, random)
-        build(HazardSpec(route="0", kind=kind, station=10.0, parameters=parameters))
+        parameters = sample_parameters(space, random)
+        build_hazard(HazardSpec(route="0", kind=kind, station=10.0, parameters=parameters))
         assert not set(parameters.values()) & set(OPEN)
         assert not {"phase", "spread", "reveal"} & set(parameters)
 
@@ -33,13 +33,13 @@ def test_a_file_narrows_ranges_words_and_timing(tmp_path: Path) -> None:
     space = read_space(file, ["occluded_pedestrian", "cut_in"])
     pedestrian = space["occluded_pedestrian"]
     speed, hides, reveal = (pedestrian[name] for name in ("speed", "hides", "reveal"))
-    assert isinstance(speed, Number)
-    assert isinstance(reveal, Number)
-    assert isinstance(hides, Choice)
+    assert isinstance(speed, NumberParameter)
+    assert isinstance(reveal, NumberParameter)
+    assert isinstance(hides, ChoiceParameter)
     assert (speed.low, speed.high, hides.options) == (1.0, 2.0, ("van",))
     assert (reveal.low, reveal.high) == (0.5, 1.5)
-    assert sampled(pedestrian, np.random.default_rng(1))["phase"] == 0.3
-    assert space["cut_in"] == declared_space(["cut_in"])["cut_in"]
+    assert sample_parameters(pedestrian, np.random.default_rng(1))["phase"] == 0.3
+    assert space["cut_in"] == build_declared_space(["cut_in"])["cut_in"]
 
 
 @pytest.mark.parametrize(

@@ -51,13 +51,13 @@ def over_a_sign(town: carla.Map, sign: carla.Actor) -> Route:
 def passed(stops: RouteStops, end: float, stand_at: float | None) -> tuple[list[int], list[float]]:
     """Drive a route at 10 m/s, standing a moment somewhere; return signs run, and those ahead."""
     run: list[int] = []
-    shown = [sign.station for sign in stops.ahead(0.0)]
+    shown = [sign.station for sign in stops.list_stops_ahead(0.0)]
     station, before = 0.0, 0.0
     while station < end:
         before, station = station, station + 10.0 / TICKS
         if stand_at is not None and before < stand_at <= station:
-            run += stops.driven_through(before, before, 0.05)
-        run += stops.driven_through(before, station, 10.0)
+            run += stops.find_stop_violations(before, before, 0.05)
+        run += stops.find_stop_violations(before, station, 10.0)
     return run, shown
 
 
@@ -82,7 +82,7 @@ def look(host: str, port: int) -> dict[str, Any]:
                 passed(RouteStops(context), end, at) for at in (None, 25.0, 3.0)
             )
             standing = RouteStops(context)
-            standing.driven_through(25.0, 25.0, 0.0)
+            standing.find_stop_violations(25.0, 25.0, 0.0)
             reports.append(
                 {
                     "sign": sign.id,
@@ -90,7 +90,7 @@ def look(host: str, port: int) -> dict[str, Any]:
                     "with": kept,
                     "too early": early,
                     "shown": shown,
-                    "after": [sign.station for sign in standing.ahead(25.0)],
+                    "after": [sign.station for sign in standing.list_stops_ahead(25.0)],
                 }
             )
         return {"signs": reports}
@@ -98,7 +98,7 @@ def look(host: str, port: int) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def looked() -> Iterator[list[dict[str, Any]]]:
-    with CarliteSimulator().lease(TOWN) as server:
+    with CarliteSimulator().lease_server(TOWN) as server:
         yield alone(look, server.host, server.port)["signs"]
 
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from harness import ego_body
 from harness.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, EgoState
-from harness.world.hazards.catalogue import build
-from harness.world.hazards.courses import through
+from harness.world.hazards.catalogue import build_hazard
+from harness.world.hazards.courses import make_course
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.meeting import EncounterPlan, Meeting, Mover, StaticActor
+from harness.world.hazards.meeting import EncounterPlan, MovingActor, PlannedMeeting, StaticActor
 from harness.world.hazards.nominal import CRUISE
-from harness.world.hazards.sight import UNIT_AHEAD, first_sight
-from harness.world.hazards.timing import notice_of, timing_of
+from harness.world.hazards.sight import UNIT_AHEAD, find_first_sight
+from harness.world.hazards.timing import make_mover_timing, make_notice_timing
 from harness.world.hazards.track import Track
 from tests.world.scripted_ego import ScriptedEgo
 from tests.world.test_hazards import ContextFor, context_for, shipped
@@ -48,26 +48,26 @@ def at(station: float, speed: float, time: float = 10.0) -> EgoState:
 class Fog:
     """Hides everything."""
 
-    def hides(self, eye: np.ndarray, target: np.ndarray) -> bool:
+    def is_hidden(self, eye: np.ndarray, target: np.ndarray) -> bool:
         return True
 
 
 @given(phase=st.floats(-0.4, 0.4))
 def test_a_hidden_mover_commits_as_late_as_it_can_start_in_time(phase: float) -> None:
     track = Track(Town(), straight(), Fog())
-    timing = timing_of(track, plan_on(track), phase=phase, earliest=-0.4)
+    timing = make_mover_timing(track, plan_on(track), phase=phase, earliest=-0.4)
     front = 150.0 - ego_body.LENGTH / 2
     assert timing.arrival == pytest.approx(front)
     assert timing.station == pytest.approx(front - CRUISE * (3.0 + 0.4 + 0.15), abs=0.1)
-    commitment = timing.commit(at(timing.station, CRUISE))
+    commitment = timing.make_commitment(at(timing.station, CRUISE))
     assert commitment.starts == pytest.approx(10.0 + 0.4 + 0.15 + phase, abs=0.02)
     assert (commitment.frame, commitment.ego_speed) == (7, CRUISE)
 
 
 def test_a_slower_ego_is_waited_for() -> None:
     track = Track(Town(), straight(limit=5.0), Fog())
-    timing = timing_of(track, plan_on(track), phase=0.0, earliest=0.0)
-    early, late = (timing.commit(at(timing.station, speed)).starts for speed in (5.0, 2.0))
+    timing = make_mover_timing(track, plan_on(track), phase=0.0, earliest=0.0)
+    early, late = (timing.make_commitment(at(timing.station, speed)).starts for speed in (5.0, 2.0))
     assert late > early + 0.3
 
 
@@ -75,43 +75,43 @@ def test_a_mover_in_everybodys_sight_commits_before_a_unit_is_put_up_in_range() 
     """The unit stands 12 m ahead of the ego and reaches 85 m."""
     track = Track(Town(), straight(length=400))
     way = np.array([(300.0, 6.0, 0.0), (300.0, -6.0, 0.0)])
-    mover = Mover("walker.pedestrian.*", through(way, 2.0, acceleration=4.0))
-    seen = first_sight(track, mover, (), until=280.0)
+    mover = MovingActor("walker.pedestrian.*", make_course(way, 2.0, acceleration=4.0))
+    seen = find_first_sight(track, mover, (), until=280.0)
     assert seen == pytest.approx(300.0 - 85.0 - UNIT_AHEAD, abs=8.5)
     row = tuple(
         StaticActor("vehicle.carlamotors.carlacola", Pose(x, 6.0)) for x in range(297, 250, -6)
     )
-    assert first_sight(track, mover, row, until=280.0) > seen + 10.0
+    assert find_first_sight(track, mover, row, until=280.0) > seen + 10.0
 
 
 def test_what_stands_in_the_lane_sets_off_when_the_ego_is_near() -> None:
     track = Track(Town(), straight())
-    meeting = Meeting(station=100.0, seconds=4.0, over=0.0)
+    meeting = PlannedMeeting(station=100.0, seconds=4.0, over=0.0)
     plan = replace(plan_on(track), meeting=meeting)
-    timing = notice_of(track, plan, seconds=4.0, speed=CRUISE)
+    timing = make_notice_timing(track, plan, seconds=4.0, speed=CRUISE)
     assert timing.station == pytest.approx(100.0 - ego_body.LENGTH / 2 - 32.0)
-    assert timing.commit(at(70.0, 3.0)).starts == 10.0
+    assert timing.make_commitment(at(70.0, 3.0)).starts == 10.0
 
 
 def drive(
     context: AttemptContext, hazard: Encounter, brakes: Callable[[Encounter], bool]
 ) -> tuple[EgoState, bytes]:
     """Return the ego's last state and the mover's poses from when it committed to the meeting."""
-    hazard.place(context)
+    hazard.place_in_world(context)
     track: list[tuple[float, ...]] = []
     with ScriptedEgo(context) as ego:
         for _ in range(1200):
             ego.drive(brake=brakes(hazard))
             context.world.tick()
             state = ego.state()
-            hazard.step(state)
+            hazard.step_hazard(state)
             if hazard.commitment is not None:
                 pose = hazard.manoeuvre.follower.actor.get_transform()
                 place, turn = pose.location, pose.rotation
                 track.append((place.x, place.y, place.z, turn.yaw))
                 if hazard.manoeuvre.clock >= hazard.plan.meeting.seconds - 0.3:
                     break
-    hazard.end()
+    hazard.remove_from_world()
     context.world.tick()
     return state, np.array(track).tobytes()
 
@@ -123,7 +123,7 @@ def test_after_it_has_committed_the_ego_changes_nothing(kind: str, context_for: 
     route, spec = shipped(kind)
     ends, tracks = [], []
     for brakes in (lambda hazard: False, lambda hazard: hazard.commitment is not None):
-        hazard = build(spec)
+        hazard = build_hazard(spec)
         assert isinstance(hazard, Encounter)
         context = context_for(route)
         fresh = context.client.reload_world(False)
@@ -141,11 +141,11 @@ def test_the_seed_alone_decides_the_phase(context_for: ContextFor) -> None:
     spec.parameters["spread"] = 0.4
     phases = []
     for seed in (1, 1, 2):
-        hazard = build(spec)
-        hazard.place(replace(context_for(route), seed=seed))
-        report = hazard.encounter()
+        hazard = build_hazard(spec)
+        hazard.place_in_world(replace(context_for(route), seed=seed))
+        report = hazard.report_encounter()
         assert report is not None
         phases.append(report.phase)
-        hazard.end()
+        hazard.remove_from_world()
     assert phases[0] == phases[1] != phases[2]
     assert max(map(abs, phases)) <= 0.4

@@ -15,18 +15,20 @@ import pytest
 from harness.errors import UserError
 from harness.world.attempt_context import AttemptContext
 from harness.world.roads import RoadNetwork
-from harness.world.session import Session, open_session
-from harness.world.simulators import CarliteSimulator, Server
+from harness.world.session import CarlaSession, open_session
+from harness.world.simulators import CarliteSimulator, SimulatorServer
 from harness.world.traffic import Traffic
 from tests.world.alone import alone
 
 TOWN = "Crucible05"
 
 
-def context_in(session: Session, seed: int) -> AttemptContext:
+def context_in(session: CarlaSession, seed: int) -> AttemptContext:
     """Return a context on a route between two spawn points through a junction."""
     points = session.map.get_spawn_points()
-    route = RoadNetwork(session.map).route("0", TOWN, [points[3].location, points[100].location])
+    route = RoadNetwork(session.map).find_route(
+        "0", TOWN, [points[3].location, points[100].location]
+    )
     return AttemptContext(
         client=session.client,
         world=session.world,
@@ -42,7 +44,7 @@ def populate(host: str, port: int, seed: int, ticks: int) -> dict[str, Any]:
     """Fill a town, let it live and return a digest of all that moved."""
     with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=seed) as session:
         context = context_in(session, seed)
-        population = Traffic(vehicles=30, bicycles=5, walkers=30).populate(context, [])
+        population = Traffic(vehicles=30, bicycles=5, walkers=30).spawn_population(context, [])
         actors = [*population.vehicles, *population.walkers]
         start = context.route.xyz[0]
         places = [actor.get_location() for actor in actors]
@@ -68,7 +70,7 @@ def populate(host: str, port: int, seed: int, ticks: int) -> dict[str, Any]:
                 for place in places[: len(population.vehicles)]
             ),
         }
-        population.end()
+        population.destroy_population()
         session.world.tick()
         left = [
             actor.type_id
@@ -79,13 +81,13 @@ def populate(host: str, port: int, seed: int, ticks: int) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with CarliteSimulator().lease(TOWN) as server:
+def server() -> Iterator[SimulatorServer]:
+    with CarliteSimulator().lease_server(TOWN) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def one(server: Server) -> dict[str, Any]:
+def one(server: SimulatorServer) -> dict[str, Any]:
     report: dict[str, Any] = alone(populate, server.host, server.port, 5, 120)
     return report
 
@@ -105,12 +107,12 @@ def test_no_actor_is_left_behind(one: dict[str, Any]) -> None:
     assert one["left"] == []
 
 
-def test_the_same_seed_makes_the_same_world(server: Server, one: dict[str, Any]) -> None:
+def test_the_same_seed_makes_the_same_world(server: SimulatorServer, one: dict[str, Any]) -> None:
     again = alone(populate, server.host, server.port, 5, 120)
     assert again == one
 
 
-def test_another_seed_makes_another_world(server: Server, one: dict[str, Any]) -> None:
+def test_another_seed_makes_another_world(server: SimulatorServer, one: dict[str, Any]) -> None:
     other = alone(populate, server.host, server.port, 6, 20)
     assert other["models"] != one["models"]
     assert other["digest"] != one["digest"]
@@ -149,7 +151,7 @@ def hurry(host: str, port: int, ticks: int) -> dict[str, Any]:
     with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=5) as session:
         context = context_in(session, 5)
         noted = Noted(context.traffic_manager)
-        population = CRAZY.populate(replace(context, traffic_manager=noted), [])
+        population = CRAZY.spawn_population(replace(context, traffic_manager=noted), [])
         fastest = dict.fromkeys(population.walkers, 0.0)
         for _ in range(ticks):
             session.world.tick()
@@ -163,11 +165,11 @@ def hurry(host: str, port: int, ticks: int) -> dict[str, Any]:
             "calls": sorted((name, order[actor], value) for name, actor, value in noted.calls),
             "walkers": list(fastest.values()),
         }
-        population.end()
+        population.destroy_population()
         return answer
 
 
-def test_crazy_levels_are_v2xverses(server: Server) -> None:
+def test_crazy_levels_are_v2xverses(server: SimulatorServer) -> None:
     """Half of the walkers run; four of twelve bicycles, two less than half, drive so."""
     filled = alone(hurry, server.host, server.port, 120)
     assert filled["models"] == ["vehicle.diamondback.century"]
@@ -192,8 +194,8 @@ def test_crazy_levels_are_v2xverses(server: Server) -> None:
     ("proportion", "number", "crazy"), [(50, 60, 30), (50, 61, 30), (0, 60, 0), (100, 7, 7)]
 )
 def test_a_proportion_is_rounded_down(proportion: int, number: int, crazy: int) -> None:
-    assert Traffic(crazy_level=1, crazy_proportion=proportion).crazy(number) == crazy
-    assert Traffic(crazy_level=0, crazy_proportion=proportion).crazy(number) == 0
+    assert Traffic(crazy_level=1, crazy_proportion=proportion).count_crazy(number) == crazy
+    assert Traffic(crazy_level=0, crazy_proportion=proportion).count_crazy(number) == 0
 
 
 @pytest.mark.parametrize("wrong", [{"crazy_level": 6}, {"crazy_proportion": 101.0}])

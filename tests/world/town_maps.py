@@ -9,7 +9,7 @@ from pathlib import Path
 import carla
 import pytest
 
-from harness.world.maps import find_map, network_of
+from harness.world.maps import find_map, load_road_network
 from harness.world.roads import RoadNetwork
 
 TOWNS = ("Crucible05", "CrucibleOld", "Town01", "Town05")
@@ -21,7 +21,7 @@ def roads(town: str) -> RoadNetwork:
     folder = Path(maps) if maps else None
     if find_map(town, folder) is None:
         pytest.skip("CRUCIBLE_MAPS is not set: CARLA's own towns are not checked")
-    return network_of(town, folder)
+    return load_road_network(town, folder)
 
 
 def location(network: RoadNetwork, node: int) -> carla.Location:

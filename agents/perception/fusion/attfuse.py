@@ -17,10 +17,10 @@ class AttFuse(IntermediateFusion):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the ego's map after it has attended to all."""
-        return attended(x)
+        return attend_to_agents(x)
 
 
-def attended(x: Tensor) -> Tensor:
+def attend_to_agents(x: Tensor) -> Tensor:
     """Return what the first of some agents (agents, channels, rows, columns) gathers from all."""
     if len(x) == 1:
         return x

@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from agents.perception.designs import LITE, Design, Published, Size
+from agents.perception.designs import LITE, NetworkDesign, PublishedNetwork, Size
 from agents.perception.fusion.driving_request import DrivingRequest
-from agents.perception.grid import Grid
-from agents.perception.warping import warp
+from agents.perception.grid import PillarGrid
+from agents.perception.warping import warp_maps
 from harness.errors import UserError
-from harness.geometry import points_between, relative
+from harness.geometry import compute_relative_pose, transform_points
 from harness.vocabulary import Features, FusionStage, Pose, Singles
 
 Maps: TypeAlias = tuple[Tensor, ...]
@@ -34,7 +34,7 @@ Sweep: TypeAlias = tuple[Singles, Pose]
 class FeatureSpec:
     """The feature maps that a network gives its fusion module."""
 
-    grid: Grid  # the window, and the cells of the finest map
+    grid: PillarGrid  # the window, and the cells of the finest map
     size: Size
     channels: int  # of the map that is fused and detected on
     level_channels: tuple[int, ...]  # of the backbone's levels, finest first
@@ -60,7 +60,7 @@ class SparseFeatures(Features):
         return 4 * numbers + (cells + 7) // 8
 
 
-class Fusion(nn.Module):
+class FusionModule(nn.Module):
     """How one scheme fuses, at whatever stage: none, early, intermediate or late."""
 
     stage: ClassVar[FusionStage]
@@ -70,7 +70,7 @@ class Fusion(nn.Module):
     trained_as: ClassVar[str]
     """The scheme whose weights it uses: its own, if not set."""
     trained_with_partners: ClassVar[bool] = True
-    v2xverse: ClassVar[Published | None] = None
+    v2xverse: ClassVar[PublishedNetwork | None] = None
     """V2Xverse's network of this scheme, if it has one: `size: full`, and its checkpoints."""
     features: FeatureSpec
 
@@ -80,7 +80,7 @@ class Fusion(nn.Module):
         cls.trained_as = vars(cls).get("trained_as", cls.scheme)
 
     @classmethod
-    def design(cls, size: Size) -> Design:
+    def choose_design(cls, size: Size) -> NetworkDesign:
         """Return what the network round this module is made of."""
         if size == "lite":
             return LITE
@@ -91,7 +91,7 @@ class Fusion(nn.Module):
     def take_published_settings(self, settings: Mapping[str, Any], path: Path) -> None:
         """Take what a checkpoint's `model.args` set of this scheme, before `build`."""
 
-    def built(self, features: FeatureSpec) -> Self:
+    def build_with_features(self, features: FeatureSpec) -> Self:
         """Return this module with its layers, for these feature maps."""
         self.features = features
         self.build(features)
@@ -100,43 +100,47 @@ class Fusion(nn.Module):
     def build(self, features: FeatureSpec) -> None:
         """Make the layers with weights; a module without weights needs none."""
 
-    def clouds(self, ego: Sweep, partners: Sequence[Sweep]) -> tuple[list[Singles], list[Pose]]:
+    def list_clouds(
+        self, ego: Sweep, partners: Sequence[Sweep]
+    ) -> tuple[list[Singles], list[Pose]]:
         """Return the clouds to encode, the ego's first, and the others' poses in its frame."""
         return [ego[0]], []
 
 
-class NoFusion(Fusion):
+class NoFusion(FusionModule):
     """The ego's own points only."""
 
     stage = "none"
     scheme = "single"
     trained_with_partners = False
-    v2xverse = Published(core_method="latemulticlass")
+    v2xverse = PublishedNetwork(core_method="latemulticlass")
 
 
-class LateFusion(Fusion):
+class LateFusion(FusionModule):
     """Partners send boxes; the network is that of `single`."""
 
     stage = "late"
     scheme = "late"
     trained_as = "single"
     trained_with_partners = False
-    v2xverse = Published(core_method="latemulticlass")
+    v2xverse = PublishedNetwork(core_method="latemulticlass")
 
 
-class EarlyFusion(Fusion):
+class EarlyFusion(FusionModule):
     """Partners send points; the network sees all of them as one sweep."""
 
     stage = "early"
     scheme = "early"
-    v2xverse = Published(core_method="earlymulticlass")
+    v2xverse = PublishedNetwork(core_method="earlymulticlass")
 
-    def clouds(self, ego: Sweep, partners: Sequence[Sweep]) -> tuple[list[Singles], list[Pose]]:
+    def list_clouds(
+        self, ego: Sweep, partners: Sequence[Sweep]
+    ) -> tuple[list[Singles], list[Pose]]:
         """Return all points in the ego's frame."""
-        return [merged(ego[0], partners, ego[1])], []
+        return [merge_sweeps(ego[0], partners, ego[1])], []
 
 
-class IntermediateFusion(Fusion):
+class IntermediateFusion(FusionModule):
     """Partners send feature maps; `forward` fuses them with the ego's.
 
     `multi_scale` fuses each level of the backbone instead of the one map that is detected on.
@@ -147,10 +151,12 @@ class IntermediateFusion(Fusion):
     reads_requests = False
     """Whether senders receive the ego's plan: `send_on_request` then stands for `send`."""
 
-    def clouds(self, ego: Sweep, partners: Sequence[Sweep]) -> tuple[list[Singles], list[Pose]]:
+    def list_clouds(
+        self, ego: Sweep, partners: Sequence[Sweep]
+    ) -> tuple[list[Singles], list[Pose]]:
         """Return each agent's points."""
         points = [ego[0], *(points for points, _ in partners)]
-        return points, [relative(pose, ego[1]) for _, pose in partners]
+        return points, [compute_relative_pose(pose, ego[1]) for _, pose in partners]
 
     def send(self, maps: Maps, logits: Callable[[], Tensor]) -> Maps:
         """Return what a partner sends of its maps; `logits()` gives its own detection scores."""
@@ -183,7 +189,7 @@ class IntermediateFusion(Fusion):
 
     def warp(self, maps: Tensor, in_ego: Pose) -> Tensor:
         """Return a partner's map in the ego's frame, with zeros where it does not reach."""
-        return warp(maps, in_ego, self.features.grid)
+        return warp_maps(maps, in_ego, self.features.grid)
 
     def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Maps:
         """Return the ego's maps after fusion: warp what partners sent, then `forward`, by level."""
@@ -207,7 +213,7 @@ class IntermediateFusion(Fusion):
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
 
-def merged(points_of_ego: Singles, sweeps: Iterable[Sweep], lidar_in_world: Pose) -> Singles:
+def merge_sweeps(points_of_ego: Singles, sweeps: Iterable[Sweep], lidar_in_world: Pose) -> Singles:
     """Return all sweeps in the ego's LiDAR frame, by the poses that their senders believed."""
-    moved = [points_between(points, pose, lidar_in_world) for points, pose in sweeps]
+    moved = [transform_points(points, pose, lidar_in_world) for points, pose in sweeps]
     return np.concatenate([points_of_ego, *moved])

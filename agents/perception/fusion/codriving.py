@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from agents.perception.designs import Published
-from agents.perception.fusion.attfuse import attended
+from agents.perception.designs import PublishedNetwork
+from agents.perception.fusion.attfuse import attend_to_agents
 from agents.perception.fusion.base import FeatureSpec, IntermediateFusion, Maps, SparseFeatures
 from agents.perception.fusion.communication import CommunicationSettings, read_communication
 from agents.perception.fusion.driving_request import (
@@ -27,7 +27,7 @@ from agents.perception.fusion.driving_request import (
     weigh_confidence,
 )
 from harness.errors import UserError
-from harness.geometry import relative
+from harness.geometry import compute_relative_pose
 from harness.vocabulary import Features, Pose, Singles
 
 CONFIDENCE = {"lite": 0.01, "full": 0.0}
@@ -38,7 +38,7 @@ class CoDriving(IntermediateFusion):
 
     safe_from_file = True
     multi_scale = True
-    v2xverse = Published(
+    v2xverse = PublishedNetwork(
         core_method="intermediatemulticlass",
         settings={
             "fusion_args.multi_scale": True,
@@ -113,7 +113,7 @@ class CoDriving(IntermediateFusion):
         if not self.confidence:
             return maps
         confidence = compute_confidence(logits())
-        sender_in_ego = relative(lidar_in_world, request.lidar_in_world)
+        sender_in_ego = compute_relative_pose(lidar_in_world, request.lidar_in_world)
         rows, columns = confidence.shape[-2:]
         request_map = render_request_map(
             request.waypoints_in_lidar, (rows, columns), self.communication
@@ -128,7 +128,7 @@ class CoDriving(IntermediateFusion):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return one level of the ego's after it has attended to all."""
-        return attended(x)
+        return attend_to_agents(x)
 
 
 def compute_confidence(logits: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.perception.fusion.base import FeatureSpec, IntermediateFusion
-from agents.perception.pointwise import Convolution
+from agents.perception.pointwise import CellConvolution
 
 WIDTHS = (16, 8)
 
@@ -24,9 +24,9 @@ class DiscoNet(IntermediateFusion):
         layers: list[nn.Module] = []
         before = 2 * features.channels
         for width in WIDTHS:
-            layers += [Convolution(before, width, 1), nn.BatchNorm2d(width), nn.ReLU()]
+            layers += [CellConvolution(before, width, 1), nn.BatchNorm2d(width), nn.ReLU()]
             before = width
-        self.weigh = nn.Sequential(*layers, Convolution(before, 1, 1))
+        self.weigh = nn.Sequential(*layers, CellConvolution(before, 1, 1))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the weighted mean of all maps."""

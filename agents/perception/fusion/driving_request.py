@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from agents.perception.fusion.communication import CommunicationSettings
-from agents.perception.grid import Grid
-from agents.perception.warping import affine
+from agents.perception.grid import PillarGrid
+from agents.perception.warping import compute_affine_matrix
 from harness.vocabulary import Floats, Pose
 
 GAIN, LEAST, MOST = 5.0, 1e-4, 1.0 - 1e-4
@@ -81,7 +81,7 @@ def add_bump(request_map: Floats, cell: tuple[int, int], *, reach: int, sigma: f
     np.maximum(part, bump, out=part)
 
 
-def warp_request(request: Tensor, sender_in_ego: Pose, grid: Grid) -> Tensor:
+def warp_request(request: Tensor, sender_in_ego: Pose, grid: PillarGrid) -> Tensor:
     """Return a request (rows, columns) of the ego as V2Xverse lays it on a sender's grid.
 
     V2Xverse inverts the transform of a warp by transposing its rotation and negating its shift.
@@ -89,7 +89,9 @@ def warp_request(request: Tensor, sender_in_ego: Pose, grid: Grid) -> Tensor:
     so the same is done here.
     """
     rows, columns = request.shape
-    theta = affine(sender_in_ego, grid)  # (2, 3): from the ego's grid to the sender's
+    theta = compute_affine_matrix(
+        sender_in_ego, grid
+    )  # (2, 3): from the ego's grid to the sender's
     tall = rows / columns
     inverse = np.array(
         [

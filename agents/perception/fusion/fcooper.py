@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from agents.perception.designs import FULL_PLAIN, Published
+from agents.perception.designs import FULL_PLAIN, PublishedNetwork
 from agents.perception.fusion.base import IntermediateFusion
 
 
@@ -13,7 +13,7 @@ class FCooper(IntermediateFusion):
     """The maximum over agents; no weights."""
 
     safe_from_file = True
-    v2xverse = Published(
+    v2xverse = PublishedNetwork(
         core_method="intermediatemulticlass",
         design=FULL_PLAIN,
         settings={"fusion_method": "max"},

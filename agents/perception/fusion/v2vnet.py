@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.perception.designs import FULL_COARSE, Published
+from agents.perception.designs import FULL_COARSE, PublishedNetwork
 from agents.perception.fusion.base import FeatureSpec, IntermediateFusion, Maps, Partner
-from agents.perception.pointwise import Linear
+from agents.perception.pointwise import TokenLinear
 from harness.errors import UserError
-from harness.geometry import relative
+from harness.geometry import compute_relative_pose
 from harness.vocabulary import Pose
 
 EGO = Pose(0.0, 0.0)
@@ -59,7 +59,7 @@ class V2VNet(IntermediateFusion):
     """Messages, gated updates, and a linear layer at the end."""
 
     safe_from_file = True
-    v2xverse = Published(
+    v2xverse = PublishedNetwork(
         core_method="intermediatemulticlass",
         design=FULL_COARSE,
         settings={
@@ -92,7 +92,7 @@ class V2VNet(IntermediateFusion):
         self.channels, self.padding = features.channels, kernel // 2
         self.msg_cnn = nn.Conv2d(2 * self.channels, self.channels, kernel, padding=kernel // 2)
         self.conv_gru = GatedUnit(self.channels, kernel)
-        self.mlp = Linear(self.channels, self.channels)
+        self.mlp = TokenLinear(self.channels, self.channels)
 
     def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Maps:
         """Return the ego's map after all rounds."""
@@ -100,11 +100,13 @@ class V2VNet(IntermediateFusion):
         poses = [EGO, *(partner.in_ego for partner in partners)]
         for number in range(self.number):
             receivers = 1 if number == self.number - 1 else len(maps)
-            maps = [self.updated(receiver, maps, poses) for receiver in range(receivers)]
+            maps = [self.update_receiver(receiver, maps, poses) for receiver in range(receivers)]
         fused: Tensor = self.mlp(maps[0].permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
         return (fused,)
 
-    def updated(self, receiver: int, maps: Sequence[Tensor], poses: Sequence[Pose]) -> Tensor:
+    def update_receiver(
+        self, receiver: int, maps: Sequence[Tensor], poses: Sequence[Pose]
+    ) -> Tensor:
         """Return a receiver's map after the messages of all agents, itself included."""
         at_receiver = maps[receiver]
         from_receiver = functional.conv2d(
@@ -118,7 +120,7 @@ class V2VNet(IntermediateFusion):
         for sender, sent in enumerate(maps):
             if sender == receiver:
                 continue
-            pose = relative(poses[sender], poses[receiver])
+            pose = compute_relative_pose(poses[sender], poses[receiver])
             warped = self.warp(sent, pose)
             reach = self.warp(torch.ones_like(sent[:, :1]), pose)
             message = from_receiver + functional.conv2d(warped, of_sender, padding=self.padding)

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.perception.designs import FULL_COARSE, Published
+from agents.perception.designs import FULL_COARSE, PublishedNetwork
 from agents.perception.fusion.base import FeatureSpec, IntermediateFusion
-from agents.perception.pointwise import Linear, linear
+from agents.perception.pointwise import TokenLinear, apply_linear
 
 DROPOUT = 0.3
 
@@ -69,9 +69,10 @@ class AgentAttention(nn.Module):
         inner = design.heads * design.head_channels
         self.heads, self.head_channels = design.heads, design.head_channels
         self.k_linears, self.q_linears, self.v_linears = (
-            nn.ModuleList(Linear(channels, inner) for _ in range(design.types)) for _ in range(3)
+            nn.ModuleList(TokenLinear(channels, inner) for _ in range(design.types))
+            for _ in range(3)
         )
-        self.a_linears = nn.ModuleList(Linear(inner, channels) for _ in range(design.types))
+        self.a_linears = nn.ModuleList(TokenLinear(inner, channels) for _ in range(design.types))
         shape = (design.types**2, design.heads, design.head_channels, design.head_channels)
         self.relation_att, self.relation_msg = (
             nn.Parameter(nn.init.xavier_uniform_(torch.empty(shape))) for _ in range(2)
@@ -80,18 +81,18 @@ class AgentAttention(nn.Module):
 
     def forward(self, x: Tensor, receivers: int) -> Tensor:
         """Return what the first agents receive; (agents, rows, columns, channels)."""
-        value = related(x, self.v_linears[0], self.relation_msg[0].mT)
+        value = apply_relation(x, self.v_linears[0], self.relation_msg[0].mT)
         if len(x) == 1:
             gathered = value
         else:
-            key = related(x, self.k_linears[0], self.relation_att[0])
+            key = apply_relation(x, self.k_linears[0], self.relation_att[0])
             query = self.q_linears[0](x[:receivers])
-            gathered = self._gather(query[:, None], key, value)
+            gathered = self._gather_values(query[:, None], key, value)
         out: Tensor = self.a_linears[0](gathered)
         dropped: Tensor = self.drop_out(out)
         return dropped
 
-    def _gather(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def _gather_values(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Return values by how alike queries and keys are, head by head."""
         heads = (self.heads, self.head_channels)
         products = query * key
@@ -100,13 +101,13 @@ class AgentAttention(nn.Module):
         return (shares * value.view(*value.shape[:-1], *heads)).sum(1).flatten(-2)
 
 
-def related(x: Tensor, layer: nn.Module, relation: Tensor) -> Tensor:
+def apply_relation(x: Tensor, layer: nn.Module, relation: Tensor) -> Tensor:
     """Return what a linear layer and then a matrix for each head make of tokens, in one go."""
     assert isinstance(layer, nn.Linear)
     heads, head_channels = relation.shape[:2]
     weight = relation @ layer.weight.view(heads, head_channels, -1)
     bias = relation @ layer.bias.view(heads, head_channels, 1)
-    return linear(x, weight.flatten(0, 1), bias.flatten())
+    return apply_linear(x, weight.flatten(0, 1), bias.flatten())
 
 
 class WindowAttention(nn.Module):
@@ -115,9 +116,11 @@ class WindowAttention(nn.Module):
     def __init__(self, channels: int, heads: int, head_channels: int, window: int) -> None:
         super().__init__()
         self.heads, self.window = heads, window
-        self.to_qkv = Linear(channels, 3 * heads * head_channels, bias=False)
+        self.to_qkv = TokenLinear(channels, 3 * heads * head_channels, bias=False)
         self.pos_embedding = nn.Parameter(torch.randn(2 * window - 1, 2 * window - 1))
-        self.to_out = nn.Sequential(Linear(heads * head_channels, channels), nn.Dropout(DROPOUT))
+        self.to_out = nn.Sequential(
+            TokenLinear(heads * head_channels, channels), nn.Dropout(DROPOUT)
+        )
         places = np.indices((window, window)).reshape(2, -1)
         self.apart = torch.from_numpy(places[:, None] - places[:, :, None] + window - 1)
 
@@ -170,7 +173,7 @@ class PyramidAttention(nn.Module):
         return gathered
 
 
-class Normed(nn.Module):
+class PreNorm(nn.Module):
     """Something that is asked after normalisation."""
 
     def __init__(self, channels: int, inner: nn.Module) -> None:
@@ -189,10 +192,10 @@ class FeedForward(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.net = nn.Sequential(
-            Linear(channels, channels),
+            TokenLinear(channels, channels),
             nn.GELU(),
             nn.Dropout(DROPOUT),
-            Linear(channels, channels),
+            TokenLinear(channels, channels),
             nn.Dropout(DROPOUT),
         )
 
@@ -202,14 +205,14 @@ class FeedForward(nn.Module):
         return out
 
 
-class Attentions(nn.Module):
+class V2XFusionBlock(nn.Module):
     """Attention over agents and within windows."""
 
     def __init__(self, channels: int, design: Transformer) -> None:
         super().__init__()
         pair = [
-            Normed(channels, AgentAttention(channels, design)),
-            Normed(channels, PyramidAttention(channels, design)),
+            PreNorm(channels, AgentAttention(channels, design)),
+            PreNorm(channels, PyramidAttention(channels, design)),
         ]
         self.layers = nn.ModuleList([nn.ModuleList(pair)])
 
@@ -221,7 +224,7 @@ class Attentions(nn.Module):
         return together
 
 
-class Encoder(nn.Module):
+class V2XTEncoder(nn.Module):
     """Layers, one after another; in the last only the ego is updated."""
 
     def __init__(self, channels: int, design: Transformer) -> None:
@@ -229,7 +232,9 @@ class Encoder(nn.Module):
         if design.prior_channels:
             self.prior_feed = nn.Linear(channels + design.prior_channels, channels)
         self.layers = nn.ModuleList(
-            nn.ModuleList([Attentions(channels, design), Normed(channels, FeedForward(channels))])
+            nn.ModuleList(
+                [V2XFusionBlock(channels, design), PreNorm(channels, FeedForward(channels))]
+            )
             for _ in range(design.depth)
         )
 
@@ -242,19 +247,19 @@ class Encoder(nn.Module):
         return x
 
 
-class Wrapped(nn.Module):
+class V2XTransformer(nn.Module):
     """The encoder, under the name that it has in checkpoints."""
 
     def __init__(self, channels: int, design: Transformer) -> None:
         super().__init__()
-        self.encoder = Encoder(channels, design)
+        self.encoder = V2XTEncoder(channels, design)
 
 
 class V2XViT(IntermediateFusion):
     """The transformer over all agents' maps."""
 
     safe_from_file = True
-    v2xverse = Published(
+    v2xverse = PublishedNetwork(
         core_method="intermediatemulticlass",
         design=FULL_COARSE,
         size_multiple=max(FULL.windows),
@@ -272,15 +277,15 @@ class V2XViT(IntermediateFusion):
         """Make the transformer."""
         sizes = self.transformer or (LITE if features.size == "lite" else FULL)
         self.patch = sizes.patch
-        self.fusion_net = Wrapped(features.channels * sizes.patch**2, sizes)
+        self.fusion_net = V2XTransformer(features.channels * sizes.patch**2, sizes)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the ego's map after the transformer."""
-        tokens = tokens_of(x, self.patch).contiguous()
-        return map_of(self.fusion_net.encoder(tokens), self.patch)
+        tokens = to_tokens(x, self.patch).contiguous()
+        return from_tokens(self.fusion_net.encoder(tokens), self.patch)
 
 
-def tokens_of(maps: Tensor, patch: int) -> Tensor:
+def to_tokens(maps: Tensor, patch: int) -> Tensor:
     """Return (maps, rows, columns, channels) with all channels of a patch's cells in one token."""
     number, channels, rows, columns = maps.shape
     side_by_side = maps.permute(0, 2, 3, 1)
@@ -288,7 +293,7 @@ def tokens_of(maps: Tensor, patch: int) -> Tensor:
     return cells.transpose(2, 3).flatten(3)
 
 
-def map_of(tokens: Tensor, patch: int) -> Tensor:
+def from_tokens(tokens: Tensor, patch: int) -> Tensor:
     """Return the maps that became tokens."""
     number, rows, columns, _ = tokens.shape
     cells = tokens.view(number, rows, columns, patch, patch, -1).transpose(2, 3)

@@ -49,13 +49,13 @@ def main() -> None:
             wire.send(answers, {"kind": "reset"})
         else:
             control, together, alone = stack.step(words, arrays)
-            boxes = {**flat("together", together), **flat("alone", alone)}
+            boxes = {**to_flat_boxes("together", together), **to_flat_boxes("alone", alone)}
             wire.send(
                 answers, {"kind": "step", "control": [float(value) for value in control]}, boxes
             )
 
 
-def flat(name: str, classes: Any) -> dict[str, Any]:
+def to_flat_boxes(name: str, classes: Any) -> dict[str, Any]:
     """Return corners, scores and classes of boxes as three arrays."""
     detected = [
         (corners, np.asarray(scores.detach().cpu(), np.float64), number)

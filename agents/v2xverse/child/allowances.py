@@ -53,16 +53,16 @@ class Anything:
 def make() -> None:
     """Let V2Xverse's modules be imported, on new versions of what they use too."""
     for name in EMPTY:
-        put(name)
+        put_empty_module(name)
     for name in EMPTY_IF_MISSING:
-        if not is_there(name):
-            put(name)
-    old_names_of_numpy()
-    old_names_of_matplotlib()
-    without_cuda()
+        if not is_importable(name):
+            put_empty_module(name)
+    restore_numpy_names()
+    restore_matplotlib_names()
+    disable_cuda()
 
 
-def is_there(name: str) -> bool:
+def is_importable(name: str) -> bool:
     """Return whether a module can be imported."""
     try:
         importlib.import_module(name)
@@ -71,7 +71,7 @@ def is_there(name: str) -> bool:
     return True
 
 
-def put(name: str) -> None:
+def put_empty_module(name: str) -> None:
     """Put a module in a place, that has whatever is asked of it."""
 
     def ask(attribute: str) -> type:
@@ -88,14 +88,14 @@ def put(name: str) -> None:
         setattr(sys.modules[outer], last, module)
 
 
-def old_names_of_numpy() -> None:
+def restore_numpy_names() -> None:
     """`np.int` and its like went with numpy 1.24, `np.Inf` with 2.0."""
     for name, kind in (("int", int), ("float", float), ("bool", bool), ("Inf", np.inf)):
         if name not in vars(np):
             setattr(np, name, kind)
 
 
-def old_names_of_matplotlib() -> None:
+def restore_matplotlib_names() -> None:
     """`tostring_rgb` went with matplotlib 3.10."""
     matplotlib: Any = importlib.import_module("matplotlib")
     matplotlib.use("Agg")
@@ -104,7 +104,7 @@ def old_names_of_matplotlib() -> None:
         canvas.tostring_rgb = lambda self: np.asarray(self.buffer_rgba())[..., :3].tobytes()
 
 
-def without_cuda() -> None:
+def disable_cuda() -> None:
     """Without a GPU, what is sent there stays where it is."""
     torch: Any = importlib.import_module("torch")
     if not torch.cuda.is_available():

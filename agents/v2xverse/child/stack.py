@@ -56,12 +56,12 @@ class Stack:
         yaml = importlib.import_module("yaml")
         self.config = yaml.safe_load(Path(agent_config).read_text())
         self._device = self._torch.device("cuda" if self._torch.cuda.is_available() else "cpu")
-        self._seed(0)
+        self._seed_generators(0)
         self._load_perception(*perception)
         self._load_planner(planner)
         self._core: Any = importlib.import_module("team_code.pnp_infer_action_e2e")
         self._router: Any = importlib.import_module("team_code.planner_pnp")
-        self._leave_out()
+        self._replace_unneeded_parts()
 
     def _load_perception(self, source: str, weights: str) -> None:
         tools: Any = importlib.import_module("opencood.tools.train_utils")
@@ -100,10 +100,10 @@ class Stack:
         load(checkpoint, self._device, self._planner)
         self._planner.to(self._device).eval()
 
-    def _leave_out(self) -> None:
+    def _replace_unneeded_parts(self) -> None:
         """Windows, pictures, and the first of two equal looks, whose answer is not used."""
-        self._core.DisplayInterface = Window
-        self._core.SpVoxelPreprocessor = Unused
+        self._core.DisplayInterface = NoWindow
+        self._core.SpVoxelPreprocessor = UnusedVoxels
         self._core.PnP_infer.save = lambda *_: None
         self._core.inference_utils = types.SimpleNamespace(
             inference_intermediate_fusion_multiclass=lambda *_, **__: {}
@@ -125,18 +125,19 @@ class Stack:
         spacing = self.config["control"]["target_point_distance"]
         command = types.SimpleNamespace(value=LANE_FOLLOW)
         self._route = self._router.RoutePlanner(2.0, 10.0)
-        plan = [(at, command) for at in gps(thinned(route_xy, spacing))]
+        plan = [(at, command) for at in to_gps(thin_route(route_xy, spacing))]
         self._route.route = [deque(plan)]
 
     def step(self, words: dict[str, Any], arrays: dict[str, Any]) -> tuple[list[float], Any, Any]:
         """Return pedals and wheel, and what is detected with partners and without."""
-        ego = self._measured(words["ego"], arrays["ego"])
+        ego = self._make_measurements(words["ego"], arrays["ego"])
         self._add_ego(ego, words["ego"], arrays["drivable"])
         partners = [
-            self._measured(partner, arrays[partner["name"]]) for partner in words["partners"]
+            self._make_measurements(partner, arrays[partner["name"]])
+            for partner in words["partners"]
         ]
-        with self._torch.no_grad(), Overheard(self._data) as boxes:
-            self._seed(self._seeded)
+        with self._torch.no_grad(), OutputListener(self._data) as boxes:
+            self._seed_generators(self._seeded)
             self._count += 4
             (control,) = self._infer.get_action_from_list_inter(
                 car_data_raw=[ego],
@@ -151,14 +152,14 @@ class Stack:
 
     def _look_alone(self, ego: dict[str, Any]) -> None:
         tools = importlib.import_module("opencood.tools.train_utils")
-        self._seed(self._seeded)
+        self._seed_generators(self._seeded)
         one = self._data.__getitem__(idx=None, extra_source={"car_data": [ego], "rsu_data": []})
         batch = self._data.collate_batch_test([one], online_eval_only=True)
         batch = tools.to_device(batch, self._device)
         outputs = {name: self._network(scene) for name, scene in batch.items()}
         self._data.post_process_multiclass(batch, outputs, online_eval_only=True)
 
-    def _measured(self, state: dict[str, Any], points: Any) -> dict[str, Any]:
+    def _make_measurements(self, state: dict[str, Any], points: Any) -> dict[str, Any]:
         """Return what its agents measure, in its sensors' frames: turned to the left."""
         turned = points.copy()
         turned[:, 0], turned[:, 1] = -points[:, 1], points[:, 0]
@@ -179,7 +180,7 @@ class Stack:
 
     def _add_ego(self, ego: dict[str, Any], state: dict[str, Any], drivable: Any) -> None:
         x, y, yaw = state["on_route"]
-        target, command = self._route.run_step(gps(np.array([[x, y]]))[0], 0)
+        target, command = self._route.run_step(to_gps(np.array([[x, y]]))[0], 0)
         front, rear, left, right = self.config["perception"]["detection_range"]
         ahead, aside = np.cos(yaw), np.sin(yaw)
         away = np.array([target[1] - x, -target[0] - y])
@@ -193,13 +194,13 @@ class Stack:
         for camera in CAMERAS:
             ego[f"rgb_{camera}"] = NO_PICTURE
 
-    def _seed(self, seed: int) -> None:
+    def _seed_generators(self, seed: int) -> None:
         random.seed(seed)
         np.random.seed(seed)
         self._torch.manual_seed(seed)
 
 
-class Overheard:
+class OutputListener:
     """Keeps what its post-processing returns: corners and scores of each class."""
 
     def __init__(self, data: Any) -> None:
@@ -224,7 +225,7 @@ class Overheard:
         del self._data.post_process_multiclass
 
 
-class Window:
+class NoWindow:
     """Instead of its window on the screen."""
 
     def run_interface(self, _: Any) -> Any:
@@ -232,7 +233,7 @@ class Window:
         return NO_PICTURE
 
 
-class Unused:
+class UnusedVoxels:
     """Instead of voxels that its agent prepares and never takes."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -277,12 +278,12 @@ def link_checkpoint(source: str, weights: str, folder: str) -> str:
     return folder
 
 
-def gps(xy: Any) -> Any:
+def to_gps(xy: Any) -> Any:
     """Return positions as its route planner gives them: north and east, in metres."""
     return np.stack([-xy[:, 1], xy[:, 0]], axis=1)
 
 
-def thinned(xy: Any, spacing: float) -> Any:
+def thin_route(xy: Any, spacing: float) -> Any:
     """Return the start, a place at most so often, and the goal, as its route files are thinned."""
     away = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(xy, axis=0), axis=1))])
     kept = np.unique((away // spacing).astype(int), return_index=True)[1]

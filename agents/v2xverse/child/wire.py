@@ -23,7 +23,7 @@ class WireError(Exception):
     """What came is no frame."""
 
 
-def pack(words: dict[str, Any], arrays: dict[str, Any] | None = None) -> bytes:
+def pack_frame(words: dict[str, Any], arrays: dict[str, Any] | None = None) -> bytes:
     """Return a frame."""
     described, body = [], []
     for name, value in (arrays or {}).items():
@@ -36,7 +36,7 @@ def pack(words: dict[str, Any], arrays: dict[str, Any] | None = None) -> bytes:
     return b"".join([HEADER.pack(MARK, len(text), sum(map(len, body))), text, *body])
 
 
-def lengths(header: bytes) -> tuple[int, int]:
+def parse_frame_header(header: bytes) -> tuple[int, int]:
     """Return how many bytes of text and of arrays follow a header."""
     mark, text, body = HEADER.unpack(header)
     if mark != MARK:
@@ -46,7 +46,7 @@ def lengths(header: bytes) -> tuple[int, int]:
     return text, body
 
 
-def unpack(text: bytes, body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+def unpack_frame(text: bytes, body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a frame says, and its arrays."""
     try:
         record = json.loads(text.decode("utf-8"))
@@ -67,7 +67,7 @@ def unpack(text: bytes, body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def send(pipe: IO[bytes], words: dict[str, Any], arrays: dict[str, Any] | None = None) -> None:
     """Write a frame."""
-    pipe.write(pack(words, arrays))
+    pipe.write(pack_frame(words, arrays))
     pipe.flush()
 
 
@@ -76,5 +76,5 @@ def receive(pipe: IO[bytes]) -> tuple[dict[str, Any], dict[str, Any]] | None:
     header = pipe.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
-    text, body = lengths(header)
-    return unpack(pipe.read(text), pipe.read(body))
+    text, body = parse_frame_header(header)
+    return unpack_frame(pipe.read(text), pipe.read(body))

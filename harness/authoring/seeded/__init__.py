@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from harness.authoring.build import build
-from harness.authoring.seeded.names import DEVELOPMENT_SEEDS, development_name
-from harness.authoring.seeded.parameters import Parameters, sampled
-from harness.authoring.seeded.plans import plan
-from harness.authoring.writing import to_text
+from harness.authoring.build import build_document
+from harness.authoring.seeded.names import DEVELOPMENT_SEEDS, format_development_name
+from harness.authoring.seeded.parameters import TownParameters, sample_town_parameters
+from harness.authoring.seeded.plans import make_town_plan
+from harness.authoring.writing import format_opendrive
 
-__all__ = ["DEVELOPMENT_SEEDS", "Parameters", "development_name", "plan", "sampled", "text_of"]
+__all__ = [
+    "DEVELOPMENT_SEEDS",
+    "TownParameters",
+    "format_development_name",
+    "make_town_plan",
+    "sample_town_parameters",
+    "write_seeded_opendrive",
+]
 
 
-def text_of(seed: int, name: str, parameters: Parameters) -> str:
+def write_seeded_opendrive(seed: int, name: str, parameters: TownParameters) -> str:
     """Return the OpenDRIVE text of a town; ValueError says why the seed gives none."""
-    return to_text(build(plan(seed, name, parameters)))
+    return format_opendrive(build_document(make_town_plan(seed, name, parameters)))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from harness.authoring.checks import DRIVABLE, LIGHT, SIGNS, Check, Subject, arms_of
+from harness.authoring.checks import DRIVABLE, LIGHT, SIGNS, Check, TownSubject, list_junction_arms
 from harness.carlite.towns.model import LaneKind, Town
 
 SPAWN_POINTS = 150
@@ -26,21 +26,21 @@ PARKING = 200.0
 """Metres of parking lanes."""
 
 
-def too_few_spawn_points(subject: Subject) -> Iterator[str]:
+def find_spawn_point_shortage(subject: TownSubject) -> Iterator[str]:
     """Yield if too few vehicles have room."""
     count = len(subject.town.spawn_points)
     if count < SPAWN_POINTS:
         yield f"{count} spawn points; {SPAWN_POINTS} are needed"
 
 
-def too_large(subject: Subject) -> Iterator[str]:
+def find_excess_size(subject: TownSubject) -> Iterator[str]:
     """Yield if the town is larger than towns are meant to be."""
     width, depth = np.ptp(subject.town.lanes.points[:, :2], axis=0)
     if max(width, depth) > LARGEST:
         yield f"{width:.0f} by {depth:.0f} m; at most {LARGEST:.0f} m are allowed"
 
 
-def too_steep(subject: Subject) -> Iterator[str]:
+def find_steep_lanes(subject: TownSubject) -> Iterator[str]:
     """Yield driving lanes that are steeper than allowed."""
     lanes = subject.town.lanes
     for lane in np.flatnonzero(lanes.kind == LaneKind.DRIVING).tolist():
@@ -51,10 +51,10 @@ def too_steep(subject: Subject) -> Iterator[str]:
             yield f"road {lanes.key[lane, 0]} rises by {100 * grade.max():.1f} %"
 
 
-def junction_kinds_missing(subject: Subject) -> Iterator[str]:
+def find_missing_junction_kinds(subject: TownSubject) -> Iterator[str]:
     """Yield if no four arms meet at lights, or no streets meet without lights."""
-    lit = _lit(subject.town)
-    arms = arms_of(subject.town)
+    lit = _find_lit_junctions(subject.town)
+    arms = list_junction_arms(subject.town)
     if not any(len(roads) >= FOUR_ARMS for junction, roads in arms.items() if junction in lit):
         yield "no junction of four arms has lights"
     if not set(arms) - lit:
@@ -64,7 +64,7 @@ def junction_kinds_missing(subject: Subject) -> Iterator[str]:
         yield "no stop or yield sign"
 
 
-def _lit(town: Town) -> set[int]:
+def _find_lit_junctions(town: Town) -> set[int]:
     """Return the junctions with lights: those that lanes held by a light lead into."""
     lanes = town.lanes
     held = [
@@ -77,14 +77,14 @@ def _lit(town: Town) -> set[int]:
     return {int(lanes.junction[lane]) for lane in ahead}
 
 
-def hazard_places_missing(subject: Subject) -> Iterator[str]:
+def find_missing_hazard_places(subject: TownSubject) -> Iterator[str]:
     """Yield if hazards find no avenue, no straight kerbside lane or no parked cars."""
     lanes = subject.town.lanes
     street = (lanes.kind == LaneKind.DRIVING) & (lanes.junction < 0)
     wide = street & (lanes.right >= 0)
     if lanes.length[wide].max(initial=0.0) < STRAIGHT / 2:
         yield "no street with two lanes in one direction"
-    straight = [length for length in straight_kerbs(subject.town) if length >= STRAIGHT]
+    straight = [length for length in measure_straight_kerbs(subject.town) if length >= STRAIGHT]
     if len(straight) < STRAIGHT_ONES:
         yield f"{len(straight)} straight kerbside lanes of {STRAIGHT:.0f} m"
     parking = float(lanes.length[lanes.kind == LaneKind.PARKING].sum())
@@ -92,17 +92,17 @@ def hazard_places_missing(subject: Subject) -> Iterator[str]:
         yield f"{parking:.0f} m of parking lanes"
 
 
-def straight_kerbs(town: Town) -> list[float]:
+def measure_straight_kerbs(town: Town) -> list[float]:
     """Return the longest straight stretch of the kerbside lane on each side of each road."""
     lanes = town.lanes
     kerbside = (lanes.kind == LaneKind.DRIVING) & (lanes.junction < 0) & (lanes.right < 0)
     sides: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for lane in np.flatnonzero(kerbside).tolist():
         sides[int(lanes.key[lane, 0]), bool(lanes.key[lane, 2] > 0)].append(lane)
-    return [_longest_straight(town, side) for _, side in sorted(sides.items())]
+    return [_measure_longest_straight(town, side) for _, side in sorted(sides.items())]
 
 
-def _longest_straight(town: Town, side: list[int]) -> float:
+def _measure_longest_straight(town: Town, side: list[int]) -> float:
     lanes = town.lanes
     order = sorted(side, key=lambda lane: float(lanes.road_s[lanes.first[lane]]))
     points = np.concatenate(
@@ -120,10 +120,10 @@ def _longest_straight(town: Town, side: list[int]) -> float:
 
 CHECKS: tuple[Check, ...] = (
     *DRIVABLE,
-    too_few_spawn_points,
-    too_large,
-    too_steep,
-    junction_kinds_missing,
-    hazard_places_missing,
+    find_spawn_point_shortage,
+    find_excess_size,
+    find_steep_lanes,
+    find_missing_junction_kinds,
+    find_missing_hazard_places,
 )
 """What holds for every town from a seed."""

@@ -20,7 +20,7 @@ FEWEST_ARMS = 3
 
 
 @dataclass(frozen=True)
-class Chain:
+class StreetChain:
     """A street from junction to junction: the crossings it passes, ends included."""
 
     cells: tuple[Cell, ...]
@@ -28,43 +28,45 @@ class Chain:
     @property
     def edges(self) -> tuple[Edge, ...]:
         """Its stretches."""
-        return tuple(edge(a, b) for a, b in zip(self.cells, self.cells[1:], strict=False))
+        return tuple(make_edge(a, b) for a, b in zip(self.cells, self.cells[1:], strict=False))
 
 
-def edge(a: Cell, b: Cell) -> Edge:
+def make_edge(a: Cell, b: Cell) -> Edge:
     """Return the stretch between two crossings."""
     return (a, b) if a < b else (b, a)
 
 
-def whole_grid(columns: int, rows: int) -> set[Edge]:
+def list_grid_edges(columns: int, rows: int) -> set[Edge]:
     """Return all stretches of a grid of so many blocks."""
     across = {((i, j), (i + 1, j)) for i in range(columns) for j in range(rows + 1)}
     up = {((i, j), (i, j + 1)) for i in range(columns + 1) for j in range(rows)}
     return across | up
 
 
-def thinned(edges: set[Edge], kept: set[Edge], share: float, rng: np.random.Generator) -> set[Edge]:
+def remove_grid_edges(
+    edges: set[Edge], kept: set[Edge], share: float, rng: np.random.Generator
+) -> set[Edge]:
     """Leave out a share of the stretches, except those to keep, while the grid stays sound."""
     wanted = round(share * len(edges))
     order = [sorted(edges - kept)[k] for k in rng.permutation(len(edges - kept))]
     built = set(edges)
     for candidate in order:
-        fewer = _without_stubs(built - {candidate})
-        if len(edges) - len(fewer) <= wanted and not kept - fewer and sound(fewer):
+        fewer = _remove_stubs(built - {candidate})
+        if len(edges) - len(fewer) <= wanted and not kept - fewer and is_sound_grid(fewer):
             built = fewer
     return built
 
 
-def _without_stubs(edges: set[Edge]) -> set[Edge]:
+def _remove_stubs(edges: set[Edge]) -> set[Edge]:
     """Take away what has become a dead end, such as the rest of a corner."""
     while True:
-        stubs = {cell for cell, near in neighbours(edges).items() if len(near) == 1}
+        stubs = {cell for cell, near in list_cell_neighbours(edges).items() if len(near) == 1}
         if not stubs:
             return edges
         edges = {pair for pair in edges if not stubs.intersection(pair)}
 
 
-def neighbours(edges: Iterable[Edge]) -> dict[Cell, list[Cell]]:
+def list_cell_neighbours(edges: Iterable[Edge]) -> dict[Cell, list[Cell]]:
     """Return the crossings next to each crossing."""
     near: dict[Cell, list[Cell]] = defaultdict(list)
     for a, b in sorted(edges):
@@ -73,26 +75,26 @@ def neighbours(edges: Iterable[Edge]) -> dict[Cell, list[Cell]]:
     return dict(near)
 
 
-def sound(edges: set[Edge]) -> bool:
+def is_sound_grid(edges: set[Edge]) -> bool:
     """Return whether a grid has junctions enough, no long chain, and no crossing all must pass."""
-    streets = chains(edges)
+    streets = list_street_chains(edges)
     ends = {cell for street in streets for cell in (street.cells[0], street.cells[-1])}
     pairs = [frozenset((street.cells[0], street.cells[-1])) for street in streets]
     return (
         len(ends) >= FEWEST_JUNCTIONS
         and max(len(street.edges) for street in streets) <= LONGEST_CHAIN
         and len(set(pairs)) == len(pairs)
-        and two_connected(edges)
+        and is_two_connected(edges)
     )
 
 
-def two_connected(edges: set[Edge]) -> bool:
+def is_two_connected(edges: set[Edge]) -> bool:
     """Return whether the grid hangs together whichever crossing is closed."""
-    near = neighbours(edges)
-    return all(_reaches(near, closed) == len(near) - 1 for closed in near)
+    near = list_cell_neighbours(edges)
+    return all(_count_reached_cells(near, closed) == len(near) - 1 for closed in near)
 
 
-def _reaches(near: dict[Cell, list[Cell]], closed: Cell) -> int:
+def _count_reached_cells(near: dict[Cell, list[Cell]], closed: Cell) -> int:
     """Count the crossings that can be reached from the first open one."""
     start = next(cell for cell in sorted(near) if cell != closed)
     reached, ahead = {start}, [start]
@@ -104,9 +106,9 @@ def _reaches(near: dict[Cell, list[Cell]], closed: Cell) -> int:
     return len(reached)
 
 
-def chains(edges: set[Edge]) -> list[Chain]:
+def list_street_chains(edges: set[Edge]) -> list[StreetChain]:
     """Return the streets from junction to junction."""
-    near = neighbours(edges)
+    near = list_cell_neighbours(edges)
     junctions = sorted(cell for cell, others in near.items() if len(others) >= FEWEST_ARMS)
     result = []
     for start in junctions:
@@ -116,5 +118,5 @@ def chains(edges: set[Edge]) -> list[Chain]:
                 here, before = cells[-1], cells[-2]
                 cells.append(next(cell for cell in near[here] if cell != before))
             if (cells[0], cells[1]) <= (cells[-1], cells[-2]):
-                result.append(Chain(tuple(cells)))
+                result.append(StreetChain(tuple(cells)))
     return result

@@ -11,7 +11,7 @@ DEVELOPMENT_SEEDS = (1, 2, 3, 4, 5, 6)
 DIGITS = 8
 
 
-def development_name(seed: int, given: Mapping[str, float]) -> str:
+def format_development_name(seed: int, given: Mapping[str, float]) -> str:
     """Return a town's name; given parameters add digits, for caches and records go by name."""
     if not given:
         return f"Seeded_{seed}"

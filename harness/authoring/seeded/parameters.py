@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from harness.carlite.randomness import stream
+from harness.carlite.randomness import make_random_stream
 
 Range = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class TownParameters:
     """How a town is laid out and built up; counts are whole numbers, shares go from 0 to 1."""
 
     columns: int  # blocks from west to east
@@ -54,32 +54,34 @@ RANGES: dict[str, Range] = {
     "storeys": (2, 12),
 }
 """The lowest and the highest value of each parameter."""
-WHOLE = {field.name for field in fields(Parameters) if field.type == "int"}
+WHOLE = {field.name for field in fields(TownParameters) if field.type == "int"}
 EXTENT: Range = (380.0, 430.0)
 """Metres along each side that sampled blocks add up to, where that many blocks may."""
 USUAL = {"street_lanes": (1, 1)}
 """Ranges of sampled values that are narrower than those of given ones."""
 
 
-def sampled(seed: int, **given: float) -> Parameters:
+def sample_town_parameters(seed: int, **given: float) -> TownParameters:
     """Return a town's parameters: those given, the others from the seed, each by its own stream."""
-    chosen = {name: _sample(seed, name, *USUAL.get(name, RANGES[name])) for name in RANGES}
+    chosen = {
+        name: _sample_parameter(seed, name, *USUAL.get(name, RANGES[name])) for name in RANGES
+    }
     for side, count in (("block_width", "columns"), ("block_depth", "rows")):
         low, high = RANGES[side]
-        length = _sample(seed, side, *EXTENT) / (given.get(count) or chosen[count])
+        length = _sample_parameter(seed, side, *EXTENT) / (given.get(count) or chosen[count])
         chosen[side] = round(min(max(length, low), high), 1)
     values: dict[str, Any] = {**chosen, **given}
-    return Parameters(**values)
+    return TownParameters(**values)
 
 
-def _sample(seed: int, name: str, low: float, high: float) -> float:
-    share = float(stream(seed, "town", name).random())
+def _sample_parameter(seed: int, name: str, low: float, high: float) -> float:
+    share = float(make_random_stream(seed, "town", name).random())
     if name in WHOLE:
         return math.floor(low + share * (high - low + 1))
     return round(low + share * (high - low), 3)
 
 
-def refused(given: dict[str, float]) -> str:
+def describe_refused_parameter(given: dict[str, float]) -> str:
     """Return what is wrong with the first given value that is out of range, or nothing."""
     for name, value in given.items():
         low, high = RANGES[name]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.campaign.attempt.perception import Perception
+from harness.campaign.attempt.perception import PerceptionLoop
 from harness.world.changes.applied import AppliedChanges
-from harness.world.ego import Ego
+from harness.world.ego import EgoVehicle
 from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lights import RouteLights
@@ -22,7 +22,7 @@ class AttemptActors:
     lights: RouteLights
     stops: RouteStops
     heeded_stops: RouteStops | None  # shown to the driver as lights, red until it has stood
-    perception: Perception
-    ego: Ego
+    perception: PerceptionLoop
+    ego: EgoVehicle
     changes: AppliedChanges
     not_run: tuple[HazardSpec, ...]

@@ -12,54 +12,57 @@ import carla
 
 from harness.campaign.attempt.actors import AttemptActors
 from harness.campaign.attempt.drive_monitor import DriveMonitor
-from harness.campaign.attempt.hazard_reports import hazard_reports
-from harness.campaign.attempt.intervening import intervening
-from harness.campaign.attempt.live import LiveView, live_view
+from harness.campaign.attempt.hazard_reports import iter_hazard_reports
+from harness.campaign.attempt.intervening import build_arm_intervention
+from harness.campaign.attempt.live import LiveView, open_live_view
 from harness.campaign.attempt.metrics import AttemptMetrics
-from harness.campaign.attempt.perception import Perception, reads_surfaces
-from harness.campaign.attempt.recorder import Recorder
+from harness.campaign.attempt.perception import PerceptionLoop, has_surface_reader
+from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.results import (
-    crucible_record,
+    build_crucible_record,
+    build_driving_record,
+    build_hazard_record,
+    build_pattern_record,
+    build_result_record,
     describe_channel,
     describe_drive,
-    driving_record,
-    hazard_record,
-    pattern_record,
-    result_record,
-    windows_of,
+    select_window_frames,
 )
-from harness.campaign.attempt.settling import settle
-from harness.campaign.attempt.signals import signals_ahead
-from harness.campaign.attempt.surrogates import surrogate_record
-from harness.campaign.attempt.surroundings import Tracks, scenery_near
-from harness.campaign.attempt.tasks import Position, Report, Task
-from harness.campaign.attempt.town_map import lines_around
-from harness.campaign.folder.assignments import Assignment, read_assignment
-from harness.campaign.folder.campaign_folder import read_header
-from harness.campaign.folder.inputs import other_files
-from harness.campaign.settings.conditions import changes_of, disturbances_of
-from harness.campaign.settings.config import build
-from harness.campaign.settings.cooperation import cooperation_of, reference_of
-from harness.campaign.settings.declared import Settings
-from harness.campaign.settings.metrics import metrics_in
+from harness.campaign.attempt.settling import settle_vehicles
+from harness.campaign.attempt.signals import find_signals_ahead
+from harness.campaign.attempt.surrogates import build_surrogate_record
+from harness.campaign.attempt.surroundings import TrackRecorder, list_scenery_near_route
+from harness.campaign.attempt.tasks import AttemptTask, DrivePosition, Report
+from harness.campaign.attempt.town_map import list_map_lines
+from harness.campaign.folder.assignments import RouteAssignment, read_assignment
+from harness.campaign.folder.campaign_folder import load_campaign_header
+from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.settings.conditions import (
+    build_condition_changes,
+    build_condition_disturbances,
+)
+from harness.campaign.settings.config import build_part
+from harness.campaign.settings.cooperation import build_arm_cooperation, build_reference_placement
+from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.metrics import build_metrics
 from harness.channel.channel import Channel, number_equal_names
 from harness.channel.effects import Window
 from harness.errors import AttemptError, UserError
-from harness.evaluation.driving import Drive
+from harness.evaluation.driving import DriveEvaluation
 from harness.evaluation.windows import WindowRules
-from harness.kernels import processor_name
-from harness.randomness import derived_seed
+from harness.kernels import get_processor_name
+from harness.randomness import derive_seed
 from harness.records.message_usage import MessageUsage
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import Control, PrivilegedSystem, Route, System, fusion_stage_of
+from harness.vocabulary import Control, PrivilegedSystem, Route, System, get_fusion_stage
 from harness.world.attempt_context import AttemptContext
 from harness.world.changes.applied import AppliedChanges
-from harness.world.ego import Ego
-from harness.world.hazards.catalogue import build as build_hazard
-from harness.world.hazards.hazard import Hazard, blaming
+from harness.world.ego import EgoVehicle
+from harness.world.hazards.catalogue import build_hazard
+from harness.world.hazards.hazard import Hazard, convert_hazard_errors
 from harness.world.hazards.spec import HazardSpec
-from harness.world.lights import RouteLights, force_green
-from harness.world.partners import Cooperation, Partners, assemble
+from harness.world.lights import RouteLights, set_lights_green
+from harness.world.partners import Cooperation, PartnerFleet, spawn_partners
 from harness.world.rig import Rig
 from harness.world.scene import ActorRegistry
 from harness.world.session import open_session
@@ -70,27 +73,29 @@ made_before: dict[str, System | PrivilegedSystem] = {}
 """Systems that were made before this process was forked, each fresh in every child."""
 
 
-def run_attempt(task: Task, report: Report) -> str:
+def run_attempt_task(task: AttemptTask, report: Report) -> str:
     """Run one try, shown in a viewer if the task names one; return a one-line description."""
-    with live_view(task) as view:
+    with open_live_view(task) as view:
         return drive_and_write(task, report, view)
 
 
-def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
+def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     """Drive, write the records, and return a one-line description of the outcome."""
     began = time.monotonic()
-    settings = read_header(task.folder / "campaign.yaml")["settings"]
+    settings = load_campaign_header(task.folder / "campaign.yaml")["settings"]
     assignment = read_assignment(task.folder, task.key.route, task.key.arm.condition)
     system = set_up_system(settings, task.key.arm.system)
-    channel = set_up_channel(settings, task.key.arm.condition, window_of(system, settings))
+    channel = set_up_channel(settings, task.key.arm.condition, get_message_window(system, settings))
     changes = set_up_changes(settings, task.key.arm.condition)
-    cooperation = cooperation_of(settings, task.key.arm)
-    drive = Drive(rules=build(settings["driving"], "driving"), route_length=assignment.route.length)
-    with attempt_context(task, assignment.route, settings["tick"]) as usual:
-        context = changes.context(usual)
-        lines = lines_around(context.map, context.route)
+    cooperation = build_arm_cooperation(settings, task.key.arm)
+    drive = DriveEvaluation(
+        rules=build_part(settings["driving"], "driving"), route_length=assignment.route.length
+    )
+    with open_attempt_context(task, assignment.route, settings["tick"]) as usual:
+        context = changes.change_context(usual)
+        lines = list_map_lines(context.map, context.route)
         view.begin(lines)
-        with set_up(
+        with set_up_attempt(
             context,
             assignment,
             settings=settings,
@@ -100,8 +105,10 @@ def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
             cooperation=cooperation,
             view=view,
         ) as actors:
-            actors.perception.intervening = intervening(settings, task.key.arm, context.seed)
-            recorder = play(
+            actors.perception.intervening = build_arm_intervention(
+                settings, task.key.arm, context.seed
+            )
+            recorder = drive_until_over(
                 context,
                 actors,
                 every=settings["perceive_every"],
@@ -110,20 +117,24 @@ def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
                 report=report,
             )
             seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
-        scenery = scenery_near(context.world, context.route)
-    channel.audit.verify()
+        scenery = list_scenery_near_route(context.world, context.route)
+    channel.audit.verify_deliveries()
     changes.verify_senders({sender for sender, _ in channel.audit.records})
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
         perception = actors.perception
-        recorder.write(
-            writer, channel.audit.close(), lines=lines, scenery=scenery, metrics=perception.metrics
+        recorder.write_tables(
+            writer,
+            channel.audit.close_audit(),
+            lines=lines,
+            scenery=scenery,
+            metrics=perception.metrics,
         )
         messages = {
             "reads": system.reads_messages,
-            "fusion": fusion_stage_of(system),
-            **channel.audit.record(),
+            "fusion": get_fusion_stage(system),
+            **channel.audit.build_record(),
         }
-        result = result_of(
+        result = build_drive_result(
             task,
             settings,
             drive=drive,
@@ -132,21 +143,21 @@ def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
             messages=messages,
             seed=context.seed,
         )
-        writer.json("result", result)
+        writer.write_json("result", result)
         seconds["total"] = time.monotonic() - began
-        writer.json(
-            "timing", {"seconds": seconds, "ticks": drive.ticks, "processor": processor_name()}
+        writer.write_json(
+            "timing", {"seconds": seconds, "ticks": drive.ticks, "processor": get_processor_name()}
         )
-        writer.commit()
+        writer.commit_records()
     view.end(drive, result["crucible"]["driving_score"], recorder.hazards)
     words = describe_drive(drive, result["crucible"]["driving_score"], recorder.hazards)
-    return words + describe_channel(MessageUsage.of(result))
+    return words + describe_channel(MessageUsage.from_result(result))
 
 
 @contextmanager
-def attempt_context(task: Task, route: Route, tick: float) -> Iterator[AttemptContext]:
+def open_attempt_context(task: AttemptTask, route: Route, tick: float) -> Iterator[AttemptContext]:
     """Open the world of one try, with a seed that does not depend on the arm."""
-    seed = derived_seed(task.key.seed, route.town, task.key.route)
+    seed = derive_seed(task.key.seed, route.town, task.key.route)
     with open_session(
         task.host, task.port, town=route.town, tick_seconds=tick, seed=seed
     ) as session:
@@ -161,97 +172,99 @@ def attempt_context(task: Task, route: Route, tick: float) -> Iterator[AttemptCo
         )
 
 
-def result_of(
-    task: Task,
-    settings: Settings,
+def build_drive_result(
+    task: AttemptTask,
+    settings: CampaignSettings,
     *,
-    drive: Drive,
-    recorder: Recorder,
-    perception: Perception,
+    drive: DriveEvaluation,
+    recorder: AttemptRecorder,
+    perception: PerceptionLoop,
     messages: dict[str, Any],
     seed: int,
 ) -> dict[str, Any]:
     """Return the whole result of a drive."""
-    coefficients = build(settings["scoring"], "scoring")
+    coefficients = build_part(settings["scoring"], "scoring")
     end = drive.violation.time if drive.violation else drive.last_time
-    rules: WindowRules = build(settings["windows"], "windows")
-    in_windows = windows_of(recorder.frames, drive, end - recorder.start, rules)
-    result = result_record(task.key, drive, coefficients, recorder)
-    driving = driving_record(drive, coefficients, recorder)
-    metrics = perception.metrics.of_attempt(recorder.frames, drive, driving["driving_score"])
-    result["crucible"] = crucible_record(
+    rules: WindowRules = build_part(settings["windows"], "windows")
+    in_windows = select_window_frames(recorder.frames, drive, end - recorder.start, rules)
+    result = build_result_record(task.key, drive, coefficients, recorder)
+    driving = build_driving_record(drive, coefficients, recorder)
+    metrics = perception.metrics.collect_attempt_values(
+        recorder.frames, drive, driving["driving_score"]
+    )
+    result["crucible"] = build_crucible_record(
         **driving,
-        patterns=pattern_record(recorder.frames, in_windows),
-        average_precision=perception.precision.record(in_windows["end_10s"]),
+        patterns=build_pattern_record(recorder.frames, in_windows),
+        average_precision=perception.precision.build_record(in_windows["end_10s"]),
         messages=messages,
-        attempt={**task.key.record(), "episode_seed": seed, "simulator": task.simulator},
-        hazards=hazard_record(recorder),
+        attempt={**task.key.to_record(), "episode_seed": seed, "simulator": task.simulator},
+        hazards=build_hazard_record(recorder),
         surrogates=recorder.surrogates,
         **({"metrics": metrics} if metrics else {}),
-        **perception.intervention_record(),
+        **perception.make_intervention_record(),
     )
     return result
 
 
-def set_up_system(settings: Settings, name: str) -> System | PrivilegedSystem:
+def set_up_system(settings: CampaignSettings, name: str) -> System | PrivilegedSystem:
     """Return the system under test, if its files are those that the campaign began with."""
     try:
-        if changes := other_files(settings, [name]):
+        if changes := list_file_changes(settings, [name]):
             raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
         if name in made_before:
             return made_before[name]
-        system: System | PrivilegedSystem = build(settings["system"][name], f"system.{name}")
+        system: System | PrivilegedSystem = build_part(settings["system"][name], f"system.{name}")
     except UserError as problem:
         raise AttemptError("agent_setup", str(problem)) from None
     return system
 
 
-def window_of(system: System | PrivilegedSystem, settings: Settings) -> Window:
+def get_message_window(system: System | PrivilegedSystem, settings: CampaignSettings) -> Window:
     """Return the range in which a system uses messages; by default the reach of the LiDARs."""
     window: Window | None = getattr(system, "window", None)
     if window is not None:
         return window
-    rig: Rig = build(settings["rig"], "rig")
-    reach = max(rig.ego.range, build(settings["patterns"], "patterns").reach)
+    rig: Rig = build_part(settings["rig"], "rig")
+    reach = max(rig.ego.range, build_part(settings["patterns"], "patterns").reach)
     return reach, reach
 
 
-def set_up_channel(settings: Settings, condition: str, window: Window) -> Channel:
+def set_up_channel(settings: CampaignSettings, condition: str, window: Window) -> Channel:
     """Return the channel with the disturbances of a condition."""
-    channel: Channel = build(
+    channel: Channel = build_part(
         settings["channel"],
         "channel",
-        disturbances=disturbances_of(settings, condition),
+        disturbances=build_condition_disturbances(settings, condition),
         tick_seconds=settings["tick"],
         window=window,
     )
     return channel
 
 
-def set_up_changes(settings: Settings, condition: str) -> AppliedChanges:
+def set_up_changes(settings: CampaignSettings, condition: str) -> AppliedChanges:
     """Return the changes of the scene of a condition."""
-    changes = changes_of(settings, condition)
+    changes = build_condition_changes(settings, condition)
     number_equal_names(changes)
     return AppliedChanges(changes)
 
 
-def period_of(settings: Settings) -> float:
+def get_planning_period(settings: CampaignSettings) -> float:
     """Return the seconds between two planning steps."""
     period: float = settings["tick"] * settings["perceive_every"]
     return period
 
 
-def reads_points(settings: Settings, system: System | PrivilegedSystem) -> bool:
+def has_point_reader(settings: CampaignSettings, system: System | PrivilegedSystem) -> bool:
     """Return whether anything reads the points of a sweep."""
     return bool(system.reads_points or settings["record"]["points"])
 
 
 @contextmanager
-def set_up(
+def set_up_attempt(
     context: AttemptContext,
-    assignment: Assignment,
+    assignment: RouteAssignment,
     *,
-    settings: Settings,
+    settings: CampaignSettings,
     system: System | PrivilegedSystem,
     channel: Channel,
     changes: AppliedChanges,
@@ -262,18 +275,18 @@ def set_up(
     if assignment.weather is not None:
         context.world.set_weather(carla.WeatherParameters(**assignment.weather))
     if settings["lights"] == "green":
-        force_green(context.world)
+        set_lights_green(context.world)
     with ExitStack() as stack:
-        ego = Ego(context)
-        stack.callback(ego.end)
-        specs = changes.hazards(assignment.runnable)
-        every = [placed(spec, context, stack) for spec in specs]
+        ego = EgoVehicle(context)
+        stack.callback(ego.destroy_ego)
+        specs = changes.change_hazards(assignment.runnable)
+        every = [place_hazard(spec, context, stack) for spec in specs]
         hazards = [hazard for hazard in every if hazard.cause != "no_place"]
         taken = [actor for hazard in hazards for actor in hazard.actors]
-        density: Traffic = build(settings["traffic"], "traffic")
-        traffic = density.populate(context, taken)
-        stack.callback(traffic.end)
-        stack.callback(changes.end)
+        density: Traffic = build_part(settings["traffic"], "traffic")
+        traffic = density.spawn_population(context, taken)
+        stack.callback(traffic.destroy_population)
+        stack.callback(changes.destroy_added)
         fleet = changes.after_traffic(context, density, traffic)
         partners = set_up_partners(
             context,
@@ -295,7 +308,7 @@ def set_up(
             view=view,
             stack=stack,
         )
-        system.reset(derived_seed(context.seed, "system"), context.route)
+        system.reset(derive_seed(context.seed, "system"), context.route)
         channel.reset(context.seed, context.route.name)
         stops = RouteStops(context)
         yield AttemptActors(
@@ -311,89 +324,89 @@ def set_up(
         )
 
 
-def placed(spec: HazardSpec, context: AttemptContext, stack: ExitStack) -> Hazard:
+def place_hazard(spec: HazardSpec, context: AttemptContext, stack: ExitStack) -> Hazard:
     """Return a placed hazard (or one without room); the stack removes it."""
     hazard = build_hazard(spec)
-    stack.callback(hazard.end)
-    with blaming(hazard):
-        hazard.place(context)
+    stack.callback(hazard.remove_from_world)
+    with convert_hazard_errors(hazard):
+        hazard.place_in_world(context)
     return hazard
 
 
 def set_up_partners(
     context: AttemptContext,
-    settings: Settings,
+    settings: CampaignSettings,
     *,
     cooperation: Cooperation,
     system: System | PrivilegedSystem,
     channel: Channel,
     vehicles: Sequence[carla.Actor | None],
     stack: ExitStack,
-) -> Partners:
+) -> PartnerFleet:
     """Return the ego's partners, and the reference rig if ground truth depends on it."""
-    rig: Rig = build(settings["rig"], "rig")
-    partners = assemble(
+    rig: Rig = build_part(settings["rig"], "rig")
+    partners = spawn_partners(
         cooperation,
         context,
         rig=rig,
-        period=period_of(settings),
-        reads_points=reads_points(settings, system),
-        reads_surfaces=reads_surfaces(rig, channel),
+        period=get_planning_period(settings),
+        reads_points=has_point_reader(settings, system),
+        reads_surfaces=has_surface_reader(rig, channel),
         fleet=vehicles,
-        reference=reference_of(settings),
+        reference=build_reference_placement(settings),
     )
-    stack.callback(partners.end)
+    stack.callback(partners.destroy_posts)
     return partners
 
 
 def set_up_perception(
     context: AttemptContext,
-    settings: Settings,
+    settings: CampaignSettings,
     *,
     system: System | PrivilegedSystem,
     channel: Channel,
-    ego: Ego,
-    partners: Partners,
+    ego: EgoVehicle,
+    partners: PartnerFleet,
     view: LiveView,
     stack: ExitStack,
-) -> Perception:
+) -> PerceptionLoop:
     """Return the senses of the ego and its partners; the stack removes them."""
-    rig: Rig = build(settings["rig"], "rig")
-    scans_points = reads_points(settings, system)
-    perception = Perception(
+    rig: Rig = build_part(settings["rig"], "rig")
+    scans_points = has_point_reader(settings, system)
+    perception = PerceptionLoop(
         context,
         system,
         channel=channel,
         partners=partners,
         ego=ego,
         mount=rig.ego,
-        period=period_of(settings),
-        rules=build(settings["patterns"], "patterns"),
+        period=get_planning_period(settings),
+        rules=build_part(settings["patterns"], "patterns"),
         reads_points=scans_points,
-        reads_surfaces=reads_surfaces(rig, channel),
-        counts_after_sensing=scans_points and reads_surfaces(rig, channel),
-        metrics=AttemptMetrics(metrics_in(settings), context.route),
+        reads_surfaces=has_surface_reader(rig, channel),
+        counts_after_sensing=scans_points and has_surface_reader(rig, channel),
+        metrics=AttemptMetrics(build_metrics(settings), context.route),
         view=view,
     )
-    stack.callback(perception.end)
+    stack.callback(perception.close_lidar)
     return perception
 
 
-def play(
+def drive_until_over(
     context: AttemptContext,
     actors: AttemptActors,
     *,
     every: int,
-    drive: Drive,
+    drive: DriveEvaluation,
     keeps_points: bool,
     report: Report,
-) -> Recorder:
+) -> AttemptRecorder:
     """Tick the world until the drive is over."""
     ego, perception = actors.ego, actors.perception
-    ego.drive(Control(brake=1.0))
-    snapshot = settle(context, actors, every)
-    state = ego.state(snapshot)
-    recorder = Recorder(
+    ego.apply_driving_control(Control(brake=1.0))
+    snapshot = settle_vehicles(context, actors, every)
+    state = ego.read_state(snapshot)
+    recorder = AttemptRecorder(
         state.time,
         state.frame,
         ego_id=ego.actor.id,
@@ -402,41 +415,41 @@ def play(
         after_sensing=perception.counts_after_sensing,
     )
     registry = ActorRegistry(context.world)
-    tracks = Tracks(ego.actor.id, state.frame, registry)
+    tracks = TrackRecorder(ego.actor.id, state.frame, registry)
     monitor = DriveMonitor(context, ego, actors.lights, actors.stops)
     began = time.perf_counter()
     for tick in count():
         if tick:
             if tick % every == 0:
-                perception.partners.renew(state, snapshot)
+                perception.partners.choose_sharing_partners(state, snapshot)
             clock = time.perf_counter()
             context.world.tick()
             perception.seconds["simulator"] += time.perf_counter() - clock
             snapshot = context.world.get_snapshot()
-            state = ego.state(snapshot)
+            state = ego.read_state(snapshot)
         for hazard in actors.hazards:
-            with blaming(hazard):
-                hazard.step(state)
-        scene = registry.scene(snapshot)
-        tracks.add(state.frame, scene)
+            with convert_hazard_errors(hazard):
+                hazard.step_hazard(state)
+        scene = registry.read_scene(snapshot)
+        tracks.add_tick(state.frame, scene)
         known = len(drive.infractions)
-        drive.observe(monitor.sample(state, snapshot, scene))
+        drive.observe_tick(monitor.sample_tick(state, snapshot, scene))
         for infraction in drive.infractions[known:]:
-            recorder.infraction(infraction)
+            recorder.add_infraction(infraction)
             perception.view.infraction(infraction, recorder.start)
         if tick % every == 0:
-            lights = signals_ahead(actors.lights, actors.heeded_stops, state.station)
-            recorder.signals.add(state.frame, lights)
-            ego.drive(perception.step(state, scene, lights, recorder))
+            lights = find_signals_ahead(actors.lights, actors.heeded_stops, state.station)
+            recorder.signals.add_signals(state.frame, lights)
+            ego.apply_driving_control(perception.run_planning_step(state, scene, lights, recorder))
             for hazard in actors.hazards:
-                hazard.note(state, perception.returned)
-            report(Position(drive.completion, state.time - recorder.start))
+                hazard.record_lidar_returns(state, perception.returned)
+            report(DrivePosition(drive.completion, state.time - recorder.start))
         if drive.ended:
             break
-    recorder.tracks = tracks.tables()
+    recorder.tracks = tracks.build_tables()
     perception.seconds["drive"] = time.perf_counter() - began
-    recorder.surrogates = surrogate_record(recorder, drive, context.route)
+    recorder.surrogates = build_surrogate_record(recorder, drive, context.route)
     perception.seconds["surrogates"] = time.perf_counter() - began - perception.seconds["drive"]
-    for hazard_report in hazard_reports([*actors.hazards, *actors.unplaced], actors.not_run):
-        recorder.hazard(hazard_report, state.time)
+    for hazard_report in iter_hazard_reports([*actors.hazards, *actors.unplaced], actors.not_run):
+        recorder.add_hazard(hazard_report, state.time)
     return recorder

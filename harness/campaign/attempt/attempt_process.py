@@ -16,7 +16,13 @@ import traceback
 from contextlib import suppress
 
 from harness.bounded_log import BoundedLog, LogPipe, shorten_message
-from harness.campaign.attempt.tasks import Position, Report, Task, answer, position_line
+from harness.campaign.attempt.tasks import (
+    AttemptTask,
+    DrivePosition,
+    Report,
+    format_position,
+    make_reply,
+)
 from harness.errors import AttemptError, FailureClass, UserError
 from harness.world.simulators import LINUX, end_with_parent
 
@@ -26,31 +32,31 @@ NO_MEMORY = ("can't allocate memory", "out of memory")
 """What torch writes when out of memory, on a processor and on a GPU."""
 
 
-def main() -> None:
+def run_attempt_process() -> None:
     """Run the attempt that standard input names."""
-    task = Task.from_json(sys.stdin.readline())
-    sys.exit(lead(task, task.parent))
+    task = AttemptTask.from_json(sys.stdin.readline())
+    sys.exit(fork_and_supervise(task, task.parent))
 
 
-def lead(task: Task, parent: int) -> int:
+def fork_and_supervise(task: AttemptTask, parent: int) -> int:
     """Run the attempt in one process and supervise it from the other; return its exit code."""
     output = LogPipe(BoundedLog(sys.stderr.fileno()))
     player = os.fork()
     if player:
         output.leave_writing_to_child()
-        return watch(player, parent, output)
+        return wait_for_player(player, parent, output)
     if LINUX:
         end_with_parent()
     answers = os.dup(sys.stdout.fileno())
     output.take_as_output()  # what systems print belongs in the log
-    reply = play(task, lambda position: write_position(answers, position))
+    reply = run_task_to_reply(task, lambda position: write_position(answers, position))
     os.write(answers, b"\n" + reply.encode())
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # the client library's threads do not always end by themselves
 
 
-def watch(player: int, parent: int, output: LogPipe) -> int:
+def wait_for_player(player: int, parent: int, output: LogPipe) -> int:
     """Wait for the attempt and copy what it prints; return its exit code as shells do.
 
     Without a parent, kill all.
@@ -66,28 +72,28 @@ def watch(player: int, parent: int, output: LogPipe) -> int:
     raise AssertionError("unreachable")
 
 
-def write_position(handle: int, position: Position) -> None:
+def write_position(handle: int, position: DrivePosition) -> None:
     """Report how far the attempt has driven, if that can be written."""
     with suppress(OSError):
-        os.write(handle, position_line(position).encode())
+        os.write(handle, format_position(position).encode())
 
 
-def play(task: Task, report: Report) -> str:
+def run_task_to_reply(task: AttemptTask, report: Report) -> str:
     """Run the attempt and return the reply."""
     if task.memory_limit is not None:
-        limit_memory(task.memory_limit)
+        limit_process_memory(task.memory_limit)
     try:
-        from harness.campaign.attempt.attempt import run_attempt  # noqa: PLC0415 - takes a second
+        from harness.campaign.attempt.attempt import run_attempt_task  # noqa: PLC0415 - takes a second
 
-        return answer(None, run_attempt(task, report))
+        return make_reply(None, run_attempt_task(task, report))
     except Exception as problem:
-        failure, message = named(problem)
+        failure, message = classify_exception(problem)
         if failure.startswith("agent"):
             traceback.print_exc()
-        return answer(failure, message)
+        return make_reply(failure, message)
 
 
-def limit_memory(most: float) -> None:
+def limit_process_memory(most: float) -> None:
     """Take no more memory than this many GiB, or than this process may take as it is."""
     _, allowed = resource.getrlimit(resource.RLIMIT_DATA)
     ceiling = sys.maxsize if allowed == resource.RLIM_INFINITY else allowed
@@ -95,10 +101,10 @@ def limit_memory(most: float) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-def named(problem: Exception) -> tuple[FailureClass, str]:
+def classify_exception(problem: Exception) -> tuple[FailureClass, str]:
     """Return the failure class of an exception, and its message."""
     text = shorten_message(" ".join(str(problem).split()))
-    if out_of_memory(problem):
+    if is_out_of_memory(problem):
         return "agent_out_of_memory", text or "out of memory"
     if isinstance(problem, AttemptError):
         return problem.failure, text
@@ -107,7 +113,7 @@ def named(problem: Exception) -> tuple[FailureClass, str]:
     return "agent_exception", f"{type(problem).__name__}: {text}"
 
 
-def out_of_memory(problem: BaseException | None) -> bool:
+def is_out_of_memory(problem: BaseException | None) -> bool:
     """Return whether an exception, or one that led to it, is about memory."""
     while problem is not None:
         text = str(problem).lower()
@@ -118,4 +124,4 @@ def out_of_memory(problem: BaseException | None) -> bool:
 
 
 if __name__ == "__main__":
-    main()
+    run_attempt_process()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.evaluation.surrogates.boxes import gaps, rectangles
+from harness.evaluation.surrogates.boxes import build_rectangles, compute_gaps
 from harness.vocabulary import Floats
 from harness.world.scene import GroundTruthScene
 
@@ -14,14 +14,14 @@ MOVING = 0.005
 """Metres in a tick from which two move relative to each other."""
 
 
-class Closeness:
+class ClosenessMonitor:
     """Road users next to the ego, tick by tick."""
 
     def __init__(self, ego_id: int) -> None:
         self._ego_id = ego_id
         self._offsets: dict[int, Floats] = {}
 
-    def grazing(self, scene: GroundTruthScene) -> bool:
+    def is_grazing(self, scene: GroundTruthScene) -> bool:
         """Return whether one is as good as in touch with the ego and moves relative to it."""
         geometry, ids = scene.boxes_in_world.geometry, scene.actor_ids
         (ego,) = geometry[ids == self._ego_id]
@@ -33,15 +33,15 @@ class Closeness:
         self._offsets = dict(zip(ids[near].tolist(), away[near], strict=True))
         if not near.any():
             return False
-        theirs = seen_from_above(geometry[near])
-        ours = np.repeat(seen_from_above(ego[None]), len(theirs), axis=0)
-        touching = ids[near][gaps(ours, theirs) <= NEAR].tolist()
+        theirs = project_boxes_to_plane(geometry[near])
+        ours = np.repeat(project_boxes_to_plane(ego[None]), len(theirs), axis=0)
+        touching = ids[near][compute_gaps(ours, theirs) <= NEAR].tolist()
         return any(
             actor not in before or np.abs(self._offsets[actor] - before[actor]).max() > MOVING
             for actor in touching
         )
 
 
-def seen_from_above(geometry: Floats) -> Floats:
+def project_boxes_to_plane(geometry: Floats) -> Floats:
     """Return rows `x y length width yaw` of boxes `x y z length width height yaw`."""
-    return rectangles(geometry[:, [0, 1, 2, 6]], geometry[:, 3:6])
+    return build_rectangles(geometry[:, [0, 1, 2, 6]], geometry[:, 3:6])

@@ -24,11 +24,11 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.campaign.attempt.attempt_process import lead
-from harness.campaign.attempt.tasks import Task
-from harness.campaign.folder.campaign_folder import read_header
-from harness.campaign.settings.config import build, find_class
-from harness.campaign.settings.trust import targets
+from harness.campaign.attempt.attempt_process import fork_and_supervise
+from harness.campaign.attempt.tasks import AttemptTask
+from harness.campaign.folder.campaign_folder import load_campaign_header
+from harness.campaign.settings.config import build_part, find_class
+from harness.campaign.settings.trust import iter_targets
 
 PAUSE = 0.05
 LONGEST = 1 << 20
@@ -44,17 +44,17 @@ FAILED = 1
 """Exit code of a child that never became an attempt process."""
 
 
-def main() -> None:
+def run_fork_server() -> None:
     """Import, then fork whenever asked to."""
     requests = socket.socket(fileno=os.dup(sys.stdin.fileno()))
     with suppress(Exception):  # what cannot be imported is reported by the attempts that need it
-        preload(Path(sys.argv[1]))
+        preload_campaign(Path(sys.argv[1]))
     gc.collect()
     gc.freeze()
     if has_threads():
         print("a thread of a package: attempts are started, not forked", file=sys.stderr)
     else:
-        serve(requests)
+        serve_forks(requests)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # does not wait for threads
@@ -65,15 +65,15 @@ def has_threads() -> bool:
     return len(os.listdir("/proc/self/task")) > 1  # noqa: PTH208
 
 
-def preload(folder: Path) -> None:
+def preload_campaign(folder: Path) -> None:
     """Import what a campaign's settings name, and make the systems that may be made here."""
     from harness.campaign.attempt import attempt  # noqa: PLC0415 - a second; may be missing parts
 
     with suppress(ImportError):
         import pandas  # noqa: F401, PLC0415 - pyarrow loads it, half a second, before any column
 
-    settings = read_header(folder / "campaign.yaml")["settings"]
-    for place, part in targets(settings, ""):
+    settings = load_campaign_header(folder / "campaign.yaml")["settings"]
+    for place, part in iter_targets(settings, ""):
         if place.partition(".")[0] not in NOT_DRIVEN:
             with suppress(Exception):
                 find_class(part["_target_"], place)
@@ -81,12 +81,12 @@ def preload(folder: Path) -> None:
         with suppress(Exception):
             kind = find_class(part["_target_"], f"system.{name}")
             if getattr(kind, "made_before_fork", lambda: False)():
-                system = build(part, f"system.{name}")
+                system = build_part(part, f"system.{name}")
                 system.warm_up()
                 attempt.made_before[name] = system
 
 
-def serve(requests: socket.socket) -> None:
+def serve_forks(requests: socket.socket) -> None:
     """Fork for each request, and report exit codes, until requests are closed."""
     running: dict[int, socket.socket] = {}
     ended: dict[int, socket.socket] = {}
@@ -102,7 +102,7 @@ def serve(requests: socket.socket) -> None:
                 continue
             report = socket.socket(fileno=handles[2])
             others = [requests, *running.values(), *ended.values()]
-            pid = forked(message, handles, others)
+            pid = fork_attempt_leader(message, handles, others)
             if pid is None:
                 with suppress(OSError):
                     report.send(REFUSED)
@@ -115,14 +115,16 @@ def serve(requests: socket.socket) -> None:
             os.waitpid(pid, 0)
             ended.pop(pid).close()
         for pid in list(running):
-            code = exit_code(pid)
+            code = read_exit_code(pid)
             if code is not None:
                 with suppress(OSError):
                     running[pid].send(str(code).encode())
                 ended[pid] = running.pop(pid)
 
 
-def forked(message: bytes, handles: list[int], others: list[socket.socket]) -> int | None:
+def fork_attempt_leader(
+    message: bytes, handles: list[int], others: list[socket.socket]
+) -> int | None:
     """Return the id of a new process that leads the attempt, if there can be one.
 
     It reports its id itself, once it leads a session: then its whole group can be killed.
@@ -150,7 +152,7 @@ def forked(message: bytes, handles: list[int], others: list[socket.socket]) -> i
             os.dup2(handle, standard)
             os.close(handle)
         renew_entropy()
-        os._exit(lead(Task.from_json(message.decode()), parent))
+        os._exit(fork_and_supervise(AttemptTask.from_json(message.decode()), parent))
     except BaseException:
         traceback.print_exc()
     finally:
@@ -165,7 +167,7 @@ def renew_entropy() -> None:
         torch.default_generator.seed()
 
 
-def exit_code(pid: int) -> int | None:
+def read_exit_code(pid: int) -> int | None:
     """Return how a child has ended, if it has; it stays a zombie, so that its id is not reused."""
     result = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if result is None:
@@ -174,4 +176,4 @@ def exit_code(pid: int) -> int | None:
 
 
 if __name__ == "__main__":
-    main()
+    run_fork_server()

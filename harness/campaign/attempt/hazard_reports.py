@@ -10,13 +10,13 @@ from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.kinds import NOT_RUN
 
 
-def hazard_reports(
+def iter_hazard_reports(
     hazards: Iterable[Hazard], not_run: Iterable[HazardSpec]
 ) -> Iterator[HazardReport]:
     """Yield the final report of every hazard, run or not."""
     for hazard in hazards:
-        hazard.conclude()
-        yield hazard.report()
+        hazard.conclude_attempt()
+        yield hazard.make_report()
     for spec in not_run:
         reason = spec.kind.removeprefix(NOT_RUN)
         yield HazardReport(

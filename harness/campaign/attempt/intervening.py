@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from harness.campaign.folder.inputs import other_files
-from harness.campaign.settings.config import INTERVENTION, build
-from harness.campaign.settings.declared import Settings
+from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.settings.config import INTERVENTION, build_part
+from harness.campaign.settings.declared import CampaignSettings
 from harness.errors import AttemptError, UserError
 from harness.evaluation.frame_evaluation import EvaluationSettings
-from harness.evaluation.interventions.intervention import CHANGES, Change, Intervention, Scene
+from harness.evaluation.interventions.intervention import CHANGES, BoxChange, Intervention, Scene
 from harness.records.arms import NONE, Arm
 from harness.records.schema import BOX_CHANGES
 from harness.vocabulary import (
@@ -26,15 +26,15 @@ from harness.vocabulary import (
     PrivilegedSystem,
     Step,
     System,
-    driven,
+    drive_by_perception,
+    is_perceiving_system,
     is_privileged,
-    perceives,
 )
 
 AXES = ("x", "y", "z", "length", "width", "height", "yaw")
 
 
-class Intervening:
+class InterveningSystem:
     """Lets a system perceive, changes its boxes, and lets it drive by them."""
 
     def __init__(self, name: str, intervention: Intervention, settings: EvaluationSettings) -> None:
@@ -43,7 +43,7 @@ class Intervening:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._columns: dict[str, list[Any]] = {column: [] for column in BOX_CHANGES.names}
 
-    def step(
+    def run_changed_step(
         self,
         system: System | PrivilegedSystem,
         observation: EgoObservation,
@@ -57,7 +57,7 @@ class Intervening:
         first_id: int,
     ) -> Step:
         """Return a planning step by the changed boxes."""
-        if not perceives(system):
+        if not is_perceiving_system(system):
             raise TypeError(f"{type(system).__name__} has no perceive and drive")
         if is_privileged(system):
             perceived: Perceived = system.perceive(observation, messages, truth)
@@ -78,10 +78,12 @@ class Intervening:
         self._changed += bool(result.changes)
         for change in result.changes:
             actor = int(actors[change.actor]) if change.actor >= 0 else 0
-            self._add(observation.frame - first_frame, change, actor)
-        return driven(system, observation, Perceived(result.cooperative, perceived.ego_alone))
+            self._add_change(observation.frame - first_frame, change, actor)
+        return drive_by_perception(
+            system, observation, Perceived(result.cooperative, perceived.ego_alone)
+        )
 
-    def _add(self, frame: int, change: Change, actor: int) -> None:
+    def _add_change(self, frame: int, change: BoxChange, actor: int) -> None:
         self._counts[change.kind, change.pattern] += 1
         row: dict[str, Any] = {
             "frame": frame,
@@ -101,7 +103,7 @@ class Intervening:
         """What `box_changes.parquet` holds."""
         return self._columns
 
-    def record(self) -> dict[str, Any]:
+    def make_record(self) -> dict[str, Any]:
         """Return what the intervention is and did; `changed` is the steps with any change."""
         counts: dict[str, Any] = {
             kind: {name: self._counts[kind, name] for name in PATTERNS if self._counts[kind, name]}
@@ -119,16 +121,18 @@ class Intervening:
         }
 
 
-def intervening(settings: Settings, arm: Arm, seed: int) -> Intervening | None:
+def build_arm_intervention(
+    settings: CampaignSettings, arm: Arm, seed: int
+) -> InterveningSystem | None:
     """Return the intervention of an arm, at its start; nothing for an arm without one."""
     name = arm[INTERVENTION]
     if name == NONE:
         return None
     try:
-        if changes := other_files(settings, [name], INTERVENTION):
+        if changes := list_file_changes(settings, [name], INTERVENTION):
             raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
-        made: Intervention = build(settings["intervention"][name], f"{INTERVENTION}.{name}")
+        made: Intervention = build_part(settings["intervention"][name], f"{INTERVENTION}.{name}")
         made.reset(seed, settings["tick"] * settings["perceive_every"])
     except (UserError, ValueError) as problem:
         raise AttemptError("agent_setup", str(problem)) from None
-    return Intervening(name, made, build(settings["patterns"], "patterns"))
+    return InterveningSystem(name, made, build_part(settings["patterns"], "patterns"))

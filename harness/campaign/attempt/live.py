@@ -17,19 +17,19 @@ import numpy as np
 
 from harness.campaign.attempt.recorder import PATTERN_NAMES, MapLine
 from harness.campaign.attempt.results import describe_drive
-from harness.campaign.attempt.tasks import Task
+from harness.campaign.attempt.tasks import AttemptTask
 from harness.channel.delivery_audit import MessageRecord
-from harness.evaluation.driving import Drive, Infraction
+from harness.evaluation.driving import DriveEvaluation, DriveInfraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes, EvaluatedFrame
-from harness.geometry import boxes_between, points_between
+from harness.geometry import transform_boxes, transform_points
 from harness.viewing.drive_stream import APPLICATION, DriveStream
-from harness.viewing.layout import legend
+from harness.viewing.layout import format_legend
 from harness.viewing.scene import LINES
 from harness.viewing.step import Curve, ShownBoxes, ShownPartner, ShownStep, Sweeps
 from harness.vocabulary import CLASSES, PATTERNS, Control, Floats, GroundTruth, Integers, Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.reports import HazardReport
-from harness.world.rig import Scan
+from harness.world.rig import LidarScan
 
 WORLD = Pose(0.0, 0.0)
 FLUSH = 2.0
@@ -55,10 +55,10 @@ class LiveView(Protocol):
     def step(self, make: Callable[[], LiveStep]) -> None:
         """A planning step is over."""
 
-    def infraction(self, infraction: Infraction, start: float) -> None:
+    def infraction(self, infraction: DriveInfraction, start: float) -> None:
         """The ego did something wrong."""
 
-    def end(self, drive: Drive, score: float, hazards: Sequence[HazardReport]) -> None:
+    def end(self, drive: DriveEvaluation, score: float, hazards: Sequence[HazardReport]) -> None:
         """The drive is over."""
 
 
@@ -71,24 +71,24 @@ class NoView:
     def step(self, make: Callable[[], LiveStep]) -> None:
         """Nothing is made."""
 
-    def infraction(self, infraction: Infraction, start: float) -> None:
+    def infraction(self, infraction: DriveInfraction, start: float) -> None:
         """Nothing is shown."""
 
-    def end(self, drive: Drive, score: float, hazards: Sequence[HazardReport]) -> None:
+    def end(self, drive: DriveEvaluation, score: float, hazards: Sequence[HazardReport]) -> None:
         """Nothing is shown."""
 
 
 class RerunView:
     """Sends an attempt to a Rerun viewer, as a recording of its own."""
 
-    def __init__(self, address: str, task: Task) -> None:
+    def __init__(self, address: str, task: AttemptTask) -> None:
         self._way: list[tuple[float, float, float]] = []
         self._lines: dict[str, list[Floats]] = {}
         self._start = 0.0
         self._height = 0.0
         self._broken = False
         self._stream: DriveStream
-        self._try(lambda: self._open(address, task))
+        self._try_once(lambda: self._open_recording(address, task))
 
     def begin(self, lines: Iterable[MapLine]) -> None:
         """Keep the lines of the map that are shown."""
@@ -98,42 +98,44 @@ class RerunView:
 
     def step(self, make: Callable[[], LiveStep]) -> None:
         """Send a planning step."""
-        self._try(lambda: self._send(make()))
+        self._try_once(lambda: self._send_live_step(make()))
 
-    def infraction(self, infraction: Infraction, start: float) -> None:
+    def infraction(self, infraction: DriveInfraction, start: float) -> None:
         """Send what the ego did wrong."""
         detail = " ego_stationary" if infraction.ego_stationary else ""
         line = infraction.time - start, f"infraction: {infraction.kind}{detail}", "WARN"
         self._start = start
-        self._try(lambda: self._stream.events([line]))
+        self._try_once(lambda: self._stream.send_events([line]))
 
-    def end(self, drive: Drive, score: float, hazards: Sequence[HazardReport]) -> None:
+    def end(self, drive: DriveEvaluation, score: float, hazards: Sequence[HazardReport]) -> None:
         """Send what became of the hazards, and how the drive ended."""
-        self._try(lambda: self._conclude(drive, score, hazards))
+        self._try_once(lambda: self._send_conclusion(drive, score, hazards))
 
     def close(self) -> None:
         """Wait a little until the viewer has taken everything."""
-        self._try(lambda: self._recording.flush(blocking=True))
+        self._try_once(lambda: self._recording.flush(blocking=True))
 
-    def _open(self, address: str, task: Task) -> None:
+    def _open_recording(self, address: str, task: AttemptTask) -> None:
         import rerun  # noqa: PLC0415 - large, and only live views need it
 
         self._recording = rerun.RecordingStream(application_id=APPLICATION)
         self._recording.connect_grpc(address, flush_timeout_sec=FLUSH)
-        about = legend(str(task.key), f"being driven, try {task.number}")
+        about = format_legend(str(task.key), f"being driven, try {task.number}")
         self._stream = DriveStream(self._recording, name=str(task.key), about=about)
 
-    def _send(self, step: LiveStep) -> None:
+    def _send_live_step(self, step: LiveStep) -> None:
         ego = step.shown.ego_in_world
         self._height = ego.z
         self._way.append((ego.x, ego.y, ego.z))
         lines = {**self._lines, "way": [np.array(self._way)]}
-        self._stream.steps([step.shown], lines)
-        self._stream.sweeps(step.shown.time, step.sweeps)
-        self._stream.plot("messages/age", step.ages)
-        self._stream.plot("messages/displacement", step.displacements)
+        self._stream.send_steps([step.shown], lines)
+        self._stream.send_sweeps(step.shown.time, step.sweeps)
+        self._stream.send_plot("messages/age", step.ages)
+        self._stream.send_plot("messages/displacement", step.displacements)
 
-    def _conclude(self, drive: Drive, score: float, hazards: Sequence[HazardReport]) -> None:
+    def _send_conclusion(
+        self, drive: DriveEvaluation, score: float, hazards: Sequence[HazardReport]
+    ) -> None:
         end = drive.last_time - drive.start
         lines = []
         for report in hazards:
@@ -142,12 +144,12 @@ class RerunView:
             lines.append((began, words, "INFO"))
         violation = drive.violation
         level = "INFO" if violation is None else "CRITICAL"
-        self._stream.events([*lines, (end, describe_drive(drive, score), level)])
+        self._stream.send_events([*lines, (end, describe_drive(drive, score), level)])
         if violation is not None:
             place = (violation.x, violation.y, self._height)
-            self._stream.mark(violation.time - drive.start, place)
+            self._stream.send_mark(violation.time - drive.start, place)
 
-    def _try(self, work: Callable[[], object]) -> None:
+    def _try_once(self, work: Callable[[], object]) -> None:
         """Do it, unless the view has failed; a failure is the view's last."""
         if self._broken:
             return
@@ -160,7 +162,7 @@ class RerunView:
 
 
 @contextmanager
-def live_view(task: Task) -> Iterator[LiveView]:
+def open_live_view(task: AttemptTask) -> Iterator[LiveView]:
     """Open the view of a try, if the task names a viewer."""
     if task.live is None:
         yield NoView()
@@ -172,11 +174,11 @@ def live_view(task: Task) -> Iterator[LiveView]:
         view.close()
 
 
-def live_step(
+def make_live_step(
     state: EgoState,
     start: float,
     *,
-    scans: Mapping[str, Scan],
+    scans: Mapping[str, LidarScan],
     believed: Mapping[str, Pose],
     truth: GroundTruth,
     hits: Mapping[str, Integers],
@@ -188,8 +190,8 @@ def live_step(
     """Return what can be shown of a planning step; the ego's scan is the first."""
     (_, scan), *others = scans.items()
     time = scan.time - start
-    counts = evaluated.counts()
-    centres = boxes_between(truth.boxes_in_lidar, scan.lidar_in_world, WORLD).geometry[:, :3]
+    counts = evaluated.count_patterns()
+    centres = transform_boxes(truth.boxes_in_lidar, scan.lidar_in_world, WORLD).geometry[:, :3]
     delivered = [record for record in messages if record.delivered_time == scan.time]
     captured = [record for record in messages if record.capture_time == scan.time]
     shown = ShownStep(
@@ -197,9 +199,9 @@ def live_step(
         ego_in_world=state.vehicle_in_world,
         lidar_in_world=scan.lidar_in_world,
         boxes={
-            "truth": shown_boxes(evaluated.truth, truth.actor_ids - ego_id),
-            "ego_alone": shown_boxes(evaluated.ego_alone),
-            "cooperative": shown_boxes(evaluated.cooperative),
+            "truth": select_live_boxes(evaluated.truth, truth.actor_ids - ego_id),
+            "ego_alone": select_live_boxes(evaluated.ego_alone),
+            "cooperative": select_live_boxes(evaluated.cooperative),
         },
         partners=tuple(
             ShownPartner(sender=sender, true=sweep.lidar_in_world, believed=believed[sender])
@@ -220,19 +222,21 @@ def live_step(
     return LiveStep(
         shown=shown,
         sweeps={
-            sender: points_between(sweep.points_in_lidar, sweep.lidar_in_world, WORLD)[:, :3]
+            sender: transform_points(sweep.points_in_lidar, sweep.lidar_in_world, WORLD)[:, :3]
             for sender, sweep in scans.items()
             if len(sweep.points_in_lidar)
         },
-        ages={record.sender: curve(time, record.age_measured) for record in delivered},
+        ages={record.sender: make_point_curve(time, record.age_measured) for record in delivered},
         displacements={
-            record.sender: curve(time, math.hypot(record.measured_shift.x, record.measured_shift.y))
+            record.sender: make_point_curve(
+                time, math.hypot(record.measured_shift.x, record.measured_shift.y)
+            )
             for record in captured
         },
     )
 
 
-def shown_boxes(part: EvaluatedBoxes, actor_ids: Integers | None = None) -> ShownBoxes:
+def select_live_boxes(part: EvaluatedBoxes, actor_ids: Integers | None = None) -> ShownBoxes:
     """Return the boxes of one source; those without an actor have number 0."""
     numbers = np.zeros(len(part.boxes), np.int64)
     if actor_ids is not None:
@@ -245,6 +249,6 @@ def shown_boxes(part: EvaluatedBoxes, actor_ids: Integers | None = None) -> Show
     )
 
 
-def curve(time: float, value: float) -> Curve:
+def make_point_curve(time: float, value: float) -> Curve:
     """Return a curve of one point."""
     return np.array([time]), np.array([round(value, 6)])

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from harness.errors import AttemptError
-from harness.evaluation.driving import Drive
+from harness.evaluation.driving import DriveEvaluation
 from harness.evaluation.frame_evaluation import EvaluatedFrame
 from harness.evaluation.metrics.metric import (
     AttemptData,
     Metric,
     StepData,
-    checked,
-    measures_steps,
+    check_metric_value,
+    has_step_numbers,
 )
 from harness.records.metrics import MetricValue
 from harness.vocabulary import Boxes, GroundTruth, Message, Pose, Route, Step
@@ -30,32 +30,37 @@ class AttemptMetrics:
     def __init__(self, metrics: Mapping[str, Metric], route: Route) -> None:
         self._metrics, self._route = metrics, route
         self.units = {
-            name: metric.unit for name, metric in metrics.items() if measures_steps(metric)
+            name: metric.unit for name, metric in metrics.items() if has_step_numbers(metric)
         }
         self.columns: dict[str, list[float]] = {name: [] for name in self.units}
         for name, metric in metrics.items():
-            with blaming(name):
+            with blame_metric(name):
                 metric.reset(route)
 
     def __len__(self) -> int:
         return len(self._metrics)
 
-    def step(self, data: StepData) -> None:
+    def measure_step(self, data: StepData) -> None:
         """Ask for the numbers of a planning step."""
         for name, column in self.columns.items():
-            with blaming(name):
-                column.append(checked(self._metrics[name].step(data), "step"))
+            with blame_metric(name):
+                column.append(check_metric_value(self._metrics[name].step(data), "step"))
 
-    def of_attempt(
-        self, frames: Mapping[str, Sequence[Any]], drive: Drive, driving_score: float
+    def collect_attempt_values(
+        self, frames: Mapping[str, Sequence[Any]], drive: DriveEvaluation, driving_score: float
     ) -> dict[str, Any]:
         """Return the numbers of the attempt, as `result.json` has them."""
         return {
-            name: self._value(name, frames, drive, driving_score).record() for name in self._metrics
+            name: self._measure_attempt(name, frames, drive, driving_score).to_record()
+            for name in self._metrics
         }
 
-    def _value(
-        self, name: str, frames: Mapping[str, Sequence[Any]], drive: Drive, driving_score: float
+    def _measure_attempt(
+        self,
+        name: str,
+        frames: Mapping[str, Sequence[Any]],
+        drive: DriveEvaluation,
+        driving_score: float,
     ) -> MetricValue:
         metric = self._metrics[name]
         steps = len(frames["time"])
@@ -67,11 +72,11 @@ class AttemptMetrics:
             completion=drive.completion_before_violation,
             driving_score=driving_score,
         )
-        with blaming(name):
-            return MetricValue(checked(metric.attempt(data), "attempt"), metric.unit)
+        with blame_metric(name):
+            return MetricValue(check_metric_value(metric.attempt(data), "attempt"), metric.unit)
 
 
-def step_data(
+def make_step_data(
     state: EgoState,
     start: float,
     *,
@@ -91,21 +96,21 @@ def step_data(
         station=state.station,
         control=step.control,
         messages=messages,
-        truth=copied(truth.boxes_in_lidar),
+        truth=copy_boxes(truth.boxes_in_lidar),
         actor_ids=tuple(int(actor_id) - first_id for actor_id in truth.actor_ids),
         counted=tuple(bool(one) for one in evaluated.truth.counted[: len(truth)]),
-        ego_alone=copied(step.ego_alone),
-        cooperative=copied(step.cooperative),
+        ego_alone=copy_boxes(step.ego_alone),
+        cooperative=copy_boxes(step.cooperative),
     )
 
 
-def copied(boxes: Boxes) -> Boxes:
+def copy_boxes(boxes: Boxes) -> Boxes:
     """Return boxes that share no memory with these."""
     return Boxes(boxes.geometry.copy(), boxes.classes.copy(), boxes.scores.copy())
 
 
 @contextmanager
-def blaming(name: str) -> Iterator[None]:
+def blame_metric(name: str) -> Iterator[None]:
     """Give whatever a metric raises its failure class and its name."""
     try:
         yield

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from harness.campaign.attempt.intervening import Intervening
-from harness.campaign.attempt.live import LiveView, live_step
-from harness.campaign.attempt.metrics import AttemptMetrics, step_data
-from harness.campaign.attempt.recorder import Hits, Recorder
+from harness.campaign.attempt.intervening import InterveningSystem
+from harness.campaign.attempt.live import LiveView, make_live_step
+from harness.campaign.attempt.metrics import AttemptMetrics, make_step_data
+from harness.campaign.attempt.recorder import AttemptRecorder, LidarHits
 from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.channel.channel import Channel
 from harness.errors import AttemptError
@@ -34,17 +34,17 @@ from harness.vocabulary import (
     is_privileged,
 )
 from harness.world.attempt_context import AttemptContext, EgoState
-from harness.world.ego import Ego
-from harness.world.partners import Partner, Partners
-from harness.world.rig import LidarMount, Rig, Scan, ScanningPost
-from harness.world.scene import GroundTruthScene, parked_in_world, within
+from harness.world.ego import EgoVehicle
+from harness.world.partners import PartnerFleet, ScanningPartner
+from harness.world.rig import LidarMount, LidarScan, Rig, ScanningPost
+from harness.world.scene import GroundTruthScene, crop_boxes_to_lidar, list_parked_boxes
 
 EGO: Literal["ego"] = "ego"
 POLE = 0
 """The carrier of a roadside unit: no actor."""
 
 
-class Perception:
+class PerceptionLoop:
     """Runs planning steps: sensors, messages, the system, evaluation, records."""
 
     def __init__(
@@ -53,8 +53,8 @@ class Perception:
         system: System | PrivilegedSystem,
         *,
         channel: Channel,
-        partners: Partners,
-        ego: Ego,
+        partners: PartnerFleet,
+        ego: EgoVehicle,
         mount: LidarMount,
         period: float,
         rules: EvaluationSettings,
@@ -68,7 +68,7 @@ class Perception:
         self.view = view
         self.precision = PrecisionAccumulator()
         self.metrics = metrics
-        self.intervening: Intervening | None = None  # between perception and driving
+        self.intervening: InterveningSystem | None = None  # between perception and driving
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
@@ -78,7 +78,7 @@ class Perception:
         self._ego_id = ego.actor.id
         self._mount = mount
         self._rules = rules
-        self._parked = parked_in_world(context.world)
+        self._parked = list_parked_boxes(context.world)
         self._post = ScanningPost(
             context,
             mount,
@@ -86,47 +86,47 @@ class Perception:
             reads_points=reads_points,
             reads_surfaces=reads_surfaces,
             carrier=ego.actor,
-            noise_seed=context.noise_seed("ego"),
+            noise_seed=context.compute_noise_seed("ego"),
         )
 
-    def begin(self) -> None:
+    def open_lidar(self) -> None:
         """Open the ego's LiDAR: from now on it sweeps once in a planning period."""
-        self._post.listen()
+        self._post.start_scanning()
 
-    def sweeps(self, frame: int) -> bool:
+    def has_sweep(self, frame: int) -> bool:
         """Return whether the LiDARs sweep in this frame."""
-        return self._post.sweeps(frame)
+        return self._post.has_sweep_in_frame(frame)
 
-    def step(
+    def run_planning_step(
         self,
         state: EgoState,
         scene: GroundTruthScene,
         lights: tuple[LightAhead, ...],
-        recorder: Recorder,
+        recorder: AttemptRecorder,
     ) -> Control:
         """Sense, share, deliver, decide, evaluate."""
         clock = time.perf_counter()
-        scan = self._post.collect(state.frame)
-        sweeps = self.partners.collect(state.frame)
-        clock = self._spent("sensors", clock)
+        scan = self._post.collect_scan(state.frame)
+        sweeps = self.partners.collect_scans(state.frame)
+        clock = self._add_seconds("sensors", clock)
         reach = max(self._mount.range, self._rules.reach)
-        truth = self._truth(scene, scan, reach, self._ego_id)
+        truth = self._select_truth(scene, scan, reach, self._ego_id)
         self.returned = frozenset(truth.actor_ids[truth.hits > 0].tolist())
         hits_of: dict[str, Integers] = {EGO: truth.hits}
         for partner, sweep in sweeps.shared:
-            hits_of[partner.sender] = hits_on(truth, sweep, partner.carrier)
-        of_reference = most(truth, ((scan, POLE) for scan in sweeps.reference))
-        scan = self._sensed(EGO, EGO, scan)
+            hits_of[partner.sender] = count_hits_by_lidar(truth, sweep, partner.carrier)
+        of_reference = compute_most_hits(truth, ((scan, POLE) for scan in sweeps.reference))
+        scan = self._sense_scan(EGO, EGO, scan)
         shared = [
-            (partner, self._sensed(partner.sender, partner.kind, sweep))
+            (partner, self._sense_scan(partner.sender, partner.kind, sweep))
             for partner, sweep in sweeps.shared
         ]
         after: dict[str, Integers] = {}
         if self.counts_after_sensing:
-            after = {EGO: hits_after(truth, scan, self._ego_id)}
+            after = {EGO: count_remaining_hits(truth, scan, self._ego_id)}
             for partner, sensed in shared:
-                after[partner.sender] = hits_after(truth, sensed, partner.carrier)
-        hits = Hits(
+                after[partner.sender] = count_remaining_hits(truth, sensed, partner.carrier)
+        hits = LidarHits(
             ego=truth.hits,
             anyone=np.maximum.reduce([*hits_of.values()]),
             reference=of_reference,
@@ -134,24 +134,24 @@ class Perception:
             after_anyone=np.maximum.reduce([*after.values()]) if after else None,
         )
         for sender, seen in hits_of.items():
-            recorder.sightings.add(
+            recorder.sightings.add_sighting(
                 scan.frame, sender, truth.actor_ids, hits=seen, after=after.get(sender)
             )
         believed = {
-            partner.sender: self._share(partner, sensed, scene, recorder)
+            partner.sender: self._share_observation(partner, sensed, scene, recorder)
             for partner, sensed in shared
         }
-        observation = self._observe(state, scan, lights, recorder)
+        observation = self._observe_ego(state, scan, lights, recorder)
         present = {partner.sender for partner, _ in shared}
-        messages = self._channel.deliver(scan.time, present)
-        parked = within(self._parked, scan.lidar_in_world, reach)
+        messages = self._channel.deliver_messages(scan.time, present)
+        parked = crop_boxes_to_lidar(self._parked, scan.lidar_in_world, reach)
         seen = hits.reference if self._rules.truth_filter == "reference" else hits.anyone
         if self.intervening is None:
-            step = self._decide(observation, messages, truth)
+            step = self._ask_step(observation, messages, truth)
         else:
             recorder.box_changes = self.intervening.columns
-            with _blaming_the_system():
-                step = self.intervening.step(
+            with _SystemBlame():
+                step = self.intervening.run_changed_step(
                     self._system,
                     observation,
                     messages,
@@ -162,8 +162,8 @@ class Perception:
                     first_frame=recorder.first_frame,
                     first_id=self._ego_id,
                 )
-        clock = self._spent("system", clock)
-        with _blaming_the_system():
+        clock = self._add_seconds("system", clock)
+        with _SystemBlame():
             evaluated = evaluate_frame(
                 truth,
                 seen,
@@ -172,13 +172,13 @@ class Perception:
                 settings=self._rules,
                 parked=parked,
             )
-        self.precision.add(evaluated)
+        self.precision.add_frame(evaluated)
         ages = [scan.time - message.capture_time for message in messages]
-        recorder.frame(state, step.control, evaluated, ages)
-        recorder.boxes(state.frame, evaluated, truth.actor_ids, hits)
+        recorder.add_frame(state, step.control, evaluated, ages)
+        recorder.add_boxes(state.frame, evaluated, truth.actor_ids, hits)
         if self.metrics.columns:
-            self.metrics.step(
-                step_data(
+            self.metrics.measure_step(
+                make_step_data(
                     state,
                     recorder.start,
                     lidar_in_world=scan.lidar_in_world,
@@ -189,9 +189,9 @@ class Perception:
                     first_id=self._ego_id,
                 )
             )
-        self._spent("evaluation", clock)
+        self._add_seconds("evaluation", clock)
         self.view.step(
-            lambda: live_step(
+            lambda: make_live_step(
                 state,
                 recorder.start,
                 scans={EGO: scan, **{partner.sender: sensed for partner, sensed in shared}},
@@ -206,21 +206,21 @@ class Perception:
         )
         return step.control
 
-    def intervention_record(self) -> dict[str, Any]:
+    def make_intervention_record(self) -> dict[str, Any]:
         """Return the part of `result.json` about an intervention; nothing without one."""
-        return {} if self.intervening is None else {"intervention": self.intervening.record()}
+        return {} if self.intervening is None else {"intervention": self.intervening.make_record()}
 
-    def end(self) -> None:
+    def close_lidar(self) -> None:
         """Take the ego's LiDAR down."""
-        self._post.end()
+        self._post.destroy_sensors()
 
-    def _truth(
-        self, scene: GroundTruthScene, scan: Scan, reach: float, carrier: int
+    def _select_truth(
+        self, scene: GroundTruthScene, scan: LidarScan, reach: float, carrier: int
     ) -> GroundTruth:
-        truth = scene.truth_for(scan.lidar_in_world, scan.hits, reach, carrier)
+        truth = scene.select_ground_truth(scan.lidar_in_world, scan.hits, reach, carrier)
         return truth[truth.actor_ids != self._ego_id] if carrier == self._ego_id else truth
 
-    def _sensed(self, sender: str, kind: Kind, scan: Scan) -> Scan:
+    def _sense_scan(self, sender: str, kind: Kind, scan: LidarScan) -> LidarScan:
         """Return a scan with the points that the LiDAR returns in this air; hits stay."""
         captured = Observation(
             sender=sender,
@@ -230,11 +230,15 @@ class Perception:
             lidar_in_world=scan.lidar_in_world,
             points_in_lidar=scan.points_in_lidar,
         )
-        sweep = self._channel.sense(captured, scan.surfaces, scan.sensitivity)
+        sweep = self._channel.sense_sweep(captured, scan.surfaces, scan.sensitivity)
         return replace(scan, points_in_lidar=sweep.points_in_lidar, surfaces=sweep.surfaces)
 
-    def _share(
-        self, partner: Partner, scan: Scan, scene: GroundTruthScene, recorder: Recorder
+    def _share_observation(
+        self,
+        partner: ScanningPartner,
+        scan: LidarScan,
+        scene: GroundTruthScene,
+        recorder: AttemptRecorder,
     ) -> Pose:
         """Let a partner share what it sensed; return the pose that it believes."""
         observation = Observation(
@@ -245,21 +249,21 @@ class Perception:
             lidar_in_world=scan.lidar_in_world,
             points_in_lidar=scan.points_in_lidar,
         )
-        self._channel.audit.captured(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
-        believed = self._channel.believe(observation)
-        recorder.pose(
+        self._channel.audit.note_capture(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
+        believed = self._channel.add_pose_shifts(observation)
+        recorder.add_pose(
             scan.frame,
             partner.sender,
             kind=partner.kind,
             true=scan.lidar_in_world,
             believed=believed.lidar_in_world,
         )
-        recorder.sweep(scan.frame, partner.sender, observation.points_in_lidar)
+        recorder.add_sweep(scan.frame, partner.sender, observation.points_in_lidar)
         if self._system.reads_messages:
             reach = partner.post.mount.range
-            truth = self._truth(scene, scan, reach, partner.carrier)
-            payload = self._payload(believed, truth[truth.actor_ids != self._ego_id])
-            self._channel.send(
+            truth = self._select_truth(scene, scan, reach, partner.carrier)
+            payload = self._ask_payload(believed, truth[truth.actor_ids != self._ego_id])
+            self._channel.send_message(
                 Message(
                     sender=partner.sender,
                     kind=partner.kind,
@@ -271,8 +275,12 @@ class Perception:
             )
         return believed.lidar_in_world
 
-    def _observe(
-        self, state: EgoState, scan: Scan, lights: tuple[LightAhead, ...], recorder: Recorder
+    def _observe_ego(
+        self,
+        state: EgoState,
+        scan: LidarScan,
+        lights: tuple[LightAhead, ...],
+        recorder: AttemptRecorder,
     ) -> EgoObservation:
         observation = EgoObservation(
             sender=EGO,
@@ -286,37 +294,37 @@ class Perception:
             speed=state.speed,
             lights=lights,
         )
-        self._channel.audit.captured(EGO, scan.frame, scan.time, scan.lidar_in_world)
-        believed = self._channel.believe(observation)
-        self._channel.audit.believed(believed)
-        recorder.pose(
+        self._channel.audit.note_capture(EGO, scan.frame, scan.time, scan.lidar_in_world)
+        believed = self._channel.add_pose_shifts(observation)
+        self._channel.audit.check_belief(believed)
+        recorder.add_pose(
             scan.frame, EGO, kind=EGO, true=scan.lidar_in_world, believed=believed.lidar_in_world
         )
-        recorder.sweep(scan.frame, EGO, observation.points_in_lidar)
+        recorder.add_sweep(scan.frame, EGO, observation.points_in_lidar)
         assert isinstance(believed, EgoObservation)
         return believed
 
-    def _payload(self, observation: Observation, truth: GroundTruth) -> Payload:
-        with _blaming_the_system():
+    def _ask_payload(self, observation: Observation, truth: GroundTruth) -> Payload:
+        with _SystemBlame():
             if is_privileged(self._system):
                 return self._system.share(observation, truth)
             return self._system.share(observation)
 
-    def _decide(
+    def _ask_step(
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
     ) -> Step:
-        with _blaming_the_system():
+        with _SystemBlame():
             if is_privileged(self._system):
                 return self._system.step(observation, messages, truth)
             return self._system.step(observation, messages)
 
-    def _spent(self, part: str, since: float) -> float:
+    def _add_seconds(self, part: str, since: float) -> float:
         now = time.perf_counter()
         self.seconds[part] += now - since
         return now
 
 
-class _blaming_the_system:  # noqa: N801
+class _SystemBlame:
     """Gives whatever a system raises its failure class."""
 
     def __enter__(self) -> None:
@@ -329,31 +337,31 @@ class _blaming_the_system:  # noqa: N801
             ) from problem
 
 
-def reads_surfaces(rig: Rig, channel: Channel) -> bool:
+def has_surface_reader(rig: Rig, channel: Channel) -> bool:
     """Return whether what points lie on is to be known: for what senses, and for hits after it."""
     sensitive = any(mount.sensitivity for mount in rig.mounts)
     known = all(mount.returns_all for mount in rig.mounts)
     return channel.needs_surfaces or ((channel.of_sweeps or sensitive) and known)
 
 
-def most(truth: GroundTruth, scans: Iterable[tuple[Scan, int]]) -> Integers:
+def compute_most_hits(truth: GroundTruth, scans: Iterable[tuple[LidarScan, int]]) -> Integers:
     """Return the most returns of the ego or of one of some LiDARs, each with its carrier."""
     hits = truth.hits.copy()
     for scan, carrier in scans:
-        hits = np.maximum(hits, hits_on(truth, scan, carrier))
+        hits = np.maximum(hits, count_hits_by_lidar(truth, scan, carrier))
     return hits
 
 
-def hits_after(truth: GroundTruth, scan: Scan, carrier: int) -> Integers:
+def count_remaining_hits(truth: GroundTruth, scan: LidarScan, carrier: int) -> Integers:
     """Return how many points of a sensed scan are left on each."""
     if scan.surfaces is None or scan.surfaces.actors is None:
         return np.zeros(len(truth), np.int64)  # nothing was scanned
     actors, counts = np.unique(scan.surfaces.actors, return_counts=True)
     left = dict(zip(actors.tolist(), counts.tolist(), strict=True))
-    return hits_on(truth, replace(scan, hits=left), carrier)
+    return count_hits_by_lidar(truth, replace(scan, hits=left), carrier)
 
 
-def hits_on(truth: GroundTruth, scan: Scan, carrier: int) -> Integers:
+def count_hits_by_lidar(truth: GroundTruth, scan: LidarScan, carrier: int) -> Integers:
     """Return how often a LiDAR hits each; its own carrier's body is nothing that it sees."""
     hits = np.array([scan.hits.get(int(actor_id), 0) for actor_id in truth.actor_ids], np.int64)
     return np.asarray(hits * (truth.actor_ids != carrier))

@@ -12,13 +12,13 @@ import numpy as np
 
 from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.signals import SignalLog
-from harness.campaign.attempt.surroundings import Sightings
+from harness.campaign.attempt.surroundings import LidarSightings
 from harness.channel.delivery_audit import MessageRecord
 from harness.channel.effects import Shift
-from harness.evaluation.driving import Infraction
+from harness.evaluation.driving import DriveInfraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes, EvaluatedFrame
-from harness.records.metrics import metric_fields
-from harness.records.points import packed
+from harness.records.metrics import make_metric_fields
+from harness.records.points import pack_points
 from harness.records.schema import (
     AFTER_SENSING,
     BOXES,
@@ -46,7 +46,7 @@ HITS_AFTER = tuple(field.name for field in AFTER_SENSING["boxes"])
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Hits:
+class LidarHits:
     """How often LiDARs hit each true box: the ego's, and the most of one of several."""
 
     ego: Integers
@@ -55,7 +55,7 @@ class Hits:
     after_ego: Integers | None = None  # points that the ego's LiDAR returns after sensing
     after_anyone: Integers | None = None  # the most of the ego or of one of its partners
 
-    def columns(self) -> dict[str, Integers]:
+    def to_columns(self) -> dict[str, Integers]:
         """Return them as `boxes.parquet` has them."""
         columns = dict(zip(HITS, (self.ego, self.anyone, self.reference), strict=True))
         if self.after_ego is not None and self.after_anyone is not None:
@@ -64,7 +64,7 @@ class Hits:
         return columns
 
 
-class Recorder:
+class AttemptRecorder:
     """One attempt's tables, growing.
 
     Servers count frames and actors from where they were; here both count from the ego on, so that
@@ -88,12 +88,14 @@ class Recorder:
         self.frames: dict[str, list[Any]] = {name: [] for name in FRAMES.names}
         self._after_sensing = AFTER_SENSING if after_sensing else {}
         self._boxes: dict[str, list[Any]] = {
-            name: [] for name in (*BOXES.names, *self._after("boxes"))
+            name: [] for name in (*BOXES.names, *self._list_sensing_columns("boxes"))
         }
         self._poses: dict[str, list[Any]] = {name: [] for name in POSES.names}
         self.hazards: list[HazardReport] = []
         self._events: dict[str, list[Any]] = {name: [] for name in EVENTS.names}
-        self.sightings = Sightings(ego_id, first_frame, self._after("sightings"))
+        self.sightings = LidarSightings(
+            ego_id, first_frame, self._list_sensing_columns("sightings")
+        )
         self.tracks: dict[str, dict[str, Any]] = {}  # and `actors`
         self.signals = SignalLog(first_frame)
         self.surrogates: dict[str, Any] = {}
@@ -101,14 +103,14 @@ class Recorder:
         self._keeps_points = keeps_points
         self._points: dict[str, list[Any]] = {name: [] for name in POINTS.names}
 
-    def frame(
+    def add_frame(
         self, ego: EgoState, control: Control, evaluated: EvaluatedFrame, ages: Sequence[float]
     ) -> None:
         """Add a planning step."""
         row: dict[str, Any] = {
             "frame": ego.frame - self.first_frame,
             "time": ego.time - self.start,
-            **_pose("ego_", ego.vehicle_in_world),
+            **_prefix_pose("ego_", ego.vehicle_in_world),
             "speed": ego.speed,
             "station": ego.station,
             "throttle": control.throttle,
@@ -116,12 +118,14 @@ class Recorder:
             "brake": control.brake,
             "messages": len(ages),
             "oldest_age": max(ages, default=math.nan),
-            **evaluated.numbers(),
-            **evaluated.counts(),
+            **evaluated.count_boxes(),
+            **evaluated.count_patterns(),
         }
-        _add(self.frames, row)
+        _append_row(self.frames, row)
 
-    def boxes(self, frame: int, evaluated: EvaluatedFrame, ids: Integers, hits: Hits) -> None:
+    def add_boxes(
+        self, frame: int, evaluated: EvaluatedFrame, ids: Integers, hits: LidarHits
+    ) -> None:
         """Add all boxes of a planning step; ids and hits are those of the true ones."""
         for source, part in (
             ("truth", evaluated.truth),
@@ -129,11 +133,11 @@ class Recorder:
             ("cooperative", evaluated.cooperative),
         ):
             count = len(part.boxes)
-            names = ("actor_id", *HITS, *self._after("boxes"))
+            names = ("actor_id", *HITS, *self._list_sensing_columns("boxes"))
             known: dict[str, Integers] = dict.fromkeys(names, NO_VALUES)
             if source == "truth":
-                known = {"actor_id": ids - self._ego_id, **hits.columns()}
-            padded = {name: _padded(values, count) for name, values in known.items()}
+                known = {"actor_id": ids - self._ego_id, **hits.to_columns()}
+            padded = {name: _pad_values(values, count) for name, values in known.items()}
             self._add_boxes(frame, source, part, padded)
 
     def _add_boxes(
@@ -154,48 +158,48 @@ class Recorder:
         for name, values in columns.items():
             self._boxes[name].extend(values)
 
-    def pose(self, frame: int, sender: str, *, kind: str, true: Pose, believed: Pose) -> None:
+    def add_pose(self, frame: int, sender: str, *, kind: str, true: Pose, believed: Pose) -> None:
         """Add where an observer was, and where it believed to be."""
         row = {
             "frame": frame - self.first_frame,
             "sender": sender,
             "kind": kind,
-            **_pose("true_", true),
-            **_pose("believed_", believed),
+            **_prefix_pose("true_", true),
+            **_prefix_pose("believed_", believed),
         }
-        _add(self._poses, row)
+        _append_row(self._poses, row)
 
-    def sweep(self, frame: int, sender: str, points_in_lidar: Singles) -> None:
+    def add_sweep(self, frame: int, sender: str, points_in_lidar: Singles) -> None:
         """Add what a LiDAR saw, if that is to be kept."""
         if self._keeps_points:
             row = {
                 "frame": frame - self.first_frame,
                 "sender": sender,
-                "points": packed(points_in_lidar),
+                "points": pack_points(points_in_lidar),
             }
-            _add(self._points, row)
+            _append_row(self._points, row)
 
-    def infraction(self, infraction: Infraction) -> None:
+    def add_infraction(self, infraction: DriveInfraction) -> None:
         """Add something done wrong."""
-        self.event(
+        self.add_event(
             infraction.frame,
             infraction.time,
             "infraction",
             infraction.kind,
             x=infraction.x,
             y=infraction.y,
-            actor_id=self.number_of(infraction.with_actor),
+            actor_id=self.get_actor_number(infraction.with_actor),
             actor_type=infraction.with_type,
             ego_speed=infraction.ego_speed,
             relative_speed=infraction.relative_speed,
             detail="ego_stationary" if infraction.ego_stationary else "",
         )
 
-    def hazard(self, report: HazardReport, end: float) -> None:
+    def add_hazard(self, report: HazardReport, end: float) -> None:
         """Add what became of a hazard, at the moment it began or else at the end."""
         self.hazards.append(report)
         time = end if report.started_at is None else report.started_at
-        self.event(
+        self.add_event(
             self.first_frame + round((time - self.start) / self.tick_seconds),
             time,
             "hazard",
@@ -203,11 +207,11 @@ class Recorder:
             detail=f"{report.source}: {report.status}: {report.reason}",
         )
 
-    def number_of(self, actor_id: int) -> int:
+    def get_actor_number(self, actor_id: int) -> int:
         """Return an actor's number, counted from the ego; the town itself is 0."""
         return actor_id - self._ego_id if actor_id else 0
 
-    def event(self, frame: int, time: float, event: str, kind: str, **more: Any) -> None:
+    def add_event(self, frame: int, time: float, event: str, kind: str, **more: Any) -> None:
         """Add anything else worth knowing."""
         row = {
             "frame": frame - self.first_frame,
@@ -223,9 +227,9 @@ class Recorder:
             "detail": "",
             **more,
         }
-        _add(self._events, row)
+        _append_row(self._events, row)
 
-    def write(
+    def write_tables(
         self,
         writer: EpisodeWriter,
         messages: Iterable[MessageRecord],
@@ -236,23 +240,25 @@ class Recorder:
     ) -> None:
         """Write all tables."""
         columns = {**self.frames, **metrics.columns}
-        writer.table("frames", columns, metric_fields(metrics.units))
-        writer.table("boxes", self._boxes, self._after_sensing.get("boxes", ()))
-        writer.table("poses", self._poses)
-        writer.table("events", self._events)
-        writer.table("messages", message_columns(messages, self.start, self.first_frame))
-        writer.table("map", map_columns(lines))
-        writer.table("scenery", scenery)
+        writer.write_table("frames", columns, make_metric_fields(metrics.units))
+        writer.write_table("boxes", self._boxes, self._after_sensing.get("boxes", ()))
+        writer.write_table("poses", self._poses)
+        writer.write_table("events", self._events)
+        writer.write_table(
+            "messages", build_message_columns(messages, self.start, self.first_frame)
+        )
+        writer.write_table("map", build_map_columns(lines))
+        writer.write_table("scenery", scenery)
         sightings = self._after_sensing.get("sightings", ())
-        writer.table("sightings", self.sightings.table(), sightings)
+        writer.write_table("sightings", self.sightings.build_table(), sightings)
         for name, columns in self.tracks.items():
-            writer.table(name, columns)
+            writer.write_table(name, columns)
         if self._keeps_points:
-            writer.table("points", self._points)
+            writer.write_table("points", self._points)
         if self.box_changes is not None:
-            writer.table("box_changes", self.box_changes)
+            writer.write_table("box_changes", self.box_changes)
 
-    def _after(self, table: str) -> tuple[str, ...]:
+    def _list_sensing_columns(self, table: str) -> tuple[str, ...]:
         """Return the columns that sensing adds to a table."""
         return tuple(field.name for field in self._after_sensing.get(table, ()))
 
@@ -261,7 +267,7 @@ MapLine = tuple[str, Floats]
 """What a line is, and its points."""
 
 
-def message_columns(
+def build_message_columns(
     messages: Iterable[MessageRecord], start: float, first_frame: int
 ) -> dict[str, list[Any]]:
     """Return the message table."""
@@ -276,17 +282,17 @@ def message_columns(
             "delivered_time": message.delivered_time - start,
             "age_asked": message.age_asked,
             "age_measured": message.age_measured,
-            **_shift("asked_", message.asked_shift),
-            **_shift("measured_", message.measured_shift),
+            **_prefix_shift("asked_", message.asked_shift),
+            **_prefix_shift("measured_", message.measured_shift),
             "bytes": message.size_bytes,
             "fate": message.fate,
             "uses": message.uses,
         }
-        _add(columns, row)
+        _append_row(columns, row)
     return columns
 
 
-def map_columns(lines: Iterable[MapLine]) -> dict[str, list[Any]]:
+def build_map_columns(lines: Iterable[MapLine]) -> dict[str, list[Any]]:
     """Return the map table."""
     columns: dict[str, list[Any]] = defaultdict(list, {name: [] for name in MAP.names})
     for number, (kind, points) in enumerate(lines):
@@ -297,23 +303,23 @@ def map_columns(lines: Iterable[MapLine]) -> dict[str, list[Any]]:
     return columns
 
 
-def _add(columns: dict[str, list[Any]], row: dict[str, Any]) -> None:
+def _append_row(columns: dict[str, list[Any]], row: dict[str, Any]) -> None:
     for name, value in row.items():
         columns[name].append(value)
 
 
-def _pose(prefix: str, pose: Pose) -> dict[str, float]:
+def _prefix_pose(prefix: str, pose: Pose) -> dict[str, float]:
     return {
         f"{prefix}{name}": getattr(pose, name) for name in ("x", "y", "z", "yaw", "pitch", "roll")
     }
 
 
-def _shift(prefix: str, shift: Shift) -> dict[str, float]:
+def _prefix_shift(prefix: str, shift: Shift) -> dict[str, float]:
     """Return a displacement in the plane; `poses.parquet` has the whole one."""
     return {f"{prefix}{name}": getattr(shift, name) for name in ("x", "y", "yaw")}
 
 
-def _padded(values: Integers, count: int) -> Integers:
+def _pad_values(values: Integers, count: int) -> Integers:
     padded = np.zeros(count, np.int64)
     padded[: len(values)] = values
     return padded

@@ -9,13 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from harness.campaign.attempt.recorder import Recorder
-from harness.evaluation.driving import Drive, Infraction
+from harness.campaign.attempt.recorder import AttemptRecorder
+from harness.evaluation.driving import DriveEvaluation, DriveInfraction
 from harness.evaluation.frame_evaluation import EvaluatedFrame
-from harness.evaluation.matching import MatchTable, frame_matches
-from harness.evaluation.scoring import Coefficients, collided, score
-from harness.evaluation.windows import Window, WindowRules, frames_in_windows, sums_in
-from harness.precision import average_precision, mean_precision
+from harness.evaluation.matching import MatchTable, match_frame
+from harness.evaluation.scoring import Coefficients, has_collided, score
+from harness.evaluation.windows import (
+    FrameWindow,
+    WindowRules,
+    select_frames_in_windows,
+    sum_window_counts,
+)
+from harness.precision import compute_average_precision, compute_mean_precision
 from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage
 from harness.records.schema import VERSION
@@ -41,11 +46,11 @@ STATUS = {
 }
 
 
-def result_record(
+def build_result_record(
     key: AttemptKey,
-    drive: Drive,
+    drive: DriveEvaluation,
     coefficients: Coefficients,
-    recorder: Recorder,
+    recorder: AttemptRecorder,
 ) -> dict[str, Any]:
     """Return one record as the Leaderboard writes it."""
     marks = score(drive, coefficients)
@@ -60,7 +65,7 @@ def result_record(
     return {
         "route_id": f"RouteScenario_{key.route}_rep{key.seed}",
         "index": 0,
-        "status": status(drive, violation),
+        "status": format_leaderboard_status(drive, violation),
         "infractions": infractions,
         "scores": {
             "score_route": 100 * marks.completion,
@@ -74,22 +79,24 @@ def result_record(
     }
 
 
-def status(drive: Drive, violation: Infraction | None) -> str:
+def format_leaderboard_status(drive: DriveEvaluation, violation: DriveInfraction | None) -> str:
     """Return how the Leaderboard would call this end."""
     if violation is None or drive.finished:
         return "Completed"
     return STATUS.get(violation.kind, "Failed - Ended at its first violation")
 
 
-def describe_infraction(infraction: Infraction, recorder: Recorder) -> str:
+def describe_infraction(infraction: DriveInfraction, recorder: AttemptRecorder) -> str:
     """Return an infraction as a message."""
     place = f"at (x={infraction.x:.3f}, y={infraction.y:.3f})"
-    number = recorder.number_of(infraction.with_actor)
+    number = recorder.get_actor_number(infraction.with_actor)
     partner = f" with {infraction.with_type} id={number}" if infraction.with_type else ""
     return f"{infraction.kind.replace('_', ' ')}{partner} {place}"
 
 
-def violation_record(drive: Drive, recorder: Recorder) -> dict[str, Any] | None:
+def build_violation_record(
+    drive: DriveEvaluation, recorder: AttemptRecorder
+) -> dict[str, Any] | None:
     """Return what the first violation was."""
     first = drive.violation
     if first is None:
@@ -101,49 +108,51 @@ def violation_record(drive: Drive, recorder: Recorder) -> dict[str, Any] | None:
         "x": first.x,
         "y": first.y,
         "ego_speed": first.ego_speed,
-        "with_actor": recorder.number_of(first.with_actor),
+        "with_actor": recorder.get_actor_number(first.with_actor),
         "with_type": first.with_type,
         "relative_speed": first.relative_speed,
         "ego_stationary": first.ego_stationary,
     }
 
 
-def driving_record(drive: Drive, coefficients: Coefficients, recorder: Recorder) -> dict[str, Any]:
+def build_driving_record(
+    drive: DriveEvaluation, coefficients: Coefficients, recorder: AttemptRecorder
+) -> dict[str, Any]:
     """Return how the drive went."""
     marks = score(drive, coefficients)
     return {
         "driving_score": marks.driving_score,
         "completion": marks.completion,
         "penalty": marks.penalty,
-        "collided": collided(drive.infractions),
-        "collided_with_road_user": collided(drive.infractions, road_users_only=True),
+        "collided": has_collided(drive.infractions),
+        "collided_with_road_user": has_collided(drive.infractions, road_users_only=True),
         "outside_share": drive.outside_share,
         "infractions": list(marks.counted),
-        "violation": violation_record(drive, recorder),
+        "violation": build_violation_record(drive, recorder),
     }
 
 
-def windows_of(
-    frames: Mapping[str, Sequence[Any]], drive: Drive, end: float, rules: WindowRules
-) -> dict[str, Window | None]:
+def select_window_frames(
+    frames: Mapping[str, Sequence[Any]], drive: DriveEvaluation, end: float, rules: WindowRules
+) -> dict[str, FrameWindow | None]:
     """Return the planning frames in each window before the end."""
     times = np.asarray(frames["time"], np.float64)
     speeds = np.asarray(frames["speed"], np.float64)
-    return frames_in_windows(
-        times, end, rules=rules, speeds=speeds, collided=collided(drive.infractions)
+    return select_frames_in_windows(
+        times, end, rules=rules, speeds=speeds, collided=has_collided(drive.infractions)
     )
 
 
-def pattern_record(
-    frames: Mapping[str, Sequence[Any]], in_windows: Mapping[str, Window | None]
+def build_pattern_record(
+    frames: Mapping[str, Sequence[Any]], in_windows: Mapping[str, FrameWindow | None]
 ) -> dict[str, Any]:
     """Return the six patterns in total and in the windows before the end."""
     counts = {name: np.asarray(frames[name], np.float64) for name in (*PATTERNS, "truth_all")}
-    parts = {name: sums_in(part, counts) for name, part in in_windows.items()}
+    parts = {name: sum_window_counts(part, counts) for name, part in in_windows.items()}
     return {"total": {name: int(count.sum()) for name, count in counts.items()}, **parts}
 
 
-def hazard_record(recorder: Recorder) -> list[dict[str, Any]]:
+def build_hazard_record(recorder: AttemptRecorder) -> list[dict[str, Any]]:
     """Return what became of every hazard; those that no hazard stands for are left to `events`."""
     start = recorder.start
     return [
@@ -155,14 +164,16 @@ def hazard_record(recorder: Recorder) -> list[dict[str, Any]]:
             "started_at": None if report.started_at is None else report.started_at - start,
             "cause": report.cause,
             "reason": report.reason,
-            "encounter": encounter_record(report.encounter, recorder.first_frame),
+            "encounter": build_encounter_record(report.encounter, recorder.first_frame),
         }
         for report in recorder.hazards
         if report.cause != "not_planned"
     ]
 
 
-def encounter_record(report: EncounterReport | None, first_frame: int) -> dict[str, Any] | None:
+def build_encounter_record(
+    report: EncounterReport | None, first_frame: int
+) -> dict[str, Any] | None:
     """Return how a mover met the ego, its frame counted from the attempt's first."""
     if report is None or report.commit_frame is None:
         return None if report is None else asdict(report)
@@ -176,34 +187,38 @@ class PrecisionAccumulator:
         self._cooperative: list[MatchTable] = []
         self._ego_alone: list[MatchTable] = []
 
-    def add(self, evaluated: EvaluatedFrame) -> None:
+    def add_frame(self, evaluated: EvaluatedFrame) -> None:
         """Match one frame."""
-        self._cooperative.append(frame_matches(evaluated.truth, evaluated.cooperative))
-        self._ego_alone.append(frame_matches(evaluated.truth, evaluated.ego_alone))
+        self._cooperative.append(match_frame(evaluated.truth, evaluated.cooperative))
+        self._ego_alone.append(match_frame(evaluated.truth, evaluated.ego_alone))
 
-    def record(self, last: Window | None = None) -> dict[str, Any]:
+    def build_record(self, last: FrameWindow | None = None) -> dict[str, Any]:
         """Return the average precision of both: of the drive, and of its last ten seconds."""
         return {
-            "cooperative": precision_of(self._cooperative, last),
-            "ego_alone": precision_of(self._ego_alone, last),
+            "cooperative": compute_drive_precision(self._cooperative, last),
+            "ego_alone": compute_drive_precision(self._ego_alone, last),
         }
 
 
-def precision_of(frames: Sequence[MatchTable], last: Window | None) -> dict[str, Any]:
+def compute_drive_precision(
+    frames: Sequence[MatchTable], last: FrameWindow | None
+) -> dict[str, Any]:
     """Return the precision of all frames, of the last ten seconds, and by class and band."""
-    table = MatchTable.join(frames)
-    by_class = [table.select(of_class=index) for index in range(len(CLASSES))]
+    table = MatchTable.join_tables(frames)
+    by_class = [table.select_matches(of_class=index) for index in range(len(CLASSES))]
     parts = dict(zip(CLASSES, by_class, strict=True)) | {
-        band: table.select(band=index) for index, band in enumerate(BANDS)
+        band: table.select_matches(band=index) for index, band in enumerate(BANDS)
     }
     ending = [] if last is None else [frames[index] for index in last.frames.tolist()]
     return {
-        **in_every_way(table),
-        "end_10s": in_every_way(MatchTable.join(ending)),
+        **summarize_precision(table),
+        "end_10s": summarize_precision(MatchTable.join_tables(ending)),
         **{
             name: {
-                "eleven_point": _finite(average_precision(part, "eleven_point")),
-                "all_point": _finite(average_precision(part, "all_point")),
+                "eleven_point": _replace_not_finite(
+                    compute_average_precision(part, "eleven_point")
+                ),
+                "all_point": _replace_not_finite(compute_average_precision(part, "all_point")),
                 "truths": part.truths,
             }
             for name, part in parts.items()
@@ -211,26 +226,30 @@ def precision_of(frames: Sequence[MatchTable], last: Window | None) -> dict[str,
     }
 
 
-def in_every_way(table: MatchTable) -> dict[str, float | None]:
+def summarize_precision(table: MatchTable) -> dict[str, float | None]:
     """Return the precision of a pool as a mean over classes, and with the classes pooled."""
-    by_class = [table.select(of_class=index) for index in range(len(CLASSES))]
+    by_class = [table.select_matches(of_class=index) for index in range(len(CLASSES))]
     return {
-        "eleven_point": _finite(mean_precision(by_class, "eleven_point")),
-        "all_point": _finite(mean_precision(by_class, "all_point")),
-        "pooled_all_point": _finite(average_precision(table.select(), "all_point")),
+        "eleven_point": _replace_not_finite(compute_mean_precision(by_class, "eleven_point")),
+        "all_point": _replace_not_finite(compute_mean_precision(by_class, "all_point")),
+        "pooled_all_point": _replace_not_finite(
+            compute_average_precision(table.select_matches(), "all_point")
+        ),
     }
 
 
-def crucible_record(**parts: Any) -> dict[str, Any]:
+def build_crucible_record(**parts: Any) -> dict[str, Any]:
     """Return our own part of the result."""
     return {"schema": VERSION, **parts}
 
 
-def _finite(value: float) -> float | None:
+def _replace_not_finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def describe_drive(drive: Drive, driving_score: float, hazards: Sequence[HazardReport] = ()) -> str:
+def describe_drive(
+    drive: DriveEvaluation, driving_score: float, hazards: Sequence[HazardReport] = ()
+) -> str:
     """Describe a drive in one line, including hazards without a place."""
     violation = drive.violation
     what = "clean" if violation is None else violation.kind.replace("_", " ")

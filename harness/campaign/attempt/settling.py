@@ -12,18 +12,20 @@ SETTLE_TICKS = 10
 """Ticks in which vehicles come to rest on their wheels before the ego drives."""
 
 
-def settle(context: AttemptContext, actors: AttemptActors, every: int) -> carla.WorldSnapshot:
+def settle_vehicles(
+    context: AttemptContext, actors: AttemptActors, every: int
+) -> carla.WorldSnapshot:
     """Let vehicles come to rest on their wheels; return the first moment in which LiDARs sweep."""
     for tick in range(SETTLE_TICKS):
         context.world.tick()
         if tick == 0:
-            actors.changes.verify(context, actors.hazards)
+            actors.changes.verify_world(context, actors.hazards)
     perception = actors.perception
-    perception.begin()
+    perception.open_lidar()
     for _ in range(every + 1):
         snapshot = context.world.get_snapshot()
-        perception.partners.renew(actors.ego.state(snapshot), snapshot)
+        perception.partners.choose_sharing_partners(actors.ego.read_state(snapshot), snapshot)
         frame = context.world.tick()
-        if perception.sweeps(frame):
+        if perception.has_sweep(frame):
             return context.world.get_snapshot()
     raise AttemptError("sensor_timeout", "the ego's LiDAR does not sweep")

@@ -12,11 +12,14 @@ from harness.world.stops import RouteStops
 STOPS = ("red", "yellow")
 
 
-def signals_ahead(
+def find_signals_ahead(
     lights: RouteLights, stops: RouteStops | None, station: float
 ) -> tuple[LightAhead, ...]:
     """Return the lights ahead, and the stop signs where drivers are to heed them."""
-    shown = (*lights.ahead(station), *(stops.ahead(station) if stops else ()))
+    shown = (
+        *lights.list_lights_ahead(station),
+        *(stops.list_stops_ahead(station) if stops else ()),
+    )
     return tuple(sorted(shown, key=lambda light: light.station))
 
 
@@ -28,21 +31,21 @@ class SignalLog:
         self._since: dict[float, int] = {}
         self._closed: list[SignalInterval] = []
 
-    def add(self, frame: int, lights: Iterable[LightAhead]) -> None:
+    def add_signals(self, frame: int, lights: Iterable[LightAhead]) -> None:
         """Add a planning step."""
         tick = frame - self._first_frame
         red = {light.station for light in lights if light.state in STOPS}
         for station in set(self._since) - red:
-            self._close(station, tick - 1)
+            self._close_interval(station, tick - 1)
         for station in red - set(self._since):
             self._since[station] = tick
 
-    def intervals(self, last: int) -> list[SignalInterval]:
+    def list_intervals(self, last: int) -> list[SignalInterval]:
         """Return all intervals until the last tick, in the order of their starts."""
         for station in list(self._since):
-            self._close(station, last)
+            self._close_interval(station, last)
         return sorted(self._closed, key=lambda one: (one.start, one.station))
 
-    def _close(self, station: float, last: int) -> None:
+    def _close_interval(self, station: float, last: int) -> None:
         start = self._since.pop(station)
         self._closed.append(SignalInterval(station=station, start=start, last=last))

@@ -7,19 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from harness.campaign.attempt.recorder import Recorder
-from harness.evaluation.driving import COLLISIONS, Drive
-from harness.evaluation.surrogates.measures import Ending, reached_at, surrogates_of
-from harness.evaluation.surrogates.motion import motion_of
-from harness.evaluation.surrogates.reasons import Way
+from harness.campaign.attempt.recorder import AttemptRecorder
+from harness.evaluation.driving import COLLISIONS, DriveEvaluation
+from harness.evaluation.surrogates.measures import (
+    DriveEnding,
+    compute_reached_times,
+    compute_surrogates,
+)
+from harness.evaluation.surrogates.motion import build_motion
+from harness.evaluation.surrogates.reasons import EgoWay
 from harness.evaluation.surrogates.rules import RULES
 from harness.records.schema import MICRO, MILLI
 from harness.vocabulary import SURROGATES, Route
 
 
-def surrogate_record(recorder: Recorder, drive: Drive, route: Route) -> dict[str, Any]:
+def build_surrogate_record(
+    recorder: AttemptRecorder, drive: DriveEvaluation, route: Route
+) -> dict[str, Any]:
     """Return the measures with their units, the thresholds, and the signals that they need."""
-    motion = motion_of(
+    motion = build_motion(
         recorder.tracks["tracks"],
         recorder.tracks["actors"],
         tick_seconds=recorder.tick_seconds,
@@ -27,27 +33,27 @@ def surrogate_record(recorder: Recorder, drive: Drive, route: Route) -> dict[str
     )
     frames = recorder.frames
     stations = np.interp(np.arange(len(motion)), frames["frame"], frames["station"])
-    signals = recorder.signals.intervals(len(motion) - 1)
-    way = Way(xy=np.round(route.xyz[:, :2], 3), station=stations, signals=signals)
-    ending = ending_of(recorder, drive, len(motion) - 1)
-    values = surrogates_of(motion, way, ending)
+    signals = recorder.signals.list_intervals(len(motion) - 1)
+    way = EgoWay(xy=np.round(route.xyz[:, :2], 3), station=stations, signals=signals)
+    ending = get_drive_ending(recorder, drive, len(motion) - 1)
+    values = compute_surrogates(motion, way, ending)
     return {
         "measures": {
             name: {"value": values[name], "unit": unit} for name, unit in SURROGATES.items()
         },
-        "reached": reached_at(way, recorder.tick_seconds, ending.tick),
+        "reached": compute_reached_times(way, recorder.tick_seconds, ending.tick),
         "rules": asdict(RULES),
         "signals": [asdict(signal) for signal in signals],
     }
 
 
-def ending_of(recorder: Recorder, drive: Drive, last: int) -> Ending:
+def get_drive_ending(recorder: AttemptRecorder, drive: DriveEvaluation, last: int) -> DriveEnding:
     """Return how a drive ended."""
     violation = drive.violation
     if violation is None:
-        return Ending(tick=last, collided=False, finished=drive.finished)
-    return Ending(
+        return DriveEnding(tick=last, collided=False, finished=drive.finished)
+    return DriveEnding(
         tick=violation.frame - recorder.first_frame,
         collided=violation.kind in COLLISIONS,
-        struck=recorder.number_of(violation.with_actor),
+        struck=recorder.get_actor_number(violation.with_actor),
     )

@@ -13,7 +13,7 @@ from typing import Any
 import carla
 import numpy as np
 
-from harness.geometry import wrapped
+from harness.geometry import wrap_angle
 from harness.records.schema import ACTORS, MICRO, MILLI, SCENERY, SIGHTINGS, TRACKS
 from harness.vocabulary import CLASSES, Floats, Integers, Route
 from harness.world.scene import ActorRegistry, GroundTruthScene
@@ -34,7 +34,7 @@ PLACE = [0, 1, 2, 6]
 UNITS = np.array([MILLI, MILLI, MILLI, MICRO])
 
 
-class Tracks:
+class TrackRecorder:
     """The boxes of the ego and of all road users within reach of it, tick by tick."""
 
     def __init__(self, ego_id: int, first_frame: int, registry: ActorRegistry) -> None:
@@ -45,7 +45,7 @@ class Tracks:
         self._ids: list[Integers] = []
         self._places: list[Floats] = []
 
-    def add(self, frame: int, scene: GroundTruthScene) -> None:
+    def add_tick(self, frame: int, scene: GroundTruthScene) -> None:
         """Add one tick."""
         geometry, ids = scene.boxes_in_world.geometry, scene.actor_ids
         (ego,) = geometry[ids == self._ego_id, :2]
@@ -54,7 +54,7 @@ class Tracks:
         self._places.append(geometry[near][:, PLACE])
         self._frames.append(np.full(int(near.sum()), frame - self._first_frame))
 
-    def tables(self) -> dict[str, dict[str, Any]]:
+    def build_tables(self) -> dict[str, dict[str, Any]]:
         """Return the tables `tracks` and `actors`."""
         ids, frames = np.concatenate(self._ids), np.concatenate(self._frames)
         order = np.lexsort((frames, ids))
@@ -62,9 +62,9 @@ class Tracks:
         columns = np.rint(places / UNITS).astype(np.int64).T
         values = (ids[order] - self._ego_id, frames[order], *columns)
         tracks = dict(zip(TRACKS.names, values, strict=True))
-        return {"tracks": tracks, "actors": self._actors(np.unique(ids))}
+        return {"tracks": tracks, "actors": self._build_actors(np.unique(ids))}
 
-    def _actors(self, ids: Integers) -> dict[str, Any]:
+    def _build_actors(self, ids: Integers) -> dict[str, Any]:
         figures = [self._registry.figures[int(actor_id)] for actor_id in ids]
         sizes = np.array([figure.size for figure in figures]).reshape(-1, 3)
         classes = [CLASSES[figure.kind] for figure in figures]
@@ -72,7 +72,7 @@ class Tracks:
         return dict(zip(ACTORS.names, (ids - self._ego_id, classes, types, *sizes.T), strict=True))
 
 
-class Sightings:
+class LidarSightings:
     """Which road users each LiDAR hit at each planning step, and how often."""
 
     def __init__(self, ego_id: int, first_frame: int, more: Sequence[str] = ()) -> None:
@@ -81,7 +81,7 @@ class Sightings:
         self._names = (*SIGHTINGS.names, *more)
         self._columns: dict[str, list[Any]] = {name: [] for name in self._names}
 
-    def add(
+    def add_sighting(
         self,
         frame: int,
         sender: str,
@@ -103,12 +103,12 @@ class Sightings:
         for name, values in zip(self._names, columns, strict=True):
             self._columns[name].extend(values)
 
-    def table(self) -> dict[str, list[Any]]:
+    def build_table(self) -> dict[str, list[Any]]:
         """Return the table `sightings`."""
         return self._columns
 
 
-def scenery_near(world: carla.World, route: Route) -> dict[str, list[Any]]:
+def list_scenery_near_route(world: carla.World, route: Route) -> dict[str, list[Any]]:
     """Return the table `scenery`: the level's boxes near a route."""
     columns: dict[str, list[Any]] = {name: [] for name in SCENERY.names}
     way = route.xyz[::5, :2]
@@ -120,7 +120,7 @@ def scenery_near(world: carla.World, route: Route) -> dict[str, list[Any]]:
                 gap = np.hypot(*(way - (place.x, place.y)).T).min() - math.hypot(half.x, half.y)
                 if gap <= REACH:
                     size = (2 * half.x, 2 * half.y, 2 * half.z)
-                    yaw = wrapped(math.radians(box.rotation.yaw))
+                    yaw = wrap_angle(math.radians(box.rotation.yaw))
                     row = (kind, place.x, place.y, place.z, *size, yaw)
                     for name, value in zip(SCENERY.names, row, strict=True):
                         columns[name].append(value)

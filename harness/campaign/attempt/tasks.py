@@ -14,7 +14,7 @@ from harness.records.keys import AttemptKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class AttemptTask:
     """One try at one attempt."""
 
     folder: Path
@@ -29,19 +29,19 @@ class Task:
 
     def to_json(self) -> str:
         """Return the task as one line."""
-        return json.dumps({**asdict(self), "folder": str(self.folder), "key": self.key.record()})
+        return json.dumps({**asdict(self), "folder": str(self.folder), "key": self.key.to_record()})
 
     @staticmethod
-    def from_json(text: str) -> Task:
+    def from_json(text: str) -> AttemptTask:
         """Return the task of a line."""
         record = json.loads(text)
         record["folder"] = Path(record["folder"])
-        record["key"] = AttemptKey.of_record(record["key"])
-        return Task(**record)
+        record["key"] = AttemptKey.from_record(record["key"])
+        return AttemptTask(**record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class AttemptOutcome:
     """How a try ended."""
 
     key: AttemptKey
@@ -58,32 +58,32 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class DrivePosition:
     """How far a try has driven."""
 
     completion: float  # share of the route, 0 to 1
     time: float  # s of simulation since the ego stood ready
 
 
-Report: TypeAlias = Callable[[Position], object]
+Report: TypeAlias = Callable[[DrivePosition], object]
 """Is called with the position at every planning step; raises nothing."""
 
 
-def position_line(position: Position) -> str:
+def format_position(position: DrivePosition) -> str:
     """Return the line with which an attempt process reports how far it has driven."""
     return json.dumps(asdict(position)) + "\n"
 
 
-def read_position(text: str) -> Position | None:
+def read_position(text: str) -> DrivePosition | None:
     """Return the last position that is reported in a text; a line may be cut short."""
     for line in reversed(text.splitlines()):
         with suppress(ValueError, TypeError, LookupError):
             record = json.loads(line)
-            return Position(float(record["completion"]), float(record["time"]))
+            return DrivePosition(float(record["completion"]), float(record["time"]))
     return None
 
 
-def answer(failure: FailureClass | None, message: str) -> str:
+def make_reply(failure: FailureClass | None, message: str) -> str:
     """Return the reply of an attempt process, which it prints last."""
     return json.dumps({"failure": failure, "message": message})
 

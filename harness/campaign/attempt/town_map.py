@@ -16,13 +16,13 @@ AROUND = 60.0
 SPACING = 4.0
 
 
-def lines_around(town: carla.Map, route: Route) -> list[MapLine]:
+def list_map_lines(town: carla.Map, route: Route) -> list[MapLine]:
     """Return the route, and the middle and edges of every driving lane near it."""
     lines: list[MapLine] = [("route", route.xyz)]
     for start, end in town.get_topology():
-        points = [*along(start), end]
-        xyz = np.array([_place(point) for point in points])
-        if len(xyz) < 2 or not near(xyz, route):
+        points = [*iter_lane_waypoints(start), end]
+        xyz = np.array([_get_waypoint_xyz(point) for point in points])
+        if len(xyz) < 2 or not is_near_route(xyz, route):
             continue
         yaw = np.array([math.radians(point.transform.rotation.yaw) for point in points])
         half = np.array([point.lane_width / 2 for point in points])
@@ -31,7 +31,7 @@ def lines_around(town: carla.Map, route: Route) -> list[MapLine]:
     return lines
 
 
-def along(start: carla.Waypoint) -> Iterator[carla.Waypoint]:
+def iter_lane_waypoints(start: carla.Waypoint) -> Iterator[carla.Waypoint]:
     """Yield the waypoints of a lane."""
     lane = (start.road_id, start.section_id, start.lane_id)
     here: carla.Waypoint | None = start
@@ -41,12 +41,12 @@ def along(start: carla.Waypoint) -> Iterator[carla.Waypoint]:
         here = next((w for w in following if (w.road_id, w.section_id, w.lane_id) == lane), None)
 
 
-def near(xyz: Floats, route: Route) -> bool:
+def is_near_route(xyz: Floats, route: Route) -> bool:
     """Return whether a line comes near the route."""
     gaps = np.linalg.norm(xyz[:, None, :2] - route.xyz[None, ::5, :2], axis=-1)
     return bool(gaps.min() <= AROUND)
 
 
-def _place(waypoint: carla.Waypoint) -> tuple[float, float, float]:
+def _get_waypoint_xyz(waypoint: carla.Waypoint) -> tuple[float, float, float]:
     place = waypoint.transform.location
     return place.x, place.y, place.z

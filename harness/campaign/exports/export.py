@@ -68,17 +68,17 @@ class Export:
         """
 
 
-def require(package: str) -> None:
+def require_package(package: str) -> None:
     """Refuse an export whose package is not installed."""
     if find_spec(package) is None:
         raise UserError(f"{package} is not installed: pip install {package}")
 
 
-def of_attempt(attempt: AttemptValues) -> dict[str, float]:
+def name_attempt_values(attempt: AttemptValues) -> dict[str, float]:
     """Return an attempt's numbers as other tools name them: `attempt/driving_score`."""
     return {f"attempt/{name}": value for name, value in attempt.values.items()}
 
 
-def of_means(values: Mapping[str, float]) -> dict[str, float]:
+def name_mean_values(values: Mapping[str, float]) -> dict[str, float]:
     """Return an arm's means as other tools name them: `mean/driving_score`."""
     return {f"mean/{name}": value for name, value in values.items()}

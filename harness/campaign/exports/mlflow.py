@@ -12,9 +12,9 @@ from harness.campaign.exports.export import (
     AttemptValues,
     CampaignFacts,
     Export,
-    of_attempt,
-    of_means,
-    require,
+    name_attempt_values,
+    name_mean_values,
+    require_package,
 )
 from harness.records.arms import Arm
 
@@ -34,7 +34,7 @@ class MLflow(Export):
         uri: str | None = None,  # server, database or folder; null: MLFLOW_TRACKING_URI, or default
         experiment: str | None = None,  # its name; null: the name of the study
     ) -> None:
-        require("mlflow")
+        require_package("mlflow")
         self._uri = uri
         self._experiment = experiment
         self._runs: dict[Arm, str] = {}
@@ -51,29 +51,31 @@ class MLflow(Export):
 
     def attempt(self, attempt: AttemptValues) -> None:
         """Log an attempt's numbers."""
-        self._log(attempt.arm, of_attempt(attempt), attempt.step)
+        self._log_values(attempt.arm, name_attempt_values(attempt), attempt.step)
 
     def end(self, means: Mapping[Arm, Mapping[str, float]]) -> None:
         """Log the means, and finish the runs."""
         for arm, values in means.items():
-            self._log(arm, of_means(values), int(values["attempts"]))
+            self._log_values(arm, name_mean_values(values), int(values["attempts"]))
         for run in self._runs.values():
             self._client.set_terminated(run)
 
-    def _log(self, arm: Arm, values: Mapping[str, float], step: int) -> None:
+    def _log_values(self, arm: Arm, values: Mapping[str, float], step: int) -> None:
         from mlflow.entities import Metric  # noqa: PLC0415
 
         now = int(1000 * time.time())
         metrics = [Metric(name, value, now, step) for name, value in values.items()]
-        self._client.log_batch(self._run(arm), metrics=metrics)
+        self._client.log_batch(self._find_run(arm), metrics=metrics)
 
-    def _run(self, arm: Arm) -> str:
+    def _find_run(self, arm: Arm) -> str:
         """Return the run of an arm: the one of this campaign that was interrupted, or a new one."""
         if arm not in self._runs:
             tags = {f"crucible.{name}": value for name, value in self._campaign.tags.items()}
             tags["crucible.arm"] = str(arm)
             marks = ("crucible.digest", "crucible.folder", "crucible.arm")
-            wanted = " and ".join(f"tags.`{name}` = '{quoted(tags[name])}'" for name in marks)
+            wanted = " and ".join(
+                f"tags.`{name}` = '{escape_quotes(tags[name])}'" for name in marks
+            )
             known = self._client.search_runs([self._id], wanted, max_results=1)
             run = (
                 known[0]
@@ -82,10 +84,10 @@ class MLflow(Export):
             )
             self._runs[arm] = run.info.run_id
             self._client.update_run(run.info.run_id, status="RUNNING")
-            self._parameters(run.info.run_id, arm)
+            self._log_parameters(run.info.run_id, arm)
         return self._runs[arm]
 
-    def _parameters(self, run: str, arm: Arm) -> None:
+    def _log_parameters(self, run: str, arm: Arm) -> None:
         from mlflow.entities import Param  # noqa: PLC0415
 
         named = {**self._campaign.settings, **{f"arm.{name}": value for name, value in arm.factors}}
@@ -96,6 +98,6 @@ class MLflow(Export):
             self._client.log_batch(run, params=part)
 
 
-def quoted(text: str) -> str:
+def escape_quotes(text: str) -> str:
     """Return a text as it stands within quotation marks."""
     return text.replace("\\", "\\\\").replace("'", "\\'")

@@ -11,9 +11,9 @@ from harness.campaign.exports.export import (
     AttemptValues,
     CampaignFacts,
     Export,
-    of_attempt,
-    of_means,
-    require,
+    name_attempt_values,
+    name_mean_values,
+    require_package,
 )
 from harness.records.arms import Arm
 
@@ -25,7 +25,7 @@ class TensorBoard(Export):
         self,
         out: str | None = None,  # folder; null: tensorboard/ in the campaign folder
     ) -> None:
-        require("tensorboard")
+        require_package("tensorboard")
         self._out = None if out is None else Path(out).expanduser()
         self._writers: dict[Arm, Any] = {}
 
@@ -35,22 +35,22 @@ class TensorBoard(Export):
 
     def attempt(self, attempt: AttemptValues) -> None:
         """Add a point to each curve of the arm."""
-        self._scalars(attempt.arm, of_attempt(attempt), attempt.step)
+        self._add_scalars(attempt.arm, name_attempt_values(attempt), attempt.step)
 
     def end(self, means: Mapping[Arm, Mapping[str, float]]) -> None:
         """Add the means and close the files."""
         for arm, values in means.items():
-            self._scalars(arm, of_means(values), int(values["attempts"]))
+            self._add_scalars(arm, name_mean_values(values), int(values["attempts"]))
         for writer in self._writers.values():
             writer.close()
 
-    def _scalars(self, arm: Arm, values: Mapping[str, float], step: int) -> None:
+    def _add_scalars(self, arm: Arm, values: Mapping[str, float], step: int) -> None:
         from tensorboard.plugins.scalar.summary_v2 import scalar_pb  # noqa: PLC0415
 
         for tag, value in values.items():
-            self._add(arm, scalar_pb(tag, value), step)
+            self._add_summary(arm, scalar_pb(tag, value), step)
 
-    def _add(self, arm: Arm, summary: Any, step: int) -> None:
+    def _add_summary(self, arm: Arm, summary: Any, step: int) -> None:
         from tensorboard.compat.proto.event_pb2 import Event  # noqa: PLC0415
         from tensorboard.plugins.hparams.summary_v2 import hparams_pb  # noqa: PLC0415
         from tensorboard.plugins.text.summary_v2 import text_pb  # noqa: PLC0415
@@ -62,13 +62,15 @@ class TensorBoard(Export):
             folder = self._out or self._campaign.folder / "tensorboard"
             self._writers[arm] = EventFileWriter(str(folder / arm.path))
             tags = {**dict(arm.factors), **self._campaign.tags}
-            self._add(arm, hparams_pb(tags, trial_id=f"{self._campaign.digest}/{arm}"), 0)
-            self._add(arm, text_pb("settings", table_of(self._campaign.settings)), 0)
+            self._add_summary(arm, hparams_pb(tags, trial_id=f"{self._campaign.digest}/{arm}"), 0)
+            self._add_summary(
+                arm, text_pb("settings", format_settings_table(self._campaign.settings)), 0
+            )
         now = time.time()
         self._writers[arm].add_event(Event(wall_time=now, step=step, summary=summary))
 
 
-def table_of(settings: Mapping[str, Any]) -> str:
+def format_settings_table(settings: Mapping[str, Any]) -> str:
     """Return settings as a table in Markdown."""
     rows = [
         f"| `{name}` | `{str(value).replace('|', '&#124;')}` |" for name, value in settings.items()

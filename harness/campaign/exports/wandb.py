@@ -11,9 +11,9 @@ from harness.campaign.exports.export import (
     AttemptValues,
     CampaignFacts,
     Export,
-    of_attempt,
-    of_means,
-    require,
+    name_attempt_values,
+    name_mean_values,
+    require_package,
 )
 from harness.records.arms import Arm
 
@@ -30,7 +30,7 @@ class WeightsAndBiases(Export):
         entity: str | None = None,  # user or team; null: your default
         out: str | None = None,  # folder of local files; null: wandb/ in the campaign folder
     ) -> None:
-        require("wandb")
+        require_package("wandb")
         self._mode = mode
         self._project = project
         self._entity = entity
@@ -44,17 +44,17 @@ class WeightsAndBiases(Export):
     def attempt(self, attempt: AttemptValues) -> None:
         """Log an attempt."""
         names = {"attempt/route": attempt.route, "attempt/violation": attempt.violation}
-        numbers = {STEP: attempt.step, "attempt/seed": attempt.seed, **of_attempt(attempt)}
-        self._run(attempt.arm).log({**names, **numbers})
+        numbers = {STEP: attempt.step, "attempt/seed": attempt.seed, **name_attempt_values(attempt)}
+        self._open_run(attempt.arm).log({**names, **numbers})
 
     def end(self, means: Mapping[Arm, Mapping[str, float]]) -> None:
         """Keep the means, and finish the runs."""
         for arm, values in means.items():
-            self._run(arm).summary.update(of_means(values))
+            self._open_run(arm).summary.update(name_mean_values(values))
         for run in self._runs.values():
             run.finish()
 
-    def _run(self, arm: Arm) -> Any:
+    def _open_run(self, arm: Arm) -> Any:
         import wandb  # noqa: PLC0415
 
         if arm not in self._runs:

@@ -14,8 +14,8 @@ import numpy as np
 
 from harness.files import write_whole
 from harness.nesting import parse_json
-from harness.records.names import named, safe_name
-from harness.records.reading import BROKEN, broken
+from harness.records.names import escape_file_name, unescape_file_name
+from harness.records.reading import BROKEN, make_unreadable_error
 from harness.safe_reading import LAID_ROUTE, is_regular, read_text_within, refuse_link
 from harness.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
@@ -27,7 +27,7 @@ NUMBERS = ("xyz", "yaw", "station", "lane_width", "speed_limit")
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class RouteAssignment:
     """A route, what happens on it, and the weather."""
 
     route: Route
@@ -58,14 +58,14 @@ class Assignment:
         )
 
     @staticmethod
-    def from_json(text: str) -> Assignment:
+    def from_json(text: str) -> RouteAssignment:
         """Return the assignment that a text holds."""
         record = parse_json(text)
         way: dict[str, Any] = {
             **{name: np.array(record["way"][name], np.float64) for name in NUMBERS},
             **{name: np.array(record["way"][name], np.bool_) for name in FLAGS},
         }
-        return Assignment(
+        return RouteAssignment(
             Route(name=record["name"], town=record["town"], **way),
             tuple(HazardSpec(**hazard) for hazard in record["hazards"]),
             record["weather"],
@@ -73,46 +73,46 @@ class Assignment:
 
 
 def write_assignments(
-    campaign: Path, assignments: Sequence[Assignment], condition: str | None = None
+    campaign: Path, assignments: Sequence[RouteAssignment], condition: str | None = None
 ) -> None:
     """Keep what is not kept yet; with a condition, the routes as that condition alone has them."""
     for assignment in assignments:
-        file = _file(campaign, assignment.route.name, condition)
+        file = _get_assignment_path(campaign, assignment.route.name, condition)
         if not file.exists():
             write_whole(file, assignment.to_json())
 
 
-def condition_has_assignment(campaign: Path, route: str, condition: str) -> bool:
+def has_condition_assignment(campaign: Path, route: str, condition: str) -> bool:
     """Return whether a condition has a route of its own, with other hazards than the others."""
-    file = _file(campaign, route, condition)
+    file = _get_assignment_path(campaign, route, condition)
     refuse_link(file, within=campaign)
     return is_regular(file)
 
 
-def read_assignment(campaign: Path, route: str, condition: str | None = None) -> Assignment:
+def read_assignment(campaign: Path, route: str, condition: str | None = None) -> RouteAssignment:
     """Return one route's assignment; that of a condition, if the condition has its own."""
-    if condition is not None and not condition_has_assignment(campaign, route, condition):
+    if condition is not None and not has_condition_assignment(campaign, route, condition):
         condition = None
-    file = _file(campaign, route, condition)
+    file = _get_assignment_path(campaign, route, condition)
     try:
-        return Assignment.from_json(read_text_within(file, LAID_ROUTE, within=campaign))
+        return RouteAssignment.from_json(read_text_within(file, LAID_ROUTE, within=campaign))
     except (*BROKEN, KeyError, TypeError) as problem:
-        raise broken(file, problem) from None
+        raise make_unreadable_error(file, problem) from None
 
 
-def assigned_routes(campaign: Path) -> list[str]:
+def list_assigned_routes(campaign: Path) -> list[str]:
     """Return the names of the routes that a campaign has; hidden files are not whole."""
     names: list[str] = []
     refuse_link(campaign / FOLDER)
     for file in os.listdir(campaign / FOLDER):  # noqa: PTH208
         if file.endswith(".json") and not file.startswith("."):
             with suppress(UnicodeError):  # a stranger's
-                names.append(named(file.removesuffix(".json")))
+                names.append(unescape_file_name(file.removesuffix(".json")))
     return names
 
 
-def _file(campaign: Path, route: str, condition: str | None = None) -> Path:
+def _get_assignment_path(campaign: Path, route: str, condition: str | None = None) -> Path:
     folder = campaign / FOLDER
     if condition is not None:
-        folder /= safe_name(condition)
-    return folder / f"{safe_name(route)}.json"
+        folder /= escape_file_name(condition)
+    return folder / f"{escape_file_name(route)}.json"

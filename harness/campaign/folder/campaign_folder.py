@@ -15,16 +15,16 @@ from typing import Any
 
 import yaml
 
-from harness.campaign.settings.config import NOT_OF_THE_RESULT, digest
-from harness.campaign.settings.declared import Settings
-from harness.campaign.settings.differences import differences
-from harness.environments import child_environment
+from harness.campaign.settings.config import NOT_OF_THE_RESULT, hash_settings
+from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.differences import list_setting_differences
+from harness.environments import build_child_environment
 from harness.errors import UserError
-from harness.files import at_home, refuse_links, write_whole
+from harness.files import expand_home, refuse_links, write_whole
 from harness.installation import PACKAGES
 from harness.locks import lock_file
 from harness.records import reading
-from harness.records.names import safe_name
+from harness.records.names import escape_file_name
 from harness.records.packing.layout import PACKED
 from harness.records.schema import VERSION
 
@@ -35,7 +35,7 @@ LOOKS, LOOK = 3, 0.1
 VERSIONED = ("v2x-crucible", "carla", "numpy", "numba", "torch", "hydra-core", "pyarrow")
 
 
-class WrittenOut(yaml.SafeDumper):
+class CampaignDumper(yaml.SafeDumper):
     """Writes everything in full; readers refuse aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
@@ -43,15 +43,15 @@ class WrittenOut(yaml.SafeDumper):
         return True
 
 
-def place(settings: Settings) -> Path:
+def get_campaign_path(settings: CampaignSettings) -> Path:
     """Return where a campaign with these settings lies."""
     chosen = settings["out"]
     if chosen is not None:
-        return at_home(chosen, "out")
-    return Path("runs") / f"{safe_name(settings['study']['name'])}-{digest(settings)}"
+        return expand_home(chosen, "out")
+    return Path("runs") / f"{escape_file_name(settings['study']['name'])}-{hash_settings(settings)}"
 
 
-def prepare(folder: Path, settings: Settings, simulator: str) -> None:
+def prepare_campaign(folder: Path, settings: CampaignSettings, simulator: str) -> None:
     """Write `campaign.yaml` unless it exists."""
     file = folder / "campaign.yaml"
     refuse_foreign(folder, settings)
@@ -63,18 +63,20 @@ def write_header(file: Path, settings: Mapping[str, object], simulator: str, **m
     """Write the settings and versions that a campaign is made with."""
     header = {
         "schema": VERSION,
-        "digest": digest(settings),
+        "digest": hash_settings(settings),
         "simulator": simulator,
-        "git": git_revision(),
+        "git": read_git_revision(),
         "python": platform.python_version(),
-        "versions": {name: installed for name in VERSIONED if (installed := package_version(name))},
+        "versions": {
+            name: installed for name in VERSIONED if (installed := get_package_version(name))
+        },
         **more,
         "settings": settings,
     }
-    write_whole(file, yaml.dump(header, Dumper=WrittenOut, sort_keys=False))
+    write_whole(file, yaml.dump(header, Dumper=CampaignDumper, sort_keys=False))
 
 
-def refuse_foreign(folder: Path, settings: Settings) -> None:
+def refuse_foreign(folder: Path, settings: CampaignSettings) -> None:
     """Refuse a folder that is no campaign, or one that was made with other settings."""
     file = folder / "campaign.yaml"
     try:
@@ -86,15 +88,15 @@ def refuse_foreign(folder: Path, settings: Settings) -> None:
         raise UserError(f"{folder}: {problem.strerror}") from None
 
 
-def refuse_other_settings(file: Path, settings: Settings) -> None:
+def refuse_other_settings(file: Path, settings: CampaignSettings) -> None:
     """Compare with the settings a folder was made with."""
-    header = read_header(file)
+    header = load_campaign_header(file)
     refuse_unpacked(file.parent, header)
     known, chosen = (
         {name: value for name, value in given.items() if name not in NOT_OF_THE_RESULT}
         for given in (header["settings"], settings)
     )
-    if changes := list(differences(known, chosen)):
+    if changes := list(list_setting_differences(known, chosen)):
         raise UserError(
             f"{file.parent}: made with other settings; choose another out=DIR or undo\n  "
             + "\n  ".join(changes)
@@ -110,16 +112,16 @@ def refuse_unpacked(folder: Path, header: Mapping[str, object]) -> None:
         )
 
 
-def read_header(file: Path) -> dict[str, Any]:
+def load_campaign_header(file: Path) -> dict[str, Any]:
     """Return the contents of `campaign.yaml`, settings included."""
-    header = reading.read_header(file)
+    header = reading.read_campaign_header(file)
     if not isinstance(header.get("settings"), dict):
         raise UserError(f"{file}: not a campaign's configuration")
     return header
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock_campaign(folder: Path) -> Iterator[None]:
     """Keep a second runner out of the folder; the lock goes with the process, however it ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -139,7 +141,7 @@ def locked(folder: Path) -> Iterator[None]:
 def refuse_taken(folder: Path, handle: int) -> None:
     """Take the lock, unless another process holds it or the file system has no locks."""
     try:
-        ours = any(taken(handle) for _ in range(LOOKS))
+        ours = any(try_lock(handle) for _ in range(LOOKS))
     except OSError as problem:
         raise UserError(
             f"{folder}: cannot be locked ({problem.strerror}); choose an out=DIR on another disk"
@@ -148,7 +150,7 @@ def refuse_taken(folder: Path, handle: int) -> None:
         raise UserError(f"{folder}: another campaign is running in it")
 
 
-def taken(handle: int) -> bool:
+def try_lock(handle: int) -> bool:
     """Take the lock if it is free; a process that only checks holds it for an instant."""
     ours = lock_file(handle)
     if not ours:
@@ -156,7 +158,7 @@ def taken(handle: int) -> bool:
     return ours
 
 
-def package_version(name: str) -> str | None:
+def get_package_version(name: str) -> str | None:
     """Return the installed version, if it is installed."""
     try:
         return version(name)
@@ -164,7 +166,7 @@ def package_version(name: str) -> str | None:
         return None
 
 
-def git_revision() -> str | None:
+def read_git_revision() -> str | None:
     """Return the project's revision, with a plus if files have changed since."""
     if not (PACKAGES / ".git").exists():
         return None
@@ -172,7 +174,7 @@ def git_revision() -> str | None:
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
             cwd=PACKAGES,
-            env=child_environment(),
+            env=build_child_environment(),
             capture_output=True,
             text=True,
             timeout=10,

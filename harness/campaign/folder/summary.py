@@ -10,9 +10,9 @@ from pathlib import Path
 from harness.errors import UserError
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
-from harness.records.message_usage import MessageUsage, fault_of
-from harness.records.reading import Campaign
-from harness.records.surrogates import surrogates_in
+from harness.records.message_usage import MessageUsage, find_arm_fault
+from harness.records.reading import CampaignRecords
+from harness.records.surrogates import read_surrogates
 from harness.vocabulary import PATTERNS
 
 
@@ -48,37 +48,37 @@ class ArmSummary:
     without_messages: int  # attempts
 
 
-def summarise(
+def summarise_campaign(
     folder: Path, attempts: Sequence[AttemptKey]
 ) -> tuple[list[ArmSummary], dict[Arm, str]]:
     """Return a row for each arm in the order of the plan, and which arms show nothing, and why."""
-    campaign = Campaign(folder)
-    there = campaign.attempts()
+    campaign = CampaignRecords(folder)
+    there = campaign.find_attempts()
     summaries, broken = read_summaries(campaign, [key for key in attempts if key in there])
     for problem in broken.values():
         raise problem
-    faults = faults_of(summaries)
-    return rows_of(
+    faults = list_arm_faults(summaries)
+    return make_summary_rows(
         {key: summary for key, summary in summaries.items() if key.arm not in faults}
     ), faults
 
 
-def faults_of(summaries: Mapping[AttemptKey, AttemptSummary]) -> dict[Arm, str]:
+def list_arm_faults(summaries: Mapping[AttemptKey, AttemptSummary]) -> dict[Arm, str]:
     """Return the arms whose attempts do not show what they are called after, and why."""
     faults = {
-        arm: fault_of([attempt.usage for attempt in of_arm])
-        for arm, of_arm in by_arm(summaries).items()
+        arm: find_arm_fault([attempt.usage for attempt in of_arm])
+        for arm, of_arm in group_summaries_by_arm(summaries).items()
     }
     return {arm: fault for arm, fault in faults.items() if fault}
 
 
 def read_summaries(
-    campaign: Campaign, keys: Sequence[AttemptKey]
+    campaign: CampaignRecords, keys: Sequence[AttemptKey]
 ) -> tuple[dict[AttemptKey, AttemptSummary], dict[AttemptKey, UserError]]:
     """Read the results of many attempts; return the marks, and what could not be read."""
     summaries, broken = {}, {}
     for key in keys:
-        result = summary_or_problem(campaign, key)
+        result = try_reading_summary(campaign, key)
         if isinstance(result, AttemptSummary):
             summaries[key] = result
         else:
@@ -86,20 +86,24 @@ def read_summaries(
     return summaries, broken
 
 
-def summary_or_problem(campaign: Campaign, key: AttemptKey) -> AttemptSummary | UserError:
+def try_reading_summary(campaign: CampaignRecords, key: AttemptKey) -> AttemptSummary | UserError:
     """Return an attempt's marks, or what is wrong with its result."""
     try:
-        return summary_of(campaign, key)
+        return read_attempt_summary(campaign, key)
     except UserError as problem:
         return problem
 
 
-def rows_of(summaries: Mapping[AttemptKey, AttemptSummary]) -> list[ArmSummary]:
+def make_summary_rows(summaries: Mapping[AttemptKey, AttemptSummary]) -> list[ArmSummary]:
     """Return a row for each arm."""
-    return [row_of(arm, group) for arm, group in by_arm(summaries).items()]
+    return [
+        make_summary_row(arm, group) for arm, group in group_summaries_by_arm(summaries).items()
+    ]
 
 
-def by_arm(summaries: Mapping[AttemptKey, AttemptSummary]) -> dict[Arm, list[AttemptSummary]]:
+def group_summaries_by_arm(
+    summaries: Mapping[AttemptKey, AttemptSummary],
+) -> dict[Arm, list[AttemptSummary]]:
     """Return the marks of each arm."""
     arms: dict[Arm, list[AttemptSummary]] = {}
     for key, summary in summaries.items():
@@ -107,9 +111,9 @@ def by_arm(summaries: Mapping[AttemptKey, AttemptSummary]) -> dict[Arm, list[Att
     return arms
 
 
-def summary_of(campaign: Campaign, key: AttemptKey) -> AttemptSummary:
+def read_attempt_summary(campaign: CampaignRecords, key: AttemptKey) -> AttemptSummary:
     """Read one attempt's result and keep the few numbers; ten thousand whole ones are too many."""
-    result = campaign.result(key)
+    result = campaign.read_result(key)
     ours = result["crucible"]
     try:
         total = ours["patterns"]["total"]
@@ -118,28 +122,30 @@ def summary_of(campaign: Campaign, key: AttemptKey) -> AttemptSummary:
             collided=bool(ours["collided"]),
             completion=float(ours["completion"]),
             violated=ours["violation"] is not None,
-            time_to_goal=surrogates_in(result)["time_to_goal"],
+            time_to_goal=read_surrogates(result)["time_to_goal"],
             patterns=tuple([int(total[name]) for name in PATTERNS]),
             hazards=len(ours["hazards"]),
             hazards_absent=sum(hazard["cause"] == "no_place" for hazard in ours["hazards"]),
-            usage=MessageUsage.of(result),
+            usage=MessageUsage.from_result(result),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
-        raise UserError(f"{campaign.file_of(key)}: not a whole result ({problem!r})") from None
+        raise UserError(
+            f"{campaign.get_result_path(key)}: not a whole result ({problem!r})"
+        ) from None
 
 
-def row_of(arm: Arm, summaries: Sequence[AttemptSummary]) -> ArmSummary:
+def make_summary_row(arm: Arm, summaries: Sequence[AttemptSummary]) -> ArmSummary:
     """Return one row from the marks of its attempts."""
     patterns = map(sum, zip(*(summary.patterns for summary in summaries), strict=True))
     times = [one.time_to_goal for one in summaries if not math.isnan(one.time_to_goal)]
     return ArmSummary(
         arm=arm,
         attempts=len(summaries),
-        driving_score=mean(summary.driving_score for summary in summaries),
-        collision_rate=100 * mean(summary.collided for summary in summaries),
-        route_completion=100 * mean(summary.completion for summary in summaries),
+        driving_score=compute_mean_value(summary.driving_score for summary in summaries),
+        collision_rate=100 * compute_mean_value(summary.collided for summary in summaries),
+        route_completion=100 * compute_mean_value(summary.completion for summary in summaries),
         violations=sum(summary.violated for summary in summaries),
-        time_to_goal=mean(times) if times else math.nan,
+        time_to_goal=compute_mean_value(times) if times else math.nan,
         patterns=dict(zip(PATTERNS, patterns, strict=True)),
         hazards=sum(summary.hazards for summary in summaries),
         hazards_absent=sum(summary.hazards_absent for summary in summaries),
@@ -147,7 +153,7 @@ def row_of(arm: Arm, summaries: Sequence[AttemptSummary]) -> ArmSummary:
     )
 
 
-def mean(values: Iterable[float]) -> float:
+def compute_mean_value(values: Iterable[float]) -> float:
     """Return the mean of some values, of which there must be one."""
     listed = list(values)
     return sum(listed) / len(listed)

@@ -11,10 +11,13 @@ from typing import get_type_hints
 import numpy as np
 
 from harness.campaign.planning.sizes import refuse_sizes
-from harness.campaign.settings.conditions import changes_of, disturbances_of
-from harness.campaign.settings.config import build, find_class
-from harness.campaign.settings.cooperation import cooperation_of
-from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.conditions import (
+    build_condition_changes,
+    build_condition_disturbances,
+)
+from harness.campaign.settings.config import build_part, find_class
+from harness.campaign.settings.cooperation import build_arm_cooperation
+from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.disturbance import Disturbance
 from harness.errors import AttemptError, UserError
 from harness.records.arms import NONE, Arm
@@ -30,12 +33,14 @@ SAMPLES: dict[type, Payload] = {
 """The smallest message of each sort."""
 
 
-def unfit(settings: Settings, arms: Sequence[Arm]) -> dict[Arm, str]:
+def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm, str]:
     """Return why some arms cannot be driven: a disturbance that can do nothing in them.
 
     A condition that concerns no partner at all, or suits no arm, is refused.
     """
-    kinds = {arm.cooperation: kinds_of(cooperation_of(settings, arm)) for arm in arms}
+    kinds = {
+        arm.cooperation: list_agent_kinds(build_arm_cooperation(settings, arm)) for arm in arms
+    }
     for name, present in kinds.items():
         refuse_without_partner(name, present)
     for condition in dict.fromkeys(arm.condition for arm in arms):
@@ -43,20 +48,22 @@ def unfit(settings: Settings, arms: Sequence[Arm]) -> dict[Arm, str]:
     all_kinds = frozenset[Kind]().union(*kinds.values())
     reasons = {}
     for arm in arms:
-        payload = payload_of(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
+        payload = make_least_payload(
+            settings["system"][arm.system]["_target_"], f"system.{arm.system}"
+        )
         present = kinds[arm.cooperation]
-        silent = blind_reader(settings, arm.system)
-        for change in changes_of(settings, arm.condition):
+        silent = is_blind_reader(settings, arm.system)
+        for change in build_condition_changes(settings, arm.condition):
             if change.partners is not None and not change.partners & present:
                 reasons[arm] = f"{change.name} has no partner to double in {arm.cooperation}"
-        for disturbance in disturbances_of(settings, arm.condition):
+        for disturbance in build_condition_disturbances(settings, arm.condition):
             refuse_absent(disturbance, all_kinds, arm.condition)
             refuse_without_sensitivity(settings, disturbance, arm.condition)
             if disturbance.of_sweeps and silent:
                 reasons[arm] = f"{disturbance.name} changes points, and the system reads none"
             if not disturbance.kinds & present:
                 reasons[arm] = f"{disturbance.name} has no agent to disturb in {arm.cooperation}"
-            elif payload is not None and not touches(disturbance, present, payload):
+            elif payload is not None and not can_touch_payload(disturbance, present, payload):
                 sort = type(payload).__name__.lower()
                 reasons[arm] = f"{disturbance.name} cannot change the {sort} it shares"
     for condition in {arm.condition for arm in reasons}:
@@ -70,7 +77,7 @@ def unfit(settings: Settings, arms: Sequence[Arm]) -> dict[Arm, str]:
     return reasons
 
 
-def kinds_of(cooperation: Cooperation) -> frozenset[Kind]:
+def list_agent_kinds(cooperation: Cooperation) -> frozenset[Kind]:
     """Return the kinds of agents that a disturbance could affect."""
     kinds: set[Kind] = {"ego"}
     if cooperation.roadside is not None:
@@ -89,7 +96,7 @@ def refuse_without_partner(cooperation: str, present: frozenset[Kind]) -> None:
         )
 
 
-def payload_of(target: str, place: str) -> Payload | None:
+def make_least_payload(target: str, place: str) -> Payload | None:
     """Return the least that a system may share, if its class annotates it."""
     try:
         shared = get_type_hints(find_class(target, place).share).get("return")
@@ -108,7 +115,7 @@ def refuse_absent(disturbance: Disturbance, present: frozenset[Kind], condition:
         )
 
 
-def blind_reader(settings: Settings, system: str) -> bool:
+def is_blind_reader(settings: CampaignSettings, system: str) -> bool:
     """Return whether a system reads messages and no points: changed sweeps change nothing for it.
 
     One that reads neither may be driven: it shows what does not depend on sweeps.
@@ -119,13 +126,13 @@ def blind_reader(settings: Settings, system: str) -> bool:
 
 
 def refuse_without_sensitivity(
-    settings: Settings, disturbance: Disturbance, condition: str
+    settings: CampaignSettings, disturbance: Disturbance, condition: str
 ) -> None:
     """Refuse weather where it is not known what the LiDARs detect."""
-    rig: Rig = build(settings["rig"], "rig")
+    rig: Rig = build_part(settings["rig"], "rig")
     kinds = sorted(disturbance.kinds) if disturbance.detects else []
     for kind in kinds:
-        if rig.mount_of(kind).sensitivity is None:
+        if rig.get_mount(kind).sensitivity is None:
             raise UserError(
                 f"configuration: interference.{condition}: {disturbance.name} needs to know what"
                 f" LiDARs detect, and rig.{kind}.r_max is null; choose a rig with a sensitivity,"
@@ -133,7 +140,7 @@ def refuse_without_sensitivity(
             )
 
 
-def touches(disturbance: Disturbance, present: frozenset[Kind], payload: Payload) -> bool:
+def can_touch_payload(disturbance: Disturbance, present: frozenset[Kind], payload: Payload) -> bool:
     """Return whether a trial message of each partner passes through the disturbance."""
     disturbance.reset(0, "0")
     try:

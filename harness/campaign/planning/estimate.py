@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from harness.campaign.planning.paces import Pace, took
-from harness.campaign.planning.plan import Plan
+from harness.campaign.planning.paces import SystemPace, read_attempt_cost
+from harness.campaign.planning.plan import CampaignPlan
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
-from harness.records.ledger import tries
+from harness.records.ledger import find_finished_tries
 
 SAMPLE = 300
 """Finished attempts that are looked at; more would not make the guess any better."""
@@ -22,7 +22,7 @@ SECONDS_PER_METRE, BYTES_PER_METRE = 0.12, 900.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class CampaignEstimate:
     """What is left to do, and what it will take."""
 
     done: int
@@ -34,22 +34,24 @@ class Estimate:
     unknown: tuple[str, ...] = ()  # systems by a rule of thumb
 
 
-def estimate(plan: Plan, folder: Path, paces: Mapping[str, Pace] | None = None) -> Estimate:
+def estimate_campaign(
+    plan: CampaignPlan, folder: Path, paces: Mapping[str, SystemPace] | None = None
+) -> CampaignEstimate:
     """Return what is left of a plan, and what it will take; paces are by system."""
     paces = paces or {}
-    there = tries(folder)
+    there = find_finished_tries(folder)
     finished = {key: there[key] for key in plan.attempts if key in there}
     left = [key for key in plan.attempts if key not in finished]
     metres = {assignment.route.name: assignment.route.length for assignment in plan.assignments}
-    samples = measured(finished)
+    samples = measure_finished_attempts(finished)
     systems = [] if samples else list(dict.fromkeys(key.arm.system for key in left))
     if samples:
-        seconds, size = by_arm(left, samples)
+        seconds, size = estimate_by_arm(left, samples)
     else:
-        pairs = [by_metre(metres[key.route], paces.get(key.arm.system)) for key in left]
+        pairs = [estimate_by_metre(metres[key.route], paces.get(key.arm.system)) for key in left]
         seconds, size = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
     at_a_time = max(min(plan.at_a_time, len(left)), 1)
-    return Estimate(
+    return CampaignEstimate(
         done=len(finished),
         left=len(left),
         seconds=(seconds + STARTING * len(left)) / at_a_time,
@@ -60,25 +62,27 @@ def estimate(plan: Plan, folder: Path, paces: Mapping[str, Pace] | None = None) 
     )
 
 
-def by_metre(metres: float, pace: Pace | None) -> tuple[float, float]:
+def estimate_by_metre(metres: float, pace: SystemPace | None) -> tuple[float, float]:
     """Return seconds and bytes of a route at a pace; by a rule of thumb where none is known."""
     if pace is None:
         return SECONDS_PER_METRE * metres, BYTES_PER_METRE * metres
     return pace.seconds / pace.metres * metres, pace.bytes / pace.metres * metres
 
 
-def measured(finished: Mapping[AttemptKey, Path]) -> dict[AttemptKey, tuple[float, float]]:
+def measure_finished_attempts(
+    finished: Mapping[AttemptKey, Path],
+) -> dict[AttemptKey, tuple[float, float]]:
     """Return seconds and bytes of some finished attempts, evenly spread."""
     keys = list(finished)
     samples = {}
     for key in keys[:: max(len(keys) // SAMPLE, 1)]:
-        taken = took(finished[key])
+        taken = read_attempt_cost(finished[key])
         if taken is not None:
             samples[key] = taken
     return samples
 
 
-def by_arm(
+def estimate_by_arm(
     left: Sequence[AttemptKey], samples: Mapping[AttemptKey, tuple[float, float]]
 ) -> tuple[float, float]:
     """Return seconds and bytes of all that is left: each as the mean of its arm.
@@ -88,12 +92,12 @@ def by_arm(
     groups: dict[Arm, list[tuple[float, float]]] = {}
     for key, sample in samples.items():
         groups.setdefault(key.arm, []).append(sample)
-    overall = mean(list(samples.values()))
-    means = {arm: mean(group) for arm, group in groups.items()}
+    overall = compute_mean_cost(list(samples.values()))
+    means = {arm: compute_mean_cost(group) for arm, group in groups.items()}
     expected = [means.get(key.arm, overall) for key in left]
     return sum(pair[0] for pair in expected), sum(pair[1] for pair in expected)
 
 
-def mean(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def compute_mean_cost(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return the means of both."""
     return fmean(pair[0] for pair in pairs), fmean(pair[1] for pair in pairs)

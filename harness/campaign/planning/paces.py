@@ -13,14 +13,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness.campaign.planning.plan import Plan
-from harness.campaign.settings.declared import Settings
-from harness.campaign.settings.trust import targets
+from harness.campaign.planning.plan import CampaignPlan
+from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.trust import iter_targets
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.records.keys import AttemptKey
-from harness.records.ledger import tries
-from harness.records.reading import read_json
+from harness.records.ledger import find_finished_tries
+from harness.records.reading import read_json_object
 
 FILE = "paces.json"
 REMEMBERED = 50_000.0
@@ -30,7 +30,7 @@ MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class SystemPace:
     """What attempts of one kind of system took."""
 
     metres: float  # of their routes
@@ -44,10 +44,10 @@ class Pace:
         amounts = (self.metres, self.seconds, self.bytes)
         return self.attempts > 0 and self.metres > 0 and all(0 <= n < math.inf for n in amounts)
 
-    def and_then(self, later: Pace) -> Pace:
+    def merge_later(self, later: SystemPace) -> SystemPace:
         """Return the pace of both, in which the earlier one counts as `REMEMBERED` at most."""
         share = min(1.0, REMEMBERED / self.metres)
-        return Pace(
+        return SystemPace(
             metres=share * self.metres + later.metres,
             seconds=share * self.seconds + later.seconds,
             bytes=share * self.bytes + later.bytes,
@@ -55,7 +55,7 @@ class Pace:
         )
 
 
-def cache_file() -> Path | None:
+def get_pace_file() -> Path | None:
     """Return the file: in `$CRUCIBLE_CACHE`, `$XDG_CACHE_HOME/crucible` or `~/.cache/crucible`."""
     chosen, cache = os.environ.get("CRUCIBLE_CACHE"), os.environ.get("XDG_CACHE_HOME")
     if chosen:
@@ -66,67 +66,69 @@ def cache_file() -> Path | None:
         return None
 
 
-def read_paces() -> dict[str, Pace]:
+def read_paces() -> dict[str, SystemPace]:
     """Return the paces of this machine by kind; none if the file is not there or broken."""
-    file = cache_file()
-    paces: dict[str, Pace] = {}
+    file = get_pace_file()
+    paces: dict[str, SystemPace] = {}
     with suppress(OSError, UserError, LookupError, ValueError, TypeError, AttributeError):
         if file is not None and file.stat().st_size <= MOST_BYTES:
-            for kind, record in read_json(file)["paces"].items():
+            for kind, record in read_json_object(file)["paces"].items():
                 with suppress(TypeError):
-                    if (pace := Pace(**record)).valid:
+                    if (pace := SystemPace(**record)).valid:
                         paces[kind] = pace
     return paces
 
 
-def paces_of(settings: Settings) -> dict[str, Pace]:
+def select_known_paces(settings: CampaignSettings) -> dict[str, SystemPace]:
     """Return this machine's paces of a campaign's systems, as far as they are known."""
     known = read_paces()
-    kinds = {system: kind_of(settings, system) for system in settings["system"]}
+    kinds = {system: format_pace_kind(settings, system) for system in settings["system"]}
     return {system: known[kind] for system, kind in kinds.items() if kind in known}
 
 
-def kind_of(settings: Settings, system: str) -> str:
+def format_pace_kind(settings: CampaignSettings, system: str) -> str:
     """Return what the pace of a system depends on most: its classes, its size, the simulator."""
     chosen = settings["system"][system]
-    parts = [settings["simulator"], *(part for _, part in targets(chosen, ""))]
+    parts = [settings["simulator"], *(part for _, part in iter_targets(chosen, ""))]
     names = [str(part["_target_"]).rpartition(".")[2] for part in parts]
     size = [str(chosen["size"])] if "size" in chosen else []
     points = ["points"] if settings["record"]["points"] else []
     return " ".join([*names, *size, *points])
 
 
-def learn(plan: Plan, folder: Path, settings: Settings, before: Iterable[AttemptKey]) -> None:
+def update_paces(
+    plan: CampaignPlan, folder: Path, settings: CampaignSettings, before: Iterable[AttemptKey]
+) -> None:
     """Add what the attempts took that were finished since then."""
     old = set(before)
-    new = {key: place for key, place in tries(folder).items() if key not in old}
+    new = {key: place for key, place in find_finished_tries(folder).items() if key not in old}
     metres = {assignment.route.name: assignment.route.length for assignment in plan.assignments}
     paces = read_paces()
     for key in plan.attempts:
-        taken = took(new[key]) if key in new else None
+        taken = read_attempt_cost(new[key]) if key in new else None
         if taken is not None:
             seconds, size = taken
-            pace = Pace(metres=metres[key.route], seconds=seconds, bytes=size, attempts=1)
+            pace = SystemPace(metres=metres[key.route], seconds=seconds, bytes=size, attempts=1)
             if pace.valid:
-                kind = kind_of(settings, key.arm.system)
-                paces[kind] = paces[kind].and_then(pace) if kind in paces else pace
+                kind = format_pace_kind(settings, key.arm.system)
+                paces[kind] = paces[kind].merge_later(pace) if kind in paces else pace
     if new:
         write_paces(paces)
 
 
-def write_paces(paces: Mapping[str, Pace]) -> None:
+def write_paces(paces: Mapping[str, SystemPace]) -> None:
     """Write the file, if it can be written."""
-    file = cache_file()
+    file = get_pace_file()
     records = {kind: asdict(pace) for kind, pace in sorted(paces.items())}
     if file is not None:
         with suppress(UserError):
             write_whole(file, json.dumps({"paces": records}, indent=1) + "\n")
 
 
-def took(place: Path) -> tuple[float, float] | None:
+def read_attempt_cost(place: Path) -> tuple[float, float] | None:
     """Return seconds and bytes of a finished try, if its records have them."""
     try:
-        seconds = float(read_json(place / "timing.json")["seconds"]["total"])
+        seconds = float(read_json_object(place / "timing.json")["seconds"]["total"])
         size = sum(path.stat().st_size for path in place.iterdir())
     except (UserError, OSError, KeyError, TypeError, ValueError):
         return None

@@ -8,28 +8,35 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.campaign.folder.assignments import Assignment, assigned_routes, read_assignment
-from harness.campaign.folder.campaign_folder import read_header
-from harness.campaign.folder.inputs import protocol_of
-from harness.campaign.folder.summary import summary_of
-from harness.campaign.planning.compatibility import unfit
+from harness.campaign.folder.assignments import (
+    RouteAssignment,
+    list_assigned_routes,
+    read_assignment,
+)
+from harness.campaign.folder.campaign_folder import load_campaign_header
+from harness.campaign.folder.inputs import get_protocol_path
+from harness.campaign.folder.summary import read_attempt_summary
+from harness.campaign.planning.compatibility import find_unfit_arms
 from harness.campaign.planning.scenes import refuse_unfit_scenes
-from harness.campaign.planning.sizes import driven_conditions
-from harness.campaign.settings.conditions import described
+from harness.campaign.planning.sizes import select_driven_conditions
+from harness.campaign.settings.conditions import build_condition_parts
 from harness.campaign.settings.config import find_class
 from harness.campaign.settings.cooperation import (
-    cooperations_of,
     describe_ground_truth,
+    list_cooperations,
     refuse_uncommon_truth,
 )
-from harness.campaign.settings.declared import Settings
-from harness.campaign.settings.interventions import with_interventions, without_parts
-from harness.campaign.settings.routes import asking, route_source_of
+from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.interventions import (
+    find_arms_without_intervention,
+    with_interventions,
+)
+from harness.campaign.settings.routes import build_route_source, convert_source_errors
 from harness.channel.disturbance import Disturbance
 from harness.errors import UserError
-from harness.files import at_home
+from harness.files import expand_home
 from harness.protocols import refuse_unannounced
-from harness.records.arms import NONE, Arm, label, varying
+from harness.records.arms import NONE, Arm, format_arm_label, list_varying_factors
 from harness.records.keys import (
     MOST_ARMS,
     MOST_ATTEMPTS,
@@ -37,29 +44,28 @@ from harness.records.keys import (
     MOST_SEEDS,
     AttemptKey,
 )
-from harness.records.reading import Campaign
+from harness.records.reading import CampaignRecords
 from harness.vocabulary import Route
-from harness.world.hazards.catalogue import KINDS
-from harness.world.hazards.catalogue import build as build_hazard
+from harness.world.hazards.catalogue import KINDS, build_hazard
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
-from harness.world.maps import network_of
+from harness.world.maps import load_road_network
 from harness.world.roads import RoadNetwork
-from harness.world.routes.duplicates import duplicates
+from harness.world.routes.duplicates import find_duplicate_routes
 from harness.world.routes.files import RouteSpec
 from harness.world.routes.kinds import NOT_RUN
-from harness.world.routes.resolve import lay, network_in
+from harness.world.routes.resolve import load_route_network, resolve_route
 
 SEEDS = 2**31
 """How many there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class CampaignPlan:
     """What a campaign will do."""
 
     attempts: tuple[AttemptKey, ...]
-    assignments: tuple[Assignment, ...]
+    assignments: tuple[RouteAssignment, ...]
     same_way: tuple[tuple[str, ...], ...] = ()  # groups of routes with one geometry
     left_out: tuple[str, ...] = ()  # those of such groups that are not driven
     invalid: tuple[str, ...] = ()  # routes that cannot be read or laid, and why
@@ -83,34 +89,36 @@ class Plan:
         return len(driven) - sum(len(driven & set(group)) - 1 for group in self.same_way)
 
 
-def plan(settings: Settings) -> Plan:
+def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
     """Return the attempts in the order they are run: route by route, pairs together."""
     invalid: list[str] | None = [] if settings["routes"]["skip_invalid"] else None
-    routes, spoilt = chosen_routes(settings, invalid)
-    refuse_unannounced({spec.town for spec in routes.values()}, protocol_of(settings))
-    conditions = driven_conditions(settings)
-    arms, unfitting = arms_of(settings)
-    assignments = assigned(settings, routes, invalid)
-    same_way = duplicates([assignment.route for assignment in assignments])
+    routes, spoilt = choose_routes(settings, invalid)
+    refuse_unannounced({spec.town for spec in routes.values()}, get_protocol_path(settings))
+    conditions = select_driven_conditions(settings)
+    arms, unfitting = build_arms(settings)
+    assignments = assign_routes(settings, routes, invalid)
+    same_way = find_duplicate_routes([assignment.route for assignment in assignments])
     repeats = settings["routes"]["repeats"]
     left_out = () if repeats else tuple(name for group in same_way for name in group[1:])
     assignments = tuple(
         assignment for assignment in assignments if assignment.route.name not in left_out
     )
-    attempts = paired(
-        [assignment.route.name for assignment in assignments], seeds_of(settings), arms
+    attempts = pair_attempts(
+        [assignment.route.name for assignment in assignments], check_seeds(settings), arms
     )
-    refuse_unfit_scenes(settings, assignments, {arm.condition for arm in arms}, maps_of(settings))
+    refuse_unfit_scenes(
+        settings, assignments, {arm.condition for arm in arms}, get_maps_folder(settings)
+    )
     if not attempts:
         raise UserError("configuration: nothing to run; choose a system, a route and a seed")
     refuse_unnameable(attempts)
-    return Plan(
+    return CampaignPlan(
         attempts=attempts,
         assignments=assignments,
         same_way=tuple(tuple(group) for group in same_way),
         left_out=left_out,
         invalid=tuple(invalid or ()),
-        unplaceable=tuple(without_place(settings, assignments)),
+        unplaceable=tuple(find_unplaced_hazards(settings, assignments)),
         spoilt=spoilt,
         unfit=unfitting,
         at_a_time=settings["executor"].get("workers", 1),
@@ -120,7 +128,7 @@ def plan(settings: Settings) -> Plan:
     )
 
 
-def paired(
+def pair_attempts(
     routes: Iterable[str], seeds: Iterable[int], arms: Iterable[Arm]
 ) -> tuple[AttemptKey, ...]:
     """Return every arm on every route with every seed, unless they are too many."""
@@ -147,24 +155,26 @@ def refuse_unnameable(keys: Iterable[AttemptKey]) -> None:
         key.path  # noqa: B018 - raises UserError
 
 
-def arms_of(settings: Settings) -> tuple[list[Arm], tuple[str, ...]]:
+def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
     """Return the arms, each system with its cooperations and conditions; and what does not fit."""
-    cooperations = cooperations_of(settings)
+    cooperations = list_cooperations(settings)
     refuse_many_arms(settings, len(cooperations))
     arms = [
-        Arm.of(system=system, cooperation=cooperation, condition=condition)
+        Arm.from_factors(system=system, cooperation=cooperation, condition=condition)
         for system in settings["system"]
-        for cooperation, condition in settings_of(settings, system, cooperations)
+        for cooperation, condition in list_system_conditions(settings, system, cooperations)
     ]
     refuse_uncommon_truth(settings, arms)
     arms = with_interventions(settings, arms)
-    reasons = {**without_parts(settings, arms), **unfit(settings, arms)}
-    factors = varying(arms)
-    described = tuple(f"{label(arm, factors)}: {reason}" for arm, reason in reasons.items())
+    reasons = {**find_arms_without_intervention(settings, arms), **find_unfit_arms(settings, arms)}
+    factors = list_varying_factors(arms)
+    described = tuple(
+        f"{format_arm_label(arm, factors)}: {reason}" for arm, reason in reasons.items()
+    )
     return [arm for arm in arms if arm not in reasons], described
 
 
-def refuse_many_arms(settings: Settings, cooperations: int) -> None:
+def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
     """Refuse more arms than a campaign can have, before any of them is made."""
     count = len(settings["system"]) * max(cooperations, 1)
     for factor in (settings["interference"], settings.get("intervention", {})):
@@ -173,7 +183,7 @@ def refuse_many_arms(settings: Settings, cooperations: int) -> None:
         raise UserError(f"configuration: {count:,} arms; a campaign has {MOST_ARMS:,} at most")
 
 
-def seeds_of(settings: Settings) -> Sequence[int]:
+def check_seeds(settings: CampaignSettings) -> Sequence[int]:
     """Return the seeds; each must be a whole number of its own."""
     seeds = settings.get("seeds")
     if not isinstance(seeds, list) or not all(
@@ -192,8 +202,8 @@ def seeds_of(settings: Settings) -> Sequence[int]:
     return seeds
 
 
-def settings_of(
-    settings: Settings, system: str, cooperations: Sequence[str]
+def list_system_conditions(
+    settings: CampaignSettings, system: str, cooperations: Sequence[str]
 ) -> list[tuple[str, str]]:
     """Return a system's cooperations and conditions: all.
 
@@ -208,29 +218,29 @@ def settings_of(
         raise UserError(
             f"configuration: {place}: {named['_target_']} is not a system: it has no reads_messages"
         )
-    conditions = driven_conditions(settings).names
+    conditions = select_driven_conditions(settings).names
     if not reads_messages:
-        of_sweeps = [name for name in conditions if only_of_sweeps(settings, name)]
+        of_sweeps = [name for name in conditions if is_without_messages(settings, name)]
         return [(NONE, condition) for condition in dict.fromkeys((NONE, *of_sweeps))]
     return [(cooperation, condition) for cooperation in cooperations for condition in conditions]
 
 
-def only_of_sweeps(settings: Settings, condition: str) -> bool:
+def is_without_messages(settings: CampaignSettings, condition: str) -> bool:
     """Return whether a condition changes the scene or sweeps, and no message."""
-    parts = [one for _, one in described(settings, condition)]
+    parts = [one for _, one in build_condition_parts(settings, condition)]
     return bool(parts) and all(
         one.of_sweeps if isinstance(one, Disturbance) else one.partners is None for one in parts
     )
 
 
-def chosen_routes(
-    settings: Settings, invalid: list[str] | None = None
+def choose_routes(
+    settings: CampaignSettings, invalid: list[str] | None = None
 ) -> tuple[dict[str, RouteSpec], tuple[str, ...]]:
     """Return the routes to drive, by id, in the order of their file; and those left for spoilt."""
     wanted = settings["routes"]
-    source = route_source_of(wanted)
+    source = build_route_source(wanted)
     path = next(iter(source.files().values()), Path(type(source).__name__))
-    with naming_the_switch(path.is_dir()), asking(source):
+    with add_switch_hint(path.is_dir()), convert_source_errors(source):
         routes = {spec.id: spec for spec in source.routes(invalid)}
     if wanted["only"] is not None:
         only = [str(route) for route in wanted["only"]]
@@ -240,8 +250,8 @@ def chosen_routes(
         routes = {route: routes[route] for route in only}
     spoilt: tuple[str, ...] = ()
     if wanted["clean_under"] is not None:
-        folder = at_home(wanted["clean_under"], "routes.clean_under")
-        clean = clean_routes(folder)
+        folder = expand_home(wanted["clean_under"], "routes.clean_under")
+        clean = read_clean_routes(folder)
         spoilt = tuple(name for name in routes if name not in clean)
         routes = {name: spec for name, spec in routes.items() if name in clean}
         if not routes:
@@ -253,10 +263,10 @@ def chosen_routes(
     return routes, spoilt
 
 
-def clean_routes(folder: Path) -> set[str]:
+def read_clean_routes(folder: Path) -> set[str]:
     """Return the routes that every attempt of a finished campaign drove without violation."""
-    campaign = Campaign(folder)
-    keys = list(campaign.attempts())
+    campaign = CampaignRecords(folder)
+    keys = list(campaign.find_attempts())
     if not keys:
         raise UserError(f"routes.clean_under: {folder} holds no finished attempt")
     systems = {key.arm.system for key in keys}
@@ -266,15 +276,15 @@ def clean_routes(folder: Path) -> set[str]:
             " a campaign of one system with perfect perception is needed"
         )
     refuse_unfinished(folder, keys)
-    spoilt = {key.route for key in keys if summary_of(campaign, key).violated}
+    spoilt = {key.route for key in keys if read_attempt_summary(campaign, key).violated}
     return {key.route for key in keys} - spoilt
 
 
 def refuse_unfinished(folder: Path, keys: Sequence[AttemptKey]) -> None:
     """Refuse a campaign in which attempts lack a result: they may not be clean."""
-    settings = read_header(folder / "campaign.yaml")["settings"]
+    settings = load_campaign_header(folder / "campaign.yaml")["settings"]
     arms = {key.arm for key in keys}
-    planned = paired(assigned_routes(folder), seeds_of(settings), arms)
+    planned = pair_attempts(list_assigned_routes(folder), check_seeds(settings), arms)
     if left := set(planned).difference(keys):
         raise UserError(
             f"routes.clean_under: {folder} is not finished: {len(left)} of {len(planned)} attempts"
@@ -284,7 +294,7 @@ def refuse_unfinished(folder: Path, keys: Sequence[AttemptKey]) -> None:
 
 def refuse_other_town(folder: Path, towns: set[str]) -> None:
     """Refuse a campaign in another town, whose routes only have the same names."""
-    for name in assigned_routes(folder)[:1]:
+    for name in list_assigned_routes(folder)[:1]:
         there = read_assignment(folder, name).route.town
         if there not in towns:
             raise UserError(
@@ -294,7 +304,7 @@ def refuse_other_town(folder: Path, towns: set[str]) -> None:
 
 
 @contextmanager
-def naming_the_switch(several: bool = True) -> Iterator[None]:
+def add_switch_hint(several: bool = True) -> Iterator[None]:
     """Add to what is wrong with a route how the others can be driven without it."""
     try:
         yield
@@ -303,14 +313,14 @@ def naming_the_switch(several: bool = True) -> Iterator[None]:
         raise UserError(f"{problem}{hint}") from None
 
 
-def laid_routes(
+def resolve_valid_routes(
     routes: dict[str, RouteSpec], maps: Path | None, invalid: list[str] | None
 ) -> dict[str, Route]:
     """Lay the routes; with a list for them, those that cannot be laid are left out."""
-    networks = {spec.town: network_in(spec, maps) for spec in routes.values()}
-    tried = {name: laid_or_not(spec, networks[spec.town]) for name, spec in routes.items()}
+    networks = {spec.town: load_route_network(spec, maps) for spec in routes.values()}
+    tried = {name: try_resolve_route(spec, networks[spec.town]) for name, spec in routes.items()}
     problems = [route for route in tried.values() if isinstance(route, UserError)]
-    with naming_the_switch(len(problems) < len(tried)):
+    with add_switch_hint(len(problems) < len(tried)):
         if problems and (invalid is None or len(problems) == len(tried)):
             raise problems[0]
     if invalid is not None:
@@ -318,47 +328,47 @@ def laid_routes(
     return {name: route for name, route in tried.items() if isinstance(route, Route)}
 
 
-def laid_or_not(spec: RouteSpec, network: RoadNetwork) -> Route | UserError:
+def try_resolve_route(spec: RouteSpec, network: RoadNetwork) -> Route | UserError:
     """Return a route's way through its town, or what is wrong with it."""
     try:
-        return lay(spec, network)
+        return resolve_route(spec, network)
     except UserError as problem:
         return problem
 
 
-def maps_of(settings: Settings) -> Path | None:
+def get_maps_folder(settings: CampaignSettings) -> Path | None:
     """Return the folder of maps, if one is set."""
     folder = settings["simulator"].get("maps")
-    return None if folder is None else at_home(folder, "simulator.maps")
+    return None if folder is None else expand_home(folder, "simulator.maps")
 
 
-def without_place(
-    settings: Settings, assignments: Iterable[Assignment]
+def find_unplaced_hazards(
+    settings: CampaignSettings, assignments: Iterable[RouteAssignment]
 ) -> Iterator[tuple[HazardSpec, str]]:
     """Yield the hazards that have no place on their routes, as far as the map shows, and why."""
-    maps = maps_of(settings)
+    maps = get_maps_folder(settings)
     for assignment in assignments:
-        track = Track(network_of(assignment.route.town, maps).map, assignment.route)
+        track = Track(load_road_network(assignment.route.town, maps).map, assignment.route)
         for spec in assignment.runnable:
-            if why := build_hazard(spec).impossible(track):
+            if why := build_hazard(spec).explain_impossible(track):
                 yield spec, why
 
 
-def assigned(
-    settings: Settings, routes: dict[str, RouteSpec], invalid: list[str] | None = None
-) -> tuple[Assignment, ...]:
+def assign_routes(
+    settings: CampaignSettings, routes: dict[str, RouteSpec], invalid: list[str] | None = None
+) -> tuple[RouteAssignment, ...]:
     """Lay the routes on their town's roads, and the hazards on the routes."""
-    maps = maps_of(settings)
-    laid = laid_routes(routes, maps, invalid)
+    maps = get_maps_folder(settings)
+    laid = resolve_valid_routes(routes, maps, invalid)
     routes = {name: routes[name] for name in laid}
-    source = route_source_of(settings["routes"])
-    with asking(source):
+    source = build_route_source(settings["routes"])
+    with convert_source_errors(source):
         hazards = source.hazards(routes, KINDS, maps)
     for hazard in hazards:
         if not hazard.kind.startswith(NOT_RUN):
             build_hazard(hazard)
     return tuple(
-        Assignment(
+        RouteAssignment(
             way, tuple(hazard for hazard in hazards if hazard.route == name), routes[name].weather
         )
         for name, way in laid.items()

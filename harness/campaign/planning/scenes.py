@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from harness.campaign.folder.assignments import Assignment
-from harness.campaign.settings.conditions import changes_of
-from harness.campaign.settings.config import build
-from harness.campaign.settings.declared import Settings
+from harness.campaign.folder.assignments import RouteAssignment
+from harness.campaign.settings.conditions import build_condition_changes
+from harness.campaign.settings.config import build_part
+from harness.campaign.settings.declared import CampaignSettings
 from harness.errors import UserError
 from harness.world.changes.change import PlannedScene
 from harness.world.hazards.track import Track
-from harness.world.maps import network_of
+from harness.world.maps import load_road_network
 
 
 def refuse_unfit_scenes(
-    settings: Settings,
-    assignments: Sequence[Assignment],
+    settings: CampaignSettings,
+    assignments: Sequence[RouteAssignment],
     conditions: Collection[str],
     maps: Path | None,
 ) -> None:
@@ -26,11 +26,13 @@ def refuse_unfit_scenes(
     All arms meet the same routes, so that no route is left out of one arm alone.
     """
     changed = {
-        name: changes for name in sorted(conditions) if (changes := changes_of(settings, name))
+        name: changes
+        for name in sorted(conditions)
+        if (changes := build_condition_changes(settings, name))
     }
     if not changed:
         return
-    scenes = {one.route.name: scene for one, scene in planned_scenes(settings, assignments, maps)}
+    scenes = {one.route.name: scene for one, scene in plan_scenes(settings, assignments, maps)}
     for condition, changes in changed.items():
         for change in changes:
             whys = {route: why for route, scene in scenes.items() if (why := change.unfit(scene))}
@@ -42,13 +44,13 @@ def refuse_unfit_scenes(
                 raise UserError(f"{place}: {listed}; choose {hint}")
 
 
-def planned_scenes(
-    settings: Settings, assignments: Sequence[Assignment], maps: Path | None
-) -> Iterator[tuple[Assignment, PlannedScene]]:
+def plan_scenes(
+    settings: CampaignSettings, assignments: Sequence[RouteAssignment], maps: Path | None
+) -> Iterator[tuple[RouteAssignment, PlannedScene]]:
     """Yield every route with what is known of its scene."""
-    traffic, rig = build(settings["traffic"], "traffic"), build(settings["rig"], "rig")
+    traffic, rig = build_part(settings["traffic"], "traffic"), build_part(settings["rig"], "rig")
     for assignment in assignments:
-        track = Track(network_of(assignment.route.town, maps).map, assignment.route)
+        track = Track(load_road_network(assignment.route.town, maps).map, assignment.route)
         yield (
             assignment,
             PlannedScene(track=track, hazards=assignment.runnable, traffic=traffic, rig=rig),

@@ -11,9 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from harness.campaign.settings.conditions import changes_of, described, disturbances_of
-from harness.campaign.settings.config import build
-from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.conditions import (
+    build_condition_changes,
+    build_condition_disturbances,
+    build_condition_parts,
+)
+from harness.campaign.settings.config import build_part
+from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.channel import Channel
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance
@@ -35,11 +39,13 @@ class DrivenConditions:
     same: tuple[tuple[str, ...], ...]  # the same deliveries: the first of them is driven
 
 
-def driven_conditions(settings: Settings) -> DrivenConditions:
+def select_driven_conditions(settings: CampaignSettings) -> DrivenConditions:
     """Return what is driven: size 0 as `none`, sizes that deliver the same as the largest."""
     names = list(settings["interference"])
-    zero = tuple(name for name in names if name != NONE and not described(settings, name))
-    same = tuple(same_deliveries(settings, [name for name in names if name not in zero]))
+    zero = tuple(
+        name for name in names if name != NONE and not build_condition_parts(settings, name)
+    )
+    same = tuple(find_same_deliveries(settings, [name for name in names if name not in zero]))
     driven_as = {name: group[0] for group in same for name in group} | dict.fromkeys(zero, NONE)
     return DrivenConditions(
         names=list(dict.fromkeys(driven_as.get(name, name) for name in names)),
@@ -48,7 +54,9 @@ def driven_conditions(settings: Settings) -> DrivenConditions:
     )
 
 
-def same_deliveries(settings: Settings, conditions: Iterable[str]) -> Iterator[tuple[str, ...]]:
+def find_same_deliveries(
+    settings: CampaignSettings, conditions: Iterable[str]
+) -> Iterator[tuple[str, ...]]:
     """Yield conditions that deliver the same messages at the same steps, the longest delay first.
 
     Known of constant delays only, by the planning step that can first use a message; of everything
@@ -56,10 +64,10 @@ def same_deliveries(settings: Settings, conditions: Iterable[str]) -> Iterator[t
     """
     groups: dict[tuple[int, ...], list[tuple[float, str]]] = {}
     for name in conditions:
-        if changes_of(settings, name):
+        if build_condition_changes(settings, name):
             continue
-        made = disturbances_of(settings, name)
-        steps = steps_late(made, period_of(settings))
+        made = build_condition_disturbances(settings, name)
+        steps = compute_late_steps(made, read_planning_period(settings))
         if steps is not None:
             delay = sum(disturbance.longest_delay for disturbance in made)
             groups.setdefault(steps, []).append((-delay, name))
@@ -68,7 +76,7 @@ def same_deliveries(settings: Settings, conditions: Iterable[str]) -> Iterator[t
             yield tuple(name for _, name in sorted(group, key=itemgetter(0)))
 
 
-def steps_late(made: Sequence[Disturbance], period: float) -> tuple[int, ...] | None:
+def compute_late_steps(made: Sequence[Disturbance], period: float) -> tuple[int, ...] | None:
     """Return how many planning steps late messages are, by kind of partner, if that is all.
 
     Nothing for disturbances that do anything else, and for those that are refused.
@@ -76,31 +84,31 @@ def steps_late(made: Sequence[Disturbance], period: float) -> tuple[int, ...] | 
     delays = [disturbance.constant_delay for disturbance in made]
     if not made or None in delays or any(disturbance.too_small() for disturbance in made):
         return None
-    late = tuple(steps_of(delay_of(made, kind), period) for kind in PARTNERS)
+    late = tuple(count_delay_steps(compute_largest_delay(made, kind), period) for kind in PARTNERS)
     return late if any(late) else None
 
 
-def delay_of(made: Iterable[Disturbance], kind: Kind) -> float:
+def compute_largest_delay(made: Iterable[Disturbance], kind: Kind) -> float:
     """Return the most seconds that disturbances add to messages of a kind of partner."""
     return sum(disturbance.longest_delay for disturbance in made if kind in disturbance.kinds)
 
 
-def steps_of(delay: float, period: float) -> int:
+def count_delay_steps(delay: float, period: float) -> int:
     """Return after how many planning steps a message can first be used."""
     return math.ceil(max(delay - SAME_MOMENT, 0.0) / period)
 
 
-def period_of(settings: Settings) -> float:
+def read_planning_period(settings: CampaignSettings) -> float:
     """Return the seconds between planning steps."""
     period: float = settings["tick"] * settings["perceive_every"]
     return period
 
 
-def refuse_sizes(settings: Settings, condition: str) -> None:
+def refuse_sizes(settings: CampaignSettings, condition: str) -> None:
     """Refuse disturbances that could not show, or could show nothing but silence."""
     place = f"configuration: interference.{condition}"
-    made = disturbances_of(settings, condition)
-    if condition == NONE and (held := described(settings, condition)):
+    made = build_condition_disturbances(settings, condition)
+    if condition == NONE and (held := build_condition_parts(settings, condition)):
         names = ", ".join(one.name for _, one in held)
         raise UserError(f"{place}: holds {names}; give the condition another name")
     try:
@@ -110,13 +118,13 @@ def refuse_sizes(settings: Settings, condition: str) -> None:
     for disturbance in made:
         if small := disturbance.too_small():
             raise UserError(f"{place}: {disturbance.name}: {small}; ask for more, or for none")
-    channel: Channel = build(settings["channel"], "channel")
+    channel: Channel = build_part(settings["channel"], "channel")
     if not channel.allow_long_delays:
         refuse_long(place, made)
-    period = period_of(settings)
+    period = read_planning_period(settings)
     for kind in PARTNERS:
-        delay = delay_of(made, kind)
-        age = steps_of(delay, period) * period
+        delay = compute_largest_delay(made, kind)
+        age = count_delay_steps(delay, period) * period
         if delay and age > channel.maximum_age + SAME_MOMENT:
             raise UserError(
                 f"{place}: after a delay of {delay:g} s a message is {age:g} s old at the first"

@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from harness.campaign.folder.assignments import FOLDER as ROUTES
-from harness.campaign.folder.assignments import assigned_routes
-from harness.campaign.folder.campaign_folder import OURS, read_header
-from harness.campaign.folder.summary import AttemptSummary, mean, read_summaries
-from harness.campaign.planning.plan import arms_of, paired, seeds_of
-from harness.campaign.settings.declared import Settings
+from harness.campaign.folder.assignments import list_assigned_routes
+from harness.campaign.folder.campaign_folder import OURS, load_campaign_header
+from harness.campaign.folder.summary import AttemptSummary, compute_mean_value, read_summaries
+from harness.campaign.planning.plan import build_arms, check_seeds, pair_attempts
+from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.trust import refuse_untrusted
-from harness.campaign.settings.type_checks import mistakes
+from harness.campaign.settings.type_checks import find_type_mistakes
 from harness.errors import UserError
 from harness.locks import lock_file
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
-from harness.records.ledger import LEDGER, key_of, whole, written
-from harness.records.message_usage import fault_of
-from harness.records.reading import Campaign
+from harness.records.ledger import LEDGER, get_line_key, parse_ledger_line, read_written_lines
+from harness.records.message_usage import find_arm_fault
+from harness.records.reading import CampaignRecords
 from harness.records.writing import EPISODES
 
 OF_A_SEARCH = ("search", "confirm", "shrink")
@@ -40,7 +40,7 @@ LAST_LINES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class SeedMeans:
     """What some attempts came to, and how far seeds are apart."""
 
     attempts: int
@@ -57,14 +57,14 @@ class ArmProgress:
 
     arm: Arm
     planned: int
-    final: Means | None  # over all that is done
-    first: Means | None  # over what was done at the first try
+    final: SeedMeans | None  # over all that is done
+    first: SeedMeans | None  # over what was done at the first try
     without_messages: int = 0  # attempts in which the system was given none
     fault: str | None = None  # why the arm does not show what it is called after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failures:
+class FailureSummary:
     """All tries that failed for one reason."""
 
     failure: str
@@ -76,7 +76,7 @@ class Failures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class CampaignSurvey:
     """How far a campaign is."""
 
     folder: Path
@@ -87,45 +87,49 @@ class Survey:
     done: int
     arms: tuple[ArmProgress, ...]
     tries: dict[int, int]  # attempts by how often they were tried
-    failures: tuple[Failures, ...]
+    failures: tuple[FailureSummary, ...]
     missing: dict[str, str]  # attempts without result, and how the last try ended
     troubles: tuple[str, ...]  # broken or foreign files in the folder
 
 
-def survey(folder: Path, trust: bool = False) -> Survey:
+def survey_campaign(folder: Path, trust: bool = False) -> CampaignSurvey:
     """Read a campaign folder; broken parts are listed, and the rest is read."""
-    campaign = Campaign(folder)
-    header = read_header(folder / "campaign.yaml")
-    there = campaign.attempts()
-    tries, troubles = ledger_of(folder)
+    campaign = CampaignRecords(folder)
+    header = load_campaign_header(folder / "campaign.yaml")
+    there = campaign.find_attempts()
+    tries, troubles = read_ledger_lines(folder)
     seen = sorted({*there, *tries})
-    planned, unknown = planned_in(folder, header, seen, trust)
+    planned, unknown = list_planned_attempts(folder, header, seen, trust)
     summaries, broken = read_summaries(campaign, [key for key in planned if key in there])
     troubles += unknown
     troubles += [
         f"{problem}; remove its folder, and it is driven again" for problem in broken.values()
     ]
-    troubles += foreign(folder)
+    troubles += find_foreign_files(folder)
     if unplanned := set(there).difference(planned):
         troubles.append(f"{len(unplanned)} results were never planned: {min(unplanned)}, ...")
-    missing = {str(key): ending_of(tries.get(key)) for key in planned if key not in there}
+    missing = {
+        str(key): describe_last_ending(tries.get(key)) for key in planned if key not in there
+    }
     at_first = {key for key in there if there[key].name == "try1"}
-    return Survey(
+    return CampaignSurvey(
         folder=folder,
-        study=study_of(folder, header["settings"]),
+        study=get_study_name(folder, header["settings"]),
         simulator=str(header.get("simulator")),
-        at_work=at_work(folder),
+        at_work=is_campaign_running(folder),
         planned=len(planned),
         done=len(planned) - len(missing),
-        arms=tuple(arms_in(planned, summaries, at_first, compared=not driven_singly(header))),
+        arms=tuple(
+            summarize_arms(planned, summaries, at_first, compared=not has_single_attempts(header))
+        ),
         tries=dict(sorted(Counter(map(len, tries.values())).items())),
-        failures=tuple(failures_in(tries, set(there))),
+        failures=tuple(group_failures(tries, set(there))),
         missing=missing,
         troubles=tuple(troubles),
     )
 
 
-def study_of(folder: Path, settings: Settings) -> str:
+def get_study_name(folder: Path, settings: CampaignSettings) -> str:
     """Return what a campaign's study is called."""
     study = settings.get("study")
     if not isinstance(study, dict):
@@ -133,14 +137,14 @@ def study_of(folder: Path, settings: Settings) -> str:
     return str(study.get("name"))
 
 
-def ending_of(tries: Sequence[dict[str, Any]] | None) -> str:
+def describe_last_ending(tries: Sequence[dict[str, Any]] | None) -> str:
     """Return how an attempt without result ended when it was last tried."""
     if not tries:
         return "not tried yet"
     return tries[-1]["failure"] or "done, but its records are missing"
 
 
-def planned_in(
+def list_planned_attempts(
     folder: Path, header: dict[str, Any], seen: Sequence[AttemptKey], trust: bool
 ) -> tuple[tuple[AttemptKey, ...], list[str]]:
     """Return the attempts that a folder was made for: its routes, with its seeds and arms.
@@ -149,38 +153,38 @@ def planned_in(
     where the settings name a class that may not be built without trust. Twins, and evaluations of
     a search, are driven one by one: they are those that were seen, too.
     """
-    if driven_singly(header):
+    if has_single_attempts(header):
         return tuple(seen), []
-    settings: Settings = header["settings"]
+    settings: CampaignSettings = header["settings"]
     troubles: list[str] = []
     arms = sorted({key.arm for key in seen})
     seeds: Sequence[int] = sorted({key.seed for key in seen})
     try:
-        seeds = seeds_of(settings)
+        seeds = check_seeds(settings)
         refuse_unnamed(settings)
         if not trust:
             built = {name: part for name, part in settings.items() if name not in ONLY_NAMED}
             refuse_untrusted(folder, built)
-        arms, _ = arms_of(settings)
+        arms, _ = build_arms(settings)
     except UserError as problem:
         troubles.append(f"{problem}; planned is what the folder shows")
     except (KeyError, TypeError, AttributeError) as problem:
         file = folder / "campaign.yaml"
         raise UserError(f"{file}: not a campaign's settings ({problem!r})") from None
     try:
-        routes = sorted(assigned_routes(folder), key=by_number)
+        routes = sorted(list_assigned_routes(folder), key=make_number_sort_key)
     except OSError:
         routes = []
         troubles.append(f"{folder / ROUTES}: cannot be read; the planned attempts are unknown")
-    return paired(routes, seeds, arms), troubles
+    return pair_attempts(routes, seeds, arms), troubles
 
 
-def driven_singly(header: Mapping[str, Any]) -> bool:
+def has_single_attempts(header: Mapping[str, Any]) -> bool:
     """Return whether a folder holds twins or a search: attempts that no plan lists."""
     return "twins_of" in header or "search" in header
 
 
-def refuse_unnamed(settings: Settings) -> None:
+def refuse_unnamed(settings: CampaignSettings) -> None:
     """Refuse names of factors that are no words: no attempt is called so."""
     groups = {
         "system": settings["system"],
@@ -189,32 +193,32 @@ def refuse_unnamed(settings: Settings) -> None:
         "intervention": settings.get("intervention", {}),
     }
     for group, named in groups.items():
-        for mistake in mistakes(named, dict[str, Any], group):
+        for mistake in find_type_mistakes(named, dict[str, Any], group):
             raise UserError(f"configuration: {mistake}")
 
 
-def by_number(name: str) -> tuple[int, str]:
+def make_number_sort_key(name: str) -> tuple[int, str]:
     """Return what sorts names as people do: 9 before 10."""
     return (len(name), name) if name.isdecimal() else (1 << 30, name)
 
 
-def ledger_of(folder: Path) -> tuple[dict[AttemptKey, list[dict[str, Any]]], list[str]]:
+def read_ledger_lines(folder: Path) -> tuple[dict[AttemptKey, list[dict[str, Any]]], list[str]]:
     """Return the lines of every attempt, and a note on lines that cannot be read."""
     tries: dict[AttemptKey, list[dict[str, Any]]] = defaultdict(list)
     torn = count = 0
-    for text in written(folder):
+    for text in read_written_lines(folder):
         count += 1
-        line = whole(text)
+        line = parse_ledger_line(text)
         if line is None:
             torn += 1
             continue
-        key = key_of(line)
+        key = get_line_key(line)
         tries[key].append(line)
     trouble = f"{folder / LEDGER}: {torn} of {count} lines cannot be read"
     return dict(tries), [trouble] if torn else []
 
 
-def arms_in(
+def summarize_arms(
     planned: Sequence[AttemptKey],
     summaries: Mapping[AttemptKey, AttemptSummary],
     at_first: set[AttemptKey],
@@ -228,18 +232,18 @@ def arms_in(
         final = {key: summaries[key] for key in keys if key in summaries}
         first = {key: attempt for key, attempt in final.items() if key in at_first}
         silent = sum(attempt.usage.without_messages for attempt in final.values())
-        fault = fault_of([attempt.usage for attempt in final.values()]) if compared else None
+        fault = find_arm_fault([attempt.usage for attempt in final.values()]) if compared else None
         yield ArmProgress(
             arm=arm,
             planned=len(keys),
-            final=means_of(final),
-            first=means_of(first),
+            final=compute_seed_means(final),
+            first=compute_seed_means(first),
             without_messages=silent,
             fault=fault,
         )
 
 
-def means_of(summaries: Mapping[AttemptKey, AttemptSummary]) -> Means | None:
+def compute_seed_means(summaries: Mapping[AttemptKey, AttemptSummary]) -> SeedMeans | None:
     """Return means over all, and over each seed."""
     if not summaries:
         return None
@@ -247,27 +251,27 @@ def means_of(summaries: Mapping[AttemptKey, AttemptSummary]) -> Means | None:
     for key, summary in summaries.items():
         by_seed[key.seed].append(summary)
     scores = {
-        seed: mean(attempt.driving_score for attempt in of_seed)
+        seed: compute_mean_value(attempt.driving_score for attempt in of_seed)
         for seed, of_seed in by_seed.items()
     }
     rates = {
-        seed: 100 * mean(attempt.collided for attempt in of_seed)
+        seed: 100 * compute_mean_value(attempt.collided for attempt in of_seed)
         for seed, of_seed in by_seed.items()
     }
     times = [one.time_to_goal for one in summaries.values() if not math.isnan(one.time_to_goal)]
-    return Means(
+    return SeedMeans(
         attempts=len(summaries),
-        driving_score=mean(summary.driving_score for summary in summaries.values()),
-        collision_rate=100 * mean(summary.collided for summary in summaries.values()),
-        time_to_goal=mean(times) if times else None,
+        driving_score=compute_mean_value(summary.driving_score for summary in summaries.values()),
+        collision_rate=100 * compute_mean_value(summary.collided for summary in summaries.values()),
+        time_to_goal=compute_mean_value(times) if times else None,
         driving_scores=scores,
         collision_rates=rates,
     )
 
 
-def failures_in(
+def group_failures(
     tries: Mapping[AttemptKey, Sequence[dict[str, Any]]], there: set[AttemptKey]
-) -> Iterable[Failures]:
+) -> Iterable[FailureSummary]:
     """Yield the classes of failure, the most frequent first."""
     groups: dict[str, list[tuple[AttemptKey, dict[str, Any]]]] = defaultdict(list)
     lost: Counter[str] = Counter()
@@ -281,7 +285,7 @@ def failures_in(
         key, line = failed[-1]
         server = next((line["server"] for _, line in reversed(failed) if line["server"]), "")
         end = tuple(server.strip().splitlines()[-LAST_LINES:])
-        yield Failures(
+        yield FailureSummary(
             failure=failure,
             tries=len(failed),
             without_result=lost[failure],
@@ -291,7 +295,7 @@ def failures_in(
         )
 
 
-def foreign(folder: Path) -> list[str]:
+def find_foreign_files(folder: Path) -> list[str]:
     """Describe files that do not belong to a campaign."""
     strange = sorted(
         name
@@ -301,7 +305,7 @@ def foreign(folder: Path) -> list[str]:
     return [f"not of the campaign: {', '.join(map(repr, strange))}"] if strange else []
 
 
-def at_work(folder: Path) -> bool:
+def is_campaign_running(folder: Path) -> bool:
     """Return whether a runner holds the folder's lock."""
     try:
         handle = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC | NEVER_WAITS)

@@ -6,18 +6,18 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, get_type_hints
 
-from harness.campaign.exports.exporting import exports_in
-from harness.campaign.settings.conditions import part_of
-from harness.campaign.settings.config import INPUTS, INTERVENTION, build, find_class
-from harness.campaign.settings.declared import Settings
-from harness.campaign.settings.interventions import interventions_in
-from harness.campaign.settings.metrics import metrics_in
-from harness.campaign.settings.trust import targets
-from harness.campaign.settings.type_checks import mistakes
+from harness.campaign.exports.exporting import build_exports
+from harness.campaign.settings.conditions import build_condition_part
+from harness.campaign.settings.config import INPUTS, INTERVENTION, build_part, find_class
+from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.interventions import build_interventions
+from harness.campaign.settings.metrics import build_metrics
+from harness.campaign.settings.trust import iter_targets
+from harness.campaign.settings.type_checks import find_type_mistakes
 from harness.channel.disturbance import Disturbance
 from harness.errors import UserError
-from harness.field_notes import notes_of
-from harness.suggestions import unknown
+from harness.field_notes import read_class_comments
+from harness.suggestions import describe_unknown_name
 from harness.world.partners import Cooperation
 from harness.world.session import LONGEST_TICK
 from harness.world.traffic import Traffic
@@ -38,28 +38,28 @@ COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 POSITIVE = ("attempts_per_route", "attempt_timeout", "perceive_every")
 
 
-def refuse_misshapen(settings: Settings) -> None:
+def refuse_misshapen(settings: CampaignSettings) -> None:
     """Check every setting, as far as that is possible without running."""
     given = {name: value for name, value in settings.items() if name != INPUTS}
     chosen: dict[str, Any] = {INTERVENTION: {}, **given}
-    for mistake in mistakes(chosen, Settings, ""):
+    for mistake in find_type_mistakes(chosen, CampaignSettings, ""):
         raise UserError(f"configuration: {mistake}")
     for name in POSITIVE:
         if chosen[name] <= 0:
             raise UserError(f"configuration: {name} = {chosen[name]}: must be > 0")
     refuse_tick(settings["tick"])
-    for place, part in targets(settings, ""):
+    for place, part in iter_targets(settings, ""):
         refuse_misfit(place, part)
-    made_here = {name: build(chosen[name], name) for name in MADE_HERE}
-    metrics_in(settings)
-    interventions_in(settings)
-    exports_in(settings["export"])
+    made_here = {name: build_part(chosen[name], name) for name in MADE_HERE}
+    build_metrics(settings)
+    build_interventions(settings)
+    build_exports(settings["export"])
     for name, part in settings["cooperation"].items():
-        refuse_unconnected(name, build(part, f"cooperation.{name}"), made_here["traffic"])
+        refuse_unconnected(name, build_part(part, f"cooperation.{name}"), made_here["traffic"])
     for name, parts in settings["interference"].items():
-        made = [part_of(part, f"interference.{name}") for part in parts]
+        made = [build_condition_part(part, f"interference.{name}") for part in parts]
         disturbances = [one for one in made if isinstance(one, Disturbance)]
-        build(settings["channel"], f"interference.{name}", disturbances=disturbances)
+        build_part(settings["channel"], f"interference.{name}", disturbances=disturbances)
 
 
 def refuse_tick(seconds: float) -> None:
@@ -90,12 +90,14 @@ def refuse_misfit(place: str, part: Mapping[str, Any]) -> None:
         parameter.name: parameter for parameter in parameters if parameter.kind not in COLLECTED
     }
     takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
-    hints = hints_of(named)
+    hints = load_type_hints(named)
     for name, value in given.items():
         if name not in known and not takes_all:
-            raise UserError(f"configuration: {place}: {unknown('key', name, known)}")
-        for mistake in mistakes(value, hints.get(name, Any), f"{place}.{name}"):
-            raise UserError(f"configuration: {mistake}{in_brackets(notes_of(named), name)}")
+            raise UserError(f"configuration: {place}: {describe_unknown_name('key', name, known)}")
+        for mistake in find_type_mistakes(value, hints.get(name, Any), f"{place}.{name}"):
+            raise UserError(
+                f"configuration: {mistake}{format_setting_note(read_class_comments(named), name)}"
+            )
     missing = [
         name
         for name, parameter in known.items()
@@ -105,12 +107,12 @@ def refuse_misfit(place: str, part: Mapping[str, Any]) -> None:
         raise UserError(f"configuration: {place} needs {', '.join(missing)}")
 
 
-def in_brackets(notes: Mapping[str, str], name: str) -> str:
+def format_setting_note(notes: Mapping[str, str], name: str) -> str:
     """Return what a setting means, to stand behind what is needed."""
     return f" ({notes[name]})" if name in notes else ""
 
 
-def hints_of(named: type[Any]) -> dict[str, Any]:
+def load_type_hints(named: type[Any]) -> dict[str, Any]:
     """Return the types that a class declares, unless only type checkers can look them up."""
     try:
         return get_type_hints(named.__init__)

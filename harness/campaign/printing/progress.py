@@ -14,10 +14,10 @@ from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from harness.campaign.attempt.tasks import Outcome, Position
+from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
 from harness.campaign.printing.terminal import console
 from harness.campaign.running.runner import ProgressListener
-from harness.campaign.running.work_queue import Progress
+from harness.campaign.running.work_queue import CampaignProgress
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 
@@ -28,10 +28,12 @@ RECENT = 50
 
 
 @contextmanager
-def followed(mode: str, standing: Progress, workers: int) -> Iterator[ProgressListener]:
+def follow_progress(
+    mode: str, standing: CampaignProgress, workers: int
+) -> Iterator[ProgressListener]:
     """Follow a campaign: a `live` table, `plain` lines, `json` lines, or `quiet`."""
     if mode in ("live", "plain"):
-        for line in beginning(standing):
+        for line in list_start_lines(standing):
             console.print(line, highlight=False)
     if mode == "live" and console.is_terminal:
         table = LiveTable(standing, workers, console)
@@ -42,20 +44,20 @@ def followed(mode: str, standing: Progress, workers: int) -> Iterator[ProgressLi
     elif mode == "json":
         yield JsonLines()
     elif mode == "quiet":
-        yield Nothing()
+        yield QuietListener()
     else:
         raise UserError(f"configuration: progress is {mode!r}; live, plain, json or quiet")
 
 
-def beginning(standing: Progress) -> Iterator[str]:
+def list_start_lines(standing: CampaignProgress) -> Iterator[str]:
     """Yield the lines to print before the first try."""
     if standing.done:
         yield f"{standing.done} of {standing.attempts} are done already"
     if standing.given_up:
-        yield used_up(standing)
+        yield describe_exhausted_attempts(standing)
 
 
-def used_up(standing: Progress) -> str:
+def describe_exhausted_attempts(standing: CampaignProgress) -> str:
     """Return how many attempts stay failed, and how to change that."""
     return (
         f"{standing.given_up} of {standing.attempts} have failed and used up their tries;"
@@ -63,35 +65,35 @@ def used_up(standing: Progress) -> str:
     )
 
 
-class Nothing:
+class QuietListener:
     """Prints nothing."""
 
     def begins(self, worker: int, key: AttemptKey, number: int) -> None:
         """A try begins."""
 
-    def drives(self, worker: int, key: AttemptKey, position: Position) -> None:
+    def drives(self, worker: int, key: AttemptKey, position: DrivePosition) -> None:
         """A try has driven on."""
 
-    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+    def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         """A try has ended."""
 
     def leaves(self, worker: int, reason: str) -> None:
         """A worker gets no more work."""
 
 
-class PlainLines(Nothing):
+class PlainLines(QuietListener):
     """Prints one line for every try that ended."""
 
-    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+    def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         """Print how it ended."""
-        print_line(console, line_of(outcome, again))
+        print_progress_line(console, describe_outcome(outcome, again))
 
     def leaves(self, worker: int, reason: str) -> None:
         """Print which worker left."""
-        print_line(console, leaving(worker, reason))
+        print_progress_line(console, describe_leaving_worker(worker, reason))
 
 
-class JsonLines(Nothing):
+class JsonLines(QuietListener):
     """Prints one JSON object for every event."""
 
     def __init__(self) -> None:
@@ -102,7 +104,7 @@ class JsonLines(Nothing):
         self._tenths[worker] = 0
         print_event(worker=worker, event="begins", attempt=str(key), **{"try": number})
 
-    def drives(self, worker: int, key: AttemptKey, position: Position) -> None:
+    def drives(self, worker: int, key: AttemptKey, position: DrivePosition) -> None:
         """Print every tenth of the route."""
         tenths = int(10 * position.completion)
         if tenths > self._tenths[worker]:
@@ -115,7 +117,7 @@ class JsonLines(Nothing):
                 time=round(position.time, 3),
             )
 
-    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+    def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         """Print how it ended."""
         print_event(
             worker=worker,
@@ -133,17 +135,17 @@ class JsonLines(Nothing):
         print_event(worker=worker, event="leaves", message=reason)
 
 
-class LiveTable(Nothing):
+class LiveTable(QuietListener):
     """Shows what every worker is doing, and how far all is; finished tries scroll by above it."""
 
-    def __init__(self, standing: Progress, workers: int, out: Console) -> None:
+    def __init__(self, standing: CampaignProgress, workers: int, out: Console) -> None:
         self._left = standing.attempts - standing.done - standing.given_up
         self._attempts, self._done = standing.attempts, standing.done
         self._failed, self._retried = standing.given_up, 0
         self._doing: dict[int, tuple[str, float]] = {
             number + 1: ("", 0.0) for number in range(workers)
         }
-        self._positions: dict[int, Position] = {}
+        self._positions: dict[int, DrivePosition] = {}
         self._recent: deque[float] = deque(maxlen=RECENT)
         self._out = out
 
@@ -152,13 +154,13 @@ class LiveTable(Nothing):
         again = f"  try {number}" if number > 1 else ""
         self._doing[worker] = (f"{key}{again}", time.monotonic())
 
-    def drives(self, worker: int, key: AttemptKey, position: Position) -> None:
+    def drives(self, worker: int, key: AttemptKey, position: DrivePosition) -> None:
         """Show how far it is."""
         self._positions[worker] = position
 
-    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+    def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         """Print how it ended, and count."""
-        print_line(self._out, line_of(outcome, again))
+        print_progress_line(self._out, describe_outcome(outcome, again))
         self._doing[worker] = ("", 0.0)
         self._positions.pop(worker, None)
         self._recent.append(outcome.seconds)
@@ -169,39 +171,39 @@ class LiveTable(Nothing):
 
     def leaves(self, worker: int, reason: str) -> None:
         """Print which worker left."""
-        print_line(self._out, leaving(worker, reason))
+        print_progress_line(self._out, describe_leaving_worker(worker, reason))
         self._doing = {number: what for number, what in self._doing.items() if number != worker}
 
     def __rich__(self) -> RenderableType:
         now = time.monotonic()
         workers = Table.grid(padding=(0, 2))
         for worker, (what, since) in self._doing.items():
-            row = (escape(what), clock(now - since)) if what else ("-", "")
-            workers.add_row(str(worker), *row, *described(self._positions.get(worker)))
+            row = (escape(what), format_clock(now - since)) if what else ("-", "")
+            workers.add_row(str(worker), *row, *describe_position(self._positions.get(worker)))
         total = Table.grid(padding=(0, 2))
         counts = f"{self._done} of {self._attempts} done"
         counts += f", {self._failed} failed" if self._failed else ""
         counts += f", {self._retried} tried again" if self._retried else ""
         bar = ProgressBar(self._attempts, self._done, width=BAR)
-        total.add_row(bar, counts, f"{self._remaining()} left")
+        total.add_row(bar, counts, f"{self._format_remaining()} left")
         return Group(workers, total)
 
-    def _remaining(self) -> str:
+    def _format_remaining(self) -> str:
         recent, workers = list(self._recent), len(self._doing)  # others go on changing them
         if not recent or not workers:
             return "?"
         mean = sum(recent) / len(recent)
-        return clock(self._left * mean / min(workers, max(self._left, 1)))
+        return format_clock(self._left * mean / min(workers, max(self._left, 1)))
 
 
-def described(position: Position | None) -> tuple[str, ...]:
+def describe_position(position: DrivePosition | None) -> tuple[str, ...]:
     """Return how far a try has driven: share of the route and simulated time, if known."""
     if position is None:
         return ()
     return f"{100 * position.completion:.0f} % of the route", f"{position.time:.0f} s simulated"
 
 
-def print_line(out: Console, line: str) -> None:
+def print_progress_line(out: Console, line: str) -> None:
     """Print one line as it is."""
     out.print(line, highlight=False, markup=False, soft_wrap=True)
 
@@ -211,12 +213,12 @@ def print_event(**event: object) -> None:
     print(json.dumps(event), flush=True)
 
 
-def leaving(worker: int, reason: str) -> str:
+def describe_leaving_worker(worker: int, reason: str) -> str:
     """Return that a worker finds no simulator, on one line."""
     return f"  worker {worker} gets no more work: {reason}"
 
 
-def line_of(outcome: Outcome, again: bool) -> str:
+def describe_outcome(outcome: AttemptOutcome, again: bool) -> str:
     """Return how a try ended, on one line."""
     if outcome.done:
         return f"  {outcome.key}  {outcome.message}  ({outcome.seconds:.1f} s)"
@@ -224,7 +226,7 @@ def line_of(outcome: Outcome, again: bool) -> str:
     return f"  {outcome.key}  try {outcome.number} {outcome.failure}: {outcome.message}{then}"
 
 
-def clock(seconds: float) -> str:
+def format_clock(seconds: float) -> str:
     """Return hours, minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

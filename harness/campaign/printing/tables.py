@@ -13,13 +13,13 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from harness.campaign.folder.summary import ArmSummary
-from harness.campaign.planning.estimate import Estimate, estimate
-from harness.campaign.planning.paces import Pace
-from harness.campaign.planning.plan import Plan
-from harness.campaign.printing.terminal import console, print_line
+from harness.campaign.planning.estimate import CampaignEstimate, estimate_campaign
+from harness.campaign.planning.paces import SystemPace
+from harness.campaign.planning.plan import CampaignPlan
+from harness.campaign.printing.terminal import console, print_unwrapped_line
 from harness.campaign.printing.units import format_bytes, format_duration
-from harness.records.arms import Arm, label, varying
-from harness.records.ledger import finished
+from harness.records.arms import Arm, format_arm_label, list_varying_factors
+from harness.records.ledger import list_finished_attempts
 from harness.vocabulary import GROUND_TRUTHS, PATTERNS
 from harness.world.routes.kinds import NOT_RUN
 
@@ -32,13 +32,15 @@ MARGIN = 14
 """Columns before a note."""
 
 
-def show_plan(plan: Plan, folder: Path, paces: Mapping[str, Pace] | None = None) -> None:
+def show_plan(
+    plan: CampaignPlan, folder: Path, paces: Mapping[str, SystemPace] | None = None
+) -> None:
     """Print what would be run, what not, and what it would take."""
-    done = finished(folder).intersection(plan.attempts)
+    done = list_finished_attempts(folder).intersection(plan.attempts)
     seeds = {key.seed for key in plan.attempts}
-    attempts = counted(len(plan.attempts), "attempt")
+    attempts = format_quantity(len(plan.attempts), "attempt")
     table = Table(title=f"{attempts} in {plan.town}", title_justify="left")
-    factors = varying(key.arm for key in plan.attempts)
+    factors = list_varying_factors(key.arm for key in plan.attempts)
     for name in factors:
         table.add_column(name)
     for name in ("routes", "seeds", "attempts", "done"):
@@ -46,11 +48,14 @@ def show_plan(plan: Plan, folder: Path, paces: Mapping[str, Pace] | None = None)
     finished_of = Counter(key.arm for key in done)
     for arm, count in Counter(key.arm for key in plan.attempts).items():
         numbers = (len(plan.assignments), len(seeds), count, finished_of[arm])
-        table.add_row(*map(escape, arm.values(factors)), *map(str, numbers))
+        table.add_row(*map(escape, arm.get_values(factors)), *map(str, numbers))
     console.print(table)
-    for name, text in (*notes_on(plan), *notes_ahead(estimate(plan, folder, paces), plan)):
+    for name, text in (
+        *list_plan_notes(plan),
+        *list_estimate_notes(estimate_campaign(plan, folder, paces), plan),
+    ):
         show_note(name, text)
-    print_line(f"{'folder':{MARGIN}}{folder}")
+    print_unwrapped_line(f"{'folder':{MARGIN}}{folder}")
 
 
 def show_note(name: str, text: str) -> None:
@@ -58,10 +63,10 @@ def show_note(name: str, text: str) -> None:
     lines = wrap(text, console.width - MARGIN, break_long_words=False, break_on_hyphens=False)
     margin = " " * MARGIN
     indented = f"\n{margin}".join(lines)
-    print_line(f"{name:{MARGIN}}{indented}")
+    print_unwrapped_line(f"{name:{MARGIN}}{indented}")
 
 
-def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
+def list_plan_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
     """Yield notes on routes, hazards and conditions."""
     length = sum(assignment.route.length for assignment in plan.assignments) / 1000
     ways = (
@@ -73,7 +78,7 @@ def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
     for first, *others in plan.same_way:
         if plan.left_out:
             yield "left out", f"the same way as {first}: {', '.join(others)}"
-    yield from notes_on_left_out(plan)
+    yield from list_skipped_notes(plan)
     if plan.spoilt:
         yield "not clean", ", ".join(plan.spoilt)
     if plan.truth:
@@ -91,7 +96,7 @@ def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "not driven", reason
 
 
-def notes_on_left_out(plan: Plan) -> Iterator[tuple[str, str]]:
+def list_skipped_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
     """Yield conditions driven by another name, invalid routes, hazards without a place."""
     if plan.size_zero:
         yield "size 0", f"{', '.join(plan.size_zero)}: as none, which is driven once"
@@ -108,21 +113,24 @@ def notes_on_left_out(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "no place", f"{len(names)} {kind}: {why} (routes {', '.join(names)})"
 
 
-def show_beginning(plan: Plan, folder: Path, expected: Estimate) -> None:
+def show_beginning(plan: CampaignPlan, folder: Path, expected: CampaignEstimate) -> None:
     """Print the plan in short, before anything is driven: what, what not, how long, and where."""
-    show_note("plan", f"{product_of(plan)} in {plan.town}")
-    for name, text in (*notes_on_left_out(plan), *note_on_left(expected, plan)):
+    show_note("plan", f"{describe_plan_product(plan)} in {plan.town}")
+    for name, text in (*list_skipped_notes(plan), *describe_remaining_work(expected, plan)):
         show_note(name, text)
-    print_line(f"{'folder':{MARGIN}}{folder}")
+    print_unwrapped_line(f"{'folder':{MARGIN}}{folder}")
 
 
-def product_of(plan: Plan) -> str:
+def describe_plan_product(plan: CampaignPlan) -> str:
     """Return how many attempts there are, and how that comes about."""
-    factors = [counted(number, name.removesuffix("s")) for name, number in factors_of(plan).items()]
-    return f"{' × '.join(factors)} = {counted(len(plan.attempts), 'attempt')}"  # noqa: RUF001
+    factors = [
+        format_quantity(number, name.removesuffix("s"))
+        for name, number in count_plan_factors(plan).items()
+    ]
+    return f"{' × '.join(factors)} = {format_quantity(len(plan.attempts), 'attempt')}"  # noqa: RUF001
 
 
-def factors_of(plan: Plan) -> dict[str, int]:
+def count_plan_factors(plan: CampaignPlan) -> dict[str, int]:
     """Return how many arms, routes and seeds there are."""
     keys = plan.attempts
     return {
@@ -132,41 +140,49 @@ def factors_of(plan: Plan) -> dict[str, int]:
     }
 
 
-def counted(number: int, name: str) -> str:
+def format_quantity(number: int, name: str) -> str:
     """Return a number of things: 1 arm, 2 arms."""
     return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
-def notes_ahead(expected: Estimate, plan: Plan) -> Iterator[tuple[str, str]]:
+def list_estimate_notes(
+    expected: CampaignEstimate, plan: CampaignPlan
+) -> Iterator[tuple[str, str]]:
     """Yield what is done and what is left, and what it will take."""
     yield "done", f"{expected.done} of {expected.done + expected.left}"
-    yield from note_on_left(expected, plan)
+    yield from describe_remaining_work(expected, plan)
 
 
-def note_on_left(expected: Estimate, plan: Plan) -> Iterator[tuple[str, str]]:
+def describe_remaining_work(
+    expected: CampaignEstimate, plan: CampaignPlan
+) -> Iterator[tuple[str, str]]:
     """Yield what is left, if anything is, and what it will take."""
     if expected.left:
         yield (
             "left",
-            f"{counted(expected.left, 'attempt')}: about {format_duration(expected.seconds)} with"
-            f" {counted(plan.at_a_time, 'worker')} and {format_bytes(expected.bytes)} on disk,"
-            f" {source_of(expected)}",
+            f"{format_quantity(expected.left, 'attempt')}: about"
+            f" {format_duration(expected.seconds)} with"
+            f" {format_quantity(plan.at_a_time, 'worker')} and {format_bytes(expected.bytes)} on"
+            " disk,"
+            f" {describe_estimate_source(expected)}",
         )
 
 
-def source_of(expected: Estimate) -> str:
+def describe_estimate_source(expected: CampaignEstimate) -> str:
     """Return where an estimate comes from."""
     if expected.samples:
-        return f"going by {counted(expected.samples, 'finished attempt')} here"
+        return f"going by {format_quantity(expected.samples, 'finished attempt')} here"
     if not expected.remembered:
         return "by a rule of thumb for carlite; this machine has finished none like these"
-    before = f"going by {counted(expected.remembered, 'attempt')} that this machine drove before"
+    before = (
+        f"going by {format_quantity(expected.remembered, 'attempt')} that this machine drove before"
+    )
     return f"{before}{''.join(f'; {name} by a rule of thumb' for name in expected.unknown)}"
 
 
 def show_results(
     folder: Path,
-    plan: Plan,
+    plan: CampaignPlan,
     rows: Sequence[ArmSummary],
     faults: Mapping[Arm, str],
     *,
@@ -174,41 +190,41 @@ def show_results(
 ) -> None:
     """Print one row for each arm, which arms show nothing, and what is missing."""
     title = f"{plan.town}: what happened"
-    whole = table_of(title, rows, (*DRIVING, *PATTERNS))
-    if width_of(whole) <= console.width:
+    whole = build_summary_table(title, rows, (*DRIVING, *PATTERNS))
+    if measure_table_width(whole) <= console.width:
         console.print(whole)
     else:
-        console.print(table_of(title, rows, DRIVING))
-        console.print(table_of("", rows, PATTERNS))
-    print_line(f"ground truth: {GROUND_TRUTHS[truth_filter]}")
-    print_line(f"records: {folder}")
+        console.print(build_summary_table(title, rows, DRIVING))
+        console.print(build_summary_table("", rows, PATTERNS))
+    print_unwrapped_line(f"ground truth: {GROUND_TRUTHS[truth_filter]}")
+    print_unwrapped_line(f"records: {folder}")
     for row in rows:
         if row.hazards_absent:
             absent = f"{row.hazards_absent} of {row.hazards} hazards had no place and were not run"
-            print_line(f"{row.arm}: {absent}")
+            print_unwrapped_line(f"{row.arm}: {absent}")
     for reason in plan.unfit:
-        print_line(f"not driven: {reason}")
-    factors = varying(key.arm for key in plan.attempts)
+        print_unwrapped_line(f"not driven: {reason}")
+    factors = list_varying_factors(key.arm for key in plan.attempts)
     for arm, fault in faults.items():
-        print_line(f"arm without effect: {label(arm, factors)}: {fault}")
-    done = finished(folder).intersection(plan.attempts)
+        print_unwrapped_line(f"arm without effect: {format_arm_label(arm, factors)}: {fault}")
+    done = list_finished_attempts(folder).intersection(plan.attempts)
     missing = len(plan.attempts) - len(done)
     if missing:
-        print_line(
+        print_unwrapped_line(
             f"{missing} of {len(plan.attempts)} attempts have no result;"
             f" crucible status {folder} lists them"
         )
 
 
-def width_of(table: Table) -> int:
+def measure_table_width(table: Table) -> int:
     """Return how many columns of a terminal a table takes if nothing in it is folded."""
     return Measurement.get(console, console.options.update(width=WIDEST), table).maximum
 
 
-def table_of(title: str, rows: Sequence[ArmSummary], columns: Sequence[str]) -> Table:
+def build_summary_table(title: str, rows: Sequence[ArmSummary], columns: Sequence[str]) -> Table:
     """Return some columns of the summary of each arm."""
     table = Table(title=title or None)
-    factors = varying(row.arm for row in rows)
+    factors = list_varying_factors(row.arm for row in rows)
     for name in factors:
         table.add_column(name, overflow="fold")
     if "n" in columns and any(row.without_messages for row in rows):
@@ -226,6 +242,6 @@ def table_of(title: str, rows: Sequence[ArmSummary], columns: Sequence[str]) -> 
             "time s": NOTHING if math.isnan(row.time_to_goal) else f"{row.time_to_goal:.1f}",
             **{name: str(count) for name, count in row.patterns.items()},
         }
-        names = map(escape, row.arm.values(factors))
+        names = map(escape, row.arm.get_values(factors))
         table.add_row(*names, *(cells[name] for name in columns))
     return table

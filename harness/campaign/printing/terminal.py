@@ -12,6 +12,6 @@ if not console.is_terminal:
     console = Console(width=max(console.width, NARROWEST))
 
 
-def print_line(line: str) -> None:
+def print_unwrapped_line(line: str) -> None:
     """Print a line as it is: neither wrapped, nor coloured, nor read as markup."""
     console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -6,16 +6,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.campaign.printing.tables import counted
+from harness.campaign.printing.tables import format_quantity
 from harness.campaign.printing.units import format_duration
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
-from harness.records.ledger import tries
-from harness.records.reading import read_json
+from harness.records.ledger import find_finished_tries
+from harness.records.reading import read_json_object
 
 
 @dataclass(frozen=True, slots=True)
-class Throughput:
+class RunThroughput:
     """What all workers of a run did together."""
 
     attempts: int  # that got a result
@@ -34,23 +34,23 @@ class Throughput:
 
     def __str__(self) -> str:
         return (
-            f"{counted(self.attempts, 'attempt')} in {format_duration(self.seconds)}:"
+            f"{format_quantity(self.attempts, 'attempt')} in {format_duration(self.seconds)}:"
             f" {self.attempts_per_hour:.0f} attempts per hour,"
             f" real-time factor {self.real_time_factor:.1f}"
         )
 
 
-def throughput(
+def measure_throughput(
     folder: Path, before: Collection[AttemptKey], *, tick: float, seconds: float
-) -> Throughput:
+) -> RunThroughput:
     """Return how fast the attempts were driven that have got a result since then."""
-    new = [place for key, place in tries(folder).items() if key not in before]
-    return Throughput(len(new), tick * sum(map(ticks_of, new)), seconds)
+    new = [place for key, place in find_finished_tries(folder).items() if key not in before]
+    return RunThroughput(len(new), tick * sum(map(read_tick_count, new)), seconds)
 
 
-def ticks_of(place: Path) -> int:
+def read_tick_count(place: Path) -> int:
     """Return the ticks of a finished try, 0 if its records do not say."""
     try:
-        return int(read_json(place / "timing.json")["ticks"])
+        return int(read_json_object(place / "timing.json")["ticks"])
     except (UserError, OSError, KeyError, TypeError, ValueError):
         return 0

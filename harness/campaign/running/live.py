@@ -6,7 +6,7 @@ import sys
 from importlib.util import find_spec
 
 from harness.errors import UserError
-from harness.installation import missing
+from harness.installation import format_missing_package
 from harness.viewing import viewer
 
 PACKAGE = "rerun"
@@ -27,31 +27,31 @@ def refuse_live(live: bool | str | None, here: bool) -> None:
         )
 
 
-def live_address(live: bool | str | None, here: bool) -> str | None:
+def resolve_live_address(live: bool | str | None, here: bool) -> str | None:
     """Return the viewer that attempts are to be shown in; without one, print why."""
     if not live:
         return None
     try:
-        return live if isinstance(live, str) and not here else viewer_here(live)
+        return live if isinstance(live, str) and not here else ensure_viewer(live)
     except LookupError as problem:
         print(f"live: {problem}; {WITHOUT}", file=sys.stderr)
         return None
 
 
-def viewer_here(live: bool | str) -> str:
+def ensure_viewer(live: bool | str) -> str:
     """Return a viewer that answers, started if need be; LookupError says why there is none."""
     if find_spec(PACKAGE) is None:
-        raise LookupError(missing(PACKAGE, "replay"))
+        raise LookupError(format_missing_package(PACKAGE, "replay"))
     if isinstance(live, str):
-        if not viewer.answers(live):
+        if not viewer.is_answering(live):
             raise LookupError(f"no viewer answers at {live}: start one with `rerun`")
-    elif not viewer.answers(viewer.HERE):
+    elif not viewer.is_answering(viewer.HERE):
         if not viewer.has_display():
             raise LookupError(
                 "no display to open the viewer on: start `rerun --serve-web`, which a browser"
                 f" shows, or `rerun` where there is a display, and give live={viewer.EXAMPLE}"
             )
-        if not viewer.start():
+        if not viewer.start_viewer():
             raise LookupError(
                 "the viewer does not start: start `rerun`, which prints why, and run again"
             )

@@ -10,12 +10,12 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Protocol
 
-from harness.campaign.attempt.tasks import Outcome, Position
+from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
 from harness.campaign.running.executors.interface import WorkerSlot
 from harness.campaign.running.work_queue import WorkQueue
 from harness.errors import AttemptError, FailureClass
 from harness.records.keys import AttemptKey
-from harness.records.ledger import append
+from harness.records.ledger import append_try
 
 NO_SIMULATOR: frozenset[FailureClass] = frozenset({"server_launch", "port_conflict"})
 LAUNCHES = 3
@@ -36,17 +36,17 @@ class ProgressListener(Protocol):
     def begins(self, worker: int, key: AttemptKey, number: int) -> None:
         """A worker begins a try."""
 
-    def drives(self, worker: int, key: AttemptKey, position: Position) -> None:
+    def drives(self, worker: int, key: AttemptKey, position: DrivePosition) -> None:
         """A try has driven on."""
 
-    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+    def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         """A try has ended; the attempt may come again in this run."""
 
     def leaves(self, worker: int, reason: str) -> None:
         """A worker gets no more work."""
 
 
-Ended = tuple["SlotThread", Outcome | BaseException]
+Ended = tuple["SlotThread", AttemptOutcome | BaseException]
 
 
 class SlotThread:
@@ -59,23 +59,23 @@ class SlotThread:
         self.task: tuple[AttemptKey, int] | None = None
         self._asked: SimpleQueue[tuple[AttemptKey, int] | None] = SimpleQueue()
         self._ended = ended
-        self._thread = Thread(target=self._serve, daemon=True)
+        self._thread = Thread(target=self._serve_tries, daemon=True)
         self._thread.start()
 
-    def ask(self, key: AttemptKey, number: int) -> None:
+    def ask_for_try(self, key: AttemptKey, number: int) -> None:
         """Have a try done."""
         self.task = (key, number)
         self._asked.put(self.task)
 
-    def leave(self) -> None:
+    def leave_slot(self) -> None:
         """Close the slot after its current try."""
         self._asked.put(None)
 
-    def wait(self, seconds: float | None = None) -> None:
+    def wait_until_ended(self, seconds: float | None = None) -> None:
         """Wait until the thread has ended."""
         self._thread.join(seconds)
 
-    def _serve(self) -> None:
+    def _serve_tries(self) -> None:
         try:
             while (asked := self._asked.get()) is not None:
                 self._ended.put((self, self.slot.do(*asked)))
@@ -86,7 +86,7 @@ class SlotThread:
                 self.slot.close()
 
 
-class Runner:
+class CampaignRunner:
     """Runs what is left of a plan."""
 
     def __init__(
@@ -105,33 +105,33 @@ class Runner:
             SlotThread(number, slot, self._ended) for number, slot in enumerate(slots, start=1)
         ]
 
-    def run(self) -> None:
+    def run_queue(self) -> None:
         """Run until the queue is empty or no worker is left."""
         try:
-            while self._give():
-                self._follow()
+            while self._assign_tries():
+                self._report_positions()
                 with suppress(Empty):
                     worker, outcome = self._ended.get(timeout=LOOK)
                     worker.task = None
-                    self._hear(worker, outcome)
+                    self._handle_outcome(worker, outcome)
         except BaseException:
-            self._stop()
+            self._stop_all()
             raise
         for worker in self._workers:
-            worker.leave()
+            worker.leave_slot()
         for worker in self._workers:
-            worker.wait()
+            worker.wait_until_ended()
 
-    def _give(self) -> bool:
+    def _assign_tries(self) -> bool:
         """Assign tries to idle workers; return whether any worker is busy."""
         for worker in self._workers:
             if self.queue and worker.task is None:
-                key, number = self.queue.next()
+                key, number = self.queue.take_next()
                 self.listener.begins(worker.number, key, number)
-                worker.ask(key, number)
+                worker.ask_for_try(key, number)
         return any(worker.task for worker in self._workers)
 
-    def _follow(self) -> None:
+    def _report_positions(self) -> None:
         """Ask the slots, now and then, how far their tries have driven."""
         if time.monotonic() < self._look:
             return
@@ -141,12 +141,12 @@ class Runner:
             if worker.task and position is not None:
                 self.listener.drives(worker.number, worker.task[0], position)
 
-    def _hear(self, worker: SlotThread, outcome: Outcome | BaseException) -> None:
+    def _handle_outcome(self, worker: SlotThread, outcome: AttemptOutcome | BaseException) -> None:
         """Record how a try ended, and decide what that means for the other workers."""
         if isinstance(outcome, BaseException):
             raise outcome
-        self._note(outcome)
-        again = self.queue.ended(outcome)
+        self._append_to_ledger(outcome)
+        again = self.queue.record_ending(outcome)
         full = outcome.failure == "disk"
         self.listener.ends(worker.number, outcome, again and not full)
         if full:
@@ -156,16 +156,16 @@ class Runner:
         )
         if worker.failed_launches == LAUNCHES:
             self._workers.remove(worker)
-            worker.leave()
+            worker.leave_slot()
             self.listener.leaves(worker.number, outcome.message)
             if not self._workers:
                 raise InfrastructureError(
                     f"no simulator, {LAUNCHES} times in a row: {outcome.message}"
                 )
 
-    def _note(self, outcome: Outcome) -> None:
+    def _append_to_ledger(self, outcome: AttemptOutcome) -> None:
         try:
-            append(
+            append_try(
                 self.folder,
                 outcome.key,
                 number=outcome.number,
@@ -176,17 +176,17 @@ class Runner:
         except AttemptError as problem:
             raise InfrastructureError(str(problem)) from None
 
-    def _stop(self) -> None:
+    def _stop_all(self) -> None:
         """Stop all tries, and record them as far as possible."""
         for worker in self._workers:
             worker.slot.stop()
-            worker.leave()
+            worker.leave_slot()
         until = time.monotonic() + SETTLE
         for worker in self._workers:
-            worker.wait(max(until - time.monotonic(), 0.0))
+            worker.wait_until_ended(max(until - time.monotonic(), 0.0))
         with suppress(Empty, InfrastructureError):
             while True:
                 worker, outcome = self._ended.get_nowait()
-                if isinstance(outcome, Outcome):
-                    self._note(outcome)
+                if isinstance(outcome, AttemptOutcome):
+                    self._append_to_ledger(outcome)
                     self.listener.ends(worker.number, outcome, again=False)

@@ -7,10 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.attempt.tasks import AttemptOutcome
 from harness.errors import FailureClass
 from harness.records.keys import AttemptKey
-from harness.records.ledger import INFRASTRUCTURE_FAILURES, Tried, finished, tried
+from harness.records.ledger import (
+    INFRASTRUCTURE_FAILURES,
+    TryCount,
+    count_tries,
+    list_finished_attempts,
+)
 
 PERMANENT_FAILURES: frozenset[FailureClass] = frozenset(
     {"agent_setup", "route_invalid", "interference_not_delivered"}
@@ -21,7 +26,7 @@ MAX_INFRASTRUCTURE_RETRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class CampaignProgress:
     """How far a campaign has come when a run begins."""
 
     attempts: int
@@ -36,29 +41,29 @@ class WorkQueue:
         self, attempts: Sequence[AttemptKey], folder: Path, tries: int, retry_failed: bool
     ) -> None:
         self._tries = tries
-        self._tried = tried(folder)
+        self._tried = count_tries(folder)
         self._infrastructure_retries: Counter[AttemptKey] = Counter()
-        done = finished(folder)
+        done = list_finished_attempts(folder)
         missing = [key for key in attempts if key not in done]
         if retry_failed:
             for key in missing:
-                self._of(key).failed = 0
-        self._todo = deque(key for key in missing if self._of(key).failed < tries)
-        self.progress = Progress(
+                self._get_try_count(key).failed = 0
+        self._todo = deque(key for key in missing if self._get_try_count(key).failed < tries)
+        self.progress = CampaignProgress(
             len(attempts), len(attempts) - len(missing), len(missing) - len(self._todo)
         )
 
     def __len__(self) -> int:
         return len(self._todo)
 
-    def next(self) -> tuple[AttemptKey, int]:
+    def take_next(self) -> tuple[AttemptKey, int]:
         """Take an attempt, with the number of its next try."""
         key = self._todo.popleft()
-        tries = self._of(key)
+        tries = self._get_try_count(key)
         tries.last += 1
         return key, tries.last
 
-    def ended(self, outcome: Outcome) -> bool:
+    def record_ending(self, outcome: AttemptOutcome) -> bool:
         """Note how a try ended; return whether the attempt is retried in this run."""
         key, failure = outcome.key, outcome.failure
         if failure is None:
@@ -67,11 +72,13 @@ class WorkQueue:
             self._infrastructure_retries[key] += 1
             again = self._infrastructure_retries[key] < MAX_INFRASTRUCTURE_RETRIES
         else:
-            self._of(key).failed += 1
-            again = failure not in PERMANENT_FAILURES and self._of(key).failed < self._tries
+            self._get_try_count(key).failed += 1
+            again = (
+                failure not in PERMANENT_FAILURES and self._get_try_count(key).failed < self._tries
+            )
         if again:
             self._todo.appendleft(key)
         return again
 
-    def _of(self, key: AttemptKey) -> Tried:
-        return self._tried.setdefault(key, Tried())
+    def _get_try_count(self, key: AttemptKey) -> TryCount:
+        return self._tried.setdefault(key, TryCount())

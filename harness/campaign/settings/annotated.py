@@ -8,16 +8,16 @@ from typing import Any, get_type_hints, is_typeddict
 import yaml
 
 from harness.campaign.settings.config import find_class
-from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.declared import CampaignSettings
 from harness.errors import UserError
-from harness.field_notes import notes_of
+from harness.field_notes import read_class_comments
 
 
-def annotated(text: str) -> str:
+def annotate_settings(text: str) -> str:
     """Return a configuration in YAML with a comment behind each setting that has one."""
     root = yaml.compose(text)
     notes = (
-        dict(notes_in(root, "", notes_by_place(Settings)))
+        dict(iter_setting_notes(root, "", collect_notes_by_place(CampaignSettings)))
         if isinstance(root, yaml.MappingNode)
         else {}
     )
@@ -27,37 +27,39 @@ def annotated(text: str) -> str:
     )
 
 
-def notes_in(node: yaml.Node, place: str, known: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+def iter_setting_notes(
+    node: yaml.Node, place: str, known: Mapping[str, str]
+) -> Iterator[tuple[int, str]]:
     """Yield the rows of settings and what they mean."""
     if isinstance(node, yaml.SequenceNode):
         for part in node.value:
-            yield from notes_in(part, place, known)
+            yield from iter_setting_notes(part, place, known)
     elif isinstance(node, yaml.MappingNode):
         here = {name.value: value for name, value in node.value}
-        notes = notes_here(here, place)
+        notes = read_class_notes(here, place)
         for name, value in node.value:
             inner = f"{place}.{name.value}" if place else name.value
             note = notes.get(name.value) or known.get(inner)
             if note:
                 yield name.start_mark.line, note
-            yield from notes_in(value, inner, known)
+            yield from iter_setting_notes(value, inner, known)
 
 
-def notes_here(settings: Mapping[str, yaml.Node], place: str) -> Mapping[str, str]:
+def read_class_notes(settings: Mapping[str, yaml.Node], place: str) -> Mapping[str, str]:
     """Return the notes of the class that a group of settings names, if it can be loaded."""
     target = settings.get("_target_")
     if target is None:
         return {}
     try:
-        return notes_of(find_class(target.value, place))
+        return read_class_comments(find_class(target.value, place))
     except UserError:
         return {}
 
 
-def notes_by_place(group: type[Any], place: str = "") -> dict[str, str]:
+def collect_notes_by_place(group: type[Any], place: str = "") -> dict[str, str]:
     """Return what settings mean by their places, those of groups within the group too."""
-    notes = {f"{place}{name}": note for name, note in notes_of(group).items()}
+    notes = {f"{place}{name}": note for name, note in read_class_comments(group).items()}
     for name, hint in get_type_hints(group).items():
         if is_typeddict(hint):
-            notes |= notes_by_place(hint, f"{place}{name}.")
+            notes |= collect_notes_by_place(hint, f"{place}{name}.")
     return notes

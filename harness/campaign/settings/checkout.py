@@ -5,17 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from harness.campaign.settings.declared import Part, Settings
+from harness.campaign.settings.declared import CampaignSettings, PartSettings
 from harness.errors import UserError
-from harness.files import at_home
-from harness.world.routes.checkout import CLONE, ROUTES, refuse_incomplete, traffic_of
+from harness.files import expand_home
+from harness.world.routes.checkout import (
+    CLONE,
+    ROUTES,
+    read_traffic_parameters,
+    refuse_incomplete_checkout,
+)
 from harness.world.traffic import Traffic
 
 PARAMETERS = "parameters"
 """The setting of a traffic that names a file of the checkout."""
 
 
-def with_checkout(settings: Settings) -> Settings:
+def with_checkout(settings: CampaignSettings) -> CampaignSettings:
     """Return settings whose traffic is in numbers; refuse what needs a checkout and has none."""
     routes, traffic = settings.get("routes"), settings.get("traffic")
     if not isinstance(routes, dict):
@@ -31,11 +36,11 @@ def with_checkout(settings: Settings) -> Settings:
             " (or choose routes=town05 traffic=v2xverse_1, which are ours)"
         )
     if checkout is not None and reads_routes:
-        refuse_incomplete(at_home(str(checkout), "routes.checkout"))
+        refuse_incomplete_checkout(expand_home(str(checkout), "routes.checkout"))
     if not reads_traffic:
         return settings
     assert isinstance(traffic, dict)
     rest = {name: value for name, value in traffic.items() if name != PARAMETERS}
-    file = at_home(str(traffic[PARAMETERS]), f"traffic.{PARAMETERS}")
-    read = cast("Part[Traffic]", {**traffic_of(Path(file)), **rest})
+    file = expand_home(str(traffic[PARAMETERS]), f"traffic.{PARAMETERS}")
+    read = cast("PartSettings[Traffic]", {**read_traffic_parameters(Path(file)), **rest})
     return {**settings, "traffic": read}

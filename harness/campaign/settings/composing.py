@@ -21,7 +21,12 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from harness.campaign.settings.given_files import GivenFiles
-from harness.campaign.settings.hydra_node import NODE, foreign_keys, keys_of_hydra, plugins_of_hydra
+from harness.campaign.settings.hydra_node import (
+    NODE,
+    find_foreign_keys,
+    load_hydra_defaults,
+    load_hydra_plugins,
+)
 from harness.campaign.settings.resolvers import ENVIRONMENT, pure_resolvers
 from harness.errors import UserError
 from harness.installation import CONF
@@ -50,9 +55,9 @@ class UserConfigFirst(SearchPathPlugin):
 
 
 @contextmanager
-def config_folders(folders: Sequence[Path]) -> Iterator[None]:
+def register_config_folders(folders: Sequence[Path]) -> Iterator[None]:
     """Let Hydra find files of these folders before the shipped ones while the block lasts."""
-    plugins = plugins_of_hydra()
+    plugins = load_hydra_plugins()
     plugins.register(UserConfigFirst)
     UserConfigFirst.folders = folders
     try:
@@ -76,8 +81,8 @@ def compose_config(
         if not folder.is_dir():
             raise UserError(f"--config-dir {folder}: folder not found")
         refuse_odd_files(folder)
-    known = keys_of_hydra()
-    with config_folders(folders), pure_resolvers():
+    known = load_hydra_defaults()
+    with register_config_folders(folders), pure_resolvers():
         try:
             config = compose(TOP, [NO_OTHER_FOLDERS, *overrides], return_hydra_config=True)
         except HydraException as problem:
@@ -86,7 +91,7 @@ def compose_config(
         choices = OmegaConf.to_container(config[NODE].runtime.choices, resolve=False)
         assert isinstance(choices, dict)
         files = GivenFiles(folders, {str(group): chosen for group, chosen in choices.items()})
-        for key in foreign_keys(config, known):
+        for key in find_foreign_keys(config, known):
             where = files.place_of(NODE)
             raise UserError(f"{where}{key}: Crucible takes nothing from hydra.*; remove it")
         with open_dict(config):
@@ -127,7 +132,7 @@ def shipped(overrides: Sequence[str]) -> DictConfig:
 def refuse_environment_variables(config: DictConfig, files: GivenFiles) -> None:
     """Refuse a setting that asks for an environment variable; others are resolved later."""
     try:
-        resolved(config)
+        resolve_config_values(config)
     except OmegaConfBaseException as problem:
         text = " ".join(str(problem).split())
         if f"${{{ENVIRONMENT}:" in text and problem.full_key:
@@ -137,7 +142,7 @@ def refuse_environment_variables(config: DictConfig, files: GivenFiles) -> None:
             ) from None
 
 
-def resolved(config: Any) -> Any:
+def resolve_config_values(config: Any) -> Any:
     """Return plain values, with interpolations replaced by what they stand for."""
     with pure_resolvers():
         return OmegaConf.to_container(config, resolve=True)

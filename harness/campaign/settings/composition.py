@@ -19,10 +19,10 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from harness.campaign.settings.composing import TOP, compose_config
-from harness.campaign.settings.config import find_class, one_line
+from harness.campaign.settings.config import find_class, format_one_line
 from harness.errors import UserError
 from harness.installation import CONF
-from harness.suggestions import unknown
+from harness.suggestions import describe_unknown_name
 
 BLAMED = re.compile(r"Could not (?:override|delete(?: from config)?\.?) ?'([^']+)'")
 """How Hydra names the key that the configuration lacks."""
@@ -32,7 +32,9 @@ INCLUDER = re.compile(r"In '([^']+)'")
 INTERNAL = ("_target_", "hydra")
 
 
-def explained(problem: Exception, overrides: Sequence[str], folders: Iterable[Path]) -> str:
+def explain_composition_error(
+    problem: Exception, overrides: Sequence[str], folders: Iterable[Path]
+) -> str:
     """Return why overrides could not be composed: an unknown choice or key, or Hydra's reason."""
     if isinstance(problem, OverrideParseException) and "=" not in problem.override:
         return f"{problem.override}: a setting is written name=value"
@@ -40,14 +42,14 @@ def explained(problem: Exception, overrides: Sequence[str], folders: Iterable[Pa
         key, values = ambiguous.groups()
         return f"{key}={values}: a list has brackets, {key}=[{values}]"
     if isinstance(problem, MissingConfigException):
-        return unknown_choice(problem, (*folders, CONF)) or one_line(problem)
+        return describe_unknown_choice(problem, (*folders, CONF)) or format_one_line(problem)
     blamed = BLAMED.search(str(problem))
     if isinstance(problem, ConfigCompositionException) and blamed is not None:
-        return unknown_key(blamed[1].split("@")[0], overrides) or one_line(problem)
-    return one_line(problem)
+        return describe_unknown_key(blamed[1].split("@")[0], overrides) or format_one_line(problem)
+    return format_one_line(problem)
 
 
-def unknown_choice(problem: MissingConfigException, folders: Iterable[Path]) -> str:
+def describe_unknown_choice(problem: MissingConfigException, folders: Iterable[Path]) -> str:
     """Return which choice of a group is unknown; nothing if the group is."""
     group, _, name = (problem.missing_cfg_file or "").rpartition("/")
     choices = sorted({file.stem for folder in folders for file in folder.glob(f"{group}/*.yaml")})
@@ -55,17 +57,19 @@ def unknown_choice(problem: MissingConfigException, folders: Iterable[Path]) -> 
         return ""
     includer = INCLUDER.search(str(problem))
     where = f"{includer[1]}: " if includer and includer[1] != TOP else ""
-    return f"{where}{group}: {unknown('choice', name, choices)}"
+    return f"{where}{group}: {describe_unknown_name('choice', name, choices)}"
 
 
-def unknown_key(place: str, overrides: Sequence[str]) -> str:
+def describe_unknown_key(place: str, overrides: Sequence[str]) -> str:
     """Return which part of a dotted name is unknown, and what is valid there."""
-    node: Any = without_values(overrides)
+    node: Any = compose_choices(overrides)
     path: list[str] = []
     for part in place.split("."):
         valid = [str(name) for name in node] if isinstance(node, DictConfig) else []
         if part not in valid:
-            return about(".".join(path), part, valid, parameters_of(node, ".".join(path)))
+            return describe_wrong_name(
+                ".".join(path), part, valid, list_class_parameters(node, ".".join(path))
+            )
         whole: Any = OmegaConf.to_container(node, resolve=False)
         below = whole[part]
         node = OmegaConf.create(below) if isinstance(below, dict) else below
@@ -73,7 +77,9 @@ def unknown_key(place: str, overrides: Sequence[str]) -> str:
     return ""
 
 
-def about(place: str, name: str, present: Sequence[str], parameters: Sequence[str]) -> str:
+def describe_wrong_name(
+    place: str, name: str, present: Sequence[str], parameters: Sequence[str]
+) -> str:
     """Return one line about a name that a group lacks, or whose value is not in the files."""
     whole = f"{place}.{name}" if place else name
     if name in parameters:
@@ -81,10 +87,10 @@ def about(place: str, name: str, present: Sequence[str], parameters: Sequence[st
     if (CONF / place / f"{name}.yaml").is_file():
         return f"{whole} is not chosen; {place}={name} chooses it"
     valid = [key for key in dict.fromkeys((*present, *parameters)) if key not in INTERNAL]
-    return (f"{place}: " if place else "") + unknown("key", name, valid)
+    return (f"{place}: " if place else "") + describe_unknown_name("key", name, valid)
 
 
-def parameters_of(node: Any, place: str) -> list[str]:
+def list_class_parameters(node: Any, place: str) -> list[str]:
     """Return the parameters of the class that a group names."""
     if not isinstance(node, DictConfig) or "_target_" not in node:
         return []
@@ -94,7 +100,7 @@ def parameters_of(node: Any, place: str) -> list[str]:
         return []
 
 
-def without_values(overrides: Sequence[str]) -> DictConfig:
+def compose_choices(overrides: Sequence[str]) -> DictConfig:
     """Return the configuration with the choices of a command line, but none of its values."""
     groups = {entry.name for entry in CONF.iterdir() if entry.is_dir()}
     parsed = OverridesParser.create().parse_overrides(list(overrides))

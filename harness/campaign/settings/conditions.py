@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from harness.campaign.settings.config import build
-from harness.campaign.settings.declared import Part, Settings
+from harness.campaign.settings.config import build_part
+from harness.campaign.settings.declared import CampaignSettings, PartSettings
 from harness.channel.disturbance import Disturbance
 from harness.errors import UserError
 from harness.world.changes.change import SceneChange
@@ -13,16 +13,18 @@ from harness.world.changes.change import SceneChange
 Interference: TypeAlias = Disturbance | SceneChange
 
 
-def described(settings: Settings, condition: str) -> list[tuple[Part[Interference], Interference]]:
+def build_condition_parts(
+    settings: CampaignSettings, condition: str
+) -> list[tuple[PartSettings[Interference], Interference]]:
     """Return the parts of a condition with what they name; what has size 0 is none."""
     listed = settings["interference"].get(condition, [])
-    made = [(part, part_of(part, f"interference.{condition}")) for part in listed]
+    made = [(part, build_condition_part(part, f"interference.{condition}")) for part in listed]
     return [(part, one) for part, one in made if not one.size_zero]
 
 
-def part_of(part: Part[Interference], place: str) -> Interference:
+def build_condition_part(part: PartSettings[Interference], place: str) -> Interference:
     """Return what a part names; refuse what is neither a disturbance nor a change."""
-    one: Interference = build(part, place)
+    one: Interference = build_part(part, place)
     if not isinstance(one, Disturbance | SceneChange):
         raise UserError(
             f"configuration: {place} names {part['_target_']}, which is neither a Disturbance nor a"
@@ -31,11 +33,15 @@ def part_of(part: Part[Interference], place: str) -> Interference:
     return one
 
 
-def disturbances_of(settings: Settings, condition: str) -> list[Disturbance]:
+def build_condition_disturbances(settings: CampaignSettings, condition: str) -> list[Disturbance]:
     """Return the disturbances of a condition."""
-    return [one for _, one in described(settings, condition) if isinstance(one, Disturbance)]
+    return [
+        one for _, one in build_condition_parts(settings, condition) if isinstance(one, Disturbance)
+    ]
 
 
-def changes_of(settings: Settings, condition: str) -> list[SceneChange]:
+def build_condition_changes(settings: CampaignSettings, condition: str) -> list[SceneChange]:
     """Return the changes of the scene of a condition."""
-    return [one for _, one in described(settings, condition) if isinstance(one, SceneChange)]
+    return [
+        one for _, one in build_condition_parts(settings, condition) if isinstance(one, SceneChange)
+    ]

@@ -16,12 +16,12 @@ from typing import Any, Literal, TypeVar, cast, overload
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from harness.campaign.settings.declared import Part, Settings
+from harness.campaign.settings.declared import CampaignSettings, PartSettings
 from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.sweeps import with_sweeps
 from harness.errors import UserError
-from harness.installation import EXTRAS, missing
-from harness.plugins import allowed_packages
+from harness.installation import EXTRAS, format_missing_package
+from harness.plugins import list_plugin_packages
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "export": "harness.campaign.exports.",
 }
 """The packages whose classes each group may name; reading a campaign folder builds some of them."""
-THEIRS = allowed_packages()
+THEIRS = list_plugin_packages()
 """Packages that the user allows for all groups by the environment; no configuration can add any."""
 INTERVENTION: Literal["intervention"] = "intervention"
 """The group and the factor of arms; absent from settings that name none."""
@@ -65,7 +65,7 @@ NOT_OF_THE_RESULT = (
 )
 
 
-def plain(config: DictConfig) -> Settings:
+def resolve_settings(config: DictConfig) -> CampaignSettings:
     """Resolve interpolations and sweeps; the result is nothing but names, numbers and lists."""
     try:
         with pure_resolvers():
@@ -74,25 +74,25 @@ def plain(config: DictConfig) -> Settings:
         key = problem.full_key
         raise UserError(f"configuration: {key} is not set; write {key}=VALUE") from None
     except OmegaConfBaseException as problem:
-        raise UserError(f"configuration: {one_line(problem)}") from None
+        raise UserError(f"configuration: {format_one_line(problem)}") from None
     assert isinstance(settings, dict)
-    check(settings)
+    check_settings(settings)
     whole = with_sweeps({str(name): value for name, value in settings.items()})
     if not whole.get(INTERVENTION, True):
         del whole[INTERVENTION]
-    return cast("Settings", whole)
+    return cast("CampaignSettings", whole)
 
 
-def check(value: Any, place: str = "") -> None:
+def check_settings(value: Any, place: str = "") -> None:
     """Refuse numbers that are not finite, and targets outside the listed packages."""
     if isinstance(value, dict):
         if "_target_" in value:
             find_class(value["_target_"], place or "the top")
         for name, inner in value.items():
-            check(inner, f"{place}.{name}" if place else str(name))
+            check_settings(inner, f"{place}.{name}" if place else str(name))
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            check(inner, f"{place}[{number}]")
+            check_settings(inner, f"{place}[{number}]")
     elif isinstance(value, float) and not math.isfinite(value):
         raise UserError(f"configuration: {place} = {value}: must be finite")
 
@@ -100,7 +100,7 @@ def check(value: Any, place: str = "") -> None:
 def find_class(target: Any, place: str) -> type[Any]:
     """Return the class that a `_target_` names, if its group may name it."""
     refused = f"configuration: {place} names {target!r}"
-    packages = packages_of(place)
+    packages = list_allowed_packages(place)
     if not str(target).startswith(packages) or ".__main__." in str(target):
         known = " and ".join(package + "*" for package in packages) or "nothing"
         raise UserError(f"{refused}; only {known} may be named by _target_ there")
@@ -108,9 +108,9 @@ def find_class(target: Any, place: str) -> type[Any]:
     try:
         named = getattr(import_module(module), name)
     except ModuleNotFoundError as problem:
-        raise UserError(f"{refused}: {without(problem)}") from None
+        raise UserError(f"{refused}: {describe_missing_package(problem)}") from None
     except Exception as problem:
-        raise UserError(f"{refused}: {one_line(problem)}") from None
+        raise UserError(f"{refused}: {format_one_line(problem)}") from None
     if not isinstance(named, type) or not f"{named.__module__}.".startswith(packages):
         raise UserError(f"{refused}, which is no class of ours")
     return named
@@ -121,7 +121,7 @@ def is_of_user(target: object) -> bool:
     return str(target).startswith(THEIRS)
 
 
-def packages_of(place: str) -> tuple[str, ...]:
+def list_allowed_packages(place: str) -> tuple[str, ...]:
     """Return the packages whose classes may be named in a place of the configuration."""
     ours = OURS.get(place.partition(".")[0])
     if ours is None:
@@ -130,46 +130,52 @@ def packages_of(place: str) -> tuple[str, ...]:
 
 
 @overload
-def build(settings: Part[T], place: str, **more: Any) -> T: ...
+def build_part(settings: PartSettings[T], place: str, **more: Any) -> T: ...
 @overload
-def build(settings: object, place: str, **more: Any) -> Any: ...
-def build(settings: Any, place: str, **more: Any) -> Any:
+def build_part(settings: object, place: str, **more: Any) -> Any: ...
+def build_part(settings: Any, place: str, **more: Any) -> Any:
     """Return what `_target_` names, built with the settings next to it."""
-    check(settings, place)
+    check_settings(settings, place)
     try:
-        return made(settings, place, **more)
+        return build_nested_parts(settings, place, **more)
     except UserError:
         raise
     except Exception as problem:  # any error that a class raises for its arguments
-        raise UserError(f"configuration: {place}: {one_line(problem)}") from None
+        raise UserError(f"configuration: {place}: {format_one_line(problem)}") from None
 
 
-def made(value: Any, place: str, **more: Any) -> Any:
+def build_nested_parts(value: Any, place: str, **more: Any) -> Any:
     """Return settings with an object wherever they name a class.
 
     Hydra would do that too, and look into text for `${...}`, which may hold further targets.
     """
     if isinstance(value, list):
-        return [made(inner, place) for inner in value]
+        return [build_nested_parts(inner, place) for inner in value]
     if not isinstance(value, dict):
         return value
-    parts = {name: made(inner, place) for name, inner in value.items() if name != "_target_"}
+    parts = {
+        name: build_nested_parts(inner, place)
+        for name, inner in value.items()
+        if name != "_target_"
+    }
     return find_class(value["_target_"], place)(**parts, **more) if "_target_" in value else parts
 
 
-def digest(settings: Mapping[str, object]) -> str:
+def hash_settings(settings: Mapping[str, object]) -> str:
     """Return eight characters that change with anything that changes results."""
     meaning = {name: setting for name, setting in settings.items() if name not in NOT_OF_THE_RESULT}
     text = json.dumps(meaning, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def without(problem: ModuleNotFoundError) -> str:
+def describe_missing_package(problem: ModuleNotFoundError) -> str:
     """Return what is missing, and which extra has it if one of ours does."""
     name = (problem.name or "").partition(".")[0]
-    return missing(name, EXTRAS[name]) if name in EXTRAS else one_line(problem)
+    return (
+        format_missing_package(name, EXTRAS[name]) if name in EXTRAS else format_one_line(problem)
+    )
 
 
-def one_line(problem: BaseException) -> str:
+def format_one_line(problem: BaseException) -> str:
     """Return the message of an exception on one line."""
     return " ".join(str(problem).split()) or type(problem).__name__

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.campaign.settings.config import build
-from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.config import build_part
+from harness.campaign.settings.declared import CampaignSettings
 from harness.errors import UserError
 from harness.records.arms import NONE, Arm
-from harness.world.partners import Cooperation, Placement
+from harness.world.partners import Cooperation, RoadsidePlacement
 
 COMMON = "reference"
 """The truth filter that asks the reference rig, which scans in every arm."""
@@ -16,7 +16,7 @@ DEPENDENT = "anyone"
 """The truth filter that asks all cooperating agents."""
 
 
-def cooperation_of(settings: Settings, arm: Arm) -> Cooperation:
+def build_arm_cooperation(settings: CampaignSettings, arm: Arm) -> Cooperation:
     """Return which agents cooperate in an arm.
 
     Around a system that reads no messages stand the partners of the campaign's only cooperation:
@@ -27,21 +27,21 @@ def cooperation_of(settings: Settings, arm: Arm) -> Cooperation:
         if len(settings["cooperation"]) > 1:
             return Cooperation()
         (name,) = settings["cooperation"]
-    made = build(settings["cooperation"][name], f"cooperation.{name}")
+    made = build_part(settings["cooperation"][name], f"cooperation.{name}")
     if not isinstance(made, Cooperation):
         raise UserError(f"configuration: cooperation.{name} needs a _target_")
     return made
 
 
-def reference_of(settings: Settings) -> Placement | None:
+def build_reference_placement(settings: CampaignSettings) -> RoadsidePlacement | None:
     """Return where the units of the reference rig stand, if ground truth depends on them."""
     if settings["patterns"]["truth_filter"] != COMMON:
         return None
-    placement: Placement = build(settings["reference"], "reference")
+    placement: RoadsidePlacement = build_part(settings["reference"], "reference")
     return placement
 
 
-def cooperations_of(settings: Settings) -> list[str]:
+def list_cooperations(settings: CampaignSettings) -> list[str]:
     """Return the names of a campaign's cooperations."""
     names = list(settings["cooperation"])
     if not names:
@@ -54,7 +54,7 @@ def cooperations_of(settings: Settings) -> list[str]:
     return names
 
 
-def refuse_uncommon_truth(settings: Settings, arms: Iterable[Arm]) -> None:
+def refuse_uncommon_truth(settings: CampaignSettings, arms: Iterable[Arm]) -> None:
     """Refuse to compare cooperations on ground truth that depends on which agents cooperate."""
     names = sorted({arm.cooperation for arm in arms} - {NONE})
     if len(names) > 1 and settings["patterns"]["truth_filter"] == DEPENDENT:
@@ -65,7 +65,7 @@ def refuse_uncommon_truth(settings: Settings, arms: Iterable[Arm]) -> None:
         )
 
 
-def describe_ground_truth(settings: Settings) -> str:
+def describe_ground_truth(settings: CampaignSettings) -> str:
     """Return what counts as ground truth, and why it is the same in every arm."""
     rules = settings["patterns"]
     least = f"at least {rules['least_hits']} LiDAR returns"

@@ -14,7 +14,7 @@ from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
 from harness.vocabulary import PrivilegedSystem, System
 from harness.world.changes.change import SceneChange
-from harness.world.partners import Cooperation, Placement
+from harness.world.partners import Cooperation, RoadsidePlacement
 from harness.world.rig import Rig
 from harness.world.routes.sources import RouteSource
 from harness.world.simulators import Simulator
@@ -23,7 +23,7 @@ from harness.world.traffic import Traffic
 T = TypeVar("T")
 
 
-class Part(dict[str, Any], Generic[T]):
+class PartSettings(dict[str, Any], Generic[T]):
     """Settings that name a class by `_target_`; `build` makes the object of them.
 
     Only type checkers meet this class: settings are plain dictionaries, as files hold them.
@@ -33,50 +33,52 @@ class Part(dict[str, Any], Generic[T]):
 ProgressMode: TypeAlias = Literal["live", "plain", "json", "quiet"]
 
 
-class Study(TypedDict):
+class StudySettings(TypedDict):
     """The study that a campaign belongs to."""
 
     name: str  # part of the campaign folder's name
 
 
-class Routes(TypedDict):
+class RouteSettings(TypedDict):
     """Where the ego drives."""
 
     file: str | None  # routes, as XML of Leaderboard 1.0
     hazards: str | None  # hazards, as JSON
     only: list[str | int] | None  # ids; null: all
-    source: Part[RouteSource]  # what reads routes and hazards
+    source: PartSettings[RouteSource]  # what reads routes and hazards
     clean_under: str | None  # a finished campaign: only the routes that it drove without violation
     repeats: bool  # drive routes that go the same way as an earlier one
     skip_invalid: bool  # leave out routes that cannot be read or laid
     checkout: str | None  # V2Xverse's folder
 
 
-class Record(TypedDict):
+class RecordSettings(TypedDict):
     """What is kept besides the tables."""
 
     points: bool  # keep every sweep: 20 MB for a minute of the ego and one partner
 
 
-class Settings(TypedDict):
+class CampaignSettings(TypedDict):
     """A campaign's settings, resolved and checked; units stand behind the fields.
 
     `intervention` is absent where none is named, as in folders from before there were any.
     """
 
-    simulator: Part[Simulator]  # carlite, or CARLA running or launched
-    cooperation: dict[str, Part[Cooperation]]  # partners; one or several
-    reference: Part[Placement]  # the unit that defines ground truth with the ego, in every arm
-    traffic: Part[Traffic]  # background traffic
-    rig: Part[Rig]  # LiDARs of the ego, of roadside units and of connected vehicles
-    driving: Part[DrivingRules]  # thresholds of violations and of the drive's end
-    scoring: Part[Coefficients]  # of the driving score, by infraction
-    patterns: Part[EvaluationSettings]  # how boxes are matched and which count
-    windows: Part[WindowRules]  # the ends of drives over which patterns are means
-    channel: Part[Channel]  # between partners and ego
-    study: Study  # its name
-    routes: Routes  # where the ego drives
-    record: Record  # what is kept besides the tables
+    simulator: PartSettings[Simulator]  # carlite, or CARLA running or launched
+    cooperation: dict[str, PartSettings[Cooperation]]  # partners; one or several
+    reference: PartSettings[
+        RoadsidePlacement
+    ]  # the unit that defines ground truth with the ego, in every arm
+    traffic: PartSettings[Traffic]  # background traffic
+    rig: PartSettings[Rig]  # LiDARs of the ego, of roadside units and of connected vehicles
+    driving: PartSettings[DrivingRules]  # thresholds of violations and of the drive's end
+    scoring: PartSettings[Coefficients]  # of the driving score, by infraction
+    patterns: PartSettings[EvaluationSettings]  # how boxes are matched and which count
+    windows: PartSettings[WindowRules]  # the ends of drives over which patterns are means
+    channel: PartSettings[Channel]  # between partners and ego
+    study: StudySettings  # its name
+    routes: RouteSettings  # where the ego drives
+    record: RecordSettings  # what is kept besides the tables
     protocol: str | None  # file whose digest made the test town; null: not in a test town
     out: str | None  # campaign folder; null: runs/<study>-<digest of the settings>
     seeds: list[int]  # each route is driven with each
@@ -89,15 +91,17 @@ class Settings(TypedDict):
     lights: Literal["working", "green"]  # working, or green: frozen so, as in V2Xverse
     tick: float  # s
     perceive_every: int  # ticks between perception and planning steps
-    system: dict[str, Part[System | PrivilegedSystem]]  # systems under test; one or several
-    interference: dict[str, list[Part[Disturbance | SceneChange]]]  # conditions; one or several
-    intervention: dict[str, Part[Intervention]]  # on errors; none, one or several
-    metrics: dict[str, Part[Metric]]  # further numbers; none, one or several
-    export: dict[str, Part[Any]]  # other tools that get the results; none, one or several
-    executor: Part[Any]  # where attempts run
+    system: dict[str, PartSettings[System | PrivilegedSystem]]  # systems under test; one or several
+    interference: dict[
+        str, list[PartSettings[Disturbance | SceneChange]]
+    ]  # conditions; one or several
+    intervention: dict[str, PartSettings[Intervention]]  # on errors; none, one or several
+    metrics: dict[str, PartSettings[Metric]]  # further numbers; none, one or several
+    export: dict[str, PartSettings[Any]]  # other tools that get the results; none, one or several
+    executor: PartSettings[Any]  # where attempts run
 
 
-class WithInputs(Settings, total=False):
+class WithInputs(CampaignSettings, total=False):
     """Settings with what a campaign adds to them: the digests of the files that it reads."""
 
     inputs: dict[str, Any]

@@ -13,53 +13,53 @@ LONG = 5
 ABSENT = object()
 
 
-def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:
+def list_setting_differences(old: Any, new: Any, place: str = "") -> Iterator[str]:
     """Yield every setting that differs: `place: old -> new`."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in [*old, *(value for value in new if value not in old)]:
             inner = f"{place}.{name}" if place else str(name)
-            yield from differences(old.get(name, ABSENT), new.get(name, ABSENT), inner)
+            yield from list_setting_differences(old.get(name, ABSENT), new.get(name, ABSENT), inner)
     elif isinstance(old, list) and isinstance(new, list):
-        yield from of_lists(old, new, place)
+        yield from compare_lists(old, new, place)
     elif old != new:
-        yield f"{place}: {shown_value(old)} -> {shown_value(new)}"
+        yield f"{place}: {format_value(old)} -> {format_value(new)}"
 
 
-def of_lists(old: Sequence[Any], new: Sequence[Any], place: str) -> Iterator[str]:
+def compare_lists(old: Sequence[Any], new: Sequence[Any], place: str) -> Iterator[str]:
     """Yield how two lists differ: item by item, or by what came and what went."""
     if old == new:
         return
     if any(isinstance(value, dict | list) for value in (*old, *new)):
         for number, pair in enumerate(zip_longest(old, new, fillvalue=ABSENT)):
-            yield from differences(*pair, place=f"{place}[{number}]")
+            yield from list_setting_differences(*pair, place=f"{place}[{number}]")
         return
     came = [value for value in new if value not in old]
     went = [value for value in old if value not in new]
     if max(len(old), len(new)) < LONG or not (came or went):
-        yield f"{place}: {shown_value(old)} -> {shown_value(new)}"
+        yield f"{place}: {format_value(old)} -> {format_value(new)}"
         return
     parts = [
-        f"{word} {shown_value(values)}"
+        f"{word} {format_value(values)}"
         for word, values in (("without", went), ("with", came))
         if values
     ]
     yield f"{place}: {len(old)} -> {len(new)} items, {', '.join(parts)}"
 
 
-def shown_value(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value on one short line, and text so that it cannot be taken for a number."""
     if value is ABSENT:
         return "(absent)"
     if isinstance(value, list):
-        return shortened(f"[{', '.join(runs(value))}]")
+        return cut_middle(f"[{', '.join(format_number_runs(value))}]")
     if isinstance(value, dict) and "_target_" in value:
-        return shortened(str(value["_target_"]).rpartition(".")[2])
+        return cut_middle(str(value["_target_"]).rpartition(".")[2])
     if isinstance(value, str):
-        return shortened(repr(value) if could_be_another(value) else value)
-    return shortened(str(value))
+        return cut_middle(repr(value) if is_ambiguous_text(value) else value)
+    return cut_middle(str(value))
 
 
-def runs(values: Sequence[Any]) -> Iterator[str]:
+def format_number_runs(values: Sequence[Any]) -> Iterator[str]:
     """Yield items as text; whole numbers that follow each other as from..to."""
     whole = [type(value) is int for value in values]
     breaks = [
@@ -73,17 +73,17 @@ def runs(values: Sequence[Any]) -> Iterator[str]:
             if len(run) > 2:
                 yield f"{run[0]}..{run[-1]}"
             else:
-                yield from (shown_value(value) for value in run)
+                yield from (format_value(value) for value in run)
             start = at + 1
 
 
-def shortened(text: str) -> str:
+def cut_middle(text: str) -> str:
     """Return a text without its middle, if it is long."""
     half = (WIDEST - 3) // 2
     return text if len(text) <= WIDEST else f"{text[:half]}...{text[-half:]}"
 
 
-def could_be_another(text: str) -> bool:
+def is_ambiguous_text(text: str) -> bool:
     """Return whether a text could be taken for a number or nothing at all."""
     try:
         float(text)

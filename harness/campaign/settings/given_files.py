@@ -16,9 +16,9 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from harness.campaign.settings.config import find_class, is_of_user, one_line
+from harness.campaign.settings.config import find_class, format_one_line, is_of_user
 from harness.campaign.settings.resolvers import pure_resolvers
-from harness.campaign.settings.trust import declares_itself_safe, targets
+from harness.campaign.settings.trust import is_declared_safe, iter_targets
 from harness.errors import UserError
 
 GROUP_OF = {"search": "interference"}
@@ -43,7 +43,7 @@ class GivenFiles:
         self, config: DictConfig, overrides: Sequence[str], compose: Compose
     ) -> None:
         """Refuse what a file alone has set and only its user may choose."""
-        settings = plain_values(config)
+        settings = resolve_plain_settings(config)
         given = {word.lstrip("+~").partition("=")[0] for word in overrides}
         if "out" not in given and is_elsewhere(out := settings.get("out")):
             raise UserError(
@@ -55,7 +55,7 @@ class GivenFiles:
                 f"{self.place_of('live')}live = {live}: a viewer elsewhere; write live=ADDRESS on"
                 " the command line, or pass --trust if you trust the file"
             )
-        for place, part in targets(settings, ""):
+        for place, part in iter_targets(settings, ""):
             target = part["_target_"]
             if not is_safe(target, place) and part != self._by_words(place, overrides, compose):
                 raise UserError(
@@ -67,9 +67,9 @@ class GivenFiles:
     def _by_words(self, place: str, overrides: Sequence[str], compose: Compose) -> Any:
         """Return the part that shipped files and the words of its group give, if they do."""
         group = place.partition(".")[0]
-        words = [word for word in overrides if group_of(word) == group]
+        words = [word for word in overrides if parse_group_name(word) == group]
         try:
-            return dict(targets(plain_values(compose(words)), "")).get(place)
+            return dict(iter_targets(resolve_plain_settings(compose(words)), "")).get(place)
         except Exception:  # a choice that only the folder has; Hydra's errors have no common class
             return None
 
@@ -90,7 +90,7 @@ def has_word(file: Path, word: str) -> bool:
         return False
 
 
-def plain_values(config: DictConfig) -> dict[str, Any]:
+def resolve_plain_settings(config: DictConfig) -> dict[str, Any]:
     """Return settings as a campaign resolves them, and a search as it is written."""
     names = [str(key) for key in config]
     rest = OmegaConf.masked_copy(config, [name for name in names if name not in GROUP_OF])
@@ -99,7 +99,7 @@ def plain_values(config: DictConfig) -> dict[str, Any]:
         with pure_resolvers():
             settings = OmegaConf.to_container(rest, resolve=True)
     except OmegaConfBaseException as problem:
-        raise UserError(f"configuration: {one_line(problem)}") from None
+        raise UserError(f"configuration: {format_one_line(problem)}") from None
     written = OmegaConf.to_container(searched, resolve=False)
     assert isinstance(settings, dict)
     assert isinstance(written, dict)
@@ -112,7 +112,7 @@ def is_safe(target: Any, place: str) -> bool:
         return True
     group, dot, rest = place.partition(".")
     try:
-        return declares_itself_safe(find_class(target, f"{GROUP_OF.get(group, group)}{dot}{rest}"))
+        return is_declared_safe(find_class(target, f"{GROUP_OF.get(group, group)}{dot}{rest}"))
     except UserError:
         return True
 
@@ -124,6 +124,6 @@ def is_elsewhere(out: Any) -> bool:
     return os.path.normpath(out).startswith(("~", "..", "/"))
 
 
-def group_of(word: str) -> str:
+def parse_group_name(word: str) -> str:
     """Return the first name of a word of the command line: `system` of `+system.late.size=1`."""
     return word.lstrip("+~").partition("=")[0].partition("@")[0].partition(".")[0]

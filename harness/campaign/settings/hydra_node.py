@@ -41,10 +41,10 @@ COMPUTED = (
 """What Hydra writes there itself, from the command line and the machine."""
 
 
-def foreign_keys(config: DictConfig, known: Mapping[str, object]) -> Iterator[str]:
+def find_foreign_keys(config: DictConfig, known: Mapping[str, object]) -> Iterator[str]:
     """Yield the keys of the node `hydra` that a file or the command line has set."""
     whole = OmegaConf.to_container(config[NODE], resolve=False)
-    for key, value in leaves(whole, NODE):
+    for key, value in iterate_leaf_values(whole, NODE):
         if key.startswith(COMPUTED) or (key in known and known[key] == value):
             continue
         if not (key in WITHOUT_EFFECT and named(value) == WITHOUT_EFFECT[key]):
@@ -52,15 +52,15 @@ def foreign_keys(config: DictConfig, known: Mapping[str, object]) -> Iterator[st
 
 
 @cache
-def keys_of_hydra() -> dict[str, object]:
+def load_hydra_defaults() -> dict[str, object]:
     """Return the values of the node that Hydra brings itself."""
-    plugins_of_hydra()
+    load_hydra_plugins()
     with initialize_config_dir(version_base="1.3", config_dir=str(CONF)):
         config = compose(None, [], return_hydra_config=True)
-    return dict(leaves(OmegaConf.to_container(config[NODE], resolve=False), NODE))
+    return dict(iterate_leaf_values(OmegaConf.to_container(config[NODE], resolve=False), NODE))
 
 
-def plugins_of_hydra() -> Plugins:
+def load_hydra_plugins() -> Plugins:
     """Return Hydra's own plug-ins; no others are searched for, since all that is found is run."""
     before = {PLUGINS: sys.modules[PLUGINS]} if PLUGINS in sys.modules else {}
     sys.modules[PLUGINS] = None  # type: ignore[assignment] # Python then says it is not there
@@ -71,11 +71,11 @@ def plugins_of_hydra() -> Plugins:
         sys.modules.update(before)
 
 
-def leaves(value: Any, place: str) -> Iterator[tuple[str, object]]:
+def iterate_leaf_values(value: Any, place: str) -> Iterator[tuple[str, object]]:
     """Yield the values at the ends of a tree by their dotted names."""
     if isinstance(value, dict) and value:
         for name, inner in value.items():
-            yield from leaves(inner, f"{place}.{name}")
+            yield from iterate_leaf_values(inner, f"{place}.{name}")
     else:
         yield place, value
 

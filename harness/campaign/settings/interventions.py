@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.campaign.settings.config import INTERVENTION, build, find_class
-from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.config import INTERVENTION, build_part, find_class
+from harness.campaign.settings.declared import CampaignSettings
 from harness.errors import UserError
 from harness.evaluation.interventions.intervention import Intervention
 from harness.records.arms import NONE, Arm
-from harness.vocabulary import perceives
+from harness.vocabulary import is_perceiving_system
 
 WHOLE = "it has no perceive and drive, between which interventions stand; it is driven without them"
 
 
-def interventions_in(settings: Settings) -> dict[str, Intervention]:
+def build_interventions(settings: CampaignSettings) -> dict[str, Intervention]:
     """Return the interventions by name; refuse what is none."""
     interventions = {}
     period = settings["tick"] * settings["perceive_every"]
@@ -22,7 +22,7 @@ def interventions_in(settings: Settings) -> dict[str, Intervention]:
         place = f"{INTERVENTION}.{name}"
         if name == NONE:
             raise UserError(f"configuration: {place} is the name of arms without any; rename it")
-        intervention = build(part, place)
+        intervention = build_part(part, place)
         if not isinstance(intervention, Intervention):
             raise UserError(f"configuration: {place} needs the _target_ of an Intervention")
         try:
@@ -33,19 +33,22 @@ def interventions_in(settings: Settings) -> dict[str, Intervention]:
     return interventions
 
 
-def with_interventions(settings: Settings, arms: Iterable[Arm]) -> list[Arm]:
+def with_interventions(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:
     """Return the arms without an intervention, and next to each those with one."""
     names = [NONE, *settings.get("intervention", {})]
-    return [arm.but(intervention=name) for arm in arms for name in names]
+    return [arm.replace_factors(intervention=name) for arm in arms for name in names]
 
 
-def without_parts(settings: Settings, arms: Iterable[Arm]) -> dict[Arm, str]:
+def find_arms_without_intervention(
+    settings: CampaignSettings, arms: Iterable[Arm]
+) -> dict[Arm, str]:
     """Return why some arms have no intervention: their systems have no perceive and drive."""
     systems = settings["system"]
     whole = {
         name
         for name, part in systems.items()
-        if settings.get("intervention") and not perceives(find_class(part["_target_"], "system"))
+        if settings.get("intervention")
+        and not is_perceiving_system(find_class(part["_target_"], "system"))
     }
     if whole and len(whole) == len(systems):
         raise UserError(f"configuration: {INTERVENTION} with {', '.join(sorted(whole))}: {WHOLE}")

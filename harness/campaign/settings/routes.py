@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.campaign.settings.config import build, one_line
-from harness.campaign.settings.declared import Routes
+from harness.campaign.settings.config import build_part, format_one_line
+from harness.campaign.settings.declared import RouteSettings
 from harness.errors import UserError
 from harness.world.routes.sources import RouteSource
 
 PLACE = "routes.source"
 
 
-def route_source_of(routes: Routes) -> RouteSource:
+def build_route_source(routes: RouteSettings) -> RouteSource:
     """Return the source of routes; refuse what is none."""
-    source = build(routes["source"], PLACE)
+    source = build_part(routes["source"], PLACE)
     if not isinstance(source, RouteSource):
         raise UserError(f"configuration: {PLACE} needs the _target_ of a RouteSource")
     return source
 
 
 @contextmanager
-def asking(source: RouteSource) -> Iterator[None]:
+def convert_source_errors(source: RouteSource) -> Iterator[None]:
     """Turn whatever a source raises into an error of one line."""
     try:
         yield
@@ -30,5 +30,5 @@ def asking(source: RouteSource) -> Iterator[None]:
         raise
     except Exception as problem:
         name = type(source).__name__
-        why = f"{type(problem).__name__}: {one_line(problem)}"
+        why = f"{type(problem).__name__}: {format_one_line(problem)}"
         raise UserError(f"configuration: {PLACE}: {name}: {why}") from problem

@@ -15,7 +15,7 @@ from harness.channel.interference.extinction import RAIN_RATES, SNOW_RATES, VISI
 from harness.channel.interference.reflectivity import WATER_DEPTHS
 from harness.errors import UserError
 from harness.records.arms import NONE
-from harness.suggestions import unknown
+from harness.suggestions import describe_unknown_name
 
 SWEEP = "sweep"
 """The setting."""
@@ -24,18 +24,18 @@ RECOVERS = 0.14
 """Probability that bad air is good at the next message: seven lost in a row on average."""
 
 
-def itself(size: float) -> float:
+def get_same_size(size: float) -> float:
     """Return the size: it is the setting."""
     return size
 
 
-def worsening(share: float) -> float:
+def compute_worsening_chance(share: float) -> float:
     """Return how likely good air is to worsen where this share is lost in the long run."""
     return round(RECOVERS * share / (1.0 - share), 12)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class DisturbanceSize:
     """What a disturbance's size is, and the settings that one size means."""
 
     target: str
@@ -43,46 +43,50 @@ class Size:
     least: float = 0.0  # 0 is `none`
     most: float | None = None
     whole: bool = False
-    value: Callable[[float], float] = itself
+    value: Callable[[float], float] = get_same_size
     further: Mapping[str, float] = field(default_factory=dict)
 
-    def part(self, size: float) -> dict[str, Any]:
+    def make_part(self, size: float) -> dict[str, Any]:
         """Return the disturbance of that size as settings have it."""
         target = f"{HERE}{self.target}"
         return {"_target_": target, self.parameter: self.value(size), **self.further}
 
 
 SHARE = 1.0
-SIZES: Mapping[str, Size] = {
-    "latency": Size(target="latency.Fixed", parameter="seconds"),
-    "pose_error": Size(target="pose_error.Fixed", parameter="metres", most=100.0),
-    "loss": Size(target="loss.Loss", parameter="probability", most=SHARE),
-    "burst_loss": Size(
+SIZES: Mapping[str, DisturbanceSize] = {
+    "latency": DisturbanceSize(target="latency.Fixed", parameter="seconds"),
+    "pose_error": DisturbanceSize(target="pose_error.Fixed", parameter="metres", most=100.0),
+    "loss": DisturbanceSize(target="loss.Loss", parameter="probability", most=SHARE),
+    "burst_loss": DisturbanceSize(
         target="loss.BurstLoss",
         parameter="worsens",
         most=0.85,
-        value=worsening,
+        value=compute_worsening_chance,
         further={"recovers": RECOVERS},
     ),
-    "bandwidth": Size(target="bandwidth.Bandwidth", parameter="bytes_per_second", least=1.0),
-    "feature_corruption": Size(
+    "bandwidth": DisturbanceSize(
+        target="bandwidth.Bandwidth", parameter="bytes_per_second", least=1.0
+    ),
+    "feature_corruption": DisturbanceSize(
         target="feature_corruption.Scattered", parameter="probability", most=SHARE
     ),
-    "channel_corruption": Size(
+    "channel_corruption": DisturbanceSize(
         target="feature_corruption.WholeChannels", parameter="share", most=SHARE
     ),
-    "ghosts": Size(target="ghosts.Ghosts", parameter="count", most=1000, whole=True),
-    "removed": Size(target="removed.Removed", parameter="share", most=SHARE),
-    "stray_points": Size(
+    "ghosts": DisturbanceSize(target="ghosts.Ghosts", parameter="count", most=1000, whole=True),
+    "removed": DisturbanceSize(target="removed.Removed", parameter="share", most=SHARE),
+    "stray_points": DisturbanceSize(
         target="stray_points.StrayPoints", parameter="count", most=100_000, whole=True
     ),
-    "stray_returns": Size(
+    "stray_returns": DisturbanceSize(
         target="stray_points.StrayReturns", parameter="count", most=100_000, whole=True
     ),
-    "rain": Size(target="weather.Rain", parameter="rate", most=RAIN_RATES[1]),
-    "snow": Size(target="weather.Snow", parameter="rate", most=SNOW_RATES[1]),
-    "fog": Size(target="weather.Fog", parameter="visibility", least=VISIBILITIES[0]),
-    "wet_ground": Size(target="weather.WetGround", parameter="water", most=WATER_DEPTHS[1]),
+    "rain": DisturbanceSize(target="weather.Rain", parameter="rate", most=RAIN_RATES[1]),
+    "snow": DisturbanceSize(target="weather.Snow", parameter="rate", most=SNOW_RATES[1]),
+    "fog": DisturbanceSize(target="weather.Fog", parameter="visibility", least=VISIBILITIES[0]),
+    "wet_ground": DisturbanceSize(
+        target="weather.WetGround", parameter="water", most=WATER_DEPTHS[1]
+    ),
 }
 """The disturbances that can be swept, by the names of their conditions."""
 
@@ -92,44 +96,52 @@ def with_sweeps(settings: dict[str, Any]) -> dict[str, Any]:
     if SWEEP not in settings:
         return settings
     rest = {name: value for name, value in settings.items() if name != SWEEP}
-    swept = conditions_of(settings[SWEEP] or {})
+    swept = build_sweep_conditions(settings[SWEEP] or {})
     conditions = rest.get("interference")
     if not swept or not isinstance(conditions, dict):
         return rest
     if taken := sorted(swept.keys() & conditions.keys()):
-        raise refusal(f"{taken[0]} is a condition of interference already; leave one of them out")
+        raise make_sweep_error(
+            f"{taken[0]} is a condition of interference already; leave one of them out"
+        )
     return {**rest, "interference": {NONE: [], **conditions, **swept}}
 
 
-def conditions_of(sweeps: Any) -> dict[str, list[dict[str, Any]]]:
+def build_sweep_conditions(sweeps: Any) -> dict[str, list[dict[str, Any]]]:
     """Return the conditions of all sweeps, by name."""
     if not isinstance(sweeps, dict):
-        raise refusal(f"is {sweeps}; write sweep.NAME=[SIZE, ...], with NAME of {', '.join(SIZES)}")
+        raise make_sweep_error(
+            f"is {sweeps}; write sweep.NAME=[SIZE, ...], with NAME of {', '.join(SIZES)}"
+        )
     conditions = {}
     for name, sizes in sweeps.items():
         if name not in SIZES:
-            raise UserError(f"configuration: sweep: {unknown('key', str(name), SIZES)}")
+            raise UserError(
+                f"configuration: sweep: {describe_unknown_name('key', str(name), SIZES)}"
+            )
         if sizes is not None:
-            conditions.update(of_sizes(name, sizes))
+            conditions.update(build_size_conditions(name, sizes))
     return conditions
 
 
-def of_sizes(name: str, sizes: Any) -> dict[str, list[dict[str, Any]]]:
+def build_size_conditions(name: str, sizes: Any) -> dict[str, list[dict[str, Any]]]:
     """Return one disturbance's conditions."""
     if not isinstance(sizes, list) or not sizes:
-        raise refusal(f"= {sizes}: a list of sizes is needed, as sweep.{name}=[0.1,0.5]", name)
+        raise make_sweep_error(
+            f"= {sizes}: a list of sizes is needed, as sweep.{name}=[0.1,0.5]", name
+        )
     conditions: dict[str, list[dict[str, Any]]] = {}
     for size in sizes:
-        for problem in problems(SIZES[name], size):
-            raise refusal(f"= {sizes}: {size!r} {problem}", name)
+        for problem in list_size_problems(SIZES[name], size):
+            raise make_sweep_error(f"= {sizes}: {size!r} {problem}", name)
         condition = f"{name}={size:.12g}"
         if condition in conditions:
-            raise refusal(f"= {sizes}: names {size:g} twice", name)
-        conditions[condition] = [SIZES[name].part(size)]
+            raise make_sweep_error(f"= {sizes}: names {size:g} twice", name)
+        conditions[condition] = [SIZES[name].make_part(size)]
     return conditions
 
 
-def problems(of: Size, size: Any) -> Iterator[str]:
+def list_size_problems(of: DisturbanceSize, size: Any) -> Iterator[str]:
     """Yield why something is no size of a disturbance."""
     if not isinstance(size, int | float) or isinstance(size, bool):
         yield "is not a number"
@@ -141,6 +153,6 @@ def problems(of: Size, size: Any) -> Iterator[str]:
         yield f"must be {bounds}"
 
 
-def refusal(why: str, name: str = "") -> UserError:
+def make_sweep_error(why: str, name: str = "") -> UserError:
     """Return the error of a sweep that cannot be driven."""
     return UserError(f"configuration: {SWEEP}{'.' if name else ''}{name} {why}")

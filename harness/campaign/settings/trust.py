@@ -19,28 +19,28 @@ from harness.errors import UserError
 DECLARATION = "safe_from_file"
 
 
-def declares_itself_safe(named: type[Any]) -> bool:
+def is_declared_safe(named: type[Any]) -> bool:
     """Return whether a class itself, not one that it inherits from, is declared safe to build."""
     return vars(named).get(DECLARATION) is True
 
 
 def refuse_untrusted(folder: Path, settings: Mapping[str, object]) -> None:
     """Refuse settings of a folder that name any class which is not declared safe to build."""
-    for place, part in targets(settings, ""):
-        if not declares_itself_safe(find_class(part["_target_"], place)):
+    for place, part in iter_targets(settings, ""):
+        if not is_declared_safe(find_class(part["_target_"], place)):
             raise UserError(
                 f"{folder}: {place} names {part['_target_']}, which is not declared safe to be"
                 " built from a file; look at its campaign.yaml, and pass --trust if you trust it"
             )
 
 
-def targets(value: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def iter_targets(value: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every part of the settings that names a class, with its place."""
     if isinstance(value, dict):
         if "_target_" in value:
             yield place, value
         for name, inner in value.items():
-            yield from targets(inner, f"{place}.{name}" if place else str(name))
+            yield from iter_targets(inner, f"{place}.{name}" if place else str(name))
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from targets(inner, f"{place}.{number}")
+            yield from iter_targets(inner, f"{place}.{number}")

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from harness.campaign.planning.plan import refuse_unnameable
-from harness.campaign.twins.twins import Twin, Twins
+from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
-from harness.records.twins import Change, Window
+from harness.records.twins import TwinChange, Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attribution:
+class AttemptAttribution:
     """What became of an attempt's twins: true where the same kind of violation happened."""
 
     of: AttemptKey
@@ -34,31 +34,31 @@ class Attribution:
 ALL = "all"
 
 
-def attribute(
-    twins: Twins, of: AttemptKey, *, kind: str, cells: tuple[Window, ...], placebos: int
-) -> Attribution:
+def compute_attribution(
+    twins: CampaignTwins, of: AttemptKey, *, kind: str, cells: tuple[Window, ...], placebos: int
+) -> AttemptAttribution:
     """Drive an attempt's twins; `cells` are the windows up to its violation."""
 
-    def happens(change: Change) -> bool:
-        violation = twins.violation(Twin(of, change))
+    def happens(change: TwinChange) -> bool:
+        violation = twins.read_violation(AttemptTwin(of, change))
         return violation is not None and violation["kind"] == kind
 
-    def drive(changes: Sequence[Change]) -> list[bool]:
-        twins.drive([Twin(of, change) for change in changes])
+    def drive(changes: Sequence[TwinChange]) -> list[bool]:
+        twins.drive_twins([AttemptTwin(of, change) for change in changes])
         return [happens(change) for change in changes]
 
-    names = twins.disturbances(of.arm.condition)
-    absences = {ALL: Change(without=tuple(names))}
+    names = twins.list_disturbance_names(of.arm.condition)
+    absences = {ALL: TwinChange(without=tuple(names))}
     if len(names) > 1:
-        absences |= {name: Change(without=(name,)) for name in names}
-    placebo_changes = [Change(sample=number) for number in range(1, placebos + 1)]
-    ended = drive([Change(), *absences.values(), *placebo_changes])
+        absences |= {name: TwinChange(without=(name,)) for name in names}
+    placebo_changes = [TwinChange(sample=number) for number in range(1, placebos + 1)]
+    ended = drive([TwinChange(), *absences.values(), *placebo_changes])
     repeated, absent, resampled = ended[0], ended[1 : 1 + len(absences)], ended[1 + len(absences) :]
     without = dict(zip(absences, absent, strict=True))
     windows = None
     if repeated and not without[ALL] and not twins.only_of_the_scene(of.arm.condition):
-        windows = smallest(cells, lambda kept: drive([Change(windows=kept)])[0])
-    return Attribution(
+        windows = minimize_windows(cells, lambda kept: drive([TwinChange(windows=kept)])[0])
+    return AttemptAttribution(
         of=of,
         kind=kind,
         again=repeated,
@@ -68,7 +68,7 @@ def attribute(
     )
 
 
-def grid(end: int, every: int, cells: int) -> tuple[Window, ...]:
+def split_into_windows(end: int, every: int, cells: int) -> tuple[Window, ...]:
     """Cut the ticks up to a violation into windows of whole planning steps, as equal as may be."""
     steps = end // every + 1
     edges = [every * round(steps * cell / cells) for cell in range(cells + 1)]
@@ -80,14 +80,14 @@ def refuse_too_fine(of: AttemptKey, cells: tuple[Window, ...]) -> None:
     for left_out in cells:
         kept = tuple(cell for cell in cells if cell != left_out)
         try:
-            refuse_unnameable([Twin(of, Change(windows=kept)).key])
+            refuse_unnameable([AttemptTwin(of, TwinChange(windows=kept)).key])
         except UserError:
             raise UserError(
                 f"{of}: {len(cells)} windows are too many for a file's name; choose fewer --cells"
             ) from None
 
 
-def smallest(
+def minimize_windows(
     windows: tuple[Window, ...], happens: Callable[[tuple[Window, ...]], bool]
 ) -> tuple[Window, ...]:
     """Leave out windows, one at a time, until without any one of the rest it does not happen.

@@ -14,7 +14,7 @@ Outcomes: TypeAlias = Mapping[int, bool | None]
 """By the number of a size, whether there was a violation; nothing where there is no result."""
 
 
-def next_sizes(tried: Outcomes, coarse: Sequence[int]) -> list[int]:
+def choose_next_sizes(tried: Outcomes, coarse: Sequence[int]) -> list[int]:
     """Return the sizes to try next, none of which has been; an empty list ends the search.
 
     First all of the coarse grid. Then the middle of every interval between neighbours of different
@@ -22,17 +22,17 @@ def next_sizes(tried: Outcomes, coarse: Sequence[int]) -> list[int]:
     """
     if missing := sorted(set(coarse).difference(tried)):
         return missing
-    middles = (middle(tried, low, high) for low, high in flips(tried))
+    middles = (choose_middle_size(tried, low, high) for low, high in find_flips(tried))
     return [size for size in middles if size is not None]
 
 
-def flips(tried: Outcomes) -> list[tuple[int, int]]:
+def find_flips(tried: Outcomes) -> list[tuple[int, int]]:
     """Return the neighbours of different outcome among the sizes with a result, in order."""
     known = sorted(size for size, violated in tried.items() if violated is not None)
     return [(low, high) for low, high in pairwise(known) if tried[low] != tried[high]]
 
 
-def middle(tried: Outcomes, low: int, high: int) -> int | None:
+def choose_middle_size(tried: Outcomes, low: int, high: int) -> int | None:
     """Return the size nearest to the middle that has not been tried; nothing if all have been."""
     inside = [size for size in range(low + 1, high) if size not in tried]
     return min(inside, key=lambda size: abs(2 * size - low - high), default=None)

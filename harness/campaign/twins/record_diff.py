@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.records.reading import read_json, read_table
+from harness.records.reading import read_json_object, read_stored_table
 from harness.records.schema import ALL_TABLES, TABLES
 from harness.records.writing import FILES
 from harness.safe_reading import sum_of_file
@@ -19,7 +19,7 @@ IF_ASKED_FOR = [f"{name}.parquet" for name in ALL_TABLES if name not in TABLES]
 """Files that a try has only where its campaign keeps them."""
 
 
-def partings(one: Path, other: Path) -> list[str]:
+def list_record_differences(one: Path, other: Path) -> list[str]:
     """Return what differs between the records of two tries, a line for each file."""
     diffs = []
     for name in sorted({*FILES, *IF_ASKED_FOR}):
@@ -28,18 +28,18 @@ def partings(one: Path, other: Path) -> list[str]:
             diffs.append(f"{name}: not in {lacking[0]}")
         elif not lacking and sum_of_file(one / name) != sum_of_file(other / name):
             stem, _, kind = name.partition(".")
-            differ = in_table if kind == "parquet" else in_json
+            differ = compare_table_rows if kind == "parquet" else compare_json_entries
             diffs.append(f"{name}: {differ(one, other, stem)}")
     return diffs
 
 
-def in_table(one: Path, other: Path, name: str) -> str:
+def compare_table_rows(one: Path, other: Path, name: str) -> str:
     """Return the first row and the columns in which two tables differ."""
-    first, second = (read_table(place / f"{name}.parquet", name) for place in (one, other))
+    first, second = (read_stored_table(place / f"{name}.parquet", name) for place in (one, other))
     rows = min(len(first), len(second))
     differing = {
         column: np.flatnonzero(
-            ~alike(first[column].to_numpy()[:rows], second[column].to_numpy()[:rows])
+            ~compare_columns(first[column].to_numpy()[:rows], second[column].to_numpy()[:rows])
         )
         for column in map(str, first.columns.intersection(second.columns))
     }
@@ -50,15 +50,17 @@ def in_table(one: Path, other: Path, name: str) -> str:
     return f"from row {earliest} on, there in {', '.join(columns)}"
 
 
-def alike(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def compare_columns(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return where two columns are equal; NaN equals NaN."""
     same: np.ndarray = (one == other) | ((one != one) & (other != other))  # noqa: PLR0124
     return same
 
 
-def in_json(one: Path, other: Path, name: str) -> str:
+def compare_json_entries(one: Path, other: Path, name: str) -> str:
     """Return the first entries in which two files differ."""
-    first, second = (dict(leaves(read_json(place / f"{name}.json"))) for place in (one, other))
+    first, second = (
+        dict(iter_record_leaves(read_json_object(place / f"{name}.json"))) for place in (one, other)
+    )
     names = sorted(first.keys() | second.keys())
     differing = [name for name in names if first.get(name) != second.get(name)]
     return ", ".join(differing[:3]) + (
@@ -66,10 +68,10 @@ def in_json(one: Path, other: Path, name: str) -> str:
     )
 
 
-def leaves(record: Any, name: str = "") -> Iterator[tuple[str, str]]:
+def iter_record_leaves(record: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Yield every entry of a nested record, as text."""
     if isinstance(record, dict):
         for key, inner in record.items():
-            yield from leaves(inner, f"{name}.{key}" if name else str(key))
+            yield from iter_record_leaves(inner, f"{name}.{key}" if name else str(key))
     else:
         yield name, json.dumps(record)

@@ -13,37 +13,41 @@ from pathlib import Path
 from typing import Any, cast
 
 from harness.campaign.folder.assignments import (
-    Assignment,
-    condition_has_assignment,
+    RouteAssignment,
+    has_condition_assignment,
     read_assignment,
     write_assignments,
 )
 from harness.campaign.folder.campaign_folder import (
-    locked,
-    read_header,
+    load_campaign_header,
+    lock_campaign,
     refuse_unpacked,
     write_header,
 )
-from harness.campaign.folder.inputs import other_files
+from harness.campaign.folder.inputs import list_file_changes
 from harness.campaign.planning.plan import refuse_unnameable
 from harness.campaign.planning.validation import refuse_misshapen
-from harness.campaign.run import do
+from harness.campaign.run import run_work_queue
 from harness.campaign.running.executors.local import LocalExecutor
 from harness.campaign.running.work_queue import WorkQueue
-from harness.campaign.settings.conditions import Interference, changes_of, described
-from harness.campaign.settings.config import build, find_class
-from harness.campaign.settings.declared import Part, ProgressMode, Settings
-from harness.campaign.settings.trust import declares_itself_safe, refuse_untrusted
-from harness.campaign.twins.resized import Resized
+from harness.campaign.settings.conditions import (
+    Interference,
+    build_condition_changes,
+    build_condition_parts,
+)
+from harness.campaign.settings.config import build_part, find_class
+from harness.campaign.settings.declared import CampaignSettings, PartSettings, ProgressMode
+from harness.campaign.settings.trust import is_declared_safe, refuse_untrusted
+from harness.campaign.twins.resized import SizedTwin
 from harness.channel.channel import number_equal_names
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.counterfactual import Counterfactual
 from harness.errors import UserError
 from harness.files import refuse_links
 from harness.records.keys import AttemptKey
-from harness.records.ledger import rebuild
-from harness.records.reading import Campaign
-from harness.records.twins import TWINS, Change, Window
+from harness.records.ledger import rebuild_ledger
+from harness.records.reading import CampaignRecords
+from harness.records.twins import TWINS, TwinChange, Window
 from harness.world.changes.twin_of import TwinOf
 from harness.world.hazards.catalogue import KINDS
 from harness.world.simulators import CarliteSimulator
@@ -55,26 +59,28 @@ SCENE_WRAPPER = f"{TwinOf.__module__}.{TwinOf.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)
-class Twin:
+class AttemptTwin:
     """An attempt with a change."""
 
     of: AttemptKey
-    change: Change
+    change: TwinChange
 
     @property
     def key(self) -> AttemptKey:
         """The twin's own name."""
         arm = self.of.arm
-        return replace(self.of, arm=arm.but(condition=self.change.condition(arm.condition)))
+        return replace(
+            self.of, arm=arm.replace_factors(condition=self.change.format_condition(arm.condition))
+        )
 
 
-class Twins:
+class CampaignTwins:
     """The twins of a campaign's attempts."""
 
     def __init__(
         self, campaign: Path, workers: int = 1, progress: ProgressMode = "live", trust: bool = False
     ) -> None:
-        header = read_header(campaign / "campaign.yaml")
+        header = load_campaign_header(campaign / "campaign.yaml")
         refuse_unpacked(campaign, header)
         refuse_links(campaign)
         self.campaign = campaign
@@ -82,9 +88,9 @@ class Twins:
         if not isinstance(header.get("digest"), str):
             raise UserError(f"{campaign / 'campaign.yaml'}: not a campaign's: it has no digest")
         self._of: str = header["digest"]
-        given: Settings = header["settings"]
-        here = cast("Part[Any]", HERE)
-        self._settings: Settings = {**given, "executor": here, "export": {}}
+        given: CampaignSettings = header["settings"]
+        here = cast("PartSettings[Any]", HERE)
+        self._settings: CampaignSettings = {**given, "executor": here, "export": {}}
         self._executor = LocalExecutor(workers)
         self._progress = progress
         self._trust = trust
@@ -92,81 +98,87 @@ class Twins:
         if not trust:
             refuse_untrusted(campaign, self._settings)
         refuse_misshapen(self._settings)
-        simulator = build(self._settings["simulator"], "simulator")
+        simulator = build_part(self._settings["simulator"], "simulator")
         self._simulator = simulator.name
-        if changes := other_files(self._settings, self._settings["system"]):
+        if changes := list_file_changes(self._settings, self._settings["system"]):
             raise UserError(f"{campaign}: driven with other files: {'; '.join(changes)}")
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> CampaignSettings:
         """The settings of the campaign, with the executor of twins."""
         return self._settings
 
-    def disturbances(self, condition: str) -> list[str]:
+    def list_disturbance_names(self, condition: str) -> list[str]:
         """Return the names of a condition's disturbances and changes of the scene."""
-        made = [one for _, one in described(self._settings, condition)]
+        made = [one for _, one in build_condition_parts(self._settings, condition)]
         number_equal_names(made)
         return [one.name for one in made]
 
     def only_of_the_scene(self, condition: str) -> bool:
         """Return whether a condition changes the scene alone: it has no windows in time."""
-        parts = described(self._settings, condition)
-        return bool(parts) and len(parts) == len(changes_of(self._settings, condition))
+        parts = build_condition_parts(self._settings, condition)
+        return bool(parts) and len(parts) == len(build_condition_changes(self._settings, condition))
 
-    def drive(self, twins: Sequence[Twin | Resized]) -> None:
+    def drive_twins(self, twins: Sequence[AttemptTwin | SizedTwin]) -> None:
         """Drive those that have not been driven."""
         refuse_unnameable([twin.key for twin in twins])
-        with locked(self.folder):
-            self._make_room(twins)
-            rebuild(self.folder)
+        with lock_campaign(self.folder):
+            self._prepare_folder(twins)
+            rebuild_ledger(self.folder)
             keys = list(dict.fromkeys(twin.key for twin in twins))
             tries = self._settings["attempts_per_route"]
             queue = WorkQueue(keys, self.folder, tries, retry_failed=True)
             if queue:
                 town = read_assignment(self.campaign, keys[0].route).route.town
-                settings: Settings = {**self._settings, "progress": self._progress}
-                do(queue, self._executor, folder=self.folder, settings=settings, town=town)
+                settings: CampaignSettings = {**self._settings, "progress": self._progress}
+                run_work_queue(
+                    queue, self._executor, folder=self.folder, settings=settings, town=town
+                )
 
-    def violation(self, twin: Twin) -> dict[str, Any] | None:
+    def read_violation(self, twin: AttemptTwin) -> dict[str, Any] | None:
         """Return how a driven twin ended."""
-        violation: dict[str, Any] | None = self.result(twin)["violation"]
+        violation: dict[str, Any] | None = self.read_twin_result(twin)["violation"]
         return violation
 
-    def result(self, twin: Twin) -> dict[str, Any]:
+    def read_twin_result(self, twin: AttemptTwin) -> dict[str, Any]:
         """Return a driven twin's result."""
-        campaign = Campaign(self.folder)
-        if twin.key not in campaign.attempts():
+        campaign = CampaignRecords(self.folder)
+        if twin.key not in campaign.find_attempts():
             raise UserError(f"{self.folder}: {twin.key} has no result; see ledger.jsonl there")
-        result: dict[str, Any] = campaign.result(twin.key)["crucible"]
+        result: dict[str, Any] = campaign.read_result(twin.key)["crucible"]
         return result
 
-    def endings(self, twins: Sequence[Twin | Resized]) -> dict[AttemptKey, str | None]:
+    def read_endings(
+        self, twins: Sequence[AttemptTwin | SizedTwin]
+    ) -> dict[AttemptKey, str | None]:
         """Return the kinds of twins' violations: empty for none, nothing without a result."""
-        campaign = Campaign(self.folder)
-        there = campaign.attempts()
+        campaign = CampaignRecords(self.folder)
+        there = campaign.find_attempts()
         return {
-            twin.key: kind_of(campaign.result(twin.key)) if twin.key in there else None
+            twin.key: get_violation_kind(campaign.read_result(twin.key))
+            if twin.key in there
+            else None
             for twin in twins
         }
 
-    def place(self, twin: Twin | Resized) -> Path:
+    def get_twin_path(self, twin: AttemptTwin | SizedTwin) -> Path:
         """Return where a driven twin's records lie."""
-        return Campaign(self.folder).attempts()[twin.key]
+        return CampaignRecords(self.folder).find_attempts()[twin.key]
 
-    def _make_room(self, twins: Sequence[Twin | Resized]) -> None:
+    def _prepare_folder(self, twins: Sequence[AttemptTwin | SizedTwin]) -> None:
         """Write down what the twins' conditions mean, and the routes as they were laid."""
         file = self.folder / "campaign.yaml"
         known: dict[str, Any] = {}
         if file.exists():
-            header = read_header(file)
+            header = load_campaign_header(file)
             if header.get("twins_of") != self._of:
                 raise UserError(f"{self.folder}: twins of another campaign; move them away")
             known = header["settings"]
             if not self._trust:
                 conditions = known.get("interference")
                 refuse_untrusted(self.folder, {"interference": conditions})
-        wanted = {twin.key.arm.condition: self._changed(twin) for twin in twins}
-        settings: Settings = {
+        wanted = {twin.key.arm.condition: self._make_changed_parts(twin) for twin in twins}
+        settings: CampaignSettings = {
             **self._settings,
             "interference": {**known.get("interference", {}), **wanted},
             "routes": {**self._settings["routes"], "clean_under": None},
@@ -180,30 +192,34 @@ class Twins:
         write_assignments(self.folder, assignments)
         self._keep_assignments(twins)
 
-    def _keep_assignments(self, twins: Sequence[Twin | Resized]) -> None:
+    def _keep_assignments(self, twins: Sequence[AttemptTwin | SizedTwin]) -> None:
         """Give twins the hazards of their attempt where its condition has its own."""
         for twin in twins:
             of = twin.of
-            if condition_has_assignment(self.campaign, of.route, of.arm.condition):
+            if has_condition_assignment(self.campaign, of.route, of.arm.condition):
                 assignment = read_assignment(self.campaign, of.route, of.arm.condition)
                 if not self._trust:
                     refuse_untrusted_hazards(self.campaign, assignment)
                 write_assignments(self.folder, [assignment], twin.key.arm.condition)
 
-    def _changed(self, twin: Twin | Resized) -> list[Part[Interference]]:
+    def _make_changed_parts(
+        self, twin: AttemptTwin | SizedTwin
+    ) -> list[PartSettings[Interference]]:
         """Return the settings of a condition with a change."""
-        if isinstance(twin, Resized):
-            return twin.parts()
+        if isinstance(twin, SizedTwin):
+            return twin.make_parts()
         change = twin.change
-        names = self.disturbances(twin.of.arm.condition)
+        names = self.list_disturbance_names(twin.of.arm.condition)
         for name in change.without:
             if name not in names:
                 raise UserError(
                     f"{twin.of}: no {name!r} among its disturbances ({', '.join(names) or 'none'})"
                 )
         condition = twin.of.arm.condition
-        parts = [(deepcopy(part), one) for part, one in described(self._settings, condition)]
-        if change == Change():
+        parts = [
+            (deepcopy(part), one) for part, one in build_condition_parts(self._settings, condition)
+        ]
+        if change == TwinChange():
             return [part for part, _ in parts]
         if change.windows is not None and self.only_of_the_scene(condition):
             raise UserError(
@@ -211,45 +227,45 @@ class Twins:
                 " time leaves them out; use --without"
             )
         wrapped = [
-            wrapped_part(part, one, change, withheld=name in change.without)
+            wrap_part(part, one, change, withheld=name in change.without)
             for name, (part, one) in zip(names, parts, strict=True)
         ]
-        return cast("list[Part[Interference]]", wrapped)
+        return cast("list[PartSettings[Interference]]", wrapped)
 
 
-def kind_of(result: dict[str, Any]) -> str:
+def get_violation_kind(result: dict[str, Any]) -> str:
     """Return the kind of a result's violation; empty for none."""
     violation = result["crucible"]["violation"]
     return "" if violation is None else str(violation["kind"])
 
 
-def wrapped_part(
-    part: Part[Interference], one: Interference, change: Change, *, withheld: bool
+def wrap_part(
+    part: PartSettings[Interference], one: Interference, change: TwinChange, *, withheld: bool
 ) -> dict[str, Any]:
     """Return the settings of a part with a change; the scene is the same in all windows."""
     wrapped: dict[str, Any] = {"of": part, "sample": change.sample}
     if isinstance(one, Disturbance):
-        windows = windows_as_lists(() if withheld else change.windows)
+        windows = format_window_lists(() if withheld else change.windows)
         return {"_target_": WRAPPER, **wrapped, "windows": windows}
     return {"_target_": SCENE_WRAPPER, **wrapped, "withheld": withheld}
 
 
-def refuse_untrusted_hazards(folder: Path, assignment: Assignment) -> None:
+def refuse_untrusted_hazards(folder: Path, assignment: RouteAssignment) -> None:
     """Refuse a folder's route with a hazard whose class is not declared safe to build."""
     for spec in assignment.runnable:
-        if spec.kind in KINDS and not declares_itself_safe(KINDS[spec.kind]):
+        if spec.kind in KINDS and not is_declared_safe(KINDS[spec.kind]):
             raise UserError(
                 f"{folder}: route {assignment.route.name} has the hazard {spec.kind}, whose class"
                 " is not declared safe to be built from a file; pass --trust if you trust it"
             )
 
 
-def windows_as_lists(windows: Sequence[Window] | None) -> list[list[int]] | None:
+def format_window_lists(windows: Sequence[Window] | None) -> list[list[int]] | None:
     """Return windows as settings have them."""
     return None if windows is None else [list(window) for window in windows]
 
 
-def refuse_carla(campaign: Path, settings: Settings) -> None:
+def refuse_carla(campaign: Path, settings: CampaignSettings) -> None:
     """Refuse the twins of a campaign on CARLA, before anything of its settings is built."""
     simulator = settings.get("simulator")
     named = simulator.get("_target_") if isinstance(simulator, dict) else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from harness.carlite.actors import Kind
-from harness.carlite.labels import Label
+from harness.carlite.actors import ActorKind
+from harness.carlite.labels import SemanticLabel
 
 Extent = tuple[float, float, float]
 
@@ -22,7 +22,7 @@ class AttributeType(IntEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attribute:
+class ActorAttribute:
     """One attribute; every value is text, as it travels.
 
     Attributes:
@@ -41,7 +41,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blueprint:
+class ActorBlueprint:
     """Something that can be spawned.
 
     An actor stands on the ground when `position.z + box_centre.z - extent.z` is the ground's
@@ -53,7 +53,7 @@ class Blueprint:
         extent: half sizes of the bounding box; zero where there is nothing to touch.
         box_centre: centre of the box in the actor's frame.
         mass: kilograms, zero where there is nothing to push.
-        body: name of its mesh in `bodies.library()`, empty where nothing is to be seen.
+        body: name of its mesh in `bodies.build_body_library()`, empty where nothing is to be seen.
         wheels: number of wheels.
         refusal: why it cannot be spawned here, empty where it can.
         mirrors: metres on each side of the box that touch nothing.
@@ -61,9 +61,9 @@ class Blueprint:
 
     id: str
     tags: str
-    attributes: tuple[Attribute, ...]
-    kind: Kind
-    label: Label = Label.NONE
+    attributes: tuple[ActorAttribute, ...]
+    kind: ActorKind
+    label: SemanticLabel = SemanticLabel.NONE
     extent: Extent = (0.0, 0.0, 0.0)
     box_centre: Extent = (0.0, 0.0, 0.0)
     mass: float = 0.0
@@ -79,23 +79,25 @@ class Blueprint:
         return length, width - self.mirrors, height
 
 
-def tags_of(blueprint_id: str) -> str:
+def format_blueprint_tags(blueprint_id: str) -> str:
     """Return the tags of an id: its parts."""
     return blueprint_id.replace(".", ",")
 
 
-def constant(name: str, kind: AttributeType, value: str) -> Attribute:
+def make_fixed_attribute(name: str, kind: AttributeType, value: str) -> ActorAttribute:
     """Return an attribute that only informs."""
-    return Attribute(id=name, type=kind, value=value, modifiable=False)
+    return ActorAttribute(id=name, type=kind, value=value, modifiable=False)
 
 
-def choice(name: str, kind: AttributeType, *recommended: str, restrict: bool = False) -> Attribute:
+def make_choice_attribute(
+    name: str, kind: AttributeType, *recommended: str, restrict: bool = False
+) -> ActorAttribute:
     """Return an attribute the client may set, with the first recommended value as default."""
-    return Attribute(
+    return ActorAttribute(
         id=name, type=kind, value=recommended[0], recommended=recommended, restrict=restrict
     )
 
 
-def role(*names: str) -> Attribute:
+def make_role_attribute(*names: str) -> ActorAttribute:
     """Return the `role_name` every blueprint carries."""
-    return choice("role_name", AttributeType.STRING, *names)
+    return make_choice_attribute("role_name", AttributeType.STRING, *names)

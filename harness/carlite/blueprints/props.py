@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.carlite.actors import Kind
+from harness.carlite.actors import ActorKind
 from harness.carlite.blueprints.model import (
+    ActorBlueprint,
     AttributeType,
-    Blueprint,
-    constant,
-    role,
-    tags_of,
+    format_blueprint_tags,
+    make_fixed_attribute,
+    make_role_attribute,
 )
-from harness.carlite.labels import Label
+from harness.carlite.labels import SemanticLabel
 
 _FIXED = {
     "advertisement": ("panel", 1.549, 0.287, 2.443),
@@ -118,28 +118,38 @@ _MOVABLE = {
 }
 """Mesh and full length, width and height in metres, by name."""
 
-_LABELS = {"tree": Label.VEGETATION, "conifer": Label.VEGETATION, "palm": Label.VEGETATION}
+_LABELS = {
+    "tree": SemanticLabel.VEGETATION,
+    "conifer": SemanticLabel.VEGETATION,
+    "palm": SemanticLabel.VEGETATION,
+}
 _DENSITY = 120.0
 
 
-def props() -> list[Blueprint]:
+def list_prop_blueprints() -> list[ActorBlueprint]:
     """Return the prop blueprints by name."""
-    rows = [(name, row, Label.STATIC) for name, row in _FIXED.items()]
-    rows += [(name, row, Label.DYNAMIC) for name, row in _MOVABLE.items()]
-    return [_blueprint(name, body, size, label) for name, (body, *size), label in sorted(rows)]
+    rows = [(name, row, SemanticLabel.STATIC) for name, row in _FIXED.items()]
+    rows += [(name, row, SemanticLabel.DYNAMIC) for name, row in _MOVABLE.items()]
+    return [
+        _make_prop_blueprint(name, body, size, label) for name, (body, *size), label in sorted(rows)
+    ]
 
 
-def _blueprint(name: str, body: str, size: Sequence[float], label: Label) -> Blueprint:
+def _make_prop_blueprint(
+    name: str, body: str, size: Sequence[float], label: SemanticLabel
+) -> ActorBlueprint:
     length, width, height = size
     blueprint_id = f"static.prop.{name}"
-    return Blueprint(
+    return ActorBlueprint(
         id=blueprint_id,
-        tags=tags_of(blueprint_id),
+        tags=format_blueprint_tags(blueprint_id),
         attributes=(
-            role("prop"),
-            constant("size", AttributeType.STRING, _size_class(length, width, height)),
+            make_role_attribute("prop"),
+            make_fixed_attribute(
+                "size", AttributeType.STRING, _choose_size_class(length, width, height)
+            ),
         ),
-        kind=Kind.PROP,
+        kind=ActorKind.PROP,
         label=_LABELS.get(body, label),
         extent=(length / 2, width / 2, height / 2),
         box_centre=(0.0, 0.0, height / 2),
@@ -148,7 +158,7 @@ def _blueprint(name: str, body: str, size: Sequence[float], label: Label) -> Blu
     )
 
 
-def _size_class(*sides: float) -> str:
+def _choose_size_class(*sides: float) -> str:
     longest = max(sides)
     steps = ((0.25, "tiny"), (0.8, "small"), (1.6, "medium"), (4.0, "big"))
     return next((name for limit, name in steps if longest < limit), "huge")

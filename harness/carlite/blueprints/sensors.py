@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from harness.carlite.actors import Kind
+from harness.carlite.actors import ActorKind
 from harness.carlite.blueprints.model import (
-    Attribute,
+    ActorAttribute,
+    ActorBlueprint,
     AttributeType,
-    Blueprint,
-    choice,
-    role,
-    tags_of,
+    format_blueprint_tags,
+    make_choice_attribute,
+    make_role_attribute,
 )
 
 Defaults: TypeAlias = dict[str, bool | int | float | tuple[str, ...]]
@@ -167,57 +167,59 @@ _NOT_SIMULATED: dict[str, Defaults] = {
 _TRIGGER: Defaults = {"friction": 3.5, "extent_x": 1.0, "extent_y": 1.0, "extent_z": 1.0}
 
 
-def sensors() -> list[Blueprint]:
+def list_sensor_blueprints() -> list[ActorBlueprint]:
     """Return the sensor blueprints, those that can be spawned first."""
-    simulated = [_sensor(name, defaults, "") for name, defaults in _SENSORS.items()]
+    simulated = [_make_sensor_blueprint(name, defaults, "") for name, defaults in _SENSORS.items()]
     refused = [
-        _sensor(name, defaults, f"carlite does not simulate sensor.{name}")
+        _make_sensor_blueprint(name, defaults, f"carlite does not simulate sensor.{name}")
         for name, defaults in _NOT_SIMULATED.items()
     ]
     return simulated + refused
 
 
-def helpers() -> list[Blueprint]:
+def list_helper_blueprints() -> list[ActorBlueprint]:
     """Return what is neither seen nor sees: the walkers' controller and the friction trigger."""
     controller, trigger = "controller.ai.walker", "static.trigger.friction"
     return [
-        Blueprint(
+        ActorBlueprint(
             id=controller,
-            tags=tags_of(controller),
-            attributes=(role("default"),),
-            kind=Kind.CONTROLLER,
+            tags=format_blueprint_tags(controller),
+            attributes=(make_role_attribute("default"),),
+            kind=ActorKind.CONTROLLER,
         ),
-        Blueprint(
+        ActorBlueprint(
             id=trigger,
-            tags=tags_of(trigger),
-            attributes=(role("default"), *_attributes(_TRIGGER)),
-            kind=Kind.OTHER,
+            tags=format_blueprint_tags(trigger),
+            attributes=(make_role_attribute("default"), *_make_sensor_attributes(_TRIGGER)),
+            kind=ActorKind.OTHER,
         ),
     ]
 
 
-def _sensor(name: str, defaults: Defaults, refusal: str) -> Blueprint:
+def _make_sensor_blueprint(name: str, defaults: Defaults, refusal: str) -> ActorBlueprint:
     blueprint_id = f"sensor.{name}"
     roles = ("default",) if name in _PLAIN_ROLE else _ROLES
-    attributes = (role(*roles), *_attributes(defaults))
-    return Blueprint(
+    attributes = (make_role_attribute(*roles), *_make_sensor_attributes(defaults))
+    return ActorBlueprint(
         id=blueprint_id,
-        tags=tags_of(blueprint_id),
+        tags=format_blueprint_tags(blueprint_id),
         attributes=attributes,
-        kind=Kind.SENSOR,
+        kind=ActorKind.SENSOR,
         refusal=refusal,
     )
 
 
-def _attributes(defaults: Defaults) -> list[Attribute]:
-    return [_attribute(name, value) for name, value in defaults.items()]
+def _make_sensor_attributes(defaults: Defaults) -> list[ActorAttribute]:
+    return [_make_sensor_attribute(name, value) for name, value in defaults.items()]
 
 
-def _attribute(name: str, value: bool | int | float | tuple[str, ...]) -> Attribute:
+def _make_sensor_attribute(
+    name: str, value: bool | int | float | tuple[str, ...]
+) -> ActorAttribute:
     if isinstance(value, tuple):
-        return choice(name, AttributeType.STRING, *value, restrict=True)
+        return make_choice_attribute(name, AttributeType.STRING, *value, restrict=True)
     if isinstance(value, bool):
-        return choice(name, AttributeType.BOOL, str(value).lower())
+        return make_choice_attribute(name, AttributeType.BOOL, str(value).lower())
     if isinstance(value, int):
-        return choice(name, AttributeType.INT, str(value))
-    return choice(name, AttributeType.FLOAT, str(value))
+        return make_choice_attribute(name, AttributeType.INT, str(value))
+    return make_choice_attribute(name, AttributeType.FLOAT, str(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from harness.carlite.blueprints.model import Attribute, AttributeType, Blueprint
+from harness.carlite.blueprints.model import ActorAttribute, ActorBlueprint, AttributeType
 from harness.carlite.errors import CallError
 
 _LIMITS = {
@@ -36,7 +36,7 @@ _LIMITS = {
 _DEVIATION_LIMITS = (0, 1e6)
 
 
-def validate(blueprint: Blueprint, given: Mapping[str, str]) -> dict[str, str]:
+def resolve_actor_attributes(blueprint: ActorBlueprint, given: Mapping[str, str]) -> dict[str, str]:
     """Return all attributes of an actor to be: the defaults, overlaid with what was given.
 
     CallError names the attribute that is unknown, fixed, of the wrong type or out of bounds.
@@ -48,14 +48,14 @@ def validate(blueprint: Blueprint, given: Mapping[str, str]) -> dict[str, str]:
     for name, value in given.items():
         if name not in known:
             raise CallError(f"{blueprint.id} has no attribute '{name}'")
-        problem = _problem(known[name], value)
+        problem = _describe_attribute_problem(known[name], value)
         if problem:
             raise CallError(f"{blueprint.id}: attribute '{name}' = '{value}' {problem}")
         values[name] = value
     return values
 
 
-def _problem(attribute: Attribute, value: str) -> str:
+def _describe_attribute_problem(attribute: ActorAttribute, value: str) -> str:
     """Say what is wrong with a value, or nothing."""
     if not attribute.modifiable:
         return "" if value == attribute.value else f"cannot be changed from '{attribute.value}'"
@@ -65,13 +65,13 @@ def _problem(attribute: Attribute, value: str) -> str:
         return f"is not one of {', '.join(attribute.recommended)}"
     match attribute.type:
         case AttributeType.INT | AttributeType.FLOAT:
-            return _numeric_problem(attribute, value)
+            return _describe_number_problem(attribute, value)
         case AttributeType.COLOUR:
             return "" if _is_colour(value) else "is not a colour 'r,g,b' of 0 to 255"
     return ""
 
 
-def _numeric_problem(attribute: Attribute, value: str) -> str:
+def _describe_number_problem(attribute: ActorAttribute, value: str) -> str:
     try:
         number = float(value)
     except ValueError:

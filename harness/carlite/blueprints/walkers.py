@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.carlite.actors import Kind
+from harness.carlite.actors import ActorKind
 from harness.carlite.blueprints.model import (
+    ActorBlueprint,
     AttributeType,
-    Blueprint,
-    choice,
-    constant,
-    role,
-    tags_of,
+    format_blueprint_tags,
+    make_choice_attribute,
+    make_fixed_attribute,
+    make_role_attribute,
 )
-from harness.carlite.labels import Label
+from harness.carlite.labels import SemanticLabel
 
 COUNT = 52
 SMALL_CHILDREN = frozenset((9, 10, 11, 48, 49))
@@ -35,7 +35,7 @@ RIDERS = tuple(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class WalkerSize:
     """A size of walker: half sizes, mass, mesh, and the speeds offered (still, walk, run)."""
 
     extent: tuple[float, float, float]
@@ -45,30 +45,30 @@ class Figure:
     speeds: tuple[str, str, str]
 
 
-ADULT = Figure(
+ADULT = WalkerSize(
     extent=(0.188, 0.188, 0.93), mass=75.0, body="adult", age="adult", speeds=("0.0", "1.4", "2.8")
 )
-OLD = Figure(
+OLD = WalkerSize(
     extent=(0.188, 0.188, 0.93),
     mass=75.0,
     body="adult",
     age="elderly",
     speeds=("0.0", "1.1", "2.0"),
 )
-CHILD = Figure(
+CHILD = WalkerSize(
     extent=(0.188, 0.188, 0.65), mass=30.0, body="child", age="child", speeds=("0.0", "1.2", "2.4")
 )
-SMALL_CHILD = Figure(
+SMALL_CHILD = WalkerSize(
     extent=(0.25, 0.25, 0.55), mass=20.0, body="child", age="child", speeds=("0.0", "1.0", "2.0")
 )
 
 
-def walkers() -> list[Blueprint]:
+def list_walker_blueprints() -> list[ActorBlueprint]:
     """Return the walker blueprints in the order of their numbers."""
-    return [_blueprint(number) for number in range(1, COUNT + 1)]
+    return [_make_walker_blueprint(number) for number in range(1, COUNT + 1)]
 
 
-def _figure(number: int) -> Figure:
+def _choose_walker_size(number: int) -> WalkerSize:
     if number in SMALL_CHILDREN:
         return SMALL_CHILD
     if number in CHILDREN:
@@ -76,27 +76,29 @@ def _figure(number: int) -> Figure:
     return OLD if number in ELDERLY else ADULT
 
 
-def _blueprint(number: int) -> Blueprint:
-    figure = _figure(number)
+def _make_walker_blueprint(number: int) -> ActorBlueprint:
+    figure = _choose_walker_size(number)
     text, integer, flag = AttributeType.STRING, AttributeType.INT, AttributeType.BOOL
     rolls = number in WHEELCHAIR_USERS
     blueprint_id = f"walker.pedestrian.{number:04d}"
-    return Blueprint(
+    return ActorBlueprint(
         id=blueprint_id,
-        tags=tags_of(blueprint_id),
+        tags=format_blueprint_tags(blueprint_id),
         attributes=(
-            role("pedestrian"),
-            choice("speed", AttributeType.FLOAT, *figure.speeds),
-            choice("is_invincible", flag, "true"),
-            choice("use_wheelchair", flag, *(("false", "true") if rolls else ("false",)),
+            make_role_attribute("pedestrian"),
+            make_choice_attribute("speed", AttributeType.FLOAT, *figure.speeds),
+            make_choice_attribute("is_invincible", flag, "true"),
+            make_choice_attribute("use_wheelchair", flag, *(("false",
+                "true") if rolls else ("false",)),
                    restrict=True),
-            constant("gender", text, "female" if number in FEMALE else "male"),
-            constant("generation", integer, "2" if number >= FIRST_OF_GENERATION_2 else "1"),
-            constant("age", text, figure.age),
-            constant("can_use_wheelchair", flag, str(rolls).lower()),
+            make_fixed_attribute("gender", text, "female" if number in FEMALE else "male"),
+            make_fixed_attribute("generation", integer,
+                "2" if number >= FIRST_OF_GENERATION_2 else "1"),
+            make_fixed_attribute("age", text, figure.age),
+            make_fixed_attribute("can_use_wheelchair", flag, str(rolls).lower()),
         ),
-        kind=Kind.WALKER,
-        label=Label.PEDESTRIAN,
+        kind=ActorKind.WALKER,
+        label=SemanticLabel.PEDESTRIAN,
         extent=figure.extent,
         mass=figure.mass,
         body=figure.body,

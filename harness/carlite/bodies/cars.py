@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.carlite.bodies.model import Part
-from harness.carlite.bodies.solids import Point, block, profile, wheel
+from harness.carlite.bodies.model import SolidPart
+from harness.carlite.bodies.solids import Point, extrude_profile, make_block, make_wheel
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class CarOutline:
     """The lines that make a car recognisable; x runs from -1 (tail) to 1 (nose).
 
     Attributes:
@@ -34,7 +34,7 @@ class Shape:
     wheel: float = 0.33
 
 
-def car(shape: Shape) -> list[Part]:
+def build_car(shape: CarOutline) -> list[SolidPart]:
     """Build a car from its lines."""
     half, side, top = shape.size[0] / 2, shape.size[1] / 2, shape.size[2]
     floor, skin = shape.clearance, side - 0.02
@@ -54,83 +54,86 @@ def car(shape: Shape) -> list[Part]:
     ]
     return [
         *(
-            profile([(x * half, z) for x, z, _ in rows], [y * skin for _, _, y in rows])
+            extrude_profile([(x * half, z) for x, z, _ in rows], [y * skin for _, _, y in rows])
             for rows in (lower, cabin)
         ),
-        *four_wheels(
+        *build_four_wheels(
             shape.axles[0] * half, shape.axles[1] * half, side=side, radius=shape.wheel, width=0.22
         ),
     ]
 
 
-def four_wheels(
+def build_four_wheels(
     front: float, rear: float, *, side: float, radius: float, width: float, sides: int = 7
-) -> list[Part]:
+) -> list[SolidPart]:
     """Return wheels on two axles, flush with the sides."""
     middle = side - width / 2
     return [
-        wheel(x, y, radius=radius, width=width, sides=sides)
+        make_wheel(x, y, radius=radius, width=width, sides=sides)
         for x in (front, rear)
         for y in (-middle, middle)
     ]
 
 
-def pickup() -> list[Part]:
+def build_pickup() -> list[SolidPart]:
     """The Cybertruck's wedge: one straight line up to the roof's peak and one down."""
     outline = [
         (3.0, 0.45), (3.14, 0.65), (3.10, 0.98), (0.55, 2.02), (0.30, 2.05),
         (-3.05, 1.35), (-3.13, 1.20), (-3.05, 0.50), (-2.8, 0.42),
     ]  # fmt: skip
     widths = [0.98, 0.98, 1.0, 0.82, 0.82, 1.02, 1.05, 1.05, 1.02]
-    return [profile(outline, widths), *four_wheels(1.95, -1.95, side=1.13, radius=0.45, width=0.30)]
+    return [
+        extrude_profile(outline, widths),
+        *build_four_wheels(1.95, -1.95, side=1.13, radius=0.45, width=0.30),
+    ]
 
 
-def ambulance() -> list[Part]:
+def build_ambulance() -> list[SolidPart]:
     """A van's cab with a tall box behind it and a light bar on top."""
-    cab = profile(
+    cab = extrude_profile(
         [(3.10, 0.35), (3.18, 0.60), (3.10, 1.05), (2.35, 1.22), (1.70, 1.95), (1.0, 2.0),
          (1.0, 0.3)],
         [0.90, 0.90, 0.90, 0.96, 0.86, 0.86, 1.0],
     )  # fmt: skip
-    box = block((-3.18, 1.15), (-1.15, 1.15), (0.40, 2.31), taper=(0.99, 0.95))
-    bar = block((0.75, 1.05), (-0.75, 0.75), (2.28, 2.43))
-    return [cab, box, bar, *four_wheels(2.15, -1.70, side=1.17, radius=0.38, width=0.26)]
+    box = make_block((-3.18, 1.15), (-1.15, 1.15), (0.40, 2.31), taper=(0.99, 0.95))
+    bar = make_block((0.75, 1.05), (-0.75, 0.75), (2.28, 2.43))
+    return [cab, box, bar, *build_four_wheels(2.15, -1.70, side=1.17, radius=0.38, width=0.26)]
 
 
 CARS = {
-    "sedan": Shape(
+    "sedan": CarOutline(
         size=(4.79, 1.90, 1.46), bonnet=0.93, boot=0.97, nose=0.68,
         screen=(0.36, 0.06), tail=(-0.42, -0.74),
     ),
-    "compact": Shape(
+    "compact": CarOutline(
         size=(3.85, 1.80, 1.52), bonnet=0.98, boot=0.98, nose=0.70,
         screen=(0.44, 0.16), tail=(-0.66, -0.93), roof=0.74, axles=(0.64, -0.64),
     ),
-    "coupe": Shape(
+    "coupe": CarOutline(
         size=(4.55, 1.88, 1.34), bonnet=0.90, boot=0.92, nose=0.64,
         screen=(0.26, -0.06), tail=(-0.34, -0.86), roof=0.64,
     ),
-    "suv": Shape(
+    "suv": CarOutline(
         size=(4.75, 1.98, 1.66), bonnet=1.08, boot=1.10, nose=0.80,
         screen=(0.42, 0.12), tail=(-0.68, -0.93), roof=0.74, axles=(0.60, -0.60),
         clearance=0.23, wheel=0.37,
     ),
-    "offroad": Shape(
+    "offroad": CarOutline(
         size=(4.55, 1.93, 1.88), bonnet=1.15, boot=1.15, nose=0.98,
         screen=(0.28, 0.14), tail=(-0.90, -0.96), roof=0.84, axles=(0.62, -0.58),
         clearance=0.30, wheel=0.40,
     ),
-    "microcar": Shape(
+    "microcar": CarOutline(
         size=(2.21, 1.45, 1.38), bonnet=0.75, boot=0.78, nose=0.55,
         screen=(0.86, 0.40), tail=(-0.30, -0.86), roof=0.66, axles=(0.52, -0.55),
         clearance=0.17, wheel=0.26,
     ),
-    "microbus": Shape(
+    "microbus": CarOutline(
         size=(4.46, 1.80, 1.99), bonnet=0.98, boot=1.00, nose=0.75,
         screen=(0.97, 0.74), tail=(-0.86, -0.97), roof=0.82, axles=(0.48, -0.52),
         clearance=0.22, wheel=0.33,
     ),
-    "van": Shape(
+    "van": CarOutline(
         size=(5.90, 1.98, 2.56), bonnet=1.28, boot=1.15, nose=0.92,
         screen=(0.72, 0.48), tail=(-0.95, -0.98), roof=0.86, axles=(0.64, -0.55),
         clearance=0.25, wheel=0.36,
@@ -139,7 +142,7 @@ CARS = {
 """Proportions by name."""
 
 
-def cars() -> dict[str, list[Part]]:
+def build_car_bodies() -> dict[str, list[SolidPart]]:
     """Return the bodies of all cars, vans and the pickup."""
-    shapes = {name: car(shape) for name, shape in CARS.items()}
-    return {**shapes, "pickup": pickup(), "ambulance": ambulance()}
+    shapes = {name: build_car(shape) for name, shape in CARS.items()}
+    return {**shapes, "pickup": build_pickup(), "ambulance": build_ambulance()}

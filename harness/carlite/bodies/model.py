@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.carlite.arrays import Bytes, Float32s, Floats, Int32s
-from harness.carlite.labels import Label
+from harness.carlite.labels import SemanticLabel
 
 
 @dataclass(frozen=True)
-class Part:
+class SolidPart:
     """A closed surface with outward triangles: `(b - a) x (c - a)` points out of the solid.
 
     Attributes:
@@ -22,11 +22,11 @@ class Part:
 
     vertices: Floats
     triangles: Int32s
-    label: Label = Label.NONE
+    label: SemanticLabel = SemanticLabel.NONE
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bodies:
+class BodyLibrary:
     """All bodies, one after the other.
 
     Each one fills the box from -1 to 1: multiplied by an actor's half sizes and moved to the
@@ -52,20 +52,20 @@ class Bodies:
     vertex_count: Int32s
     positions: dict[str, int]
 
-    def index(self, name: str) -> int:
+    def find_body_index(self, name: str) -> int:
         """Return the index of a body, asked for by its own name or by a blueprint's id."""
         return self.positions[name]
 
 
-def assemble(shapes: dict[str, list[Part]], aliases: dict[str, str]) -> Bodies:
+def pack_bodies(shapes: dict[str, list[SolidPart]], aliases: dict[str, str]) -> BodyLibrary:
     """Flatten named bodies into a library; aliases map blueprint ids to names."""
     names = tuple(shapes)
-    fitted = [_fit(parts) for parts in shapes.values()]
+    fitted = [_merge_body_parts(parts) for parts in shapes.values()]
     vertex_count = np.array([len(vertices) for vertices, _, _ in fitted], np.int32)
     vertex_first = np.cumsum(vertex_count, dtype=np.int32) - vertex_count
     count = np.array([len(triangles) for _, triangles, _ in fitted], np.int32)
     positions = {name: index for index, name in enumerate(names)}
-    return Bodies(
+    return BodyLibrary(
         names=names,
         vertices=np.concatenate([vertices for vertices, _, _ in fitted]),
         triangles=np.concatenate(
@@ -83,7 +83,7 @@ def assemble(shapes: dict[str, list[Part]], aliases: dict[str, str]) -> Bodies:
     )
 
 
-def _fit(parts: list[Part]) -> tuple[Float32s, Int32s, Bytes]:
+def _merge_body_parts(parts: list[SolidPart]) -> tuple[Float32s, Int32s, Bytes]:
     """Join a body's parts and stretch them to the unit box."""
     vertices = np.concatenate([part.vertices for part in parts])
     starts = np.cumsum([0] + [len(part.vertices) for part in parts[:-1]])

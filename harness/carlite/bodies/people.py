@@ -4,34 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.carlite.bodies.model import Part
-from harness.carlite.bodies.solids import Place, beam, frustum, turned, wheel
-from harness.carlite.labels import Label
+from harness.carlite.bodies.model import SolidPart
+from harness.carlite.bodies.solids import (
+    Place,
+    make_beam,
+    make_frustum,
+    make_wheel,
+    revolve_outline,
+)
+from harness.carlite.labels import SemanticLabel
 
-_RIDER = Label.RIDER
+_RIDER = SemanticLabel.RIDER
 _HEAD = ((0.06, 0.0), (0.11, 0.12), (0.05, 0.25))
 
 
-def _head(place: Place, scale: float, label: Label = Label.NONE) -> Part:
-    return turned(place, [(radius * scale, z * scale) for radius, z in _HEAD], 5, label)
+def _build_head(place: Place, scale: float, label: SemanticLabel = SemanticLabel.NONE) -> SolidPart:
+    return revolve_outline(place, [(radius * scale, z * scale) for radius, z in _HEAD], 5, label)
 
 
-def walker(height: float, head: float) -> list[Part]:
+def build_walker_figure(height: float, head: float) -> list[SolidPart]:
     """A walking figure: legs apart in a stride, arms swung against them."""
     hip, shoulder = 0.48 * height, 0.80 * height
     foot, wrist = 0.13, 0.11
     return [
-        beam((foot, -0.08, 0.0), (0.0, -0.07, hip), (0.055, 0.085)),
-        beam((-foot, 0.08, 0.0), (0.0, 0.07, hip), (0.055, 0.085)),
-        frustum((0.0, 0.0, hip - 0.06), (0.10, 0.15), shoulder - hip + 0.09, taper=(0.95, 1.0)),
-        beam((0.02, 0.165, shoulder), (wrist, 0.165, hip - 0.02), (0.05, 0.04)),
-        beam((-0.02, -0.165, shoulder), (-wrist, -0.165, hip - 0.02), (0.05, 0.04)),
-        _head((0.02, 0.0, height - 0.25 * head), head),
+        make_beam((foot, -0.08, 0.0), (0.0, -0.07, hip), (0.055, 0.085)),
+        make_beam((-foot, 0.08, 0.0), (0.0, 0.07, hip), (0.055, 0.085)),
+        make_frustum(
+            (0.0, 0.0, hip - 0.06), (0.10, 0.15), shoulder - hip + 0.09, taper=(0.95, 1.0)
+        ),
+        make_beam((0.02, 0.165, shoulder), (wrist, 0.165, hip - 0.02), (0.05, 0.04)),
+        make_beam((-0.02, -0.165, shoulder), (-wrist, -0.165, hip - 0.02), (0.05, 0.04)),
+        _build_head((0.02, 0.0, height - 0.25 * head), head),
     ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mount:
+class TwoWheelerGeometry:
     """A two-wheeler as its rider needs it.
 
     Attributes:
@@ -49,14 +57,14 @@ class Mount:
     lean: float
 
 
-def two_wheeler(mount: Mount, frame: list[Part]) -> list[Part]:
+def build_two_wheeler(mount: TwoWheelerGeometry, frame: list[SolidPart]) -> list[SolidPart]:
     """A machine of two wheels and a frame with a rider on it."""
     seat_x, _, seat_z = mount.seat
     neck = (seat_x + mount.lean, 0.0, seat_z + 0.52)
     reach, step = mount.grip[1], mount.pedal[1]
     rider = [
-        beam((seat_x, 0.0, seat_z - 0.04), neck, (0.19, 0.23), sides=4, label=_RIDER),
-        _head((neck[0] + 0.06, 0.0, neck[2] + 0.01), 1.1, _RIDER),
+        make_beam((seat_x, 0.0, seat_z - 0.04), neck, (0.19, 0.23), sides=4, label=_RIDER),
+        _build_head((neck[0] + 0.06, 0.0, neck[2] + 0.01), 1.1, _RIDER),
     ]
     for side in (-1, 1):
         shoulder = (neck[0], side * 0.18, neck[2] - 0.06)
@@ -64,23 +72,25 @@ def two_wheeler(mount: Mount, frame: list[Part]) -> list[Part]:
         hip = (seat_x, side * 0.08, seat_z)
         foot = (mount.pedal[0] + side * 0.06, side * step, mount.pedal[2] + side * 0.06)
         rider += [
-            beam(shoulder, wrist, (0.055, 0.045), sides=3, label=_RIDER),
-            beam(hip, foot, (0.10, 0.06), sides=3, label=_RIDER),
+            make_beam(shoulder, wrist, (0.055, 0.045), sides=3, label=_RIDER),
+            make_beam(hip, foot, (0.10, 0.06), sides=3, label=_RIDER),
         ]
     radius, width = mount.wheel
-    wheels = [wheel(x, 0.0, radius=radius, width=width, sides=6) for x in (-mount.axle, mount.axle)]
+    wheels = [
+        make_wheel(x, 0.0, radius=radius, width=width, sides=6) for x in (-mount.axle, mount.axle)
+    ]
     return [*wheels, *frame, *rider]
 
 
-def motorcycle() -> list[Part]:
+def build_motorcycle() -> list[SolidPart]:
     """Tank, seat and fork between two fat wheels."""
     frame = [
-        frustum((0.02, 0.0, 0.30), (0.30, 0.14), 0.42, taper=(1.2, 1.0), shift=(0.06, 0.0)),
-        beam((0.75, 0.0, 0.32), (0.42, 0.0, 1.02), (0.07, 0.06), sides=3),
-        beam((-0.10, 0.0, 0.72), (-0.85, 0.0, 0.86), (0.15, 0.06)),
-        beam((0.42, -0.36, 1.02), (0.42, 0.36, 1.02), (0.03, 0.03), sides=3),
+        make_frustum((0.02, 0.0, 0.30), (0.30, 0.14), 0.42, taper=(1.2, 1.0), shift=(0.06, 0.0)),
+        make_beam((0.75, 0.0, 0.32), (0.42, 0.0, 1.02), (0.07, 0.06), sides=3),
+        make_beam((-0.10, 0.0, 0.72), (-0.85, 0.0, 0.86), (0.15, 0.06)),
+        make_beam((0.42, -0.36, 1.02), (0.42, 0.36, 1.02), (0.03, 0.03), sides=3),
     ]
-    mount = Mount(
+    mount = TwoWheelerGeometry(
         axle=0.75,
         wheel=(0.32, 0.15),
         seat=(-0.22, 0, 0.80),
@@ -88,18 +98,18 @@ def motorcycle() -> list[Part]:
         pedal=(0.0, 0.20, 0.34),
         lean=0.26,
     )
-    return two_wheeler(mount, frame)
+    return build_two_wheeler(mount, frame)
 
 
-def scooter() -> list[Part]:
+def build_scooter() -> list[SolidPart]:
     """Leg shield, step-through floor and a round tail."""
     frame = [
-        frustum((-0.42, 0.0, 0.26), (0.36, 0.17), 0.50, taper=(0.85, 0.8)),
-        frustum((0.08, 0.0, 0.20), (0.34, 0.17), 0.10),
-        beam((0.40, 0.0, 0.28), (0.30, 0.0, 1.05), (0.16, 0.09), sides=3),
-        beam((0.32, -0.36, 1.03), (0.32, 0.36, 1.03), (0.03, 0.03), sides=3),
+        make_frustum((-0.42, 0.0, 0.26), (0.36, 0.17), 0.50, taper=(0.85, 0.8)),
+        make_frustum((0.08, 0.0, 0.20), (0.34, 0.17), 0.10),
+        make_beam((0.40, 0.0, 0.28), (0.30, 0.0, 1.05), (0.16, 0.09), sides=3),
+        make_beam((0.32, -0.36, 1.03), (0.32, 0.36, 1.03), (0.03, 0.03), sides=3),
     ]
-    mount = Mount(
+    mount = TwoWheelerGeometry(
         axle=0.62,
         wheel=(0.24, 0.13),
         seat=(-0.32, 0, 0.78),
@@ -107,20 +117,20 @@ def scooter() -> list[Part]:
         pedal=(0.12, 0.14, 0.34),
         lean=0.08,
     )
-    return two_wheeler(mount, frame)
+    return build_two_wheeler(mount, frame)
 
 
-def bicycle() -> list[Part]:
+def build_bicycle() -> list[SolidPart]:
     """A diamond frame of thin tubes between two thin wheels."""
     crank, head, saddle = (-0.03, 0.0, 0.30), (0.36, 0.0, 0.88), (-0.20, 0.0, 0.92)
     frame = [
-        beam((0.52, 0.0, 0.34), (0.34, 0.0, 1.02), (0.03, 0.03), sides=3),
-        beam(crank, head, (0.03, 0.03), sides=3),
-        beam(saddle, head, (0.03, 0.03), sides=3),
-        beam((-0.52, 0.0, 0.34), crank, (0.03, 0.03), sides=3),
-        beam((0.34, -0.28, 1.02), (0.34, 0.28, 1.02), (0.025, 0.025), sides=3),
+        make_beam((0.52, 0.0, 0.34), (0.34, 0.0, 1.02), (0.03, 0.03), sides=3),
+        make_beam(crank, head, (0.03, 0.03), sides=3),
+        make_beam(saddle, head, (0.03, 0.03), sides=3),
+        make_beam((-0.52, 0.0, 0.34), crank, (0.03, 0.03), sides=3),
+        make_beam((0.34, -0.28, 1.02), (0.34, 0.28, 1.02), (0.025, 0.025), sides=3),
     ]
-    mount = Mount(
+    mount = TwoWheelerGeometry(
         axle=0.52,
         wheel=(0.34, 0.05),
         seat=(-0.20, 0, 0.96),
@@ -128,15 +138,15 @@ def bicycle() -> list[Part]:
         pedal=(-0.03, 0.12, 0.28),
         lean=0.22,
     )
-    return two_wheeler(mount, frame)
+    return build_two_wheeler(mount, frame)
 
 
-def people() -> dict[str, list[Part]]:
+def build_people_bodies() -> dict[str, list[SolidPart]]:
     """Return the bodies of walkers and of two-wheelers with their riders."""
     return {
-        "adult": walker(1.86, 1.0),
-        "child": walker(1.25, 0.95),
-        "motorcycle": motorcycle(),
-        "scooter": scooter(),
-        "bicycle": bicycle(),
+        "adult": build_walker_figure(1.86, 1.0),
+        "child": build_walker_figure(1.25, 0.95),
+        "motorcycle": build_motorcycle(),
+        "scooter": build_scooter(),
+        "bicycle": build_bicycle(),
     }

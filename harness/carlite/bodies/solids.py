@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
-from harness.carlite.bodies.model import Part
-from harness.carlite.labels import Label
+from harness.carlite.bodies.model import SolidPart
+from harness.carlite.labels import SemanticLabel
 
 Point = tuple[float, float]
 Place = tuple[float, float, float]
 
 
-def loft(rings: Sequence[Floats], label: Label = Label.NONE) -> Part:
+def loft_rings(rings: Sequence[Floats], label: SemanticLabel = SemanticLabel.NONE) -> SolidPart:
     """Join rings of equally many points into a closed solid."""
     vertices = np.concatenate(rings)
     size, last = len(rings[0]), (len(rings) - 1) * len(rings[0])
@@ -24,50 +24,63 @@ def loft(rings: Sequence[Floats], label: Label = Label.NONE) -> Part:
             j = (i + 1) % size
             a, b, c, d = start + i, start + j, start + size + j, start + size + i
             triangles += [(a, b, c), (a, c, d)]
-    near, far = _cap(rings[0]), _cap(rings[-1])
+    near, far = _triangulate_ring(rings[0]), _triangulate_ring(rings[-1])
     triangles += [(a, c, b) for a, b, c in near]
     triangles += [(last + a, last + b, last + c) for a, b, c in far]
     indices = np.array(triangles, np.int32)
-    if _volume(vertices, indices) < 0:
+    if _compute_solid_volume(vertices, indices) < 0:
         indices = indices[:, ::-1].copy()
-    return Part(vertices, indices, label)
+    return SolidPart(vertices, indices, label)
 
 
-def profile(
-    outline: Sequence[Point], half_widths: Sequence[float] | float, label: Label = Label.NONE
-) -> Part:
+def extrude_profile(
+    outline: Sequence[Point],
+    half_widths: Sequence[float] | float,
+    label: SemanticLabel = SemanticLabel.NONE,
+) -> SolidPart:
     """Extrude a side view of (x, z) points to both sides, each point by its own half width."""
     x, z = np.array(outline).T
     y = np.broadcast_to(np.asarray(half_widths, float), x.shape)
-    return loft([np.stack([x, -y, z], axis=1), np.stack([x, y, z], axis=1)], label)
+    return loft_rings([np.stack([x, -y, z], axis=1), np.stack([x, y, z], axis=1)], label)
 
 
-def block(
-    x: Point, y: Point, z: Point, *, taper: Point = (1.0, 1.0), label: Label = Label.NONE
-) -> Part:
+def make_block(
+    x: Point,
+    y: Point,
+    z: Point,
+    *,
+    taper: Point = (1.0, 1.0),
+    label: SemanticLabel = SemanticLabel.NONE,
+) -> SolidPart:
     """Return a box between limits, its top scaled about its centre by `taper`."""
-    return frustum((*_middle(x, y), z[0]), _half(x, y), z[1] - z[0], taper=taper, label=label)
+    return make_frustum(
+        (*_compute_middle(x, y), z[0]),
+        _compute_half_sizes(x, y),
+        z[1] - z[0],
+        taper=taper,
+        label=label,
+    )
 
 
-def frustum(
+def make_frustum(
     base: Place,
     half: Point,
     height: float,
     *,
     taper: Point = (1.0, 1.0),
     shift: Point = (0.0, 0.0),
-    label: Label = Label.NONE,
-) -> Part:
+    label: SemanticLabel = SemanticLabel.NONE,
+) -> SolidPart:
     """Return a rectangular frustum over a base centre; its top is scaled and shifted."""
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], float) * half
     bottom = np.column_stack([corners + base[:2], np.full(4, base[2])])
     top = np.column_stack([corners * taper + base[:2] + shift, np.full(4, base[2] + height)])
-    return loft([bottom, top], label)
+    return loft_rings([bottom, top], label)
 
 
-def turned(
-    base: Place, outline: Sequence[Point], sides: int = 8, label: Label = Label.NONE
-) -> Part:
+def revolve_outline(
+    base: Place, outline: Sequence[Point], sides: int = 8, label: SemanticLabel = SemanticLabel.NONE
+) -> SolidPart:
     """Return a solid turned about the vertical: the outline gives (radius, z) from below."""
     angles = (np.arange(sides) + 0.5) * 2 * np.pi / sides
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -75,10 +88,10 @@ def turned(
         np.column_stack([circle * radius + base[:2], np.full(sides, base[2] + z)])
         for radius, z in outline
     ]
-    return loft(rings, label)
+    return loft_rings(rings, label)
 
 
-def wheel(x: float, y: float, *, radius: float, width: float, sides: int = 7) -> Part:
+def make_wheel(x: float, y: float, *, radius: float, width: float, sides: int = 7) -> SolidPart:
     """Return a wheel standing on the ground, flat side down, its axle along y."""
     angles = (np.arange(sides) + 0.5) * 2 * np.pi / sides - np.pi / 2
     rim = radius / np.cos(np.pi / sides)
@@ -86,12 +99,17 @@ def wheel(x: float, y: float, *, radius: float, width: float, sides: int = 7) ->
         [x + rim * np.cos(angles), np.full(sides, y), radius + rim * np.sin(angles)], axis=1
     )
     across = np.array([0.0, width / 2, 0.0])
-    return loft([ring - across, ring + across])
+    return loft_rings([ring - across, ring + across])
 
 
-def beam(
-    start: Place, end: Place, thickness: Point, *, sides: int = 4, label: Label = Label.NONE
-) -> Part:
+def make_beam(
+    start: Place,
+    end: Place,
+    thickness: Point,
+    *,
+    sides: int = 4,
+    label: SemanticLabel = SemanticLabel.NONE,
+) -> SolidPart:
     """Return a rod between two places, thick at its start and at its end as given."""
     a, b = np.array(start), np.array(end)
     along = (b - a) / np.linalg.norm(b - a)
@@ -100,23 +118,23 @@ def beam(
     second = np.cross(along, first)
     angles = (np.arange(sides) + 0.5) * 2 * np.pi / sides
     circle = np.outer(np.cos(angles), first) + np.outer(np.sin(angles), second)
-    return loft([a + circle * thickness[0], b + circle * thickness[1]], label)
+    return loft_rings([a + circle * thickness[0], b + circle * thickness[1]], label)
 
 
-def _middle(x: Point, y: Point) -> Point:
+def _compute_middle(x: Point, y: Point) -> Point:
     return (x[0] + x[1]) / 2, (y[0] + y[1]) / 2
 
 
-def _half(x: Point, y: Point) -> Point:
+def _compute_half_sizes(x: Point, y: Point) -> Point:
     return (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
 
 
-def _volume(vertices: Floats, triangles: Int32s) -> float:
+def _compute_solid_volume(vertices: Floats, triangles: Int32s) -> float:
     a, b, c = (vertices[triangles[:, corner]] for corner in range(3))
     return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6)
 
 
-def _cap(ring: Floats) -> list[tuple[int, int, int]]:
+def _triangulate_ring(ring: Floats) -> list[tuple[int, int, int]]:
     """Cut a simple, possibly concave polygon into triangles by clipping ears."""
     normal = sum(
         (np.cross(ring[i], ring[(i + 1) % len(ring)]) for i in range(len(ring))), np.zeros(3)
@@ -135,16 +153,16 @@ def _cap(ring: Floats) -> list[tuple[int, int, int]]:
 
 def _is_ear(flat: Floats, left: list[int], place: int) -> bool:
     before, here, after = left[place - 1], left[place], left[(place + 1) % len(left)]
-    if _turn(flat[before], flat[here], flat[after]) <= 1e-12:
+    if _compute_ear_turn(flat[before], flat[here], flat[after]) <= 1e-12:
         return False
     return not any(
-        _turn(flat[before], flat[here], flat[other]) >= 0
-        and _turn(flat[here], flat[after], flat[other]) >= 0
-        and _turn(flat[after], flat[before], flat[other]) >= 0
+        _compute_ear_turn(flat[before], flat[here], flat[other]) >= 0
+        and _compute_ear_turn(flat[here], flat[after], flat[other]) >= 0
+        and _compute_ear_turn(flat[after], flat[before], flat[other]) >= 0
         for other in left
         if other not in (before, here, after)
     )
 
 
-def _turn(a: Floats, b: Floats, c: Floats) -> float:
+def _compute_ear_turn(a: Floats, b: Floats, c: Floats) -> float:
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))

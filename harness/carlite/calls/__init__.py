@@ -15,7 +15,7 @@ from harness.carlite.calls import (
     vehicles,
     walkers,
 )
-from harness.carlite.rpc import Call
+from harness.carlite.rpc import RemoteCall
 
 FAMILIES = (
     actors,
@@ -31,7 +31,7 @@ FAMILIES = (
 )
 
 
-def table() -> dict[str, Call]:
+def build_call_table() -> dict[str, RemoteCall]:
     """Return every call by its name."""
     return {
         **{name: call for family in FAMILIES for name, call in family.calls.items()},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from harness.carlite.blueprints import library
-from harness.carlite.calls.family import Family
-from harness.carlite.calls.motion import pose
-from harness.carlite.rpc import Session
+from harness.carlite.blueprints import build_blueprint_library
+from harness.carlite.calls.family import CallFamily
+from harness.carlite.calls.motion import read_pose
+from harness.carlite.rpc import ClientSession
 from harness.carlite.wire import codec
 from harness.carlite.wire.records import (
     ActorDefinition,
@@ -15,17 +15,17 @@ from harness.carlite.wire.records import (
     AttributeDefinition,
     BoundingBox,
 )
-from harness.carlite.world import World
+from harness.carlite.world import ServerWorld
 from harness.carlite.world.population import Resident
 
-calls = Family()
+calls = CallFamily()
 
 
 @cache
-def definitions() -> list[object]:
+def encode_blueprint_definitions() -> list[object]:
     """Return the records of all blueprints, which never change."""
     return [
-        codec.write(
+        codec.encode_record(
             ActorDefinition(
                 uid,
                 blueprint.id,
@@ -43,40 +43,44 @@ def definitions() -> list[object]:
                 ),
             )
         )
-        for uid, blueprint in enumerate(library().values(), start=1)
+        for uid, blueprint in enumerate(build_blueprint_library().values(), start=1)
     ]
 
 
-def record(world: World, session: Session, resident: Resident) -> list[object]:
+def encode_actor_record(
+    world: ServerWorld, session: ClientSession, resident: Resident
+) -> list[object]:
     """Return the record by which a client knows an actor."""
     streams = world.episode.observation.has_stream(resident.id)
-    return resident.record(session.token(resident.id) if streams else b"")
+    return resident.encode_record(session.make_token(resident.id) if streams else b"")
 
 
-@calls.value
-def get_actor_definitions(world: World, session: Session) -> object:
+@calls.register_value
+def get_actor_definitions(world: ServerWorld, session: ClientSession) -> object:
     """Return all blueprints."""
-    return definitions()
+    return encode_blueprint_definitions()
 
 
-@calls.value
-def get_spectator(world: World, session: Session) -> object:
+@calls.register_value
+def get_spectator(world: ServerWorld, session: ClientSession) -> object:
     """Return the spectator."""
-    return record(world, session, world.episode.spectator)
+    return encode_actor_record(world, session, world.episode.spectator)
 
 
-@calls.value
-def spawn_actor(world: World, session: Session, description: object, transform: object) -> object:
+@calls.register_value
+def spawn_actor(
+    world: ServerWorld, session: ClientSession, description: object, transform: object
+) -> object:
     """Spawn an actor."""
-    wanted = codec.read(ActorDescription, description)
-    resident = world.episode.spawn(wanted, pose(transform))
-    return record(world, session, resident)
+    wanted = codec.decode_record(ActorDescription, description)
+    resident = world.episode.spawn_resident(wanted, read_pose(transform))
+    return encode_actor_record(world, session, resident)
 
 
-@calls.value
+@calls.register_value
 def spawn_actor_with_parent(
-    world: World,
-    session: Session,
+    world: ServerWorld,
+    session: ClientSession,
     description: object,
     transform: object,
     parent: object,
@@ -84,29 +88,33 @@ def spawn_actor_with_parent(
     socket: object = "",
 ) -> object:
     """Spawn an actor that moves along with another; every attachment is rigid here."""
-    wanted = codec.read(ActorDescription, description)
-    parent_id = codec.integer(parent, "parent")
-    resident = world.episode.spawn(wanted, pose(transform), parent_id)
-    return record(world, session, resident)
+    wanted = codec.decode_record(ActorDescription, description)
+    parent_id = codec.decode_integer(parent, "parent")
+    resident = world.episode.spawn_resident(wanted, read_pose(transform), parent_id)
+    return encode_actor_record(world, session, resident)
 
 
-@calls.value
-def destroy_actor(world: World, session: Session, actor: object) -> bool:
+@calls.register_value
+def destroy_actor(world: ServerWorld, session: ClientSession, actor: object) -> bool:
     """Destroy an actor and what is attached to it."""
-    world.episode.destroy(codec.integer(actor, "actor"))
+    world.episode.destroy_resident(codec.decode_integer(actor, "actor"))
     return True
 
 
-@calls.value
-def get_actors_by_id(world: World, session: Session, actors: object) -> object:
+@calls.register_value
+def get_actors_by_id(world: ServerWorld, session: ClientSession, actors: object) -> object:
     """Return the records of those actors that exist."""
-    ids = [codec.integer(one, "actor") for one in codec.items(actors, "actors")]
-    residents = [world.episode.population.get(one) for one in ids]
-    return [record(world, session, resident) for resident in residents if resident is not None]
+    ids = [codec.decode_integer(one, "actor") for one in codec.decode_items(actors, "actors")]
+    residents = [world.episode.population.get_resident(one) for one in ids]
+    return [
+        encode_actor_record(world, session, resident)
+        for resident in residents
+        if resident is not None
+    ]
 
 
-@calls.value
-def get_actor_bounding_box(world: World, session: Session, actor: object) -> object:
+@calls.register_value
+def get_actor_bounding_box(world: ServerWorld, session: ClientSession, actor: object) -> object:
     """Return an actor's box; an empty one for actors that are gone, which clients ask for too."""
-    resident = world.episode.population.get(codec.integer(actor, "actor"))
-    return codec.write(resident.box if resident else BoundingBox((0, 0, 0), (0, 0, 0)))
+    resident = world.episode.population.get_resident(codec.decode_integer(actor, "actor"))
+    return codec.encode_record(resident.box if resident else BoundingBox((0, 0, 0), (0, 0, 0)))

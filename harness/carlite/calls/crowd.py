@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harness.carlite.actors import Kind
+from harness.carlite.actors import ActorKind
 from harness.carlite.arrays import Floats
 from harness.carlite.calls.walkers import FASTEST
 from harness.carlite.wire import codec
-from harness.carlite.world import World
+from harness.carlite.world import ServerWorld
 
 WALKER_STATE = 7
 """The number of `ApplyWalkerState` among the commands."""
@@ -26,7 +26,7 @@ FOLDED_EXACTLY = 3 * pi
 """Angles up to which taking off one turn is exact."""
 
 
-class Crowd(NamedTuple):
+class WalkerCrowd(NamedTuple):
     """Walkers and where they are to be, a row each."""
 
     ids: list[int]
@@ -35,16 +35,16 @@ class Crowd(NamedTuple):
     speeds: Floats
 
 
-def lead(world: World, commands: Sequence[Any]) -> list[object] | None:
+def lead_crowd(world: ServerWorld, commands: Sequence[Any]) -> list[object] | None:
     """Lead the walkers of a batch and return the answers; None if not all commands do that."""
-    crowd = crowd_in(commands)
-    if crowd is None or not all_walkers(world, crowd.ids):
+    crowd = parse_crowd(commands)
+    if crowd is None or not has_only_walkers(world, crowd.ids):
         return None
     world.episode.motion.lead_walkers(*crowd)
     return [[[1, actor]] for actor in crowd.ids]
 
 
-def crowd_in(commands: Sequence[Any]) -> Crowd | None:
+def parse_crowd(commands: Sequence[Any]) -> WalkerCrowd | None:
     """Return what a batch says; None if one command is of another kind, or out of the ordinary.
 
     Unpacking all levels in one go takes a tenth of the time of looking at each.
@@ -65,12 +65,12 @@ def crowd_in(commands: Sequence[Any]) -> Crowd | None:
     if not ((np.abs(values) <= codec.LARGEST).all() and (np.abs(angles) <= FOLDED_EXACTLY).all()):
         return None
     folded = np.where(np.abs(angles) > pi, angles - np.copysign(tau, angles), angles)
-    return Crowd(ids, values[:, :3], folded, np.clip(values[:, 6], -FASTEST, FASTEST))
+    return WalkerCrowd(ids, values[:, :3], folded, np.clip(values[:, 6], -FASTEST, FASTEST))
 
 
-def all_walkers(world: World, ids: Sequence[int]) -> bool:
+def has_only_walkers(world: ServerWorld, ids: Sequence[int]) -> bool:
     """Return whether these are walkers, each of them once."""
-    residents = map(world.episode.population.get, ids)
+    residents = map(world.episode.population.get_resident, ids)
     return len(set(ids)) == len(ids) and all(
-        resident is not None and resident.kind == Kind.WALKER for resident in residents
+        resident is not None and resident.kind == ActorKind.WALKER for resident in residents
     )

@@ -9,56 +9,63 @@ from __future__ import annotations
 from dataclasses import replace
 from math import degrees, radians
 
-from harness.carlite.actors import Kind
-from harness.carlite.calls.family import Family
-from harness.carlite.calls.motion import slot_of
-from harness.carlite.dynamics.physics import PhysicsControl, Wheel
-from harness.carlite.dynamics.telemetry import telemetry
+from harness.carlite.actors import ActorKind
+from harness.carlite.calls.family import CallFamily
+from harness.carlite.calls.motion import find_actor_slot
+from harness.carlite.dynamics.physics import PhysicsControl, WheelPhysicsControl
+from harness.carlite.dynamics.telemetry import read_vehicle_telemetry
 from harness.carlite.errors import CallError
-from harness.carlite.rpc import Session
+from harness.carlite.rpc import ClientSession
 from harness.carlite.wire import codec
 from harness.carlite.wire.codec import Vector
-from harness.carlite.world import World
-from harness.carlite.world.geometry import moved
+from harness.carlite.world import ServerWorld
+from harness.carlite.world.geometry import transform_body_point
 
-calls = Family()
+calls = CallFamily()
 CENTIMETRES = 100.0
 
 
-@calls.value
-def get_physics_control(world: World, session: Session, actor: object) -> object:
+@calls.register_value
+def get_physics_control(world: ServerWorld, session: ClientSession, actor: object) -> object:
     """Return a vehicle's physics."""
-    slot = slot_of(world, actor, Kind.VEHICLE)
+    slot = find_actor_slot(world, actor, ActorKind.VEHICLE)
     table = world.episode.table
-    control = world.episode.motion.physics.get(int(table.id[slot]))
+    control = world.episode.motion.physics.find_control(int(table.id[slot]))
     pose = table.position[slot].tolist(), table.rotation[slot].tolist()
-    wheels = [_sent(wheel, moved(*pose, wheel.position)) for wheel in control.wheels]
-    return codec.write(replace(control, wheels=tuple(wheels)))
+    wheels = [
+        _encode_wheel(wheel, transform_body_point(*pose, wheel.position))
+        for wheel in control.wheels
+    ]
+    return codec.encode_record(replace(control, wheels=tuple(wheels)))
 
 
-@calls.void
-def apply_physics_control(world: World, session: Session, actor: object, control: object) -> None:
+@calls.register_void
+def apply_physics_control(
+    world: ServerWorld, session: ClientSession, actor: object, control: object
+) -> None:
     """Change a vehicle's physics."""
-    number = int(world.episode.table.id[slot_of(world, actor, Kind.VEHICLE)])
+    number = int(world.episode.table.id[find_actor_slot(world, actor, ActorKind.VEHICLE)])
     store = world.episode.motion.physics
-    wanted, present = codec.read(PhysicsControl, control), store.get(number)
+    wanted, present = codec.decode_record(PhysicsControl, control), store.find_control(number)
     if len(wanted.wheels) != len(present.wheels):
         raise CallError(f"apply_physics_control: the vehicle has {len(present.wheels)} wheels")
-    wheels = [_received(*pair) for pair in zip(wanted.wheels, present.wheels, strict=True)]
+    wheels = [_decode_wheel(*pair) for pair in zip(wanted.wheels, present.wheels, strict=True)]
     try:
-        store.apply(world.episode.table, number, replace(wanted, wheels=tuple(wheels)))
+        store.set_control(world.episode.table, number, replace(wanted, wheels=tuple(wheels)))
     except ValueError as problem:
         raise CallError(f"apply_physics_control: {problem}") from None
 
 
-@calls.value
-def get_telemetry_data(world: World, session: Session, actor: object) -> object:
+@calls.register_value
+def get_telemetry_data(world: ServerWorld, session: ClientSession, actor: object) -> object:
     """Return how a vehicle is doing."""
-    slot = slot_of(world, actor, Kind.VEHICLE)
-    return codec.write(telemetry(world.episode.table, slot, world.episode.motion.physics))
+    slot = find_actor_slot(world, actor, ActorKind.VEHICLE)
+    return codec.encode_record(
+        read_vehicle_telemetry(world.episode.table, slot, world.episode.motion.physics)
+    )
 
 
-def _sent(wheel: Wheel, position: Vector) -> Wheel:
+def _encode_wheel(wheel: WheelPhysicsControl, position: Vector) -> WheelPhysicsControl:
     x, y, z = position
     return replace(
         wheel,
@@ -67,5 +74,5 @@ def _sent(wheel: Wheel, position: Vector) -> Wheel:
     )
 
 
-def _received(wheel: Wheel, present: Wheel) -> Wheel:
+def _decode_wheel(wheel: WheelPhysicsControl, present: WheelPhysicsControl) -> WheelPhysicsControl:
     return replace(wheel, max_steer_angle=radians(wheel.max_steer_angle), position=present.position)

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from harness.carlite.calls.family import Family
+from harness.carlite.calls.family import CallFamily
 from harness.carlite.errors import CallError
-from harness.carlite.rpc import Session
+from harness.carlite.rpc import ClientSession
 from harness.carlite.wire import codec
-from harness.carlite.world import World
+from harness.carlite.world import ServerWorld
 
-calls = Family()
+calls = CallFamily()
 
 
-@calls.value
-def is_traffic_manager_running(world: World, session: Session, port: object) -> bool:
+@calls.register_value
+def is_traffic_manager_running(world: ServerWorld, session: ClientSession, port: object) -> bool:
     """Whether a Traffic Manager can be found by that port; the server's answers to all."""
-    return session.traffic is not None or codec.integer(port, "port") in world.managers
+    return session.traffic is not None or codec.decode_integer(port, "port") in world.managers
 
 
-@calls.value
-def get_traffic_manager_running(world: World, session: Session, port: object) -> object:
+@calls.register_value
+def get_traffic_manager_running(world: ServerWorld, session: ClientSession, port: object) -> object:
     """Return where the Traffic Manager of that port is to be had."""
     if session.traffic is not None:
         return list(session.traffic)
-    number = codec.integer(port, "port")
+    number = codec.decode_integer(port, "port")
     if number not in world.managers:
         raise CallError(f"no Traffic Manager runs on port {number}")
     return list(world.managers[number])
 
 
-@calls.value
-def add_traffic_manager_running(world: World, session: Session, address: object) -> bool:
+@calls.register_value
+def add_traffic_manager_running(
+    world: ServerWorld, session: ClientSession, address: object
+) -> bool:
     """Enter a client's Traffic Manager; false where the port has one.
 
     Refused while the server has one: a client enters its own when it could not reach that one.
@@ -41,15 +43,15 @@ def add_traffic_manager_running(world: World, session: Session, address: object)
             "Traffic Manager in the client is refused: it can hang for ever (start carlite with "
             "--traffic-manager client to have it all the same)"
         )
-    host, port = codec.items(address, "address", 2)
-    number = codec.integer(port, "port")
+    host, port = codec.decode_items(address, "address", 2)
+    number = codec.decode_integer(port, "port")
     if number in world.managers:
         return False
-    world.managers[number] = (codec.text(host, "host"), number)
+    world.managers[number] = (codec.decode_text(host, "host"), number)
     return True
 
 
-@calls.void
-def destroy_traffic_manager(world: World, session: Session, port: object) -> None:
+@calls.register_void
+def destroy_traffic_manager(world: ServerWorld, session: ClientSession, port: object) -> None:
     """Strike a client's Traffic Manager off the list."""
-    world.managers.pop(codec.integer(port, "port"), None)
+    world.managers.pop(codec.decode_integer(port, "port"), None)

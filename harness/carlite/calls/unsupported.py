@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from harness.carlite.calls.family import Family
-from harness.carlite.rpc import Reply
+from harness.carlite.calls.family import CallFamily
+from harness.carlite.rpc import ReplyKind
 
-calls = Family()
+calls = CallFamily()
 
-calls.accept(
+calls.accept_calls(
     "load_map_layer",
     "unload_map_layer",
     "update_lights_state",
@@ -24,18 +24,18 @@ calls.accept(
     "enable_sensor_for_ros",
     "disable_sensor_for_ros",
 )
-calls.refuse(
+calls.refuse_calls(
     "carlite does not record",
-    Reply.VALUE,
+    ReplyKind.VALUE,
     "start_recorder",
     "show_recorder_file_info",
     "show_recorder_collisions",
     "show_recorder_actors_blocked",
     "replay_file",
 )
-calls.refuse(
+calls.refuse_calls(
     "actors have no components or bones here",
-    Reply.VALUE,
+    ReplyKind.VALUE,
     "get_actor_component_names",
     "get_actor_component_world_transform",
     "get_actor_component_relative_transform",
@@ -47,34 +47,36 @@ calls.refuse(
     "get_actor_socket_world_transforms",
     "get_actor_socket_relative_transforms",
 )
-calls.refuse(
+calls.refuse_calls(
     "there are no textures here",
-    Reply.VOID,
+    ReplyKind.VOID,
     "apply_color_texture_to_objects",
     "apply_float_color_texture_to_objects",
 )
-calls.refuse(
-    "other physics engines are not built in", Reply.VOID, "enable_carsim", "use_carsim_road"
+calls.refuse_calls(
+    "other physics engines are not built in", ReplyKind.VOID, "enable_carsim", "use_carsim_road"
 )
-calls.refuse("other physics engines are not built in", Reply.VOID, "enable_chrono_physics")
-calls.refuse("cameras have no graphics buffers here", Reply.VOID, "enable_gbuffers")
-calls.refuse("cameras have no graphics buffers here", Reply.VALUE, "get_gbuffer_token")
-calls.refuse("V2X sensors are not simulated", Reply.VOID, "send", "set_ignored_vehicles")
+calls.refuse_calls(
+    "other physics engines are not built in", ReplyKind.VOID, "enable_chrono_physics"
+)
+calls.refuse_calls("cameras have no graphics buffers here", ReplyKind.VOID, "enable_gbuffers")
+calls.refuse_calls("cameras have no graphics buffers here", ReplyKind.VALUE, "get_gbuffer_token")
+calls.refuse_calls("V2X sensors are not simulated", ReplyKind.VOID, "send", "set_ignored_vehicles")
 
 
-@calls.value
+@calls.register_value
 def query_lights_state(world: object, session: object, client: object) -> list[object]:
     """Return the street lamps that can be switched: none."""
     return []
 
 
-@calls.value
+@calls.register_value
 def are_gbuffers_enabled(world: object, session: object, sensor: object) -> bool:
     """Whether a camera sends graphics buffers: never."""
     return False
 
 
-@calls.value
+@calls.register_value
 def is_sensor_enabled_for_ros(world: object, session: object, stream_id: object) -> bool:
     """Whether a sensor publishes to ROS: never."""
     return False

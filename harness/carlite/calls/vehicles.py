@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from math import degrees
 
-from harness.carlite.actors import Kind
-from harness.carlite.calls.family import Family
-from harness.carlite.calls.motion import slot_of
-from harness.carlite.dynamics.parameters import wheel_angle
-from harness.carlite.rpc import Session
+from harness.carlite.actors import ActorKind
+from harness.carlite.calls.family import CallFamily
+from harness.carlite.calls.motion import find_actor_slot
+from harness.carlite.dynamics.parameters import compute_wheel_angle
+from harness.carlite.rpc import ClientSession
 from harness.carlite.wire import codec
 from harness.carlite.wire.records import AckermannControl, AckermannSettings, VehicleControl
-from harness.carlite.world import World
+from harness.carlite.world import ServerWorld
 
-calls = Family()
+calls = CallFamily()
 LAMPS = 0x7FF
 
 
-def steer(world: World, actor: object, control: VehicleControl) -> None:
+def set_vehicle_controls(world: ServerWorld, actor: object, control: VehicleControl) -> None:
     """Give a vehicle's pedals, wheel and gear new positions."""
-    slot = slot_of(world, actor, Kind.VEHICLE)
+    slot = find_actor_slot(world, actor, ActorKind.VEHICLE)
     table = world.episode.table
     table.throttle[slot] = min(max(control.throttle, 0.0), 1.0)
     table.steer[slot] = min(max(control.steer, -1.0), 1.0)
@@ -30,57 +30,61 @@ def steer(world: World, actor: object, control: VehicleControl) -> None:
     if control.manual_gear_shift:
         table.gear[slot] = min(max(control.gear, -1), 100)
     actor_id = int(table.id[slot])
-    world.episode.pedals.press(actor_id)
-    world.episode.ackermann.release(actor_id)
+    world.episode.pedals.note_control(actor_id)
+    world.episode.ackermann.release_vehicle(actor_id)
 
 
-def light_up(world: World, actor: object, flags: object) -> None:
+def set_vehicle_lamps(world: ServerWorld, actor: object, flags: object) -> None:
     """Switch a vehicle's lights."""
-    slot = slot_of(world, actor, Kind.VEHICLE)
-    world.episode.table.lamps[slot] = codec.integer(flags, "light state") & LAMPS
+    slot = find_actor_slot(world, actor, ActorKind.VEHICLE)
+    world.episode.table.lamps[slot] = codec.decode_integer(flags, "light state") & LAMPS
 
 
-@calls.void
+@calls.register_void
 def apply_control_to_vehicle(
-    world: World, session: Session, actor: object, control: object
+    world: ServerWorld, session: ClientSession, actor: object, control: object
 ) -> None:
     """Drive a vehicle by its pedals and wheel."""
-    steer(world, actor, codec.read(VehicleControl, control))
+    set_vehicle_controls(world, actor, codec.decode_record(VehicleControl, control))
 
 
-@calls.void
+@calls.register_void
 def apply_ackermann_control_to_vehicle(
-    world: World, session: Session, actor: object, control: object
+    world: ServerWorld, session: ClientSession, actor: object, control: object
 ) -> None:
     """Drive a vehicle by speed and steering angle."""
-    slot = slot_of(world, actor, Kind.VEHICLE)
-    wanted = codec.read(AckermannControl, control)
-    world.episode.ackermann.apply(int(world.episode.table.id[slot]), wanted)
+    slot = find_actor_slot(world, actor, ActorKind.VEHICLE)
+    wanted = codec.decode_record(AckermannControl, control)
+    world.episode.ackermann.take_over_vehicle(int(world.episode.table.id[slot]), wanted)
 
 
-@calls.value
-def get_ackermann_controller_settings(world: World, session: Session, actor: object) -> object:
+@calls.register_value
+def get_ackermann_controller_settings(
+    world: ServerWorld, session: ClientSession, actor: object
+) -> object:
     """Return the gains of a vehicle's Ackermann controller."""
-    slot = slot_of(world, actor, Kind.VEHICLE)
-    driver = world.episode.ackermann.driver(int(world.episode.table.id[slot]))
-    return codec.write(driver.settings)
+    slot = find_actor_slot(world, actor, ActorKind.VEHICLE)
+    driver = world.episode.ackermann.get_driver(int(world.episode.table.id[slot]))
+    return codec.encode_record(driver.settings)
 
 
-@calls.void
+@calls.register_void
 def apply_ackermann_controller_settings(
-    world: World, session: Session, actor: object, settings: object
+    world: ServerWorld, session: ClientSession, actor: object, settings: object
 ) -> None:
     """Change the gains of a vehicle's Ackermann controller."""
-    slot = slot_of(world, actor, Kind.VEHICLE)
-    driver = world.episode.ackermann.driver(int(world.episode.table.id[slot]))
-    driver.settings = codec.read(AckermannSettings, settings)
+    slot = find_actor_slot(world, actor, ActorKind.VEHICLE)
+    driver = world.episode.ackermann.get_driver(int(world.episode.table.id[slot]))
+    driver.settings = codec.decode_record(AckermannSettings, settings)
 
 
-@calls.void
-def set_actor_autopilot(world: World, session: Session, actor: object, enabled: object) -> None:
+@calls.register_void
+def set_actor_autopilot(
+    world: ServerWorld, session: ClientSession, actor: object, enabled: object
+) -> None:
     """Hand a vehicle to the server's Traffic Manager, or take it back; clients call their own."""
-    slot_of(world, actor, Kind.VEHICLE)
-    number, wanted = codec.integer(actor, "actor"), codec.flag(enabled, "enabled")
+    find_actor_slot(world, actor, ActorKind.VEHICLE)
+    number, wanted = codec.decode_integer(actor, "actor"), codec.decode_flag(enabled, "enabled")
     if session.traffic is None:
         return
     if wanted:
@@ -89,47 +93,53 @@ def set_actor_autopilot(world: World, session: Session, actor: object, enabled: 
         world.traffic.unregister_vehicle([number])
 
 
-@calls.value
-def get_vehicle_light_state(world: World, session: Session, actor: object) -> object:
+@calls.register_value
+def get_vehicle_light_state(world: ServerWorld, session: ClientSession, actor: object) -> object:
     """Return a vehicle's lights."""
-    return [int(world.episode.table.lamps[slot_of(world, actor, Kind.VEHICLE)])]
+    return [int(world.episode.table.lamps[find_actor_slot(world, actor, ActorKind.VEHICLE)])]
 
 
-@calls.void
-def set_vehicle_light_state(world: World, session: Session, actor: object, state: object) -> None:
+@calls.register_void
+def set_vehicle_light_state(
+    world: ServerWorld, session: ClientSession, actor: object, state: object
+) -> None:
     """Switch a vehicle's lights."""
-    (flags,) = codec.items(state, "light state", 1)
-    light_up(world, actor, flags)
+    (flags,) = codec.decode_items(state, "light state", 1)
+    set_vehicle_lamps(world, actor, flags)
 
 
-@calls.value
-def get_vehicle_light_states(world: World, session: Session) -> object:
+@calls.register_value
+def get_vehicle_light_states(world: ServerWorld, session: ClientSession) -> object:
     """Return the lights of all vehicles, as pairs of actor and flags."""
-    table, slots = world.episode.table, world.episode.population.slots_of(Kind.VEHICLE)
+    table, slots = world.episode.table, world.episode.population.list_slots(ActorKind.VEHICLE)
     pairs = zip(table.id[slots].tolist(), table.lamps[slots].tolist(), strict=True)
     return [list(pair) for pair in pairs]
 
 
-@calls.value
-def get_wheel_steer_angle(world: World, session: Session, actor: object, wheel: object) -> float:
+@calls.register_value
+def get_wheel_steer_angle(
+    world: ServerWorld, session: ClientSession, actor: object, wheel: object
+) -> float:
     """Return the angle of one wheel in degrees: 0 and 1 are the front ones."""
-    slot = slot_of(world, actor, Kind.VEHICLE)
-    number = codec.integer(wheel, "wheel")
+    slot = find_actor_slot(world, actor, ActorKind.VEHICLE)
+    number = codec.decode_integer(wheel, "wheel")
     if number >= 2:
         return 0.0
     table, physics = world.episode.table, world.episode.motion.physics
     row = physics.rows[table.physics[slot]]
-    return degrees(wheel_angle(row, float(table.wheel_angle[slot]), right=number == 1))
+    return degrees(compute_wheel_angle(row, float(table.wheel_angle[slot]), right=number == 1))
 
 
-@calls.value
-def get_wheel_pitch_angle(world: World, session: Session, actor: object, wheel: object) -> float:
+@calls.register_value
+def get_wheel_pitch_angle(
+    world: ServerWorld, session: ClientSession, actor: object, wheel: object
+) -> float:
     """Return how far a wheel has turned on its axle: zero, wheels do not turn here."""
-    slot_of(world, actor, Kind.VEHICLE)
+    find_actor_slot(world, actor, ActorKind.VEHICLE)
     return 0.0
 
 
-calls.accept(
+calls.accept_calls(
     "open_vehicle_door",
     "close_vehicle_door",
     "set_wheel_steer_direction",

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.carlite.actors import Kind
-from harness.carlite.calls.family import Family
-from harness.carlite.calls.motion import slot_of
-from harness.carlite.rpc import Reply, Session
+from harness.carlite.actors import ActorKind
+from harness.carlite.calls.family import CallFamily
+from harness.carlite.calls.motion import find_actor_slot
+from harness.carlite.rpc import ClientSession, ReplyKind
 from harness.carlite.wire import codec
 from harness.carlite.wire.records import Transform, WalkerControl
-from harness.carlite.world import World
+from harness.carlite.world import ServerWorld
 
-calls = Family()
+calls = CallFamily()
 FASTEST = 100.0
 
 
-@calls.void
-def apply_control_to_walker(world: World, session: Session, actor: object, control: object) -> None:
+@calls.register_void
+def apply_control_to_walker(
+    world: ServerWorld, session: ClientSession, actor: object, control: object
+) -> None:
     """Let a walker walk."""
-    wanted = codec.read(WalkerControl, control)
-    slot = slot_of(world, actor, Kind.WALKER)
+    wanted = codec.decode_record(WalkerControl, control)
+    slot = find_actor_slot(world, actor, ActorKind.WALKER)
     table = world.episode.table
     length = float(np.linalg.norm(wanted.direction))
     table.walk_direction[slot] = np.array(wanted.direction) / max(length, 1.0)
@@ -28,23 +30,23 @@ def apply_control_to_walker(world: World, session: Session, actor: object, contr
     table.jump[slot] = wanted.jump
 
 
-def put(world: World, actor: object, transform: Transform, speed: float) -> None:
+def place_walker(world: ServerWorld, actor: object, transform: Transform, speed: float) -> None:
     """Put a walker where the client's crowd has it now; its feet stay on the ground."""
-    number = codec.integer(actor, "actor")
-    world.episode.population.find(number, Kind.WALKER)
+    number = codec.decode_integer(actor, "actor")
+    world.episode.population.find_resident(number, ActorKind.WALKER)
     pace = min(max(speed, -FASTEST), FASTEST)
     location, rotation = np.array([transform.location]), np.array([transform.rotation])
     world.episode.motion.lead_walkers([number], location, rotation, np.array([pace]))
 
 
-calls.refuse(
+calls.refuse_calls(
     "walkers have no skeleton here",
-    Reply.VALUE,
+    ReplyKind.VALUE,
     "get_bones_transform",
 )
-calls.refuse(
+calls.refuse_calls(
     "walkers have no skeleton here",
-    Reply.VOID,
+    ReplyKind.VOID,
     "set_bones_transform",
     "blend_pose",
     "get_pose_from_animation",

@@ -46,7 +46,7 @@ REFINEMENTS = 4
 
 
 @compiled
-def sweep(box: Any) -> None:
+def fill_box_reach(box: Any) -> None:
     """Fill in the reach of a box whose other fields are set."""
     cos, sin = abs(math.cos(box["yaw"])), abs(math.sin(box["yaw"]))
     spare = abs(box["turn"]) * math.hypot(box["half_length"], box["half_width"])
@@ -55,7 +55,7 @@ def sweep(box: Any) -> None:
 
 
 @compiled
-def near(a: Any, b: Any) -> bool:
+def can_boxes_touch(a: Any, b: Any) -> bool:
     """Return whether what two boxes sweep can touch."""
     return bool(
         abs(a["x"] - b["x"]) <= a["reach_x"] + b["reach_x"]
@@ -66,7 +66,7 @@ def near(a: Any, b: Any) -> bool:
 
 
 @compiled
-def overlap_along(
+def compute_axis_overlap(
     a: Any, b: Any, yaw_a: float, yaw_b: float, x: float, y: float, nx: float, ny: float
 ) -> float:
     """Return how deep two boxes, `b`'s middle (x, y) off `a`'s, overlap along a unit vector."""
@@ -81,7 +81,7 @@ def overlap_along(
 
 
 @compiled
-def separate(a: Any, b: Any, share: float) -> tuple[float, float, float]:
+def find_least_penetration(a: Any, b: Any, share: float) -> tuple[float, float, float]:
     """Return the least depth and its direction, from `a` to `b`, at a share of the tick.
 
     Separating axes; a depth of zero or less means that the boxes are apart.
@@ -96,7 +96,7 @@ def separate(a: Any, b: Any, share: float) -> tuple[float, float, float]:
         nx, ny = math.cos(yaw), math.sin(yaw)
         if x * nx + y * ny < 0.0:
             nx, ny = -nx, -ny
-        depth = overlap_along(a, b, yaw_a, yaw_b, x, y, nx, ny)
+        depth = compute_axis_overlap(a, b, yaw_a, yaw_b, x, y, nx, ny)
         if depth < least - 1e-9:
             least, normal_x, normal_y = depth, nx, ny
         if least <= 0.0:
@@ -105,7 +105,7 @@ def separate(a: Any, b: Any, share: float) -> tuple[float, float, float]:
 
 
 @compiled
-def touch(a: Any, b: Any) -> float:
+def find_first_touch(a: Any, b: Any) -> float:
     """Return the share of the tick at which two boxes first overlap, -1 if they never do."""
     lever = math.hypot(a["half_length"], a["half_width"]) * abs(a["turn"])
     lever += math.hypot(b["half_length"], b["half_width"]) * abs(b["turn"])
@@ -113,11 +113,11 @@ def touch(a: Any, b: Any) -> float:
     looks: int = max(math.ceil(way / STRIDE), 1)
     for look in range(looks + 1):
         share = look / looks
-        if separate(a, b, share)[0] > 0.0:
+        if find_least_penetration(a, b, share)[0] > 0.0:
             apart = max(look - 1, 0) / looks
             for _ in range(REFINEMENTS if look > 0 else 0):
                 middle = 0.5 * (apart + share)
-                if separate(a, b, middle)[0] > 0.0:
+                if find_least_penetration(a, b, middle)[0] > 0.0:
                     share = middle
                 else:
                     apart = middle
@@ -126,13 +126,15 @@ def touch(a: Any, b: Any) -> float:
 
 
 @compiled
-def common_point(a: Any, b: Any, share: float, here: Floats, there: Floats) -> tuple[float, float]:
+def compute_contact_point(
+    a: Any, b: Any, share: float, here: Floats, there: Floats
+) -> tuple[float, float]:
     """Return the middle of the corners of two boxes' intersection at a share of the tick.
 
     `here` and `there` are (16, 2) scratch space.
     """
     rest = 1.0 - share
-    _corners(a, rest, here)
+    _write_box_corners(a, rest, here)
     count = 4
     yaw = b["yaw"] - rest * b["turn"]
     x, y = b["x"] - rest * b["dx"], b["y"] - rest * b["dy"]
@@ -140,7 +142,7 @@ def common_point(a: Any, b: Any, share: float, here: Floats, there: Floats) -> t
         angle = yaw + 0.5 * math.pi * side
         nx, ny = math.cos(angle), math.sin(angle)
         limit = x * nx + y * ny + (b["half_length"] if side % 2 == 0 else b["half_width"])
-        count = _clip(here, count, nx, ny, limit, there)
+        count = _clip_convex_polygon(here, count, nx, ny, limit, there)
         for corner in range(count):
             here[corner, 0], here[corner, 1] = there[corner, 0], there[corner, 1]
     if count == 0:
@@ -153,7 +155,7 @@ def common_point(a: Any, b: Any, share: float, here: Floats, there: Floats) -> t
 
 
 @compiled
-def _corners(box: Any, rest: float, out: Floats) -> None:
+def _write_box_corners(box: Any, rest: float, out: Floats) -> None:
     yaw = box["yaw"] - rest * box["turn"]
     cos, sin = math.cos(yaw), math.sin(yaw)
     x, y = box["x"] - rest * box["dx"], box["y"] - rest * box["dy"]
@@ -165,7 +167,9 @@ def _corners(box: Any, rest: float, out: Floats) -> None:
 
 
 @compiled
-def _clip(polygon: Floats, count: int, nx: float, ny: float, limit: float, out: Floats) -> int:
+def _clip_convex_polygon(
+    polygon: Floats, count: int, nx: float, ny: float, limit: float, out: Floats
+) -> int:
     """Keep the part of a convex polygon where n . p <= limit; return its number of corners."""
     kept = 0
     for corner in range(count):

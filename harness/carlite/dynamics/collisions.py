@@ -7,25 +7,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.arrays import Bools, Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import allocating
-from harness.carlite.dynamics.boxes import BOX, Boxes, near, separate, sweep
-from harness.carlite.dynamics.obstacles import Obstacles
-from harness.carlite.dynamics.pairs import moving_pairs, scenery_pairs
-from harness.carlite.dynamics.parameters import yaw_inertia
-from harness.carlite.dynamics.response import Touches, exchange, find_touches, make_room
+from harness.carlite.dynamics.boxes import (
+    BOX,
+    Boxes,
+    can_boxes_touch,
+    fill_box_reach,
+    find_least_penetration,
+)
+from harness.carlite.dynamics.obstacles import ObstacleGrid
+from harness.carlite.dynamics.pairs import find_moving_pairs, find_scenery_pairs
+from harness.carlite.dynamics.parameters import compute_yaw_inertia
+from harness.carlite.dynamics.response import (
+    Touches,
+    apply_contact_impulses,
+    find_touches,
+    push_overlaps_apart,
+)
 
-__all__ = ["Contact", "Obstacles", "overlaps", "resolve"]
+__all__ = ["CollisionContact", "ObstacleGrid", "has_solid_overlap", "resolve_collisions"]
 
 CLEARANCE = 0.15
 """Metres above the ground below which vehicles roll over things."""
 
-VEHICLE, WALKER, PROP = int(Kind.VEHICLE), int(Kind.WALKER), int(Kind.PROP)
+VEHICLE, WALKER, PROP = int(ActorKind.VEHICLE), int(ActorKind.WALKER), int(ActorKind.PROP)
 
 
 @dataclass(frozen=True)
-class Contact:
+class CollisionContact:
     """Two parties that hit each other during a tick.
 
     Attributes:
@@ -41,9 +52,11 @@ class Contact:
     impulse: tuple[float, float, float]
 
 
-def resolve(table: ActorTable, obstacles: Obstacles, dt: float) -> list[Contact]:
+def resolve_collisions(
+    table: ActorTable, obstacles: ObstacleGrid, dt: float
+) -> list[CollisionContact]:
     """Separate what collided during the last `dt`, and return the contacts, in slot order."""
-    slots, touches = _resolve(
+    slots, touches = _resolve_touches(
         table.solid, table.parent, obstacles.boxes, obstacles.first, obstacles.members,
         obstacles.column, obstacles.row, obstacles.columns, obstacles.rows,
         table.kind, table.simulated, table.position, table.rotation, table.velocity,
@@ -58,7 +71,7 @@ def resolve(table: ActorTable, obstacles: Obstacles, dt: float) -> list[Contact]
     partners = touches["b"].tolist()
     impulses = np.stack([-touches["impulse_x"], -touches["impulse_y"]], 1).tolist()
     return [
-        Contact(
+        CollisionContact(
             actor=actor,
             other=-1 if fixed else int(ids[partner]),
             piece=int(obstacles.piece[partner]) if fixed else -1,
@@ -68,9 +81,9 @@ def resolve(table: ActorTable, obstacles: Obstacles, dt: float) -> list[Contact]
     ]
 
 
-def overlaps(
+def has_solid_overlap(
     table: ActorTable,
-    obstacles: Obstacles,
+    obstacles: ObstacleGrid,
     *,
     centre: Sequence[float],
     extent: Sequence[float],
@@ -84,7 +97,7 @@ def overlaps(
     box["top"] = centre[2] + extent[2]
     box["lightness"] = 1.0
     return bool(
-        _overlaps(
+        _has_box_overlap(
             box, table.solid, table.parent, obstacles.boxes, obstacles.first, obstacles.members,
             obstacles.column, obstacles.row, obstacles.columns, obstacles.rows,
             table.kind, table.simulated, table.position, table.rotation, table.velocity,
@@ -94,7 +107,7 @@ def overlaps(
 
 
 @allocating
-def _solids(kind: Bytes, solid: Bools, parent: Ints) -> Ints:
+def _list_solid_slots(kind: Bytes, solid: Bools, parent: Ints) -> Ints:
     """Return the slots of what can be hit; what is attached to something moves along with it."""
     slots, count = np.empty(len(kind), np.int64), 0
     for slot in range(len(kind)):
@@ -106,7 +119,7 @@ def _solids(kind: Bytes, solid: Bools, parent: Ints) -> Ints:
 
 
 @allocating
-def _resolve(
+def _resolve_touches(
     solid: Bools, parent: Ints, scenery: Boxes, first: Int32s, members: Int32s,
     column: int, row: int, columns: int, rows: int,
     kind: Bytes, simulated: Bools, position: Floats, rotation: Floats, velocity: Floats,
@@ -114,15 +127,15 @@ def _resolve(
     extent: Floats, mirrors: Floats, mass: Floats, dt: float,
 ) -> tuple[Ints, Touches]:  # fmt: skip
     """Return the slots of what can be hit, and who of them touched."""
-    slots = _solids(kind, solid, parent)
-    boxes = boxes_of(
+    slots = _list_solid_slots(kind, solid, parent)
+    boxes = build_swept_boxes(
         slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent,
         mirrors, mass, dt,
     )  # fmt: skip
-    movers = find_touches(boxes, boxes, moving_pairs(boxes), False)
+    movers = find_touches(boxes, boxes, find_moving_pairs(boxes), False)
     pieces = find_touches(
         boxes, scenery,
-        scenery_pairs(boxes, scenery, first, members, column, row, columns, rows), True,
+        find_scenery_pairs(boxes, scenery, first, members, column, row, columns, rows), True,
     )  # fmt: skip
     touches = np.concatenate((movers, pieces))
     if len(touches) == 0:
@@ -131,8 +144,8 @@ def _resolve(
     for index in range(len(slots)):
         motion[index, 0], motion[index, 1] = velocity[slots[index], 0], velocity[slots[index], 1]
         motion[index, 2] = yaw_rate[slots[index]]
-    exchange(boxes, scenery, touches, motion)
-    make_room(boxes, scenery, touches, moves)
+    apply_contact_impulses(boxes, scenery, touches, motion)
+    push_overlaps_apart(boxes, scenery, touches, moves)
     for index in range(len(slots)):
         slot = slots[index]
         if boxes[index]["lightness"] <= 0.0:
@@ -149,7 +162,7 @@ def _resolve(
 
 
 @allocating
-def boxes_of(
+def build_swept_boxes(
     slots: Ints, kind: Bytes, simulated: Bools, position: Floats, rotation: Floats,
     velocity: Floats, yaw_rate: Floats, box_centre: Floats, extent: Floats, mirrors: Floats,
     mass: Floats, dt: float,
@@ -176,28 +189,31 @@ def boxes_of(
             box["dx"], box["dy"] = velocity[slot, 0] * dt, velocity[slot, 1] * dt
             if kind[slot] == VEHICLE:
                 box["turn"] = yaw_rate[slot] * dt
-                box["nimbleness"] = 1.0 / yaw_inertia(mass[slot], extent[slot, 0], extent[slot, 1])
-        sweep(box)
+                box["nimbleness"] = 1.0 / compute_yaw_inertia(
+                    mass[slot], extent[slot, 0], extent[slot, 1]
+                )
+        fill_box_reach(box)
     return boxes
 
 
 @allocating
-def _overlaps(
+def _has_box_overlap(
     asked: Boxes, solid: Bools, parent: Ints, scenery: Boxes, first: Int32s, members: Int32s,
     column: int, row: int, columns: int, rows: int,
     kind: Bytes, simulated: Bools, position: Floats, rotation: Floats, velocity: Floats,
     yaw_rate: Floats, box_centre: Floats, extent: Floats, mirrors: Floats, mass: Floats,
 ) -> bool:  # fmt: skip
     box = asked[0]
-    sweep(box)
-    movers = boxes_of(
-        _solids(kind, solid, parent), kind, simulated, position, rotation, velocity, yaw_rate,
+    fill_box_reach(box)
+    movers = build_swept_boxes(
+        _list_solid_slots(kind, solid, parent), kind, simulated, position, rotation, velocity,
+        yaw_rate,
         box_centre, extent, mirrors, mass, 0.0,
     )  # fmt: skip
     taken = False
     for mover in movers:
-        taken |= near(box, mover) and separate(box, mover, 1.0)[0] > 0.0
-    pairs = scenery_pairs(asked, scenery, first, members, column, row, columns, rows)
+        taken |= can_boxes_touch(box, mover) and find_least_penetration(box, mover, 1.0)[0] > 0.0
+    pairs = find_scenery_pairs(asked, scenery, first, members, column, row, columns, rows)
     for index in range(len(pairs)):
-        taken |= separate(box, scenery[pairs[index, 1]], 1.0)[0] > 0.0
+        taken |= find_least_penetration(box, scenery[pairs[index, 1]], 1.0)[0] > 0.0
     return taken

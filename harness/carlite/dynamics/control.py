@@ -9,7 +9,7 @@ Curve = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wheel:
+class WheelPhysicsControl:
     """One wheel.
 
     Attributes:
@@ -37,7 +37,7 @@ class Wheel:
 
 
 @dataclass(frozen=True)
-class Gear:
+class GearPhysicsControl:
     """A forward gear; `down` and `up` are the shares of the top engine speed at which to shift."""
 
     ratio: float = 1.0
@@ -75,10 +75,10 @@ class PhysicsControl:
     gear_switch_time: float = 0.5
     clutch_strength: float = 10.0
     final_ratio: float = 4.0
-    forward_gears: tuple[Gear, ...] = ()
+    forward_gears: tuple[GearPhysicsControl, ...] = ()
     mass: float = 1000.0
     drag_coefficient: float = 0.3
     center_of_mass: Vector = (0.0, 0.0, 0.0)
     steering_curve: Curve = ((0.0, 1.0), (10.0, 0.5))
-    wheels: tuple[Wheel, ...] = ()
+    wheels: tuple[WheelPhysicsControl, ...] = ()
     use_sweep_wheel_collision: bool = False

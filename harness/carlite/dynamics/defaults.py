@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from harness.carlite.dynamics.control import Curve, PhysicsControl, Wheel
+from harness.carlite.dynamics.control import Curve, PhysicsControl, WheelPhysicsControl
 from harness.carlite.dynamics.models import (
     CLASSES,
     MKZ,
     MODELS,
     PUBLISHED,
-    Engine,
-    Figures,
-    Published,
+    EngineModel,
+    PublishedVehicle,
+    WheelDimensions,
 )
 
 TRACK_SHARE = 0.80
@@ -31,30 +31,36 @@ MKZ_MASS, MKZ_RADIUS, MKZ_BRAKE, MKZ_HANDBRAKE = 1696.0, 0.355, 800.0, 1600.0
 
 
 @cache
-def defaults(
+def build_default_physics(
     blueprint_id: str, extent: tuple[float, float, float], wheels: int, mass: float
 ) -> PhysicsControl:
     """Return the physics control of a blueprint with this bounding box, wheel count and mass."""
     published = PUBLISHED.get(blueprint_id)
     if published is not None:
-        return _published(published, published.mass or mass)
-    figures = MODELS.get(blueprint_id) or CLASSES[_class(extent, wheels, mass)]
+        return _build_published_physics(published, published.mass or mass)
+    figures = MODELS.get(blueprint_id) or CLASSES[_choose_vehicle_class(extent, wheels, mass)]
     wheelbase = figures.wheelbase
     if wheelbase < 1.0:
         wheelbase *= 2.0 * extent[0]
     track = TRACK_SHARE * 2.0 * extent[1] if wheels > 2 else 0.0
-    return _scaled(figures, wheelbase, track, mass)
+    return _scale_mkz_physics(figures, wheelbase, track, mass)
 
 
-def _published(known: Published, mass: float) -> PhysicsControl:
-    wheel = Wheel(radius=known.radius, max_brake_torque=known.brake, lat_stiff_value=known.lateral)
+def _build_published_physics(known: PublishedVehicle, mass: float) -> PhysicsControl:
+    wheel = WheelPhysicsControl(
+        radius=known.radius, max_brake_torque=known.brake, lat_stiff_value=known.lateral
+    )
     places = (known.front_axle, known.rear_axle)
-    fitted = _fitted(wheel, places, track=known.width, lock=FULL_LOCK, hand_brake=known.hand_brake)
-    control = _with_engine(known.engine, mass, fitted)
+    fitted = _fit_wheels(
+        wheel, places, track=known.width, lock=FULL_LOCK, hand_brake=known.hand_brake
+    )
+    control = _make_physics_control(known.engine, mass, fitted)
     return replace(control, center_of_mass=(known.centre, 0.0, 0.0))
 
 
-def _scaled(figures: Figures, wheelbase: float, track: float, mass: float) -> PhysicsControl:
+def _scale_mkz_physics(
+    figures: WheelDimensions, wheelbase: float, track: float, mass: float
+) -> PhysicsControl:
     """Return what the MKZ would be with this mass on these wheels.
 
     Torques go with the wheels' radius as well, so that forces go with the mass alone.
@@ -62,14 +68,14 @@ def _scaled(figures: Figures, wheelbase: float, track: float, mass: float) -> Ph
     share = (mass + SPINNING) / (MKZ_MASS + SPINNING)
     strength = share * figures.strength * figures.wheel / MKZ_RADIUS
     turning = share * (figures.wheel / MKZ_RADIUS) ** 2
-    wheel = Wheel(
+    wheel = WheelPhysicsControl(
         radius=figures.wheel,
         max_brake_torque=round(MKZ_BRAKE * share * figures.wheel / MKZ_RADIUS, 1),
         damping_rate=round(0.25 * turning, 4),
         long_stiff_value=round(3000.0 * min(share, 1.0), 1),
     )
     full, engaged, disengaged = MKZ.damping
-    engine = Engine(
+    engine = EngineModel(
         torque_curve=tuple((rpm, round(strength * torque, 1)) for rpm, torque in MKZ.torque_curve),
         max_rpm=MKZ.max_rpm,
         final=MKZ.final,
@@ -81,14 +87,21 @@ def _scaled(figures: Figures, wheelbase: float, track: float, mass: float) -> Ph
     )
     places = (0.5 * wheelbase, -0.5 * wheelbase)
     hand_brake = round(MKZ_HANDBRAKE * share * figures.wheel / MKZ_RADIUS, 1)
-    return _with_engine(
-        engine, mass, _fitted(wheel, places, track=track, lock=figures.lock, hand_brake=hand_brake)
+    return _make_physics_control(
+        engine,
+        mass,
+        _fit_wheels(wheel, places, track=track, lock=figures.lock, hand_brake=hand_brake),
     )
 
 
-def _fitted(
-    wheel: Wheel, places: tuple[float, float], *, track: float, lock: float, hand_brake: float
-) -> tuple[Wheel, ...]:
+def _fit_wheels(
+    wheel: WheelPhysicsControl,
+    places: tuple[float, float],
+    *,
+    track: float,
+    lock: float,
+    hand_brake: float,
+) -> tuple[WheelPhysicsControl, ...]:
     """Return two wheels per axle; as in CARLA, two-wheelers have twins, here on the centre line."""
     return tuple(
         replace(
@@ -102,7 +115,9 @@ def _fitted(
     )
 
 
-def _with_engine(engine: Engine, mass: float, wheels: tuple[Wheel, ...]) -> PhysicsControl:
+def _make_physics_control(
+    engine: EngineModel, mass: float, wheels: tuple[WheelPhysicsControl, ...]
+) -> PhysicsControl:
     full, engaged, disengaged = engine.damping
     return PhysicsControl(
         torque_curve=engine.torque_curve,
@@ -122,7 +137,7 @@ def _with_engine(engine: Engine, mass: float, wheels: tuple[Wheel, ...]) -> Phys
     )
 
 
-def _class(extent: Sequence[float], wheels: int, mass: float) -> str:
+def _choose_vehicle_class(extent: Sequence[float], wheels: int, mass: float) -> str:
     if wheels == 2:
         return "bicycle" if mass < 120.0 else "motorcycle"
     if mass > 5000.0 and extent[0] > 4.5:

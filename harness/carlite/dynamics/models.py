@@ -9,25 +9,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.carlite.dynamics.control import Curve, Gear
+from harness.carlite.dynamics.control import Curve, GearPhysicsControl
 
 
 @dataclass(frozen=True, kw_only=True)
-class Engine:
+class EngineModel:
     """Engine and gearbox; the damping rates are PhysX's for all of them."""
 
     torque_curve: Curve
     max_rpm: float
     final: float
-    gears: tuple[Gear, ...]
+    gears: tuple[GearPhysicsControl, ...]
     switch_time: float
     moi: float = 1.0
     damping: tuple[float, float, float] = (0.15, 2.0, 0.35)
     clutch: float = 10.0
 
 
-def _gears(ratios: tuple[float, ...], down: float, up: float) -> tuple[Gear, ...]:
-    return tuple(Gear(ratio, down, up) for ratio in ratios)
+def _make_gears(
+    ratios: tuple[float, ...], down: float, up: float
+) -> tuple[GearPhysicsControl, ...]:
+    return tuple(GearPhysicsControl(ratio, down, up) for ratio in ratios)
 
 
 SHIFT_DOWN, SHIFT_UP, SWITCH_TIME = 0.2272, 0.4603, 0.168
@@ -46,18 +48,18 @@ _CURVE = (
     (6500.0, 466.0),
 )
 
-MKZ = Engine(
+MKZ = EngineModel(
     torque_curve=tuple(
         (rpm, round((LOW_TORQUE if rpm <= 2000.0 else HIGH_TORQUE) * torque, 1))
         for rpm, torque in _CURVE
     ),
     max_rpm=6500.0,
     final=3.21,
-    gears=_gears((4.584, 2.964, 1.912, 1.446, 1.0, 0.746), SHIFT_DOWN, SHIFT_UP),
+    gears=_make_gears((4.584, 2.964, 1.912, 1.446, 1.0, 0.746), SHIFT_DOWN, SHIFT_UP),
     switch_time=SWITCH_TIME,
 )
 
-MODEL3 = Engine(
+MODEL3 = EngineModel(
     torque_curve=(
         (0.0, 743.0),
         (9000.0, 743.0),
@@ -68,13 +70,13 @@ MODEL3 = Engine(
     ),
     max_rpm=15000.0,
     final=9.0,
-    gears=(Gear(1.0, 0.0, 0.0),),
+    gears=(GearPhysicsControl(1.0, 0.0, 0.0),),
     switch_time=0.0,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
+class PublishedVehicle:
     """What is published of one of CARLA's vehicles.
 
     Attributes:
@@ -83,7 +85,7 @@ class Published:
         centre: of mass, ahead of the origin. radius, brake, hand_brake, lateral: of each wheel.
     """
 
-    engine: Engine
+    engine: EngineModel
     front_axle: float
     rear_axle: float
     width: float
@@ -95,7 +97,7 @@ class Published:
     lateral: float = 13.5
 
 
-_MKZ = Published(
+_MKZ = PublishedVehicle(
     engine=MKZ,
     front_axle=1.4718,
     rear_axle=-1.3886,
@@ -107,7 +109,7 @@ _MKZ = Published(
 )
 PUBLISHED = {
     "vehicle.lincoln.mkz_2017": _MKZ,
-    "vehicle.lincoln.mkz_2020": Published(
+    "vehicle.lincoln.mkz_2020": PublishedVehicle(
         engine=MKZ,
         front_axle=1.4718,
         rear_axle=-1.3886,
@@ -118,7 +120,7 @@ PUBLISHED = {
         brake=800.0,
         hand_brake=1600.0,
     ),
-    "vehicle.tesla.model3": Published(
+    "vehicle.tesla.model3": PublishedVehicle(
         engine=MODEL3,
         front_axle=1.4375,
         rear_axle=-1.4375,
@@ -132,7 +134,7 @@ PUBLISHED = {
 
 
 @dataclass(frozen=True)
-class Figures:
+class WheelDimensions:
     """The wheels of a real model.
 
     Attributes:
@@ -149,49 +151,49 @@ class Figures:
 
 
 CLASSES = {
-    "car": Figures(0.58),
-    "van": Figures(0.60, 0.35, 1.1),
-    "truck": Figures(0.52, 0.50, 0.9, 0.8),
-    "bus": Figures(0.50, 0.48, 0.9, 0.8),
-    "motorcycle": Figures(0.66, 0.31, 0.8, 1.2),
-    "bicycle": Figures(0.62, 0.34, 0.8, 0.35),
+    "car": WheelDimensions(0.58),
+    "van": WheelDimensions(0.60, 0.35, 1.1),
+    "truck": WheelDimensions(0.52, 0.50, 0.9, 0.8),
+    "bus": WheelDimensions(0.50, 0.48, 0.9, 0.8),
+    "motorcycle": WheelDimensions(0.66, 0.31, 0.8, 1.2),
+    "bicycle": WheelDimensions(0.62, 0.34, 0.8, 0.35),
 }
 """What a vehicle gets that is not listed."""
 
 MODELS = {
-    "vehicle.audi.a2": Figures(2.405, 0.29),
-    "vehicle.audi.etron": Figures(2.928, 0.37),
-    "vehicle.audi.tt": Figures(2.468),
-    "vehicle.bmw.grandtourer": Figures(2.780),
-    "vehicle.chevrolet.impala": Figures(2.837),
-    "vehicle.citroen.c3": Figures(2.540, 0.30),
-    "vehicle.dodge.charger_2020": Figures(3.052, 0.35),
-    "vehicle.dodge.charger_police": Figures(3.052, 0.35),
-    "vehicle.dodge.charger_police_2020": Figures(3.052, 0.35),
-    "vehicle.ford.crown": Figures(2.913),
-    "vehicle.ford.mustang": Figures(2.743),
-    "vehicle.jeep.wrangler_rubicon": Figures(2.424, 0.40),
-    "vehicle.mercedes.coupe": Figures(2.945),
-    "vehicle.mercedes.coupe_2020": Figures(2.840),
-    "vehicle.micro.microlino": Figures(1.566, 0.27),
-    "vehicle.mini.cooper_s": Figures(2.467, 0.30),
-    "vehicle.mini.cooper_s_2021": Figures(2.495, 0.31),
-    "vehicle.nissan.micra": Figures(2.450, 0.29),
-    "vehicle.nissan.patrol": Figures(2.850, 0.39),
-    "vehicle.nissan.patrol_2021": Figures(3.075, 0.40),
-    "vehicle.seat.leon": Figures(2.636),
-    "vehicle.toyota.prius": Figures(2.700, 0.31),
-    "vehicle.ford.ambulance": Figures(3.980, 0.40, 1.1, 0.8),
-    "vehicle.mercedes.sprinter": Figures(3.665, 0.36, 1.1),
-    "vehicle.volkswagen.t2": Figures(2.400),
-    "vehicle.volkswagen.t2_2021": Figures(2.400),
-    "vehicle.carlamotors.carlacola": Figures(2.900, 0.42, 0.9, 0.8),
-    "vehicle.carlamotors.european_hgv": Figures(3.800, 0.50, 0.9, 0.8),
-    "vehicle.carlamotors.firetruck": Figures(4.300, 0.52, 0.9, 0.8),
-    "vehicle.tesla.cybertruck": Figures(3.635, 0.44),
-    "vehicle.mitsubishi.fusorosa": Figures(5.000, 0.45, 0.9, 0.8),
-    "vehicle.harley-davidson.low_rider": Figures(1.630, 0.32, 0.8, 1.2),
-    "vehicle.kawasaki.ninja": Figures(1.440, 0.31, 0.8, 1.2),
-    "vehicle.vespa.zx125": Figures(1.290, 0.23, 0.8, 0.8),
-    "vehicle.yamaha.yzf": Figures(1.380, 0.31, 0.8, 1.2),
+    "vehicle.audi.a2": WheelDimensions(2.405, 0.29),
+    "vehicle.audi.etron": WheelDimensions(2.928, 0.37),
+    "vehicle.audi.tt": WheelDimensions(2.468),
+    "vehicle.bmw.grandtourer": WheelDimensions(2.780),
+    "vehicle.chevrolet.impala": WheelDimensions(2.837),
+    "vehicle.citroen.c3": WheelDimensions(2.540, 0.30),
+    "vehicle.dodge.charger_2020": WheelDimensions(3.052, 0.35),
+    "vehicle.dodge.charger_police": WheelDimensions(3.052, 0.35),
+    "vehicle.dodge.charger_police_2020": WheelDimensions(3.052, 0.35),
+    "vehicle.ford.crown": WheelDimensions(2.913),
+    "vehicle.ford.mustang": WheelDimensions(2.743),
+    "vehicle.jeep.wrangler_rubicon": WheelDimensions(2.424, 0.40),
+    "vehicle.mercedes.coupe": WheelDimensions(2.945),
+    "vehicle.mercedes.coupe_2020": WheelDimensions(2.840),
+    "vehicle.micro.microlino": WheelDimensions(1.566, 0.27),
+    "vehicle.mini.cooper_s": WheelDimensions(2.467, 0.30),
+    "vehicle.mini.cooper_s_2021": WheelDimensions(2.495, 0.31),
+    "vehicle.nissan.micra": WheelDimensions(2.450, 0.29),
+    "vehicle.nissan.patrol": WheelDimensions(2.850, 0.39),
+    "vehicle.nissan.patrol_2021": WheelDimensions(3.075, 0.40),
+    "vehicle.seat.leon": WheelDimensions(2.636),
+    "vehicle.toyota.prius": WheelDimensions(2.700, 0.31),
+    "vehicle.ford.ambulance": WheelDimensions(3.980, 0.40, 1.1, 0.8),
+    "vehicle.mercedes.sprinter": WheelDimensions(3.665, 0.36, 1.1),
+    "vehicle.volkswagen.t2": WheelDimensions(2.400),
+    "vehicle.volkswagen.t2_2021": WheelDimensions(2.400),
+    "vehicle.carlamotors.carlacola": WheelDimensions(2.900, 0.42, 0.9, 0.8),
+    "vehicle.carlamotors.european_hgv": WheelDimensions(3.800, 0.50, 0.9, 0.8),
+    "vehicle.carlamotors.firetruck": WheelDimensions(4.300, 0.52, 0.9, 0.8),
+    "vehicle.tesla.cybertruck": WheelDimensions(3.635, 0.44),
+    "vehicle.mitsubishi.fusorosa": WheelDimensions(5.000, 0.45, 0.9, 0.8),
+    "vehicle.harley-davidson.low_rider": WheelDimensions(1.630, 0.32, 0.8, 1.2),
+    "vehicle.kawasaki.ninja": WheelDimensions(1.440, 0.31, 0.8, 1.2),
+    "vehicle.vespa.zx125": WheelDimensions(1.290, 0.23, 0.8, 0.8),
+    "vehicle.yamaha.yzf": WheelDimensions(1.380, 0.31, 0.8, 1.2),
 }

@@ -7,13 +7,13 @@ import numpy as np
 from harness.carlite.arrays import Int32s, Ints
 from harness.carlite.compiled import allocating
 from harness.carlite.dynamics.boxes import BOX, Boxes
-from harness.carlite.towns.model import Scenery, Shape
+from harness.carlite.towns.model import SceneryShape, TownScenery
 
 CELL = 8.0
 """Metres."""
 
 
-class Obstacles:
+class ObstacleGrid:
     """Every solid piece of scenery as an upright box, and the boxes that each grid cell meets.
 
     Attributes:
@@ -23,9 +23,9 @@ class Obstacles:
         first, members: cell i, counted row by row, meets boxes members[first[i] : first[i + 1]].
     """
 
-    def __init__(self, scenery: Scenery) -> None:
+    def __init__(self, scenery: TownScenery) -> None:
         self.piece: Int32s = np.flatnonzero(scenery.solid).astype(np.int32)
-        self.boxes = _boxes(scenery, self.piece)
+        self.boxes = _build_piece_boxes(scenery, self.piece)
         place = np.stack([self.boxes["x"], self.boxes["y"]], 1)
         reach = np.stack([self.boxes["reach_x"], self.boxes["reach_y"]], 1)
         low = np.floor((place - reach) / CELL).astype(np.int64)
@@ -37,14 +37,16 @@ class Obstacles:
             start, end = low.min(0), high.max(0)
         self.column, self.row = int(start[0]), int(start[1])
         self.columns, self.rows = (int(size) for size in end - start + 1)
-        self.first, self.members = _fill(low - start, high - start, self.columns, self.rows)
+        self.first, self.members = _fill_grid_cells(
+            low - start, high - start, self.columns, self.rows
+        )
 
 
-def _boxes(scenery: Scenery, piece: Int32s) -> Boxes:
+def _build_piece_boxes(scenery: TownScenery, piece: Int32s) -> Boxes:
     boxes: Boxes = np.zeros(len(piece), BOX)
     centre, extent, yaw = scenery.centre[piece], scenery.extent[piece], scenery.yaw[piece]
     boxes["x"], boxes["y"] = centre[:, 0], centre[:, 1]
-    width = np.where(scenery.shape[piece] == Shape.CYLINDER, extent[:, 0], extent[:, 1])
+    width = np.where(scenery.shape[piece] == SceneryShape.CYLINDER, extent[:, 0], extent[:, 1])
     boxes["half_length"], boxes["half_width"] = extent[:, 0], width
     boxes["yaw"] = yaw
     boxes["bottom"], boxes["top"] = centre[:, 2] - extent[:, 2], centre[:, 2] + extent[:, 2]
@@ -55,7 +57,7 @@ def _boxes(scenery: Scenery, piece: Int32s) -> Boxes:
 
 
 @allocating
-def _fill(low: Ints, high: Ints, columns: int, rows: int) -> tuple[Int32s, Int32s]:
+def _fill_grid_cells(low: Ints, high: Ints, columns: int, rows: int) -> tuple[Int32s, Int32s]:
     first = np.zeros(columns * rows + 1, np.int32)
     for box in range(len(low)):
         for row in range(low[box, 1], high[box, 1] + 1):

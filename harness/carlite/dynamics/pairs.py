@@ -9,14 +9,14 @@ import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.dynamics.boxes import Boxes, near
+from harness.carlite.dynamics.boxes import Boxes, can_boxes_touch
 from harness.carlite.dynamics.obstacles import CELL
 
 
 @allocating
-def moving_pairs(boxes: Boxes) -> Int32s:
+def find_moving_pairs(boxes: Boxes) -> Int32s:
     """Return (P, 2) pairs of movers that may touch, of which one can be moved, in order."""
-    order = _order(boxes["x"] - boxes["reach_x"])
+    order = _argsort_stably(boxes["x"] - boxes["reach_x"])
     pairs = np.empty((len(boxes) + 8, 2), np.int32)
     count = 0
     for place in range(len(order)):
@@ -26,15 +26,15 @@ def moving_pairs(boxes: Boxes) -> Int32s:
             b = boxes[order[later]]
             if b["x"] - b["reach_x"] > limit:
                 break
-            if not (a["lightness"] > 0.0 or b["lightness"] > 0.0) or not near(a, b):
+            if not (a["lightness"] > 0.0 or b["lightness"] > 0.0) or not can_boxes_touch(a, b):
                 continue
             if count == len(pairs):
-                pairs = _grown(pairs)
+                pairs = _expand_pairs(pairs)
             pairs[count, 0] = min(order[place], order[later])
             pairs[count, 1] = max(order[place], order[later])
             count += 1
     keys = pairs[:count, 0].astype(np.float64) * len(boxes) + pairs[:count, 1]
-    places = _order(keys)
+    places = _argsort_stably(keys)
     ordered = np.empty((count, 2), np.int32)
     for place in range(count):
         for side in range(2):
@@ -43,7 +43,7 @@ def moving_pairs(boxes: Boxes) -> Int32s:
 
 
 @allocating
-def scenery_pairs(
+def find_scenery_pairs(
     boxes: Boxes, scenery: Boxes, first: Int32s, members: Int32s,
     column0: int, row0: int, columns: int, rows: int,
 ) -> Int32s:  # fmt: skip
@@ -54,33 +54,33 @@ def scenery_pairs(
         box = boxes[index]
         if box["lightness"] <= 0.0:
             continue
-        left, right = _span(box["x"], box["reach_x"], column0, columns)
-        bottom, top = _span(box["y"], box["reach_y"], row0, rows)
+        left, right = _find_cell_span(box["x"], box["reach_x"], column0, columns)
+        bottom, top = _find_cell_span(box["y"], box["reach_y"], row0, rows)
         for row in range(bottom, top + 1):
             for column in range(left, right + 1):
                 cell = row * columns + column
                 for member in members[first[cell] : first[cell + 1]]:
                     piece = scenery[member]
-                    if not _first_common_cell(piece, column, row, left, bottom, column0, row0):
+                    if not _is_first_common_cell(piece, column, row, left, bottom, column0, row0):
                         continue
-                    if not near(box, piece):
+                    if not can_boxes_touch(box, piece):
                         continue
                     if count == len(pairs):
-                        pairs = _grown(pairs)
+                        pairs = _expand_pairs(pairs)
                     pairs[count, 0], pairs[count, 1] = index, member
                     count += 1
     return pairs[:count]
 
 
 @compiled
-def _span(middle: float, reach: float, start: int, size: int) -> tuple[int, int]:
+def _find_cell_span(middle: float, reach: float, start: int, size: int) -> tuple[int, int]:
     low = math.floor((middle - reach) / CELL) - start
     high = math.floor((middle + reach) / CELL) - start
     return max(low, 0), min(high, size - 1)
 
 
 @compiled
-def _first_common_cell(
+def _is_first_common_cell(
     piece: Any, column: int, row: int, left: int, bottom: int, column0: int, row0: int
 ) -> bool:
     """Return whether no earlier cell holds both boxes, so that each pair is met once."""
@@ -91,7 +91,7 @@ def _first_common_cell(
 
 
 @allocating
-def _grown(pairs: Int32s) -> Int32s:
+def _expand_pairs(pairs: Int32s) -> Int32s:
     larger = np.empty((2 * len(pairs), 2), np.int32)
     for index in range(len(pairs)):
         for side in range(2):
@@ -100,7 +100,7 @@ def _grown(pairs: Int32s) -> Int32s:
 
 
 @allocating
-def _order(keys: Floats) -> Int32s:
+def _argsort_stably(keys: Floats) -> Int32s:
     """Return the places of ascending keys, equal ones as they come: a shell sort.
 
     It takes a tenth of the time that numba needs to compile its own sort.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from harness.carlite.actors import ActorTable
 from harness.carlite.compiled import compiled
-from harness.carlite.dynamics.control import PhysicsControl, Wheel
+from harness.carlite.dynamics.control import PhysicsControl, WheelPhysicsControl
 
 Rows: TypeAlias = NDArray[np.void]
 
@@ -105,7 +105,7 @@ STRONGEST_PULL = 1.6e-5
 """Curvature, per metre, of the way a car takes with its wheel straight: 8 cm in 100 m."""
 
 
-class Physics:
+class PhysicsTable:
     """The physics control of every vehicle, by actor id, and the rows made from them."""
 
     def __init__(self) -> None:
@@ -116,21 +116,21 @@ class Physics:
         self._row_of: dict[int, int] = {}
         self._free: list[int] = []
 
-    def get(self, actor_id: int) -> PhysicsControl:
+    def find_control(self, actor_id: int) -> PhysicsControl:
         """Return the control an actor drives with; KeyError when there is none."""
         return self._controls[actor_id]
 
-    def apply(self, table: ActorTable, actor_id: int, control: PhysicsControl) -> None:
+    def set_control(self, table: ActorTable, actor_id: int, control: PhysicsControl) -> None:
         """Give an actor these parameters; ValueError if no vehicle could have them."""
-        slot = table.slot(actor_id)
-        packed = pack(control, *table.extent[slot].tolist())
+        slot = table.find_slot(actor_id)
+        packed = pack_physics_row(control, *table.extent[slot].tolist())
         row = self._row_of.get(actor_id)
         if row is None:
             row = self._free.pop() if self._free else len(self._row_of)
             if row == len(self.rows):
                 self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
             self._row_of[actor_id] = row
-            self._pull[actor_id] = tyre_pull(self._born)
+            self._pull[actor_id] = compute_tyre_pull(self._born)
             self._born += 1
         self.rows[row] = packed
         self.rows[row]["pull"] = self._pull[actor_id] * (packed["front"] + packed["rear"])
@@ -138,7 +138,7 @@ class Physics:
         table.physics[slot] = row
         table.mass[slot] = control.mass
 
-    def forget(self, actor_id: int) -> None:
+    def forget_actor(self, actor_id: int) -> None:
         """Drop what is known of a destroyed actor."""
         self._pull.pop(actor_id, None)
         if self._controls.pop(actor_id, None) is not None:
@@ -146,20 +146,20 @@ class Physics:
 
 
 @lru_cache(maxsize=256)
-def pack(
+def pack_physics_row(
     control: PhysicsControl, half_length: float, half_width: float, half_height: float
 ) -> np.void:
     """Turn a control into a row; ValueError if it makes no sense."""
-    check(control)
-    front, rear = axles(control)
+    check_physics_control(control)
+    front, rear = split_axles(control)
     centre = control.center_of_mass[0]
     row: np.void = np.zeros(1, ROW)[0]
     row["mass"] = control.mass
-    row["yaw_inertia"] = yaw_inertia(control.mass, half_length, half_width)
+    row["yaw_inertia"] = compute_yaw_inertia(control.mass, half_length, half_width)
     row["centre"] = centre
     row["height"] = HEIGHT * half_height
-    row["front"] = max(_mean([wheel.position[0] for wheel in front]) - centre, 0.05)
-    row["rear"] = max(centre - _mean([wheel.position[0] for wheel in rear]), 0.05)
+    row["front"] = max(_compute_axle_mean([wheel.position[0] for wheel in front]) - centre, 0.05)
+    row["rear"] = max(centre - _compute_axle_mean([wheel.position[0] for wheel in rear]), 0.05)
     sides = [wheel.position[1] for wheel in control.wheels]
     row["track"] = max(sides) - min(sides)
     ahead = [wheel.position[1] for wheel in front]
@@ -170,15 +170,21 @@ def pack(
     row["drag"] = 0.5 * AIR_DENSITY * max(control.drag_coefficient, 0.0) * FRONT_AREA
     _pack_engine(row, control)
     speeds = np.arange(STEERING_SAMPLES) * STEERING_STEP * 3.6
-    row["steering"] = np.interp(speeds, *_columns(control.steering_curve))
+    row["steering"] = np.interp(speeds, *_split_curve(control.steering_curve))
     return row
 
 
-def _pack_axle(row: Any, name: str, axle: list[Wheel]) -> None:
-    row[f"{name}_radius"] = _mean([wheel.radius for wheel in axle])
-    row[f"{name}_friction"] = _mean([grip(wheel.tire_friction) for wheel in axle])
-    row[f"{name}_stiffness"] = max(_mean([wheel.lat_stiff_value for wheel in axle]), 0.0)
-    row[f"{name}_most_load"] = max(_mean([wheel.lat_stiff_max_load for wheel in axle]), 0.1)
+def _pack_axle(row: Any, name: str, axle: list[WheelPhysicsControl]) -> None:
+    row[f"{name}_radius"] = _compute_axle_mean([wheel.radius for wheel in axle])
+    row[f"{name}_friction"] = _compute_axle_mean(
+        [compute_tyre_grip(wheel.tire_friction) for wheel in axle]
+    )
+    row[f"{name}_stiffness"] = max(
+        _compute_axle_mean([wheel.lat_stiff_value for wheel in axle]), 0.0
+    )
+    row[f"{name}_most_load"] = max(
+        _compute_axle_mean([wheel.lat_stiff_max_load for wheel in axle]), 0.1
+    )
     long_stiffness = GRAVITY * sum(wheel.long_stiff_value for wheel in axle)
     row[f"{name}_long_stiffness"] = max(long_stiffness, 0.0)
     row[f"{name}_inertia"] = sum(0.5 * WHEEL_MASS * wheel.radius**2 for wheel in axle)
@@ -205,10 +211,10 @@ def _pack_engine(row: Any, control: PhysicsControl) -> None:
         row["up"][index] = gear.up
         row["down"][index] = gear.down
     revolutions = np.linspace(0.0, control.max_rpm, TORQUE_SAMPLES)
-    row["torque"] = np.interp(revolutions, *_columns(control.torque_curve))
+    row["torque"] = np.interp(revolutions, *_split_curve(control.torque_curve))
 
 
-def wheel_angle(row: Any, angle: float, *, right: bool) -> float:
+def compute_wheel_angle(row: Any, angle: float, *, right: bool) -> float:
     """Return the angle of one front wheel, by Ackermann, from that midway between the two."""
     if abs(angle) < 1e-9:
         return 0.0
@@ -217,7 +223,7 @@ def wheel_angle(row: Any, angle: float, *, right: bool) -> float:
     return math.atan2(wheelbase, away) if angle > 0.0 else math.atan2(-wheelbase, -away)
 
 
-def tyre_pull(number: int) -> float:
+def compute_tyre_pull(number: int) -> float:
     """Return the curvature of the way on which the `number`-th vehicle's tyres lead it.
 
     No two cars run perfectly straight, and none stands perfectly in line with anything: programs
@@ -227,7 +233,7 @@ def tyre_pull(number: int) -> float:
     return STRONGEST_PULL * (share if number % 2 else -share)
 
 
-def check(control: PhysicsControl) -> None:
+def check_physics_control(control: PhysicsControl) -> None:
     """Raise ValueError naming the first parameter that no vehicle could have."""
     positive = {
         "mass": control.mass,
@@ -248,7 +254,9 @@ def check(control: PhysicsControl) -> None:
             raise ValueError(f"{name} must have {least} to {most} entries, not {count}")
 
 
-def axles(control: PhysicsControl) -> tuple[list[Wheel], list[Wheel]]:
+def split_axles(
+    control: PhysicsControl,
+) -> tuple[list[WheelPhysicsControl], list[WheelPhysicsControl]]:
     """Split the wheels into those ahead of their common middle and those behind it."""
     places = [wheel.position[0] for wheel in control.wheels]
     middle = 0.5 * (max(places) + min(places))
@@ -257,21 +265,21 @@ def axles(control: PhysicsControl) -> tuple[list[Wheel], list[Wheel]]:
     return front, rear or front
 
 
-def grip(tire_friction: float) -> float:
+def compute_tyre_grip(tire_friction: float) -> float:
     """Return the friction coefficient of a tyre on the road."""
     return ROAD * max(tire_friction, 0.0)
 
 
 @compiled
-def yaw_inertia(mass: float, half_length: float, half_width: float) -> float:
+def compute_yaw_inertia(mass: float, half_length: float, half_width: float) -> float:
     """Return kg m² about the up axis: four fifths of a uniform box, the ends being light."""
     return 0.8 * mass * (half_length * half_length + half_width * half_width) / 3.0
 
 
-def _mean(values: list[float]) -> float:
+def _compute_axle_mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def _columns(curve: tuple[tuple[float, float], ...]) -> tuple[list[float], list[float]]:
+def _split_curve(curve: tuple[tuple[float, float], ...]) -> tuple[list[float], list[float]]:
     points = sorted(curve)
     return [x for x, _ in points], [y for _, y in points]

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from harness.carlite.dynamics.control import Gear, PhysicsControl, Wheel
-from harness.carlite.dynamics.defaults import defaults
-from harness.carlite.dynamics.parameters import Physics
+from harness.carlite.dynamics.control import GearPhysicsControl, PhysicsControl, WheelPhysicsControl
+from harness.carlite.dynamics.defaults import build_default_physics
+from harness.carlite.dynamics.parameters import PhysicsTable
 
-__all__ = ["Gear", "Physics", "PhysicsControl", "Wheel", "defaults"]
+__all__ = [
+    "GearPhysicsControl",
+    "PhysicsControl",
+    "PhysicsTable",
+    "WheelPhysicsControl",
+    "build_default_physics",
+]

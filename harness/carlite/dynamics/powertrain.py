@@ -18,7 +18,7 @@ FRONT_SHARE = 0.45
 
 
 @compiled
-def follow(value: float, wanted: float, rise: float, fall: float, dt: float) -> float:
+def limit_control_rate(value: float, wanted: float, rise: float, fall: float, dt: float) -> float:
     """Return a control after `dt`: slower away from zero than towards it."""
     change = wanted - value
     rising = value == 0.0 or (change > 0.0) == (value > 0.0)
@@ -27,7 +27,7 @@ def follow(value: float, wanted: float, rise: float, fall: float, dt: float) -> 
 
 
 @compiled
-def engine_torque(vehicle: Any, speed: float) -> float:
+def compute_engine_torque(vehicle: Any, speed: float) -> float:
     """Return the torque at full throttle, N m, at an engine speed in rad/s."""
     place = min(max(speed / vehicle["max_speed"], 0.0), 1.0) * (TORQUE_SAMPLES - 1)
     index = min(int(place), TORQUE_SAMPLES - 2)
@@ -37,7 +37,7 @@ def engine_torque(vehicle: Any, speed: float) -> float:
 
 
 @compiled
-def gear_ratio(vehicle: Any, gear: int) -> float:
+def compute_gear_ratio(vehicle: Any, gear: int) -> float:
     """Return engine speed over wheel speed: negative in reverse, zero in neutral."""
     if gear == 0:
         return 0.0
@@ -80,7 +80,7 @@ def choose_gear(
 
 
 @compiled
-def spin_up(
+def step_drivetrain(
     vehicle: Any, ratio: float, throttle: float, drag: float, front_share: float,
     front: float, rear: float, engine: float,
     front_torque: float, rear_torque: float, dt: float,
@@ -90,7 +90,7 @@ def spin_up(
     The clutch passes its strength times the difference in speed, and the differential shares that
     torque out; engine and wheels are solved together, implicitly, for it is stiff after a shift.
     """
-    torque = throttle * engine_torque(vehicle, engine)
+    torque = throttle * compute_engine_torque(vehicle, engine)
     front_mass = vehicle["front_inertia"] / dt
     rear_mass = vehicle["rear_inertia"] / dt
     engine_mass = vehicle["inertia"] / dt
@@ -114,7 +114,7 @@ def spin_up(
 
 
 @compiled
-def centre_angle(inner: float, wheelbase: float, width: float) -> float:
+def compute_centre_angle(inner: float, wheelbase: float, width: float) -> float:
     """Return the angle of a wheel midway between the front ones; the inner one is given."""
     if abs(inner) < 1e-9:
         return 0.0

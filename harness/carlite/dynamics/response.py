@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.dynamics.boxes import Boxes, common_point, overlap_along, separate, touch
+from harness.carlite.dynamics.boxes import (
+    Boxes,
+    compute_axis_overlap,
+    compute_contact_point,
+    find_first_touch,
+    find_least_penetration,
+)
 
 Touches: TypeAlias = NDArray[np.void]
 
@@ -50,21 +56,21 @@ def find_touches(boxes: Boxes, others: Boxes, pairs: Int32s, scenery: bool) -> T
     count = 0
     for index in range(len(pairs)):
         a, b = boxes[pairs[index, 0]], others[pairs[index, 1]]
-        share = touch(a, b)
+        share = find_first_touch(a, b)
         if share < 0.0:
             continue
         record = touches[count]
         record["a"], record["b"], record["scenery"] = pairs[index, 0], pairs[index, 1], scenery
-        _, record["normal_x"], record["normal_y"] = separate(a, b, share)
-        x, y = common_point(a, b, share, here, there)
-        record["arm_a_x"], record["arm_a_y"] = _arm(a, share, x, y)
-        record["arm_b_x"], record["arm_b_y"] = _arm(b, share, x, y)
+        _, record["normal_x"], record["normal_y"] = find_least_penetration(a, b, share)
+        x, y = compute_contact_point(a, b, share, here, there)
+        record["arm_a_x"], record["arm_a_y"] = _compute_lever_arm(a, share, x, y)
+        record["arm_b_x"], record["arm_b_y"] = _compute_lever_arm(b, share, x, y)
         count += 1
     return touches[:count]
 
 
 @compiled
-def _arm(box: Any, share: float, x: float, y: float) -> tuple[float, float]:
+def _compute_lever_arm(box: Any, share: float, x: float, y: float) -> tuple[float, float]:
     back = -(1.0 - share) * box["turn"]
     cos, sin = math.cos(back), math.sin(back)
     arm_x = box["arm_x"] * cos - box["arm_y"] * sin
@@ -74,7 +80,7 @@ def _arm(box: Any, share: float, x: float, y: float) -> tuple[float, float]:
 
 
 @allocating
-def exchange(boxes: Boxes, scenery: Boxes, touches: Touches, motion: Floats) -> None:
+def apply_contact_impulses(boxes: Boxes, scenery: Boxes, touches: Touches, motion: Floats) -> None:
     """Change the motion (vx, vy, yaw rate) of each mover until nothing approaches any more.
 
     Every single impulse loses energy or keeps it, so no order of them can add any.
@@ -85,14 +91,20 @@ def exchange(boxes: Boxes, scenery: Boxes, touches: Touches, motion: Floats) -> 
             record = touches[index]
             a = boxes[record["a"]]
             if record["scenery"]:
-                _strike(a, scenery[record["b"]], record, motion[record["a"]], still, round_ == 0)
+                _resolve_contact(
+                    a, scenery[record["b"]], record, motion[record["a"]], still, round_ == 0
+                )
             else:
                 b = boxes[record["b"]]
-                _strike(a, b, record, motion[record["a"]], motion[record["b"]], round_ == 0)
+                _resolve_contact(
+                    a, b, record, motion[record["a"]], motion[record["b"]], round_ == 0
+                )
 
 
 @compiled
-def _strike(a: Any, b: Any, record: Any, ours: Floats, theirs: Floats, bounce: bool) -> None:
+def _resolve_contact(
+    a: Any, b: Any, record: Any, ours: Floats, theirs: Floats, bounce: bool
+) -> None:
     nx, ny = record["normal_x"], record["normal_y"]
     ax, ay, bx, by = record["arm_a_x"], record["arm_a_y"], record["arm_b_x"], record["arm_b_y"]
     approach_x = (ours[0] - ours[2] * ay) - (theirs[0] - theirs[2] * by)
@@ -103,19 +115,19 @@ def _strike(a: Any, b: Any, record: Any, ours: Floats, theirs: Floats, bounce: b
     if a["lightness"] + b["lightness"] <= 0.0:
         return
     bounciness = RESTITUTION if bounce and approach > RESTING else 0.0
-    impulse = (1.0 + bounciness) * approach / _yielding(a, b, record, nx, ny)
-    _deal(a, b, record, impulse * nx, impulse * ny, ours, theirs)
+    impulse = (1.0 + bounciness) * approach / _compute_inverse_mass(a, b, record, nx, ny)
+    _apply_impulse_pair(a, b, record, impulse * nx, impulse * ny, ours, theirs)
     tx, ty = -ny, nx
     slide_x = (ours[0] - ours[2] * ay) - (theirs[0] - theirs[2] * by)
     slide_y = (ours[1] + ours[2] * ax) - (theirs[1] + theirs[2] * bx)
     slide = slide_x * tx + slide_y * ty
-    rub = slide / _yielding(a, b, record, tx, ty)
+    rub = slide / _compute_inverse_mass(a, b, record, tx, ty)
     rub = min(max(rub, -FRICTION * impulse), FRICTION * impulse)
-    _deal(a, b, record, rub * tx, rub * ty, ours, theirs)
+    _apply_impulse_pair(a, b, record, rub * tx, rub * ty, ours, theirs)
 
 
 @compiled
-def _yielding(a: Any, b: Any, record: Any, nx: float, ny: float) -> float:
+def _compute_inverse_mass(a: Any, b: Any, record: Any, nx: float, ny: float) -> float:
     """Return the approach speed that a unit impulse along n undoes."""
     turn_a = record["arm_a_x"] * ny - record["arm_a_y"] * nx
     turn_b = record["arm_b_x"] * ny - record["arm_b_y"] * nx
@@ -129,7 +141,9 @@ def _yielding(a: Any, b: Any, record: Any, nx: float, ny: float) -> float:
 
 
 @compiled
-def _deal(a: Any, b: Any, record: Any, x: float, y: float, ours: Floats, theirs: Floats) -> None:
+def _apply_impulse_pair(
+    a: Any, b: Any, record: Any, x: float, y: float, ours: Floats, theirs: Floats
+) -> None:
     ours[0] -= x * a["lightness"]
     ours[1] -= y * a["lightness"]
     ours[2] -= (record["arm_a_x"] * y - record["arm_a_y"] * x) * a["nimbleness"]
@@ -141,7 +155,7 @@ def _deal(a: Any, b: Any, record: Any, x: float, y: float, ours: Floats, theirs:
 
 
 @compiled
-def make_room(boxes: Boxes, scenery: Boxes, touches: Touches, moves: Floats) -> None:
+def push_overlaps_apart(boxes: Boxes, scenery: Boxes, touches: Touches, moves: Floats) -> None:
     """Move overlapping movers apart along the normals, the light ones further; (N, 2) metres.
 
     Nothing gains speed by it. What passed through another within the tick is brought back.
@@ -158,7 +172,7 @@ def make_room(boxes: Boxes, scenery: Boxes, touches: Touches, moves: Floats) -> 
             if not record["scenery"]:
                 x, y = x + moves[record["b"], 0], y + moves[record["b"], 1]
             nx, ny = record["normal_x"], record["normal_y"]
-            depth = overlap_along(a, b, a["yaw"], b["yaw"], x, y, nx, ny) - SLOP
+            depth = compute_axis_overlap(a, b, a["yaw"], b["yaw"], x, y, nx, ny) - SLOP
             if depth <= 0.0:
                 continue
             ours = depth * a["lightness"] / both

@@ -8,7 +8,7 @@ from typing import Any
 from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
 from harness.carlite.dynamics.parameters import GRAVITY
-from harness.carlite.dynamics.powertrain import FRONT_SHARE, spin_up
+from harness.carlite.dynamics.powertrain import FRONT_SHARE, step_drivetrain
 from harness.carlite.dynamics.state import (
     BRAKE,
     FRONT_SPIN,
@@ -17,7 +17,11 @@ from harness.carlite.dynamics.state import (
     STILL,
     TRANSFER,
 )
-from harness.carlite.dynamics.tyres import filtered_load, side_stiffness, tyre_forces
+from harness.carlite.dynamics.tyres import (
+    compute_side_stiffness,
+    compute_tyre_forces,
+    filter_tyre_load,
+)
 
 SLOW = 5.0
 """Metres per second below which PhysX cuts a step of its vehicles in three."""
@@ -37,7 +41,7 @@ AT_REST = 1e-3
 
 
 @compiled
-def move(
+def step_planar_motion(
     vehicle: Any, state: Floats, wheel_angle: float, ratio: float, accel: float,
     along: float, across: float, turn: float, engine: float,
     grounded: bool, slope: float, bank: float,
@@ -74,35 +78,35 @@ def move(
         front_force = front_side = rear_force = rear_side = 0.0
         if grounded:
             # a load transfer of 1 is the whole weight over the wheelbase
-            front_load = filtered_load(upright - transfer * (a + b) / b)
-            rear_load = filtered_load(upright + transfer * (a + b) / a)
+            front_load = filter_tyre_load(upright - transfer * (a + b) / b)
+            rear_load = filter_tyre_load(upright + transfer * (a + b) / a)
             lateral = across + a * turn
-            front_force, front_side = tyre_forces(
+            front_force, front_side = compute_tyre_forces(
                 front, vehicle["front_radius"],
                 along * cos + lateral * sin, lateral * cos - along * sin,
                 driven or front_brake > 0.0,
                 vehicle["front_friction"] * front_rest * front_load,
                 vehicle["front_long_stiffness"],
-                side_stiffness(
+                compute_side_stiffness(
                     front_rest, front_load, vehicle["front_stiffness"], vehicle["front_most_load"]
                 ),
                 vehicle["front_inertia"], h,
             )  # fmt: skip
-            rear_force, rear_side = tyre_forces(
+            rear_force, rear_side = compute_tyre_forces(
                 rear, vehicle["rear_radius"], along, across - b * turn,
                 (driven and front_share < 1.0) or rear_brake > 0.0,
                 vehicle["rear_friction"] * rear_rest * rear_load,
                 vehicle["rear_long_stiffness"],
-                side_stiffness(
+                compute_side_stiffness(
                     rear_rest, rear_load, vehicle["rear_stiffness"], vehicle["rear_most_load"]
                 ),
                 vehicle["rear_inertia"], h,
             )  # fmt: skip
         # Engine and wheels; brakes stop a wheel and do not turn it back.
-        new_front, new_rear, engine = spin_up(
+        new_front, new_rear, engine = step_drivetrain(
             vehicle, ratio, accel, drag, front_share, front, rear, engine,
-            -front_force * vehicle["front_radius"] - _against(front, front_brake),
-            -rear_force * vehicle["rear_radius"] - _against(rear, rear_brake), h,
+            -front_force * vehicle["front_radius"] - _compute_opposing_torque(front, front_brake),
+            -rear_force * vehicle["rear_radius"] - _compute_opposing_torque(rear, rear_brake), h,
         )  # fmt: skip
         if front_brake > 0.0 and front * new_front <= 0.0:
             new_front = 0.0
@@ -129,7 +133,11 @@ def move(
     grip = GRAVITY * min(vehicle["front_friction"], vehicle["rear_friction"]) * upright
     held = math.hypot(push_along, push_across) < grip
     if state[STILL] > (0.0 if locked else STICKY_AFTER) and held and abs(across) < STICKY_SPEED:
-        along, across, turn = _stuck(along), _stuck(across), _stuck(turn)
+        along, across, turn = (
+            _damp_sticky_speed(along),
+            _damp_sticky_speed(across),
+            _damp_sticky_speed(turn),
+        )
         front = front if abs(front) > AT_REST and ratio != 0.0 else 0.0
         rear = rear if abs(rear) > AT_REST and ratio != 0.0 else 0.0
     state[FRONT_SPIN], state[REAR_SPIN], state[TRANSFER] = front, rear, transfer
@@ -137,11 +145,11 @@ def move(
 
 
 @compiled
-def _against(spin: float, torque: float) -> float:
+def _compute_opposing_torque(spin: float, torque: float) -> float:
     return math.copysign(torque, spin) if spin != 0.0 else 0.0
 
 
 @compiled
-def _stuck(speed: float) -> float:
+def _damp_sticky_speed(speed: float) -> float:
     slowed = speed * STICKY_DAMPING
     return slowed if abs(slowed) > AT_REST else 0.0

@@ -6,11 +6,11 @@ import math
 
 from harness.carlite.arrays import Float32s
 from harness.carlite.compiled import compiled
-from harness.carlite.towns.lookup import height
+from harness.carlite.towns.lookup import find_ground_height
 
 
 @compiled
-def under_wheels(
+def fit_wheel_plane(
     x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
     x: float, y: float, z: float, cos: float, sin: float, front: float, rear: float, track: float,
 ) -> tuple[float, float, float]:  # fmt: skip
@@ -22,15 +22,15 @@ def under_wheels(
     ax, ay = x + front * cos, y + front * sin
     bx, by = x + rear * cos, y + rear * sin
     if track < 0.3:
-        ahead = height(x0, y0, cell, lower, upper, ax, ay, z)
-        behind = height(x0, y0, cell, lower, upper, bx, by, z)
+        ahead = find_ground_height(x0, y0, cell, lower, upper, ax, ay, z)
+        behind = find_ground_height(x0, y0, cell, lower, upper, bx, by, z)
         roll = 0.0
     else:
         sx, sy = -0.5 * track * sin, 0.5 * track * cos
-        front_right = height(x0, y0, cell, lower, upper, ax + sx, ay + sy, z)
-        front_left = height(x0, y0, cell, lower, upper, ax - sx, ay - sy, z)
-        rear_right = height(x0, y0, cell, lower, upper, bx + sx, by + sy, z)
-        rear_left = height(x0, y0, cell, lower, upper, bx - sx, by - sy, z)
+        front_right = find_ground_height(x0, y0, cell, lower, upper, ax + sx, ay + sy, z)
+        front_left = find_ground_height(x0, y0, cell, lower, upper, ax - sx, ay - sy, z)
+        rear_right = find_ground_height(x0, y0, cell, lower, upper, bx + sx, by + sy, z)
+        rear_left = find_ground_height(x0, y0, cell, lower, upper, bx - sx, by - sy, z)
         ahead = 0.5 * (front_right + front_left)
         behind = 0.5 * (rear_right + rear_left)
         roll = math.atan(0.5 * (front_left + rear_left - front_right - rear_right) / track)

@@ -23,7 +23,7 @@ STILL_HEIGHT, STILL_SPEED, STILL_ANGLE = 1e-5, 1e-4, 1e-6
 
 
 @compiled
-def ride(
+def step_heave(
     z: float, rising: float, ground: float, ground_rising: float, lift: float, dt: float
 ) -> tuple[float, float]:
     """Return height and vertical speed after `dt` on the springs; `lift` is an extra acceleration.
@@ -43,7 +43,7 @@ def ride(
 
 
 @compiled
-def level(angle: float, target: float, share: float) -> float:
+def step_body_angle(angle: float, target: float, share: float) -> float:
     """Return an angle that keeps a share of what parts it from the ground's, and arrives."""
     rest = angle - target
     if abs(rest) < STILL_ANGLE:

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.dynamics.control import PhysicsControl, Wheel
-from harness.carlite.dynamics.parameters import GRAVITY, Physics, axles
+from harness.carlite.dynamics.control import PhysicsControl, WheelPhysicsControl
+from harness.carlite.dynamics.parameters import GRAVITY, PhysicsTable, split_axles
 from harness.carlite.dynamics.state import FRONT_SPIN, REAR_SPIN
 
 
@@ -40,7 +40,7 @@ class WheelTelemetry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Telemetry:
+class VehicleTelemetry:
     """One vehicle, fields in CARLA's order; `drag` is the air's, in newtons."""
 
     speed: float
@@ -53,9 +53,9 @@ class Telemetry:
     wheels: tuple[WheelTelemetry, ...]
 
 
-def telemetry(table: ActorTable, slot: int, physics: Physics) -> Telemetry:
+def read_vehicle_telemetry(table: ActorTable, slot: int, physics: PhysicsTable) -> VehicleTelemetry:
     """Read a vehicle's instruments."""
-    control = physics.get(int(table.id[slot]))
+    control = physics.find_control(int(table.id[slot]))
     velocity = table.velocity[slot].tolist()
     cos, sin = math.cos(table.rotation[slot, 1]), math.sin(table.rotation[slot, 1])
     along = velocity[0] * cos + velocity[1] * sin
@@ -66,8 +66,8 @@ def telemetry(table: ActorTable, slot: int, physics: Physics) -> Telemetry:
     mass = control.mass
     pull = mass * (gaining[0] * cos + gaining[1] * sin + GRAVITY * math.sin(pitch)) + drag
     side = mass * (gaining[1] * cos - gaining[0] * sin - GRAVITY * math.sin(roll))
-    front, _ = axles(control)
-    return Telemetry(
+    front, _ = split_axles(control)
+    return VehicleTelemetry(
         speed=math.hypot(*velocity),
         steer=float(table.steer[slot]),
         throttle=float(table.throttle[slot]),
@@ -76,7 +76,7 @@ def telemetry(table: ActorTable, slot: int, physics: Physics) -> Telemetry:
         gear=int(table.gear[slot]),
         drag=abs(drag),
         wheels=tuple(
-            _wheel(
+            _read_wheel_telemetry(
                 wheel,
                 share=share,
                 angle=float(table.wheel_angle[slot]) if wheel in front else 0.0,
@@ -85,14 +85,14 @@ def telemetry(table: ActorTable, slot: int, physics: Physics) -> Telemetry:
                 forces=(pull, side, mass * GRAVITY * math.cos(pitch) * math.cos(roll)),
                 flattening=math.cos(pitch) * math.cos(roll),
             )
-            for wheel, share in zip(control.wheels, _load_shares(control), strict=True)
+            for wheel, share in zip(control.wheels, _compute_load_shares(control), strict=True)
         ),
     )
 
 
-def _load_shares(control: PhysicsControl) -> list[float]:
+def _compute_load_shares(control: PhysicsControl) -> list[float]:
     """Return the share of the weight that each wheel carries at rest."""
-    front, rear = axles(control)
+    front, rear = split_axles(control)
     ahead = sum(wheel.position[0] for wheel in front) / len(front)
     behind = sum(wheel.position[0] for wheel in rear) / len(rear)
     centre = control.center_of_mass[0]
@@ -103,8 +103,8 @@ def _load_shares(control: PhysicsControl) -> list[float]:
     ]
 
 
-def _wheel(
-    wheel: Wheel,
+def _read_wheel_telemetry(
+    wheel: WheelPhysicsControl,
     *,
     share: float,
     angle: float,

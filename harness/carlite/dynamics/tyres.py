@@ -23,27 +23,27 @@ UNLOADED, FULL_LOAD = 0.2308, 3.0
 
 
 @compiled
-def filtered_load(share: float) -> float:
+def filter_tyre_load(share: float) -> float:
     """Return the load a tyre acts with, as a share of its load at rest."""
     load = UNLOADED + max(share, 0.0) * (FULL_LOAD - UNLOADED) / FULL_LOAD
     return min(load, FULL_LOAD)
 
 
 @compiled
-def side_stiffness(rest_load: float, share: float, value: float, most_load: float) -> float:
+def compute_side_stiffness(rest_load: float, share: float, value: float, most_load: float) -> float:
     """Return newtons per unit of slip; it grows with the load, ever less, up to `most_load`."""
-    return rest_load * value * _saturation(3.0 * share / most_load)
+    return rest_load * value * _saturate_load(3.0 * share / most_load)
 
 
 @compiled
-def _saturation(load: float) -> float:
+def _saturate_load(load: float) -> float:
     if load >= 3.0:
         return 1.0
     return load - load * load / 3.0 + load * load * load / 27.0
 
 
 @compiled
-def tyre_forces(
+def compute_tyre_forces(
     spin: float, radius: float, along: float, across: float, worked: bool,
     grip: float, long_stiffness: float, lat_stiffness: float, inertia: float, dt: float,
 ) -> tuple[float, float]:  # fmt: skip
@@ -69,7 +69,7 @@ def tyre_forces(
     if demand <= 2.0 * math.pi:
         stiffer = lat_stiffness / max(long_stiffness, 1.0)
         ratio = 0.5 * (1.0 + stiffer - (1.0 - stiffer) * math.cos(0.5 * demand))
-    force = grip * _saturation(demand) / math.hypot(slip, ratio * drift)
+    force = grip * _saturate_load(demand) / math.hypot(slip, ratio * drift)
     pull = slip * force
     if not worked:
         most = OVERSHOOT * inertia * abs(rolled - along) / (radius * radius * dt)

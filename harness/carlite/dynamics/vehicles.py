@@ -12,7 +12,7 @@ from harness.carlite.dynamics.parameters import (
     GRAVITY,
     STEERING_SAMPLES,
     STEERING_STEP,
-    Physics,
+    PhysicsTable,
     Rows,
 )
 from harness.carlite.dynamics.powertrain import (
@@ -21,12 +21,12 @@ from harness.carlite.dynamics.powertrain import (
     PEDAL_RISE,
     STEER_FALL,
     STEER_RISE,
-    centre_angle,
     choose_gear,
-    follow,
-    gear_ratio,
+    compute_centre_angle,
+    compute_gear_ratio,
+    limit_control_rate,
 )
-from harness.carlite.dynamics.rolling import move
+from harness.carlite.dynamics.rolling import step_planar_motion
 from harness.carlite.dynamics.state import (
     BRAKE,
     FRONT_SPIN,
@@ -37,9 +37,9 @@ from harness.carlite.dynamics.state import (
     TARGET_GEAR,
     THROTTLE,
 )
-from harness.carlite.dynamics.surface import under_wheels
-from harness.carlite.dynamics.suspension import DROOP, LEVELLING, level, ride
-from harness.carlite.towns.model import Ground
+from harness.carlite.dynamics.surface import fit_wheel_plane
+from harness.carlite.dynamics.suspension import DROOP, LEVELLING, step_body_angle, step_heave
+from harness.carlite.towns.model import TownGround
 
 SUBSTEP = 0.01
 
@@ -47,9 +47,11 @@ STEEPEST = 0.4
 """Grade of the steepest ramp that throws a vehicle up; the edge of a deck is a step, no ramp."""
 
 
-def step(table: ActorTable, slots: Ints, *, physics: Physics, ground: Ground, dt: float) -> None:
+def step_vehicles(
+    table: ActorTable, slots: Ints, *, physics: PhysicsTable, ground: TownGround, dt: float
+) -> None:
     """Move the vehicles in `slots` by `dt`; unsimulated ones and those without physics stay."""
-    _step(
+    _step_vehicle_kernel(
         slots, physics.rows, dt, max(1, math.ceil(dt / SUBSTEP - 1e-9)),
         ground.x, ground.y, ground.cell, ground.lower, ground.upper,
         table.physics, table.simulated, table.gravity,
@@ -62,7 +64,7 @@ def step(table: ActorTable, slots: Ints, *, physics: Physics, ground: Ground, dt
 
 
 @compiled
-def _step(
+def _step_vehicle_kernel(
     slots: Ints, rows: Rows, dt: float, substeps: int,
     x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
     physics: Int32s, simulated: Bools, gravity: Bools,
@@ -103,19 +105,21 @@ def _step(
         held = not math.isnan(held_velocity[slot, 0])
         front, rear = centre + vehicle["front"], centre - vehicle["rear"]
         track = vehicle["track"]
-        plane, slope, bank = under_wheels(
+        plane, slope, bank = fit_wheel_plane(
             x0, y0, cell, lower, upper, x, y, z, cos, sin, front, rear, track
         )
         for _ in range(substeps):
             # Pedals and steering follow the client.
             grounded = gravity[slot] and z - plane < DROOP
-            state[THROTTLE] = follow(state[THROTTLE], throttle, PEDAL_RISE, PEDAL_FALL, h)
-            state[BRAKE] = follow(state[BRAKE], brake, PEDAL_RISE, PEDAL_FALL, h)
-            state[HANDBRAKE] = follow(
+            state[THROTTLE] = limit_control_rate(
+                state[THROTTLE], throttle, PEDAL_RISE, PEDAL_FALL, h
+            )
+            state[BRAKE] = limit_control_rate(state[BRAKE], brake, PEDAL_RISE, PEDAL_FALL, h)
+            state[HANDBRAKE] = limit_control_rate(
                 state[HANDBRAKE], hand_brake, HANDBRAKE_RATE, HANDBRAKE_RATE, h
             )
-            state[STEER] = follow(state[STEER], steer, STEER_RISE, STEER_FALL, h)
-            wheel_angle = _wheel_angle(vehicle, state[STEER], along)
+            state[STEER] = limit_control_rate(state[STEER], steer, STEER_RISE, STEER_FALL, h)
+            wheel_angle = _compute_steer_angle(vehicle, state[STEER], along)
             # Gearbox.
             accel = state[THROTTLE]
             if manual_gears[slot]:
@@ -135,8 +139,9 @@ def _step(
             else:
                 gear = target = min(max(gear, 1), vehicle["gears"])
             # Engine, tyres and forces: the next velocity, or the one that a client holds.
-            along, across, turn, engine_speed = move(
-                vehicle, state, wheel_angle + vehicle["pull"], gear_ratio(vehicle, gear), accel,
+            along, across, turn, engine_speed = step_planar_motion(
+                vehicle, state, wheel_angle + vehicle["pull"], compute_gear_ratio(vehicle, gear),
+                accel,
                 along, across, turn, engine_speed,
                 grounded, slope, bank, push_along, push_across, spin, h,
             )  # fmt: skip
@@ -155,15 +160,18 @@ def _step(
                 cos, sin = math.cos(yaw), math.sin(yaw)
                 x += 0.5 * h * (along * (old_cos + cos) - drift * (old_sin + sin))
                 y += 0.5 * h * (along * (old_sin + sin) + drift * (old_cos + cos))
-                plane, slope, bank = under_wheels(
+                plane, slope, bank = fit_wheel_plane(
                     x0, y0, cell, lower, upper, x, y, z, cos, sin, front, rear, track
                 )
             # Height, pitch and roll: on the springs, or in the air.
             steepest = STEEPEST * abs(along) + 0.3
             ground_rising = min(max((plane - before) / h, -steepest), steepest)
             if grounded:
-                z, rising = ride(z, rising, plane, ground_rising, lift, h)
-                new_pitch, new_roll = level(pitch, slope, settling), level(roll, bank, settling)
+                z, rising = step_heave(z, rising, plane, ground_rising, lift, h)
+                new_pitch, new_roll = (
+                    step_body_angle(pitch, slope, settling),
+                    step_body_angle(roll, bank, settling),
+                )
             else:
                 rising += h * (lift - (GRAVITY if gravity[slot] else 0.0))
                 z += h * rising
@@ -193,12 +201,14 @@ def _step(
 
 
 @compiled
-def _wheel_angle(vehicle: Any, steer: float, speed: float) -> float:
+def _compute_steer_angle(vehicle: Any, steer: float, speed: float) -> float:
     """Return the angle midway between the front wheels: less of the full angle the faster it is."""
     place = min(abs(speed) / STEERING_STEP, STEERING_SAMPLES - 1.001)
     index = int(place)
     rest = place - index
     share = vehicle["steering"][index] * (1.0 - rest) + vehicle["steering"][index + 1] * rest
     wheelbase = vehicle["front"] + vehicle["rear"]
-    angle: float = centre_angle(steer * vehicle["max_steer"] * share, wheelbase, vehicle["width"])
+    angle: float = compute_centre_angle(
+        steer * vehicle["max_steer"] * share, wheelbase, vehicle["width"]
+    )
     return angle

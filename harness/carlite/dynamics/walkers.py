@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.angles import wrapped_in_kernel
+from harness.carlite.angles import wrap_to_pi_in_kernel
 from harness.carlite.arrays import Bools, Float32s, Floats, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.towns.lookup import ground_arrays, height
-from harness.carlite.towns.model import Ground
+from harness.carlite.towns.lookup import find_ground_height, to_ground_arrays
+from harness.carlite.towns.model import TownGround
 
 GRAVITY = 9.81
 EAGERNESS = 10.0
@@ -26,9 +26,9 @@ STEP = 0.35
 """Metres of ground that a walker follows down without falling."""
 
 
-def step(table: ActorTable, slots: Ints, ground: Ground, dt: float) -> None:
+def step_walkers(table: ActorTable, slots: Ints, ground: TownGround, dt: float) -> None:
     """Move the walkers in `slots` by `dt`; unsimulated ones stay."""
-    _step(
+    _step_walker_kernel(
         slots, dt, ground.x, ground.y, ground.cell, ground.lower, ground.upper,
         table.simulated, table.gravity, table.position, table.rotation, table.velocity,
         table.acceleration, table.angular_velocity, table.yaw_rate, table.box_centre,
@@ -37,24 +37,26 @@ def step(table: ActorTable, slots: Ints, ground: Ground, dt: float) -> None:
     )  # fmt: skip
 
 
-def stand(table: ActorTable, slots: Ints, ground: Ground) -> None:
+def lift_walkers(table: ActorTable, slots: Ints, ground: TownGround) -> None:
     """Lift walkers that would stick in the ground."""
-    _stand(slots, *ground_arrays(ground), table.position, table.box_centre, table.extent)
+    _lift_walker_kernel(
+        slots, *to_ground_arrays(ground), table.position, table.box_centre, table.extent
+    )
 
 
 @compiled
-def _stand(
+def _lift_walker_kernel(
     slots: Ints, x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
     position: Floats, box_centre: Floats, extent: Floats,
 ) -> None:  # fmt: skip
     for slot in slots:
         x, y, z = position[slot]
-        floor = height(x0, y0, cell, lower, upper, x, y, z)
+        floor = find_ground_height(x0, y0, cell, lower, upper, x, y, z)
         position[slot, 2] = max(z, floor + (extent[slot, 2] - box_centre[slot, 2]))
 
 
 @compiled
-def _step(
+def _step_walker_kernel(
     slots: Ints, dt: float,
     x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
     simulated: Bools, gravity: Bools, position: Floats, rotation: Floats, velocity: Floats,
@@ -67,7 +69,7 @@ def _step(
             continue
         feet = extent[slot, 2] - box_centre[slot, 2]
         x, y, z = position[slot, 0], position[slot, 1], position[slot, 2] - feet
-        floor = height(x0, y0, cell, lower, upper, x, y, z)
+        floor = find_ground_height(x0, y0, cell, lower, upper, x, y, z)
         rising = velocity[slot, 2]
         standing = gravity[slot] and (z <= floor or (z - floor < STEP and rising <= 0.0))
         vx, vy = velocity[slot, 0], velocity[slot, 1]
@@ -76,12 +78,12 @@ def _step(
             vx = held_velocity[slot, 0] * math.cos(yaw) - held_velocity[slot, 1] * math.sin(yaw)
             vy = held_velocity[slot, 0] * math.sin(yaw) + held_velocity[slot, 1] * math.cos(yaw)
         elif standing or not gravity[slot]:
-            vx, vy = _hurry(vx, vy, walk_direction[slot], walk_speed[slot], dt)
+            vx, vy = _step_walk_velocity(vx, vy, walk_direction[slot], walk_speed[slot], dt)
         vx += dt * force[slot, 0] / mass[slot]
         vy += dt * force[slot, 1] / mass[slot]
         x += vx * dt
         y += vy * dt
-        floor = height(x0, y0, cell, lower, upper, x, y, z)
+        floor = find_ground_height(x0, y0, cell, lower, upper, x, y, z)
         if standing and jump[slot]:
             rising, standing = JUMP, False
             jump[slot] = False
@@ -92,9 +94,9 @@ def _step(
             z += rising * dt
             if z <= floor:
                 z, rising = floor, 0.0
-        turn = _facing(rotation[slot, 1], walk_direction[slot], walk_speed[slot], dt)
+        turn = _compute_facing_turn(rotation[slot, 1], walk_direction[slot], walk_speed[slot], dt)
         yaw = rotation[slot, 1] + turn
-        rotation[slot, 1] = wrapped_in_kernel(yaw) if abs(yaw) > math.pi else yaw
+        rotation[slot, 1] = wrap_to_pi_in_kernel(yaw) if abs(yaw) > math.pi else yaw
         yaw_rate[slot] = turn / dt
         angular_velocity[slot, 0] = angular_velocity[slot, 1] = 0.0
         angular_velocity[slot, 2] = turn / dt
@@ -108,7 +110,9 @@ def _step(
 
 
 @compiled
-def _hurry(vx: float, vy: float, direction: Floats, speed: float, dt: float) -> tuple[float, float]:
+def _step_walk_velocity(
+    vx: float, vy: float, direction: Floats, speed: float, dt: float
+) -> tuple[float, float]:
     """Return the velocity after `dt` of working towards the wanted one."""
     reach = math.hypot(direction[0], direction[1])
     share = speed / reach if reach > 1e-6 else 0.0
@@ -121,7 +125,7 @@ def _hurry(vx: float, vy: float, direction: Floats, speed: float, dt: float) -> 
 
 
 @compiled
-def _facing(yaw: float, direction: Floats, speed: float, dt: float) -> float:
+def _compute_facing_turn(yaw: float, direction: Floats, speed: float, dt: float) -> float:
     """Return how far to turn within `dt` to face the way one goes."""
     if speed == 0.0 or math.hypot(direction[0], direction[1]) <= 1e-6:
         return 0.0

@@ -12,15 +12,15 @@ from harness.carlite.sensors.camera import (
     InstanceCamera,
     SemanticCamera,
 )
-from harness.carlite.sensors.gnss import Gnss
-from harness.carlite.sensors.inertial import Imu
-from harness.carlite.sensors.lidar import Lidar
-from harness.carlite.sensors.obstacle import Obstacle
-from harness.carlite.sensors.protocol import Pose, Sensor
-from harness.carlite.sensors.radar import Radar
+from harness.carlite.sensors.gnss import GnssSensor
+from harness.carlite.sensors.inertial import ImuSensor
+from harness.carlite.sensors.lidar import LidarSensor
+from harness.carlite.sensors.obstacle import ObstacleSensor
+from harness.carlite.sensors.protocol import Sensor, SensorPose
+from harness.carlite.sensors.radar import RadarSensor
 from harness.carlite.sensors.semantic_lidar import SemanticLidar
 
-__all__ = ["KINDS", "Pose", "Sensor", "make"]
+__all__ = ["KINDS", "Sensor", "SensorPose", "make_sensor"]
 
 Maker: TypeAlias = Callable[[Mapping[str, str], int, int], Sensor]
 
@@ -29,16 +29,16 @@ KINDS: dict[str, Maker] = {
     "sensor.camera.instance_segmentation": InstanceCamera,
     "sensor.camera.rgb": ColourCamera,
     "sensor.camera.semantic_segmentation": SemanticCamera,
-    "sensor.lidar.ray_cast": Lidar,
+    "sensor.lidar.ray_cast": LidarSensor,
     "sensor.lidar.ray_cast_semantic": SemanticLidar,
-    "sensor.other.gnss": Gnss,
-    "sensor.other.imu": Imu,
-    "sensor.other.obstacle": Obstacle,
-    "sensor.other.radar": Radar,
+    "sensor.other.gnss": GnssSensor,
+    "sensor.other.imu": ImuSensor,
+    "sensor.other.obstacle": ObstacleSensor,
+    "sensor.other.radar": RadarSensor,
 }
 
 
-def make(type_id: str, attributes: Mapping[str, str], seed: int, sensor_id: int) -> Sensor:
+def make_sensor(type_id: str, attributes: Mapping[str, str], seed: int, sensor_id: int) -> Sensor:
     """Build a sensor from its blueprint's attributes; CallError if it cannot be built.
 
     As in CARLA, ray sensors of one `noise_seed` sample the same noise, whatever their ids, so that

@@ -11,28 +11,28 @@ import numpy as np
 
 from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.labels import Label
-from harness.carlite.sensors.fan import Fan
-from harness.carlite.sensors.picture import FAR, Picture, Pinhole
-from harness.carlite.sensors.protocol import Pose
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.sensors.fan import RayFan
+from harness.carlite.sensors.picture import FAR, CameraPicture, PinholeCamera
+from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.rasterise import GROUND, NOTHING
-from harness.carlite.sensors.relief import Relief, label_at
-from harness.carlite.sensors.scene import Scene
-from harness.carlite.sensors.shading import face_colours, paint
+from harness.carlite.sensors.relief import GroundRelief, find_relief_label
+from harness.carlite.sensors.scene import SensorScene
+from harness.carlite.sensors.shading import compute_face_colours, paint_picture
 
 SCENERY_ID = 0x8000
-SKY = int(Label.SKY)
+SKY = int(SemanticLabel.SKY)
 
 
 class DepthCamera:
     """`camera.depth`: distance along the view axis in 24 bits, red lowest, 1 being 1000 m."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
-        self._pinhole = Pinhole(attributes)
+        self._pinhole = PinholeCamera(attributes)
 
-    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+    def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image."""
-        picture = self._pinhole.look(scene, pose, frame)
+        picture = self._pinhole.draw_picture(scene, pose, frame)
         image = np.empty((self._pinhole.height, self._pinhole.width, 4), np.uint8)
         _write_depth(picture.fan, picture.nearness, picture.source, image)
         return self._pinhole.header + image.tobytes()
@@ -42,52 +42,54 @@ class SemanticCamera:
     """`camera.semantic_segmentation`: the label in the red channel."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
-        self._pinhole = Pinhole(attributes)
+        self._pinhole = PinholeCamera(attributes)
 
-    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+    def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image."""
-        picture = self._pinhole.look(scene, pose, frame)
+        picture = self._pinhole.draw_picture(scene, pose, frame)
         no_actors = np.zeros(len(picture.things), np.int64)
-        return self._pinhole.header + _labelled(self._pinhole, scene, picture, no_actors)
+        return self._pinhole.header + _draw_label_image(self._pinhole, scene, picture, no_actors)
 
 
 class InstanceCamera:
     """`camera.instance_segmentation`: the label in red, the object's number in green and blue."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
-        self._pinhole = Pinhole(attributes)
+        self._pinhole = PinholeCamera(attributes)
 
-    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+    def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image; scenery is numbered from `SCENERY_ID` on, all ground is 0."""
-        picture = self._pinhole.look(scene, pose, frame)
+        picture = self._pinhole.draw_picture(scene, pose, frame)
         actor = scene.things.actor[picture.things]
         number = np.where(actor > 0, actor % SCENERY_ID, SCENERY_ID + picture.things % SCENERY_ID)
         number[~scene.meshes.closed[scene.things.mesh[picture.things]]] = 0
-        return self._pinhole.header + _labelled(self._pinhole, scene, picture, number)
+        return self._pinhole.header + _draw_label_image(self._pinhole, scene, picture, number)
 
 
 class ColourCamera:
     """`camera.rgb`: sunlight from one side, a blue sky, haze in the distance."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
-        self._pinhole = Pinhole(attributes)
+        self._pinhole = PinholeCamera(attributes)
 
-    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+    def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image."""
-        picture = self._pinhole.look(scene, pose, frame)
-        colours = face_colours(
+        picture = self._pinhole.draw_picture(scene, pose, frame)
+        colours = compute_face_colours(
             picture.normals, picture.labels, things=picture.things,
             actors=scene.things.actor[picture.things], rotation=picture.rotation,
         )  # fmt: skip
         image = np.empty((self._pinhole.height, self._pinhole.width, 4), np.uint8)
-        paint(
+        paint_picture(
             picture.fan, picture.nearness, picture.source, colours, scene.relief,
             picture.rotation, picture.origin, image,
         )  # fmt: skip
         return self._pinhole.header + image.tobytes()
 
 
-def _labelled(pinhole: Pinhole, scene: Scene, picture: Picture, number: Ints) -> bytes:
+def _draw_label_image(
+    pinhole: PinholeCamera, scene: SensorScene, picture: CameraPicture, number: Ints
+) -> bytes:
     image = np.empty((pinhole.height, pinhole.width, 4), np.uint8)
     _write_labels(
         picture.fan, picture.nearness, picture.source, picture.labels, number, scene.relief,
@@ -97,7 +99,7 @@ def _labelled(pinhole: Pinhole, scene: Scene, picture: Picture, number: Ints) ->
 
 
 @compiled
-def _write_depth(fan: Fan, nearness: Floats, source: Int32s, image: Bytes) -> None:
+def _write_depth(fan: RayFan, nearness: Floats, source: Int32s, image: Bytes) -> None:
     width, height = nearness.shape
     for row in range(height):
         for column in range(width):
@@ -113,12 +115,12 @@ def _write_depth(fan: Fan, nearness: Floats, source: Int32s, image: Bytes) -> No
 
 @compiled
 def _write_labels(
-    fan: Fan,
+    fan: RayFan,
     nearness: Floats,
     source: Int32s,
     labels: Bytes,
     number: Ints,
-    relief: Relief,
+    relief: GroundRelief,
     rotation: Floats,
     origin: Floats,
     image: Bytes,
@@ -136,7 +138,7 @@ def _write_labels(
                 z = x * slope
                 east = origin[0] + rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
                 north = origin[1] + rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
-                label = label_at(
+                label = find_relief_label(
                     relief.labels, (east - relief.x) / relief.cell, (north - relief.y) / relief.cell
                 )
             image[row, column, 0] = (object_number >> 8) & 255

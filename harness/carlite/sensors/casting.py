@@ -6,18 +6,18 @@ import numpy as np
 
 from harness.carlite.arrays import Bools, Floats, Int32s
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.sensors.meshes import Meshes
+from harness.carlite.sensors.meshes import PackedMeshes
 from harness.carlite.sensors.rasterise import EDGE_ON, GROUND, NOTHING
 from harness.carlite.sensors.ray_march import trace_rays
-from harness.carlite.sensors.relief import Relief, height_at, is_over
-from harness.carlite.sensors.things import Things
+from harness.carlite.sensors.relief import GroundRelief, interpolate_relief_height, is_over_grid
+from harness.carlite.sensors.things import PlacedThings
 
 
 @allocating
-def cast(
-    things: Things,
-    meshes: Meshes,
-    relief: Relief,
+def cast_single_rays(
+    things: PlacedThings,
+    meshes: PackedMeshes,
+    relief: GroundRelief,
     origins: Floats,
     directions: Floats,
     reach: float,
@@ -32,15 +32,15 @@ def cast(
     thing, face = np.full(count, NOTHING, np.int32), np.full(count, -1, np.int32)
     for ray in range(count):
         origin, direction = origins[ray], directions[ray]
-        best = _ground_distance(relief, origin, direction, reach)
+        best = _measure_ground_distance(relief, origin, direction, reach)
         if best <= reach:
             thing[ray] = GROUND
         else:
             best = np.inf
         for n in range(len(things.mesh)):
-            if hidden[n] or not _passes(things, n, origin, direction, min(best, reach)):
+            if hidden[n] or not _can_hit_sphere(things, n, origin, direction, min(best, reach)):
                 continue
-            near, index = _first_face(things, n, meshes, origin, direction)
+            near, index = _find_first_face(things, n, meshes, origin, direction)
             if near < best and near <= reach:
                 best, thing[ray], face[ray] = near, n, index
         distance[ray] = best
@@ -48,10 +48,12 @@ def cast(
 
 
 @allocating
-def _ground_distance(relief: Relief, origin: Floats, direction: Floats, reach: float) -> float:
+def _measure_ground_distance(
+    relief: GroundRelief, origin: Floats, direction: Floats, reach: float
+) -> float:
     x = (origin[0] - relief.x) / relief.cell
     y = (origin[1] - relief.y) / relief.cell
-    if is_over(relief, x, y) and origin[2] < height_at(relief.heights, x, y):
+    if is_over_grid(relief, x, y) and origin[2] < interpolate_relief_height(relief.heights, x, y):
         return np.inf
     nearness, source = np.full(1, 1 / reach), np.full(1, NOTHING, np.int32)
     trace_rays(
@@ -63,7 +65,9 @@ def _ground_distance(relief: Relief, origin: Floats, direction: Floats, reach: f
 
 
 @compiled
-def _passes(things: Things, n: int, origin: Floats, direction: Floats, reach: float) -> bool:
+def _can_hit_sphere(
+    things: PlacedThings, n: int, origin: Floats, direction: Floats, reach: float
+) -> bool:
     """Return whether a ray comes within the sphere round a thing, no further than `reach`."""
     x, y = things.centre[n, 0] - origin[0], things.centre[n, 1] - origin[1]
     z, radius = things.centre[n, 2] - origin[2], things.radius[n]
@@ -75,8 +79,8 @@ def _passes(things: Things, n: int, origin: Floats, direction: Floats, reach: fl
 
 
 @allocating
-def _first_face(
-    things: Things, n: int, meshes: Meshes, origin: Floats, direction: Floats
+def _find_first_face(
+    things: PlacedThings, n: int, meshes: PackedMeshes, origin: Floats, direction: Floats
 ) -> tuple[float, int]:
     """Distance to the nearest face of one thing that the ray enters, and the face's index."""
     best, best_face = np.inf, -1
@@ -92,17 +96,17 @@ def _first_face(
                 corners[k, i] = (
                     centre[i] - origin[i] + matrix[i, 0] * x + matrix[i, 1] * y + matrix[i, 2] * z
                 )
-        near = _face_distance(corners, count, direction, meshes.closed[mesh])
+        near = _measure_face_distance(corners, count, direction, meshes.closed[mesh])
         if near < best:
             best, best_face = near, index
     return best, best_face
 
 
 @compiled
-def _face_distance(corners: Floats, count: int, direction: Floats, closed: bool) -> float:
+def _measure_face_distance(corners: Floats, count: int, direction: Floats, closed: bool) -> float:
     """Distance along a ray from the origin to a convex face, inf where it passes by."""
-    ax, ay, az = _between(corners[0], corners[1])
-    bx, by, bz = _between(corners[0], corners[2])
+    ax, ay, az = _subtract_points(corners[0], corners[1])
+    bx, by, bz = _subtract_points(corners[0], corners[2])
     nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
     offset: float = nx * corners[0, 0] + ny * corners[0, 1] + nz * corners[0, 2]
     facing: float = nx * direction[0] + ny * direction[1] + nz * direction[2]
@@ -122,5 +126,5 @@ def _face_distance(corners: Floats, count: int, direction: Floats, closed: bool)
 
 
 @compiled
-def _between(start: Floats, end: Floats) -> tuple[float, float, float]:
+def _subtract_points(start: Floats, end: Floats) -> tuple[float, float, float]:
     return end[0] - start[0], end[1] - start[1], end[2] - start[2]

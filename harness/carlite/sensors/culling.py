@@ -9,14 +9,14 @@ import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.sensors.fan import SLACK, Fan, angle_of, first_column
-from harness.carlite.sensors.things import Things
+from harness.carlite.sensors.fan import SLACK, RayFan, compute_pseudo_angle, find_first_column
+from harness.carlite.sensors.things import PlacedThings
 
 SHELLS = 256
 
 
 @allocating
-def in_reach(things: Things, origin: Floats, reach: float) -> Int32s:
+def select_things_in_reach(things: PlacedThings, origin: Floats, reach: float) -> Int32s:
     """Return the things within reach, nearest first (sorted into `SHELLS` by distance)."""
     total = len(things.mesh)
     shell = np.full(total, -1, np.int32)
@@ -40,7 +40,7 @@ def in_reach(things: Things, origin: Floats, reach: float) -> Int32s:
 
 
 @compiled
-def is_hidden(centre: Floats, axes: Floats, fan: Fan, nearness: Floats) -> bool:
+def is_box_hidden(centre: Floats, axes: Floats, fan: RayFan, nearness: Floats) -> bool:
     """Return whether nothing of a box in the sensor's frame can be nearer than what is drawn.
 
     `axes` holds the box's half edges as columns. May err to False, never to True.
@@ -66,19 +66,19 @@ def is_hidden(centre: Floats, axes: Floats, fan: Fan, nearness: Floats) -> bool:
     if first_row == last_row:
         return True
     side = half_width / near
-    right = angle_of(ahead_x - ahead_y * side, ahead_y + ahead_x * side) + SLACK
-    left = angle_of(ahead_x + ahead_y * side, ahead_y - ahead_x * side) - SLACK
+    right = compute_pseudo_angle(ahead_x - ahead_y * side, ahead_y + ahead_x * side) + SLACK
+    left = compute_pseudo_angle(ahead_x + ahead_y * side, ahead_y - ahead_x * side) - SLACK
     closest = (1 + SLACK) / near
     if left <= right:
-        return _all_nearer(fan, nearness, left, right, first_row, last_row, closest)
-    return _all_nearer(fan, nearness, left, 2.0, first_row, last_row, closest) and _all_nearer(
-        fan, nearness, -2.0, right, first_row, last_row, closest
-    )
+        return _is_all_nearer(fan, nearness, left, right, first_row, last_row, closest)
+    return _is_all_nearer(
+        fan, nearness, left, 2.0, first_row, last_row, closest
+    ) and _is_all_nearer(fan, nearness, -2.0, right, first_row, last_row, closest)
 
 
 @compiled
-def _all_nearer(
-    fan: Fan,
+def _is_all_nearer(
+    fan: RayFan,
     nearness: Floats,
     left: float,
     right: float,
@@ -86,7 +86,7 @@ def _all_nearer(
     last_row: int,
     closest: float,
 ) -> bool:
-    column = first_column(fan, left)
+    column = find_first_column(fan, left)
     while column < len(fan.angle) and fan.angle[column] <= right:
         for row in range(first_row, last_row):
             if nearness[column, row] < closest:

@@ -11,9 +11,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from harness.carlite.arrays import Bools, Float32s, Ints
-from harness.carlite.labels import Label
-from harness.carlite.sensors.meshes import Mesh
-from harness.carlite.towns.model import Ground
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.sensors.meshes import SurfaceMesh
+from harness.carlite.towns.model import TownGround
 
 PATCH = 8
 FLAT = 1e-4
@@ -21,7 +21,7 @@ WHOLE = np.array([[0, 0], [0, 1], [1, 1], [1, 0]])
 HALVES = (WHOLE[[0, 1, 2]], WHOLE[[0, 2, 3]])
 
 
-def decks(ground: Ground) -> list[Mesh]:
+def build_deck_meshes(ground: TownGround) -> list[SurfaceMesh]:
     """Cut the upper layer into open meshes in world coordinates, `PATCH` cells a side."""
     upper = ground.upper
     free = np.isfinite(upper[:-1, :-1] + upper[1:, :-1] + upper[:-1, 1:] + upper[1:, 1:])
@@ -29,15 +29,15 @@ def decks(ground: Ground) -> list[Mesh]:
         return []
     faces = []
     for size in (PATCH, PATCH // 2, PATCH // 4, 1):
-        squares = _flat_squares(upper, size)
-        squares = squares[[_take(free, row, column, size) for row, column in squares]]
+        squares = _find_flat_squares(upper, size)
+        squares = squares[[_claim_square(free, row, column, size) for row, column in squares]]
         faces.append(squares[:, None] + WHOLE * size)
     cells = np.argwhere(free)
-    faces += [_with_gap(cells[:, None] + half) for half in HALVES]
-    return _patches(np.concatenate(faces), ground)
+    faces += [_pad_triangles(cells[:, None] + half) for half in HALVES]
+    return _group_patches(np.concatenate(faces), ground)
 
 
-def _flat_squares(upper: Float32s, size: int) -> Ints:
+def _find_flat_squares(upper: Float32s, size: int) -> Ints:
     """Return row and column of the aligned squares of `size` cells that lie in one plane."""
     windows = sliding_window_view(upper, (size + 1, size + 1))[::size, ::size]
     squares = np.argwhere(np.isfinite(windows[:, :, 0, 0] + windows[:, :, -1, -1]))
@@ -50,7 +50,7 @@ def _flat_squares(upper: Float32s, size: int) -> Ints:
     return flat
 
 
-def _take(free: Bools, row: int, column: int, size: int) -> bool:
+def _claim_square(free: Bools, row: int, column: int, size: int) -> bool:
     """Claim a square of cells if all of it is free."""
     square = free[row : row + size, column : column + size]
     if not square.all():
@@ -59,21 +59,21 @@ def _take(free: Bools, row: int, column: int, size: int) -> bool:
     return True
 
 
-def _with_gap(triangles: Ints) -> Ints:
+def _pad_triangles(triangles: Ints) -> Ints:
     return np.pad(triangles, ((0, 0), (0, 1), (0, 0)), constant_values=-1)
 
 
-def _patches(faces: Ints, ground: Ground) -> list[Mesh]:
+def _group_patches(faces: Ints, ground: TownGround) -> list[SurfaceMesh]:
     """Gather faces, given by the grid points at their corners, into one mesh per patch."""
     across = ground.upper.shape[1]
     patch = faces[:, 0] // PATCH @ (across, 1)
     order = np.argsort(patch, kind="stable")
     ends = np.flatnonzero(np.diff(patch[order])) + 1
     number = np.where(faces[..., 0] < 0, -1, faces @ (across, 1))
-    return [_mesh(number[part], ground) for part in np.split(order, ends)]
+    return [_build_patch_mesh(number[part], ground) for part in np.split(order, ends)]
 
 
-def _mesh(number: NDArray[np.int64], ground: Ground) -> Mesh:
+def _build_patch_mesh(number: NDArray[np.int64], ground: TownGround) -> SurfaceMesh:
     points, place = np.unique(number, return_inverse=True)
     faces = place.reshape(number.shape)
     if points[0] < 0:
@@ -81,9 +81,9 @@ def _mesh(number: NDArray[np.int64], ground: Ground) -> Mesh:
     row, column = np.divmod(points, ground.upper.shape[1])
     height = ground.upper[row, column]
     x, y = ground.x + column * ground.cell, ground.y + row * ground.cell
-    return Mesh(
+    return SurfaceMesh(
         np.column_stack([x, y, height]).astype(np.float64),
         faces.astype(np.int32),
-        np.full(len(faces), Label.ROAD, np.uint8),
+        np.full(len(faces), SemanticLabel.ROAD, np.uint8),
         closed=False,
     )

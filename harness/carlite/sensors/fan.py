@@ -18,7 +18,7 @@ BUCKETS_PER_COLUMN = 2
 SLACK = 1e-9
 
 
-class Fan(NamedTuple):
+class RayFan(NamedTuple):
     """Columns by rising azimuth, and the rows they have in common.
 
     Attributes:
@@ -39,7 +39,9 @@ class Fan(NamedTuple):
     bucket: Int32s
 
 
-def make_fan(cosine: Floats, sine: Floats, scale: Floats, slopes: Floats) -> tuple[Fan, Int32s]:
+def make_ray_fan(
+    cosine: Floats, sine: Floats, scale: Floats, slopes: Floats
+) -> tuple[RayFan, Int32s]:
     """Order columns by azimuth; also returns where each given column went."""
     part = sine / (np.abs(cosine) + np.abs(sine))
     angle = np.where(cosine >= 0, part, np.where(sine >= 0, 2 - part, -2 - part))
@@ -48,7 +50,7 @@ def make_fan(cosine: Floats, sine: Floats, scale: Floats, slopes: Floats) -> tup
     place[order] = np.arange(len(order), dtype=np.int32)
     buckets = BUCKETS_PER_COLUMN * len(order) + 1
     edges = np.arange(buckets + 1) * 4 / buckets - 2
-    fan = Fan(
+    fan = RayFan(
         angle[order],
         cosine[order],
         sine[order],
@@ -61,7 +63,7 @@ def make_fan(cosine: Floats, sine: Floats, scale: Floats, slopes: Floats) -> tup
 
 
 @compiled
-def angle_of(x: float, y: float) -> float:
+def compute_pseudo_angle(x: float, y: float) -> float:
     """Map a direction to [-2, 2), rising with the azimuth from -pi to pi."""
     size = abs(x) + abs(y)
     part = y / size if size > 0 else 0.0
@@ -71,7 +73,7 @@ def angle_of(x: float, y: float) -> float:
 
 
 @compiled
-def first_column(fan: Fan, angle: float) -> int:
+def find_first_column(fan: RayFan, angle: float) -> int:
     """Return the first column at or beyond a pseudo-azimuth."""
     columns = len(fan.angle)
     last = len(fan.bucket) - 1

@@ -11,7 +11,7 @@ from harness.carlite.compiled import allocating
 
 
 @allocating
-def rotation_matrix(pitch: float, yaw: float, roll: float) -> Floats:
+def build_rotation_matrix(pitch: float, yaw: float, roll: float) -> Floats:
     """Return the matrix whose columns are the forward, right and up axes of a rotated body."""
     sin_pitch, cos_pitch = math.sin(pitch), math.cos(pitch)
     sin_yaw, cos_yaw = math.sin(yaw), math.cos(yaw)

@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol
 
 import msgpack
 
-from harness.carlite.randomness import stream
-from harness.carlite.sensors.protocol import Pose
+from harness.carlite.randomness import make_random_stream
+from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.towns.model import Town
 
 EARTH_RADIUS = 6_378_137.0
@@ -26,19 +26,19 @@ DEFAULT_REFERENCE = (42.0, 2.0)
 _AXES = ("lat", "lon", "alt")
 
 
-class Surveyed(Protocol):
+class TownScene(Protocol):
     """A scene that knows its town."""
 
     town: Town
 
 
-class Reference(NamedTuple):
+class GeoReference(NamedTuple):
     """Where on the globe the origin of a town lies, in degrees."""
 
     latitude: float
     longitude: float
 
-    def locate(self, x: float, y: float, z: float) -> tuple[float, float, float]:
+    def to_geodetic(self, x: float, y: float, z: float) -> tuple[float, float, float]:
         """Return latitude and longitude in degrees and the altitude in metres of a place."""
         east = x / (SCALE * EARTH_RADIUS)
         north = y / (SCALE * EARTH_RADIUS) + math.radians(self.latitude)
@@ -48,12 +48,12 @@ class Reference(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def reference_of(opendrive: str) -> Reference:
+def read_geo_reference(opendrive: str) -> GeoReference:
     """Read the reference from an OpenDRIVE text; where it names none, take the client's default."""
     match = re.search(r"<geoReference>(.*?)</geoReference>", opendrive, re.DOTALL)
     text = match.group(1) if match else ""
     values = [re.search(rf"\+{name}=([-+0-9.eE]+)", text) for name in ("lat_0", "lon_0")]
-    return Reference(
+    return GeoReference(
         *(
             float(value.group(1)) if value else default
             for value, default in zip(values, DEFAULT_REFERENCE, strict=True)
@@ -61,7 +61,7 @@ def reference_of(opendrive: str) -> Reference:
     )
 
 
-class Gnss:
+class GnssSensor:
     """`sensor.other.gnss`: the body is msgpack `[latitude, longitude, altitude]`."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
@@ -70,14 +70,18 @@ class Gnss:
         self._noise = (seed, "gnss", attributes["noise_seed"])
         self._first_frame: int | None = None
 
-    def capture(self, scene: Surveyed, pose: Pose, frame: int, dt: float) -> bytes:
+    def capture(self, scene: TownScene, pose: SensorPose, frame: int, dt: float) -> bytes:
         """Return the measured position."""
         if self._first_frame is None:
             self._first_frame = frame
-        place = reference_of(scene.town.opendrive).locate(*pose.position)
+        place = read_geo_reference(scene.town.opendrive).to_geodetic(*pose.position)
         errors = [0.0, 0.0, 0.0]
         if any(self._deviation):
-            errors = stream(*self._noise, frame - self._first_frame).standard_normal(3).tolist()
+            errors = (
+                make_random_stream(*self._noise, frame - self._first_frame)
+                .standard_normal(3)
+                .tolist()
+            )
         measured = [
             value + bias + deviation * error
             for value, bias, deviation, error in zip(

@@ -13,14 +13,14 @@ import msgpack
 import numpy as np
 
 from harness.carlite.arrays import Floats
-from harness.carlite.randomness import stream
-from harness.carlite.sensors.frames import rotation_matrix
-from harness.carlite.sensors.protocol import Pose
+from harness.carlite.randomness import make_random_stream
+from harness.carlite.sensors.frames import build_rotation_matrix
+from harness.carlite.sensors.protocol import SensorPose
 
 GRAVITY = 9.81
 
 
-class Imu:
+class ImuSensor:
     """`sensor.other.imu`: the body is msgpack `[accelerometer, gyroscope, compass]`."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
@@ -32,16 +32,16 @@ class Imu:
         self._noise = (seed, "imu", attributes["noise_seed"])
         self._first_frame: int | None = None
 
-    def capture(self, scene: object, pose: Pose, frame: int, dt: float) -> bytes:
+    def capture(self, scene: object, pose: SensorPose, frame: int, dt: float) -> bytes:
         """Return what the unit feels; it needs nothing of the scene."""
         if self._first_frame is None:
             self._first_frame = frame
         pitch, yaw, roll = map(float, pose.rotation)
         felt = np.array([pose.acceleration, pose.angular_velocity], np.float64)
         felt[0, 2] += GRAVITY
-        measured = felt @ rotation_matrix(pitch, yaw, roll) + self._bias
+        measured = felt @ build_rotation_matrix(pitch, yaw, roll) + self._bias
         if self._deviation.any():
-            measured += self._deviation * stream(
+            measured += self._deviation * make_random_stream(
                 *self._noise, frame - self._first_frame
             ).standard_normal((2, 3))
         compass = (yaw + math.pi / 2) % (2 * math.pi)

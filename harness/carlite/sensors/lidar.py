@@ -15,25 +15,25 @@ from numpy.typing import NDArray
 
 from harness.carlite.arrays import Float32s, Floats, Int32s
 from harness.carlite.compiled import allocating
-from harness.carlite.randomness import subseed
+from harness.carlite.randomness import derive_stream_seed
 from harness.carlite.sensors.noise import (
-    first_uniform,
-    normal,
-    normal_table,
-    scrambled,
-    second_uniform,
+    build_quantile_table,
+    hash_counter,
+    sample_first_uniform,
+    sample_second_uniform,
+    sample_standard_normal,
 )
-from harness.carlite.sensors.protocol import Pose
+from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.rasterise import NOTHING
-from harness.carlite.sensors.scene import Scene
-from harness.carlite.sensors.settings import number, whole
-from harness.carlite.sensors.sweep import Sweep
+from harness.carlite.sensors.scene import SensorScene
+from harness.carlite.sensors.settings import read_integer_attribute, read_number_attribute
+from harness.carlite.sensors.sweep import LidarSweep
 
-QUANTILE_TABLE = normal_table()
+QUANTILE_TABLE = build_quantile_table()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Losses:
+class LidarLosses:
     """What becomes of a return on its way: attenuation, drop-off, noise along the ray."""
 
     attenuation: float
@@ -43,46 +43,56 @@ class Losses:
     noise: float
 
     @classmethod
-    def read(cls, attributes: Mapping[str, str]) -> Losses:
+    def from_attributes(cls, attributes: Mapping[str, str]) -> LidarLosses:
         """Read the attributes, by CARLA's names."""
         return cls(
-            attenuation=number(attributes, "atmosphere_attenuation_rate", 0.004, low=0, high=1e6),
-            general_rate=number(attributes, "dropoff_general_rate", 0.45, low=0, high=1),
-            intensity_limit=number(attributes, "dropoff_intensity_limit", 0.8, low=0, high=1),
-            zero_intensity=number(attributes, "dropoff_zero_intensity", 0.4, low=0, high=1),
-            noise=number(attributes, "noise_stddev", 0.0, low=0, high=1e3),
+            attenuation=read_number_attribute(
+                attributes, "atmosphere_attenuation_rate", 0.004, low=0, high=1e6
+            ),
+            general_rate=read_number_attribute(
+                attributes, "dropoff_general_rate", 0.45, low=0, high=1
+            ),
+            intensity_limit=read_number_attribute(
+                attributes, "dropoff_intensity_limit", 0.8, low=0, high=1
+            ),
+            zero_intensity=read_number_attribute(
+                attributes, "dropoff_zero_intensity", 0.4, low=0, high=1
+            ),
+            noise=read_number_attribute(attributes, "noise_stddev", 0.0, low=0, high=1e3),
         )
 
 
-class Lidar:
+class LidarSensor:
     """Turns sweeps into frames of x, y, z, intensity."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
-        self._sweep = Sweep(attributes)
-        self._losses = Losses.read(attributes)
-        noise_seed = whole(attributes, "noise_seed", 0, low=-(2**31), high=2**31 - 1)
-        self._key = subseed(seed, "lidar", noise_seed)
+        self._sweep = LidarSweep(attributes)
+        self._losses = LidarLosses.from_attributes(attributes)
+        noise_seed = read_integer_attribute(
+            attributes, "noise_seed", 0, low=-(2**31), high=2**31 - 1
+        )
+        self._key = derive_stream_seed(seed, "lidar", noise_seed)
         self._first_frame: int | None = None
 
-    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+    def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Scan one tick's worth of the circle."""
         if self._first_frame is None:
             self._first_frame = frame
-        scan = self._sweep.scan(scene, pose, frame, dt)
+        scan = self._sweep.scan_scene(scene, pose, frame, dt)
         points = np.empty((scan.nearness.size, 4), np.float32)
         counts = np.zeros(self._sweep.channels, np.uint32)
         losses = self._losses
-        total = _pack(
+        total = _pack_lidar_points(
             scan.nearness, scan.source, scan.place, scan.row, scan.fan.cosine, scan.fan.sine,
             scan.fan.slopes, losses.attenuation, losses.general_rate, losses.intensity_limit,
             losses.zero_intensity, losses.noise, QUANTILE_TABLE,
             np.uint64(self._key), np.uint64(frame - self._first_frame), points, counts,
         )  # fmt: skip
-        return self._sweep.header(counts) + points[:total].tobytes()
+        return self._sweep.pack_header(counts) + points[:total].tobytes()
 
 
 @allocating
-def _pack(
+def _pack_lidar_points(
     nearness: Floats,
     source: Int32s,
     place: Int32s,
@@ -105,7 +115,7 @@ def _pack(
     total = 0
     beta = 1.0 - zero_intensity
     alpha = zero_intensity / intensity_limit if intensity_limit > 0 else 0.0
-    base = scrambled(key ^ scrambled(age + np.uint64(1)))
+    base = hash_counter(key ^ hash_counter(age + np.uint64(1)))
     firings = len(place)
     returned, kept = np.empty(firings, np.int32), np.empty(firings, np.uint64)
     chance = np.empty(firings, np.uint64)
@@ -117,22 +127,22 @@ def _pack(
         # Which rays come back, without a branch: half of them drop off, and none foretells which.
         count = 0
         for firing in range(firings):
-            chance[firing] = scrambled(base + np.uint64(channel * firings + firing))
+            chance[firing] = hash_counter(base + np.uint64(channel * firings + firing))
         for firing in range(firings):
             column, bits = place[firing], chance[firing]
             returned[count], kept[count] = column, bits
-            count += (source[column, row] != NOTHING) & (first_uniform(bits) >= general_rate)
+            count += (source[column, row] != NOTHING) & (sample_first_uniform(bits) >= general_rate)
         for n in range(count):
             column, bits = returned[n], kept[n]
             flat = 1 / nearness[column, row]
             distance = flat * stretch
             intensity = math.exp(-attenuation * distance)
             if intensity <= intensity_limit and not (
-                second_uniform(bits) < alpha * intensity + beta
+                sample_second_uniform(bits) < alpha * intensity + beta
             ):
                 continue
             if noise > 0:
-                flat += normal(bits, table) * noise / stretch
+                flat += sample_standard_normal(bits, table) * noise / stretch
             points[total, 0] = flat * cosine[column]
             points[total, 1] = flat * sine[column]
             points[total, 2] = flat * slope

@@ -20,7 +20,7 @@ COPLANAR = 1e-5
 
 
 @dataclass(frozen=True)
-class Mesh:
+class SurfaceMesh:
     """One surface: corner `faces[f, 3]` is -1 where face `f` is a triangle.
 
     A closed mesh is seen from outside only, an open one (a deck) from both sides. Faces labelled
@@ -33,7 +33,7 @@ class Mesh:
     closed: bool = True
 
 
-class Meshes(NamedTuple):
+class PackedMeshes(NamedTuple):
     """Many meshes, flattened; mesh `m` owns vertices `first_vertex[m] : first_vertex[m + 1]`.
 
     Attributes:
@@ -52,23 +52,23 @@ class Meshes(NamedTuple):
     closed: Bools
 
 
-def flatten(meshes: Sequence[Mesh]) -> Meshes:
+def pack_meshes(meshes: Sequence[SurfaceMesh]) -> PackedMeshes:
     """Lay meshes end to end, each scaled to the unit box."""
-    return Meshes(
-        vertices=np.concatenate([in_unit_box(mesh.vertices) for mesh in meshes]),
+    return PackedMeshes(
+        vertices=np.concatenate([scale_to_unit_box(mesh.vertices) for mesh in meshes]),
         faces=np.concatenate([mesh.faces for mesh in meshes]),
         labels=np.concatenate([mesh.labels for mesh in meshes]),
-        first_vertex=_starts(len(mesh.vertices) for mesh in meshes),
-        first_face=_starts(len(mesh.faces) for mesh in meshes),
+        first_vertex=_compute_starts(len(mesh.vertices) for mesh in meshes),
+        first_face=_compute_starts(len(mesh.faces) for mesh in meshes),
         closed=np.array([mesh.closed for mesh in meshes]),
     )
 
 
-def _starts(counts: Iterable[int]) -> Int32s:
+def _compute_starts(counts: Iterable[int]) -> Int32s:
     return np.cumsum([0, *counts], dtype=np.int32)
 
 
-def in_unit_box(vertices: Floats) -> Floats:
+def scale_to_unit_box(vertices: Floats) -> Floats:
     """Scale and shift vertices so that they touch all six faces of [-1, 1]³."""
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     half = np.maximum((high - low) / 2, 1e-9)
@@ -76,12 +76,12 @@ def in_unit_box(vertices: Floats) -> Floats:
     return scaled
 
 
-def cube() -> Mesh:
+def make_cube() -> SurfaceMesh:
     """Return the box [-1, 1]³ as six quads."""
-    return prism(4, turn=0.5)
+    return make_prism(4, turn=0.5)
 
 
-def prism(sides: int = PRISM_SIDES, turn: float = 0.0) -> Mesh:
+def make_prism(sides: int = PRISM_SIDES, turn: float = 0.0) -> SurfaceMesh:
     """Return an upright prism over a regular polygon of evenly many sides, its caps cut into quads.
 
     `turn` is the angle of the first corner, in parts of one side. With eight sides and no turn
@@ -96,21 +96,21 @@ def prism(sides: int = PRISM_SIDES, turn: float = 0.0) -> Mesh:
     bottom = [(0, i + 2, i + 1, i) for i in range(1, sides - 1, 2)]
     top = [(sides, sides + i, sides + i + 1, sides + i + 2) for i in range(1, sides - 1, 2)]
     faces = np.array([*walls, *top, *bottom], dtype=np.int32)
-    return Mesh(in_unit_box(vertices), faces, np.zeros(len(faces), np.uint8))
+    return SurfaceMesh(scale_to_unit_box(vertices), faces, np.zeros(len(faces), np.uint8))
 
 
-def from_triangles(vertices: Floats, triangles: Int32s, labels: Bytes) -> Mesh:
+def from_triangles(vertices: Floats, triangles: Int32s, labels: Bytes) -> SurfaceMesh:
     """Turn a closed triangle mesh into a mesh, outward normals and pairs joined to quads."""
     corners = vertices[triangles]
     volume = np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
     outward = triangles if volume >= 0 else triangles[:, ::-1]
     vertices = vertices.astype(np.float64)
-    faces, face_labels = _pair_up(vertices, np.ascontiguousarray(outward), labels)
-    return Mesh(vertices, faces, face_labels)
+    faces, face_labels = _merge_triangles(vertices, np.ascontiguousarray(outward), labels)
+    return SurfaceMesh(vertices, faces, face_labels)
 
 
 @allocating
-def _pair_up(vertices: Floats, triangles: Int32s, labels: Bytes) -> tuple[Int32s, Bytes]:
+def _merge_triangles(vertices: Floats, triangles: Int32s, labels: Bytes) -> tuple[Int32s, Bytes]:
     """Join triangles that share an edge, a plane and a label to convex quads, greedily."""
     count = len(triangles)
     taken = np.zeros(count, np.bool_)
@@ -125,7 +125,7 @@ def _pair_up(vertices: Floats, triangles: Int32s, labels: Bytes) -> tuple[Int32s
             faces[made, k] = triangles[one, k]
         for other in range(one + 1, count):
             if not taken[other] and labels[other] == labels[one]:
-                _join(triangles, one, other, quad)
+                _join_quad(triangles, one, other, quad)
                 if quad[3] >= 0 and _is_flat_and_convex(vertices, quad):
                     taken[other] = True
                     for k in range(4):
@@ -136,7 +136,7 @@ def _pair_up(vertices: Floats, triangles: Int32s, labels: Bytes) -> tuple[Int32s
 
 
 @compiled
-def _join(triangles: Int32s, one: int, other: int, quad: Int32s) -> None:
+def _join_quad(triangles: Int32s, one: int, other: int, quad: Int32s) -> None:
     """Write the corners round two triangles that share an edge; the last is -1 if they do not."""
     quad[3] = -1
     for i in range(3):

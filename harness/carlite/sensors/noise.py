@@ -19,7 +19,7 @@ UNIFORM_BITS = 20
 QUANTILES = 4096
 
 
-def normal_table() -> Floats:
+def build_quantile_table() -> Floats:
     """Quantiles of the normal distribution, evenly spaced in probability, of unit variance."""
     inverse = NormalDist().inv_cdf
     inner = [inverse(n / QUANTILES) for n in range(1, QUANTILES)]
@@ -31,7 +31,7 @@ def normal_table() -> Floats:
 
 
 @compiled
-def scrambled(counter: np.uint64) -> np.uint64:
+def hash_counter(counter: np.uint64) -> np.uint64:
     """Spread a counter over all 64 bits (the finalizer of SplitMix64)."""
     z = counter * STEP
     z = (z ^ (z >> np.uint64(30))) * FIRST_FACTOR
@@ -40,19 +40,19 @@ def scrambled(counter: np.uint64) -> np.uint64:
 
 
 @compiled
-def first_uniform(bits: np.uint64) -> float:
+def sample_first_uniform(bits: np.uint64) -> float:
     """A number in [0, 1) from the lowest bits."""
     return float(bits & np.uint64(0xFFFFF)) * 2.0**-UNIFORM_BITS
 
 
 @compiled
-def second_uniform(bits: np.uint64) -> float:
+def sample_second_uniform(bits: np.uint64) -> float:
     """A number in [0, 1) from the next bits."""
     return float((bits >> np.uint64(20)) & np.uint64(0xFFFFF)) * 2.0**-UNIFORM_BITS
 
 
 @compiled
-def normal(bits: np.uint64, table: Floats) -> float:
+def sample_standard_normal(bits: np.uint64, table: Floats) -> float:
     """A standard normal number from the 24 highest bits."""
     index = int(bits >> np.uint64(52))
     part = float((bits >> np.uint64(40)) & np.uint64(0xFFF)) * 2.0**-12

@@ -14,19 +14,26 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from harness.carlite.arrays import Bytes, Floats, Ints
-from harness.carlite.labels import Label
-from harness.carlite.sensors.frames import rotation_matrix
-from harness.carlite.sensors.protocol import Pose
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.sensors.frames import build_rotation_matrix
+from harness.carlite.sensors.protocol import SensorPose
 
-_GROUND = (Label.ROAD, Label.SIDEWALK, Label.TERRAIN, Label.GROUND, Label.ROAD_LINE, Label.BRIDGE)
+_GROUND = (
+    SemanticLabel.ROAD,
+    SemanticLabel.SIDEWALK,
+    SemanticLabel.TERRAIN,
+    SemanticLabel.GROUND,
+    SemanticLabel.ROAD_LINE,
+    SemanticLabel.BRIDGE,
+)
 _RINGS = ((0.0, 1), (0.5, 6), (0.85, 10), (1.0, 12))
 _RECORD = struct.Struct("<IBd")
 
 
-class Caster(Protocol):
+class RayCaster(Protocol):
     """A scene that answers single rays."""
 
-    def first_hit(
+    def find_first_hit(
         self, origins: Floats, directions: Floats, reach: float, ignore: int = 0
     ) -> tuple[Floats, Ints, Bytes]:
         """Return distance, actor id and label of each ray's first hit."""
@@ -43,31 +50,31 @@ class ObstacleHit(NamedTuple):
     """
 
     actor: int
-    label: Label
+    label: SemanticLabel
     distance: float
 
 
-def unpack(body: bytes) -> ObstacleHit:
+def unpack_obstacle_hit(body: bytes) -> ObstacleHit:
     """Unpack a captured body, for callers that know the actor records that the client expects."""
     actor, label, distance = _RECORD.unpack(body)
-    return ObstacleHit(actor, Label(label), distance)
+    return ObstacleHit(actor, SemanticLabel(label), distance)
 
 
-class Obstacle:
+class ObstacleSensor:
     """`sensor.other.obstacle`: a packed `ObstacleHit`, or None while the way is free."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
         self._reach = float(attributes["distance"])
         self._radius = float(attributes["hit_radius"])
         self._only_actors = attributes["only_dynamics"].lower() == "true"
-        self._offsets, self._ahead = _bundle(self._radius)
+        self._offsets, self._ahead = _build_ray_bundle(self._radius)
 
-    def capture(self, scene: Caster, pose: Pose, frame: int, dt: float) -> bytes | None:
+    def capture(self, scene: RayCaster, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return the nearest obstacle ahead."""
-        axes = rotation_matrix(*map(float, pose.rotation))
+        axes = build_rotation_matrix(*map(float, pose.rotation))
         origins = np.array(pose.position) + self._offsets @ axes[:, 1:].T
         directions = np.tile(axes[:, 0], (len(origins), 1))
-        distance, actor, label = scene.first_hit(
+        distance, actor, label = scene.find_first_hit(
             origins, directions, self._reach + self._radius, ignore=pose.parent
         )
         way = np.maximum(distance - self._ahead, 0.0)
@@ -81,7 +88,7 @@ class Obstacle:
         return _RECORD.pack(int(actor[nearest]), int(label[nearest]), float(way[nearest]))
 
 
-def _bundle(radius: float) -> tuple[Floats, Floats]:
+def _build_ray_bundle(radius: float) -> tuple[Floats, Floats]:
     """Return the rays' offsets to the right and up, and how far each is ahead of the centre."""
     parts = [
         (part * radius, 2 * np.pi * (i + 0.5 * (ring % 2)) / count)

@@ -14,19 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.carlite.arrays import Bytes, Floats, Int32s
-from harness.carlite.sensors.fan import Fan, make_fan
-from harness.carlite.sensors.frames import rotation_matrix
-from harness.carlite.sensors.protocol import Pose
+from harness.carlite.sensors.fan import RayFan, make_ray_fan
+from harness.carlite.sensors.frames import build_rotation_matrix
+from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.rasterise import NOTHING, rasterise_ground, rasterise_things
-from harness.carlite.sensors.scene import Scene
-from harness.carlite.sensors.settings import number, whole
+from harness.carlite.sensors.scene import SensorScene
+from harness.carlite.sensors.settings import read_integer_attribute, read_number_attribute
 
 FAR = 1000.0
 MOST_PIXELS = 8192
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
+class CameraPicture:
     """The scene through the pinhole, by pixel column from the left and row from the bottom.
 
     Attributes:
@@ -35,7 +35,7 @@ class Picture:
         rotation, origin: from the camera's frame to the world.
     """
 
-    fan: Fan
+    fan: RayFan
     nearness: Floats
     source: Int32s
     normals: Floats
@@ -45,35 +45,42 @@ class Picture:
     origin: Floats
 
 
-class Pinhole:
+class PinholeCamera:
     """An image size and a field of view."""
 
     def __init__(self, attributes: Mapping[str, str]) -> None:
-        self.width = whole(attributes, "image_size_x", 800, low=1, high=MOST_PIXELS)
-        self.height = whole(attributes, "image_size_y", 600, low=1, high=MOST_PIXELS)
-        field = number(attributes, "fov", 90.0, low=0.1, high=170)
+        self.width = read_integer_attribute(
+            attributes, "image_size_x", 800, low=1, high=MOST_PIXELS
+        )
+        self.height = read_integer_attribute(
+            attributes, "image_size_y", 600, low=1, high=MOST_PIXELS
+        )
+        field = read_number_attribute(attributes, "fov", 90.0, low=0.1, high=170)
         self.header = struct.pack("<IIf", self.width, self.height, field)
         focal = self.width / (2 * math.tan(math.radians(field) / 2))
         across = (np.arange(self.width, dtype=np.float64) + 0.5 - self.width / 2) / focal
         upward = (np.arange(self.height, dtype=np.float64) + 0.5 - self.height / 2) / focal
         cosine = np.cos(np.arctan(across))
-        self._fan, _ = make_fan(cosine, across * cosine, cosine, upward)
+        self._fan, _ = make_ray_fan(cosine, across * cosine, cosine, upward)
         self._reach = FAR * math.hypot(1, float(across[-1]), float(upward[-1]))
         self._nearness = np.empty((self.width, self.height))
         self._source = np.empty((self.width, self.height), np.int32)
 
-    def look(self, scene: Scene, pose: Pose, frame: int) -> Picture:
+    def draw_picture(self, scene: SensorScene, pose: SensorPose, frame: int) -> CameraPicture:
         """Draw the scene as seen from a pose."""
-        scene.refresh(frame)
+        scene.refresh_actors(frame)
         fan, nearness, source = self._fan, self._nearness, self._source
         nearness[:], source[:] = fan.cosine[:, None] / FAR, NOTHING
-        rotation, origin = rotation_matrix(*pose.rotation), np.array(pose.position, np.float64)
+        rotation, origin = (
+            build_rotation_matrix(*pose.rotation),
+            np.array(pose.position, np.float64),
+        )
         normals, things, faces = rasterise_things(
             scene.things, scene.meshes, rotation, origin, self._reach, fan, nearness, source
         )
         rasterise_ground(scene.relief, rotation, origin, self._reach, fan, nearness, source)
-        labels = scene.labels_of(things, faces)
-        return Picture(
+        labels = scene.find_face_labels(things, faces)
+        return CameraPicture(
             fan=fan,
             nearness=nearness,
             source=source,

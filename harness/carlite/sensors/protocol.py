@@ -6,13 +6,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from harness.carlite.sensors.scene import Scene
+    from harness.carlite.sensors.scene import SensorScene
 
 Vector: TypeAlias = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Pose:
+class SensorPose:
     """Where a sensor is and how it moves, in the world's frame (radians, metres, seconds).
 
     Attributes:
@@ -36,7 +36,7 @@ class Pose:
 class Sensor(Protocol):
     """Turns the scene, as seen from a pose, into the body of one sensor frame."""
 
-    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+    def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return the frame's body, or None when there is nothing to say.
 
         `dt` is the length of a tick, also where `sensor_tick` leaves ticks out: a LiDAR turns as

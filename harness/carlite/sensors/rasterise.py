@@ -11,12 +11,17 @@ import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.sensors.culling import in_reach, is_hidden
-from harness.carlite.sensors.fan import SLACK, Fan, angle_of
-from harness.carlite.sensors.meshes import Meshes
+from harness.carlite.sensors.culling import is_box_hidden, select_things_in_reach
+from harness.carlite.sensors.fan import SLACK, RayFan, compute_pseudo_angle
+from harness.carlite.sensors.meshes import PackedMeshes
 from harness.carlite.sensors.ray_march import trace_rays
-from harness.carlite.sensors.relief import Relief, height_at, is_over, steepest_near
-from harness.carlite.sensors.things import Things
+from harness.carlite.sensors.relief import (
+    GroundRelief,
+    find_steepest_in_reach,
+    interpolate_relief_height,
+    is_over_grid,
+)
+from harness.carlite.sensors.things import PlacedThings
 
 GROUND = -1
 NOTHING = -2
@@ -25,12 +30,12 @@ EDGE_ON = 1e-12
 
 @allocating
 def rasterise_things(
-    things: Things,
-    meshes: Meshes,
+    things: PlacedThings,
+    meshes: PackedMeshes,
     rotation: Floats,
     origin: Floats,
     reach: float,
-    fan: Fan,
+    fan: RayFan,
     nearness: Floats,
     source: Int32s,
 ) -> tuple[Floats, Int32s, Int32s]:
@@ -39,19 +44,19 @@ def rasterise_things(
     Returns, for each face drawn, its outward normal (sensor frame, not normalised), the index of
     its thing, and its index among all faces.
     """
-    close = in_reach(things, origin, reach)
+    close = select_things_in_reach(things, origin, reach)
     capacity = 0
     for thing in close:
         mesh = things.mesh[thing]
         capacity += meshes.first_face[mesh + 1] - meshes.first_face[mesh]
     normals = np.empty((capacity, 3))
     owner, face_index = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
-    corners = np.empty((_most_vertices(meshes), 3))
+    corners = np.empty((_count_most_vertices(meshes), 3))
     centre, axes, face = np.empty(3), np.empty((3, 3)), np.empty((4, 3))
     marked = 0
     for thing in close:
-        _into_sensor(things, thing, rotation, origin, centre, axes)
-        if is_hidden(centre, axes, fan, nearness):
+        _transform_to_sensor(things, thing, rotation, origin, centre, axes)
+        if is_box_hidden(centre, axes, fan, nearness):
             continue
         before = marked
         marked = _rasterise_mesh(
@@ -63,7 +68,7 @@ def rasterise_things(
 
 
 @compiled
-def _most_vertices(meshes: Meshes) -> int:
+def _count_most_vertices(meshes: PackedMeshes) -> int:
     most = 0
     for mesh in range(len(meshes.closed)):
         most = max(most, meshes.first_vertex[mesh + 1] - meshes.first_vertex[mesh])
@@ -71,8 +76,8 @@ def _most_vertices(meshes: Meshes) -> int:
 
 
 @compiled
-def _into_sensor(
-    things: Things, thing: int, rotation: Floats, origin: Floats, centre: Floats, axes: Floats
+def _transform_to_sensor(
+    things: PlacedThings, thing: int, rotation: Floats, origin: Floats, centre: Floats, axes: Floats
 ) -> None:
     """Carry a thing's box into the sensor's frame: its centre, and its half edges as columns."""
     dx = things.centre[thing, 0] - origin[0]
@@ -91,13 +96,13 @@ def _into_sensor(
 
 @compiled
 def _rasterise_mesh(
-    meshes: Meshes,
+    meshes: PackedMeshes,
     mesh: int,
     centre: Floats,
     axes: Floats,
     corners: Floats,
     face: Floats,
-    fan: Fan,
+    fan: RayFan,
     nearness: Floats,
     source: Int32s,
     normals: Floats,
@@ -130,7 +135,7 @@ def _rasterise_mesh(
         face_index[mark] = index
         px, py, pz = nx / offset, ny / offset, nz / offset
         # The columns of rays that may meet it: one interval of azimuth, or two.
-        low, high, low_behind, high_behind = _angles(face, count)
+        low, high, low_behind, high_behind = _find_angle_bounds(face, count)
         for part in range(1 if low_behind > high_behind else 2):
             if part == 1:
                 low, high = low_behind, high_behind
@@ -156,7 +161,10 @@ def _rasterise_mesh(
                     side, along, height = next_side, next_along, face[k, 2]
                 # The rows between its ends, from those of the column, or face, before.
                 if r0 > 0 or r1 > 0:
-                    bottom, top = _slope(r0, z0, r1, z1) / scale, _slope(r1, z1, r0, z0) / scale
+                    bottom, top = (
+                        _compute_end_slope(r0, z0, r1, z1) / scale,
+                        _compute_end_slope(r1, z1, r0, z0) / scale,
+                    )
                     if bottom > top:
                         bottom, top = top, bottom
                     while first < rows and fan.slopes[first] < bottom:
@@ -181,7 +189,7 @@ def _rasterise_mesh(
 
 
 @compiled
-def _angles(face: Floats, count: int) -> tuple[float, float, float, float]:
+def _find_angle_bounds(face: Floats, count: int) -> tuple[float, float, float, float]:
     """Bound the pseudo-azimuths of a convex face by one interval or two.
 
     A face that surrounds the axis spans all of them; one that straddles the seam behind the sensor
@@ -194,7 +202,7 @@ def _angles(face: Floats, count: int) -> tuple[float, float, float, float]:
         x, y, next_x, next_y = face[k, 0], face[k, 1], face[after, 0], face[after, 1]
         if (y < 0) != (next_y < 0) and x + (next_x - x) * y / (y - next_y) < 0:
             crossings += 1
-        angle = angle_of(x, y)
+        angle = compute_pseudo_angle(x, y)
         if y >= 0:
             low, high = min(low, angle), max(high, angle)
         else:
@@ -207,7 +215,7 @@ def _angles(face: Floats, count: int) -> tuple[float, float, float, float]:
 
 
 @compiled
-def _slope(r: float, z: float, other_r: float, other_z: float) -> float:
+def _compute_end_slope(r: float, z: float, other_r: float, other_z: float) -> float:
     """Slope towards one end of a segment, or straight up or down if that lies behind the axis."""
     if r > 0:
         return z / r
@@ -216,11 +224,11 @@ def _slope(r: float, z: float, other_r: float, other_z: float) -> float:
 
 @compiled
 def rasterise_ground(
-    relief: Relief,
+    relief: GroundRelief,
     rotation: Floats,
     origin: Floats,
     reach: float,
-    fan: Fan,
+    fan: RayFan,
     nearness: Floats,
     source: Int32s,
 ) -> None:
@@ -231,10 +239,10 @@ def rasterise_ground(
     """
     cell, heights = relief.cell, relief.heights
     x, y, z = (origin[0] - relief.x) / cell, (origin[1] - relief.y) / cell, origin[2]
-    if is_over(relief, x, y) and z < height_at(heights, x, y):
+    if is_over_grid(relief, x, y) and z < interpolate_relief_height(heights, x, y):
         return
     lean = np.sqrt(rotation[0, 2] ** 2 + rotation[1, 2] ** 2)
-    shared: bool = rotation[2, 2] > lean * steepest_near(relief, x, y, reach / cell)
+    shared: bool = rotation[2, 2] > lean * find_steepest_in_reach(relief, x, y, reach / cell)
     up_x, up_y, up_z = rotation[0, 2] / cell, rotation[1, 2] / cell, rotation[2, 2]
     for column in range(len(nearness)):
         cosine, sine, scale = fan.cosine[column], fan.sine[column], fan.scale[column]

@@ -9,13 +9,18 @@ import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import compiled
-from harness.carlite.sensors.relief import BLOCK, Relief, height_at, is_over
+from harness.carlite.sensors.relief import (
+    BLOCK,
+    GroundRelief,
+    interpolate_relief_height,
+    is_over_grid,
+)
 
 NEAREST = 1e-30
 
 
 @compiled
-def _facet_hit(
+def _find_facet_hit(
     corner: float, right: float, left: float, opposite: float,
     u: float, v: float, z: float,
     dx: float, dy: float, dz: float,
@@ -39,7 +44,7 @@ def _facet_hit(
 
 
 @compiled
-def _cells_hit(
+def _march_cells(
     heights: Floats,
     px: float, py: float, pz: float,
     dx: float, dy: float, dz: float,
@@ -56,7 +61,7 @@ def _cells_hit(
     next_y = (row + (dy > 0) - py) / dy if dy != 0 else np.inf
     t = start
     u, v = px + t * dx - column, py + t * dy - row
-    above: float = pz + t * dz - height_at(heights, column + u, row + v)
+    above: float = pz + t * dz - interpolate_relief_height(heights, column + u, row + v)
     if above <= 0:
         return t
     while first_row <= row <= last_row and first_column <= column <= last_column:
@@ -76,10 +81,11 @@ def _cells_hit(
             ground = corner + (u + part * (u_out - u)) * (opposite - corner)
             above_cross = pz + cross * dz - ground
             hit = min(
-                _dip(t, cross, above, above_cross), _dip(cross, leave, above_cross, above_out)
+                _interpolate_ground_hit(t, cross, above, above_cross),
+                _interpolate_ground_hit(cross, leave, above_cross, above_out),
             )
         else:
-            hit = _dip(t, leave, above, above_out)
+            hit = _interpolate_ground_hit(t, leave, above, above_out)
         if hit < np.inf or leave >= end:
             return hit
         t, above, u, v = leave, above_out, u_out, v_out
@@ -95,7 +101,7 @@ def _cells_hit(
 
 
 @compiled
-def _dip(start: float, end: float, above: float, above_end: float) -> float:
+def _interpolate_ground_hit(start: float, end: float, above: float, above_end: float) -> float:
     """Where a height that changes evenly from `above` to `above_end` runs out, inf if nowhere."""
     if above_end > 0:
         return np.inf
@@ -103,7 +109,7 @@ def _dip(start: float, end: float, above: float, above_end: float) -> float:
 
 
 @compiled
-def _over_grid(
+def _clip_to_grid(
     columns: int, rows: int, px: float, py: float, dx: float, dy: float, start: float, end: float
 ) -> tuple[float, float]:
     """Cut an interval of a ray down to where it is over the grid."""
@@ -118,7 +124,7 @@ def _over_grid(
 
 @compiled
 def trace_rays(
-    relief: Relief,
+    relief: GroundRelief,
     x: float, y: float, z: float,
     out_x: float, out_y: float, out_z: float,
     up_x: float, up_y: float, up_z: float,
@@ -154,9 +160,9 @@ def trace_rays(
             if dz >= 0:
                 continue
             t = (relief.top - z) / dz
-        if not is_over(relief, x + t * dx, y + t * dy):
-            t, last = _over_grid(columns, rows, x, y, dx, dy, t, end)
-            if t < last and z + t * dz < height_at(heights, x + t * dx, y + t * dy):
+        if not is_over_grid(relief, x + t * dx, y + t * dy):
+            t, last = _clip_to_grid(columns, rows, x, y, dx, dy, t, end)
+            if t < last and z + t * dz < interpolate_relief_height(heights, x + t * dx, y + t * dy):
                 start = begin
                 continue
         # Where a ray before has met level country: its plane again, whichever block it is.
@@ -195,7 +201,7 @@ def trace_rays(
                 break
             if inside:
                 row, column = min(int(py), rows - 1), min(int(px), columns - 1)
-                hit = near + _facet_hit(
+                hit = near + _find_facet_hit(
                     heights[row, column], heights[row, column + 1],
                     heights[row + 1, column], heights[row + 1, column + 1],
                     px - column, py - row, z + near * dz, dx, dy, dz,
@@ -206,7 +212,7 @@ def trace_rays(
             leave_y = ((back if dy > 0 else front) - y) / dy if dy != 0 else np.inf
             leave = max(min(leave_x, leave_y, last), t)
             if inside:
-                hit = _cells_hit(
+                hit = _march_cells(
                     heights, x, y, z, dx, dy, dz, near, leave, front, left, back - 1, right - 1
                 )
                 if hit <= leave:

@@ -13,17 +13,17 @@ import numpy as np
 
 from harness.carlite.arrays import Bytes, Floats, Int32s
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.towns.model import Ground
+from harness.carlite.towns.model import TownGround
 
 BLOCK = 8
 FINENESS = 8192
 
 
-class Relief(NamedTuple):
+class GroundRelief(NamedTuple):
     """The lower ground layer, prepared for marching. Blocks are `BLOCK` cells a side.
 
     Attributes:
-        x, y, cell: as in `Ground`.
+        x, y, cell: as in `TownGround`.
         heights, labels: (rows, columns) at the grid points.
         lid: (block rows, block columns, 3) a plane close above the ground of each block: its
             height where column and row are 0, its rise per column and per row.
@@ -44,11 +44,11 @@ class Relief(NamedTuple):
     top: float
 
 
-def prepare(ground: Ground) -> Relief:
+def prepare_relief(ground: TownGround) -> GroundRelief:
     """Bound the ground block by block, its heights rounded to an eighth of a millimetre."""
     heights = np.round(ground.lower.astype(np.float64) * FINENESS) / FINENESS
-    lid, low, high, steep = _blocks(heights, ground.cell)
-    return Relief(
+    lid, low, high, steep = _measure_blocks(heights, ground.cell)
+    return GroundRelief(
         x=ground.x,
         y=ground.y,
         cell=ground.cell,
@@ -56,13 +56,13 @@ def prepare(ground: Ground) -> Relief:
         labels=np.ascontiguousarray(ground.label),
         lid=lid,
         steep=steep,
-        span=_level_spans(low, high),
+        span=_measure_level_spans(low, high),
         top=float(heights.max()),
     )
 
 
 @allocating
-def _blocks(heights: Floats, cell: float) -> tuple[Floats, Floats, Floats, Floats]:
+def _measure_blocks(heights: Floats, cell: float) -> tuple[Floats, Floats, Floats, Floats]:
     """Return lid, lowest and highest point and steepest slope of every block."""
     rows, columns = heights.shape[0] - 1, heights.shape[1] - 1
     shape = ((rows + BLOCK - 1) // BLOCK, (columns + BLOCK - 1) // BLOCK)
@@ -84,12 +84,12 @@ def _blocks(heights: Floats, cell: float) -> tuple[Floats, Floats, Floats, Float
                     over = max(over, part[row, column] - flat)
             lid[i, j, 0] = part[0, 0] + over - left * by_column - top * by_row
             lid[i, j, 1], lid[i, j, 2] = by_column, by_row
-            steep[i, j] = _steepest(part) / cell
+            steep[i, j] = _find_steepest_slope(part) / cell
     return lid, low, high, steep
 
 
 @compiled
-def _steepest(heights: Floats) -> float:
+def _find_steepest_slope(heights: Floats) -> float:
     """Steepest slope of a piece of the grid, as rise per cell."""
     steepest = 0.0
     for row in range(heights.shape[0] - 1):
@@ -103,7 +103,7 @@ def _steepest(heights: Floats) -> float:
 
 
 @compiled
-def steepest_near(relief: Relief, column: float, row: float, reach: float) -> float:
+def find_steepest_in_reach(relief: GroundRelief, column: float, row: float, reach: float) -> float:
     """Steepest slope of the blocks within `reach` cells of a point given in grid units."""
     rows, columns = relief.steep.shape
     first_row, last_row = int((row - reach) / BLOCK) - 1, int((row + reach) / BLOCK) + 1
@@ -116,7 +116,7 @@ def steepest_near(relief: Relief, column: float, row: float, reach: float) -> fl
 
 
 @allocating
-def _level_spans(low: Floats, high: Floats) -> Int32s:
+def _measure_level_spans(low: Floats, high: Floats) -> Int32s:
     """Chessboard distance to the nearest block of another level, by a sweep there and back."""
     rows, columns = low.shape
     span = np.zeros((rows, columns), np.int32)
@@ -142,7 +142,7 @@ def _level_spans(low: Floats, high: Floats) -> Int32s:
 
 
 @compiled
-def height_at(heights: Floats, column: float, row: float) -> float:
+def interpolate_relief_height(heights: Floats, column: float, row: float) -> float:
     """Height of the triangulated ground at a point given in grid units."""
     i = min(max(int(row), 0), heights.shape[0] - 2)
     j = min(max(int(column), 0), heights.shape[1] - 2)
@@ -158,7 +158,7 @@ def height_at(heights: Floats, column: float, row: float) -> float:
 
 
 @compiled
-def is_over(relief: Relief, column: float, row: float) -> bool:
+def is_over_grid(relief: GroundRelief, column: float, row: float) -> bool:
     """Return whether a point given in grid units lies over the grid."""
     rows, columns = relief.heights.shape
     over: bool = 0 <= column <= columns - 1 and 0 <= row <= rows - 1
@@ -166,7 +166,9 @@ def is_over(relief: Relief, column: float, row: float) -> bool:
 
 
 @compiled
-def slope_at(heights: Floats, cell: float, column: float, row: float) -> tuple[float, float]:
+def compute_relief_slope(
+    heights: Floats, cell: float, column: float, row: float
+) -> tuple[float, float]:
     """Rise over run along x and y at a point given in grid units."""
     i = min(max(int(row), 0), heights.shape[0] - 2)
     j = min(max(int(column), 0), heights.shape[1] - 2)
@@ -179,7 +181,7 @@ def slope_at(heights: Floats, cell: float, column: float, row: float) -> tuple[f
 
 
 @compiled
-def label_at(labels: Bytes, column: float, row: float) -> int:
+def find_relief_label(labels: Bytes, column: float, row: float) -> int:
     """Label of the nearest grid point."""
     i = min(max(int(row + 0.5), 0), labels.shape[0] - 1)
     j = min(max(int(column + 0.5), 0), labels.shape[1] - 1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.carlite.arrays import Floats, Int32s
-from harness.carlite.sensors.fan import Fan
+from harness.carlite.sensors.fan import RayFan
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scan:
+class RayScan:
     """What a sweep found, by column and row of its fan.
 
     Attributes:
@@ -19,7 +19,7 @@ class Scan:
         rotation, origin: from the sensor's frame to the world.
     """
 
-    fan: Fan
+    fan: RayFan
     place: Int32s
     row: Int32s
     nearness: Floats

@@ -10,25 +10,25 @@ import numpy as np
 from harness.carlite import bodies
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
-from harness.carlite.labels import Label
+from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors import casting, meshes, relief, things
-from harness.carlite.sensors.decks import decks
-from harness.carlite.sensors.meshes import Mesh
+from harness.carlite.sensors.decks import build_deck_meshes
+from harness.carlite.sensors.meshes import SurfaceMesh
 from harness.carlite.sensors.rasterise import GROUND
-from harness.carlite.sensors.scan import Scan
-from harness.carlite.towns.model import Scenery, Shape, Town, once_for_a_town
+from harness.carlite.sensors.scan import RayScan
+from harness.carlite.towns.model import SceneryShape, Town, TownScenery, cache_latest_town
 
 CUBE, CYLINDER, FIRST_BODY = 0, 1, 2
 
 
-relief_of = once_for_a_town(relief.prepare)
+relief_of = cache_latest_town(relief.prepare_relief)
 
 
 @lru_cache(maxsize=1)
-def shapes() -> tuple[Mesh, ...]:
+def build_common_meshes() -> tuple[SurfaceMesh, ...]:
     """Return the meshes that do not depend on the town: box, cylinder, and all bodies."""
-    library = bodies.library()
-    all_meshes = [meshes.cube(), meshes.prism()]
+    library = bodies.build_body_library()
+    all_meshes = [meshes.make_cube(), meshes.make_prism()]
     for n in range(len(library.names)):
         start = library.vertex_first[n]
         vertices = library.vertices[start : start + library.vertex_count[n]].astype(np.float64)
@@ -39,7 +39,7 @@ def shapes() -> tuple[Mesh, ...]:
     return tuple(all_meshes)
 
 
-class Scene:
+class SensorScene:
     """Ground, scenery and actors, as rays and cameras find them.
 
     Attributes:
@@ -52,18 +52,18 @@ class Scene:
 
     def __init__(self, town: Town, table: ActorTable) -> None:
         self.town = town
-        deck = decks(town.ground)
-        self.meshes = meshes.flatten([*shapes(), *deck])
+        deck = build_deck_meshes(town.ground)
+        self.meshes = meshes.pack_meshes([*build_common_meshes(), *deck])
         self.relief = relief_of(town.ground)
         self.table = table
-        self._standing = things.joined(
-            _scenery(town.scenery), _decks(deck, len(self.meshes.closed) - len(deck))
+        self._standing = things.join_things(
+            _place_scenery(town.scenery), _place_decks(deck, len(self.meshes.closed) - len(deck))
         )
         self.things = self._standing
-        self.scans: dict[Hashable, Scan] = {}
+        self.scans: dict[Hashable, RayScan] = {}
         self._frame: int | None = None
 
-    def refresh(self, frame: int | None = None) -> None:
+    def refresh_actors(self, frame: int | None = None) -> None:
         """Take over the actors' poses, unless that was done for this frame; None is always."""
         if frame is not None and frame == self._frame:
             return
@@ -73,11 +73,13 @@ class Scene:
         slots = slots[np.argsort(self.table.id[slots], kind="stable")].astype(np.int64)
         standing = len(self._standing.mesh)
         if len(self.things.mesh) != standing + len(slots):
-            self.things = things.joined(self._standing, things.empty(len(slots)))
+            self.things = things.join_things(self._standing, things.make_empty_things(len(slots)))
         which = self.table.body[slots] + FIRST_BODY
-        things.write_actors(self.things, standing, table=self.table, slots=slots, meshes=which)
+        things.write_actor_things(
+            self.things, standing, table=self.table, slots=slots, meshes=which
+        )
 
-    def first_hit(
+    def find_first_hit(
         self, origins: Floats, directions: Floats, reach: float, ignore: int = 0
     ) -> tuple[Floats, Ints, Bytes]:
         """Cast single rays: distance (inf if nothing), actor id (0 for the town), label.
@@ -85,7 +87,7 @@ class Scene:
         `directions` are unit vectors. The actor `ignore` is seen through.
         """
         hidden = (self.things.actor == ignore) & (ignore != 0)
-        distance, thing, face = casting.cast(
+        distance, thing, face = casting.cast_single_rays(
             self.things, self.meshes, self.relief,
             np.ascontiguousarray(origins, np.float64),
             np.ascontiguousarray(directions, np.float64),
@@ -94,18 +96,20 @@ class Scene:
         actor, label = np.zeros(len(thing), np.int64), np.zeros(len(thing), np.uint8)
         on_thing, ground = thing >= 0, thing == GROUND
         actor[on_thing] = self.things.actor[thing[on_thing]]
-        label[on_thing] = self.labels_of(thing[on_thing], face[on_thing])
-        label[ground] = self._ground_labels(
+        label[on_thing] = self.find_face_labels(thing[on_thing], face[on_thing])
+        label[ground] = self._find_ground_labels(
             origins[ground] + directions[ground] * distance[ground, None]
         )
         return distance, actor, label
 
-    def labels_of(self, thing: Int32s, face: Int32s) -> Bytes:
+    def find_face_labels(self, thing: Int32s, face: Int32s) -> Bytes:
         """Labels of faces of things."""
         label = self.meshes.labels[face]
-        return np.where(label == Label.NONE, self.things.label[thing], label).astype(np.uint8)
+        return np.where(label == SemanticLabel.NONE, self.things.label[thing], label).astype(
+            np.uint8
+        )
 
-    def _ground_labels(self, points: Floats) -> Bytes:
+    def _find_ground_labels(self, points: Floats) -> Bytes:
         rows, columns = self.relief.labels.shape
         row = np.rint((points[:, 1] - self.relief.y) / self.relief.cell).astype(np.int64)
         column = np.rint((points[:, 0] - self.relief.x) / self.relief.cell).astype(np.int64)
@@ -113,19 +117,19 @@ class Scene:
         return labels
 
 
-def _scenery(scenery: Scenery) -> things.Things:
+def _place_scenery(scenery: TownScenery) -> things.PlacedThings:
     mesh = np.select(
-        [scenery.shape == Shape.BOX, scenery.shape == Shape.CYLINDER],
+        [scenery.shape == SceneryShape.BOX, scenery.shape == SceneryShape.CYLINDER],
         [CUBE, CYLINDER],
         scenery.body + FIRST_BODY,
     )
     extent = scenery.extent.copy()
-    cylinder = scenery.shape == Shape.CYLINDER
+    cylinder = scenery.shape == SceneryShape.CYLINDER
     extent[cylinder, 1] = extent[cylinder, 0]
     upright = np.zeros(len(mesh))
     rotation = np.column_stack([upright, scenery.yaw, upright])
     actor = np.zeros(len(mesh), np.int64)
-    return things.placed(
+    return things.place_things(
         mesh.astype(np.int32),
         centre=scenery.centre,
         extent=extent,
@@ -135,15 +139,15 @@ def _scenery(scenery: Scenery) -> things.Things:
     )
 
 
-def _decks(deck: list[Mesh], first_mesh: int) -> things.Things:
+def _place_decks(deck: list[SurfaceMesh], first_mesh: int) -> things.PlacedThings:
     count = len(deck)
     low = np.array([mesh.vertices.min(axis=0) for mesh in deck]).reshape(count, 3)
     high = np.array([mesh.vertices.max(axis=0) for mesh in deck]).reshape(count, 3)
-    return things.placed(
+    return things.place_things(
         np.arange(first_mesh, first_mesh + count, dtype=np.int32),
         centre=(low + high) / 2,
         extent=np.maximum((high - low) / 2, 1e-9),
         rotation=np.zeros((count, 3)),
-        label=np.full(count, Label.ROAD, np.uint8),
+        label=np.full(count, SemanticLabel.ROAD, np.uint8),
         actor=np.zeros(count, np.int64),
     )

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.sensors.fan import Fan
-from harness.carlite.sensors.protocol import Pose
+from harness.carlite.sensors.fan import RayFan
+from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.rasterise import NOTHING
-from harness.carlite.sensors.relief import Relief, label_at, slope_at
-from harness.carlite.sensors.scene import Scene
-from harness.carlite.sensors.sweep import Sweep
+from harness.carlite.sensors.relief import GroundRelief, compute_relief_slope, find_relief_label
+from harness.carlite.sensors.scene import SensorScene
+from harness.carlite.sensors.sweep import LidarSweep
 
 POINT = np.dtype(
     [
@@ -32,32 +32,32 @@ class SemanticLidar:
     """Turns sweeps into frames of x, y, z, cosine of incidence, actor id, label."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
-        self._sweep = Sweep(attributes)
+        self._sweep = LidarSweep(attributes)
 
-    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+    def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Scan one tick's worth of the circle."""
-        scan = self._sweep.scan(scene, pose, frame, dt)
+        scan = self._sweep.scan_scene(scene, pose, frame, dt)
         points = np.empty(scan.nearness.size, POINT)
         counts = np.zeros(self._sweep.channels, np.uint32)
-        total = _pack(
+        total = _pack_semantic_points(
             scan.nearness, scan.source, scan.place, scan.row, scan.fan, scan.normals,
-            scene.things.actor[scan.things], scene.labels_of(scan.things, scan.faces),
+            scene.things.actor[scan.things], scene.find_face_labels(scan.things, scan.faces),
             scene.relief, scan.rotation, scan.origin, points, counts,
         )  # fmt: skip
-        return self._sweep.header(counts) + points[:total].tobytes()
+        return self._sweep.pack_header(counts) + points[:total].tobytes()
 
 
 @compiled
-def _pack(
+def _pack_semantic_points(
     nearness: Floats,
     source: Int32s,
     place: Int32s,
     row_of_channel: Int32s,
-    fan: Fan,
+    fan: RayFan,
     normals: Floats,
     actor: Ints,
     label: Bytes,
-    relief: Relief,
+    relief: GroundRelief,
     rotation: Floats,
     origin: Floats,
     points: NDArray[np.void],
@@ -81,7 +81,7 @@ def _pack(
                 nx, ny, nz = normals[face, 0], normals[face, 1], normals[face, 2]
                 point["actor"], point["label"] = actor[face], label[face]
             else:
-                nx, ny, nz, tag = _ground_under(relief, rotation, origin, x, y, z)
+                nx, ny, nz, tag = _find_normal_and_label(relief, rotation, origin, x, y, z)
                 point["actor"], point["label"] = 0, tag
             dot = nx * x + ny * y + nz * z
             size = (nx * nx + ny * ny + nz * nz) * (x * x + y * y + z * z)
@@ -92,17 +92,17 @@ def _pack(
 
 
 @compiled
-def _ground_under(
-    relief: Relief, rotation: Floats, origin: Floats, x: float, y: float, z: float
+def _find_normal_and_label(
+    relief: GroundRelief, rotation: Floats, origin: Floats, x: float, y: float, z: float
 ) -> tuple[float, float, float, int]:
     """Normal of the ground in the sensor's frame, and its label, at a point of that frame."""
     column = origin[0] + rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
     row = origin[1] + rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
     column, row = (column - relief.x) / relief.cell, (row - relief.y) / relief.cell
-    rise_x, rise_y = slope_at(relief.heights, relief.cell, column, row)
+    rise_x, rise_y = compute_relief_slope(relief.heights, relief.cell, column, row)
     return (
         rotation[2, 0] - rotation[0, 0] * rise_x - rotation[1, 0] * rise_y,
         rotation[2, 1] - rotation[0, 1] * rise_x - rotation[1, 1] * rise_y,
         rotation[2, 2] - rotation[0, 2] * rise_x - rotation[1, 2] * rise_y,
-        label_at(relief.labels, column, row),
+        find_relief_label(relief.labels, column, row),
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from harness.carlite.errors import CallError
 
 
-def number(
+def read_number_attribute(
     attributes: Mapping[str, str], name: str, default: float, *, low: float, high: float
 ) -> float:
     """Read a finite number within bounds; CallError names the attribute otherwise."""
@@ -22,9 +22,11 @@ def number(
     return value
 
 
-def whole(attributes: Mapping[str, str], name: str, default: int, *, low: int, high: int) -> int:
+def read_integer_attribute(
+    attributes: Mapping[str, str], name: str, default: int, *, low: int, high: int
+) -> int:
     """Read a whole number within bounds; CallError names the attribute otherwise."""
-    value = number(attributes, name, default, low=low, high=high)
+    value = read_number_attribute(attributes, name, default, low=low, high=high)
     if value != int(value):
         raise CallError(f"sensor attribute {name} = {value}: wants a whole number")
     return int(value)

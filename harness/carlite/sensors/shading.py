@@ -6,10 +6,10 @@ import numpy as np
 
 from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.labels import Label
-from harness.carlite.sensors.fan import Fan
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.sensors.fan import RayFan
 from harness.carlite.sensors.rasterise import GROUND
-from harness.carlite.sensors.relief import Relief, label_at, slope_at
+from harness.carlite.sensors.relief import GroundRelief, compute_relief_slope, find_relief_label
 
 SUN = np.array([-0.45, -0.55, 0.70])
 AMBIENT, SUNLIGHT = 0.55, 0.5
@@ -29,43 +29,52 @@ FACADES = np.array(
 CLOTHES = np.array([[62, 74, 110], [130, 58, 62], [84, 98, 72], [188, 176, 150]], np.float64)
 
 
-def _palette() -> Floats:
+def _build_palette() -> Floats:
     colours = np.full((256, 3), 130.0)
     for label, colour in {
-        Label.ROAD: (88, 88, 92),
-        Label.SIDEWALK: (168, 164, 158),
-        Label.WALL: (170, 160, 148),
-        Label.FENCE: (126, 112, 92),
-        Label.POLE: (108, 112, 116),
-        Label.TRAFFIC_LIGHT: (52, 56, 54),
-        Label.TRAFFIC_SIGN: (196, 186, 70),
-        Label.VEGETATION: (84, 122, 62),
-        Label.TERRAIN: (122, 140, 88),
-        Label.ROAD_LINE: (224, 222, 214),
-        Label.GROUND: (140, 132, 118),
-        Label.BRIDGE: (142, 140, 136),
-        Label.GUARD_RAIL: (156, 160, 164),
-        Label.WATER: (70, 104, 132),
-        Label.STATIC: (150, 128, 102),
-        Label.DYNAMIC: (164, 132, 88),
+        SemanticLabel.ROAD: (88, 88, 92),
+        SemanticLabel.SIDEWALK: (168, 164, 158),
+        SemanticLabel.WALL: (170, 160, 148),
+        SemanticLabel.FENCE: (126, 112, 92),
+        SemanticLabel.POLE: (108, 112, 116),
+        SemanticLabel.TRAFFIC_LIGHT: (52, 56, 54),
+        SemanticLabel.TRAFFIC_SIGN: (196, 186, 70),
+        SemanticLabel.VEGETATION: (84, 122, 62),
+        SemanticLabel.TERRAIN: (122, 140, 88),
+        SemanticLabel.ROAD_LINE: (224, 222, 214),
+        SemanticLabel.GROUND: (140, 132, 118),
+        SemanticLabel.BRIDGE: (142, 140, 136),
+        SemanticLabel.GUARD_RAIL: (156, 160, 164),
+        SemanticLabel.WATER: (70, 104, 132),
+        SemanticLabel.STATIC: (150, 128, 102),
+        SemanticLabel.DYNAMIC: (164, 132, 88),
     }.items():
         colours[label] = colour
     return colours
 
 
-PALETTE = _palette()
+PALETTE = _build_palette()
 
 
-def face_colours(
+def compute_face_colours(
     normals: Floats, labels: Bytes, *, things: Int32s, actors: Ints, rotation: Floats
 ) -> Floats:
     """Return the lit colour of each face; cars, houses and people differ by object."""
     variety = np.where(actors > 0, actors, things) * 7 // 3
     colours = PALETTE[labels]
     for choice, members in (
-        (PAINTS, (Label.CAR, Label.TRUCK, Label.BUS, Label.MOTORCYCLE, Label.BICYCLE)),
-        (FACADES, (Label.BUILDING,)),
-        (CLOTHES, (Label.PEDESTRIAN, Label.RIDER)),
+        (
+            PAINTS,
+            (
+                SemanticLabel.CAR,
+                SemanticLabel.TRUCK,
+                SemanticLabel.BUS,
+                SemanticLabel.MOTORCYCLE,
+                SemanticLabel.BICYCLE,
+            ),
+        ),
+        (FACADES, (SemanticLabel.BUILDING,)),
+        (CLOTHES, (SemanticLabel.PEDESTRIAN, SemanticLabel.RIDER)),
     ):
         chosen = np.isin(labels, members)
         colours[chosen] = choice[variety[chosen] % len(choice)]
@@ -76,12 +85,12 @@ def face_colours(
 
 
 @compiled
-def paint(
-    fan: Fan,
+def paint_picture(
+    fan: RayFan,
     nearness: Floats,
     source: Int32s,
     colours: Floats,
-    relief: Relief,
+    relief: GroundRelief,
     rotation: Floats,
     origin: Floats,
     image: Bytes,
@@ -110,26 +119,26 @@ def paint(
                 grid_x = (at - relief.x) / relief.cell
                 at = origin[1] + rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
                 grid_y = (at - relief.y) / relief.cell
-                light = _ground_light(relief, grid_x, grid_y)
-                label = label_at(relief.labels, grid_x, grid_y)
+                light = _compute_ground_light(relief, grid_x, grid_y)
+                label = find_relief_label(relief.labels, grid_x, grid_y)
                 red, green = PALETTE[label, 0] * light, PALETTE[label, 1] * light
                 blue = PALETTE[label, 2] * light
-            image[row, column, 2] = _mixed(red, HORIZON[0], ZENITH[0], clear, rise)
-            image[row, column, 1] = _mixed(green, HORIZON[1], ZENITH[1], clear, rise)
-            image[row, column, 0] = _mixed(blue, HORIZON[2], ZENITH[2], clear, rise)
+            image[row, column, 2] = _mix_haze(red, HORIZON[0], ZENITH[0], clear, rise)
+            image[row, column, 1] = _mix_haze(green, HORIZON[1], ZENITH[1], clear, rise)
+            image[row, column, 0] = _mix_haze(blue, HORIZON[2], ZENITH[2], clear, rise)
             image[row, column, 3] = 255
 
 
 @compiled
-def _mixed(colour: float, horizon: float, zenith: float, clear: float, rise: float) -> int:
+def _mix_haze(colour: float, horizon: float, zenith: float, clear: float, rise: float) -> int:
     """See a colour through the air: the sky where there is none."""
     sky = horizon + rise * (zenith - horizon)
     return int(min(max(colour * clear + sky * (1 - clear), 0.0), 255.0))
 
 
 @compiled
-def _ground_light(relief: Relief, column: float, row: float) -> float:
-    rise_x, rise_y = slope_at(relief.heights, relief.cell, column, row)
+def _compute_ground_light(relief: GroundRelief, column: float, row: float) -> float:
+    rise_x, rise_y = compute_relief_slope(relief.heights, relief.cell, column, row)
     facing = (SUN[2] - rise_x * SUN[0] - rise_y * SUN[1]) / np.sqrt(1 + rise_x**2 + rise_y**2)
     light: float = AMBIENT + SUNLIGHT * min(max(facing, 0.0), 1.0)
     return light

@@ -9,14 +9,14 @@ import numpy as np
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import allocating
-from harness.carlite.sensors.frames import rotation_matrix
+from harness.carlite.sensors.frames import build_rotation_matrix
 
 
-class Things(NamedTuple):
+class PlacedThings(NamedTuple):
     """Placed meshes.
 
     Attributes:
-        mesh: (N,) which of the `Meshes`.
+        mesh: (N,) which of the `PackedMeshes`.
         centre: (N, 3) where the middle of the unit box goes.
         matrix: (N, 3, 3) from the unit box to the world.
         radius: (N,) of the sphere round the box.
@@ -32,9 +32,9 @@ class Things(NamedTuple):
     actor: Ints
 
 
-def empty(count: int) -> Things:
+def make_empty_things(count: int) -> PlacedThings:
     """Make room for `count` things."""
-    return Things(
+    return PlacedThings(
         mesh=np.zeros(count, np.int32),
         centre=np.zeros((count, 3)),
         matrix=np.zeros((count, 3, 3)),
@@ -44,9 +44,9 @@ def empty(count: int) -> Things:
     )
 
 
-def joined(first: Things, second: Things) -> Things:
+def join_things(first: PlacedThings, second: PlacedThings) -> PlacedThings:
     """Put things one after the other."""
-    return Things(
+    return PlacedThings(
         np.concatenate([first.mesh, second.mesh]),
         np.concatenate([first.centre, second.centre]),
         np.concatenate([first.matrix, second.matrix]),
@@ -56,31 +56,35 @@ def joined(first: Things, second: Things) -> Things:
     )
 
 
-def placed(
+def place_things(
     mesh: Int32s, *, centre: Floats, extent: Floats, rotation: Floats, label: Bytes, actor: Ints
-) -> Things:
+) -> PlacedThings:
     """Place meshes so that each fills a box of half sizes `extent`, rotated about its centre."""
-    things = empty(len(mesh))
+    things = make_empty_things(len(mesh))
     things.mesh[:], things.centre[:] = mesh, centre
     things.label[:], things.actor[:] = label, actor
-    _pose(things, 0, np.arange(len(mesh)), centre, rotation, np.zeros_like(centre), extent)
+    _write_thing_poses(
+        things, 0, np.arange(len(mesh)), centre, rotation, np.zeros_like(centre), extent
+    )
     return things
 
 
-def write_actors(
-    things: Things, first: int, *, table: ActorTable, slots: Ints, meshes: Int32s
+def write_actor_things(
+    things: PlacedThings, first: int, *, table: ActorTable, slots: Ints, meshes: Int32s
 ) -> None:
     """Write the actors in `slots` from place `first` on, at their present poses."""
     room = slice(first, first + len(slots))
     things.mesh[room] = meshes
     things.label[room] = table.label[slots]
     things.actor[room] = table.id[slots]
-    _pose(things, first, slots, table.position, table.rotation, table.box_centre, table.extent)
+    _write_thing_poses(
+        things, first, slots, table.position, table.rotation, table.box_centre, table.extent
+    )
 
 
 @allocating
-def _pose(
-    things: Things,
+def _write_thing_poses(
+    things: PlacedThings,
     first: int,
     slots: Ints,
     position: Floats,
@@ -90,7 +94,7 @@ def _pose(
 ) -> None:
     for n in range(len(slots)):
         slot = slots[n]
-        axes = rotation_matrix(rotation[slot, 0], rotation[slot, 1], rotation[slot, 2])
+        axes = build_rotation_matrix(rotation[slot, 0], rotation[slot, 1], rotation[slot, 2])
         size = 0.0
         for i in range(3):
             size += extent[slot, i] ** 2

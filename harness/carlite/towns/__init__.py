@@ -1,5 +1,10 @@
 """Towns: OpenDRIVE in; lanes, ground, signals and scenery out."""
 
-from harness.carlite.towns.loading import available, from_opendrive, is_made_up, load
+from harness.carlite.towns.loading import (
+    from_opendrive,
+    has_made_up_scenery,
+    list_available_towns,
+    load_town,
+)
 
-__all__ = ["available", "from_opendrive", "is_made_up", "load"]
+__all__ = ["from_opendrive", "has_made_up_scenery", "list_available_towns", "load_town"]

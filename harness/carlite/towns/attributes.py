@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 BEYOND = 2**31
 
 
-def text(node: Element, name: str, place: str) -> str:
+def read_xml_text(node: Element, name: str, place: str) -> str:
     """Return an attribute that must be there."""
     value = node.get(name)
     if not value:
@@ -16,11 +16,11 @@ def text(node: Element, name: str, place: str) -> str:
     return value
 
 
-def integer(node: Element, name: str, place: str, default: int | None = None) -> int:
+def read_xml_integer(node: Element, name: str, place: str, default: int | None = None) -> int:
     """Return a whole number; without a default it must be there."""
     if default is not None and node.get(name) is None:
         return default
-    written = text(node, name, place)
+    written = read_xml_text(node, name, place)
     try:
         value = int(written)
     except ValueError:
@@ -30,7 +30,7 @@ def integer(node: Element, name: str, place: str, default: int | None = None) ->
     return value
 
 
-def number(node: Element, name: str, place: str, default: float | None = None) -> float:
+def read_xml_number(node: Element, name: str, place: str, default: float | None = None) -> float:
     """Return a finite number; without a default it must be there."""
     written = node.get(name)
     if written is None and default is not None:
@@ -45,9 +45,9 @@ def number(node: Element, name: str, place: str, default: float | None = None) -
     return value
 
 
-def positive(node: Element, name: str, place: str) -> float:
+def read_positive_number(node: Element, name: str, place: str) -> float:
     """Return a finite number above zero."""
-    value = number(node, name, place)
+    value = read_xml_number(node, name, place)
     if value <= 0.0:
         raise ValueError(f"{place}: {name} of <{node.tag}> is {value:g}; it must be above zero")
     return value

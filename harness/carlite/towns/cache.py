@@ -20,49 +20,56 @@ from typing import Any
 
 import numpy as np
 
-from harness.carlite.folders import cache_folder
-from harness.carlite.towns.model import Ground, Lanes, Scenery, Signal, StopLine, Town
+from harness.carlite.folders import ensure_cache_folder
+from harness.carlite.towns.model import (
+    LaneStopLine,
+    Town,
+    TownGround,
+    TownLanes,
+    TownScenery,
+    TownSignal,
+)
 
 KEPT_PER_TOWN = 3
 Arrays = dict[str, np.ndarray[Any, Any]]
 SOURCES = ("towns", "bodies")
 
 
-def read(name: str, text: str) -> Town | None:
+def read_cached_town(name: str, text: str) -> Town | None:
     """Return the town kept for this name and text, None if there is none fit to use."""
     try:
-        return _unpack(name, text, _load(name, _town_key(name, text)))
+        return _unpack_town(name, text, _load_entry(name, _compute_town_key(name, text)))
     except Exception:  # whatever is wrong with the entry, the town can be built
         return None
 
 
-def write(town: Town) -> None:
+def write_cached_town(town: Town) -> None:
     """Keep a town for the next start."""
-    _save(town.name, _town_key(town.name, town.opendrive), _pack(town))
+    _save_entry(town.name, _compute_town_key(town.name, town.opendrive), _pack_town(town))
 
 
-def read_mesh(town: Town) -> bytes | None:
+def read_cached_mesh(town: Town) -> bytes | None:
     """Return the navigation mesh kept for a town, None if there is none fit to use."""
     try:
-        return _load(f"{town.name}.walkers", _mesh_key(town))["mesh"].tobytes()
+        return _load_entry(f"{town.name}.walkers", _compute_mesh_key(town))["mesh"].tobytes()
     except Exception:  # whatever is wrong with the entry, the mesh can be built
         return None
 
 
-def write_mesh(town: Town, mesh: bytes) -> None:
+def write_cached_mesh(town: Town, mesh: bytes) -> None:
     """Keep a town's navigation mesh for the next start."""
     arrays: Arrays = {"mesh": np.frombuffer(mesh, np.uint8)}
-    _save(f"{town.name}.walkers", _mesh_key(town), arrays)
+    _save_entry(f"{town.name}.walkers", _compute_mesh_key(town), arrays)
 
 
-def _load(label: str, key: str) -> Arrays:
-    with np.load(_path(label, key), allow_pickle=False) as arrays:
+def _load_entry(label: str, key: str) -> Arrays:
+    with np.load(_build_entry_path(label, key), allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 
 
-def _save(label: str, key: str, arrays: Arrays) -> None:
+def _save_entry(label: str, key: str, arrays: Arrays) -> None:
     """Write an entry, and remove the oldest ones of its label."""
-    path = _path(label, key)
+    path = _build_entry_path(label, key)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".part-", dir=path.parent) as aside:
@@ -74,39 +81,39 @@ def _save(label: str, key: str, arrays: Arrays) -> None:
             stale.unlink(missing_ok=True)
 
 
-def _path(label: str, key: str) -> Path:
-    return cache_folder() / f"{label}-{key[:32]}.npz"
+def _build_entry_path(label: str, key: str) -> Path:
+    return ensure_cache_folder() / f"{label}-{key[:32]}.npz"
 
 
-def _town_key(name: str, text: str) -> str:
-    return hashlib.sha256(f"{_builder_digest()}\n{name}\n{text}".encode()).hexdigest()
+def _compute_town_key(name: str, text: str) -> str:
+    return hashlib.sha256(f"{_compute_builder_digest()}\n{name}\n{text}".encode()).hexdigest()
 
 
-def _mesh_key(town: Town) -> str:
-    digest = hashlib.sha256(_builder_digest().encode())
-    for name, array in sorted(_pack(town).items()):
+def _compute_mesh_key(town: Town) -> str:
+    digest = hashlib.sha256(_compute_builder_digest().encode())
+    for name, array in sorted(_pack_town(town).items()):
         if not name.startswith("ground."):
             digest.update(f"{name} {array.dtype} {array.shape}\n".encode() + array.tobytes())
     return digest.hexdigest()
 
 
 @functools.cache
-def _builder_digest() -> str:
+def _compute_builder_digest() -> str:
     """Return a digest of all source code that has a say in how a town is built."""
     digest = hashlib.sha256(np.__version__.encode())
-    for path in _sources():
+    for path in _list_builder_sources():
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
 
-def _sources() -> Iterator[Path]:
+def _list_builder_sources() -> Iterator[Path]:
     package = Path(__file__).parent.parent
     for folder in SOURCES:
         yield from sorted((package / folder).glob("*.py"))
     yield from sorted(package.glob("*.py"))
 
 
-def _pack(town: Town) -> Arrays:
+def _pack_town(town: Town) -> Arrays:
     arrays: Arrays = {}
     for part in ("lanes", "ground", "scenery"):
         record = getattr(town, part)
@@ -119,7 +126,7 @@ def _pack(town: Town) -> Arrays:
     return arrays
 
 
-def _unpack(name: str, text: str, arrays: Arrays) -> Town:
+def _unpack_town(name: str, text: str, arrays: Arrays) -> Town:
     def part(prefix: str) -> dict[str, Any]:
         return {
             key.removeprefix(f"{prefix}."): value
@@ -132,19 +139,19 @@ def _unpack(name: str, text: str, arrays: Arrays) -> Town:
     return Town(
         name=name,
         opendrive=text,
-        lanes=Lanes(**part("lanes")),
-        ground=Ground(**ground | {key: float(ground[key]) for key in ("x", "y", "cell")}),
-        signals=tuple(_signal(entry) for entry in json.loads(arrays["signals"].tobytes())),
-        scenery=Scenery(**part("scenery")),
+        lanes=TownLanes(**part("lanes")),
+        ground=TownGround(**ground | {key: float(ground[key]) for key in ("x", "y", "cell")}),
+        signals=tuple(_unpack_signal(entry) for entry in json.loads(arrays["signals"].tobytes())),
+        scenery=TownScenery(**part("scenery")),
         spawn_points=arrays["spawn_points"],
         crosswalks=tuple(corners),
     )
 
 
-def _signal(entry: dict[str, Any]) -> Signal:
+def _unpack_signal(entry: dict[str, Any]) -> TownSignal:
     lines = tuple(
-        StopLine(line["lane"], tuple(line["position"]), line["yaw"], line["width"])
+        LaneStopLine(line["lane"], tuple(line["position"]), line["yaw"], line["width"])
         for line in entry["stop_lines"]
     )
     places = {key: tuple(entry[key]) for key in ("position", "trigger_centre", "trigger_extent")}
-    return Signal(**entry | places | {"stop_lines": lines})
+    return TownSignal(**entry | places | {"stop_lines": lines})

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.carlite.angles import wrapped
+from harness.carlite.angles import wrap_to_pi
 from harness.carlite.arrays import Bytes, Floats
-from harness.carlite.towns.network import LaneRecord, Road, Section
-from harness.carlite.towns.reference_line import cubic, evaluate
+from harness.carlite.towns.network import LaneRecord, RoadRecord, SectionRecord
+from harness.carlite.towns.reference_line import evaluate_cubic, evaluate_reference_line
 
 SPACING = 1.0
 TINY = 1e-3
@@ -22,7 +22,7 @@ FARTHEST, WIDEST = 1e6, 200.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Centre:
+class LaneCentreLine:
     """One lane's samples, ordered along its direction of travel."""
 
     points: Floats
@@ -31,9 +31,9 @@ class Centre:
     change: Bytes
     road_s: Floats
 
-    def picked(self, which: slice | list[int]) -> Centre:
+    def select_samples(self, which: slice | list[int]) -> LaneCentreLine:
         """Return the centre with only these samples, in this order."""
-        return Centre(
+        return LaneCentreLine(
             points=self.points[which],
             yaw=self.yaw[which],
             width=self.width[which],
@@ -42,61 +42,65 @@ class Centre:
         )
 
 
-def sample(road: Road, section: Section) -> list[tuple[LaneRecord, Centre]]:
+def sample_section_lanes(
+    road: RoadRecord, section: SectionRecord
+) -> list[tuple[LaneRecord, LaneCentreLine]]:
     """Sample a section's lanes on one grid of stations, fine enough for the longest of them."""
     length = section.end - section.s
     margin = min(1e-7, length / 4)
     pieces = max(1, int(np.ceil(length / SPACING - 1e-9)))
     while True:
         s = np.linspace(section.s + margin, section.end - margin, pieces + 1)
-        lanes = _centres(road, section, s)
+        lanes = _compute_centre_lines(road, section, s)
         for record, centre in lanes:
             _check_reach(centre, f"road {road.id}, lane {record.id}")
         longest = max(
             (np.linalg.norm(np.diff(c.points, axis=0), axis=1).max() for _, c in lanes), default=0.0
         )
         if longest <= SPACING * 1.0001:
-            return [(record, _distinct(centre)) for record, centre in lanes]
+            return [(record, _drop_duplicate_samples(centre)) for record, centre in lanes]
         pieces = max(pieces + 1, int(np.ceil(pieces * longest / SPACING)))
         if pieces > 1000 * (length + 1):
             raise ValueError(f"road {road.id}: its lanes run far longer than its length")
 
 
-def _check_reach(centre: Centre, place: str) -> None:
+def _check_reach(centre: LaneCentreLine, place: str) -> None:
     if not centre.width.max() < WIDEST:
         raise ValueError(f"{place}: it is wider than {WIDEST:g} m")
     if not np.abs(centre.points).max() < FARTHEST:
         raise ValueError(f"{place}: it runs more than {FARTHEST / 1000:g} km from the origin")
 
 
-def _centres(road: Road, section: Section, s: Floats) -> list[tuple[LaneRecord, Centre]]:
-    x, y, heading = evaluate(road.plan, s)
-    z, _ = cubic(road.elevation, s)
-    offset, offset_slope = cubic(road.lane_offset, s)
-    marks = {lane: _change(record, s) for lane, record in section.lanes.items()}
+def _compute_centre_lines(
+    road: RoadRecord, section: SectionRecord, s: Floats
+) -> list[tuple[LaneRecord, LaneCentreLine]]:
+    x, y, heading = evaluate_reference_line(road.plan, s)
+    z, _ = evaluate_cubic(road.elevation, s)
+    offset, offset_slope = evaluate_cubic(road.lane_offset, s)
+    marks = {lane: _sample_marking_changes(record, s) for lane, record in section.lanes.items()}
     lanes = []
     for side in (-1, 1):
         edge, edge_slope = offset.copy(), offset_slope.copy()
         for lane in sorted((lane for lane in section.lanes if lane * side > 0), key=abs):
             record = section.lanes[lane]
-            width, width_slope = cubic(record.width, s)
+            width, width_slope = evaluate_cubic(record.width, s)
             t, slope = edge + side * width / 2, edge_slope + side * width_slope / 2
             edge, edge_slope = edge + side * width, edge_slope + side * width_slope
             points = np.column_stack([x - t * np.sin(heading), -(y + t * np.cos(heading)), z])
             yaw = -(heading + slope) + (np.pi if side > 0 else 0.0)
-            change = _allowed(marks[lane], marks.get(lane - side), lane, side)
-            centre = Centre(
+            change = _merge_marking_changes(marks[lane], marks.get(lane - side), lane, side)
+            centre = LaneCentreLine(
                 points=points,
-                yaw=wrapped(yaw),
+                yaw=wrap_to_pi(yaw),
                 width=np.maximum(width, 0.0),
                 change=change,
                 road_s=s,
             )
-            lanes.append((record, centre.picked(REVERSED) if side > 0 else centre))
+            lanes.append((record, centre.select_samples(REVERSED) if side > 0 else centre))
     return sorted(lanes, key=lambda item: item[0].id)
 
 
-def _change(record: LaneRecord, s: Floats) -> Bytes:
+def _sample_marking_changes(record: LaneRecord, s: Floats) -> Bytes:
     """Return how a lane's outer marking may be crossed at each station."""
     change = np.full(len(s), 3, np.uint8)
     for mark in sorted(record.marks, key=lambda mark: mark.s):
@@ -104,7 +108,7 @@ def _change(record: LaneRecord, s: Floats) -> Bytes:
     return change
 
 
-def _allowed(outer: Bytes, inner: Bytes | None, lane: int, side: int) -> Bytes:
+def _merge_marking_changes(outer: Bytes, inner: Bytes | None, lane: int, side: int) -> Bytes:
     """Combine a lane's two markings as the client does: bit 1 to the left, bit 2 to the right."""
     inner = np.full_like(outer, 3) if inner is None else inner
     right_bit = 1 if lane < 0 else 2
@@ -114,7 +118,7 @@ def _allowed(outer: Bytes, inner: Bytes | None, lane: int, side: int) -> Bytes:
     return allowed
 
 
-def _distinct(centre: Centre) -> Centre:
+def _drop_duplicate_samples(centre: LaneCentreLine) -> LaneCentreLine:
     """Drop samples that fall on one another, as on the inside of a very tight curve.
 
     Both ends stay; a lane that is no more than a spot is drawn out to a centimetre.
@@ -129,7 +133,7 @@ def _distinct(centre: Centre) -> Centre:
     while len(keep) > 1 and np.linalg.norm(points[last] - points[keep[-1]]) <= TINY:
         keep.pop()
     keep.append(last)
-    kept = centre.picked(keep)
+    kept = centre.select_samples(keep)
     if np.linalg.norm(kept.points[-1] - kept.points[-2]) <= TINY:
         ahead = np.array([np.cos(centre.yaw[0]), np.sin(centre.yaw[0])])
         kept.points[-1, :2] = kept.points[-2, :2] + 0.01 * ahead

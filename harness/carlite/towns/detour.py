@@ -40,7 +40,7 @@ _LINK_BYTES = 12
 _NO_LINK = 0xFFFFFFFF
 
 
-class Area(IntEnum):
+class NavigationArea(IntEnum):
     """What a polygon is to a walker, numbered as the client numbers it."""
 
     SIDEWALK = 1
@@ -49,40 +49,40 @@ class Area(IntEnum):
 
 
 @dataclass(frozen=True)
-class Mesh:
+class NavigationMesh:
     """Convex polygons over shared vertices; two polygons touch where they share an edge.
 
     Attributes:
         vertices: (V, 3) in the world's frame.
         polygons: vertex indices of each, three to six, counter-clockwise from above.
-        areas: the `Area` of each polygon.
+        areas: the `NavigationArea` of each polygon.
     """
 
     vertices: Floats
     polygons: Sequence[tuple[int, ...]]
-    areas: Sequence[Area]
+    areas: Sequence[NavigationArea]
 
-    def neighbours(self) -> list[list[int]]:
+    def find_neighbours(self) -> list[list[int]]:
         """Return, for each edge of each polygon, the polygon across it, or -1."""
         sides: dict[tuple[int, int], int] = {}
         for number, polygon in enumerate(self.polygons):
-            for edge in edges(polygon):
+            for edge in list_polygon_edges(polygon):
                 if edge in sides:
                     raise ValueError(f"polygons {sides[edge]} and {number} overlap at {edge}")
                 sides[edge] = number
-        return [[sides.get((b, a), -1) for a, b in edges(p)] for p in self.polygons]
+        return [[sides.get((b, a), -1) for a, b in list_polygon_edges(p)] for p in self.polygons]
 
 
-def edges(polygon: tuple[int, ...]) -> list[tuple[int, int]]:
+def list_polygon_edges(polygon: tuple[int, ...]) -> list[tuple[int, int]]:
     """Return the edges of a polygon, each from one vertex to the next."""
     return list(zip(polygon, polygon[1:] + polygon[:1], strict=True))
 
 
-def write(mesh: Mesh) -> bytes:
+def encode_navigation_mesh(mesh: NavigationMesh) -> bytes:
     """Return the mesh as the file the client downloads."""
     if len(mesh.vertices) > MOST_VERTICES:
         raise ValueError(f"{len(mesh.vertices)} vertices; the format ends at {MOST_VERTICES}")
-    tile = _tile(mesh)
+    tile = _pack_tile(mesh)
     bits = max(1, (len(mesh.polygons) - 1).bit_length())
     low = mesh.vertices.min(axis=0)
     size = np.ptp(mesh.vertices, axis=0)
@@ -93,10 +93,10 @@ def write(mesh: Mesh) -> bytes:
     return head + parameters + struct.pack("<Ii", 1 << bits, len(tile)) + tile
 
 
-def _tile(mesh: Mesh) -> bytes:
+def _pack_tile(mesh: NavigationMesh) -> bytes:
     vertices = mesh.vertices[:, [0, 2, 1]].astype("<f4")
-    polygons, links = _polygons(mesh)
-    details, triangles = _details(polygons)
+    polygons, links = _pack_polygons(mesh)
+    details, triangles = _pack_details(polygons)
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     header = struct.pack(
         "<15i10f",
@@ -109,12 +109,12 @@ def _tile(mesh: Mesh) -> bytes:
     return header + b"".join(part.tobytes() for part in parts)
 
 
-def _polygons(mesh: Mesh) -> tuple[np.ndarray, int]:
+def _pack_polygons(mesh: NavigationMesh) -> tuple[np.ndarray, int]:
     records = np.zeros(len(mesh.polygons), _POLYGON)
     records["first_link"] = _NO_LINK
     links = 0
     for record, polygon, across, area in zip(
-        records, mesh.polygons, mesh.neighbours(), mesh.areas, strict=True
+        records, mesh.polygons, mesh.find_neighbours(), mesh.areas, strict=True
     ):
         record["vertices"][: len(polygon)] = polygon
         record["neighbours"][: len(polygon)] = [other + 1 for other in across]
@@ -123,7 +123,7 @@ def _polygons(mesh: Mesh) -> tuple[np.ndarray, int]:
     return records, links
 
 
-def _details(polygons: np.ndarray) -> tuple[np.ndarray, Bytes]:
+def _pack_details(polygons: np.ndarray) -> tuple[np.ndarray, Bytes]:
     """Cut each polygon into a fan; a triangle's fourth byte marks which edges are the border."""
     details = np.zeros(len(polygons), _DETAIL)
     counts = polygons["corners"].astype(np.int64) - 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from harness.carlite.arrays import Bools, Floats, Ints
-from harness.carlite.towns.model import LaneKind, Lanes, Scenery
+from harness.carlite.towns.model import LaneKind, TownLanes, TownScenery
 
 MARGIN = 0.35
 """How far a walker's middle stays away from kerbs, walls and poles."""
@@ -25,7 +25,7 @@ SPACING = 1.0
 
 
 @dataclass(eq=False, kw_only=True)
-class Strip:
+class FootwayStrip:
     """A walkable strip along one section of a road, by ascending road station.
 
     Attributes:
@@ -46,12 +46,12 @@ class Strip:
     outer: Floats
     taken: list[tuple[float, float]] = field(default_factory=list)
 
-    def along(self, t: Floats) -> Floats:
+    def interpolate_edges(self, t: Floats) -> Floats:
         """Return (len(t), 2, 3) points at stations: on the inner and on the outer edge."""
         columns = np.concatenate([self.inner, self.outer], axis=1).T
         return np.stack([np.interp(t, self.t, column) for column in columns], 1).reshape(-1, 2, 3)
 
-    def project(self, point: Floats) -> float:
+    def project_to_station(self, point: Floats) -> float:
         """Return the station of the inner edge nearest to a point."""
         start, along = self.inner[:-1], np.diff(self.inner, axis=0)
         share = ((point - start) * along).sum(axis=1) / np.maximum((along**2).sum(axis=1), 1e-9)
@@ -60,7 +60,7 @@ class Strip:
         return float(self.t[nearest] + share[nearest] * (self.t[nearest + 1] - self.t[nearest]))
 
 
-def straight(edges: Floats) -> bool:
+def is_straight_stretch(edges: Floats) -> bool:
     """Return whether edges, given as (n, edges, 3), are straight and short enough for one quad."""
     chord = edges[-1] - edges[0]
     length = np.linalg.norm(chord, axis=1)
@@ -71,40 +71,42 @@ def straight(edges: Floats) -> bool:
     return bool((np.linalg.norm(offset - along * chord, axis=2) <= TOLERANCE).all())
 
 
-def strips(lanes: Lanes, scenery: Scenery) -> list[Strip]:
+def find_footway_strips(lanes: TownLanes, scenery: TownScenery) -> list[FootwayStrip]:
     """Return the walkable strip of every sidewalk, neighbouring sidewalks joined into one."""
     walkable = lanes.kind == LaneKind.SIDEWALK
     inner_most = walkable & ((lanes.left < 0) | ~walkable[lanes.left])
-    candidates = [_strip(lanes, scenery, int(lane)) for lane in np.flatnonzero(inner_most)]
+    candidates = [
+        _build_footway_strip(lanes, scenery, int(lane)) for lane in np.flatnonzero(inner_most)
+    ]
     return [strip for strip in candidates if strip is not None]
 
 
-def _strip(lanes: Lanes, scenery: Scenery, lane: int) -> Strip | None:
+def _build_footway_strip(lanes: TownLanes, scenery: TownScenery, lane: int) -> FootwayStrip | None:
     outermost = lane
     while lanes.right[outermost] >= 0:
         outermost = int(lanes.right[outermost])
-    t, left, _ = _edges(lanes, lane)
-    other_t, _, right = _edges(lanes, outermost)
+    t, left, _ = _compute_lane_edges(lanes, lane)
+    other_t, _, right = _compute_lane_edges(lanes, outermost)
     if len(t) < 2 or t[-1] - t[0] < SHORTEST:
         return None
     right = np.stack([np.interp(t, other_t, right[:, axis]) for axis in range(3)], axis=1)
-    if _faces_away(lanes, lane, left, right):
+    if _is_facing_away(lanes, lane, left, right):
         left, right = right, left
     across = right - left
     width = np.linalg.norm(across[:, :2], axis=1)
     if np.median(width) < NARROWEST + 2 * MARGIN:
         return None
     across /= np.maximum(width, 1e-6)[:, None]
-    near, far = _free(left, across, np.minimum(width, WIDEST), scenery)
+    near, far = _find_free_width(left, across, np.minimum(width, WIDEST), scenery)
     road, section, lane_id = lanes.key[lane].tolist()
-    return Strip(
+    return FootwayStrip(
         road=road, section=section, side=-1 if lane_id > 0 else 1,
         junction=int(lanes.junction[lane]), t=t,
         inner=left + across * near[:, None], outer=left + across * far[:, None],
     )  # fmt: skip
 
 
-def _faces_away(lanes: Lanes, lane: int, left: Floats, right: Floats) -> bool:
+def _is_facing_away(lanes: TownLanes, lane: int, left: Floats, right: Floats) -> bool:
     """Return whether traffic passes to the right of a sidewalk, as it may inside a junction."""
     junction = lanes.junction[lane]
     driven = (lanes.junction == junction) & (lanes.kind == LaneKind.DRIVING)
@@ -118,7 +120,7 @@ def _faces_away(lanes: Lanes, lane: int, left: Floats, right: Floats) -> bool:
     return bool(from_right < from_left)
 
 
-def _edges(lanes: Lanes, lane: int) -> tuple[Floats, Floats, Floats]:
+def _compute_lane_edges(lanes: TownLanes, lane: int) -> tuple[Floats, Floats, Floats]:
     """Return road stations, ascending, with the left and right edge in the lane's direction."""
     span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
     yaw, half = lanes.yaw[span], lanes.width[span, None] / 2
@@ -131,37 +133,39 @@ def _edges(lanes: Lanes, lane: int) -> tuple[Floats, Floats, Floats]:
     return t[rising], left[rising], right[rising]
 
 
-def _free(edge: Floats, across: Floats, width: Floats, scenery: Scenery) -> tuple[Floats, Floats]:
+def _find_free_width(
+    edge: Floats, across: Floats, width: Floats, scenery: TownScenery
+) -> tuple[Floats, Floats]:
     """Return from where to where a strip is free of scenery, measured across from its edge."""
     near, far = np.full(len(edge), MARGIN), np.maximum(width - MARGIN, MARGIN + NARROWEST)
-    for piece in _pieces_near(edge, float(width.max()), scenery).tolist():
-        low, high, alongside = _shadow(edge, across, scenery, piece)
+    for piece in _find_nearby_pieces(edge, float(width.max()), scenery).tolist():
+        low, high, alongside = _project_piece(edge, across, scenery, piece)
         hit = alongside & (low < far) & (high > near)
         keep_near = low - near >= far - high
         shrunk_far = np.where(hit & keep_near, np.minimum(far, low), far)
         shrunk_near = np.where(hit & ~keep_near, np.maximum(near, high), near)
         fits = shrunk_far - shrunk_near >= NARROWEST
         near, far = np.where(fits, shrunk_near, near), np.where(fits, shrunk_far, far)
-    return _smoothed(near, far)
+    return _smooth_free_width(near, far)
 
 
-def _smoothed(near: Floats, far: Floats) -> tuple[Floats, Floats]:
+def _smooth_free_width(near: Floats, far: Floats) -> tuple[Floats, Floats]:
     """Keep to the stretch that stays free for a while, rather than dodge every pole."""
     for reach in CALM:
         window = 2 * min(reach, len(near)) + 1
-        calm_near = _running(near, window).max(axis=1)
-        calm_far = _running(far, window).min(axis=1)
+        calm_near = _slide_window(near, window).max(axis=1)
+        calm_far = _slide_window(far, window).min(axis=1)
         roomy = calm_far - calm_near >= ROOMY
         near, far = np.where(roomy, calm_near, near), np.where(roomy, calm_far, far)
     return near, far
 
 
-def _running(values: Floats, window: int) -> Floats:
+def _slide_window(values: Floats, window: int) -> Floats:
     padded = np.pad(values, window // 2, mode="edge")
     return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, window))
 
 
-def _pieces_near(edge: Floats, width: float, scenery: Scenery) -> Ints:
+def _find_nearby_pieces(edge: Floats, width: float, scenery: TownScenery) -> Ints:
     reach = np.hypot(scenery.extent[:, 0], scenery.extent[:, 1]) + width + MARGIN + SPACING
     low, high = edge[:, :2].min(axis=0), edge[:, :2].max(axis=0)
     middle = scenery.centre[:, :2]
@@ -171,8 +175,8 @@ def _pieces_near(edge: Floats, width: float, scenery: Scenery) -> Ints:
     return np.asarray(near[distance < reach[near]])
 
 
-def _shadow(
-    edge: Floats, across: Floats, scenery: Scenery, piece: int
+def _project_piece(
+    edge: Floats, across: Floats, scenery: TownScenery, piece: int
 ) -> tuple[Floats, Floats, Bools]:
     """Return the stretch across the strip that a piece takes at each sample, and where it does."""
     offset = scenery.centre[piece] - edge

@@ -13,10 +13,10 @@ import numpy as np
 
 from harness.carlite.arrays import Bytes, Float32s, Floats, Ints
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.labels import Label
-from harness.carlite.towns.model import Ground, LaneKind, Lanes
-from harness.carlite.towns.patches import gaps
-from harness.carlite.towns.terrain import fill
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.towns.model import LaneKind, TownGround, TownLanes
+from harness.carlite.towns.patches import mark_junction_gaps
+from harness.carlite.towns.terrain import fill_terrain
 
 CELL = 0.5
 BORDER = 30.0
@@ -27,18 +27,18 @@ EDGE = 0.35
 """How far lane surfaces reach beyond their edges and ends, to close gaps between neighbours."""
 
 LABELS = {
-    LaneKind.DRIVING: Label.ROAD,
-    LaneKind.SHOULDER: Label.ROAD,
-    LaneKind.PARKING: Label.ROAD,
-    LaneKind.BIKING: Label.ROAD,
-    LaneKind.SIDEWALK: Label.SIDEWALK,
-    LaneKind.OTHER: Label.TERRAIN,
+    LaneKind.DRIVING: SemanticLabel.ROAD,
+    LaneKind.SHOULDER: SemanticLabel.ROAD,
+    LaneKind.PARKING: SemanticLabel.ROAD,
+    LaneKind.BIKING: SemanticLabel.ROAD,
+    LaneKind.SIDEWALK: SemanticLabel.SIDEWALK,
+    LaneKind.OTHER: SemanticLabel.TERRAIN,
 }
-RANK = {Label.TERRAIN: 0, Label.SIDEWALK: 1, Label.ROAD: 2}
+RANK = {SemanticLabel.TERRAIN: 0, SemanticLabel.SIDEWALK: 1, SemanticLabel.ROAD: 2}
 """Where surfaces overlap, the higher rank gives its label."""
 
 
-def build(lanes: Lanes) -> Ground:
+def build_ground(lanes: TownLanes) -> TownGround:
     """Return the ground under and around the lanes."""
     reach = float(lanes.width.max()) / 2 + EDGE
     low = lanes.points[:, :2].min(axis=0) - BORDER - reach
@@ -46,16 +46,25 @@ def build(lanes: Lanes) -> Ground:
     cell = CELL * max(1, math.ceil(math.sqrt(size[0] * size[1] / MOST_POINTS) / CELL))
     x, y = (float(v) for v in np.floor(low / cell) * cell)
     shape = (math.ceil(size[1] / cell) + 2, math.ceil(size[0] / cell) + 2)
-    segments = _segments(lanes)
-    bottom, top = _levels(x, y, cell, shape, *segments[:-1])
-    inner, outer = _deck_thresholds(bottom, top, cell)
-    lower, upper, rank = _surfaces(x, y, cell, inner, outer, *segments)
-    rank[gaps(lanes, np.isnan(bottom), x=x, y=y, cell=cell)] = RANK[Label.ROAD]
+    segments = _list_lane_segments(lanes)
+    bottom, top = _find_surface_levels(x, y, cell, shape, *segments[:-1])
+    inner, outer = _compute_deck_thresholds(bottom, top, cell)
+    lower, upper, rank = _average_surfaces(x, y, cell, inner, outer, *segments)
+    rank[mark_junction_gaps(lanes, np.isnan(bottom), x=x, y=y, cell=cell)] = RANK[
+        SemanticLabel.ROAD
+    ]
     labels = np.array([int(label) for label in sorted(RANK, key=RANK.__getitem__)], np.uint8)
-    return Ground(x=x, y=y, cell=cell, lower=fill(lower), upper=_widen(upper), label=labels[rank])
+    return TownGround(
+        x=x,
+        y=y,
+        cell=cell,
+        lower=fill_terrain(lower),
+        upper=_expand_layer(upper),
+        label=labels[rank],
+    )
 
 
-def _segments(lanes: Lanes) -> tuple[Ints, Floats, Floats, Bytes]:
+def _list_lane_segments(lanes: TownLanes) -> tuple[Ints, Floats, Floats, Bytes]:
     """Return point index, points, half widths and rank of every lane segment to be drawn."""
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     start = np.flatnonzero((lane[:-1] == lane[1:]) & (lanes.width[:-1] + lanes.width[1:] > 0.02))
@@ -65,7 +74,7 @@ def _segments(lanes: Lanes) -> tuple[Ints, Floats, Floats, Bytes]:
 
 
 @compiled
-def _cover(
+def _compute_segment_cover(
     k: int, start: Ints, points: Floats, half: Floats, column: int, row: int, grid: Floats
 ) -> tuple[float, float]:
     """Return (weight, height) that segment `k` gives a grid point; weight 0 if it is not on it."""
@@ -89,7 +98,7 @@ def _cover(
 
 
 @compiled
-def _box(
+def _find_segment_range(
     k: int, start: Ints, points: Floats, half: Floats, grid: Floats, shape: tuple[int, int]
 ) -> tuple[int, int, int, int]:
     """Return the range of columns and rows that segment `k` may touch."""
@@ -104,7 +113,7 @@ def _box(
 
 
 @allocating
-def _levels(
+def _find_surface_levels(
     x: float,
     y: float,
     cell: float,
@@ -117,10 +126,10 @@ def _levels(
     grid = np.array([x, y, cell])
     bottom, top = np.full(shape, np.nan), np.full(shape, np.nan)
     for k in range(len(start)):
-        left, right, near, far = _box(k, start, points, half, grid, shape)
+        left, right, near, far = _find_segment_range(k, start, points, half, grid, shape)
         for row in range(near, far + 1):
             for column in range(left, right + 1):
-                weight, z = _cover(k, start, points, half, column, row, grid)
+                weight, z = _compute_segment_cover(k, start, points, half, column, row, grid)
                 if weight > 0.0:
                     if not bottom[row, column] <= z:
                         bottom[row, column] = z
@@ -130,7 +139,7 @@ def _levels(
 
 
 @allocating
-def _surfaces(
+def _average_surfaces(
     x: float,
     y: float,
     cell: float,
@@ -147,10 +156,10 @@ def _surfaces(
     sums, weights = np.zeros((2, *shape)), np.zeros((2, *shape))
     ranks = np.zeros(shape, np.uint8)
     for k in range(len(start)):
-        left, right, near, far = _box(k, start, points, half, grid, shape)
+        left, right, near, far = _find_segment_range(k, start, points, half, grid, shape)
         for row in range(near, far + 1):
             for column in range(left, right + 1):
-                weight, z = _cover(k, start, points, half, column, row, grid)
+                weight, z = _compute_segment_cover(k, start, points, half, column, row, grid)
                 if weight == 0.0:
                     continue
                 if z > outer[row, column]:
@@ -164,7 +173,7 @@ def _surfaces(
     return layers[0], layers[1], ranks
 
 
-def _deck_thresholds(bottom: Floats, top: Floats, cell: float) -> tuple[Floats, Floats]:
+def _compute_deck_thresholds(bottom: Floats, top: Floats, cell: float) -> tuple[Floats, Floats]:
     """Return the height above which a lane is a deck: near crossings, and a little farther out.
 
     NaN where no lane is.
@@ -173,10 +182,10 @@ def _deck_thresholds(bottom: Floats, top: Floats, cell: float) -> tuple[Floats, 
     if np.isnan(middle).all():
         return middle, middle
     reach = math.ceil(BRIDGE_END / cell)
-    return _spread(middle, reach), _spread(middle, reach + 2)
+    return _spread_maximum(middle, reach), _spread_maximum(middle, reach + 2)
 
 
-def _spread(values: Floats, reach: int) -> Floats:
+def _spread_maximum(values: Floats, reach: int) -> Floats:
     """Give every point the highest value within a square around it."""
     for axis in (0, 1):
         spread = values.copy()
@@ -188,7 +197,7 @@ def _spread(values: Floats, reach: int) -> Floats:
     return values
 
 
-def _widen(layer: Floats) -> Float32s:
+def _expand_layer(layer: Floats) -> Float32s:
     """Grow a layer by one grid point, so that bilinear patches at its rim are complete."""
     if np.isnan(layer).all():
         return layer.astype(np.float32)

@@ -14,27 +14,31 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.carlite.towns.model import Lanes, Signal, StopLine
-from harness.carlite.towns.network import Network
+from harness.carlite.towns.model import LaneStopLine, TownLanes, TownSignal
+from harness.carlite.towns.network import OpendriveNetwork
 
 GOES_BY_SIGNS = "VectorZero"
 SIGN = "traffic.speed_limit."
 UNPOSTED = 30 / 3.6
 
 
-def posted(network: Network, lanes: Lanes, signals: Iterable[Signal]) -> Lanes:
+def apply_posted_limits(
+    network: OpendriveNetwork, lanes: TownLanes, signals: Iterable[TownSignal]
+) -> TownLanes:
     """Return the lanes with the limits the signs post, where the map goes by signs."""
     if network.vendor != GOES_BY_SIGNS:
         return lanes
     limit = np.full_like(lanes.speed_limit, UNPOSTED)
     waiting: list[tuple[float, int, float]] = []
-    for lane, signs in sorted(_signs_by_lane(lanes, signals).items()):
+    for lane, signs in sorted(_group_signs_by_lane(lanes, signals).items()):
         ends = [station for station, _ in signs[1:]] + [float(lanes.length[lane])]
         limit[lane] = max((end - sign[0], sign[1]) for sign, end in zip(signs, ends, strict=True))[
             1
         ]
         last_station, last = signs[-1]
-        waiting += [(ends[-1] - last_station, ahead, last) for ahead in _ahead(lanes, lane)]
+        waiting += [
+            (ends[-1] - last_station, ahead, last) for ahead in _list_lanes_ahead(lanes, lane)
+        ]
         waiting.append((0.0, lane, float(limit[lane])))
     heapq.heapify(waiting)
     settled: set[int] = set()
@@ -46,28 +50,30 @@ def posted(network: Network, lanes: Lanes, signals: Iterable[Signal]) -> Lanes:
         limit[lane] = speed
         beyond = distance + float(lanes.length[lane])
         if distance > 0.0:
-            for ahead in _ahead(lanes, lane):
+            for ahead in _list_lanes_ahead(lanes, lane):
                 heapq.heappush(waiting, (beyond, ahead, speed))
     return replace(lanes, speed_limit=limit)
 
 
-def _signs_by_lane(lanes: Lanes, signals: Iterable[Signal]) -> dict[int, list[tuple[float, float]]]:
+def _group_signs_by_lane(
+    lanes: TownLanes, signals: Iterable[TownSignal]
+) -> dict[int, list[tuple[float, float]]]:
     """Return (station, limit) of the signs along each lane, in order of travel."""
     limits: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for signal in signals:
         if signal.type_id.startswith(SIGN):
             limit = float(signal.type_id.removeprefix(SIGN)) / 3.6
             for line in signal.stop_lines:
-                limits[line.lane].append((_station(lanes, line), limit))
+                limits[line.lane].append((_find_sign_station(lanes, line), limit))
     return {lane: sorted(signs) for lane, signs in limits.items()}
 
 
-def _station(lanes: Lanes, line: StopLine) -> float:
+def _find_sign_station(lanes: TownLanes, line: LaneStopLine) -> float:
     span = slice(lanes.first[line.lane], lanes.first[line.lane] + lanes.count[line.lane])
     distances = np.linalg.norm(lanes.points[span] - np.array(line.position), axis=1)
     return float(lanes.station[span][distances.argmin()])
 
 
-def _ahead(lanes: Lanes, lane: int) -> list[int]:
+def _list_lanes_ahead(lanes: TownLanes, lane: int) -> list[int]:
     following: list[int] = lanes.next[lanes.next_first[lane] :][: lanes.next_count[lane]].tolist()
     return following

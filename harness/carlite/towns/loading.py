@@ -29,18 +29,18 @@ LARGEST = 64_000_000
 """Bytes of a map: CARLA's Town05 has 4.7 million."""
 
 
-def available(maps: Path | None) -> list[str]:
-    """Return the names `load` knows: our own towns and the OpenDRIVE files in `maps`."""
-    return sorted(_files(maps))
+def list_available_towns(maps: Path | None) -> list[str]:
+    """Return the names `load_town` knows: our own towns and the OpenDRIVE files in `maps`."""
+    return sorted(_list_map_files(maps))
 
 
-def load(name: str, maps: Path | None) -> Town:
+def load_town(name: str, maps: Path | None) -> Town:
     """Return the town a client may also call `Carla/Maps/NAME` or `NAME_Opt`.
 
     It bears the name it was asked for by, `_Opt` included. A file of that name in `maps` goes
     before a town of our own. UserError: the town is unknown, or its file is broken.
     """
-    files = _files(maps)
+    files = _list_map_files(maps)
     asked = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(SUFFIX)
     short = asked if asked in files else asked.removesuffix("_Opt")
     if short not in files:
@@ -49,28 +49,30 @@ def load(name: str, maps: Path | None) -> Town:
         raise UserError(
             f"unknown town '{name[:80]}';{hint} valid towns: {', '.join(sorted(files))}"
         )
-    return replace(_built(short, files[short]), name=asked)
+    return replace(_load_or_build_town(short, files[short]), name=asked)
 
 
-def is_made_up(town: Town) -> bool:
+def has_made_up_scenery(town: Town) -> bool:
     """Return whether the scenery is a guess: of a map that is not ours and says nothing of it."""
     short = town.name.removesuffix("_Opt")
-    return short not in available(None) and not opendrive.describes_scenery(town.opendrive)
+    return short not in list_available_towns(None) and not opendrive.has_scenery_data(
+        town.opendrive
+    )
 
 
-def _built(name: str, path: Path) -> Town:
+def _load_or_build_town(name: str, path: Path) -> Town:
     try:
         text = _content(path).decode("utf-8-sig")
     except (OSError, UnicodeError) as error:
         raise UserError(f"{path}: cannot be read ({error})") from None
-    kept = cache.read(name, text)
+    kept = cache.read_cached_town(name, text)
     if kept is not None:
         return kept
     try:
         town = from_opendrive(name, text)
     except ValueError as error:
         raise UserError(f"{path}: {error}") from None
-    cache.write(town)
+    cache.write_cached_town(town)
     return town
 
 
@@ -86,25 +88,27 @@ def _content(path: Path) -> bytes:
 
 def from_opendrive(name: str, text: str) -> Town:
     """Build a town from the text of an OpenDRIVE file; ValueError says what is wrong with it."""
-    network = opendrive.parse(text)
-    sampled = lanes.build(network)
-    posts = signals.build(network, sampled)
-    sampled = limits.posted(network, sampled, posts)
-    relief = ground.build(sampled)
-    given = structures.build(network)
+    network = opendrive.parse_opendrive(text)
+    sampled = lanes.build_lanes(network)
+    posts = signals.build_signals(network, sampled)
+    sampled = limits.apply_posted_limits(network, sampled, posts)
+    relief = ground.build_ground(sampled)
+    given = structures.build_structures(network)
     return Town(
         name=name,
         opendrive=text,
         lanes=sampled,
         ground=relief,
         signals=posts,
-        scenery=scenery.furnish(sampled, relief, posts, name, given=given, wanted=network.scenery),
-        spawn_points=spawn.build(sampled),
-        crosswalks=crosswalks.build(network),
+        scenery=scenery.furnish_town(
+            sampled, relief, posts, name, given=given, wanted=network.scenery
+        ),
+        spawn_points=spawn.build_spawn_points(sampled),
+        crosswalks=crosswalks.build_crosswalks(network),
     )
 
 
-def _files(maps: Path | None) -> dict[str, Path]:
+def _list_map_files(maps: Path | None) -> dict[str, Path]:
     folders = [SHIPPED_TOWNS] if maps is None else [SHIPPED_TOWNS, maps]
     try:
         return {

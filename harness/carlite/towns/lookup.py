@@ -1,8 +1,10 @@
 """Where am I: the nearest lane, the height and the slope of the ground.
 
 Kernels take plain arrays, so other rooms can call them from compiled code of their own:
-`height(*ground_arrays(ground), x, y, z)`, `nearest(grid, x, y, z, yaw, kinds)` with
-`grid = LaneFinder(lanes).grid`. Lane kinds are asked for as a bit mask, `mask(LaneKind.DRIVING)`.
+`find_ground_height(*to_ground_arrays(ground), x, y, z)`, `find_nearest_segment(grid, x, y, z, yaw,
+kinds)` with `grid = LaneFinder(lanes).grid`. Lane kinds are asked for as a bit mask,
+`make_lane_mask(LaneKind.DRIVING)`.
+`make_lane_mask(LaneKind.DRIVING)`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from harness.carlite.arrays import Bytes, Float32s, Floats, Int32s
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.towns.model import Ground, LaneKind, Lanes
+from harness.carlite.towns.model import LaneKind, TownGround, TownLanes
 
 CELL = 4.0
 HEADROOM = 1.0
@@ -23,17 +25,17 @@ HEADROOM = 1.0
 GroundArrays = tuple[float, float, float, Float32s, Float32s]
 
 
-def mask(*kinds: LaneKind) -> int:
+def make_lane_mask(*kinds: LaneKind) -> int:
     """Return the bit mask that stands for these kinds of lanes."""
     return sum(1 << kind for kind in kinds)
 
 
-DRIVING = mask(LaneKind.DRIVING)
-ANY = mask(*LaneKind)
+DRIVING = make_lane_mask(LaneKind.DRIVING)
+ANY = make_lane_mask(*LaneKind)
 
 
-def ground_arrays(ground: Ground) -> GroundArrays:
-    """Return what `height` and `normal` want to know of the ground, in order."""
+def to_ground_arrays(ground: TownGround) -> GroundArrays:
+    """Return what `find_ground_height` and `find_ground_normal` need of the ground, in order."""
     return ground.x, ground.y, ground.cell, ground.lower, ground.upper
 
 
@@ -59,21 +61,21 @@ class LaneGrid(NamedTuple):
 class LaneFinder:
     """Finds the lane nearest to a place."""
 
-    def __init__(self, lanes: Lanes) -> None:
-        self.grid = _grid(lanes)
+    def __init__(self, lanes: TownLanes) -> None:
+        self.grid = _build_lane_grid(lanes)
 
-    def nearest(
+    def find_nearest_lane(
         self, x: float, y: float, z: float, *, kinds: int = DRIVING, yaw: float = math.nan
     ) -> tuple[int, float, float]:
         """Return (lane, station, lateral); lateral counts to the right. Lane -1: there is none.
 
         With a heading, lanes that run that way are preferred where several overlap.
         """
-        segment, station, lateral = nearest(self.grid, x, y, z, yaw, kinds)
+        segment, station, lateral = find_nearest_segment(self.grid, x, y, z, yaw, kinds)
         return (int(self.grid.lane[segment]) if segment >= 0 else -1), station, lateral
 
 
-def _grid(lanes: Lanes) -> LaneGrid:
+def _build_lane_grid(lanes: TownLanes) -> LaneGrid:
     lane = np.repeat(np.arange(len(lanes.first), dtype=np.int32), lanes.count)
     segments = np.flatnonzero(lane[:-1] == lane[1:]).astype(np.int32)
     middle = (lanes.points[segments, :2] + lanes.points[segments + 1, :2]) / 2
@@ -99,7 +101,7 @@ def _grid(lanes: Lanes) -> LaneGrid:
 
 
 @compiled
-def nearest(
+def find_nearest_segment(
     grid: LaneGrid, x: float, y: float, z: float, yaw: float, kinds: int
 ) -> tuple[int, float, float]:
     """Return (segment, station, lateral) of the nearest lane of these kinds; segment -1: none.
@@ -145,7 +147,7 @@ def nearest(
 
 
 @compiled
-def _patch(
+def _interpolate_patch(
     layer: Float32s, x0: float, y0: float, cell: float, x: float, y: float
 ) -> tuple[float, float, float]:
     """Return height and slopes along x and y on the bilinear patch that holds (x, y)."""
@@ -162,7 +164,7 @@ def _patch(
 
 
 @compiled
-def surface(
+def find_ground_surface(
     x0: float,
     y0: float,
     cell: float,
@@ -173,14 +175,14 @@ def surface(
     z: float,
 ) -> tuple[float, float, float]:
     """Return height and slopes of the topmost ground not above z + 1 m; the lower one else."""
-    deck, along, across = _patch(upper, x0, y0, cell, x, y)
+    deck, along, across = _interpolate_patch(upper, x0, y0, cell, x, y)
     if deck <= z + HEADROOM:
         return deck, along, across
-    return _patch(lower, x0, y0, cell, x, y)
+    return _interpolate_patch(lower, x0, y0, cell, x, y)
 
 
 @compiled
-def height(
+def find_ground_height(
     x0: float,
     y0: float,
     cell: float,
@@ -191,12 +193,12 @@ def height(
     z: float,
 ) -> float:
     """Return the height of the topmost ground not above z + 1 m at (x, y)."""
-    ground, _, _ = surface(x0, y0, cell, lower, upper, x, y, z)
+    ground, _, _ = find_ground_surface(x0, y0, cell, lower, upper, x, y, z)
     return ground
 
 
 @compiled
-def normal(
+def find_ground_normal(
     x0: float,
     y0: float,
     cell: float,
@@ -206,19 +208,19 @@ def normal(
     y: float,
     z: float,
 ) -> tuple[float, float, float]:
-    """Return the unit normal of the ground that `height` finds."""
-    _, along, across = surface(x0, y0, cell, lower, upper, x, y, z)
+    """Return the unit normal of the ground that `find_ground_height` finds."""
+    _, along, across = find_ground_surface(x0, y0, cell, lower, upper, x, y, z)
     scale = 1.0 / math.sqrt(1.0 + along * along + across * across)
     return -along * scale, -across * scale, scale
 
 
 @allocating
-def heights(
+def find_ground_heights(
     x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s, points: Floats
 ) -> Floats:
-    """Return `height` at each of the points (N, 3)."""
+    """Return `find_ground_height` at each of the points (N, 3)."""
     result = np.empty(len(points))
     for k in range(len(points)):
         x, y, z = points[k]
-        result[k] = height(x0, y0, cell, lower, upper, x, y, z)
+        result[k] = find_ground_height(x0, y0, cell, lower, upper, x, y, z)
     return result

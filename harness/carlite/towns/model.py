@@ -30,7 +30,7 @@ class LaneKind(IntEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lanes:
+class TownLanes:
     """Every lane of every lane section, sampled along its centre in its direction of travel.
 
     Lane `i` owns points `first[i] : first[i] + count[i]`, at most 1 m apart, both ends included.
@@ -77,7 +77,7 @@ class Lanes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
+class TownGround:
     """Height of the ground on a regular grid, in two layers so that roads can cross over roads.
 
     Attributes:
@@ -97,7 +97,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class StopLine:
+class LaneStopLine:
     """Where one lane stops for a signal: the end of the lane before the junction."""
 
     lane: int
@@ -107,7 +107,7 @@ class StopLine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Signal:
+class TownSignal:
     """A traffic light or sign, as the OpenDRIVE file places it.
 
     Attributes:
@@ -126,12 +126,12 @@ class Signal:
     yaw: float
     group: int
     phase: int
-    stop_lines: tuple[StopLine, ...]
+    stop_lines: tuple[LaneStopLine, ...]
     trigger_centre: tuple[float, float, float]
     trigger_extent: tuple[float, float, float]
 
 
-class Shape(IntEnum):
+class SceneryShape(IntEnum):
     """How a piece of scenery looks to a ray."""
 
     BOX = 0
@@ -140,15 +140,15 @@ class Shape(IntEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scenery:
+class TownScenery:
     """What stands along the road and never moves: buildings, walls, poles, trees, parked cars.
 
     Attributes:
         centre, extent: (N, 3) centre of the box and its half sizes; a cylinder's radius is
             extent[:, 0].
         yaw: (N,).
-        shape: (N,) `Shape`.
-        body: (N,) index into `bodies.library()` for Shape.BODY, -1 otherwise.
+        shape: (N,) `SceneryShape`.
+        body: (N,) index into `bodies.build_body_library()` for Shape.BODY, -1 otherwise.
         label: (N,) semantic label.
         solid: (N,) whether vehicles collide with it (tree crowns do not).
     """
@@ -175,15 +175,15 @@ class Town:
 
     name: str
     opendrive: str
-    lanes: Lanes
-    ground: Ground
-    signals: tuple[Signal, ...]
-    scenery: Scenery
+    lanes: TownLanes
+    ground: TownGround
+    signals: tuple[TownSignal, ...]
+    scenery: TownScenery
     spawn_points: Floats
     crosswalks: tuple[Floats, ...]
 
 
-def once_for_a_town(build: Callable[[Whole], Part]) -> Callable[[Whole], Part]:
+def cache_latest_town(build: Callable[[Whole], Part]) -> Callable[[Whole], Part]:
     """Keep what was built of a town, or of a part of it, until it is asked of another one.
 
     All episodes of a town share the result, so it must not be written to. Towns are compared by

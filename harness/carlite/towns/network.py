@@ -1,4 +1,4 @@
-"""What an OpenDRIVE file says, as plain records; `opendrive.parse` fills them.
+"""What an OpenDRIVE file says, as plain records; `opendrive.parse_opendrive` fills them.
 
 OpenDRIVE's own frame: right-handed, headings counter-clockwise, lane ids negative on the right of
 the reference line. Metres, radians, metres per second.
@@ -15,7 +15,7 @@ Contact = Literal["start", "end"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Geometry:
+class GeometryRecord:
     """One piece of a reference line; `parameters` are the attributes its `kind` asks for."""
 
     kind: str
@@ -49,7 +49,7 @@ class LaneRecord:
 
 
 @dataclass(frozen=True)
-class Section:
+class SectionRecord:
     """The lanes between stations `s` and `end`, from the rightmost (lowest id) to the leftmost."""
 
     s: float
@@ -95,7 +95,7 @@ class SignalReference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outline:
+class OutlineRecord:
     """An object drawn on the road: corners in its own frame, (u, v, z) each."""
 
     name: str
@@ -108,7 +108,7 @@ class Outline:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Structure:
+class StructureRecord:
     """Something that stands at a road: a box, or a cylinder where it has a radius."""
 
     type: str
@@ -122,7 +122,7 @@ class Structure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Road:
+class RoadRecord:
     """A road: reference line, profiles as rows of (s, a, b, c, d), lane sections, furniture."""
 
     id: int
@@ -130,19 +130,19 @@ class Road:
     junction: int
     predecessor: RoadLink | None
     successor: RoadLink | None
-    plan: tuple[Geometry, ...]
+    plan: tuple[GeometryRecord, ...]
     elevation: Floats
     lane_offset: Floats
-    sections: tuple[Section, ...]
+    sections: tuple[SectionRecord, ...]
     speeds: tuple[tuple[float, float], ...]
     signals: tuple[SignalRecord, ...] = ()
     references: tuple[SignalReference, ...] = ()
-    crosswalks: tuple[Outline, ...] = ()
-    structures: tuple[Structure, ...] = ()
+    crosswalks: tuple[OutlineRecord, ...] = ()
+    structures: tuple[StructureRecord, ...] = ()
 
 
 @dataclass(frozen=True)
-class Connection:
+class ConnectionRecord:
     """A way through a junction: lanes of the incoming road, each with its connecting lane."""
 
     incoming: int
@@ -152,23 +152,23 @@ class Connection:
 
 
 @dataclass(frozen=True)
-class Junction:
+class JunctionRecord:
     """A junction: its connections, and the controllers that run its signals."""
 
     id: int
-    connections: tuple[Connection, ...]
+    connections: tuple[ConnectionRecord, ...]
     controllers: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Network:
+class OpendriveNetwork:
     """A whole file: roads and junctions by id, controllers with the signals they switch.
 
     `scenery` is what the header says of it, by name: the keys of `scenery_styles.LIMITS`.
     """
 
-    roads: dict[int, Road]
-    junctions: dict[int, Junction] = field(default_factory=dict)
+    roads: dict[int, RoadRecord]
+    junctions: dict[int, JunctionRecord] = field(default_factory=dict)
     controllers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     vendor: str = ""
     scenery: dict[str, float] = field(default_factory=dict)

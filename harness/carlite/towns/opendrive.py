@@ -16,18 +16,23 @@ import numpy as np
 
 from harness.carlite.arrays import Floats
 from harness.carlite.towns import furniture
-from harness.carlite.towns.attributes import integer, number, positive, text
+from harness.carlite.towns.attributes import (
+    read_positive_number,
+    read_xml_integer,
+    read_xml_number,
+    read_xml_text,
+)
 from harness.carlite.towns.network import (
-    Connection,
+    ConnectionRecord,
     Contact,
-    Geometry,
-    Junction,
+    GeometryRecord,
+    JunctionRecord,
     LaneRecord,
-    Network,
-    Road,
+    OpendriveNetwork,
     RoadLink,
     RoadMark,
-    Section,
+    RoadRecord,
+    SectionRecord,
     SignalReference,
 )
 
@@ -60,33 +65,33 @@ class _HasId(Protocol):
 _Item = TypeVar("_Item", bound=_HasId)
 
 
-def parse(document: str) -> Network:
+def parse_opendrive(document: str) -> OpendriveNetwork:
     """Return the road network of an OpenDRIVE document; ValueError says what is wrong where."""
-    root = _root(document)
-    roads = _by_id("road", (_road(node) for node in root.iter("road")))
+    root = _parse_xml_root(document)
+    roads = _index_by_id("road", (_parse_road(node) for node in root.iter("road")))
     if not roads:
         raise ValueError("no road in it")
-    junctions = _by_id("junction", (_junction(node) for node in root.iter("junction")))
+    junctions = _index_by_id("junction", (_parse_junction(node) for node in root.iter("junction")))
     controllers = {
-        text(node, "id", "controller"): tuple(
+        read_xml_text(node, "id", "controller"): tuple(
             dict.fromkeys(control.get("signalId", "") for control in node.iter("control"))
         )
         for node in root.findall("controller")
     }
     header = root.find("header")
     vendor = "" if header is None else header.get("vendor", "")
-    network = Network(
+    network = OpendriveNetwork(
         roads=roads,
         junctions=junctions,
         controllers=controllers,
         vendor=vendor,
-        scenery=_scenery(header),
+        scenery=_parse_scenery(header),
     )
     _check_links(network)
     return network
 
 
-def _root(document: str) -> Element:
+def _parse_xml_root(document: str) -> Element:
     if "<!DOCTYPE" in document or "<!ENTITY" in document:
         raise ValueError("document types and entities are not accepted; remove the DOCTYPE")
     document = document.lstrip("\ufeff \t\r\n")
@@ -124,52 +129,52 @@ class _BoundedTree(ElementTree.TreeBuilder):
         return super().end(tag)
 
 
-def describes_scenery(text: str) -> bool:
+def has_scenery_data(text: str) -> bool:
     """Return whether a file says what its scenery is like; any other's is made up."""
     return f'code="{SCENERY}' in text.partition("</header>")[0]
 
 
-def _scenery(header: Element | None) -> dict[str, float]:
+def _parse_scenery(header: Element | None) -> dict[str, float]:
     """Return what the header's user data say of the scenery: numbers by name."""
     nodes = [] if header is None else header.findall("userData")
     return {
-        code.removeprefix(SCENERY): number(node, "value", f"userData {code[:40]}")
+        code.removeprefix(SCENERY): read_xml_number(node, "value", f"userData {code[:40]}")
         for node in nodes
         if (code := node.get("code", "")).startswith(SCENERY)
     }
 
 
-def _road(node: Element) -> Road:
-    road_id = integer(node, "id", "road")
+def _parse_road(node: Element) -> RoadRecord:
+    road_id = read_xml_integer(node, "id", "road")
     place = f"road {road_id}"
-    length = positive(node, "length", place)
+    length = read_positive_number(node, "length", place)
     if length > LONGEST:
         raise ValueError(f"{place}: it is {length:g} m long, more than {LONGEST:g} m")
-    plan = tuple(_geometry(piece, place) for piece in node.findall("planView/geometry"))
+    plan = tuple(_parse_geometry(piece, place) for piece in node.findall("planView/geometry"))
     if not plan:
         raise ValueError(f"{place}: no <geometry> in its <planView>")
     if any(after.s <= before.s for before, after in pairwise(plan)):
         raise ValueError(f"{place}: its <geometry> elements are not in order of s")
-    signals, references = furniture.signals(node, road_id, place)
+    signals, references = furniture.parse_road_signals(node, road_id, place)
     objects = [
-        (piece, furniture.outline(piece, road_id, place))
+        (piece, furniture.parse_outline(piece, road_id, place))
         for piece in node.findall("objects/object")
     ]
-    posts = tuple(filter(None, (furniture.speed_sign(*piece) for piece in objects)))
-    return Road(
+    posts = tuple(filter(None, (furniture.parse_speed_sign(*piece) for piece in objects)))
+    return RoadRecord(
         id=road_id,
         length=length,
-        junction=integer(node, "junction", place, default=-1),
-        predecessor=_road_link(node.find("link/predecessor"), place),
-        successor=_road_link(node.find("link/successor"), place),
+        junction=read_xml_integer(node, "junction", place, default=-1),
+        predecessor=_parse_road_link(node.find("link/predecessor"), place),
+        successor=_parse_road_link(node.find("link/successor"), place),
         plan=plan,
-        elevation=_profile(node.findall("elevationProfile/elevation"), "s", 0.0, place),
-        lane_offset=_profile(node.findall("lanes/laneOffset"), "s", 0.0, place),
-        sections=_sections(node, length, place),
+        elevation=_parse_profile(node.findall("elevationProfile/elevation"), "s", 0.0, place),
+        lane_offset=_parse_profile(node.findall("lanes/laneOffset"), "s", 0.0, place),
+        sections=_parse_sections(node, length, place),
         speeds=tuple(
-            (number(kind, "s", place, 0.0), speed)
+            (read_xml_number(kind, "s", place, 0.0), speed)
             for kind in node.findall("type")
-            if (speed := _speed(kind.find("speed"), place)) is not None
+            if (speed := _parse_speed(kind.find("speed"), place)) is not None
         ),
         signals=signals + posts,
         references=references
@@ -180,95 +185,99 @@ def _road(node: Element) -> Road:
             for sign in posts
         ),
         crosswalks=tuple(o for piece, o in objects if piece.get("type") == "crosswalk"),
-        structures=tuple(filter(None, (furniture.structure(piece, place) for piece, _ in objects))),
+        structures=tuple(
+            filter(None, (furniture.parse_structure(piece, place) for piece, _ in objects))
+        ),
     )
 
 
-def _geometry(node: Element, place: str) -> Geometry:
+def _parse_geometry(node: Element, place: str) -> GeometryRecord:
     kinds = [child for child in node if child.tag in PARAMETERS]
-    s = number(node, "s", f"{place}: geometry")
+    s = read_xml_number(node, "s", f"{place}: geometry")
     place = f"{place}: geometry at s={s:g}"
     if len(kinds) != 1:
         raise ValueError(f"{place}: wants exactly one of {', '.join(PARAMETERS)}")
     shape = kinds[0]
-    parameters = tuple(number(shape, name, place) for name in PARAMETERS[shape.tag])
+    parameters = tuple(read_xml_number(shape, name, place) for name in PARAMETERS[shape.tag])
     by_arc_length = shape.get("pRange") == "arcLength"
     if shape.tag in ("arc", "spiral") and max(map(abs, parameters)) > SHARPEST:
         raise ValueError(f"{place}: its curvature is above {SHARPEST:g} per metre")
-    return Geometry(
+    return GeometryRecord(
         kind=shape.tag + ("ByLength" if shape.tag == "paramPoly3" and by_arc_length else ""),
         s=s,
-        x=number(node, "x", place),
-        y=number(node, "y", place),
-        heading=number(node, "hdg", place),
-        length=positive(node, "length", place),
+        x=read_xml_number(node, "x", place),
+        y=read_xml_number(node, "y", place),
+        heading=read_xml_number(node, "hdg", place),
+        length=read_positive_number(node, "length", place),
         parameters=parameters,
     )
 
 
-def _sections(road: Element, length: float, place: str) -> tuple[Section, ...]:
+def _parse_sections(road: Element, length: float, place: str) -> tuple[SectionRecord, ...]:
     nodes = road.findall("lanes/laneSection")
     if not nodes:
         raise ValueError(f"{place}: no <laneSection>")
-    starts = [number(node, "s", f"{place}: laneSection") for node in nodes]
+    starts = [read_xml_number(node, "s", f"{place}: laneSection") for node in nodes]
     ends = [*starts[1:], length]
     if any(end < start for start, end in zip(starts, ends, strict=True)):
         raise ValueError(f"{place}: its <laneSection> elements are not in order within its length")
     sections = []
     for node, start, end in zip(nodes, starts, ends, strict=True):
         where = f"{place}, lane section at s={start:g}"
-        lanes = _by_id(f"{where}: lane", (_lane(lane, start, where) for lane in node.iter("lane")))
-        sections.append(Section(start, end, dict(sorted(lanes.items()))))
+        lanes = _index_by_id(
+            f"{where}: lane", (_parse_lane(lane, start, where) for lane in node.iter("lane"))
+        )
+        sections.append(SectionRecord(start, end, dict(sorted(lanes.items()))))
     return tuple(sections)
 
 
-def _lane(node: Element, section_s: float, place: str) -> LaneRecord:
-    lane_id = integer(node, "id", f"{place}: lane")
+def _parse_lane(node: Element, section_s: float, place: str) -> LaneRecord:
+    lane_id = read_xml_integer(node, "id", f"{place}: lane")
     place = f"{place}, lane {lane_id}"
-    width = _profile(node.findall("width"), "sOffset", section_s, place)
+    width = _parse_profile(node.findall("width"), "sOffset", section_s, place)
     return LaneRecord(
         id=lane_id,
         type=node.get("type", "none"),
         width=width,
         marks=tuple(
             RoadMark(
-                section_s + number(mark, "sOffset", place, 0.0),
+                section_s + read_xml_number(mark, "sOffset", place, 0.0),
                 LANE_CHANGES.get(mark.get("laneChange", "none").lower(), 0),
             )
             for mark in node.findall("roadMark")
         ),
         speeds=tuple(
-            (section_s + number(speed, "sOffset", place, 0.0), limit)
+            (section_s + read_xml_number(speed, "sOffset", place, 0.0), limit)
             for speed in node.findall("speed")
-            if (limit := _speed(speed, place)) is not None
+            if (limit := _parse_speed(speed, place)) is not None
         ),
-        predecessor=_lane_link(node.find("link/predecessor"), place),
-        successor=_lane_link(node.find("link/successor"), place),
+        predecessor=_parse_lane_link(node.find("link/predecessor"), place),
+        successor=_parse_lane_link(node.find("link/successor"), place),
     )
 
 
-def _junction(node: Element) -> Junction:
-    junction_id = integer(node, "id", "junction")
+def _parse_junction(node: Element) -> JunctionRecord:
+    junction_id = read_xml_integer(node, "id", "junction")
     place = f"junction {junction_id}"
     connections = []
     for piece in node.findall("connection"):
         links = tuple(
-            (integer(link, "from", place), integer(link, "to", place))
+            (read_xml_integer(link, "from", place), read_xml_integer(link, "to", place))
             for link in piece.findall("laneLink")
         )
         connections.append(
-            Connection(
-                integer(piece, "incomingRoad", place),
-                integer(piece, "connectingRoad", place),
-                _contact(piece),
+            ConnectionRecord(
+                read_xml_integer(piece, "incomingRoad", place),
+                read_xml_integer(piece, "connectingRoad", place),
+                _parse_contact(piece),
                 links,
             )
         )
-    controllers = tuple(text(piece, "id", place) for piece in node.findall("controller"))
-    return Junction(junction_id, tuple(connections), controllers)
+    controllers = tuple(read_xml_text(piece, "id", place) for piece in node.findall("controller"))
+    return JunctionRecord(junction_id, tuple(connections), controllers)
 
 
-def _check_links(network: Network) -> None:
+def _check_links(network: OpendriveNetwork) -> None:
     for road in network.roads.values():
         for link in (road.predecessor, road.successor):
             known = network.junctions if link and link.junction else network.roads
@@ -284,44 +293,44 @@ def _check_links(network: Network) -> None:
                     )
 
 
-def _road_link(node: Element | None, place: str) -> RoadLink | None:
+def _parse_road_link(node: Element | None, place: str) -> RoadLink | None:
     if node is None:
         return None
     is_junction = node.get("elementType") == "junction"
-    return RoadLink(is_junction, integer(node, "elementId", place), _contact(node))
+    return RoadLink(is_junction, read_xml_integer(node, "elementId", place), _parse_contact(node))
 
 
-def _contact(node: Element) -> Contact:
+def _parse_contact(node: Element) -> Contact:
     return "end" if node.get("contactPoint") == "end" else "start"
 
 
-def _lane_link(node: Element | None, place: str) -> int | None:
-    return None if node is None else integer(node, "id", place)
+def _parse_lane_link(node: Element | None, place: str) -> int | None:
+    return None if node is None else read_xml_integer(node, "id", place)
 
 
-def _profile(nodes: Sequence[Element], station: str, base: float, place: str) -> Floats:
+def _parse_profile(nodes: Sequence[Element], station: str, base: float, place: str) -> Floats:
     """Return polynomials as rows (s, a, b, c, d), in order of s; one row of zeros if none."""
     rows = [
         (
-            base + number(node, station, place, 0.0),
-            *(number(node, name, place, 0.0) for name in "abcd"),
+            base + read_xml_number(node, station, place, 0.0),
+            *(read_xml_number(node, name, place, 0.0) for name in "abcd"),
         )
         for node in nodes
     ] or [(base, 0.0, 0.0, 0.0, 0.0)]
     return np.array(sorted(rows, key=lambda row: row[0]))
 
 
-def _speed(node: Element | None, place: str) -> float | None:
+def _parse_speed(node: Element | None, place: str) -> float | None:
     """Return a limit in metres per second; None where the file sets none."""
     if node is None or node.get("max") in (None, "no limit", "undefined"):
         return None
     unit = node.get("unit", "")
     if unit not in SPEED_UNITS:
         raise ValueError(f"{place}: speed unit '{unit[:20]}' is none of m/s, km/h, mph")
-    return positive(node, "max", place) * SPEED_UNITS[unit]
+    return read_positive_number(node, "max", place) * SPEED_UNITS[unit]
 
 
-def _by_id(kind: str, items: Iterable[_Item]) -> dict[int, _Item]:
+def _index_by_id(kind: str, items: Iterable[_Item]) -> dict[int, _Item]:
     by_id: dict[int, _Item] = {}
     for item in items:
         if item.id in by_id:

@@ -11,12 +11,14 @@ import numpy as np
 
 from harness.carlite.arrays import Bools, Floats
 from harness.carlite.compiled import allocating
-from harness.carlite.towns.model import LaneKind, Lanes
+from harness.carlite.towns.model import LaneKind, TownLanes
 
 CARRIAGEWAY = (LaneKind.DRIVING, LaneKind.SHOULDER, LaneKind.PARKING, LaneKind.BIKING)
 
 
-def gaps(lanes: Lanes, uncovered: Bools, *, x: float, y: float, cell: float) -> Bools:
+def mark_junction_gaps(
+    lanes: TownLanes, uncovered: Bools, *, x: float, y: float, cell: float
+) -> Bools:
     """Mark those uncovered points of the grid that lie in gaps between a junction's lanes."""
     inside = np.zeros(uncovered.shape, np.bool_)
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
@@ -27,29 +29,29 @@ def gaps(lanes: Lanes, uncovered: Bools, *, x: float, y: float, cell: float) -> 
         half = across * lanes.width[points, None] / 2
         middle = lanes.points[points, :2]
         corners = np.concatenate([middle - half, middle + half])
-        _fill(inside, hull((corners - (x, y)) / cell))
-    return _without_way_out(uncovered, inside)
+        _fill_convex_polygon(inside, compute_convex_hull((corners - (x, y)) / cell))
+    return _mark_enclosed_points(uncovered, inside)
 
 
-def hull(points: Floats) -> Floats:
+def compute_convex_hull(points: Floats) -> Floats:
     """Return the corners of the convex hull, in the sense in which x turns to y."""
     ordered = np.unique(points, axis=0).tolist()
     halves = []
     for run in (ordered, ordered[::-1]):
         chain: list[list[float]] = []
         for point in run:
-            while len(chain) > 1 and _turn(chain[-2], chain[-1], point) <= 0.0:
+            while len(chain) > 1 and _compute_hull_turn(chain[-2], chain[-1], point) <= 0.0:
                 chain.pop()
             chain.append(point)
         halves += chain[:-1]
     return np.array(halves)
 
 
-def _turn(a: list[float], b: list[float], c: list[float]) -> float:
+def _compute_hull_turn(a: list[float], b: list[float], c: list[float]) -> float:
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
-def _fill(inside: Bools, corners: Floats) -> None:
+def _fill_convex_polygon(inside: Bools, corners: Floats) -> None:
     """Mark the points within a convex polygon, given in columns and rows of the grid."""
     low = np.maximum(np.ceil(corners.min(axis=0)).astype(int), 0)
     high = np.floor(corners.max(axis=0)).astype(int) + 1
@@ -62,7 +64,7 @@ def _fill(inside: Bools, corners: Floats) -> None:
 
 
 @allocating
-def _without_way_out(free: Bools, inside: Bools) -> Bools:
+def _mark_enclosed_points(free: Bools, inside: Bools) -> Bools:
     """Mark the free points inside from which no way over free points leads outside."""
     rows, columns = free.shape
     closed = free & inside

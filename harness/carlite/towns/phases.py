@@ -7,30 +7,32 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from harness.carlite.towns.model import Lanes, StopLine
-from harness.carlite.towns.network import Network
+from harness.carlite.towns.model import LaneStopLine, TownLanes
+from harness.carlite.towns.network import OpendriveNetwork
 
 OPPOSITE = math.radians(45)
 """Approaches whose axes differ by less than this are green together."""
 
-Lines = Mapping[str, Sequence[StopLine]]
+Lines = Mapping[str, Sequence[LaneStopLine]]
 
 
-class Phase(NamedTuple):
+class LightPhase(NamedTuple):
     """A light's place in its junction's cycle."""
 
     group: int
     phase: int
 
 
-def assign(network: Network, lanes: Lanes, lights: Lines) -> dict[str, Phase]:
+def assign_light_phases(
+    network: OpendriveNetwork, lanes: TownLanes, lights: Lines
+) -> dict[str, LightPhase]:
     """Return the group and phase of every light.
 
     Junctions switch their lights by controllers, one controller at a time. Lights that no
     controller runs are grouped by the junction they lead to, opposite approaches together; a
     light with no junction at all cycles by itself.
     """
-    phases: dict[str, Phase] = {}
+    phases: dict[str, LightPhase] = {}
     groups: dict[int, int] = {}
     stages: dict[int, int] = defaultdict(int)
     for junction in network.junctions.values():
@@ -42,21 +44,21 @@ def assign(network: Network, lanes: Lanes, lights: Lines) -> dict[str, Phase]:
             ]
             if run:
                 group = groups.setdefault(junction.id, len(groups))
-                phases.update((light, Phase(group, stages[group])) for light in run)
+                phases.update((light, LightPhase(group, stages[group])) for light in run)
                 stages[group] += 1
     stray: dict[int, list[str]] = defaultdict(list)
     for number, light in enumerate(lights):
         if light not in phases:
-            stray[_junction_ahead(lanes, lights[light], -2 - number)].append(light)
+            stray[_find_junction_ahead(lanes, lights[light], -2 - number)].append(light)
     for junction_id, members in stray.items():
         group = groups.setdefault(junction_id, len(groups))
-        for approach in _by_axis(members, lights):
-            phases.update((light, Phase(group, stages[group])) for light in approach)
+        for approach in _group_by_axis(members, lights):
+            phases.update((light, LightPhase(group, stages[group])) for light in approach)
             stages[group] += 1
     return phases
 
 
-def _junction_ahead(lanes: Lanes, lines: Sequence[StopLine], default: int) -> int:
+def _find_junction_ahead(lanes: TownLanes, lines: Sequence[LaneStopLine], default: int) -> int:
     for line in lines:
         for ahead in lanes.next[lanes.next_first[line.lane] :][: lanes.next_count[line.lane]]:
             if lanes.junction[ahead] >= 0:
@@ -64,7 +66,7 @@ def _junction_ahead(lanes: Lanes, lines: Sequence[StopLine], default: int) -> in
     return default
 
 
-def _by_axis(members: Sequence[str], lights: Lines) -> list[list[str]]:
+def _group_by_axis(members: Sequence[str], lights: Lines) -> list[list[str]]:
     """Put lights together whose approaches run along one axis, either way."""
     sets: list[tuple[float, list[str]]] = []
     for light in members:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from harness.carlite.arrays import Floats
-from harness.carlite.towns.network import Geometry
+from harness.carlite.towns.network import GeometryRecord
 
 Curve = tuple[Floats, Floats, Floats]
 """Local x along the start heading, local y to its left, and the heading gained."""
@@ -16,7 +16,7 @@ TABLE = 4001
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
-def evaluate(plan: Sequence[Geometry], s: Floats) -> Curve:
+def evaluate_reference_line(plan: Sequence[GeometryRecord], s: Floats) -> Curve:
     """Return x, y and heading at stations `s`; stations beyond the ends are held at the ends."""
     starts = np.array([piece.s for piece in plan])
     owner = np.clip(np.searchsorted(starts, s, side="right") - 1, 0, len(plan) - 1)
@@ -32,7 +32,7 @@ def evaluate(plan: Sequence[Geometry], s: Floats) -> Curve:
     return x, y, heading
 
 
-def cubic(profile: Floats, s: Floats) -> tuple[Floats, Floats]:
+def evaluate_cubic(profile: Floats, s: Floats) -> tuple[Floats, Floats]:
     """Return value and slope at `s` of piecewise cubics given as rows (s, a, b, c, d)."""
     row = np.clip(np.searchsorted(profile[:, 0], s, side="right") - 1, 0, len(profile) - 1)
     start, a, b, c, d = profile[row].T
@@ -40,27 +40,31 @@ def cubic(profile: Floats, s: Floats) -> tuple[Floats, Floats]:
     return a + ds * (b + ds * (c + ds * d)), b + ds * (2 * c + ds * 3 * d)
 
 
-def _line(along: Floats, _: Geometry) -> Curve:
+def _evaluate_line(along: Floats, _: GeometryRecord) -> Curve:
     zero = np.zeros_like(along)
     return along, zero, zero
 
 
-def _arc(along: Floats, piece: Geometry) -> Curve:
+def _evaluate_arc(along: Floats, piece: GeometryRecord) -> Curve:
     (curvature,) = piece.parameters
-    return _clothoid(along, curvature, 0.0) if abs(curvature) < 1e-9 else _circle(along, curvature)
+    return (
+        _integrate_clothoid(along, curvature, 0.0)
+        if abs(curvature) < 1e-9
+        else _evaluate_circle(along, curvature)
+    )
 
 
-def _circle(along: Floats, curvature: float) -> Curve:
+def _evaluate_circle(along: Floats, curvature: float) -> Curve:
     turned = along * curvature
     return np.sin(turned) / curvature, (1 - np.cos(turned)) / curvature, turned
 
 
-def _spiral(along: Floats, piece: Geometry) -> Curve:
+def _evaluate_spiral(along: Floats, piece: GeometryRecord) -> Curve:
     start, end = piece.parameters
-    return _clothoid(along, start, (end - start) / piece.length)
+    return _integrate_clothoid(along, start, (end - start) / piece.length)
 
 
-def _clothoid(along: Floats, curvature: float, sharpness: float) -> Curve:
+def _integrate_clothoid(along: Floats, curvature: float, sharpness: float) -> Curve:
     """Integrate the direction along a curve whose curvature grows linearly."""
     length = float(along.max(initial=0.0))
     most = abs(curvature) + abs(sharpness) * length
@@ -74,39 +78,41 @@ def _clothoid(along: Floats, curvature: float, sharpness: float) -> Curve:
     return along * (np.cos(direction) @ weights), along * (np.sin(direction) @ weights), turned
 
 
-def _poly3(along: Floats, piece: Geometry) -> Curve:
+def _evaluate_poly3(along: Floats, piece: GeometryRecord) -> Curve:
     """Follow v = a + b u + c u2 + d u3 by arc length."""
-    return _by_arc_length(along, piece.length, (0.0, 1.0, 0.0, 0.0, *piece.parameters))
+    return _sample_by_arc_length(along, piece.length, (0.0, 1.0, 0.0, 0.0, *piece.parameters))
 
 
-def _normalised(along: Floats, piece: Geometry) -> Curve:
-    return _by_arc_length(along, 1.0, piece.parameters)
+def _evaluate_normalised_poly3(along: Floats, piece: GeometryRecord) -> Curve:
+    return _sample_by_arc_length(along, 1.0, piece.parameters)
 
 
-def _unscaled(along: Floats, piece: Geometry) -> Curve:
-    return _by_arc_length(along, piece.length, piece.parameters)
+def _evaluate_unscaled_poly3(along: Floats, piece: GeometryRecord) -> Curve:
+    return _sample_by_arc_length(along, piece.length, piece.parameters)
 
 
-def _by_arc_length(along: Floats, last: float, cubics: tuple[float, ...]) -> Curve:
+def _sample_by_arc_length(along: Floats, last: float, cubics: tuple[float, ...]) -> Curve:
     """Follow u(p), v(p) for p up to `last` by arc length, from a fine table of chords."""
     p = np.linspace(0.0, last, TABLE)
-    u, v, _ = _parametric(p, cubics)
+    u, v, _ = _evaluate_parametric_cubic(p, cubics)
     chords = np.hypot(np.diff(u), np.diff(v))
-    return _parametric(np.interp(along, np.concatenate([[0.0], np.cumsum(chords)]), p), cubics)
+    return _evaluate_parametric_cubic(
+        np.interp(along, np.concatenate([[0.0], np.cumsum(chords)]), p), cubics
+    )
 
 
-def _parametric(p: Floats, cubics: tuple[float, ...]) -> Curve:
+def _evaluate_parametric_cubic(p: Floats, cubics: tuple[float, ...]) -> Curve:
     au, bu, cu, du, av, bv, cv, dv = cubics
     u = au + p * (bu + p * (cu + p * du))
     v = av + p * (bv + p * (cv + p * dv))
     return u, v, np.arctan2(bv + p * (2 * cv + p * 3 * dv), bu + p * (2 * cu + p * 3 * du))
 
 
-SHAPES: dict[str, Callable[[Floats, Geometry], Curve]] = {
-    "line": _line,
-    "arc": _arc,
-    "spiral": _spiral,
-    "poly3": _poly3,
-    "paramPoly3": _normalised,
-    "paramPoly3ByLength": _unscaled,
+SHAPES: dict[str, Callable[[Floats, GeometryRecord], Curve]] = {
+    "line": _evaluate_line,
+    "arc": _evaluate_arc,
+    "spiral": _evaluate_spiral,
+    "poly3": _evaluate_poly3,
+    "paramPoly3": _evaluate_normalised_poly3,
+    "paramPoly3ByLength": _evaluate_unscaled_poly3,
 }

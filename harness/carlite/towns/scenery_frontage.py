@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.carlite.angles import wrapped
+from harness.carlite.angles import wrap_to_pi
 from harness.carlite.arrays import Floats
-from harness.carlite.towns.model import LaneKind, Lanes
+from harness.carlite.towns.model import LaneKind, TownLanes
 
 GroundPose = tuple[float, float, float]
 """x, y and heading."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frontage:
+class StreetFrontage:
     """The outer edge of a street from one junction to the next.
 
     Attributes:
@@ -40,7 +40,7 @@ class Frontage:
         """Metres from end to end."""
         return float(self.station[-1])
 
-    def at(self, station: float, right: float = 0.0) -> GroundPose:
+    def interpolate_pose(self, station: float, right: float = 0.0) -> GroundPose:
         """Return the pose `right` metres beyond the edge; negative is on the street's side."""
         k = int(np.searchsorted(self.station, station, side="right")) - 1
         k = min(max(k, 0), len(self.station) - 2)
@@ -50,13 +50,13 @@ class Frontage:
         yaw = math.atan2(dy, dx)
         return float(x - right * math.sin(yaw)), float(y + right * math.cos(yaw)), yaw
 
-    def walk_at(self, station: float) -> float:
+    def interpolate_walk_width(self, station: float) -> float:
         """Return the sidewalk's width at a station."""
         return float(np.interp(station, self.station, self.walk))
 
 
 @dataclass(frozen=True)
-class Corner:
+class StreetCorner:
     """A street corner: where two frontages would meet, and the headings before and after it."""
 
     x: float
@@ -65,19 +65,21 @@ class Corner:
     after: float
 
 
-def shifted(pose: GroundPose, ahead: float, right: float) -> GroundPose:
+def shift_ground_pose(pose: GroundPose, ahead: float, right: float) -> GroundPose:
     """Move a pose ahead and to the right of its heading."""
     x, y, yaw = pose
     c, s = math.cos(yaw), math.sin(yaw)
     return x + ahead * c - right * s, y + ahead * s + right * c, yaw
 
 
-def frontages(lanes: Lanes) -> list[Frontage]:
+def find_frontages(lanes: TownLanes) -> list[StreetFrontage]:
     """Follow the outermost lanes of all streets between junctions."""
-    outer = outermost(lanes)
+    outer = find_outermost_lanes(lanes)
     street = {lane for lane in outer if lanes.junction[lane] < 0}
     onward = {
-        lane: following for lane in sorted(street) for following in _next(lanes, lane, street)
+        lane: following
+        for lane in sorted(street)
+        for following in _find_next_lane(lanes, lane, street)
     }
     entered = set(onward.values())
     result = []
@@ -85,13 +87,13 @@ def frontages(lanes: Lanes) -> list[Frontage]:
         chain = [lane]
         while chain[-1] in onward and onward[chain[-1]] not in chain:
             chain.append(onward[chain[-1]])
-        frontage = _frontage(lanes, chain)
+        frontage = _build_frontage(lanes, chain)
         if frontage is not None:
             result.append(frontage)
     return result
 
 
-def outermost(lanes: Lanes) -> list[int]:
+def find_outermost_lanes(lanes: TownLanes) -> list[int]:
     """Find the lanes with nothing but ground to their right."""
     outermost: dict[tuple[int, int, bool], int] = {}
     for lane, (road, section, number) in enumerate(lanes.key.tolist()):
@@ -102,23 +104,23 @@ def outermost(lanes: Lanes) -> list[int]:
     return sorted(outermost.values())
 
 
-def _next(lanes: Lanes, lane: int, among: set[int]) -> list[int]:
+def _find_next_lane(lanes: TownLanes, lane: int, among: set[int]) -> list[int]:
     first, count = int(lanes.next_first[lane]), int(lanes.next_count[lane])
     return [int(k) for k in lanes.next[first : first + count] if int(k) in among][:1]
 
 
-def right_edge(lanes: Lanes, lane: int) -> Floats:
+def compute_right_edge(lanes: TownLanes, lane: int) -> Floats:
     """Return the points along a lane's right edge."""
     span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
     yaw, half = lanes.yaw[span], lanes.width[span] / 2
     return lanes.points[span, :2] + np.column_stack([-np.sin(yaw) * half, np.cos(yaw) * half])
 
 
-def _frontage(lanes: Lanes, chain: list[int]) -> Frontage | None:
+def _build_frontage(lanes: TownLanes, chain: list[int]) -> StreetFrontage | None:
     parts, walks = [], []
     for lane in chain:
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-        parts.append(right_edge(lanes, lane))
+        parts.append(compute_right_edge(lanes, lane))
         is_walk = lanes.kind[lane] == LaneKind.SIDEWALK
         walks.append(lanes.width[span] if is_walk else np.zeros(int(lanes.count[lane])))
     edge, walk = np.concatenate(parts), np.concatenate(walks)
@@ -130,22 +132,24 @@ def _frontage(lanes: Lanes, chain: list[int]) -> Frontage | None:
     station = np.concatenate([[0.0], np.cumsum(np.hypot(*steps.T))])
     yaw = np.arctan2(steps[:, 1], steps[:, 0])
     speed = float(max(lanes.speed_limit[lane] for lane in chain))
-    return Frontage(edge=edge, yaw=np.append(yaw, yaw[-1]), station=station, walk=walk, speed=speed)
+    return StreetFrontage(
+        edge=edge, yaw=np.append(yaw, yaw[-1]), station=station, walk=walk, speed=speed
+    )
 
 
-def corners(lanes: Lanes) -> list[Corner]:
+def find_street_corners(lanes: TownLanes) -> list[StreetCorner]:
     """Find where sidewalks turn right round a plot."""
     inside = (lanes.junction >= 0) & (lanes.kind == LaneKind.SIDEWALK)
     result = []
     for lane in np.flatnonzero(inside).tolist():
-        edge = right_edge(lanes, lane)
+        edge = compute_right_edge(lanes, lane)
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         before, after = float(lanes.yaw[span][0]), float(lanes.yaw[span][-1])
-        turn = wrapped(after - before)
+        turn = wrap_to_pi(after - before)
         if not math.radians(50) < turn < math.radians(130):
             continue
         dx, dy = edge[-1] - edge[0]
         ahead = (dx * math.sin(after) - dy * math.cos(after)) / math.sin(turn)
         x, y = edge[0] + ahead * np.array([math.cos(before), math.sin(before)])
-        result.append(Corner(float(x), float(y), before, after))
+        result.append(StreetCorner(float(x), float(y), before, after))
     return result

@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.carlite.arrays import Bytes, Float32s, Floats, Int32s
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.towns.model import Ground, LaneKind, Lanes
+from harness.carlite.towns.model import LaneKind, TownGround, TownLanes
 
 CELL = 0.25
 CLEARANCE = 0.5
@@ -21,7 +21,7 @@ ISLAND = 120.0
 BRIDGE_MARGIN = 3.0
 
 
-class Use(IntFlag):
+class CellUse(IntFlag):
     """What a cell is used for."""
 
     DRIVE = 1
@@ -33,25 +33,25 @@ class Use(IntFlag):
     CROWN = 64
 
 
-STREET = Use.DRIVE | Use.WALK | Use.PARK
-EVERYTHING = STREET | Use.BRIDGE | Use.ISLAND | Use.SOLID | Use.CROWN
+STREET = CellUse.DRIVE | CellUse.WALK | CellUse.PARK
+EVERYTHING = STREET | CellUse.BRIDGE | CellUse.ISLAND | CellUse.SOLID | CellUse.CROWN
 
 KINDS = {
-    LaneKind.DRIVING: Use.DRIVE,
-    LaneKind.BIKING: Use.DRIVE,
-    LaneKind.SHOULDER: Use.DRIVE,
-    LaneKind.SIDEWALK: Use.WALK,
-    LaneKind.PARKING: Use.PARK,
+    LaneKind.DRIVING: CellUse.DRIVE,
+    LaneKind.BIKING: CellUse.DRIVE,
+    LaneKind.SHOULDER: CellUse.DRIVE,
+    LaneKind.SIDEWALK: CellUse.WALK,
+    LaneKind.PARKING: CellUse.PARK,
 }
 
 Box = tuple[float, float, float, float, float]
 """x, y, yaw, half length, half width."""
 
 
-class Plot:
+class OccupancyGrid:
     """The town's ground, cell by cell, and how far each cell is from the driving lanes."""
 
-    def __init__(self, lanes: Lanes, ground: Ground) -> None:
+    def __init__(self, lanes: TownLanes, ground: TownGround) -> None:
         rows, columns = ground.lower.shape
         scale = ground.cell / CELL
         shape = math.ceil((rows - 1) * scale), math.ceil((columns - 1) * scale)
@@ -63,28 +63,28 @@ class Plot:
         half = lanes.width / 2
         for kind, use in KINDS.items():
             segments = start[(lanes.kind[lane[start]] == kind) & (lanes.width[start] > 0.1)]
-            field = self.from_driving if use is Use.DRIVE else np.full(shape, REACH, np.float32)
-            _measure(field, self.x, self.y, lanes.points, half, segments)
+            field = self.from_driving if use is CellUse.DRIVE else np.full(shape, REACH, np.float32)
+            _measure_lane_distance(field, self.x, self.y, lanes.points, half, segments)
             self.grid[field < CELL * math.sqrt(0.5)] |= use.value
-        _mark_islands(self.grid, int(STREET), int(Use.ISLAND), int(ISLAND / CELL**2))
+        _mark_islands(self.grid, int(STREET), int(CellUse.ISLAND), int(ISLAND / CELL**2))
         self._mark_bridges(ground)
 
-    def _mark_bridges(self, ground: Ground) -> None:
+    def _mark_bridges(self, ground: TownGround) -> None:
         """Keep clear what a deck covers, and a little around it."""
         for row, column in np.argwhere(~np.isnan(ground.upper)):
             reach = round((BRIDGE_MARGIN + ground.cell) / CELL)
             j, i = (round(k * ground.cell / CELL) for k in (row, column))
             near = (slice(max(v - reach, 0), v + reach + 1) for v in (j, i))
-            self.grid[tuple(near)] |= np.uint8(Use.BRIDGE)
+            self.grid[tuple(near)] |= np.uint8(CellUse.BRIDGE)
 
-    def is_free(self, box: Box, without: Use) -> bool:
+    def is_free(self, box: Box, without: CellUse) -> bool:
         """Return whether a box keeps off the driving lanes and touches no cell of these uses."""
         return bool(
-            _is_clear(self.from_driving, self.x, self.y, *box)
+            _is_clear_of_lanes(self.from_driving, self.x, self.y, *box)
             and _is_free(self.grid, self.x, self.y, *box, int(without))
         )
 
-    def claim(self, box: Box, without: Use, use: Use = Use.SOLID) -> bool:
+    def claim_box(self, box: Box, without: CellUse, use: CellUse = CellUse.SOLID) -> bool:
         """Take a box if it is free."""
         if not self.is_free(box, without):
             return False
@@ -93,7 +93,7 @@ class Plot:
 
 
 @compiled
-def _measure(
+def _measure_lane_distance(
     field: Float32s, x0: float, y0: float, points: Floats, half: Floats, start: Int32s
 ) -> None:
     """Lower each cell's value to its distance from the edge of these lanes; negative is inside."""
@@ -119,7 +119,7 @@ def _measure(
 
 
 @compiled
-def _is_clear(
+def _is_clear_of_lanes(
     field: Float32s,
     x0: float,
     y0: float,
@@ -179,7 +179,7 @@ def _mark_islands(grid: Bytes, walls: int, use: int, most: int) -> None:
 
 
 @compiled
-def _span(
+def _find_box_span(
     grid: Bytes, x0: float, y0: float, x: float, y: float, yaw: float, length: float, width: float
 ) -> tuple[int, int, int, int]:
     """Return the rows and columns around a box."""
@@ -204,7 +204,7 @@ def _is_free(
 ) -> bool:
     rows, columns = grid.shape
     c, s = math.cos(yaw), math.sin(yaw)
-    low_j, high_j, low_i, high_i = _span(grid, x0, y0, x, y, yaw, length, width)
+    low_j, high_j, low_i, high_i = _find_box_span(grid, x0, y0, x, y, yaw, length, width)
     if low_j < 0 or low_i < 0 or high_j >= rows or high_i >= columns:
         return False
     slack = CELL * (abs(c) + abs(s)) / 2
@@ -232,7 +232,7 @@ def _mark_box(
     use: int,
 ) -> None:
     c, s = math.cos(yaw), math.sin(yaw)
-    low_j, high_j, low_i, high_i = _span(grid, x0, y0, x, y, yaw, length, width)
+    low_j, high_j, low_i, high_i = _find_box_span(grid, x0, y0, x, y, yaw, length, width)
     slack = CELL * (abs(c) + abs(s)) / 2
     for j in range(low_j, high_j + 1):
         dy = y0 + (j + 0.5) * CELL - y

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from harness.carlite.labels import Label
-from harness.carlite.towns.model import Ground, LaneKind, Lanes
-from harness.carlite.towns.scenery_frontage import outermost, right_edge
-from harness.carlite.towns.scenery_pieces import Piece, Pieces
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.towns.model import LaneKind, TownGround, TownLanes
+from harness.carlite.towns.scenery_frontage import compute_right_edge, find_outermost_lanes
+from harness.carlite.towns.scenery_pieces import SceneryPiece, SceneryPieces
 
 HALF_HEIGHT, HALF_WIDTH = 0.5, 0.08
 LONGEST = 3.0
@@ -17,14 +17,14 @@ DROP = 2.0
 """A rail is needed where the ground below lies this much lower."""
 
 
-def bridge_rails(pieces: Pieces, lanes: Lanes, ground: Ground) -> None:
+def build_bridge_rails(pieces: SceneryPieces, lanes: TownLanes, ground: TownGround) -> None:
     """Rail off the edges of decks, where a sidewalk or shoulder keeps the traffic away."""
-    for lane in outermost(lanes):
+    for lane in find_outermost_lanes(lanes):
         if lanes.kind[lane] in {LaneKind.DRIVING, LaneKind.OTHER}:
             continue
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         high = _is_bridge(ground, *lanes.points[span].T)
-        edge, height = right_edge(lanes, lane), lanes.points[span, 2]
+        edge, height = compute_right_edge(lanes, lane), lanes.points[span, 2]
         start = 0
         for k in range(1, len(edge)):
             if not (high[start] and high[k]):
@@ -38,12 +38,14 @@ def bridge_rails(pieces: Pieces, lanes: Lanes, ground: Ground) -> None:
                 y = (y0 + y1) / 2 - HALF_WIDTH * math.cos(yaw)
                 half = (length / 2, HALF_WIDTH, HALF_HEIGHT)
                 pieces.add(
-                    Piece(float(x), float(y), yaw, half, label=Label.GUARD_RAIL, level=level)
+                    SceneryPiece(
+                        float(x), float(y), yaw, half, label=SemanticLabel.GUARD_RAIL, level=level
+                    )
                 )
                 start = k
 
 
-def _is_bridge(ground: Ground, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+def _is_bridge(ground: TownGround, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return which points lie on a deck with air below it."""
     column = np.rint((x - ground.x) / ground.cell).astype(int)
     row = np.rint((y - ground.y) / ground.cell).astype(int)

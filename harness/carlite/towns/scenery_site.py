@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.carlite.towns.scenery_pieces import Pieces
-from harness.carlite.towns.scenery_plot import Plot
-from harness.carlite.towns.scenery_styles import Style
+from harness.carlite.towns.scenery_pieces import SceneryPieces
+from harness.carlite.towns.scenery_plot import OccupancyGrid
+from harness.carlite.towns.scenery_styles import SceneryStyle
 
 
 @dataclass(frozen=True)
-class Site:
+class ScenerySite:
     """The ground that is still free, the pieces that stand already, and the town's style."""
 
-    plot: Plot
-    pieces: Pieces
-    style: Style
+    plot: OccupancyGrid
+    pieces: SceneryPieces
+    style: SceneryStyle

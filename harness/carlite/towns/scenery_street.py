@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from harness.carlite.labels import Label
-from harness.carlite.towns.model import LaneKind, Lanes, Shape, Signal
-from harness.carlite.towns.scenery_frontage import Frontage, GroundPose, shifted
-from harness.carlite.towns.scenery_pieces import Piece
-from harness.carlite.towns.scenery_plot import CELL, EVERYTHING, STREET, Use
-from harness.carlite.towns.scenery_site import Site
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.towns.model import LaneKind, SceneryShape, TownLanes, TownSignal
+from harness.carlite.towns.scenery_frontage import GroundPose, StreetFrontage, shift_ground_pose
+from harness.carlite.towns.scenery_pieces import SceneryPiece
+from harness.carlite.towns.scenery_plot import CELL, EVERYTHING, STREET, CellUse
+from harness.carlite.towns.scenery_site import ScenerySite
 
 LAMP_HEIGHT, LIGHT_HEIGHT, SIGN_HEIGHT = 7.0, 3.6, 2.3
 POLE_RADIUS = 0.09
@@ -33,75 +33,89 @@ ASIDE = [(0.0, 0.0)] + [
     for distance in (0.4, 0.8, 1.2, 1.8, 2.4)
     for k in range(8)
 ]
-POST = STREET | Use.BRIDGE | Use.ISLAND | Use.SOLID
+POST = STREET | CellUse.BRIDGE | CellUse.ISLAND | CellUse.SOLID
 
 
-def _pole(x: float, y: float, height: float, label: Label = Label.POLE) -> Piece:
+def _make_pole(
+    x: float, y: float, height: float, label: SemanticLabel = SemanticLabel.POLE
+) -> SceneryPiece:
     half = (POLE_RADIUS, POLE_RADIUS, height / 2)
-    return Piece(x, y, 0.0, half, label=label, shape=Shape.CYLINDER)
+    return SceneryPiece(x, y, 0.0, half, label=label, shape=SceneryShape.CYLINDER)
 
 
-def signal_posts(site: Site, signals: tuple[Signal, ...]) -> None:
+def place_signal_posts(site: ScenerySite, signals: tuple[TownSignal, ...]) -> None:
     """Give every light and sign a pole and a face; poles step aside from the road if they must."""
     for signal in signals:
         for dx, dy in ASIDE:
             x, y = signal.position[0] + dx, signal.position[1] + dy
-            if site.plot.claim((x, y, 0.0, POLE_RADIUS, POLE_RADIUS), Use.BRIDGE | Use.SOLID):
+            if site.plot.claim_box(
+                (x, y, 0.0, POLE_RADIUS, POLE_RADIUS), CellUse.BRIDGE | CellUse.SOLID
+            ):
                 is_light = signal.type_id == "traffic.traffic_light"
-                site.pieces.add(*(_light if is_light else _sign)(x, y, signal.yaw))
+                site.pieces.add(
+                    *(_make_light_post if is_light else _make_sign_post)(x, y, signal.yaw)
+                )
                 break
 
 
-def _light(x: float, y: float, yaw: float) -> tuple[Piece, Piece]:
+def _make_light_post(x: float, y: float, yaw: float) -> tuple[SceneryPiece, SceneryPiece]:
     half = (0.16, 0.16, 0.45)
-    face = Piece(x, y, yaw, half, label=Label.TRAFFIC_LIGHT, lift=LIGHT_HEIGHT - 0.95)
-    return _pole(x, y, LIGHT_HEIGHT), face
+    face = SceneryPiece(
+        x, y, yaw, half, label=SemanticLabel.TRAFFIC_LIGHT, lift=LIGHT_HEIGHT - 0.95
+    )
+    return _make_pole(x, y, LIGHT_HEIGHT), face
 
 
-def _sign(x: float, y: float, yaw: float) -> tuple[Piece, Piece]:
+def _make_sign_post(x: float, y: float, yaw: float) -> tuple[SceneryPiece, SceneryPiece]:
     half = (0.03, 0.33, 0.33)
-    face = Piece(x, y, yaw, half, label=Label.TRAFFIC_SIGN, lift=SIGN_HEIGHT - 0.7, solid=False)
-    return _pole(x, y, SIGN_HEIGHT), face
+    face = SceneryPiece(
+        x, y, yaw, half, label=SemanticLabel.TRAFFIC_SIGN, lift=SIGN_HEIGHT - 0.7, solid=False
+    )
+    return _make_pole(x, y, SIGN_HEIGHT), face
 
 
-def lamps(site: Site, frontages: list[Frontage], rng: np.random.Generator) -> None:
+def place_street_lamps(
+    site: ScenerySite, frontages: list[StreetFrontage], rng: np.random.Generator
+) -> None:
     """Line the streets with lamps."""
     for frontage in frontages:
         station = float(rng.uniform(3, 9))
         while station < frontage.length - 2:
-            walk = frontage.walk_at(station)
+            walk = frontage.interpolate_walk_width(station)
             wide = walk >= WIDE_WALK
-            x, y, _ = frontage.at(station, BEHIND_KERB - walk if wide else 0.3)
-            without = EVERYTHING & ~Use.WALK & ~Use.DRIVE if wide else EVERYTHING
-            if site.plot.claim((x, y, 0.0, POLE_RADIUS, POLE_RADIUS), without):
-                site.pieces.add(_pole(x, y, LAMP_HEIGHT))
+            x, y, _ = frontage.interpolate_pose(station, BEHIND_KERB - walk if wide else 0.3)
+            without = EVERYTHING & ~CellUse.WALK & ~CellUse.DRIVE if wide else EVERYTHING
+            if site.plot.claim_box((x, y, 0.0, POLE_RADIUS, POLE_RADIUS), without):
+                site.pieces.add(_make_pole(x, y, LAMP_HEIGHT))
                 station += site.style.lamps
             else:
                 station += 2.0
 
 
-def trees(site: Site, frontages: list[Frontage], rng: np.random.Generator) -> None:
+def plant_street_trees(
+    site: ScenerySite, frontages: list[StreetFrontage], rng: np.random.Generator
+) -> None:
     """Plant trees behind the sidewalks, two rows deep where there is room."""
     for frontage in frontages:
         for nearest in (1.2, 7.0, 14.0):
             station = float(rng.uniform(2, site.style.trees))
             while station < frontage.length - 2:
                 back = nearest + float(rng.uniform(0, 3))
-                _tree(site, frontage.at(station, back), rng)
+                _plant_tree(site, frontage.interpolate_pose(station, back), rng)
                 station += site.style.trees * float(rng.uniform(0.6, 1.4))
 
 
-def block_trees(site: Site, rng: np.random.Generator) -> None:
+def plant_block_trees(site: ScenerySite, rng: np.random.Generator) -> None:
     """Scatter trees over what ground is left."""
     plot = site.plot
     rows, columns = plot.grid.shape
     for _ in range(int(rows * columns * CELL**2 / SQUARE_METRES_PER_TREE)):
         across, down = rng.random(2)
         x, y = plot.x + columns * CELL * float(across), plot.y + rows * CELL * float(down)
-        _tree(site, (x, y, 0.0), rng)
+        _plant_tree(site, (x, y, 0.0), rng)
 
 
-def median_trees(site: Site, lanes: Lanes, rng: np.random.Generator) -> None:
+def plant_median_trees(site: ScenerySite, lanes: TownLanes, rng: np.random.Generator) -> None:
     """Plant slim trees on strips between the two directions of a street."""
     wide = np.flatnonzero((lanes.kind == LaneKind.OTHER) & (lanes.junction < 0)).tolist()
     for lane in wide:
@@ -115,39 +129,47 @@ def median_trees(site: Site, lanes: Lanes, rng: np.random.Generator) -> None:
         station = 3.0
         while station < float(lanes.length[lane]) - 3:
             x, y = (float(np.interp(station, lanes.station[span], left[:, k])) for k in (0, 1))
-            _tree(site, (x, y, 0.0), rng, largest=1.3)
+            _plant_tree(site, (x, y, 0.0), rng, largest=1.3)
             station += site.style.trees * 0.6
 
 
-def _tree(site: Site, pose: GroundPose, rng: np.random.Generator, largest: float = 2.8) -> None:
+def _plant_tree(
+    site: ScenerySite, pose: GroundPose, rng: np.random.Generator, largest: float = 2.8
+) -> None:
     x, y, _ = pose
     crown = float(rng.uniform(0.45, 1.0)) * largest
     trunk, height = float(rng.uniform(0.12, 0.22)), float(rng.uniform(2.4, 3.2))
     top = crown * float(rng.uniform(1.5, 2.4))
-    if not site.plot.is_free((x, y, 0.0, trunk, trunk), EVERYTHING & ~Use.CROWN):
+    if not site.plot.is_free((x, y, 0.0, trunk, trunk), EVERYTHING & ~CellUse.CROWN):
         return
-    if site.plot.claim(
-        (x, y, 0.0, crown, crown), Use.DRIVE | Use.BRIDGE | Use.SOLID | Use.CROWN, Use.CROWN
+    if site.plot.claim_box(
+        (x, y, 0.0, crown, crown),
+        CellUse.DRIVE | CellUse.BRIDGE | CellUse.SOLID | CellUse.CROWN,
+        CellUse.CROWN,
     ):
-        site.plot.claim((x, y, 0.0, trunk, trunk), Use.DRIVE)
+        site.plot.claim_box((x, y, 0.0, trunk, trunk), CellUse.DRIVE)
         stem = (trunk, trunk, height / 2)
         leaves = (crown, crown, top / 2)
         site.pieces.add(
-            Piece(x, y, 0.0, stem, label=Label.VEGETATION, shape=Shape.CYLINDER),
-            Piece(
+            SceneryPiece(
+                x, y, 0.0, stem, label=SemanticLabel.VEGETATION, shape=SceneryShape.CYLINDER
+            ),
+            SceneryPiece(
                 x,
                 y,
                 0.0,
                 leaves,
-                label=Label.VEGETATION,
-                shape=Shape.CYLINDER,
+                label=SemanticLabel.VEGETATION,
+                shape=SceneryShape.CYLINDER,
                 lift=height - 0.2,
                 solid=False,
             ),
         )
 
 
-def props(site: Site, frontages: list[Frontage], rng: np.random.Generator) -> None:
+def place_street_props(
+    site: ScenerySite, frontages: list[StreetFrontage], rng: np.random.Generator
+) -> None:
     """Put shelters, kiosks, benches and bins behind the sidewalks, facing the street."""
     names, shares = list(PROPS), [share for _, share in PROPS.values()]
     for frontage in frontages:
@@ -155,10 +177,22 @@ def props(site: Site, frontages: list[Frontage], rng: np.random.Generator) -> No
         while station < frontage.length - 4:
             name = str(rng.choice(names, p=shares))
             half = PROPS[name][0]
-            x, y, yaw = shifted(frontage.at(station), 0.0, half[1] + BEHIND_WALK)
-            if frontage.walk_at(station) and site.plot.claim((x, y, yaw, half[0], half[1]), POST):
+            x, y, yaw = shift_ground_pose(
+                frontage.interpolate_pose(station), 0.0, half[1] + BEHIND_WALK
+            )
+            if frontage.interpolate_walk_width(station) and site.plot.claim_box(
+                (x, y, yaw, half[0], half[1]), POST
+            ):
                 facing = yaw + math.pi
                 site.pieces.add(
-                    Piece(x, y, facing, half, label=Label.STATIC, shape=Shape.BODY, body=name)
+                    SceneryPiece(
+                        x,
+                        y,
+                        facing,
+                        half,
+                        label=SemanticLabel.STATIC,
+                        shape=SceneryShape.BODY,
+                        body=name,
+                    )
                 )
             station += float(rng.uniform(14, 40))

@@ -9,7 +9,7 @@ Range = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Style:
+class SceneryStyle:
     """What stands along the streets of a town.
 
     Attributes:
@@ -38,7 +38,7 @@ class Style:
     bays: float
 
 
-DOWNTOWN = Style(
+DOWNTOWN = SceneryStyle(
     built=0.86,
     width=(12, 26),
     depth=(11, 18),
@@ -51,7 +51,7 @@ DOWNTOWN = Style(
     parked=0.75,
     bays=0.05,
 )
-OLD_TOWN = Style(
+OLD_TOWN = SceneryStyle(
     built=0.9,
     width=(6.5, 13),
     depth=(8, 12),
@@ -64,7 +64,7 @@ OLD_TOWN = Style(
     parked=0.85,
     bays=0.03,
 )
-SUBURB = Style(
+SUBURB = SceneryStyle(
     built=0.72,
     width=(9, 14),
     depth=(8, 12),
@@ -77,7 +77,7 @@ SUBURB = Style(
     parked=0.6,
     bays=0.05,
 )
-ROUND = Style(
+ROUND = SceneryStyle(
     built=0.78,
     width=(10, 22),
     depth=(10, 16),
@@ -102,7 +102,7 @@ FARTHEST = 1.5
 """The houses that stand furthest back do so by this many times the nearest ones' setback."""
 
 
-def style_of(town: str, wanted: Mapping[str, float]) -> Style:
+def choose_scenery_style(town: str, wanted: Mapping[str, float]) -> SceneryStyle:
     """Return a town's style, as its file wants it; any other town is a downtown."""
     for name, value in wanted.items():
         low, high = LIMITS.get(name, (0.0, -1.0))

@@ -13,11 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.carlite.angles import wrapped
-from harness.carlite.towns.model import LaneKind, Lanes, Signal, StopLine
-from harness.carlite.towns.network import Network, Road, SignalRecord, SignalReference
-from harness.carlite.towns.phases import Phase, assign
-from harness.carlite.towns.reference_line import cubic, evaluate
+from harness.carlite.angles import wrap_to_pi
+from harness.carlite.towns.model import LaneKind, LaneStopLine, TownLanes, TownSignal
+from harness.carlite.towns.network import (
+    OpendriveNetwork,
+    RoadRecord,
+    SignalRecord,
+    SignalReference,
+)
+from harness.carlite.towns.phases import LightPhase, assign_light_phases
+from harness.carlite.towns.reference_line import evaluate_cubic, evaluate_reference_line
 
 LIGHT_TYPES = frozenset(
     [f"10000{number:02d}" for number in (1, 2, *range(7, 21))] + ["F", "W", "A"]
@@ -31,29 +36,29 @@ SQUARE_ENOUGH = math.cos(math.radians(70))
 
 
 @dataclass(frozen=True)
-class _Place:
+class _LanePlace:
     """A station on a lane."""
 
     lane: int
     station: float
 
 
-def build(network: Network, lanes: Lanes) -> tuple[Signal, ...]:
+def build_signals(network: OpendriveNetwork, lanes: TownLanes) -> tuple[TownSignal, ...]:
     """Return the lights and signs of a town, in the file's order."""
     records = [
         record
         for road in network.roads.values()
         for record in road.signals
-        if _type_id(record) is not None
+        if _resolve_type_id(record) is not None
     ]
-    held = _held_places(network, lanes)
-    lines = {record.id: _stop_lines(lanes, held.get(record.id, [])) for record in records}
+    held = _find_held_places(network, lanes)
+    lines = {record.id: _build_stop_lines(lanes, held.get(record.id, [])) for record in records}
     lights = [record.id for record in records if record.type in LIGHT_TYPES]
-    phases = assign(network, lanes, {light: lines[light] for light in lights})
-    return tuple(_signal(network, record, lines[record.id], phases) for record in records)
+    phases = assign_light_phases(network, lanes, {light: lines[light] for light in lights})
+    return tuple(_build_signal(network, record, lines[record.id], phases) for record in records)
 
 
-def _type_id(record: SignalRecord) -> str | None:
+def _resolve_type_id(record: SignalRecord) -> str | None:
     """Return CARLA's actor type for a signal, None for signs that CARLA does not bring to life."""
     if record.type in LIGHT_TYPES:
         return "traffic.traffic_light"
@@ -67,16 +72,19 @@ def _type_id(record: SignalRecord) -> str | None:
     return None
 
 
-def _signal(
-    network: Network, record: SignalRecord, lines: Sequence[StopLine], phases: Mapping[str, Phase]
-) -> Signal:
-    x, y, z, yaw = _pose(network.roads[record.road], record)
-    yaw = _across(yaw + math.pi / 2, lines)
-    centre, extent = _trigger((x, y, z), yaw, lines)
-    phase = phases.get(record.id, Phase(-1, 0))
-    return Signal(
+def _build_signal(
+    network: OpendriveNetwork,
+    record: SignalRecord,
+    lines: Sequence[LaneStopLine],
+    phases: Mapping[str, LightPhase],
+) -> TownSignal:
+    x, y, z, yaw = _compute_signal_pose(network.roads[record.road], record)
+    yaw = _square_to_lanes(yaw + math.pi / 2, lines)
+    centre, extent = _compute_trigger_box((x, y, z), yaw, lines)
+    phase = phases.get(record.id, LightPhase(-1, 0))
+    return TownSignal(
         id=record.id,
-        type_id=_type_id(record) or "",
+        type_id=_resolve_type_id(record) or "",
         position=(x, y, z),
         yaw=yaw,
         group=phase.group,
@@ -87,11 +95,13 @@ def _signal(
     )
 
 
-def _pose(road: Road, record: SignalRecord) -> tuple[float, float, float, float]:
+def _compute_signal_pose(
+    road: RoadRecord, record: SignalRecord
+) -> tuple[float, float, float, float]:
     """Return position and yaw as the client's landmarks have them."""
     s = np.array([min(max(record.s, 0.0), road.length)])
-    x, y, heading = (float(value[0]) for value in evaluate(road.plan, s))
-    z = float(cubic(road.elevation, s)[0][0]) + record.z_offset
+    x, y, heading = (float(value[0]) for value in evaluate_reference_line(road.plan, s))
+    z = float(evaluate_cubic(road.elevation, s)[0][0]) + record.z_offset
     x, y = x - record.t * math.sin(heading), y + record.t * math.cos(heading)
     yaw = -(heading + record.h_offset)
     if record.type in LIGHT_TYPES:
@@ -100,32 +110,34 @@ def _pose(road: Road, record: SignalRecord) -> tuple[float, float, float, float]
     return x, -y, z, yaw
 
 
-def _across(yaw: float, lines: Sequence[StopLine]) -> float:
+def _square_to_lanes(yaw: float, lines: Sequence[LaneStopLine]) -> float:
     """Return the actor's yaw; where the file has it far from square to the lanes, square it."""
     if lines:
         off = math.cos(yaw - lines[0].yaw)
         if abs(off) > SQUARE_ENOUGH:
             square = lines[0].yaw + math.pi / 2
             yaw = square if math.cos(yaw - square) >= 0 else square + math.pi
-    return wrapped(yaw)
+    return wrap_to_pi(yaw)
 
 
-def _held_places(network: Network, lanes: Lanes) -> dict[str, list[_Place]]:
+def _find_held_places(network: OpendriveNetwork, lanes: TownLanes) -> dict[str, list[_LanePlace]]:
     """Return, for each signal id, where on which driving lanes outside junctions it holds."""
     lane_at = {tuple(key): lane for lane, key in enumerate(lanes.key.tolist())}
-    held: dict[str, dict[int, _Place]] = defaultdict(dict)
+    held: dict[str, dict[int, _LanePlace]] = defaultdict(dict)
     for road in network.roads.values():
         for reference in road.references:
-            for key in _valid_lanes(road, reference):
+            for key in _list_valid_lanes(road, reference):
                 lane = lane_at.get(key)
                 if lane is None or lanes.kind[lane] != LaneKind.DRIVING:
                     continue
-                for place in _outside(lanes, lane, reference.s):
+                for place in _find_waiting_places(lanes, lane, reference.s):
                     held[reference.id].setdefault(place.lane, place)
     return {signal: list(places.values()) for signal, places in held.items()}
 
 
-def _valid_lanes(road: Road, reference: SignalReference) -> Iterable[tuple[int, int, int]]:
+def _list_valid_lanes(
+    road: RoadRecord, reference: SignalReference
+) -> Iterable[tuple[int, int, int]]:
     """Return the lanes a reference counts for; by default those on the side it faces."""
     starts = [section.s for section in road.sections]
     index = max(int(np.searchsorted(starts, reference.s, side="right")) - 1, 0)
@@ -138,25 +150,27 @@ def _valid_lanes(road: Road, reference: SignalReference) -> Iterable[tuple[int, 
             yield road.id, index, lane_id
 
 
-def _outside(lanes: Lanes, lane: int, s: float) -> list[_Place]:
+def _find_waiting_places(lanes: TownLanes, lane: int, s: float) -> list[_LanePlace]:
     """Return where traffic bound for a lane is held: before the junction the lane lies in."""
     if lanes.junction[lane] >= 0:
-        entrances = _entrances(lanes, lane)
-        return [_Place(entrance, float(lanes.length[entrance])) for entrance in entrances]
+        entrances = _find_entrances(lanes, lane)
+        return [_LanePlace(entrance, float(lanes.length[entrance])) for entrance in entrances]
     span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
     road_s, station = lanes.road_s[span], lanes.station[span]
     if road_s[0] > road_s[-1]:
         road_s, station = road_s[::-1], station[::-1]
     at = float(np.interp(s, road_s, station))
-    return [_mouth(lanes, lane, float(lanes.length[lane]) - at) or _Place(lane, at)]
+    return [
+        _find_junction_mouth(lanes, lane, float(lanes.length[lane]) - at) or _LanePlace(lane, at)
+    ]
 
 
-def _mouth(lanes: Lanes, lane: int, remaining: float) -> _Place | None:
+def _find_junction_mouth(lanes: TownLanes, lane: int, remaining: float) -> _LanePlace | None:
     """Return the end of the last lane before a junction, if that is near."""
     while remaining < BEFORE_JUNCTION:
         ahead = lanes.next[lanes.next_first[lane] :][: lanes.next_count[lane]]
         if (lanes.junction[ahead] >= 0).any():
-            return _Place(lane, float(lanes.length[lane]))
+            return _LanePlace(lane, float(lanes.length[lane]))
         if len(ahead) != 1:
             return None
         lane = int(ahead[0])
@@ -164,7 +178,7 @@ def _mouth(lanes: Lanes, lane: int, remaining: float) -> _Place | None:
     return None
 
 
-def _entrances(lanes: Lanes, lane: int) -> list[int]:
+def _find_entrances(lanes: TownLanes, lane: int) -> list[int]:
     """Return the lanes outside junctions from which one reaches `lane`."""
     entrances, seen, waiting = [], {lane}, deque([lane])
     while waiting:
@@ -180,21 +194,21 @@ def _entrances(lanes: Lanes, lane: int) -> list[int]:
     return entrances
 
 
-def _stop_lines(lanes: Lanes, places: Sequence[_Place]) -> tuple[StopLine, ...]:
-    return tuple(_stop_line(lanes, place) for place in places)
+def _build_stop_lines(lanes: TownLanes, places: Sequence[_LanePlace]) -> tuple[LaneStopLine, ...]:
+    return tuple(_build_stop_line(lanes, place) for place in places)
 
 
-def _stop_line(lanes: Lanes, place: _Place) -> StopLine:
+def _build_stop_line(lanes: TownLanes, place: _LanePlace) -> LaneStopLine:
     span = slice(lanes.first[place.lane], lanes.first[place.lane] + lanes.count[place.lane])
     station = lanes.station[span]
     x, y, z = (float(np.interp(place.station, station, lanes.points[span, k])) for k in range(3))
     nearest = int(np.abs(station - place.station).argmin())
     yaw, width = float(lanes.yaw[span][nearest]), float(lanes.width[span][nearest])
-    return StopLine(place.lane, (x, y, z), yaw, width)
+    return LaneStopLine(place.lane, (x, y, z), yaw, width)
 
 
-def _trigger(
-    position: tuple[float, float, float], yaw: float, lines: Sequence[StopLine]
+def _compute_trigger_box(
+    position: tuple[float, float, float], yaw: float, lines: Sequence[LaneStopLine]
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Return the trigger box in the actor's frame: across the held lanes, just before the line."""
     if not lines:

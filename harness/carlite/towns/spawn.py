@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from harness.carlite.arrays import Floats
-from harness.carlite.randomness import stream
-from harness.carlite.towns.model import LaneKind, Lanes
+from harness.carlite.randomness import make_random_stream
+from harness.carlite.towns.model import LaneKind, TownLanes
 
 SPACING = 25.0
 FROM_ENDS = 7.0
@@ -17,20 +17,20 @@ NARROWEST = 2.5
 CLEAR = 6.0
 
 
-def build(lanes: Lanes) -> Floats:
+def build_spawn_points(lanes: TownLanes) -> Floats:
     """Return spawn points as rows of x, y, z, pitch, yaw, roll.
 
     They come in a fixed shuffled order, so that the first few are already all over the town.
     """
     driving = np.flatnonzero((lanes.kind == LaneKind.DRIVING) & (lanes.junction < 0))
-    poses = [pose for lane in driving.tolist() for pose in _on_lane(lanes, lane)]
+    poses = [pose for lane in driving.tolist() for pose in _place_on_lane(lanes, lane)]
     if not poses:
         return np.zeros((0, 6))
-    points = _apart(np.array(poses))
-    return points[stream(0, "spawn points").permutation(len(points))]
+    points = _drop_close_points(np.array(poses))
+    return points[make_random_stream(0, "spawn points").permutation(len(points))]
 
 
-def _on_lane(lanes: Lanes, lane: int) -> list[tuple[float, ...]]:
+def _place_on_lane(lanes: TownLanes, lane: int) -> list[tuple[float, ...]]:
     room = float(lanes.length[lane]) - 2 * FROM_ENDS
     if room < 0:
         return []
@@ -52,7 +52,7 @@ def _on_lane(lanes: Lanes, lane: int) -> list[tuple[float, ...]]:
     return poses
 
 
-def _apart(points: Floats) -> Floats:
+def _drop_close_points(points: Floats) -> Floats:
     """Drop points too near to an earlier one, as where lanes overlap."""
     kept: list[int] = []
     for index, point in enumerate(points):

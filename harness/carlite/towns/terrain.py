@@ -10,32 +10,32 @@ from harness.carlite.compiled import compiled
 SWEEPS = 12
 
 
-def fill(heights: Floats) -> Float32s:
+def fill_terrain(heights: Floats) -> Float32s:
     """Return the heights with every NaN replaced, smoothly, from what is known around it.
 
     Coarse levels are solved first, so that known heights reach across wide gaps at once.
     """
     known = ~np.isnan(heights)
     filled = np.where(known, heights, 0.0)
-    return _solve(filled, known).astype(np.float32)
+    return _solve_membrane(filled, known).astype(np.float32)
 
 
-def _solve(heights: Floats, known: Bools) -> Floats:
+def _solve_membrane(heights: Floats, known: Bools) -> Floats:
     if known.all():
         return heights
     if not known.any():
         return np.zeros_like(heights)
     if min(heights.shape) > 2:
-        coarse, reached = _halve(heights, known)
-        guess = _double(_solve(coarse, reached), heights.shape)
+        coarse, reached = _halve_grid(heights, known)
+        guess = _double_grid(_solve_membrane(coarse, reached), heights.shape)
     else:
         guess = np.full_like(heights, heights[known].mean())
     heights = np.where(known, heights, guess)
-    _relax(heights, known, SWEEPS)
+    _relax_heights(heights, known, SWEEPS)
     return heights
 
 
-def _halve(heights: Floats, known: Bools) -> tuple[Floats, Bools]:
+def _halve_grid(heights: Floats, known: Bools) -> tuple[Floats, Bools]:
     """Average known heights over 2 x 2 blocks."""
     rows, columns = (-(-size // 2) for size in heights.shape)
     padding = [(0, 2 * rows - heights.shape[0]), (0, 2 * columns - heights.shape[1])]
@@ -44,12 +44,12 @@ def _halve(heights: Floats, known: Bools) -> tuple[Floats, Bools]:
     return np.divide(total, weight, out=np.zeros_like(total), where=weight > 0), weight > 0
 
 
-def _double(coarse: Floats, shape: tuple[int, ...]) -> Floats:
+def _double_grid(coarse: Floats, shape: tuple[int, ...]) -> Floats:
     return coarse.repeat(2, axis=0).repeat(2, axis=1)[: shape[0], : shape[1]]
 
 
 @compiled
-def _relax(heights: Floats, known: Bools, sweeps: int) -> None:
+def _relax_heights(heights: Floats, known: Bools, sweeps: int) -> None:
     """Move every unknown height towards the mean of its neighbours, in place."""
     rows, columns = heights.shape
     for _ in range(sweeps):

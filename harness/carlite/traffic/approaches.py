@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.compiled import compiled
-from harness.carlite.towns.model import Signal
+from harness.carlite.towns.model import TownSignal
 from harness.carlite.traffic.lights import TrafficLights
-from harness.carlite.traffic.network import Network, Placement, Point
-from harness.carlite.traffic.records import Rows, columns, record_dtype
+from harness.carlite.traffic.network import LanePlacement, LinkPoint, TrafficNetwork
+from harness.carlite.traffic.records import RecordRows, as_columns, make_record_dtype
 
 TIGHT = 0.15
 """Radians per metre; no vehicle turns like that, so all swing out, over SWING metres."""
@@ -22,7 +22,7 @@ SET_BACK = 8.0
 """Metres before the end of a link where no vehicle need ever wait for the sake of others' turns."""
 
 
-class Sign(IntEnum):
+class PrioritySign(IntEnum):
     """Who goes first without a light."""
 
     NONE = 0
@@ -30,27 +30,30 @@ class Sign(IntEnum):
     STOP = 2
 
 
-class Approach(Protocol):
-    """The end of a link: its light (-1 none), its `Sign`, the station of its stop line."""
+class LinkApproach(Protocol):
+    """The end of a link: its light (-1 none), its `PrioritySign`, the station of its stop line."""
 
     light: int
     sign: int
     line: float
 
 
-Approaches: TypeAlias = Rows[Approach]
-APPROACH = record_dtype(Approach)
+Approaches: TypeAlias = RecordRows[LinkApproach]
+APPROACH = make_record_dtype(LinkApproach)
 
 
-def find(
-    network: Network, placement: Placement, signals: tuple[Signal, ...], lights: TrafficLights
+def find_approaches(
+    network: TrafficNetwork,
+    placement: LanePlacement,
+    signals: tuple[TownSignal, ...],
+    lights: TrafficLights,
 ) -> NDArray[np.void]:
     """Match the stop lines of all signals with links."""
     approaches = np.zeros(len(network.links), APPROACH)
-    links = columns(network.links)
+    links = as_columns(network.links)
     approaches["light"], approaches["line"] = -1, links["length"]
     element = {int(signal): k for k, signal in enumerate(lights.signal)}
-    kinds = {"traffic.stop": Sign.STOP, "traffic.yield": Sign.YIELD}
+    kinds = {"traffic.stop": PrioritySign.STOP, "traffic.yield": PrioritySign.YIELD}
     for number, signal in enumerate(signals):
         for stop in signal.stop_lines:
             link = int(placement.link[stop.lane])
@@ -62,22 +65,24 @@ def find(
                 approaches["sign"][link] = max(approaches["sign"][link], kinds[signal.type_id])
             else:
                 continue
-            station = _station(network, link, stop.position)
+            station = _find_link_station(network, link, stop.position)
             approaches["line"][link] = min(approaches["line"][link], station)
-    _keep_clear_of_turns(network, approaches)
+    _clear_tight_turns(network, approaches)
     return approaches
 
 
-def _station(network: Network, link: int, position: tuple[float, float, float]) -> float:
+def _find_link_station(
+    network: TrafficNetwork, link: int, position: tuple[float, float, float]
+) -> float:
     """Find where along a link a place lies, never before its last twenty metres."""
-    row, points = columns(network.links)[link], network.points_of(link)
+    row, points = as_columns(network.links)[link], network.get_link_points(link)
     away = np.hypot(points["x"] - position[0], points["y"] - position[1])
     along = float(np.argmin(away)) * float(row["step"])
     return max(along, float(row["length"]) - 20.0, 0.0)
 
 
 @compiled
-def _keep_clear_of_turns(net: Network, approaches: Approaches) -> None:
+def _clear_tight_turns(net: TrafficNetwork, approaches: Approaches) -> None:
     """Move lines back to where those who wait are out of the way of others' tight turns."""
     for q in range(len(net.points)):
         turn = net.points[q]
@@ -89,11 +94,11 @@ def _keep_clear_of_turns(net: Network, approaches: Approaches) -> None:
             if net.links[a].junction >= 0 or not near or abs(turn.z - last.z) > 3.0:
                 continue
             if np.cos(turn.yaw - last.yaw) < -0.2:
-                _move_back(net, approaches, a, turn)
+                _move_line_back(net, approaches, a, turn)
 
 
 @compiled
-def _move_back(net: Network, approaches: Approaches, a: int, turn: Point) -> None:
+def _move_line_back(net: TrafficNetwork, approaches: Approaches, a: int, turn: LinkPoint) -> None:
     link = net.links[a]
     for k in range(link.count - 1, -1, -1):
         back = link.length - k * link.step

@@ -10,10 +10,10 @@ from harness.carlite.arrays import Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.approaches import Approaches
 from harness.carlite.traffic.drivers import ROUTE, Drivers
-from harness.carlite.traffic.moment import Moment, runs
-from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.moment import TrafficStep, ignores_signal
+from harness.carlite.traffic.network import TrafficNetwork
 from harness.carlite.traffic.obstacles import Bodies
-from harness.carlite.traffic.records import Rows, record_dtype
+from harness.carlite.traffic.records import RecordRows, make_record_dtype
 
 YELLOW, GREEN = 1, 2
 STUB = 8.0
@@ -29,7 +29,7 @@ STOP_SHORT = 1.0
 """Metres between a vehicle that waits and the line."""
 
 
-class Asking(Protocol):
+class JunctionRequest(Protocol):
     """What one driver asks for in this step.
 
     Attributes:
@@ -47,7 +47,7 @@ class Asking(Protocol):
     big: bool
 
 
-class Entry(Protocol):
+class BoardEntry(Protocol):
     """A driver in the list of a link; `following` is the next entry, -1 at the end."""
 
     following: int
@@ -55,17 +55,21 @@ class Entry(Protocol):
     where: float
 
 
-class Heads(Protocol):
+class ListHeads(Protocol):
     """First entries of the two lists of a link, -1 where empty."""
 
     held: int
     coming: int
 
 
-ASKING, ENTRY, HEADS = record_dtype(Asking), record_dtype(Entry), record_dtype(Heads)
+ASKING, ENTRY, HEADS = (
+    make_record_dtype(JunctionRequest),
+    make_record_dtype(BoardEntry),
+    make_record_dtype(ListHeads),
+)
 
 
-class Board(NamedTuple):
+class JunctionBoard(NamedTuple):
     """Who is where, redrawn each step.
 
     Attributes:
@@ -75,17 +79,17 @@ class Board(NamedTuple):
         used: entries taken in `held` and `coming`.
     """
 
-    who: Rows[Asking]
-    heads: Rows[Heads]
-    held: Rows[Entry]
-    coming: Rows[Entry]
+    who: RecordRows[JunctionRequest]
+    heads: RecordRows[ListHeads]
+    held: RecordRows[BoardEntry]
+    coming: RecordRows[BoardEntry]
     used: Ints
 
 
-def make_board(drivers: int, links: int) -> Board:
+def make_board(drivers: int, links: int) -> JunctionBoard:
     """Make room for a board."""
     size = drivers * ROUTE + 1
-    return Board(
+    return JunctionBoard(
         np.zeros(drivers, ASKING),
         np.zeros(links, HEADS),
         np.zeros(size, ENTRY),
@@ -96,12 +100,12 @@ def make_board(drivers: int, links: int) -> Board:
 
 @compiled
 def fill_board(
-    net: Network,
+    net: TrafficNetwork,
     app: Approaches,
     d: Drivers,
     b: Bodies,
-    board: Board,
-    now: Moment,
+    board: JunctionBoard,
+    now: TrafficStep,
 ) -> None:
     """Note where everyone is, what each is cleared for and what it will ask for."""
     board.used[:] = 0
@@ -116,8 +120,8 @@ def fill_board(
         board.who[i].big = b[slot].half_length > LONG or b[slot].half_width > WIDE
         if not d[i].placed:
             continue
-        _keep_clear_where_it_is(net, app, d, i)
-        _revoke(net, app, d, board, now, i)
+        _extend_clearance(net, app, d, i)
+        _revoke_clearance(net, app, d, board, now, i)
         _find_entry(net, app, d, board, i)
         rel = d[i].station
         for k in range(d[i].at - 1, -1, -1):
@@ -125,18 +129,18 @@ def fill_board(
         for k in range(d[i].cleared):
             link = d[i].route[k]
             if net.links[link].junction >= 0:
-                hold(board, link, i, rel)
+                enter_cleared_driver(board, link, i, rel)
             rel -= net.links[link].length
         if board.who[i].entry >= 0:
             ahead = -rel - board.who[i].half
             for k in range(board.who[i].entry, board.who[i].leave):
                 link = d[i].route[k]
-                _come(board, link, i, ahead)
+                _enter_coming_driver(board, link, i, ahead)
                 ahead += net.links[link].length
 
 
 @compiled
-def hold(board: Board, link: int, i: int, where: float) -> None:
+def enter_cleared_driver(board: JunctionBoard, link: int, i: int, where: float) -> None:
     """Enter driver `i` among those cleared for a link."""
     entry = board.used[0]
     board.used[0] += 1
@@ -145,7 +149,7 @@ def hold(board: Board, link: int, i: int, where: float) -> None:
 
 
 @compiled
-def _come(board: Board, link: int, i: int, where: float) -> None:
+def _enter_coming_driver(board: JunctionBoard, link: int, i: int, where: float) -> None:
     """Enter driver `i` among those who will ask for a link."""
     entry = board.used[1]
     board.used[1] += 1
@@ -154,12 +158,12 @@ def _come(board: Board, link: int, i: int, where: float) -> None:
 
 
 @compiled
-def _keep_clear_where_it_is(net: Network, app: Approaches, d: Drivers, i: int) -> None:
+def _extend_clearance(net: TrafficNetwork, app: Approaches, d: Drivers, i: int) -> None:
     """A vehicle inside a junction is cleared to its end; open road needs no clearance."""
     if d[i].cleared <= d[i].at:
         d[i].cleared = d[i].at + 1
         if net.links[d[i].route[d[i].at]].junction >= 0:
-            d[i].cleared = max(_run_end(net, app, d, i, d[i].at), d[i].at + 1)
+            d[i].cleared = max(_find_run_end(net, app, d, i, d[i].at), d[i].at + 1)
     if net.links[d[i].route[d[i].at]].junction >= 0:
         d[i].halted = False
     while d[i].cleared < d[i].known and net.links[d[i].route[d[i].cleared]].junction < 0:
@@ -167,12 +171,12 @@ def _keep_clear_where_it_is(net: Network, app: Approaches, d: Drivers, i: int) -
 
 
 @compiled
-def _revoke(
-    net: Network,
+def _revoke_clearance(
+    net: TrafficNetwork,
     app: Approaches,
     d: Drivers,
-    board: Board,
-    now: Moment,
+    board: JunctionBoard,
+    now: TrafficStep,
     i: int,
 ) -> None:
     """Take a clearance back from who can still stop: its light has changed, or it does not go.
@@ -182,7 +186,7 @@ def _revoke(
     for k in range(d[i].at + 1, d[i].cleared):
         if net.links[d[i].route[k]].junction < 0 or net.links[d[i].route[k - 1]].junction >= 0:
             continue
-        room = _line_ahead(net, app, d, board.who[i].half, i, k)
+        room = _measure_line_distance(net, app, d, board.who[i].half, i, k)
         speed = board.who[i].speed
         if room < -0.3 or speed * speed > 2.0 * 2.5 * max(room, 0.0) + 0.1:
             continue
@@ -190,8 +194,8 @@ def _revoke(
         closed = (
             light >= 0
             and now.lights[light] < GREEN
-            and not (now.lights[light] == YELLOW and _set_off_since(d, board, now, light, i))
-            and not runs(now, d[i], light, d[i].ignore_lights)
+            and not (now.lights[light] == YELLOW and _has_set_off(d, board, now, light, i))
+            and not ignores_signal(now, d[i], light, d[i].ignore_lights)
         )
         idle = d[i].standing > 1.0 and d[i].since_cleared > 3.0
         if closed or idle:
@@ -200,26 +204,28 @@ def _revoke(
 
 
 @compiled
-def _set_off_since(d: Drivers, board: Board, now: Moment, light: int, i: int) -> bool:
+def _has_set_off(d: Drivers, board: JunctionBoard, now: TrafficStep, light: int, i: int) -> bool:
     """Whether a driver was cleared, standing, since a light shows what it shows."""
     fresh = d[i].since_cleared < now.shown[light]
     return bool(fresh and board.who[i].speed < SETTING_OFF * d[i].since_cleared + 0.3)
 
 
 @compiled
-def _find_entry(net: Network, app: Approaches, d: Drivers, board: Board, i: int) -> None:
+def _find_entry(
+    net: TrafficNetwork, app: Approaches, d: Drivers, board: JunctionBoard, i: int
+) -> None:
     entry = d[i].cleared
     if entry >= d[i].known:
         return
-    room = _line_ahead(net, app, d, board.who[i].half, i, entry)
+    room = _measure_line_distance(net, app, d, board.who[i].half, i, entry)
     board.who[i].to_line = room
     if room < 90.0:
         board.who[i].entry = entry
-        board.who[i].leave = _run_end(net, app, d, i, entry)
+        board.who[i].leave = _find_run_end(net, app, d, i, entry)
 
 
 @compiled
-def _run_end(net: Network, app: Approaches, d: Drivers, i: int, start: int) -> int:
+def _find_run_end(net: TrafficNetwork, app: Approaches, d: Drivers, i: int, start: int) -> int:
     """Index of the first link after the junction that begins at `start`, stubs included."""
     k = start
     while k < d[i].known:
@@ -234,8 +240,8 @@ def _run_end(net: Network, app: Approaches, d: Drivers, i: int, start: int) -> i
 
 
 @compiled
-def _line_ahead(
-    net: Network, app: Approaches, d: Drivers, half: float, i: int, entry: int
+def _measure_line_distance(
+    net: TrafficNetwork, app: Approaches, d: Drivers, half: float, i: int, entry: int
 ) -> float:
     """Metres from the front bumper to where to wait before route link `entry`."""
     ahead = -d[i].station

@@ -8,8 +8,8 @@ import numpy as np
 
 from harness.carlite.arrays import Bools, Floats, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.network import Link, Network
-from harness.carlite.traffic.records import Rows, columns, record_dtype
+from harness.carlite.traffic.network import TrafficLink, TrafficNetwork
+from harness.carlite.traffic.records import RecordRows, as_columns, make_record_dtype
 
 CLEARANCE = 2.8
 """Centre lines nearer than this cannot be driven at the same time."""
@@ -21,7 +21,7 @@ CLEARANCE_BIG = 4.2
 """Likewise along a turn, for vehicles that need more than their lane to turn."""
 
 
-class Zone(Protocol):
+class ConflictZone(Protocol):
     """What a link shares with another.
 
     Attributes:
@@ -38,24 +38,26 @@ class Zone(Protocol):
     big: bool
 
 
-class Conflicts(NamedTuple):
+class ConflictZones(NamedTuple):
     """All zones by link: link `k` has `zones[first[k] : first[k + 1]]`."""
 
     first: Ints
-    zones: Rows[Zone]
+    zones: RecordRows[ConflictZone]
 
 
-ZONE = record_dtype(Zone)
+ZONE = make_record_dtype(ConflictZone)
 
 
-def find(network: Network) -> Conflicts:
+def find_conflict_zones(network: TrafficNetwork) -> ConflictZones:
     """Compare all links inside junctions whose surroundings overlap."""
-    inside = np.flatnonzero(columns(network.links)["junction"] >= 0)
-    boxes = np.array([_bounds(network, link) for link in inside.tolist()]).reshape(-1, 4)
-    pairs = _overlapping(boxes)
+    inside = np.flatnonzero(as_columns(network.links)["junction"] >= 0)
+    boxes = np.array([_compute_link_bounds(network, link) for link in inside.tolist()]).reshape(
+        -1, 4
+    )
+    pairs = _find_overlapping_boxes(boxes)
     spans, big = np.zeros((len(pairs), 4)), np.zeros(len(pairs), np.bool_)
     if len(pairs):
-        _spans(network, inside[pairs], spans, big)
+        _measure_conflict_spans(network, inside[pairs], spans, big)
     shared = spans[:, 1] > spans[:, 0]
     a, b = inside[pairs[shared, 0]], inside[pairs[shared, 1]]
     spans, big = spans[shared], big[shared]
@@ -67,11 +69,11 @@ def find(network: Network) -> Conflicts:
         zones[name] = both[:, column]
     order = np.lexsort((other, link))
     count = np.bincount(link, minlength=len(network.links))
-    return Conflicts(np.concatenate(([0], np.cumsum(count))).astype(np.int64), zones[order])
+    return ConflictZones(np.concatenate(([0], np.cumsum(count))).astype(np.int64), zones[order])
 
 
-def _bounds(network: Network, link: int) -> tuple[float, float, float, float]:
-    points = network.points_of(link)
+def _compute_link_bounds(network: TrafficNetwork, link: int) -> tuple[float, float, float, float]:
+    points = network.get_link_points(link)
     x, y = points["x"], points["y"]
     return (
         x.min() - CLEARANCE_BIG / 2,
@@ -81,7 +83,7 @@ def _bounds(network: Network, link: int) -> tuple[float, float, float, float]:
     )
 
 
-def _overlapping(boxes: Floats) -> np.ndarray:
+def _find_overlapping_boxes(boxes: Floats) -> np.ndarray:
     """Return the (M, 2) pairs a < b of boxes (x, y, x, y) that overlap."""
     pairs = [
         np.column_stack((np.full(len(hits), k), hits))
@@ -101,7 +103,7 @@ def _overlapping(boxes: Floats) -> np.ndarray:
 
 
 @compiled
-def _spans(net: Network, pairs: Ints, spans: Floats, big: Bools) -> None:
+def _measure_conflict_spans(net: TrafficNetwork, pairs: Ints, spans: Floats, big: Bools) -> None:
     """Write for each pair the stations (enter a, leave a, enter b, leave b) of their zone.
 
     Links that part from the same start get none: there the follower minds the leader. Where one
@@ -112,14 +114,16 @@ def _spans(net: Network, pairs: Ints, spans: Floats, big: Bools) -> None:
         start_a, start_b = net.points[a.first], net.points[b.first]
         if np.hypot(start_a.x - start_b.x, start_a.y - start_b.y) < 0.5:
             continue
-        _span(net, a, b, CLEARANCE, CLEARANCE_ACROSS, spans[k])
+        _measure_conflict_span(net, a, b, CLEARANCE, CLEARANCE_ACROSS, spans[k])
         if spans[k, 1] <= spans[k, 0] and max(abs(a.turn), abs(b.turn)) > 0.5:
-            _span(net, a, b, CLEARANCE_BIG, CLEARANCE_BIG, spans[k])
+            _measure_conflict_span(net, a, b, CLEARANCE_BIG, CLEARANCE_BIG, spans[k])
             big[k] = True
 
 
 @compiled
-def _span(net: Network, a: Link, b: Link, along: float, across: float, span: Floats) -> None:
+def _measure_conflict_span(
+    net: TrafficNetwork, a: TrafficLink, b: TrafficLink, along: float, across: float, span: Floats
+) -> None:
     enter_a, leave_a, enter_b, leave_b = np.inf, -np.inf, np.inf, -np.inf
     for i in range(a.count):
         p = net.points[a.first + i]

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
-from harness.carlite.traffic.records import Rows, record_dtype
+from harness.carlite.traffic.records import RecordRows, make_record_dtype
 
 ROUTE = 32
 """Links a driver looks ahead, at most."""
@@ -18,7 +18,7 @@ SAMPLES = 64
 """Points of the path ahead."""
 
 
-class Reason(IntEnum):
+class WaitReason(IntEnum):
     """Why a driver may not enter the junction ahead."""
 
     NONE = 0
@@ -30,12 +30,16 @@ class Reason(IntEnum):
     ROOM = 6
 
 
-LIGHT, SIGN, QUEUE = Reason.LIGHT.value, Reason.SIGN.value, Reason.QUEUE.value
-PRIORITY, CROSSING, ROOM = Reason.PRIORITY.value, Reason.CROSSING.value, Reason.ROOM.value
+LIGHT, SIGN, QUEUE = WaitReason.LIGHT.value, WaitReason.SIGN.value, WaitReason.QUEUE.value
+PRIORITY, CROSSING, ROOM = (
+    WaitReason.PRIORITY.value,
+    WaitReason.CROSSING.value,
+    WaitReason.ROOM.value,
+)
 
 
 @dataclass(kw_only=True)
-class Wishes:
+class DriverWishes:
     """What a client asked of one vehicle; percentages in 0 … 100, distances in metres.
 
     Attributes:
@@ -64,10 +68,10 @@ PLAN = 512
 """Links or turns of a prescribed route, at most; what lies beyond is left to chance."""
 
 
-class Driver(Protocol):
+class TrafficDriver(Protocol):
     """One driver.
 
-    Wishes, see `Wishes`:
+    Wishes, see `DriverWishes`:
         slower … lamps: as there; desired_speed in m/s, NaN for none.
         wanted_change: a forced lane change, -1 left, 1 right, 0 none.
 
@@ -91,7 +95,7 @@ class Driver(Protocol):
     Junctions:
         cleared: the driver may enter `route[: cleared]`. ticket: its rank among all clearances;
         since_cleared: seconds since. halted: whether it has stood at the stop sign ahead.
-        reason: why it may not enter the next junction, a `Reason`; waits_for: the actor that it
+        reason: why it may not enter the next junction, a `WaitReason`; waits_for: the actor that it
         lets go first there, or farther on in the junction that it is in, 0 none.
 
     The present step:
@@ -198,9 +202,9 @@ class Driver(Protocol):
     random: np.uint64
 
 
-Drivers: TypeAlias = Rows[Driver]
-DRIVER = record_dtype(
-    Driver,
+Drivers: TypeAlias = RecordRows[TrafficDriver]
+DRIVER = make_record_dtype(
+    TrafficDriver,
     route=ROUTE,
     plan=PLAN,
     path_x=SAMPLES,

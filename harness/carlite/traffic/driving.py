@@ -8,10 +8,10 @@ import numpy as np
 
 from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.drivers import SAMPLES, Driver
-from harness.carlite.traffic.obstacles import SQUEEZE, SQUEEZED, Body
-from harness.carlite.traffic.records import Rows, record_dtype
-from harness.carlite.traffic.routes import path_yaw
+from harness.carlite.traffic.drivers import SAMPLES, TrafficDriver
+from harness.carlite.traffic.obstacles import SQUEEZE, SQUEEZED, RoadBody
+from harness.carlite.traffic.records import RecordRows, make_record_dtype
+from harness.carlite.traffic.routes import compute_path_yaw
 
 COMFORT = 2.2
 """Metres per second squared of braking that are planned for."""
@@ -45,7 +45,7 @@ LEFT_BLINKER, RIGHT_BLINKER, BRAKE_LIGHT = 0x20, 0x10, 0x8
 STEERING_SAMPLES = 25
 
 
-class Machine(Protocol):
+class DriveModel(Protocol):
     """What a driver knows of its vehicle.
 
     Attributes:
@@ -73,12 +73,12 @@ class Machine(Protocol):
     eager: float
 
 
-Machines: TypeAlias = Rows[Machine]
-MACHINE = record_dtype(Machine, steering=STEERING_SAMPLES)
+DriveModels: TypeAlias = RecordRows[DriveModel]
+DRIVE_MODEL = make_record_dtype(DriveModel, steering=STEERING_SAMPLES)
 
 
 @compiled
-def drive(me: Driver, m: Machine, body: Body, dt: float) -> None:
+def drive_vehicle(me: TrafficDriver, m: DriveModel, body: RoadBody, dt: float) -> None:
     """Set the controls of one vehicle."""
     yaw = body.yaw
     vx, vy = body.vx, body.vy
@@ -93,26 +93,28 @@ def drive(me: Driver, m: Machine, body: Body, dt: float) -> None:
             me.squeezed = SQUEEZED
     else:
         me.squeezed = max(me.squeezed - 0.5 * dt, 0.0)
-    wanted = _acceleration(me, m, max(speed, 0.0))
+    wanted = _choose_acceleration(me, m, max(speed, 0.0))
     me.aside = max(me.aside - dt, 0.0) if me.backing <= 0.0 else me.aside
     me.pushing = me.pushing + dt if wanted > 0.3 and abs(speed) < 0.1 else 0.0
     gained = (speed - me.last_speed) / dt
     me.last_speed = speed
-    me.steer = _steer(me, m, body, speed)
+    me.steer = _compute_pursuit_steer(me, m, body, speed)
     if me.backing > 0.0:
-        _reverse(me, m, body, speed, dt)
+        _drive_backwards(me, m, body, speed, dt)
     else:
-        _pedals(me, m, speed, body.pitch, wanted, gained, dt)
+        _set_pedals(me, m, speed, body.pitch, wanted, gained, dt)
     me.acceleration = wanted
     if me.lamps:
-        _lamps(me)
+        _set_lamps(me)
 
 
 @compiled
-def _reverse(me: Driver, m: Machine, body: Body, speed: float, dt: float) -> None:
+def _drive_backwards(
+    me: TrafficDriver, m: DriveModel, body: RoadBody, speed: float, dt: float
+) -> None:
     """Go back for a little, along the path and turning into its direction."""
     me.backing = max(me.backing - max(-speed, 0.1) * dt, 0.0)
-    turned = np.sin(body.yaw - path_yaw(me, 0))
+    turned = np.sin(body.yaw - compute_path_yaw(me, 0))
     aside = me.lateral - me.lane_offset - me.dodge
     wheel = m.wheelbase * me.path_curvature[0] + STRAIGHTEN * (turned - RETURN * aside)
     me.steer, me.effort = min(max(wheel / m.max_steer, -1.0), 1.0), 0.0
@@ -121,7 +123,7 @@ def _reverse(me: Driver, m: Machine, body: Body, speed: float, dt: float) -> Non
 
 
 @compiled
-def _acceleration(me: Driver, m: Machine, v: float) -> float:
+def _choose_acceleration(me: TrafficDriver, m: DriveModel, v: float) -> float:
     """The least that speed limit, bends, the vehicle ahead, and stops allow."""
     target = max(me.path_speed[0], 0.1)
     if me.squeezed > SQUEEZE or me.let_go > 0.0:
@@ -141,14 +143,14 @@ def _acceleration(me: Driver, m: Machine, v: float) -> float:
             if needed < -0.6 * COMFORT:
                 wanted = min(wanted, max(needed, -HARD))
     if me.gap < np.inf:
-        wanted = min(wanted, _behind(me, v, eager))
+        wanted = min(wanted, _compute_idm_acceleration(me, v, eager))
     if me.stop < np.inf:
-        wanted = min(wanted, _before_stop(me.stop, v, eager))
+        wanted = min(wanted, _compute_stop_acceleration(me.stop, v, eager))
     return float(wanted)
 
 
 @compiled
-def _behind(me: Driver, v: float, eager: float) -> float:
+def _compute_idm_acceleration(me: TrafficDriver, v: float, eager: float) -> float:
     """Intelligent-driver following, and plain physics where that would be too gentle."""
     pace = max(me.gap_speed, 0.0)
     distance = min(me.distance, CLOSE) if me.squeezed > SQUEEZE else me.distance
@@ -169,7 +171,7 @@ def _behind(me: Driver, v: float, eager: float) -> float:
 
 
 @compiled
-def _before_stop(room: float, v: float, eager: float) -> float:
+def _compute_stop_acceleration(room: float, v: float, eager: float) -> float:
     """Brake evenly to stand at the line."""
     if room < 0.15:
         return -3.0
@@ -181,7 +183,7 @@ def _before_stop(room: float, v: float, eager: float) -> float:
 
 
 @compiled
-def _steer(me: Driver, m: Machine, body: Body, speed: float) -> float:
+def _compute_pursuit_steer(me: TrafficDriver, m: DriveModel, body: RoadBody, speed: float) -> float:
     """Pursue a point ahead so that the middle of the vehicle, not an axle, keeps to the path.
 
     With the rear axle as origin the middle circles about (0, R) through (rear, 0); that it meets
@@ -208,9 +210,9 @@ def _steer(me: Driver, m: Machine, body: Body, speed: float) -> float:
 
 
 @compiled
-def _pedals(
-    me: Driver,
-    m: Machine,
+def _set_pedals(
+    me: TrafficDriver,
+    m: DriveModel,
     speed: float,
     pitch: float,
     wanted: float,
@@ -241,7 +243,7 @@ def _pedals(
 
 
 @compiled
-def _lamps(me: Driver) -> None:
+def _set_lamps(me: TrafficDriver) -> None:
     """Brake lights when slowing down, blinkers when changing lanes; whatever else is lit stays."""
     lit = me.lit & ~(LEFT_BLINKER | RIGHT_BLINKER | BRAKE_LIGHT)
     if me.brake > 0.05 or me.acceleration < SHOWN:

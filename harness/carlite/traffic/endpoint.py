@@ -11,98 +11,102 @@ LARGEST = 1e9
 Convert = Callable[[object], object]
 
 
-def _actor(value: object) -> int:
+def _convert_actor(value: object) -> int:
     """Actors arrive as whole records; only the id matters here."""
-    return _id(value[0]) if isinstance(value, (list, tuple)) and value else _id(value)
+    return (
+        _convert_actor_id(value[0])
+        if isinstance(value, (list, tuple)) and value
+        else _convert_actor_id(value)
+    )
 
 
-def _id(value: object) -> int:
+def _convert_actor_id(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
         raise CallError("expected an actor")
     return value
 
 
-def _actors(value: object) -> list[int]:
-    return [_actor(item) for item in _list(value)]
+def _convert_actors(value: object) -> list[int]:
+    return [_convert_actor(item) for item in _convert_list(value)]
 
 
-def _number(value: object) -> float:
+def _convert_number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= LARGEST:
         raise CallError("expected a finite number")
     return float(value)
 
 
-def _flag(value: object) -> bool:
+def _convert_flag(value: object) -> bool:
     if not isinstance(value, (bool, int)):
         raise CallError("expected true or false")
     return bool(value)
 
 
-def _seed(value: object) -> int:
+def _convert_seed(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise CallError("expected an integer")
     return value & (2**64 - 1)
 
 
-def _list(value: object) -> list[object]:
+def _convert_list(value: object) -> list[object]:
     if not isinstance(value, (list, tuple)):
         raise CallError("expected a list")
     return list(value)
 
 
-def _path(value: object) -> list[tuple[float, float, float]]:
-    points = [_list(item) for item in _list(value)]
+def _convert_path(value: object) -> list[tuple[float, float, float]]:
+    points = [_convert_list(item) for item in _convert_list(value)]
     if any(len(point) != 3 for point in points):
         raise CallError("expected a list of locations")
-    return [(_number(x), _number(y), _number(z)) for x, y, z in points]
+    return [(_convert_number(x), _convert_number(y), _convert_number(z)) for x, y, z in points]
 
 
-def _route(value: object) -> list[int]:
+def _convert_route(value: object) -> list[int]:
     if isinstance(value, bytes):
         return list(value)
-    return [_id(item) for item in _list(value)]
+    return [_convert_actor_id(item) for item in _convert_list(value)]
 
 
 CALLS: dict[str, tuple[Convert, ...]] = {
-    "register_vehicle": (_actors,),
-    "unregister_vehicle": (_actors,),
-    "set_percentage_speed_difference": (_actor, _number),
-    "set_global_percentage_speed_difference": (_number,),
-    "set_desired_speed": (_actor, _number),
-    "set_lane_offset": (_actor, _number),
-    "set_global_lane_offset": (_number,),
-    "update_vehicle_lights": (_actor, _flag),
-    "set_collision_detection": (_actor, _actor, _flag),
-    "set_force_lane_change": (_actor, _flag),
-    "set_auto_lane_change": (_actor, _flag),
-    "set_distance_to_leading_vehicle": (_actor, _number),
-    "set_global_distance_to_leading_vehicle": (_number,),
-    "set_percentage_ignore_walkers": (_actor, _number),
-    "set_percentage_ignore_vehicles": (_actor, _number),
-    "set_percentage_running_light": (_actor, _number),
-    "set_percentage_running_sign": (_actor, _number),
-    "keep_slow_lane_rule_percentage": (_actor, _number),
-    "random_left_lanechange_percentage": (_actor, _number),
-    "random_right_lanechange_percentage": (_actor, _number),
-    "set_synchronous_mode": (_flag,),
-    "set_synchronous_mode_timeout_in_milisecond": (_number,),
+    "register_vehicle": (_convert_actors,),
+    "unregister_vehicle": (_convert_actors,),
+    "set_percentage_speed_difference": (_convert_actor, _convert_number),
+    "set_global_percentage_speed_difference": (_convert_number,),
+    "set_desired_speed": (_convert_actor, _convert_number),
+    "set_lane_offset": (_convert_actor, _convert_number),
+    "set_global_lane_offset": (_convert_number,),
+    "update_vehicle_lights": (_convert_actor, _convert_flag),
+    "set_collision_detection": (_convert_actor, _convert_actor, _convert_flag),
+    "set_force_lane_change": (_convert_actor, _convert_flag),
+    "set_auto_lane_change": (_convert_actor, _convert_flag),
+    "set_distance_to_leading_vehicle": (_convert_actor, _convert_number),
+    "set_global_distance_to_leading_vehicle": (_convert_number,),
+    "set_percentage_ignore_walkers": (_convert_actor, _convert_number),
+    "set_percentage_ignore_vehicles": (_convert_actor, _convert_number),
+    "set_percentage_running_light": (_convert_actor, _convert_number),
+    "set_percentage_running_sign": (_convert_actor, _convert_number),
+    "keep_slow_lane_rule_percentage": (_convert_actor, _convert_number),
+    "random_left_lanechange_percentage": (_convert_actor, _convert_number),
+    "random_right_lanechange_percentage": (_convert_actor, _convert_number),
+    "set_synchronous_mode": (_convert_flag,),
+    "set_synchronous_mode_timeout_in_milisecond": (_convert_number,),
     "synchronous_tick": (),
     "health_check_remote_TM": (),
-    "set_hybrid_physics_mode": (_flag,),
-    "set_hybrid_physics_radius": (_number,),
-    "set_random_device_seed": (_seed,),
-    "set_osm_mode": (_flag,),
-    "set_path": (_actor, _path, _flag),
-    "remove_custom_path": (_id, _flag),
-    "update_custom_path": (_id, _path),
-    "set_imported_route": (_actor, _route, _flag),
-    "remove_imported_route": (_id, _flag),
-    "update_imported_route": (_id, _route),
-    "set_respawn_dormant_vehicles": (_flag,),
-    "set_boundaries_respawn_dormant_vehicles": (_number, _number),
-    "set_max_boundaries": (_number, _number),
-    "get_next_action": (_id,),
-    "get_all_actions": (_id,),
+    "set_hybrid_physics_mode": (_convert_flag,),
+    "set_hybrid_physics_radius": (_convert_number,),
+    "set_random_device_seed": (_convert_seed,),
+    "set_osm_mode": (_convert_flag,),
+    "set_path": (_convert_actor, _convert_path, _convert_flag),
+    "remove_custom_path": (_convert_actor_id, _convert_flag),
+    "update_custom_path": (_convert_actor_id, _convert_path),
+    "set_imported_route": (_convert_actor, _convert_route, _convert_flag),
+    "remove_imported_route": (_convert_actor_id, _convert_flag),
+    "update_imported_route": (_convert_actor_id, _convert_route),
+    "set_respawn_dormant_vehicles": (_convert_flag,),
+    "set_boundaries_respawn_dormant_vehicles": (_convert_number, _convert_number),
+    "set_max_boundaries": (_convert_number, _convert_number),
+    "get_next_action": (_convert_actor_id,),
+    "get_all_actions": (_convert_actor_id,),
     "shut_down": (),
 }
 
@@ -114,12 +118,12 @@ SETTLED: dict[str, object] = {"health_check_remote_TM": None, "synchronous_tick"
 """Calls whose answer is always the same."""
 
 
-def understood(name: object, arguments: object) -> tuple[str, list[object]]:
+def decode_traffic_call(name: object, arguments: object) -> tuple[str, list[object]]:
     """Return a call's name and converted arguments; `CallError` says what is wrong with it."""
     converts = CALLS.get(name) if isinstance(name, str) else None
     if converts is None:
         raise CallError(f"the Traffic Manager has no call {str(name)[:80]!r}")
-    values = _list(arguments)
+    values = _convert_list(arguments)
     if len(values) != len(converts):
         raise CallError(f"{name}: expected {len(converts)} arguments, got {len(values)}")
     try:

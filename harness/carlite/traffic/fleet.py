@@ -11,28 +11,28 @@ from numpy.typing import NDArray
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bools, Floats, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.randomness import subseed
+from harness.carlite.randomness import derive_stream_seed
 from harness.carlite.towns.model import Town
 from harness.carlite.traffic.approaches import Approaches
-from harness.carlite.traffic.board import Board, make_board
-from harness.carlite.traffic.conflicts import Conflicts
-from harness.carlite.traffic.drivers import DRIVER, Driver, Drivers, Wishes
-from harness.carlite.traffic.driving import MACHINE, Machines, drive
+from harness.carlite.traffic.board import JunctionBoard, make_board
+from harness.carlite.traffic.conflicts import ConflictZones
+from harness.carlite.traffic.drivers import DRIVER, Drivers, DriverWishes, TrafficDriver
+from harness.carlite.traffic.driving import DRIVE_MODEL, DriveModels, drive_vehicle
 from harness.carlite.traffic.junctions import clear_junctions
 from harness.carlite.traffic.lane_changes import change_lanes
 from harness.carlite.traffic.lights import TrafficLights
-from harness.carlite.traffic.moment import Moment
-from harness.carlite.traffic.network import Network
-from harness.carlite.traffic.obstacles import Bodies, Body, gather, look_ahead
-from harness.carlite.traffic.roads import roads_of
+from harness.carlite.traffic.moment import TrafficStep
+from harness.carlite.traffic.network import TrafficNetwork
+from harness.carlite.traffic.obstacles import Bodies, RoadBody, collect_bodies, find_corridor_gap
+from harness.carlite.traffic.roads import survey_roads
 from harness.carlite.traffic.routes import (
     LOST_ASIDE,
     UNDERGROUND,
-    advance,
-    extend,
-    forget,
-    lay_path,
-    place,
+    advance_driver,
+    drop_passed_links,
+    extend_route,
+    place_driver,
+    sample_driver_path,
 )
 from harness.carlite.traffic.standoffs import break_standoffs
 
@@ -55,7 +55,7 @@ VEHICLE_WISHES = (
 )
 
 
-class Physics(Protocol):
+class PhysicsRows(Protocol):
     """The physical parameters of all vehicles; `table.physics` says which row is whose."""
 
     @property
@@ -64,29 +64,35 @@ class Physics(Protocol):
         ...
 
 
-class Fleet:
+class DriverFleet:
     """The drivers, dense in the order in which their vehicles were registered."""
 
     def __init__(
-        self, town: Town, *, table: ActorTable, lights: TrafficLights, physics: Physics, seed: int
+        self,
+        town: Town,
+        *,
+        table: ActorTable,
+        lights: TrafficLights,
+        physics: PhysicsRows,
+        seed: int,
     ) -> None:
-        self.network, self.conflicts, self.approaches = roads_of(town)
+        self.network, self.conflicts, self.approaches = survey_roads(town)
         self.drivers = np.zeros(0, DRIVER)
         self.exempt: Ints = np.zeros((0, 2), np.int64)
         self._table, self._lights, self._physics = table, lights, physics
         self._slots: Ints = np.zeros(0, np.int64)
         self._removals = table.removals
-        self._machines = np.zeros(0, MACHINE)
+        self._machines = np.zeros(0, DRIVE_MODEL)
         self._board = make_board(0, len(self.network.links))
         self._steps = 0
         self._first = int(table.id[0]) if len(table) else 0
-        self.reseed(seed)
+        self.reseed_drivers(seed)
         self._drive_all(0.0)  # compiles at start-up what would else hold up the first tick
 
-    def reseed(self, seed: int) -> None:
+    def reseed_drivers(self, seed: int) -> None:
         """Restart all random streams; drivers get theirs in the order of registration."""
         self._seed, self._seeded = seed, 0
-        self._answers = np.uint64(subseed(seed, "answers"))
+        self._answers = np.uint64(derive_stream_seed(seed, "answers"))
         for i in range(len(self.drivers)):
             self._seed_driver(i)
 
@@ -102,11 +108,11 @@ class Fleet:
         for i, actor in enumerate(actor_ids):
             if actor not in before:
                 self._seed_driver(i)
-        self._slots = np.array([self._table.slot(actor) for actor in actor_ids], np.int64)
-        self._machines = _machines(self._slots, self._table, self._physics)
+        self._slots = np.array([self._table.find_slot(actor) for actor in actor_ids], np.int64)
+        self._machines = _build_drive_models(self._slots, self._table, self._physics)
         self._board = make_board(len(drivers), len(self.network.links))
 
-    def set_wishes(self, wishes: Mapping[int, Wishes], common: Wishes) -> None:
+    def set_wishes(self, wishes: Mapping[int, DriverWishes], common: DriverWishes) -> None:
         """Note what clients ask of each driver; `common` fills in what they left open."""
         for me in self.drivers:
             wish = wishes[int(me["actor"])]
@@ -120,7 +126,7 @@ class Fleet:
             if wish.forced_change:
                 me["wanted_change"], wish.forced_change = wish.forced_change, 0
 
-    def step(self, dt: float) -> None:
+    def step_drivers(self, dt: float) -> None:
         """Set the controls of all driven vehicles for the next `dt` seconds."""
         d, table = self.drivers, self._table
         if not len(d) or dt <= 0.0:
@@ -128,19 +134,19 @@ class Fleet:
         self._steps += 1
         if self._removals != table.removals:
             self._removals = table.removals
-            self._slots[:] = [table.slot(int(actor)) for actor in d["actor"]]
+            self._slots[:] = [table.find_slot(int(actor)) for actor in d["actor"]]
         if self._steps % REFRESH == 0:
-            self._machines = _machines(self._slots, table, self._physics)
+            self._machines = _build_drive_models(self._slots, table, self._physics)
         self._drive_all(dt)
-        self._act()
+        self._write_controls()
 
     def _drive_all(self, dt: float) -> None:
         d, table, lights = self.drivers, self._table, self._lights
-        bodies = gather(table, d, self._slots)
-        now = Moment(
+        bodies = collect_bodies(table, d, self._slots)
+        now = TrafficStep(
             self._steps, dt, lights.state, lights.elapsed, self.exempt, self._answers, self._first
         )
-        _think(
+        _run_drivers(
             self.network,
             self.conflicts,
             self.approaches,
@@ -151,7 +157,7 @@ class Fleet:
             now,
         )
 
-    def _act(self) -> None:
+    def _write_controls(self) -> None:
         table = self._table
         _set_controls(
             self.drivers, self._slots, table.throttle, table.steer, table.brake, table.lamps,
@@ -159,18 +165,18 @@ class Fleet:
         )  # fmt: skip
 
     def _seed_driver(self, i: int) -> None:
-        self.drivers["random"][i] = subseed(self._seed, "driver", self._seeded)
+        self.drivers["random"][i] = derive_stream_seed(self._seed, "driver", self._seeded)
         self._seeded += 1
 
 
 AXLES = ("front", "rear")
 
 
-def _machines(slots: Ints, table: ActorTable, physics: Physics) -> NDArray[np.void]:
+def _build_drive_models(slots: Ints, table: ActorTable, physics: PhysicsRows) -> NDArray[np.void]:
     """Read off the physics what drivers have to know."""
     rows = physics.rows[table.physics[slots]]
     grip = GRAVITY * np.minimum(rows["front_friction"], rows["rear_friction"])
-    machines = np.zeros(len(slots), MACHINE)
+    machines = np.zeros(len(slots), DRIVE_MODEL)
     machines["wheelbase"] = rows["front"] + rows["rear"]
     machines["rear"] = rows["rear"] - rows["centre"]
     machines["width"] = rows["width"]
@@ -191,30 +197,30 @@ def _machines(slots: Ints, table: ActorTable, physics: Physics) -> NDArray[np.vo
 
 
 @compiled
-def _think(
-    net: Network,
-    conf: Conflicts,
+def _run_drivers(
+    net: TrafficNetwork,
+    conf: ConflictZones,
     app: Approaches,
     d: Drivers,
-    m: Machines,
+    m: DriveModels,
     b: Bodies,
-    board: Board,
-    now: Moment,
+    board: JunctionBoard,
+    now: TrafficStep,
 ) -> None:
     """Look where everyone is, decide, and act."""
     for i in range(len(d)):
-        _locate(net, d[i], b[d[i].body], now.dt)
+        _locate_driver(net, d[i], b[d[i].body], now.dt)
     for i in range(len(d)):
         if d[i].placed:
-            look_ahead(net, d[i], b, now)
+            find_corridor_gap(net, d[i], b, now)
             change_lanes(net, d[i], d, b, now.dt)
-            extend(net, d[i])
+            extend_route(net, d[i])
     clear_junctions(net, conf, app, d, b, board, now)
     break_standoffs(net, d, b, now.step)
     for i in range(len(d)):
         if d[i].placed:
-            _blink(net, d[i])
-            drive(d[i], m[i], b[d[i].body], now.dt)
+            _set_blinkers(net, d[i])
+            drive_vehicle(d[i], m[i], b[d[i].body], now.dt)
 
 
 @compiled
@@ -230,26 +236,26 @@ def _set_controls(
 
 
 @compiled
-def _locate(net: Network, me: Driver, body: Body, dt: float) -> None:
+def _locate_driver(net: TrafficNetwork, me: TrafficDriver, body: RoadBody, dt: float) -> None:
     """Find a driver's place on its route; one that a client has moved starts again."""
     speed = np.hypot(body.vx, body.vy)
     if me.placed:
         level = body.z > me.path_z[0] - UNDERGROUND
         if level and np.hypot(body.x - me.x, body.y - me.y) < speed * dt + 2.0:
-            advance(net, me, body.x, body.y)
+            advance_driver(net, me, body.x, body.y)
         else:
             me.placed = False
     if not me.placed or abs(me.lateral) > LOST_ASIDE:
-        place(net, me, body.x, body.y, body.z, body.yaw)
+        place_driver(net, me, body.x, body.y, body.z, body.yaw)
     me.x, me.y = body.x, body.y
     if me.placed:
-        forget(net, me, body.half_length)
-        extend(net, me)
-        lay_path(net, me, speed)
+        drop_passed_links(net, me, body.half_length)
+        extend_route(net, me)
+        sample_driver_path(net, me, speed)
 
 
 @compiled
-def _blink(net: Network, me: Driver) -> None:
+def _set_blinkers(net: TrafficNetwork, me: TrafficDriver) -> None:
     """Blink for the lane change under way, else for the turn at the junction ahead."""
     me.signal = me.side
     ahead = -me.station

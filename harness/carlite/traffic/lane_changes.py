@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.carlite.angles import wrapped_in_kernel
+from harness.carlite.angles import wrap_to_pi_in_kernel
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.drivers import Driver, Drivers
-from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.drivers import Drivers, TrafficDriver
+from harness.carlite.traffic.network import TrafficNetwork
 from harness.carlite.traffic.obstacles import STOREY, Bodies
-from harness.carlite.traffic.rng import next_random
-from harness.carlite.traffic.routes import LINKS, find_in_plan, swerve_from
+from harness.carlite.traffic.rng import sample_driver_uniform
+from harness.carlite.traffic.routes import LINKS, resume_route_plan, start_swerve
 
 MIN_ROOM = 35.0
 """Metres of link that must be left: no driver changes lanes in front of a junction by choice."""
@@ -20,26 +20,26 @@ REST = 6.0
 
 
 @compiled
-def change_lanes(net: Network, me: Driver, d: Drivers, b: Bodies, dt: float) -> None:
+def change_lanes(net: TrafficNetwork, me: TrafficDriver, d: Drivers, b: Bodies, dt: float) -> None:
     """Start a lane change if one is wanted and possible."""
     slot = me.body
     speed = np.hypot(b[slot].vx, b[slot].vy)
     me.rested += dt
     if me.side != 0 and me.swerved >= me.swerve_length:
         me.side = 0
-    bidden = me.wanted_change if me.wanted_change != 0 else _planned(net, me)
+    bidden = me.wanted_change if me.wanted_change != 0 else _find_planned_side(net, me)
     forced = bidden != 0
-    wish = bidden if forced else _wish(me, speed, dt)
+    wish = bidden if forced else _choose_wished_side(me, speed, dt)
     if wish == 0 or me.at != 0 or me.side != 0:
         return
-    target = _neighbour_point(net, me, wish, forced)
-    if target < 0 or not _free(net, me, d, b, target, speed, forced):
+    target = _find_neighbour_point(net, me, wish, forced)
+    if target < 0 or not _is_lane_free(net, me, d, b, target, speed, forced):
         return
-    _switch(net, me, b, target, wish, speed)
+    _switch_lane(net, me, b, target, wish, speed)
 
 
 @compiled
-def _wish(me: Driver, speed: float, dt: float) -> int:
+def _choose_wished_side(me: TrafficDriver, speed: float, dt: float) -> int:
     """Where the driver would like to go by choice: -1 left, 1 right, 0 stay."""
     wanted = me.path_speed[0]
     slow_leader = me.gap < 12.0 + 1.5 * speed and me.gap_speed < 0.7 * wanted
@@ -47,8 +47,8 @@ def _wish(me: Driver, speed: float, dt: float) -> int:
     if me.rested < REST or speed < 2.0:
         return 0
     if me.auto_change and me.urge > 2.0:
-        return -1 if next_random(me) < 0.5 else 1
-    percent = next_random(me) * 100.0
+        return -1 if sample_driver_uniform(me) < 0.5 else 1
+    percent = sample_driver_uniform(me) * 100.0
     if percent < me.random_left * dt:
         return -1
     rightwards = (me.random_right + me.keep_right) * dt
@@ -56,7 +56,7 @@ def _wish(me: Driver, speed: float, dt: float) -> int:
 
 
 @compiled
-def _planned(net: Network, me: Driver) -> int:
+def _find_planned_side(net: TrafficNetwork, me: TrafficDriver) -> int:
     """The side to which a prescribed route leaves the driver's link, 0 if it does not."""
     link = net.links[me.route[me.at]]
     if me.plan_kind != LINKS or link.junction >= 0:
@@ -73,7 +73,7 @@ def _planned(net: Network, me: Driver) -> int:
 
 
 @compiled
-def _neighbour_point(net: Network, me: Driver, wish: int, forced: bool) -> int:
+def _find_neighbour_point(net: TrafficNetwork, me: TrafficDriver, wish: int, forced: bool) -> int:
     """The point next to the vehicle to change to, -1 where there is none or it is not allowed."""
     link = me.route[me.at]
     if net.links[link].junction >= 0:
@@ -96,9 +96,9 @@ def _neighbour_point(net: Network, me: Driver, wish: int, forced: bool) -> int:
 
 
 @compiled
-def _free(
-    net: Network,
-    me: Driver,
+def _is_lane_free(
+    net: TrafficNetwork,
+    me: TrafficDriver,
     d: Drivers,
     b: Bodies,
     target: int,
@@ -118,10 +118,12 @@ def _free(
             continue
         along, aside = c * dx + s * dy, c * dy - s * dx
         half = b[other].half_width
-        if abs(wrapped_in_kernel(b[other].yaw - yaw)) > 0.5:
+        if abs(wrap_to_pi_in_kernel(b[other].yaw - yaw)) > 0.5:
             half = max(half, b[other].half_length)
         reach = half + 0.5 * net.points[target].width + 0.3
-        if abs(aside) > reach and not _bound_for(d, b[other].driver, net.points[target].link):
+        if abs(aside) > reach and not _is_bound_for_link(
+            d, b[other].driver, net.points[target].link
+        ):
             continue
         pace = b[other].vx * c + b[other].vy * s
         room = abs(along) - b[other].half_length - b[slot].half_length
@@ -133,7 +135,9 @@ def _free(
 
 
 @compiled
-def _switch(net: Network, me: Driver, b: Bodies, target: int, wish: int, speed: float) -> None:
+def _switch_lane(
+    net: TrafficNetwork, me: TrafficDriver, b: Bodies, target: int, wish: int, speed: float
+) -> None:
     link = net.points[target].link
     slot = me.body
     dx = b[slot].x - net.points[target].x
@@ -142,15 +146,15 @@ def _switch(net: Network, me: Driver, b: Bodies, target: int, wish: int, speed: 
     me.route[0], me.known, me.at, me.cleared = link, 1, 0, 1
     me.station = (target - net.links[link].first) * net.links[link].step + c * dx + s * dy
     me.lateral = c * dy - s * dx
-    swerve_from(me, me.lateral, max(6.0 * b[slot].half_length, 14.0, 3.2 * speed))
+    start_swerve(me, me.lateral, max(6.0 * b[slot].half_length, 14.0, 3.2 * speed))
     me.side = wish
     me.rested = 0.0
     me.urge = 0.0
     me.wanted_change = 0
-    find_in_plan(me)
+    resume_route_plan(me)
 
 
 @compiled
-def _bound_for(d: Drivers, j: int, link: int) -> bool:
+def _is_bound_for_link(d: Drivers, j: int, link: int) -> bool:
     """Whether driver `j` is on a link or just changing to it."""
     return j >= 0 and d[j].placed and d[j].route[d[j].at] == link

@@ -11,14 +11,14 @@ import numpy as np
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bools, Bytes, Floats, Ints
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.towns.model import Signal
+from harness.carlite.towns.model import TownSignal
 
 GREEN_TIME, YELLOW_TIME, RED_TIME = 10.0, 3.0, 2.0
 HOLD_DISTANCE = 6.0
 """A light holds vehicles whose front is this near to its stop line."""
 
 
-class State(IntEnum):
+class TrafficLightState(IntEnum):
     """Light states as CARLA numbers them."""
 
     RED = 0
@@ -36,12 +36,12 @@ class TrafficLights:
 
     Attributes:
         signal: index into the town's signals. actor_id, sign_id: the actor, the OpenDRIVE signal.
-        state, elapsed: present `State` and the seconds since it began.
+        state, elapsed: present `TrafficLightState` and the seconds since it began.
         green, yellow, red: seconds; red is the all-red time after the light's own phase.
         pole_index: rank of the light within its group. frozen: whether the cycle stands still.
     """
 
-    def __init__(self, signals: Sequence[Signal], actor_ids: Sequence[int]) -> None:
+    def __init__(self, signals: Sequence[TownSignal], actor_ids: Sequence[int]) -> None:
         """Start every group at its first phase; `actor_ids` runs parallel to `signals`."""
         lights = [
             k for k, signal in enumerate(signals) if signal.type_id == "traffic.traffic_light"
@@ -50,7 +50,7 @@ class TrafficLights:
         self.signal: Ints = np.array(lights, np.int64)
         self.actor_id: Ints = np.array([actor_ids[k] for k in lights], np.int64)
         self.sign_id = tuple(signals[k].id for k in lights)
-        self.state: Bytes = np.full(count, State.RED, np.uint8)
+        self.state: Bytes = np.full(count, TrafficLightState.RED, np.uint8)
         self.elapsed: Floats = np.zeros(count)
         self.green: Floats = np.full(count, GREEN_TIME)
         self.yellow: Floats = np.full(count, YELLOW_TIME)
@@ -66,23 +66,23 @@ class TrafficLights:
         for group in range(len(self._phases)):
             members = self._group == group
             self.pole_index[members] = np.arange(members.sum())
-            self._restart(group)
-        self._lines, self._line_light = _stop_lines([signals[k] for k in lights])
+            self._restart_group(group)
+        self._lines, self._line_light = _list_stop_lines([signals[k] for k in lights])
 
     def __len__(self) -> int:
         return len(self.state)
 
     def step(self, dt: float) -> None:
         """Advance every group that is not frozen by `dt` seconds."""
-        due = _run_on(self.elapsed, self.frozen, self._group, self._clock, self._lasts, dt)
+        due = _advance_clocks(self.elapsed, self.frozen, self._group, self._clock, self._lasts, dt)
         for group in due.tolist():
             while self._clock[group] >= self._lasts[group] - 1e-9:
                 self._clock[group] -= self._lasts[group]
-                self._advance(group)
+                self._advance_stage(group)
 
-    def hold(self, table: ActorTable, slots: Ints) -> None:
+    def note_held_vehicles(self, table: ActorTable, slots: Ints) -> None:
         """Note in the table which light, if any, holds each of the vehicles in `slots`."""
-        _hold(
+        _find_holding_lights(
             slots,
             table.position,
             table.rotation,
@@ -96,14 +96,14 @@ class TrafficLights:
             table.light_id,
         )
 
-    def index(self, actor_id: int) -> int:
+    def find_light_index(self, actor_id: int) -> int:
         """Return the element of a light; KeyError when the actor is none."""
         return self._index[actor_id]
 
     def set_state(self, actor_id: int, state: int) -> None:
         """Show `state` until the cycle, unless frozen, next changes this light."""
-        light = self.index(actor_id)
-        self.state[light], self.elapsed[light] = State(state), 0.0
+        light = self.find_light_index(actor_id)
+        self.state[light], self.elapsed[light] = TrafficLightState(state), 0.0
 
     def set_times(
         self,
@@ -113,63 +113,68 @@ class TrafficLights:
         red: float | None = None,
     ) -> None:
         """Change the times of a light and of all lights that are green together with it."""
-        light = self.index(actor_id)
+        light = self.find_light_index(actor_id)
         mates = (self._group == self._group[light]) & (self._phase == self._phase[light])
         for column, seconds in ((self.green, green), (self.yellow, yellow), (self.red, red)):
             if seconds is not None:
                 column[mates] = max(float(seconds), 0.0)
-        self._time(int(self._group[light]))
+        self._note_stage_time(int(self._group[light]))
 
-    def freeze(self, frozen: bool) -> None:
+    def freeze_cycles(self, frozen: bool) -> None:
         """Stop or resume all cycles."""
         self.frozen[:] = frozen
 
     def reset_group(self, actor_id: int) -> None:
         """Restart the cycle of the light's group."""
-        self._restart(int(self._group[self.index(actor_id)]))
+        self._restart_group(int(self._group[self.find_light_index(actor_id)]))
 
     def reset_all(self) -> None:
         """Restart all cycles."""
         for group in range(len(self._phases)):
-            self._restart(group)
+            self._restart_group(group)
 
-    def group_of(self, actor_id: int) -> list[int]:
+    def list_group_lights(self, actor_id: int) -> list[int]:
         """Return the actor ids of all lights that cycle with this one, itself included."""
-        return [int(a) for a in self.actor_id[self._group == self._group[self.index(actor_id)]]]
+        return [
+            int(a)
+            for a in self.actor_id[self._group == self._group[self.find_light_index(actor_id)]]
+        ]
 
-    def _lights_in_turn(self, group: int) -> Bools:
+    def _find_lights_in_turn(self, group: int) -> Bools:
         phase = self._phases[group][self._turn[group]]
         return np.asarray((self._group == group) & (self._phase == phase))
 
-    def _time(self, group: int) -> None:
+    def _note_stage_time(self, group: int) -> None:
         """Note how long the group's present stage lasts."""
         times = (self.green, self.yellow, self.red)[self._stage[group]]
-        self._lasts[group] = max(float(times[self._lights_in_turn(group)][0]), 1e-3)
+        self._lasts[group] = max(float(times[self._find_lights_in_turn(group)][0]), 1e-3)
 
-    def _advance(self, group: int) -> None:
+    def _advance_stage(self, group: int) -> None:
         self._stage[group] = (self._stage[group] + 1) % 3
         if self._stage[group] == 0:
             self._turn[group] = (self._turn[group] + 1) % len(self._phases[group])
-        self._show(group)
+        self._show_stage(group)
 
-    def _restart(self, group: int) -> None:
+    def _restart_group(self, group: int) -> None:
         self._turn[group] = self._stage[group] = 0
         self._clock[group] = 0.0
         self.elapsed[self._group == group] = 0.0
-        self._show(group)
+        self._show_stage(group)
 
-    def _show(self, group: int) -> None:
+    def _show_stage(self, group: int) -> None:
         shown = self.state.copy()
-        shown[self._group == group] = State.RED
-        shown[self._lights_in_turn(group)] = (State.GREEN, State.YELLOW, State.RED)[
-            self._stage[group]
-        ]
+        shown[self._group == group] = TrafficLightState.RED
+        shown[self._find_lights_in_turn(group)] = (
+            TrafficLightState.GREEN,
+            TrafficLightState.YELLOW,
+            TrafficLightState.RED,
+        )[self._stage[group]]
         self.elapsed[shown != self.state] = self._clock[group]
         self.state[:] = shown
-        self._time(group)
+        self._note_stage_time(group)
 
 
-def _number_phases(lights: list[Signal]) -> tuple[Ints, Ints, list[list[int]]]:
+def _number_phases(lights: list[TownSignal]) -> tuple[Ints, Ints, list[list[int]]]:
     """Number groups from 0 in order of appearance and list the phases of each in order.
 
     A light without a group is alone in one of its own.
@@ -190,7 +195,7 @@ def _number_phases(lights: list[Signal]) -> tuple[Ints, Ints, list[list[int]]]:
     )
 
 
-def _stop_lines(lights: list[Signal]) -> tuple[Floats, Ints]:
+def _list_stop_lines(lights: list[TownSignal]) -> tuple[Floats, Ints]:
     """List all stop lines as rows (x, y, z, cos yaw, sin yaw, half width), with their lights."""
     rows = [
         (*line.position, cos(line.yaw), sin(line.yaw), line.width / 2)
@@ -202,7 +207,7 @@ def _stop_lines(lights: list[Signal]) -> tuple[Floats, Ints]:
 
 
 @allocating
-def _run_on(
+def _advance_clocks(
     elapsed: Floats, frozen: Bools, group: Ints, clock: Floats, lasts: Floats, dt: float
 ) -> Ints:
     """Let time pass for all lights, and groups, that are not frozen; return the groups due."""
@@ -223,7 +228,7 @@ def _run_on(
 
 
 @compiled
-def _hold(
+def _find_holding_lights(
     slots: Ints,
     position: Floats,
     rotation: Floats,

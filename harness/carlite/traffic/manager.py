@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.towns.model import Town
 from harness.carlite.traffic import paths
-from harness.carlite.traffic.drivers import Wishes
-from harness.carlite.traffic.fleet import Fleet, Physics
+from harness.carlite.traffic.drivers import DriverWishes
+from harness.carlite.traffic.fleet import DriverFleet, PhysicsRows
 from harness.carlite.traffic.lights import TrafficLights
 from harness.carlite.traffic.routes import LINKS, NO_PLAN, TURNS
 
@@ -29,13 +29,21 @@ class TrafficManager:
     """
 
     def __init__(
-        self, town: Town, *, table: ActorTable, lights: TrafficLights, physics: Physics, seed: int
+        self,
+        town: Town,
+        *,
+        table: ActorTable,
+        lights: TrafficLights,
+        physics: PhysicsRows,
+        seed: int,
     ) -> None:
-        self.fleet = Fleet(town, table=table, lights=lights, physics=physics, seed=seed)
+        self.fleet = DriverFleet(town, table=table, lights=lights, physics=physics, seed=seed)
         self._table = table
         self._members: list[int] = []
-        self._wishes: dict[int, Wishes] = {}
-        self._common = Wishes(slower=DEFAULT_SLOWER, lane_offset=0.0, distance=DEFAULT_DISTANCE)
+        self._wishes: dict[int, DriverWishes] = {}
+        self._common = DriverWishes(
+            slower=DEFAULT_SLOWER, lane_offset=0.0, distance=DEFAULT_DISTANCE
+        )
         self._exempt: dict[tuple[int, int], None] = {}
         self._members_changed = self._wishes_changed = False
         self._removals = table.removals
@@ -57,16 +65,16 @@ class TrafficManager:
             self._members_changed, self._wishes_changed = False, True
         if self._wishes_changed:
             for actor in self._members:
-                self._wishes.setdefault(actor, Wishes())
+                self._wishes.setdefault(actor, DriverWishes())
             self.fleet.set_wishes(self._wishes, self._common)
             self._wishes_changed = False
-        self.fleet.step(dt)
+        self.fleet.step_drivers(dt)
 
     def register_vehicle(self, actors: Sequence[int]) -> None:
         """Take over vehicles; anything that is none is left alone."""
         for actor in actors:
-            known = actor in self._table and self._table.kind[self._table.slot(actor)]
-            if known == Kind.VEHICLE and actor not in self._members:
+            known = actor in self._table and self._table.kind[self._table.find_slot(actor)]
+            if known == ActorKind.VEHICLE and actor not in self._members:
                 self._members.append(actor)
                 self._members_changed = True
 
@@ -78,7 +86,7 @@ class TrafficManager:
 
     def set_percentage_speed_difference(self, actor: int, percentage: float) -> None:
         """Drive this much below the speed limit, or above it if negative."""
-        wish = self._wish(actor)
+        wish = self._ensure_wishes(actor)
         wish.slower, wish.desired_speed = percentage, None
 
     def set_global_percentage_speed_difference(self, percentage: float) -> None:
@@ -88,11 +96,11 @@ class TrafficManager:
 
     def set_desired_speed(self, actor: int, speed: float) -> None:
         """Drive at this many km/h whatever the limit says, bends and traffic permitting."""
-        self._wish(actor).desired_speed = speed
+        self._ensure_wishes(actor).desired_speed = speed
 
     def set_lane_offset(self, actor: int, offset: float) -> None:
         """Keep metres right of the lane's centre, or left if negative."""
-        self._wish(actor).lane_offset = offset
+        self._ensure_wishes(actor).lane_offset = offset
 
     def set_global_lane_offset(self, offset: float) -> None:
         """Likewise for all vehicles that have no offset of their own."""
@@ -101,7 +109,7 @@ class TrafficManager:
 
     def update_vehicle_lights(self, actor: int, update: bool) -> None:
         """Work the brake lights and blinkers, or leave them alone."""
-        self._wish(actor).lamps = update
+        self._ensure_wishes(actor).lamps = update
 
     def set_collision_detection(self, actor: int, other: int, detect: bool) -> None:
         """Let a vehicle mind another actor, or not."""
@@ -113,15 +121,15 @@ class TrafficManager:
 
     def set_force_lane_change(self, actor: int, left: bool) -> None:
         """Change lanes as soon as there is any room; CARLA's flag is true for the left..."""
-        self._wish(actor).forced_change = -1 if left else 1
+        self._ensure_wishes(actor).forced_change = -1 if left else 1
 
     def set_auto_lane_change(self, actor: int, enable: bool) -> None:
         """Allow lane changes to pass slower vehicles, or not."""
-        self._wish(actor).auto_change = enable
+        self._ensure_wishes(actor).auto_change = enable
 
     def set_distance_to_leading_vehicle(self, actor: int, distance: float) -> None:
         """Keep at least this many metres to the vehicle ahead."""
-        self._wish(actor).distance = max(distance, 0.0)
+        self._ensure_wishes(actor).distance = max(distance, 0.0)
 
     def set_global_distance_to_leading_vehicle(self, distance: float) -> None:
         """Likewise for all vehicles that have no distance of their own."""
@@ -130,35 +138,35 @@ class TrafficManager:
 
     def set_percentage_ignore_walkers(self, actor: int, percentage: float) -> None:
         """Chance of not minding a walker, settled once for each walker."""
-        self._wish(actor).ignore_walkers = percentage
+        self._ensure_wishes(actor).ignore_walkers = percentage
 
     def set_percentage_ignore_vehicles(self, actor: int, percentage: float) -> None:
         """Chance of not minding another vehicle, settled once for each."""
-        self._wish(actor).ignore_vehicles = percentage
+        self._ensure_wishes(actor).ignore_vehicles = percentage
 
     def set_percentage_running_light(self, actor: int, percentage: float) -> None:
         """Chance of not minding a light, settled once for each approach."""
-        self._wish(actor).ignore_lights = percentage
+        self._ensure_wishes(actor).ignore_lights = percentage
 
     def set_percentage_running_sign(self, actor: int, percentage: float) -> None:
         """Chance of not minding a sign, settled once for each approach."""
-        self._wish(actor).ignore_signs = percentage
+        self._ensure_wishes(actor).ignore_signs = percentage
 
     def keep_slow_lane_rule_percentage(self, actor: int, percentage: float) -> None:
         """Chance per second of returning to the right where there is room."""
-        self._wish(actor).keep_right = percentage
+        self._ensure_wishes(actor).keep_right = percentage
 
     def random_left_lanechange_percentage(self, actor: int, percentage: float) -> None:
         """Chance per second of changing to the left where there is room."""
-        self._wish(actor).random_left = percentage
+        self._ensure_wishes(actor).random_left = percentage
 
     def random_right_lanechange_percentage(self, actor: int, percentage: float) -> None:
         """Chance per second of changing to the right where there is room."""
-        self._wish(actor).random_right = percentage
+        self._ensure_wishes(actor).random_right = percentage
 
     def set_random_device_seed(self, seed: int) -> None:
         """Restart all random streams."""
-        self.fleet.reseed(seed)
+        self.fleet.reseed_drivers(seed)
 
     def set_path(self, actor: int, path: list[tuple[float, float, float]], _empty: bool) -> None:
         """Drive along these places, then wherever chance leads."""
@@ -166,11 +174,11 @@ class TrafficManager:
 
     def update_custom_path(self, actor: int, path: list[tuple[float, float, float]]) -> None:
         """Replace the places to drive along."""
-        self._plan(actor, LINKS, paths.links_along(self.fleet.network, path))
+        self._set_plan(actor, LINKS, paths.find_path_links(self.fleet.network, path))
 
     def remove_custom_path(self, actor: int, _remove: bool) -> None:
         """Drive wherever chance leads again."""
-        self._plan(actor, NO_PLAN, [])
+        self._set_plan(actor, NO_PLAN, [])
 
     def set_imported_route(self, actor: int, route: list[int], _empty: bool) -> None:
         """Turn at the next junctions as CARLA's road options say."""
@@ -178,11 +186,11 @@ class TrafficManager:
 
     def update_imported_route(self, actor: int, route: list[int]) -> None:
         """Replace the turns to take."""
-        self._plan(actor, TURNS, route)
+        self._set_plan(actor, TURNS, route)
 
     def remove_imported_route(self, actor: int, _remove: bool) -> None:
         """Drive wherever chance leads again."""
-        self._plan(actor, NO_PLAN, [])
+        self._set_plan(actor, NO_PLAN, [])
 
     def get_next_action(self, actor: int) -> list[object]:
         """Return the next turn and where it begins; the wheel decodes neither."""
@@ -194,7 +202,7 @@ class TrafficManager:
         if actor not in self._members:
             return [["LaneFollow", [0.0, 0.0, 0.0]]]
         me = self.fleet.drivers[self._members.index(actor)]
-        return paths.turns_ahead(self.fleet.network, me)
+        return paths.list_turns_ahead(self.fleet.network, me)
 
     def set_synchronous_mode(self, _synchronous: bool) -> None:
         """Accept without effect: drivers always act within the tick."""
@@ -231,13 +239,13 @@ class TrafficManager:
         """Let all vehicles go."""
         self.unregister_vehicle(list(self._members))
 
-    def _wish(self, actor: int) -> Wishes:
+    def _ensure_wishes(self, actor: int) -> DriverWishes:
         self._wishes_changed = True
         if actor not in self._wishes and len(self._wishes) >= FORGOTTEN:
             stale = [actor_id for actor_id in self._wishes if actor_id not in self._members]
             for actor_id in stale[: len(stale) // 2]:
                 del self._wishes[actor_id]
-        return self._wishes.setdefault(actor, Wishes())
+        return self._wishes.setdefault(actor, DriverWishes())
 
     def _apply_members(self) -> None:
         if self._members_changed:
@@ -245,7 +253,7 @@ class TrafficManager:
             self.fleet.set_members(self._members)
             self._members_changed, self._wishes_changed = False, True
 
-    def _plan(self, actor: int, kind: int, steps: list[int]) -> None:
+    def _set_plan(self, actor: int, kind: int, steps: list[int]) -> None:
         self._apply_members()
         if actor in self._members:
-            paths.prescribe(self.fleet.drivers[self._members.index(actor)], kind, steps)
+            paths.set_route_plan(self.fleet.drivers[self._members.index(actor)], kind, steps)

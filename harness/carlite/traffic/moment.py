@@ -8,11 +8,11 @@ import numpy as np
 
 from harness.carlite.arrays import Bytes, Floats, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.drivers import Driver
-from harness.carlite.traffic.rng import settled
+from harness.carlite.traffic.drivers import TrafficDriver
+from harness.carlite.traffic.rng import hash_question
 
 
-class Moment(NamedTuple):
+class TrafficStep(NamedTuple):
     """The step's number and length, the lights, and which actors are ignored by which.
 
     Attributes:
@@ -32,10 +32,10 @@ class Moment(NamedTuple):
 
 
 @compiled
-def ignores(now: Moment, me: Driver, other: int, share: float) -> bool:
+def ignores_actor(now: TrafficStep, me: TrafficDriver, other: int, share: float) -> bool:
     """Whether a driver does not mind another actor: it is exempt, or chance has settled it."""
     question = (me.actor - now.first) * 1000003 + other - now.first
-    if share > 0.0 and settled(now.seed, question) * 100.0 < share:
+    if share > 0.0 and hash_question(now.seed, question) * 100.0 < share:
         return True
     for k in range(len(now.exempt)):
         if now.exempt[k, 0] == me.actor and now.exempt[k, 1] == other:
@@ -44,7 +44,7 @@ def ignores(now: Moment, me: Driver, other: int, share: float) -> bool:
 
 
 @compiled
-def runs(now: Moment, me: Driver, mark: int, share: float) -> bool:
+def ignores_signal(now: TrafficStep, me: TrafficDriver, mark: int, share: float) -> bool:
     """Whether a driver passes a light or a sign this time regardless."""
     question = ((me.actor - now.first) * 131071 + me.approach) * 8191 + mark
-    return share > 0.0 and settled(now.seed, question) * 100.0 < share
+    return share > 0.0 and hash_question(now.seed, question) * 100.0 < share

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.arrays import Bools, Floats, Int32s, Ints
-from harness.carlite.towns.model import LaneKind, Lanes
-from harness.carlite.traffic.records import Rows, columns, record_dtype
+from harness.carlite.towns.model import LaneKind, TownLanes
+from harness.carlite.traffic.records import RecordRows, as_columns, make_record_dtype
 
 SPACING = 1.0
 MIN_LENGTH = 1e-3
 
 
-class Link(Protocol):
+class TrafficLink(Protocol):
     """A stretch without a choice; it owns the points `first … first + count - 1`.
 
     Attributes:
@@ -42,7 +42,7 @@ class Link(Protocol):
     turn: float
 
 
-class Point(Protocol):
+class LinkPoint(Protocol):
     """A place on the centre line of a link.
 
     Attributes:
@@ -67,60 +67,62 @@ class Point(Protocol):
     room: float
 
 
-class Network(NamedTuple):
+class TrafficNetwork(NamedTuple):
     """All links, all their points, and which links follow which."""
 
-    links: Rows[Link]
-    points: Rows[Point]
+    links: RecordRows[TrafficLink]
+    points: RecordRows[LinkPoint]
     onward: Ints
 
-    def points_of(self, link: int) -> NDArray[np.void]:
+    def get_link_points(self, link: int) -> NDArray[np.void]:
         """Return the points of a link."""
-        row = columns(self.links)[link]
-        return columns(self.points)[row["first"] : row["first"] + row["count"]]
+        row = as_columns(self.links)[link]
+        return as_columns(self.points)[row["first"] : row["first"] + row["count"]]
 
-    def after(self, link: int) -> list[int]:
+    def list_next_links(self, link: int) -> list[int]:
         """Return the links that follow a link."""
-        row = columns(self.links)[link]
+        row = as_columns(self.links)[link]
         following: list[int] = self.onward[row["next_first"] :][: row["next_count"]].tolist()
         return following
 
 
-LINK, POINT = record_dtype(Link), record_dtype(Point)
+LINK, POINT = make_record_dtype(TrafficLink), make_record_dtype(LinkPoint)
 
 
-class Placement(NamedTuple):
+class LanePlacement(NamedTuple):
     """Where each lane of the town lies in the network: its link (-1 if none) and first station."""
 
     link: Int32s
     station: Floats
 
 
-def build(lanes: Lanes) -> tuple[Network, Placement]:
+def build_traffic_network(lanes: TownLanes) -> tuple[TrafficNetwork, LanePlacement]:
     """Join the driving lanes of a town into links."""
-    after, before = _driving_neighbours(lanes)
-    chains = _chains(lanes, after, before)
-    placement = Placement(
+    after, before = _list_driving_neighbours(lanes)
+    chains = _find_lane_chains(lanes, after, before)
+    placement = LanePlacement(
         np.full(len(lanes.kind), -1, np.int32), np.zeros(len(lanes.kind), np.float64)
     )
     for link, chain in enumerate(chains):
         placement.link[chain] = link
         placement.station[chain] = np.concatenate(([0.0], np.cumsum(lanes.length[chain])[:-1]))
-    links = _links(lanes, chains)
-    points = _points(lanes, chains, links)
+    links = _build_links(lanes, chains)
+    points = _build_points(lanes, chains, links)
     onward = [[int(placement.link[lane]) for lane in after[chain[-1]]] for chain in chains]
     links["next_count"] = [len(ways) for ways in onward]
     links["next_first"] = np.cumsum(links["next_count"]) - links["next_count"]
-    links["dead_end"] = _dead_ends(onward)
+    links["dead_end"] = _find_dead_ends(onward)
     for side, neighbour in (("left", lanes.left), ("right", lanes.right)):
-        points[side] = _neighbours(
+        points[side] = _find_point_neighbours(
             lanes, placement, links=links, points=points, neighbour=neighbour
         )
-    network = Network(links, points, np.array([k for ways in onward for k in ways], np.int64))
+    network = TrafficNetwork(
+        links, points, np.array([k for ways in onward for k in ways], np.int64)
+    )
     return network, placement
 
 
-def _links(lanes: Lanes, chains: list[list[int]]) -> NDArray[np.void]:
+def _build_links(lanes: TownLanes, chains: list[list[int]]) -> NDArray[np.void]:
     links = np.zeros(len(chains), LINK)
     links["length"] = [max(lanes.length[chain].sum(), MIN_LENGTH) for chain in chains]
     links["count"] = np.maximum(np.ceil(links["length"] / SPACING), 1) + 1
@@ -130,18 +132,20 @@ def _links(lanes: Lanes, chains: list[list[int]]) -> NDArray[np.void]:
     return links
 
 
-def _points(lanes: Lanes, chains: list[list[int]], links: NDArray[np.void]) -> NDArray[np.void]:
+def _build_points(
+    lanes: TownLanes, chains: list[list[int]], links: NDArray[np.void]
+) -> NDArray[np.void]:
     points = np.zeros(int(links["count"].sum()), POINT)
     for k, chain in enumerate(chains):
         rows = points[links["first"][k] : links["first"][k] + links["count"][k]]
-        _sample(lanes, chain, float(links["length"][k]), rows)
+        _sample_chain(lanes, chain, float(links["length"][k]), rows)
         rows["link"] = k
-        rows["curvature"] = _curvature(rows["yaw"], float(links["step"][k]))
+        rows["curvature"] = _compute_curvature(rows["yaw"], float(links["step"][k]))
         links["turn"][k] = rows["yaw"][-1] - rows["yaw"][0]
     return points
 
 
-def _driving_neighbours(lanes: Lanes) -> tuple[list[list[int]], list[list[int]]]:
+def _list_driving_neighbours(lanes: TownLanes) -> tuple[list[list[int]], list[list[int]]]:
     """List the driving successors and predecessors of each lane, in agreement with each other."""
     driving = lanes.kind == LaneKind.DRIVING
     after: list[list[int]] = [[] for _ in lanes.kind]
@@ -155,7 +159,9 @@ def _driving_neighbours(lanes: Lanes) -> tuple[list[list[int]], list[list[int]]]
     return after, before
 
 
-def _chains(lanes: Lanes, after: list[list[int]], before: list[list[int]]) -> list[list[int]]:
+def _find_lane_chains(
+    lanes: TownLanes, after: list[list[int]], before: list[list[int]]
+) -> list[list[int]]:
     """Partition the driving lanes into runs without a choice, none across a junction's edge."""
 
     def joined(lane: int) -> int:
@@ -182,7 +188,7 @@ def _chains(lanes: Lanes, after: list[list[int]], before: list[list[int]]) -> li
     return chains
 
 
-def _sample(lanes: Lanes, chain: list[int], total: float, rows: NDArray[np.void]) -> None:
+def _sample_chain(lanes: TownLanes, chain: list[int], total: float, rows: NDArray[np.void]) -> None:
     """Fill in the points of a chain of lanes at even stations."""
     known = np.concatenate([np.arange(lanes.count[lane]) + lanes.first[lane] for lane in chain])
     starts = np.cumsum(lanes.length[chain]) - lanes.length[chain]
@@ -200,7 +206,7 @@ def _sample(lanes: Lanes, chain: list[int], total: float, rows: NDArray[np.void]
     rows["change"] = lanes.change[known[nearest]]
 
 
-def _curvature(yaw: Floats, step: float) -> Floats:
+def _compute_curvature(yaw: Floats, step: float) -> Floats:
     """Turn per metre, averaged over about four metres: a wheel does not follow every sample."""
     if len(yaw) < 3 or step < 0.05:
         return np.zeros(len(yaw))
@@ -210,7 +216,7 @@ def _curvature(yaw: Floats, step: float) -> Floats:
     return np.asarray((yaw[high] - yaw[low]) / ((high - low) * step))
 
 
-def _dead_ends(onward: list[list[int]]) -> Bools:
+def _find_dead_ends(onward: list[list[int]]) -> Bools:
     """Find the links from which every way ends somewhere."""
     dead = np.zeros(len(onward), np.bool_)
     changed = True
@@ -222,9 +228,9 @@ def _dead_ends(onward: list[list[int]]) -> Bools:
     return dead
 
 
-def _neighbours(
-    lanes: Lanes,
-    placement: Placement,
+def _find_point_neighbours(
+    lanes: TownLanes,
+    placement: LanePlacement,
     *,
     links: NDArray[np.void],
     points: NDArray[np.void],

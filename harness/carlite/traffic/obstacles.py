@@ -10,17 +10,22 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.arrays import Bools, Bytes, Floats, Ints
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.traffic.drivers import SAMPLES, Driver, Drivers
-from harness.carlite.traffic.moment import Moment, ignores
-from harness.carlite.traffic.network import Network
-from harness.carlite.traffic.overhang import comes_within, most_aside, note_course, predict_overhang
-from harness.carlite.traffic.records import Rows, record_dtype
-from harness.carlite.traffic.routes import DODGE_LENGTH, path_yaw
+from harness.carlite.traffic.drivers import SAMPLES, Drivers, TrafficDriver
+from harness.carlite.traffic.moment import TrafficStep, ignores_actor
+from harness.carlite.traffic.network import TrafficNetwork
+from harness.carlite.traffic.overhang import (
+    estimate_most_aside,
+    is_path_within,
+    note_course,
+    predict_overhang,
+)
+from harness.carlite.traffic.records import RecordRows, make_record_dtype
+from harness.carlite.traffic.routes import DODGE_LENGTH, compute_path_yaw
 
-VEHICLE, WALKER = int(Kind.VEHICLE), int(Kind.WALKER)
+VEHICLE, WALKER = int(ActorKind.VEHICLE), int(ActorKind.WALKER)
 MARGIN = 0.3
 """Metres kept clear at the sides of the vehicle."""
 
@@ -46,7 +51,7 @@ FORESIGHT = 3.0
 """Seconds over which the motion of walkers and of strangers is extrapolated."""
 
 
-class Body(Protocol):
+class RoadBody(Protocol):
     """One thing on or near the road: its pose, its motion and its box, without mirrors.
 
     `driver` is the index of its driver, -1 for strangers.
@@ -68,20 +73,20 @@ class Body(Protocol):
     centre_y: float
 
 
-Bodies: TypeAlias = Rows[Body]
-BODY = record_dtype(Body)
+Bodies: TypeAlias = RecordRows[RoadBody]
+BODY = make_record_dtype(RoadBody)
 
 
-def gather(table: ActorTable, drivers: Drivers, slots: Ints) -> Bodies:
+def collect_bodies(table: ActorTable, drivers: Drivers, slots: Ints) -> Bodies:
     """Collect what drivers must mind, and note for each which is its vehicle, in `slots`."""
-    return _gather(
+    return _collect_body_rows(
         drivers, slots, table.id, table.kind, table.solid, table.position, table.rotation,
         table.velocity, table.extent, table.mirrors, table.box_centre, table.lamps,
     )  # fmt: skip
 
 
 @allocating
-def _gather(
+def _collect_body_rows(
     d: Drivers,
     slots: Ints,
     ids: Ints,
@@ -119,7 +124,7 @@ def _gather(
 
 
 @compiled
-def look_ahead(net: Network, me: Driver, b: Bodies, now: Moment) -> None:
+def find_corridor_gap(net: TrafficNetwork, me: TrafficDriver, b: Bodies, now: TrafficStep) -> None:
     """Find the nearest thing in the corridor; the gap runs from bumper to box."""
     slot = me.body
     speed = np.hypot(b[slot].vx, b[slot].vy)
@@ -139,26 +144,30 @@ def look_ahead(net: Network, me: Driver, b: Bodies, now: Moment) -> None:
         stranger = b[other].driver < 0
         if stranger and not noted:
             note_course(me, b[slot].yaw)
-            noted, aside = True, most_aside(me, b[slot].half_length)
+            noted, aside = True, estimate_most_aside(me, b[slot].half_length)
         share = me.ignore_walkers if b[other].kind == WALKER else me.ignore_vehicles
-        if ignores(now, me, b[other].id, share):
+        if ignores_actor(now, me, b[other].id, share):
             continue
         gap, pace, apart = np.inf, 0.0, stranger and _is_apart(me, b, other, aside)
         if not apart:
-            gap, pace = _room(me, b, other, 0.0, _margin(me, b[other], b[slot]))
+            gap, pace = _measure_corridor_room(
+                me, b, other, 0.0, _choose_side_margin(me, b[other], b[slot])
+            )
         if gap < np.inf and b[other].kind == VEHICLE:
             _make_way(net, me, b, other, max(gap, 0.0), kept)
         elif b[other].id == dodged and me.dodged == 0 and _is_passing(b, slot, other):
             me.dodging, me.dodged = kept, dodged
         if gap == np.inf and stranger and not apart:
-            gap, pace = _foreseen(me, b, other, speed)
-        if gap < np.inf and gap + _braking(pace) < me.gap + _braking(me.gap_speed):
+            gap, pace = _predict_corridor_entry(me, b, other, speed)
+        if gap < np.inf and gap + _estimate_braking_room(pace) < me.gap + _estimate_braking_room(
+            me.gap_speed
+        ):
             me.gap, me.gap_speed, me.blocker = gap, pace, b[other].id
             me.askew = np.cos(b[other].yaw - b[slot].yaw) < 0.85
 
 
 @compiled
-def _is_apart(me: Driver, b: Bodies, other: int, aside: float) -> bool:
+def _is_apart(me: TrafficDriver, b: Bodies, other: int, aside: float) -> bool:
     """Whether a stranger stays clear of the corridor as long as its motion is extrapolated.
 
     That is so where the whole path is farther away than it can come, or the driver swing out.
@@ -167,14 +176,16 @@ def _is_apart(me: Driver, b: Bodies, other: int, aside: float) -> bool:
     reach += b[other].half_length + b[other].half_width
     reach += np.hypot(b[other].centre_x, b[other].centre_y)
     reach += FORESIGHT * np.hypot(b[other].vx, b[other].vy)
-    return not comes_within(me, b[other].x, b[other].y, reach)
+    return not is_path_within(me, b[other].x, b[other].y, reach)
 
 
 @compiled
-def _make_way(net: Network, me: Driver, b: Bodies, other: int, gap: float, kept: float) -> None:
+def _make_way(
+    net: TrafficNetwork, me: TrafficDriver, b: Bodies, other: int, gap: float, kept: float
+) -> None:
     """Keep a little aside where that is enough to pass what stands or comes the other way."""
     n = min(int((gap + b[me.body].half_length) / me.spacing), SAMPLES - 1)
-    yaw = path_yaw(me, n)
+    yaw = compute_path_yaw(me, n)
     tx, ty = np.cos(yaw), np.sin(yaw)
     pace = b[other].vx * tx + b[other].vy * ty
     along = np.cos(b[other].yaw - yaw)
@@ -184,21 +195,23 @@ def _make_way(net: Network, me: Driver, b: Bodies, other: int, gap: float, kept:
     aside = dy * tx - dx * ty
     half = b[other].half_width * abs(along)
     half += b[other].half_length * np.sqrt(max(1.0 - along * along, 0.0))
-    margin = _margin(me, b[other], b[me.body]) if me.squeezed > SQUEEZE else MARGIN
+    margin = _choose_side_margin(me, b[other], b[me.body]) if me.squeezed > SQUEEZE else MARGIN
     needed = half + b[me.body].half_width + margin - abs(aside)
     if aside * me.path_curvature[n] < 0.0:
-        needed += _swing(me, n, b[me.body].half_length)
+        needed += _compute_corner_swing(me, n, b[me.body].half_length)
     most = DODGE_ONCOMING if along < -0.8 else DODGE
     if 0.0 < needed < most:
         shift = needed if aside < 0.0 else -0.5 * needed
         there = me.dodge + (kept - me.dodge) * min(n * me.spacing / DODGE_LENGTH, 1.0)
-        room = _room_aside(net, me, b[me.body], gap)
+        room = _measure_room_aside(net, me, b[me.body], gap)
         me.dodging = max(min(there + shift, most, room), -most)
         me.dodged = b[other].id
 
 
 @compiled
-def _room_aside(net: Network, me: Driver, body: Body, gap: float) -> float:
+def _measure_room_aside(
+    net: TrafficNetwork, me: TrafficDriver, body: RoadBody, gap: float
+) -> float:
     """Metres that a driver may keep to the right from here to past a gap, for the scenery."""
     least = np.inf
     ahead = -me.station - body.half_length
@@ -223,13 +236,13 @@ def _is_passing(b: Bodies, slot: int, other: int) -> bool:
 
 
 @compiled
-def _swing(me: Driver, n: int, half_length: float) -> float:
+def _compute_corner_swing(me: TrafficDriver, n: int, half_length: float) -> float:
     """Metres by which the corners of a vehicle that follows its path swing out of a bend."""
     return float(half_length * half_length * abs(me.path_curvature[n]) * 0.5)
 
 
 @compiled
-def _margin(me: Driver, other: Body, body: Body) -> float:
+def _choose_side_margin(me: TrafficDriver, other: RoadBody, body: RoadBody) -> float:
     """Room to leave at another's side: little where both drive the same line, less when stuck."""
     if other.kind != VEHICLE:
         return MARGIN
@@ -241,13 +254,15 @@ def _margin(me: Driver, other: Body, body: Body) -> float:
 
 
 @compiled
-def _braking(speed: float) -> float:
+def _estimate_braking_room(speed: float) -> float:
     """Room that a thing moving ahead at `speed` will still make."""
     return max(speed, 0.0) ** 2 / 8.0
 
 
 @compiled
-def _foreseen(me: Driver, b: Bodies, other: int, speed: float) -> tuple[float, float]:
+def _predict_corridor_entry(
+    me: TrafficDriver, b: Bodies, other: int, speed: float
+) -> tuple[float, float]:
     """Room until where a stranger is about to step or drive into the corridor.
 
     Only what will be there about when the driver is counts: it may pass well before or after.
@@ -256,7 +271,7 @@ def _foreseen(me: Driver, b: Bodies, other: int, speed: float) -> tuple[float, f
         return np.inf, 0.0
     later = 0.3
     while later <= FORESIGHT:
-        gap, pace = _room(me, b, other, later, MARGIN)
+        gap, pace = _measure_corridor_room(me, b, other, later, MARGIN)
         if gap < np.inf:
             arrival = max(gap, 0.0) / max(speed, 1.0)
             if arrival > later - 1.5:
@@ -267,7 +282,9 @@ def _foreseen(me: Driver, b: Bodies, other: int, speed: float) -> tuple[float, f
 
 
 @compiled
-def _room(me: Driver, b: Bodies, other: int, later: float, margin: float) -> tuple[float, float]:
+def _measure_corridor_room(
+    me: TrafficDriver, b: Bodies, other: int, later: float, margin: float
+) -> tuple[float, float]:
     """Metres from the front bumper along the path to another's box `later` seconds from now.
 
     Marches along the path by the distance still free, so that most others cost a few steps. Where
@@ -292,12 +309,12 @@ def _room(me: Driver, b: Bodies, other: int, later: float, margin: float) -> tup
         u, v = c * dx + s * dy, c * dy - s * dx
         ou, ov = max(abs(u) - long, 0.0), max(abs(v) - wide, 0.0)
         away = np.sqrt(ou * ou + ov * ov)
-        turning = _swing(me, n, half)
+        turning = _compute_corner_swing(me, n, half)
         most = corridor + max(turning, me.most_overhang if stranger else 0.0)
         if away <= most:
             if me.overhang_due:
                 predict_overhang(me, half)
-            direction = path_yaw(me, n)
+            direction = compute_path_yaw(me, n)
             tx, ty = np.cos(direction), np.sin(direction)
             nu, nv = -np.sign(u) * ou, -np.sign(v) * ov
             nx, ny = c * nu - s * nv, s * nu + c * nv

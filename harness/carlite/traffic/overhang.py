@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.drivers import SAMPLES, Driver
-from harness.carlite.traffic.routes import direction_at
+from harness.carlite.traffic.drivers import SAMPLES, TrafficDriver
+from harness.carlite.traffic.routes import compute_path_direction
 
 AXLE = 0.5
 """Where the rear axle is, as a share of the way from the middle to the rear bumper."""
@@ -16,7 +16,7 @@ ROUNDING = 0.01
 
 
 @compiled
-def trail(heading: float, ahead: float, moved: float, half_length: float) -> float:
+def step_trailing_heading(heading: float, ahead: float, moved: float, half_length: float) -> float:
     """Return a vehicle's heading after its middle has moved on along a path.
 
     Its rear axle goes where it points, so it points less far round the bend than its path.
@@ -25,7 +25,7 @@ def trail(heading: float, ahead: float, moved: float, half_length: float) -> flo
 
 
 @compiled
-def note_course(me: Driver, yaw: float) -> None:
+def note_course(me: TrafficDriver, yaw: float) -> None:
     """Keep what the overhang follows from; it is predicted when something comes near."""
     me.overhang_due = True
     me.course_yaw, me.course_spacing = yaw, me.spacing
@@ -38,7 +38,7 @@ def note_course(me: Driver, yaw: float) -> None:
 
 
 @compiled
-def predict_overhang(me: Driver, half_length: float) -> None:
+def predict_overhang(me: TrafficDriver, half_length: float) -> None:
     """Find how far to the right of each point of the noted course the front bumper passes it."""
     me.overhang_due = False
     x, y, directions, spacing = me.course_x, me.course_y, me.course_direction, me.course_spacing
@@ -47,7 +47,7 @@ def predict_overhang(me: Driver, half_length: float) -> None:
     me.path_overhang[:] = 0.0
     me.most_overhang = 0.0
     for n in range(SAMPLES):
-        directions[n] = direction_at(x, y, me.course_lane_yaw, n)
+        directions[n] = compute_path_direction(x, y, me.course_lane_yaw, n)
     for n in range(SAMPLES - ahead):
         dx = x[n] + half_length * np.cos(heading) - x[n + ahead]
         dy = y[n] + half_length * np.sin(heading) - y[n + ahead]
@@ -55,11 +55,11 @@ def predict_overhang(me: Driver, half_length: float) -> None:
         swing = dy * np.cos(there) - dx * np.sin(there)
         me.path_overhang[n + ahead] = swing
         me.most_overhang = max(me.most_overhang, abs(swing))
-        heading = trail(heading, directions[n], spacing, half_length)
+        heading = step_trailing_heading(heading, directions[n], spacing, half_length)
 
 
 @compiled
-def most_aside(me: Driver, half_length: float) -> float:
+def estimate_most_aside(me: TrafficDriver, half_length: float) -> float:
     """Bound how far aside of the path a vehicle's nose or corners may pass, without predicting it.
 
     The front bumper is no farther from a point of the path than half a vehicle and what lies
@@ -79,7 +79,7 @@ def most_aside(me: Driver, half_length: float) -> float:
 
 
 @compiled
-def comes_within(me: Driver, x: float, y: float, reach: float) -> bool:
+def is_path_within(me: TrafficDriver, x: float, y: float, reach: float) -> bool:
     """Whether a point of the path is within reach of a place."""
     near = 0
     for n in range(SAMPLES):

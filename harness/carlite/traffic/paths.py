@@ -8,17 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.carlite.traffic.drivers import PLAN
-from harness.carlite.traffic.network import Network
-from harness.carlite.traffic.records import columns
+from harness.carlite.traffic.network import TrafficNetwork
+from harness.carlite.traffic.records import as_columns
 
 SEARCHED = 400
 """Links looked at, at most, to join two places of a path."""
 
 
-def links_along(network: Network, path: Sequence[tuple[float, float, float]]) -> list[int]:
+def find_path_links(
+    network: TrafficNetwork, path: Sequence[tuple[float, float, float]]
+) -> list[int]:
     """List the links through which a sequence of places leads, gaps filled in."""
     links: list[int] = []
-    points = columns(network.points)
+    points = as_columns(network.points)
     for k, (x, y, z) in enumerate(path):
         away = (points["x"] - x) ** 2 + (points["y"] - y) ** 2 + 4.0 * (points["z"] - z) ** 2
         if k + 1 < len(path):
@@ -29,11 +31,11 @@ def links_along(network: Network, path: Sequence[tuple[float, float, float]]) ->
             heading = points["yaw"][int(np.argmin(away))]
         against = np.cos(points["yaw"] - heading) < 0.0
         link = int(points["link"][int(np.argmin(away + 50.0 * against))])
-        links += _joining(network, links[-1], link) if links else [link]
+        links += _find_joining_links(network, links[-1], link) if links else [link]
     return links[:PLAN]
 
 
-def _joining(network: Network, start: int, goal: int) -> list[int]:
+def _find_joining_links(network: TrafficNetwork, start: int, goal: int) -> list[int]:
     """Return the links after `start` up to `goal` by the fewest hops; a lane change is one."""
     if start == goal:
         return []
@@ -41,7 +43,7 @@ def _joining(network: Network, start: int, goal: int) -> list[int]:
     queue = deque([start])
     while queue and goal not in came_from and len(came_from) < SEARCHED:
         link = queue.popleft()
-        for neighbour in [*network.after(link), *_neighbouring_links(network, link)]:
+        for neighbour in [*network.list_next_links(link), *_list_neighbouring_links(network, link)]:
             if neighbour not in came_from:
                 came_from[neighbour] = link
                 queue.append(neighbour)
@@ -53,17 +55,19 @@ def _joining(network: Network, start: int, goal: int) -> list[int]:
     return way[::-1]
 
 
-def _neighbouring_links(network: Network, link: int) -> list[int]:
-    if columns(network.links)["junction"][link] >= 0:
+def _list_neighbouring_links(network: TrafficNetwork, link: int) -> list[int]:
+    if as_columns(network.links)["junction"][link] >= 0:
         return []
-    points = network.points_of(link)
+    points = network.get_link_points(link)
     middle = points[len(points) // 2]
     return [
-        int(columns(network.points)["link"][k]) for k in (middle["left"], middle["right"]) if k >= 0
+        int(as_columns(network.points)["link"][k])
+        for k in (middle["left"], middle["right"])
+        if k >= 0
     ]
 
 
-def prescribe(me: np.void, kind: int, steps: Sequence[int]) -> None:
+def set_route_plan(me: np.void, kind: int, steps: Sequence[int]) -> None:
     """Make a driver decide again on everything that it is not yet cleared for."""
     kept = list(steps)[:PLAN]
     me["plan"][: len(kept)] = kept
@@ -72,18 +76,18 @@ def prescribe(me: np.void, kind: int, steps: Sequence[int]) -> None:
         me["known"] = min(max(me["at"] + 1, me["cleared"]), me["known"])
 
 
-def turns_ahead(network: Network, me: np.void) -> list[list[object]]:
+def list_turns_ahead(network: TrafficNetwork, me: np.void) -> list[list[object]]:
     """Describe the decided part of a route as pairs of road option and place."""
     turns: list[list[object]] = []
     for link in me["route"][me["at"] : me["known"]] if me["placed"] else []:
-        if columns(network.links)["junction"][link] >= 0:
-            start = network.points_of(link)[0]
+        if as_columns(network.links)["junction"][link] >= 0:
+            start = network.get_link_points(link)[0]
             place = [float(start["x"]), float(start["y"]), float(start["z"])]
-            turns.append([_option(float(columns(network.links)["turn"][link])), place])
+            turns.append([_to_road_option(float(as_columns(network.links)["turn"][link])), place])
     return turns or [["LaneFollow", [float(me["x"]), float(me["y"]), 0.0]]]
 
 
-def _option(turn: float) -> str:
+def _to_road_option(turn: float) -> str:
     if turn < -0.5:
         return "Left"
     return "Right" if turn > 0.5 else "Straight"

@@ -2,7 +2,7 @@
 
 A structured array is one argument to a compiled function where its columns would be fifty, which
 is the difference between seconds and a minute of compilation. A record's class lists its fields
-with their types; `record_dtype` turns the class into the dtype.
+with their types; `make_record_dtype` turns the class into the dtype.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Row_co = TypeVar("Row_co", covariant=True)
 SIZES: dict[object, type] = {float: np.float64, int: np.int64, bool: np.bool_, np.uint64: np.uint64}
 
 
-class Rows(Protocol[Row_co]):
+class RecordRows(Protocol[Row_co]):
     """A structured array whose records are `Row_co`s, as compiled loops see it."""
 
     def __len__(self) -> int: ...
@@ -26,12 +26,12 @@ class Rows(Protocol[Row_co]):
     def __getitem__(self, index: int, /) -> Row_co: ...
 
 
-def columns(rows: Rows[Any]) -> NDArray[np.void]:
+def as_columns(rows: RecordRows[Any]) -> NDArray[np.void]:
     """Return the same array as code that is not compiled sees it."""
     return np.asarray(rows)
 
 
-def record_dtype(row: type, **lengths: int) -> np.dtype[Any]:
+def make_record_dtype(row: type, **lengths: int) -> np.dtype[Any]:
     """Return the dtype of a record class; fields that are arrays have the lengths given."""
     fields: list[Any] = []
     for name, kind in get_type_hints(row).items():

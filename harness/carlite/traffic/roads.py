@@ -7,26 +7,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.carlite.towns.model import Town, once_for_a_town
+from harness.carlite.towns.model import Town, cache_latest_town
 from harness.carlite.traffic import approaches, conflicts, network, verge
-from harness.carlite.traffic.conflicts import Conflicts
+from harness.carlite.traffic.conflicts import ConflictZones
 from harness.carlite.traffic.lights import TrafficLights
-from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.network import TrafficNetwork
 
 
-class Roads(NamedTuple):
+class TrafficRoads(NamedTuple):
     """Links, where they get in each other's way, and what stands at their ends."""
 
-    network: Network
-    conflicts: Conflicts
+    network: TrafficNetwork
+    conflicts: ConflictZones
     approaches: NDArray[np.void]
 
 
-@once_for_a_town
-def roads_of(town: Town) -> Roads:
+@cache_latest_town
+def survey_roads(town: Town) -> TrafficRoads:
     """Survey a town."""
-    links, placement = network.build(town.lanes)
-    verge.survey(links, town.scenery)
+    links, placement = network.build_traffic_network(town.lanes)
+    verge.measure_verge_room(links, town.scenery)
     lights = TrafficLights(town.signals, range(len(town.signals)))
-    ends = approaches.find(links, placement, town.signals, lights)
-    return Roads(links, conflicts.find(links), ends)
+    ends = approaches.find_approaches(links, placement, town.signals, lights)
+    return TrafficRoads(links, conflicts.find_conflict_zones(links), ends)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.carlite.angles import wrapped_in_kernel
+from harness.carlite.angles import wrap_to_pi_in_kernel
 from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.drivers import ROUTE, SAMPLES, Driver
-from harness.carlite.traffic.network import Network
-from harness.carlite.traffic.rng import next_random
+from harness.carlite.traffic.drivers import ROUTE, SAMPLES, TrafficDriver
+from harness.carlite.traffic.network import TrafficNetwork
+from harness.carlite.traffic.rng import sample_driver_uniform
 
 AHEAD = 160.0
 """Metres of route that are decided ahead."""
@@ -29,7 +29,9 @@ DODGE_LENGTH = 8.0
 
 
 @compiled
-def place(net: Network, me: Driver, x: float, y: float, z: float, yaw: float) -> None:
+def place_driver(
+    net: TrafficNetwork, me: TrafficDriver, x: float, y: float, z: float, yaw: float
+) -> None:
     """Put a driver onto the nearest link that runs its way, unless it is far below."""
     best, nearest = -1, np.inf
     for p in range(len(net.points)):
@@ -37,7 +39,7 @@ def place(net: Network, me: Driver, x: float, y: float, z: float, yaw: float) ->
         flat = dx * dx + dy * dy
         if flat >= nearest:
             continue
-        turned = abs(wrapped_in_kernel(yaw - net.points[p].yaw))
+        turned = abs(wrap_to_pi_in_kernel(yaw - net.points[p].yaw))
         cost = flat + 2.0 * max(abs(dz) - 1.0, 0.0) ** 2 + 12.0 * turned * turned
         if net.links[net.points[p].link].dead_end:
             cost += 4.0
@@ -53,13 +55,13 @@ def place(net: Network, me: Driver, x: float, y: float, z: float, yaw: float) ->
     me.halted = False
     me.swerve_length = 0.0
     me.side = 0
-    find_in_plan(me)
-    advance(net, me, x, y)
-    swerve_from(me, me.lateral, 12.0)
+    resume_route_plan(me)
+    advance_driver(net, me, x, y)
+    start_swerve(me, me.lateral, 12.0)
 
 
 @compiled
-def swerve_from(me: Driver, lateral: float, length: float) -> None:
+def start_swerve(me: TrafficDriver, lateral: float, length: float) -> None:
     """Let the path start `lateral` metres aside and blend into the lane over `length`."""
     me.swerve = lateral - me.lane_offset
     me.swerved = 0.0
@@ -67,7 +69,7 @@ def swerve_from(me: Driver, lateral: float, length: float) -> None:
 
 
 @compiled
-def advance(net: Network, me: Driver, x: float, y: float) -> None:
+def advance_driver(net: TrafficNetwork, me: TrafficDriver, x: float, y: float) -> None:
     """Follow the vehicle's centre along its route and forget what lies behind."""
     before = me.station
     passed = 0.0
@@ -98,7 +100,7 @@ def advance(net: Network, me: Driver, x: float, y: float) -> None:
 
 
 @compiled
-def forget(net: Network, me: Driver, half_length: float) -> None:
+def drop_passed_links(net: TrafficNetwork, me: TrafficDriver, half_length: float) -> None:
     """Drop the links that the rear bumper has left."""
     rear = me.station - half_length - 1.0
     keep = me.at
@@ -114,13 +116,13 @@ def forget(net: Network, me: Driver, half_length: float) -> None:
 
 
 @compiled
-def extend(net: Network, me: Driver) -> None:
+def extend_route(net: TrafficNetwork, me: TrafficDriver) -> None:
     """Decide on links until enough of the route is known."""
     ahead = -me.station
     for k in range(me.at, me.known):
         ahead += net.links[me.route[k]].length
     while ahead < AHEAD and me.known < ROUTE:
-        link = _choose(net, me, me.route[me.known - 1])
+        link = _choose_next_link(net, me, me.route[me.known - 1])
         if link < 0:
             break
         me.route[me.known] = link
@@ -130,7 +132,7 @@ def extend(net: Network, me: Driver) -> None:
 
 
 @compiled
-def _choose(net: Network, me: Driver, link: int) -> int:
+def _choose_next_link(net: TrafficNetwork, me: TrafficDriver, link: int) -> int:
     """Pick the way on after `link`: as prescribed, else at random, dead ends last."""
     first, count = net.links[link].next_first, net.links[link].next_count
     if count == 0:
@@ -142,16 +144,16 @@ def _choose(net: Network, me: Driver, link: int) -> int:
                 return int(net.onward[k])
     if me.plan_kind == TURNS and count > 1 and me.plan_at < me.plan_count:
         me.plan_at += 1
-        return _turning(net, first, count, me.plan[me.plan_at - 1])
-    return _any(net, me, first, count)
+        return _find_turning_link(net, first, count, me.plan[me.plan_at - 1])
+    return _sample_next_link(net, me, first, count)
 
 
 @compiled
-def _any(net: Network, me: Driver, first: int, count: int) -> int:
+def _sample_next_link(net: TrafficNetwork, me: TrafficDriver, first: int, count: int) -> int:
     alive = 0
     for k in range(first, first + count):
         alive += not net.links[net.onward[k]].dead_end
-    pick = int(next_random(me) * (alive if alive else count))
+    pick = int(sample_driver_uniform(me) * (alive if alive else count))
     for k in range(first, first + count):
         if alive and net.links[net.onward[k]].dead_end:
             continue
@@ -162,7 +164,7 @@ def _any(net: Network, me: Driver, first: int, count: int) -> int:
 
 
 @compiled
-def find_in_plan(me: Driver) -> None:
+def resume_route_plan(me: TrafficDriver) -> None:
     """Take up a prescribed route where it comes through the driver's link, if it does."""
     if me.plan_kind != LINKS:
         return
@@ -173,7 +175,7 @@ def find_in_plan(me: Driver) -> None:
 
 
 @compiled
-def _turning(net: Network, first: int, count: int, wish: int) -> int:
+def _find_turning_link(net: TrafficNetwork, first: int, count: int, wish: int) -> int:
     """The way that turns most to the left (wish 1), most to the right (2), else the least."""
     best, score = net.onward[first], np.inf
     for k in range(first, first + count):
@@ -185,7 +187,7 @@ def _turning(net: Network, first: int, count: int, wish: int) -> int:
 
 
 @compiled
-def lateral_target(me: Driver, ahead: float) -> float:
+def compute_lateral_target(me: TrafficDriver, ahead: float) -> float:
     """Metres right of the centre line that the path lies, `ahead` metres from here."""
     aside = me.lane_offset + me.dodge + (me.dodging - me.dodge) * min(ahead / DODGE_LENGTH, 1.0)
     if me.swerve_length <= 0.0:
@@ -196,7 +198,7 @@ def lateral_target(me: Driver, ahead: float) -> float:
 
 
 @compiled
-def lay_path(net: Network, me: Driver, speed: float) -> None:
+def sample_driver_path(net: TrafficNetwork, me: TrafficDriver, speed: float) -> None:
     """Sample the path ahead: where it runs, how it bends, and how fast it may be driven."""
     me.spacing = min(max((14.0 + speed + speed * speed / 5.0) / SAMPLES, 0.4), 2.5)
     share = 1.0 - me.slower / 100.0
@@ -217,7 +219,7 @@ def lay_path(net: Network, me: Driver, speed: float) -> None:
         yaw = p.yaw + f * (q.yaw - p.yaw)
         if yaw != turned:
             cos, sin, turned = np.cos(yaw), np.sin(yaw), yaw
-        aside = lateral_target(me, n * me.spacing)
+        aside = compute_lateral_target(me, n * me.spacing)
         beyond = station - t * link.step
         me.path_x[n] = p.x + f * (q.x - p.x) - aside * sin + beyond * cos
         me.path_y[n] = p.y + f * (q.y - p.y) + aside * cos + beyond * sin
@@ -232,13 +234,13 @@ def lay_path(net: Network, me: Driver, speed: float) -> None:
 
 
 @compiled
-def path_yaw(me: Driver, n: int) -> float:
+def compute_path_yaw(me: TrafficDriver, n: int) -> float:
     """The direction of the path, from its points: blending in is a change of direction."""
-    return direction_at(me.path_x, me.path_y, me.lane_yaw, n)
+    return compute_path_direction(me.path_x, me.path_y, me.lane_yaw, n)
 
 
 @compiled
-def direction_at(x: Floats, y: Floats, lane_yaw: Floats, n: int) -> float:
+def compute_path_direction(x: Floats, y: Floats, lane_yaw: Floats, n: int) -> float:
     """The direction from a point to the next; that of the lane where they are one."""
     k = min(n, SAMPLES - 2)
     dx, dy = x[k + 1] - x[k], y[k + 1] - y[k]

@@ -12,10 +12,10 @@ import numpy as np
 
 from harness.carlite.arrays import Ints
 from harness.carlite.compiled import allocating, compiled
-from harness.carlite.traffic.drivers import LIGHT, SIGN, Driver, Drivers
-from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.drivers import LIGHT, SIGN, Drivers, TrafficDriver
+from harness.carlite.traffic.network import TrafficNetwork
 from harness.carlite.traffic.obstacles import STOREY, VEHICLE, Bodies
-from harness.carlite.traffic.routes import swerve_from
+from harness.carlite.traffic.routes import start_swerve
 
 LOOK_EVERY = 20
 """Steps between two looks for circles."""
@@ -53,7 +53,7 @@ ASIDE = 4.0
 
 
 @compiled
-def break_standoffs(net: Network, d: Drivers, b: Bodies, step: int) -> None:
+def break_standoffs(net: TrafficNetwork, d: Drivers, b: Bodies, step: int) -> None:
     """Let one driver of each circle reverse."""
     if step % LOOK_EVERY != 0:
         return
@@ -61,15 +61,17 @@ def break_standoffs(net: Network, d: Drivers, b: Bodies, step: int) -> None:
         if not d[i].placed:
             continue
         if d[i].backing > 0.0:
-            d[i].backing = min(d[i].backing, max(room_behind(b, d[i].body) - BACK_ROOM, 0.0))
+            d[i].backing = min(
+                d[i].backing, max(measure_room_behind(b, d[i].body) - BACK_ROOM, 0.0)
+            )
         elif d[i].pushing > IN_VAIN:
-            _reverse(d[i], b)
+            _start_reversing(d[i], b)
             d[i].pushing, d[i].aside, d[i].dodge, d[i].dodging = 0.0, 0.0, 0.0, 0.0
-            swerve_from(d[i], d[i].lateral, RETURN)
+            start_swerve(d[i], d[i].lateral, RETURN)
         elif d[i].standing < STANDOFF:
             continue
-        elif _waits_for_stranger(net, d, b, i):
-            if d[i].backed_for != d[i].blocker and _reverse(d[i], b):
+        elif _is_waiting_for_stranger(net, d, b, i):
+            if d[i].backed_for != d[i].blocker and _start_reversing(d[i], b):
                 d[i].backed_for = d[i].blocker
         else:
             _break_circle(d, b, i)
@@ -83,28 +85,28 @@ def _break_circle(d: Drivers, b: Bodies, i: int) -> None:
     while count < CIRCLE:
         members[count] = k
         count += 1
-        k = _waits_for(d, k)
+        k = _find_awaited_driver(d, k)
         if k < i or d[k].standing < STANDOFF or d[k].backing > 0.0:
             return  # the first of the circle in the fleet breaks it
         if k == i:
             break
     if k != i:
         return
-    if _let_go(d, members[:count]):
+    if _release_one_driver(d, members[:count]):
         return
     for _ in range(count):
         youngest, ticket = -1, -1
         for place in range(count):
             j = members[place]
-            if j >= 0 and _stands_before(d[j]) and d[j].ticket > ticket:
+            if j >= 0 and _is_blocked_ahead(d[j]) and d[j].ticket > ticket:
                 youngest, ticket = place, d[j].ticket
-        if youngest < 0 or _reverse(d[members[youngest]], b):
+        if youngest < 0 or _start_reversing(d[members[youngest]], b):
             return
         members[youngest] = -1
 
 
 @compiled
-def _let_go(d: Drivers, members: Ints) -> bool:
+def _release_one_driver(d: Drivers, members: Ints) -> bool:
     """Let the one go that waits for another's precedence alone, the way before it being free."""
     longest = -1
     for j in members:
@@ -117,9 +119,9 @@ def _let_go(d: Drivers, members: Ints) -> bool:
 
 
 @compiled
-def _waits_for(d: Drivers, i: int) -> int:
+def _find_awaited_driver(d: Drivers, i: int) -> int:
     """Return the driver for which another stands, -1 if it is none."""
-    actor = d[i].blocker if _stands_before(d[i]) else d[i].waits_for
+    actor = d[i].blocker if _is_blocked_ahead(d[i]) else d[i].waits_for
     for j in range(len(d)):
         if d[j].actor == actor and actor != 0:
             return j
@@ -127,17 +129,17 @@ def _waits_for(d: Drivers, i: int) -> int:
 
 
 @compiled
-def _stands_before(me: Driver) -> bool:
+def _is_blocked_ahead(me: TrafficDriver) -> bool:
     """Whether what is ahead keeps a driver, and not a line."""
     return bool(me.gap < NOSE and me.gap < me.stop + me.distance)
 
 
 @compiled
-def _waits_for_stranger(net: Network, d: Drivers, b: Bodies, i: int) -> bool:
+def _is_waiting_for_stranger(net: TrafficNetwork, d: Drivers, b: Bodies, i: int) -> bool:
     """Whether a driver stands long in a junction before a vehicle that faces another way."""
     if net.links[d[i].route[d[i].at]].junction < 0 or d[i].standing < LONG_STANDOFF:
         return False
-    if not (d[i].askew and _stands_before(d[i])):
+    if not (d[i].askew and _is_blocked_ahead(d[i])):
         return False
     for other in range(len(b)):
         if b[other].id == d[i].blocker:
@@ -146,9 +148,9 @@ def _waits_for_stranger(net: Network, d: Drivers, b: Bodies, i: int) -> bool:
 
 
 @compiled
-def _reverse(me: Driver, b: Bodies) -> bool:
+def _start_reversing(me: TrafficDriver, b: Bodies) -> bool:
     """Let a driver reverse if there is room."""
-    room = room_behind(b, me.body) - BACK_ROOM
+    room = measure_room_behind(b, me.body) - BACK_ROOM
     if room < BACK_ROOM:
         return False
     me.backing, me.aside = min(room, BACK), ASIDE
@@ -156,7 +158,7 @@ def _reverse(me: Driver, b: Bodies) -> bool:
 
 
 @compiled
-def room_behind(b: Bodies, slot: int) -> float:
+def measure_room_behind(b: Bodies, slot: int) -> float:
     """Metres that a vehicle may reverse straight before it meets anyone, up to `BEHIND`."""
     room = BEHIND
     c, s = np.cos(b[slot].yaw), np.sin(b[slot].yaw)

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
-from harness.carlite.towns.model import Scenery, Shape
-from harness.carlite.traffic.network import Network, Point
-from harness.carlite.traffic.records import Rows, columns, record_dtype
+from harness.carlite.towns.model import SceneryShape, TownScenery
+from harness.carlite.traffic.network import LinkPoint, TrafficNetwork
+from harness.carlite.traffic.records import RecordRows, as_columns, make_record_dtype
 
 REACH = 4.0
 """Metres from a point beyond which nothing is looked for."""
@@ -23,7 +23,7 @@ KERB, STRIDE = 0.15, 0.5
 """Metres of height that wheels roll over, and between two places of an outline."""
 
 
-class Piece(Protocol):
+class VergePiece(Protocol):
     """A solid piece of scenery as an upright box; `reach` is its half diagonal."""
 
     x: float
@@ -36,24 +36,26 @@ class Piece(Protocol):
     reach: float
 
 
-PIECE = record_dtype(Piece)
+PIECE = make_record_dtype(VergePiece)
 
 
-def survey(network: Network, scenery: Scenery) -> None:
+def measure_verge_room(network: TrafficNetwork, scenery: TownScenery) -> None:
     """Note the room at each point, in metres from the centre line."""
-    pieces = _pieces(scenery)
-    columns(network.points)["room"] = REACH
-    _survey(network, pieces, pieces["x"].copy(), float(pieces["reach"].max(initial=0.0)))
+    pieces = _sort_solid_pieces(scenery)
+    as_columns(network.points)["room"] = REACH
+    _measure_point_room(
+        network, pieces, pieces["x"].copy(), float(pieces["reach"].max(initial=0.0))
+    )
 
 
-def _pieces(scenery: Scenery) -> NDArray[np.void]:
+def _sort_solid_pieces(scenery: TownScenery) -> NDArray[np.void]:
     """Return the solid pieces in the order of their x."""
     solid = np.flatnonzero(scenery.solid)
     solid = solid[np.argsort(scenery.centre[solid, 0], kind="stable")]
     centre, extent = scenery.centre[solid], scenery.extent[solid]
     pieces = np.zeros(len(solid), PIECE)
     pieces["x"], pieces["y"], pieces["yaw"] = centre[:, 0], centre[:, 1], scenery.yaw[solid]
-    round_ones = scenery.shape[solid] == Shape.CYLINDER
+    round_ones = scenery.shape[solid] == SceneryShape.CYLINDER
     pieces["half_length"] = extent[:, 0]
     pieces["half_width"] = np.where(round_ones, extent[:, 0], extent[:, 1])
     pieces["bottom"], pieces["top"] = centre[:, 2] - extent[:, 2], centre[:, 2] + extent[:, 2]
@@ -62,7 +64,9 @@ def _pieces(scenery: Scenery) -> NDArray[np.void]:
 
 
 @compiled
-def _survey(net: Network, pieces: Rows[Piece], xs: Floats, longest: float) -> None:
+def _measure_point_room(
+    net: TrafficNetwork, pieces: RecordRows[VergePiece], xs: Floats, longest: float
+) -> None:
     for k in range(len(net.points)):
         point = net.points[k]
         near = longest + REACH
@@ -72,11 +76,11 @@ def _survey(net: Network, pieces: Rows[Piece], xs: Floats, longest: float) -> No
             away = max(abs(piece.x - point.x), abs(piece.y - point.y))
             level = piece.bottom < point.z + OVERHEAD and piece.top > point.z + KERB
             if level and away < piece.reach + REACH:
-                point.room = min(point.room, _room_right(point, piece))
+                point.room = min(point.room, _measure_room_right(point, piece))
 
 
 @compiled
-def _room_right(point: Point, piece: Piece) -> float:
+def _measure_room_right(point: LinkPoint, piece: VergePiece) -> float:
     """Return how far to the right of a point the outline of a piece begins, at most `REACH`."""
     c, s = np.cos(piece.yaw), np.sin(piece.yaw)
     tx, ty = np.cos(point.yaw), np.sin(point.yaw)

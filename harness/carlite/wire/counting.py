@@ -8,7 +8,7 @@ from harness.carlite.arrays import Bytes, Ints
 from harness.carlite.compiled import compiled
 
 
-def _widths() -> tuple[Ints, Ints]:
+def _compute_value_widths() -> tuple[Ints, Ints]:
     """Return, by a value's first byte, its bytes without a payload, and how many hold its length.
 
     Items of arrays and maps are values of their own, so a container is its head alone.
@@ -24,11 +24,11 @@ def _widths() -> tuple[Ints, Ints]:
     return width, length_bytes
 
 
-WIDTH, LENGTH_BYTES = _widths()
+WIDTH, LENGTH_BYTES = _compute_value_widths()
 
 
 @compiled
-def values_in(message: Bytes, most: int) -> int:
+def count_message_values(message: Bytes, most: int) -> int:
     """Return how many values a whole message consists of; `most` + 1 where there are more."""
     at = values = 0
     while at < len(message) and values <= most:

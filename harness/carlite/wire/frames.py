@@ -51,6 +51,6 @@ NOWHERE = bytes(24)
 _START = struct.Struct("<QQd")
 
 
-def header(kind: FrameKind, frame: int, elapsed: float, pose: bytes = NOWHERE) -> bytes:
+def pack_frame_header(kind: FrameKind, frame: int, elapsed: float, pose: bytes = NOWHERE) -> bytes:
     """Return a frame's header; `pose` is the sensor's transform as the snapshot spells it."""
     return _START.pack(kind, frame, elapsed) + pose

@@ -9,14 +9,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.arrays import Bools, Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import compiled
 
 MAP_CHANGE = 1
 ACTIVE = 1
 KMH = 3.6
-VEHICLE_KIND, WALKER_KIND = int(Kind.VEHICLE), int(Kind.WALKER)
+VEHICLE_KIND, WALKER_KIND = int(ActorKind.VEHICLE), int(ActorKind.WALKER)
 
 _HEADER = struct.Struct("<Qdf3iI")
 _POSE = ("x", "y", "z", "pitch", "yaw", "roll")
@@ -63,7 +63,7 @@ _SIGNAL = {
 BLOCK_AT, BLOCK_SIZE = 65, 54
 
 
-def _layout(fields: dict[str, tuple[str, int]], size: int) -> np.dtype[Any]:
+def _make_layout(fields: dict[str, tuple[str, int]], size: int) -> np.dtype[Any]:
     formats, offsets = zip(*fields.values(), strict=True)
     return np.dtype(
         {"names": list(fields), "formats": formats, "offsets": offsets, "itemsize": size}
@@ -71,13 +71,13 @@ def _layout(fields: dict[str, tuple[str, int]], size: int) -> np.dtype[Any]:
 
 
 RECORD_SIZE = BLOCK_AT + BLOCK_SIZE
-RECORD = _layout({"pose": ("(6,)<f4", POSE_AT), "block": ("V54", BLOCK_AT)}, RECORD_SIZE)
-ACTOR = _layout(_ACTOR, RECORD_SIZE)
+RECORD = _make_layout({"pose": ("(6,)<f4", POSE_AT), "block": ("V54", BLOCK_AT)}, RECORD_SIZE)
+ACTOR = _make_layout(_ACTOR, RECORD_SIZE)
 """What every record has, number by number."""
 
-VEHICLE = _layout(_VEHICLE, BLOCK_SIZE)
-WALKER = _layout(_WALKER, BLOCK_SIZE)
-SIGNAL = _layout(_SIGNAL, BLOCK_SIZE)
+VEHICLE = _make_layout(_VEHICLE, BLOCK_SIZE)
+WALKER = _make_layout(_WALKER, BLOCK_SIZE)
+SIGNAL = _make_layout(_SIGNAL, BLOCK_SIZE)
 """Type-dependent blocks; a traffic sign fills in its `sign_id` alone."""
 
 Records: TypeAlias = NDArray[np.void]
@@ -104,7 +104,7 @@ def pack_actors(table: ActorTable, signal_slots: Ints, signals: Records) -> Reco
     return records
 
 
-def pack(
+def pack_snapshot(
     records: Records, *, episode_id: int, platform_timestamp: float, dt: float, flags: int
 ) -> bytes:
     """Return the body of a snapshot frame."""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from harness.carlite.world.world import WORLD_STREAM, Audience, World
+from harness.carlite.world.world import WORLD_STREAM, ServerWorld, StreamAudience
 
-__all__ = ["WORLD_STREAM", "Audience", "World"]
+__all__ = ["WORLD_STREAM", "ServerWorld", "StreamAudience"]

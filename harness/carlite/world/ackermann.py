@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import cos, inf, sin
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.dynamics.physics import Physics
+from harness.carlite.dynamics.physics import PhysicsTable
 from harness.carlite.wire.records import AckermannControl, AckermannSettings
 
 LEAST_STEER = 0.01
@@ -25,7 +25,7 @@ STANDSTILL = 0.1
 
 
 @dataclass(kw_only=True)
-class Driver:
+class AckermannDriver:
     """One vehicle's controller: a loop from speed to acceleration, one from there to the pedals.
 
     Attributes:
@@ -46,7 +46,7 @@ class Driver:
 
     def drive(self, table: ActorTable, slot: int, full_steer: float, dt: float) -> None:
         """Set the pedals and the wheel of the vehicle in `slot`."""
-        self._turn(dt)
+        self._turn_wheel(dt)
         table.steer[slot] = min(max(self.steer / full_steer, -1.0), 1.0)
         yaw = table.rotation[slot, 1]
         ahead = (cos(yaw), sin(yaw))
@@ -62,22 +62,22 @@ class Driver:
             self.wish = self.felt = self.lag = self.trim = 0.0
             table.throttle[slot], table.brake[slot] = 0.0, 1.0
             return
-        pedal = self._push(wanted - abs(speed), -gain if backwards else gain, dt)
+        pedal = self._compute_pedal(wanted - abs(speed), -gain if backwards else gain, dt)
         table.throttle[slot] = min(max(pedal, 0.0), 1.0)
         table.brake[slot] = min(max(-pedal, 0.0), 1.0)
 
-    def _turn(self, dt: float) -> None:
+    def _turn_wheel(self, dt: float) -> None:
         rate = abs(self.target.steer_speed)
         change = self.target.steer - self.steer
         self.steer += min(max(change, -rate * dt), rate * dt) if rate > 0.0 else change
 
-    def _push(self, missing: float, gain: float, dt: float) -> float:
+    def _compute_pedal(self, missing: float, gain: float, dt: float) -> float:
         """Turn missing speed into a wish for acceleration, and that into a pedal: 1 is throttle."""
         gains, before = self.settings, self.felt
         self.felt += (gain - self.felt) * dt / (SMOOTHING + dt)
         self.lag = min(max(self.lag + missing * dt, -10.0), 10.0)
         wish = EAGERNESS * gains.speed_kp * missing + gains.speed_ki * self.lag
-        self._wish(wish - gains.speed_kd * self.felt, dt)
+        self._limit_wish(wish - gains.speed_kd * self.felt, dt)
         error = self.wish - self.felt
         self.trim += EAGERNESS * (gains.accel_kp + gains.accel_ki) * error * dt
         self.trim = min(max(self.trim, -1.0), 1.0)
@@ -85,7 +85,7 @@ class Driver:
         guess = self.wish / (FULL_THROTTLE if self.wish > 0.0 else FULL_BRAKE)
         return guess + self.trim - gains.accel_kd * slope
 
-    def _wish(self, wish: float, dt: float) -> None:
+    def _limit_wish(self, wish: float, dt: float) -> None:
         """Keep what is asked for within the target's limits, of which 0 means none."""
         limit = abs(self.target.acceleration) or inf
         wish = max(min(wish, limit, MOST_ACCELERATION), -limit, -MOST_BRAKING)
@@ -93,37 +93,39 @@ class Driver:
         self.wish = min(max(wish, self.wish - jerk), self.wish + jerk)
 
 
-class Ackermann:
+class AckermannControllers:
     """All vehicles that ever got an Ackermann control; those it still holds for are driven."""
 
     def __init__(self) -> None:
-        self._drivers: dict[int, Driver] = {}
+        self._drivers: dict[int, AckermannDriver] = {}
 
-    def driver(self, actor_id: int) -> Driver:
+    def get_driver(self, actor_id: int) -> AckermannDriver:
         """Return a vehicle's controller."""
-        return self._drivers.setdefault(actor_id, Driver())
+        return self._drivers.setdefault(actor_id, AckermannDriver())
 
-    def apply(self, actor_id: int, control: AckermannControl) -> None:
-        """Take over a vehicle, until `release`."""
-        driver = self.driver(actor_id)
+    def take_over_vehicle(self, actor_id: int, control: AckermannControl) -> None:
+        """Take over a vehicle, until `release_vehicle`."""
+        driver = self.get_driver(actor_id)
         driver.target, driver.active = control, True
 
-    def release(self, actor_id: int) -> None:
+    def release_vehicle(self, actor_id: int) -> None:
         """Leave a vehicle to its pedals; nothing but the gains is remembered."""
         driver = self._drivers.get(actor_id)
         if driver is not None and driver.active:
-            self._drivers[actor_id] = Driver(settings=driver.settings)
+            self._drivers[actor_id] = AckermannDriver(settings=driver.settings)
 
-    def forget(self, actor_id: int) -> None:
+    def forget_actor(self, actor_id: int) -> None:
         """Drop a destroyed vehicle."""
         self._drivers.pop(actor_id, None)
 
-    def step(self, table: ActorTable, physics: Physics, dt: float, others: Container[int]) -> None:
+    def drive_vehicles(
+        self, table: ActorTable, physics: PhysicsTable, dt: float, others: Container[int]
+    ) -> None:
         """Set the controls of all vehicles that are driven here, but for those `others` drive."""
         for actor_id, driver in tuple(self._drivers.items()):
             if actor_id in others:
-                self.release(actor_id)
+                self.release_vehicle(actor_id)
             elif driver.active:
-                slot = table.slot(actor_id)
+                slot = table.find_slot(actor_id)
                 full_steer = float(physics.rows["max_steer"][table.physics[slot]])
                 driver.drive(table, slot, max(full_steer, LEAST_STEER), dt)

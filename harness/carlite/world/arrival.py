@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from harness.carlite import bodies
-from harness.carlite.actors import Kind
-from harness.carlite.blueprints import AttributeType, Blueprint, library, validate
+from harness.carlite.actors import ActorKind
+from harness.carlite.blueprints import (
+    ActorBlueprint,
+    AttributeType,
+    build_blueprint_library,
+    resolve_actor_attributes,
+)
 from harness.carlite.errors import CallError
-from harness.carlite.labels import Label
-from harness.carlite.towns.model import Signal
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.towns.model import TownSignal
 from harness.carlite.wire.codec import Vector
 from harness.carlite.wire.records import ActorDescription, AttributeValue, BoundingBox
 from harness.carlite.world.population import Resident
 
-MOVED = (Kind.VEHICLE, Kind.WALKER)
+MOVED = (ActorKind.VEHICLE, ActorKind.WALKER)
 LIGHT = "traffic.traffic_light"
 FRICTION = "static.trigger.friction"
 CENTIMETRE = 0.01
@@ -22,24 +27,24 @@ FLAT = 0.1
 SOFT = ("static.prop.plasticbag",)
 
 
-def described(wanted: ActorDescription) -> tuple[Blueprint, ActorDescription]:
+def resolve_description(wanted: ActorDescription) -> tuple[ActorBlueprint, ActorDescription]:
     """Return the blueprint a client names and the actor's full description."""
-    blueprint = library().get(wanted.id)
+    blueprint = build_blueprint_library().get(wanted.id)
     if blueprint is None:
         raise CallError(f"spawn_actor: unknown blueprint '{wanted.id}'")
-    values = validate(blueprint, {one.id: one.value for one in wanted.attributes})
+    values = resolve_actor_attributes(blueprint, {one.id: one.value for one in wanted.attributes})
     attributes = tuple(
         AttributeValue(one.id, one.type, values[one.id]) for one in blueprint.attributes
     )
     return blueprint, ActorDescription(wanted.uid, wanted.id, attributes)
 
 
-def resident_of(
-    actor_id: int, blueprint: Blueprint, description: ActorDescription, parent: int
+def make_resident(
+    actor_id: int, blueprint: ActorBlueprint, description: ActorDescription, parent: int
 ) -> Resident:
     """Return the new actor."""
     box = BoundingBox(blueprint.box_centre, blueprint.extent, actor_id=actor_id)
-    labels = () if blueprint.label == Label.NONE else (int(blueprint.label),)
+    labels = () if blueprint.label == SemanticLabel.NONE else (int(blueprint.label),)
     return Resident(
         id=actor_id,
         kind=blueprint.kind,
@@ -50,7 +55,7 @@ def resident_of(
     )
 
 
-def columns_of(blueprint: Blueprint, attached: bool) -> dict[str, object]:
+def make_table_columns(blueprint: ActorBlueprint, attached: bool) -> dict[str, object]:
     """Return what the actor table needs to know of a new actor; attached ones are just carried."""
     moved = blueprint.kind in MOVED and not attached
     return {
@@ -59,33 +64,35 @@ def columns_of(blueprint: Blueprint, attached: bool) -> dict[str, object]:
         "extent": blueprint.extent,
         "mirrors": blueprint.mirrors,
         "mass": blueprint.mass,
-        "body": bodies.library().index(blueprint.body) if blueprint.body else -1,
+        "body": bodies.build_body_library().find_body_index(blueprint.body)
+        if blueprint.body
+        else -1,
         "simulated": moved,
         "gravity": moved,
         "solid": blueprint.mass > 0.0 and not attached and not is_litter(blueprint),
     }
 
 
-def is_litter(blueprint: Blueprint) -> bool:
+def is_litter(blueprint: ActorBlueprint) -> bool:
     """Return whether vehicles drive over a prop without touching it."""
     flat = blueprint.extent[2] <= FLAT or blueprint.id in SOFT
-    return blueprint.kind == Kind.PROP and flat
+    return blueprint.kind == ActorKind.PROP and flat
 
 
-def friction_of(trigger: Resident) -> tuple[Vector, float]:
+def read_friction_trigger(trigger: Resident) -> tuple[Vector, float]:
     """Return the half sizes of a friction trigger, in metres, and its friction."""
-    x, y, z = (float(trigger.attribute(f"extent_{axis}")) * CENTIMETRE for axis in "xyz")
-    return (x, y, z), float(trigger.attribute("friction"))
+    x, y, z = (float(trigger.find_attribute(f"extent_{axis}")) * CENTIMETRE for axis in "xyz")
+    return (x, y, z), float(trigger.find_attribute("friction"))
 
 
-def signal_resident(actor_id: int, signal: Signal) -> Resident:
+def make_signal_resident(actor_id: int, signal: TownSignal) -> Resident:
     """Return the actor of a traffic light or sign; its box is its trigger volume."""
     light = signal.type_id == LIGHT
     role = AttributeValue("role_name", AttributeType.STRING, "default")
     return Resident(
         id=actor_id,
-        kind=Kind.TRAFFIC_LIGHT if light else Kind.TRAFFIC_SIGN,
+        kind=ActorKind.TRAFFIC_LIGHT if light else ActorKind.TRAFFIC_SIGN,
         description=ActorDescription(0, signal.type_id, (role,)),
         box=BoundingBox(signal.trigger_centre, signal.trigger_extent, actor_id=actor_id),
-        labels=(int(Label.TRAFFIC_LIGHT if light else Label.TRAFFIC_SIGN),),
+        labels=(int(SemanticLabel.TRAFFIC_LIGHT if light else SemanticLabel.TRAFFIC_SIGN),),
     )

@@ -11,7 +11,7 @@ from harness.carlite.compiled import allocating
 
 
 @allocating
-def _matrix(rotation: Floats) -> Floats:
+def _build_attachment_matrix(rotation: Floats) -> Floats:
     """Return the matrix that turns vectors of a rotated frame into its parent's frame."""
     sp, cp = sin(rotation[0]), cos(rotation[0])
     sy, cy = sin(rotation[1]), cos(rotation[1])
@@ -32,7 +32,7 @@ def _matrix(rotation: Floats) -> Floats:
 
 
 @allocating
-def _times(first: Floats, second: Floats) -> Floats:
+def _multiply_matrices(first: Floats, second: Floats) -> Floats:
     """Multiply two matrices, always in the same order of additions."""
     product = np.zeros((3, 3))
     for i in range(3):
@@ -43,7 +43,7 @@ def _times(first: Floats, second: Floats) -> Floats:
 
 
 @allocating
-def follow(
+def move_attached_actors(
     child: Ints,
     parent: Ints,
     offset: Floats,
@@ -61,7 +61,7 @@ def follow(
     arm = np.empty(3)
     for n in range(len(child)):
         c, p = child[n], parent[n]
-        matrix = _matrix(rotation[p])
+        matrix = _build_attachment_matrix(rotation[p])
         for i in range(3):
             arm[i] = (
                 matrix[i, 0] * offset[n, 0]
@@ -69,7 +69,7 @@ def follow(
                 + matrix[i, 2] * offset[n, 2]
             )
             position[c, i] = position[p, i] + arm[i]
-        turned = _times(matrix, _matrix(turn[n]))
+        turned = _multiply_matrices(matrix, _build_attachment_matrix(turn[n]))
         rotation[c, 0] = asin(min(max(turned[2, 0], -1.0), 1.0))
         rotation[c, 1] = atan2(turned[1, 0], turned[0, 0])
         rotation[c, 2] = atan2(-turned[2, 1], turned[2, 2])

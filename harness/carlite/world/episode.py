@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from harness.carlite import towns
-from harness.carlite.actors import Kind
+from harness.carlite.actors import ActorKind
 from harness.carlite.arrays import Ints
-from harness.carlite.blueprints import Blueprint, library
+from harness.carlite.blueprints import ActorBlueprint, build_blueprint_library
 from harness.carlite.errors import CallError
 from harness.carlite.towns.model import Town
 from harness.carlite.traffic.lights import TrafficLights
@@ -18,12 +18,12 @@ from harness.carlite.wire import snapshot
 from harness.carlite.wire.codec import Vector
 from harness.carlite.wire.records import ActorDescription, BoundingBox, Transform
 from harness.carlite.world import arrival
-from harness.carlite.world.ackermann import Ackermann
-from harness.carlite.world.geometry import moved
-from harness.carlite.world.motion import Motion
-from harness.carlite.world.observation import Moment, Observation
-from harness.carlite.world.pedals import Pedals
-from harness.carlite.world.population import Population, Resident
+from harness.carlite.world.ackermann import AckermannControllers
+from harness.carlite.world.geometry import transform_body_point
+from harness.carlite.world.motion import ActorMotion
+from harness.carlite.world.observation import SensorObservation, SensorTick
+from harness.carlite.world.pedals import LoosePedals
+from harness.carlite.world.population import ActorPopulation, Resident
 from harness.carlite.world.scenery_state import SceneryState
 from harness.carlite.world.speed_limits import SpeedLimits
 
@@ -34,7 +34,7 @@ AFTERLIFE = 10.0
 """Seconds that a walker lies where it died before it is gone, as in CARLA."""
 
 
-class Episode:
+class WorldEpisode:
     """A town, its actors and its clock.
 
     Attributes:
@@ -49,76 +49,85 @@ class Episode:
         self.elapsed = 0.0
         self.touched = False
         self._ids = ids
-        self._scenery_is_made_up = towns.is_made_up(town)
+        self._scenery_is_made_up = towns.has_made_up_scenery(town)
         self._giving_way: dict[int, Ints] = {}
         self._leaving: dict[int, float] = {}
-        self.population = Population()
+        self.population = ActorPopulation()
         self.table = self.population.table
         self.spectator = self._add_spectator()
         self._signal_ids = self._add_signals()
         self.lights = TrafficLights(town.signals, self._signal_ids)
-        self.motion = Motion(town, self.table)
+        self.motion = ActorMotion(town, self.table)
         self.traffic = TrafficManager(
             town, table=self.table, lights=self.lights, physics=self.motion.physics, seed=seed
         )
-        self.pedals = Pedals()
-        self.ackermann = Ackermann()
+        self.pedals = LoosePedals()
+        self.ackermann = AckermannControllers()
         self.scenery_state = SceneryState(town, self.table)
-        self.observation = Observation(self.population, self.scenery_state, seed)
+        self.observation = SensorObservation(self.population, self.scenery_state, seed)
         self._limits = SpeedLimits(town.lanes)
         self._signal_blocks = np.zeros(len(town.signals), snapshot.SIGNAL)
         self._signal_blocks["sign_id"] = [
             signal.id.encode(errors="surrogateescape")[:31] for signal in town.signals
         ]
 
-    def spawn(self, wanted: ActorDescription, pose: Transform, parent: int = 0) -> Resident:
+    def spawn_resident(
+        self, wanted: ActorDescription, pose: Transform, parent: int = 0
+    ) -> Resident:
         """Let a new actor in; its pose is relative to the parent's where it has one."""
-        blueprint, description = arrival.described(wanted)
+        blueprint, description = arrival.resolve_description(wanted)
         if parent:
-            self.population.find(parent)
+            self.population.find_resident(parent)
         moves = blueprint.kind in arrival.MOVED and not parent
-        giving_way = self._make_room(blueprint, pose) if moves else NOTHING
-        resident = arrival.resident_of(next(self._ids), blueprint, description, parent)
+        giving_way = self._check_spawn_room(blueprint, pose) if moves else NOTHING
+        resident = arrival.make_resident(next(self._ids), blueprint, description, parent)
         resident.offset, resident.turn = pose.location, pose.rotation
-        slot = self.population.add(
+        slot = self.population.add_resident(
             resident,
             position=pose.location,
             rotation=pose.rotation,
-            **arrival.columns_of(blueprint, attached=bool(parent)),
+            **arrival.make_table_columns(blueprint, attached=bool(parent)),
         )
         try:
-            self._equip(resident, slot)
+            self._equip_actor(resident, slot)
         except CallError:
-            self.population.remove(resident.id)
-            self._take_back(giving_way)
+            self.population.remove_resident(resident.id)
+            self._restore_scenery(giving_way)
             raise
         self._giving_way[resident.id] = giving_way
         self.touched = True
         return resident
 
-    def destroy(self, actor_id: int) -> None:
+    def destroy_resident(self, actor_id: int) -> None:
         """Remove an actor that a client may remove, with all that is attached to it."""
-        removable = (Kind.VEHICLE, Kind.WALKER, Kind.SENSOR, Kind.PROP, Kind.CONTROLLER, Kind.OTHER)
-        self.population.find(actor_id, *removable)
+        removable = (
+            ActorKind.VEHICLE,
+            ActorKind.WALKER,
+            ActorKind.SENSOR,
+            ActorKind.PROP,
+            ActorKind.CONTROLLER,
+            ActorKind.OTHER,
+        )
+        self.population.find_resident(actor_id, *removable)
         self.touched = True
-        for resident in self.population.remove(actor_id):
-            self.motion.forget(resident.id)
-            self.pedals.forget(resident.id)
-            self.ackermann.forget(resident.id)
-            self.observation.remove(resident.id)
-            self._take_back(self._giving_way.pop(resident.id, NOTHING))
+        for resident in self.population.remove_resident(actor_id):
+            self.motion.forget_actor(resident.id)
+            self.pedals.forget_actor(resident.id)
+            self.ackermann.forget_actor(resident.id)
+            self.observation.remove_sensor(resident.id)
+            self._restore_scenery(self._giving_way.pop(resident.id, NOTHING))
             self._leaving.pop(resident.id, None)
 
-    def let_die(self, walker: int) -> None:
+    def set_walker_dead(self, walker: int) -> None:
         """Leave a walker where it lies; nothing moves it any more, and after a while it is gone."""
-        self.motion.set_simulated(self.population.slot(walker, Kind.WALKER), False)
+        self.motion.set_simulated(self.population.find_slot(walker, ActorKind.WALKER), False)
         self._leaving[walker] = self.elapsed + AFTERLIFE
 
     def show_scenery(self, ids: Iterable[int], visible: bool) -> None:
         """Show or hide pieces of scenery, for sensors and for collisions."""
         self.touched = True
-        self.scenery_state.show(ids, visible)
-        self.motion.see(self.scenery_state.scenery)
+        self.scenery_state.show_pieces(ids, visible)
+        self.motion.replace_scenery(self.scenery_state.scenery)
 
     def restart_time(self) -> None:
         """Set an untouched episode back to its beginning."""
@@ -131,28 +140,28 @@ class Episode:
         self.elapsed += dt
         for walker in [actor for actor, end in self._leaving.items() if end <= self.elapsed]:
             if walker in self._leaving:
-                self.destroy(walker)
+                self.destroy_resident(walker)
         population, table = self.population, self.table
-        vehicles = population.slots_of(Kind.VEHICLE)
+        vehicles = population.list_slots(ActorKind.VEHICLE)
         self.lights.step(dt)
-        self.lights.hold(table, vehicles)
-        self._limits.step(table, vehicles)
-        self.pedals.step(table)
+        self.lights.note_held_vehicles(table, vehicles)
+        self._limits.look_up_next_share(table, vehicles)
+        self.pedals.drop_stale_controls(table)
         self.traffic.step(dt)
-        self.ackermann.step(table, self.motion.physics, dt, self.traffic.vehicles)
-        self.motion.step(vehicles, population.slots_of(Kind.WALKER), dt)
-        population.follow()
+        self.ackermann.drive_vehicles(table, self.motion.physics, dt, self.traffic.vehicles)
+        self.motion.step(vehicles, population.list_slots(ActorKind.WALKER), dt)
+        population.move_attached()
 
-    def records(self) -> snapshot.Records:
+    def pack_records(self) -> snapshot.Records:
         """Return the snapshot records of all actors, in the order of their slots."""
         lights, blocks = self.lights, self._signal_blocks
         snapshot.write_lights(
             blocks, lights.signal, lights.green, lights.yellow, lights.red, lights.elapsed,
             lights.pole_index, lights.frozen, lights.state,
         )  # fmt: skip
-        return snapshot.pack_actors(self.table, self._signal_slots(), blocks)
+        return snapshot.pack_actors(self.table, self._list_signal_slots(), blocks)
 
-    def observe(
+    def capture_sensor_frames(
         self,
         records: snapshot.Records,
         *,
@@ -162,71 +171,78 @@ class Episode:
         has_listener: Callable[[int], bool],
     ) -> list[tuple[int, bytes]]:
         """Return the frames of all sensors, with their streams."""
-        now = Moment(
+        now = SensorTick(
             frame=frame, elapsed=self.elapsed, dt=dt, gravity=gravity, contacts=self.motion.contacts
         )
-        return self.observation.capture(now, records, has_listener)
+        return self.observation.capture_due_frames(now, records, has_listener)
 
-    def _equip(self, resident: Resident, slot: int) -> None:
+    def _equip_actor(self, resident: Resident, slot: int) -> None:
         """Give a new actor what its kind needs."""
         if resident.parent:
-            self.population.follow()
-        if resident.kind == Kind.VEHICLE:
-            self.motion.add_vehicle(resident.id, library()[resident.type_id])
-            if resident.attribute("sticky_control").lower() == "false":
-                self.pedals.loosen(resident.id)
+            self.population.move_attached()
+        if resident.kind == ActorKind.VEHICLE:
+            self.motion.add_vehicle(resident.id, build_blueprint_library()[resident.type_id])
+            if resident.find_attribute("sticky_control").lower() == "false":
+                self.pedals.add_loose_vehicle(resident.id)
             self._limits.look_up(self.table, np.array([slot]))
-        elif resident.kind == Kind.WALKER and not resident.parent:
-            self.motion.stand(slot)
-        elif resident.kind == Kind.SENSOR:
-            self.observation.add(resident)
+        elif resident.kind == ActorKind.WALKER and not resident.parent:
+            self.motion.lift_walkers(slot)
+        elif resident.kind == ActorKind.SENSOR:
+            self.observation.add_sensor(resident)
         elif resident.type_id == arrival.FRICTION:
-            self.motion.add_friction_volume(resident.id, *arrival.friction_of(resident))
+            self.motion.add_friction_volume(resident.id, *arrival.read_friction_trigger(resident))
 
-    def _make_room(self, blueprint: Blueprint, pose: Transform) -> Ints:
+    def _check_spawn_room(self, blueprint: ActorBlueprint, pose: Transform) -> Ints:
         """Refuse to spawn into something; return the scenery that gives way, if it is made up.
 
         In CARLA's own town of that name the place is free.
         """
-        centre, yaw = moved(pose.location, pose.rotation, blueprint.box_centre), pose.rotation[1]
+        centre, yaw = (
+            transform_body_point(pose.location, pose.rotation, blueprint.box_centre),
+            pose.rotation[1],
+        )
         place = centre, blueprint.touching, yaw
         is_free, state = self.motion.is_free(*place), self.scenery_state
-        pieces = state.standing_at(*place) if self._scenery_is_made_up else NOTHING
+        pieces = state.find_pieces_in_box(*place) if self._scenery_is_made_up else NOTHING
         if is_free:
-            pieces = state.given_way(pieces)
+            pieces = state.select_given_way(pieces)
         if len(pieces):
             state.give_way(pieces)
-            self.motion.see(state.scenery)
+            self.motion.replace_scenery(state.scenery)
         if not is_free and not self.motion.is_free(*place):
-            self._take_back(pieces)
+            self._restore_scenery(pieces)
             raise CallError(OCCUPIED)
         return pieces
 
-    def _take_back(self, pieces: Ints) -> None:
+    def _restore_scenery(self, pieces: Ints) -> None:
         """Let scenery come back that gave way to an actor."""
         if len(pieces):
-            self.scenery_state.come_back(pieces)
-            self.motion.see(self.scenery_state.scenery)
+            self.scenery_state.restore_pieces(pieces)
+            self.motion.replace_scenery(self.scenery_state.scenery)
 
     def _add_spectator(self) -> Resident:
         nowhere = BoundingBox((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         described = ActorDescription(0, "spectator", ())
         spectator = Resident(
-            id=next(self._ids), kind=Kind.SPECTATOR, description=described, box=nowhere, labels=()
+            id=next(self._ids),
+            kind=ActorKind.SPECTATOR,
+            description=described,
+            box=nowhere,
+            labels=(),
         )
-        self.population.add(spectator, position=VIEWPOINT)
+        self.population.add_resident(spectator, position=VIEWPOINT)
         return spectator
 
     def _add_signals(self) -> list[int]:
         """Let all lights and signs in and return their ids, in the order of the town's signals."""
         ids = []
         for signal in self.town.signals:
-            resident = arrival.signal_resident(next(self._ids), signal)
+            resident = arrival.make_signal_resident(next(self._ids), signal)
             pose = {"position": signal.position, "rotation": (0.0, signal.yaw, 0.0)}
-            self.population.add(resident, **pose, label=resident.labels[0])
+            self.population.add_resident(resident, **pose, label=resident.labels[0])
             ids.append(resident.id)
         return ids
 
-    def _signal_slots(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def _list_signal_slots(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Return the slots of lights and signs: the first ones after the spectator's, for good."""
         return np.arange(1, len(self._signal_ids) + 1)

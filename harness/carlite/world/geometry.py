@@ -7,24 +7,28 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.sensors.frames import rotation_matrix
+from harness.carlite.sensors.frames import build_rotation_matrix
 from harness.carlite.wire.codec import Rotation, Vector
 from harness.carlite.wire.records import BoundingBox
 
 
-def moved(position: Sequence[float], rotation: Sequence[float], point: Sequence[float]) -> Vector:
+def transform_body_point(
+    position: Sequence[float], rotation: Sequence[float], point: Sequence[float]
+) -> Vector:
     """Return where a point of a body's frame is, the body being at a pose."""
-    turned = rotation_matrix(*rotation) @ np.asarray(point, np.float64)
+    turned = build_rotation_matrix(*rotation) @ np.asarray(point, np.float64)
     x, y, z = (turned + position).tolist()
     return x, y, z
 
 
-def actor_box(table: ActorTable, slot: int) -> BoundingBox:
+def build_actor_box(table: ActorTable, slot: int) -> BoundingBox:
     """Return an actor's bounding box in the world."""
     pitch, yaw, roll = table.rotation[slot].tolist()
     long, wide, high = table.extent[slot].tolist()
     return BoundingBox(
-        moved(table.position[slot].tolist(), (pitch, yaw, roll), table.box_centre[slot].tolist()),
+        transform_body_point(
+            table.position[slot].tolist(), (pitch, yaw, roll), table.box_centre[slot].tolist()
+        ),
         (long, wide, high),
         Rotation((pitch, yaw, roll)),
         int(table.id[slot]),

@@ -9,7 +9,7 @@ from harness.carlite.towns import navmesh
 from harness.carlite.towns.model import Town
 
 
-class Navigation:
+class TownNavigation:
     """A town's navigation mesh, loaded when first asked for."""
 
     def __init__(self, town: Town) -> None:
@@ -18,7 +18,7 @@ class Navigation:
     @cached_property
     def mesh(self) -> bytes:
         """The mesh itself."""
-        return navmesh.load(self._town)
+        return navmesh.load_navigation_mesh(self._town)
 
     @property
     def files(self) -> list[str]:

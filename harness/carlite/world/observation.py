@@ -9,19 +9,19 @@ from math import inf
 import msgpack
 
 from harness.carlite import sensors
-from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.arrays import Floats
-from harness.carlite.dynamics.collisions import Contact
-from harness.carlite.labels import Label
+from harness.carlite.dynamics.collisions import CollisionContact
+from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors import obstacle
 from harness.carlite.sensors.inertial import GRAVITY
-from harness.carlite.sensors.protocol import Pose, Sensor
+from harness.carlite.sensors.protocol import Sensor, SensorPose
 from harness.carlite.wire import frames
 from harness.carlite.wire.codec import Vector
 from harness.carlite.wire.frames import FrameKind
 from harness.carlite.wire.records import ActorDescription, BoundingBox
 from harness.carlite.wire.snapshot import Records
-from harness.carlite.world.population import Population, Resident
+from harness.carlite.world.population import ActorPopulation, Resident
 from harness.carlite.world.scenery_state import SceneryState
 
 IN_CLIENT = "sensor.other.lane_invasion"
@@ -30,7 +30,7 @@ SOON = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class SensorTick:
     """A tick, as sensors see it.
 
     Attributes:
@@ -43,11 +43,11 @@ class Moment:
     elapsed: float
     dt: float
     gravity: float
-    contacts: Sequence[Contact]
+    contacts: Sequence[CollisionContact]
 
 
 @dataclass(kw_only=True)
-class Watch:
+class SensorWatch:
     """A sensor that sends frames.
 
     Attributes:
@@ -71,20 +71,20 @@ class Watch:
         return True
 
 
-class Observation:
+class SensorObservation:
     """All sensors of an episode; those without a reader cost nothing."""
 
-    def __init__(self, population: Population, scenery_state: SceneryState, seed: int) -> None:
+    def __init__(self, population: ActorPopulation, scenery_state: SceneryState, seed: int) -> None:
         self._population = population
         self._scenery_state = scenery_state
         self._seed = seed
-        self._watches: dict[int, Watch] = {}
+        self._watches: dict[int, SensorWatch] = {}
 
     def has_stream(self, actor_id: int) -> bool:
         """Whether an actor is a sensor whose frames the server sends."""
         return actor_id in self._watches
 
-    def add(self, resident: Resident) -> None:
+    def add_sensor(self, resident: Resident) -> None:
         """Let a sensor look; CallError when it is of a kind that cannot."""
         if resident.type_id == IN_CLIENT:
             return
@@ -92,18 +92,18 @@ class Observation:
         attributes = {one.id: one.value for one in resident.description.attributes}
         sensor = None
         if kind != FrameKind.COLLISION:
-            sensor = sensors.make(resident.type_id, attributes, self._seed, resident.id)
+            sensor = sensors.make_sensor(resident.type_id, attributes, self._seed, resident.id)
         interval = float(attributes.get("sensor_tick", 0.0))
-        self._watches[resident.id] = Watch(
+        self._watches[resident.id] = SensorWatch(
             resident=resident, kind=kind, sensor=sensor, interval=interval
         )
 
-    def remove(self, actor_id: int) -> None:
+    def remove_sensor(self, actor_id: int) -> None:
         """Drop a destroyed sensor."""
         self._watches.pop(actor_id, None)
 
-    def capture(
-        self, now: Moment, records: Records, has_listener: Callable[[int], bool]
+    def capture_due_frames(
+        self, now: SensorTick, records: Records, has_listener: Callable[[int], bool]
     ) -> list[tuple[int, bytes]]:
         """Return the frames of all sensors that are heard and due, with their streams.
 
@@ -112,79 +112,87 @@ class Observation:
         outgoing: list[tuple[int, bytes]] = []
         for actor_id, watch in self._watches.items():
             if has_listener(actor_id) and watch.is_due(now.elapsed):
-                slot = self._population.table.slot(actor_id)
+                slot = self._population.table.find_slot(actor_id)
                 pose = records["pose"][slot].tobytes()
-                header = frames.header(watch.kind, now.frame, now.elapsed, pose)
-                outgoing += [(actor_id, header + body) for body in self._bodies(watch, slot, now)]
+                header = frames.pack_frame_header(watch.kind, now.frame, now.elapsed, pose)
+                outgoing += [
+                    (actor_id, header + body) for body in self._capture_bodies(watch, slot, now)
+                ]
         return outgoing
 
-    def _bodies(self, watch: Watch, slot: int, now: Moment) -> list[bytes]:
+    def _capture_bodies(self, watch: SensorWatch, slot: int, now: SensorTick) -> list[bytes]:
         if watch.sensor is None:
-            return self._collisions(watch.resident, now.contacts)
+            return self._list_collision_bodies(watch.resident, now.contacts)
         scene = self._scenery_state.scene
-        scene.refresh(now.frame)
-        pose = _pose(self._population.table, slot, now.gravity)
+        scene.refresh_actors(now.frame)
+        pose = _make_sensor_pose(self._population.table, slot, now.gravity)
         body = watch.sensor.capture(scene, pose, now.frame, now.dt)
         if body is None:
             return []
-        return [self._obstacle(watch.resident, body) if watch.kind == FrameKind.OBSTACLE else body]
+        return [
+            self._encode_obstacle_hit(watch.resident, body)
+            if watch.kind == FrameKind.OBSTACLE
+            else body
+        ]
 
-    def _collisions(self, sensor: Resident, contacts: Sequence[Contact]) -> list[bytes]:
+    def _list_collision_bodies(
+        self, sensor: Resident, contacts: Sequence[CollisionContact]
+    ) -> list[bytes]:
         """Return a body for each contact of the actor that carries a collision sensor."""
-        bearer = self._population.get(sensor.parent) or sensor
+        bearer = self._population.get_resident(sensor.parent) or sensor
         bodies = []
         for contact in contacts:
             if bearer.id == contact.actor:
-                other, impulse = self._other(contact), contact.impulse
+                other, impulse = self._find_other_record(contact), contact.impulse
             elif bearer.id == contact.other:
-                other = self._record(contact.actor)
+                other = self._find_actor_record(contact.actor)
                 x, y, z = contact.impulse
                 impulse = -x, -y, -z
             else:
                 continue
-            bodies.append(msgpack.packb([bearer.record(), other, impulse]))
+            bodies.append(msgpack.packb([bearer.encode_record(), other, impulse]))
         return bodies
 
-    def _other(self, contact: Contact) -> list[object]:
+    def _find_other_record(self, contact: CollisionContact) -> list[object]:
         """Return the record of what an actor ran into."""
         if contact.piece < 0:
-            return self._record(contact.other)
-        return self._record(0, int(self._scenery_state.scenery.label[contact.piece]))
+            return self._find_actor_record(contact.other)
+        return self._find_actor_record(0, int(self._scenery_state.scenery.label[contact.piece]))
 
-    def _obstacle(self, sensor: Resident, body: bytes) -> bytes:
+    def _encode_obstacle_hit(self, sensor: Resident, body: bytes) -> bytes:
         """Spell out what an obstacle detector found."""
-        obstacle_hit = obstacle.unpack(body)
-        bearer = self._population.get(sensor.parent) or sensor
-        other = self._record(obstacle_hit.actor, obstacle_hit.label)
-        return bytes(msgpack.packb([bearer.record(), other, obstacle_hit.distance]))
+        obstacle_hit = obstacle.unpack_obstacle_hit(body)
+        bearer = self._population.get_resident(sensor.parent) or sensor
+        other = self._find_actor_record(obstacle_hit.actor, obstacle_hit.label)
+        return bytes(msgpack.packb([bearer.encode_record(), other, obstacle_hit.distance]))
 
-    def _record(self, actor_id: int, label: int = Label.NONE) -> list[object]:
+    def _find_actor_record(self, actor_id: int, label: int = SemanticLabel.NONE) -> list[object]:
         """Return the record of an actor, or of a piece of the town with that label."""
-        resident = self._population.get(actor_id)
-        return (resident or _piece(Label(label))).record()
+        resident = self._population.get_resident(actor_id)
+        return (resident or _make_town_resident(SemanticLabel(label))).encode_record()
 
 
-def _piece(label: Label) -> Resident:
+def _make_town_resident(label: SemanticLabel) -> Resident:
     """Return a piece of the town in the guise of an actor, which has no id of its own."""
     nowhere: Vector = (0.0, 0.0, 0.0)
     named = f"static.{label.name.lower().replace('_', '')}"
     described = ActorDescription(0, named, ())
     return Resident(
         id=0,
-        kind=Kind.OTHER,
+        kind=ActorKind.OTHER,
         description=described,
         box=BoundingBox(nowhere, nowhere),
         labels=(int(label),),
     )
 
 
-def _pose(table: ActorTable, slot: int, gravity: float) -> Pose:
+def _make_sensor_pose(table: ActorTable, slot: int, gravity: float) -> SensorPose:
     """Return where a sensor is and how it moves; unusual gravity feels like acceleration."""
     columns = (table.position, table.rotation, table.velocity, table.angular_velocity)
-    position, rotation, velocity, turning = (_vector(column[slot]) for column in columns)
+    position, rotation, velocity, turning = (_to_vector(column[slot]) for column in columns)
     ax, ay, az = table.acceleration[slot].tolist()
     felt = (ax, ay, az + gravity - GRAVITY)
-    return Pose(
+    return SensorPose(
         position,
         rotation,
         velocity=velocity,
@@ -194,6 +202,6 @@ def _pose(table: ActorTable, slot: int, gravity: float) -> Pose:
     )
 
 
-def _vector(values: Floats) -> Vector:
+def _to_vector(values: Floats) -> Vector:
     x, y, z = values.tolist()
     return x, y, z

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.arrays import Floats, Ints
 from harness.carlite.errors import CallError
 from harness.carlite.wire import codec
 from harness.carlite.wire.codec import LEVEL, Rotation, Vector
 from harness.carlite.wire.records import Actor, ActorDescription, BoundingBox
-from harness.carlite.world.attachment import follow
+from harness.carlite.world.attachment import move_attached_actors
 
 
 @dataclass(kw_only=True)
@@ -29,7 +29,7 @@ class Resident:
     """
 
     id: int
-    kind: Kind
+    kind: ActorKind
     description: ActorDescription
     box: BoundingBox
     labels: tuple[int, ...]
@@ -43,14 +43,14 @@ class Resident:
         """What it is, e.g. `vehicle.tesla.model3`."""
         return self.description.id
 
-    def attribute(self, name: str) -> str:
+    def find_attribute(self, name: str) -> str:
         """Return an attribute's value, empty where it has none of that name."""
         return next((a.value for a in self.description.attributes if a.id == name), "")
 
-    def record(self, token: bytes = b"") -> list[Any]:
+    def encode_record(self, token: bytes = b"") -> list[Any]:
         """Return the record by which clients know it; `token` names its stream."""
         labels = bytes(self.labels)
-        return codec.write(
+        return codec.encode_record(
             Actor(
                 id=self.id,
                 parent_id=self.parent,
@@ -63,21 +63,21 @@ class Resident:
 
 
 @dataclass(frozen=True)
-class _Bonds:
+class _AttachmentBonds:
     child: Ints
     parent: Ints
     offset: Floats
     turn: Floats
 
 
-class Population:
+class ActorPopulation:
     """All actors of an episode, by id and by slot."""
 
     def __init__(self) -> None:
         self.table = ActorTable()
         self._residents: dict[int, Resident] = {}
-        self._bonds: _Bonds | None = None
-        self._slots: dict[Kind, Ints] = {}
+        self._bonds: _AttachmentBonds | None = None
+        self._slots: dict[ActorKind, Ints] = {}
 
     def __iter__(self) -> Iterator[Resident]:
         return iter(self._residents.values())
@@ -85,11 +85,11 @@ class Population:
     def __len__(self) -> int:
         return len(self._residents)
 
-    def get(self, actor_id: int) -> Resident | None:
+    def get_resident(self, actor_id: int) -> Resident | None:
         """Return an actor, or None when there is none of that id."""
         return self._residents.get(actor_id)
 
-    def find(self, actor_id: int, *kinds: Kind) -> Resident:
+    def find_resident(self, actor_id: int, *kinds: ActorKind) -> Resident:
         """Return an actor that is one of `kinds`; CallError when there is none."""
         resident = self._residents.get(actor_id)
         if resident is None:
@@ -99,50 +99,52 @@ class Population:
             raise CallError(f"actor {actor_id} is a {resident.type_id}, not a {wanted}")
         return resident
 
-    def slot(self, actor_id: int, *kinds: Kind) -> int:
+    def find_slot(self, actor_id: int, *kinds: ActorKind) -> int:
         """Return the present slot of an actor; CallError when there is none of these kinds."""
-        return self.table.slot(self.find(actor_id, *kinds).id)
+        return self.table.find_slot(self.find_resident(actor_id, *kinds).id)
 
-    def slots_of(self, kind: Kind) -> Ints:
+    def list_slots(self, kind: ActorKind) -> Ints:
         """Return the slots of all actors of a kind, oldest first."""
         slots = self._slots.get(kind)
         if slots is None:
-            slots = self._slots[kind] = self.table.slots_of(kind)
+            slots = self._slots[kind] = self.table.list_slots(kind)
         return slots
 
-    def add(self, resident: Resident, **values: object) -> int:
+    def add_resident(self, resident: Resident, **values: object) -> int:
         """Let an actor in and return its slot."""
-        slot = self.table.add(resident.id, kind=resident.kind, parent=resident.parent, **values)
+        slot = self.table.add_actor(
+            resident.id, kind=resident.kind, parent=resident.parent, **values
+        )
         self._residents[resident.id] = resident
         if resident.parent:
             self._residents[resident.parent].children.append(resident.id)
         self._forget_slots()
         return slot
 
-    def remove(self, actor_id: int) -> list[Resident]:
+    def remove_resident(self, actor_id: int) -> list[Resident]:
         """Take an actor and whatever is attached to it out; children come first."""
-        resident = self.find(actor_id)
-        gone = [one for child in tuple(resident.children) for one in self.remove(child)]
+        resident = self.find_resident(actor_id)
+        gone = [one for child in tuple(resident.children) for one in self.remove_resident(child)]
         if resident.parent:
             self._residents[resident.parent].children.remove(actor_id)
         del self._residents[actor_id]
-        self.table.remove(actor_id)
+        self.table.remove_actor(actor_id)
         self._forget_slots()
         return [*gone, resident]
 
-    def attach_at(self, resident: Resident, offset: Vector, turn: Rotation) -> None:
+    def place_attached(self, resident: Resident, offset: Vector, turn: Rotation) -> None:
         """Move an attached actor relative to its parent."""
         resident.offset, resident.turn = offset, turn
         self._bonds = None
-        self.follow()
+        self.move_attached()
 
-    def follow(self) -> None:
+    def move_attached(self) -> None:
         """Carry attached actors along with their parents."""
         if self._bonds is None:
             self._bonds = self._list_bonds()
         bonds, table = self._bonds, self.table
         if len(bonds.child):
-            follow(
+            move_attached_actors(
                 bonds.child,
                 bonds.parent,
                 bonds.offset,
@@ -154,12 +156,12 @@ class Population:
                 table.acceleration,
             )
 
-    def _list_bonds(self) -> _Bonds:
+    def _list_bonds(self) -> _AttachmentBonds:
         """List attached actors, oldest first: a parent is always older than its children."""
         attached = [one for one in self._residents.values() if one.parent]
-        return _Bonds(
-            np.array([self.table.slot(one.id) for one in attached], np.int64),
-            np.array([self.table.slot(one.parent) for one in attached], np.int64),
+        return _AttachmentBonds(
+            np.array([self.table.find_slot(one.id) for one in attached], np.int64),
+            np.array([self.table.find_slot(one.parent) for one in attached], np.int64),
             np.array([one.offset for one in attached], np.float64).reshape(-1, 3),
             np.array([one.turn for one in attached], np.float64).reshape(-1, 3),
         )

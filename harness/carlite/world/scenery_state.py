@@ -10,13 +10,13 @@ import numpy as np
 
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bools, Floats, Ints
-from harness.carlite.dynamics.collisions import Obstacles, overlaps
-from harness.carlite.labels import Label
-from harness.carlite.sensors.scene import Scene
-from harness.carlite.towns.model import Scenery, Shape, Town
+from harness.carlite.dynamics.collisions import ObstacleGrid, has_solid_overlap
+from harness.carlite.labels import SemanticLabel
+from harness.carlite.sensors.scene import SensorScene
+from harness.carlite.towns.model import SceneryShape, Town, TownScenery
 from harness.carlite.wire.codec import Rotation, Vector, Wide
 from harness.carlite.wire.records import BoundingBox, EnvironmentObject, LabelledPoint, Transform
-from harness.carlite.world.geometry import actor_box
+from harness.carlite.world.geometry import build_actor_box
 
 ANY = 255
 MOST_HITS = 64
@@ -39,26 +39,26 @@ class SceneryState:
         self._table = table
         self._shown = np.ones(len(town.scenery.label), np.bool_)
         self._given_way = np.zeros(len(town.scenery.label), np.int64)
-        self._scene: Scene | None = None
+        self._scene: SensorScene | None = None
 
     @property
-    def scene(self) -> Scene:
+    def scene(self) -> SensorScene:
         """The scene, prepared when it is first needed."""
         if self._scene is None:
-            self._scene = Scene(replace(self._town, scenery=self.scenery), self._table)
+            self._scene = SensorScene(replace(self._town, scenery=self.scenery), self._table)
         return self._scene
 
     @property
-    def scenery(self) -> Scenery:
+    def scenery(self) -> TownScenery:
         """What is not hidden."""
         whole = self._town.scenery
-        return whole if self._visible.all() else _picked(whole, self._visible)
+        return whole if self._visible.all() else _select_pieces(whole, self._visible)
 
     @property
     def _visible(self) -> Bools:
         return np.asarray(self._shown & (self._given_way == 0), np.bool_)
 
-    def show(self, ids: Iterable[int], visible: bool) -> None:
+    def show_pieces(self, ids: Iterable[int], visible: bool) -> None:
         """Show or hide pieces; ids that are none are skipped."""
         for number in ids:
             if 1 <= number <= len(self._shown):
@@ -70,16 +70,16 @@ class SceneryState:
         self._given_way[pieces] += 1
         self._scene = None
 
-    def come_back(self, pieces: Ints) -> None:
+    def restore_pieces(self, pieces: Ints) -> None:
         """Let pieces come back that gave way to one actor, once no other one needs their place."""
         self._given_way[pieces] -= 1
         self._scene = None
 
-    def given_way(self, pieces: Ints) -> Ints:
+    def select_given_way(self, pieces: Ints) -> Ints:
         """Return those of some pieces that have given way to an actor."""
         return pieces[self._given_way[pieces] > 0]
 
-    def standing_at(self, centre: Vector, extent: Vector, yaw: float) -> Ints:
+    def find_pieces_in_box(self, centre: Vector, extent: Vector, yaw: float) -> Ints:
         """Return the pieces, by index, in, above or below a box, those included that gave way."""
         whole = self._town.scenery
         reach = np.hypot(*extent[:2]) + np.hypot(whole.extent[:, 0], whole.extent[:, 1])
@@ -87,9 +87,9 @@ class SceneryState:
         column = (*extent[:2], SKY)
         near = np.flatnonzero(self._shown & (away < reach))
         inside = [
-            overlaps(
+            has_solid_overlap(
                 NO_ACTORS,
-                Obstacles(_solid(_picked(whole, [piece]))),
+                ObstacleGrid(_make_solid(_select_pieces(whole, [piece]))),
                 centre=centre,
                 extent=column,
                 yaw=yaw,
@@ -98,100 +98,104 @@ class SceneryState:
         ]
         return near[np.array(inside, np.bool_)]
 
-    def objects(self, label: int) -> list[EnvironmentObject]:
+    def list_objects(self, label: int) -> list[EnvironmentObject]:
         """Return all pieces with a label."""
-        return [self._object(int(i)) for i in self._with_label(label)]
+        return [self._build_object(int(i)) for i in self._find_labelled_pieces(label)]
 
-    def boxes(self, label: int) -> list[BoundingBox]:
+    def list_boxes(self, label: int) -> list[BoundingBox]:
         """Return the boxes, in the world, of all pieces and actors with a label."""
         visible = self._visible
-        pieces = [self._box(int(i)) for i in self._with_label(label) if visible[i]]
+        pieces = [self._build_box(int(i)) for i in self._find_labelled_pieces(label) if visible[i]]
         table = self._table
         touchable = table.extent[:, 0] > 0.0
         wanted = touchable & ((table.label == label) | (label == ANY))
-        return pieces + [actor_box(table, int(slot)) for slot in np.flatnonzero(wanted)]
+        return pieces + [build_actor_box(table, int(slot)) for slot in np.flatnonzero(wanted)]
 
-    def light_boxes(self, place: Floats) -> list[BoundingBox]:
+    def list_light_boxes(self, place: Floats) -> list[BoundingBox]:
         """Return the boxes of the light heads that hang near a traffic light's place."""
         scenery = self._town.scenery
         away = np.hypot(*(scenery.centre[:, :2] - place[:2]).T)
-        heads = (scenery.label == Label.TRAFFIC_LIGHT) & (away < HEADS_WITHIN)
-        return [self._box(int(i)) for i in np.flatnonzero(heads)]
+        heads = (scenery.label == SemanticLabel.TRAFFIC_LIGHT) & (away < HEADS_WITHIN)
+        return [self._build_box(int(i)) for i in np.flatnonzero(heads)]
 
-    def names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """Return the names of all pieces."""
-        return [self._name(i) for i in range(len(self._shown))]
+        return [self._format_name(i) for i in range(len(self._shown))]
 
-    def first_hit(
+    def find_first_hit(
         self, start: Floats, direction: Floats, reach: float
     ) -> tuple[float, LabelledPoint] | None:
         """Return how far a ray gets and the surface it meets, or None."""
-        distance, _, label = self.scene.first_hit(start[None], direction[None], reach)
+        distance, _, label = self.scene.find_first_hit(start[None], direction[None], reach)
         if not math.isfinite(distance[0]):
             return None
         x, y, z = (start + direction * distance[0]).tolist()
         return float(distance[0]), LabelledPoint((x, y, z), int(label[0]))
 
-    def project(self, start: Vector, direction: Vector, reach: float) -> LabelledPoint | None:
+    def find_first_surface(
+        self, start: Vector, direction: Vector, reach: float
+    ) -> LabelledPoint | None:
         """Return the first surface along a ray, or None."""
         length = math.sqrt(sum(part * part for part in direction))
         if not length:
             return None
-        self.scene.refresh()
-        hit = self.first_hit(np.array(start), np.array(direction) / length, reach)
+        self.scene.refresh_actors()
+        hit = self.find_first_hit(np.array(start), np.array(direction) / length, reach)
         return hit[1] if hit else None
 
-    def cast(self, start: Vector, end: Vector) -> list[LabelledPoint]:
+    def find_all_surfaces(self, start: Vector, end: Vector) -> list[LabelledPoint]:
         """Return all surfaces between two places, nearest first."""
         way = np.array(end) - start
         length = float(np.sqrt(way @ way))
         if not length:
             return []
-        self.scene.refresh()
+        self.scene.refresh_actors()
         direction, gone, hits = way / length, 0.0, list[LabelledPoint]()
         while gone < length and len(hits) < MOST_HITS:
-            hit = self.first_hit(start + direction * gone, direction, length - gone)
+            hit = self.find_first_hit(start + direction * gone, direction, length - gone)
             if hit is None:
                 break
             gone += hit[0] + SKIN
             hits.append(hit[1])
         return hits
 
-    def _with_label(self, label: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    def _find_labelled_pieces(self, label: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         labels = self._town.scenery.label
         return np.flatnonzero((labels == label) | (label == ANY))
 
-    def _name(self, index: int) -> str:
-        label = Label(int(self._town.scenery.label[index]))
+    def _format_name(self, index: int) -> str:
+        label = SemanticLabel(int(self._town.scenery.label[index]))
         return f"{label.name.title().replace('_', '')}_{index + 1}"
 
-    def _box(self, index: int) -> BoundingBox:
+    def _build_box(self, index: int) -> BoundingBox:
         scenery = self._town.scenery
         x, y, z = scenery.centre[index].tolist()
         long, wide, high = scenery.extent[index].tolist()
-        if scenery.shape[index] == Shape.CYLINDER:
+        if scenery.shape[index] == SceneryShape.CYLINDER:
             wide = long
         turned = Rotation((0.0, float(scenery.yaw[index]), 0.0))
         return BoundingBox((x, y, z), (long, wide, high), turned)
 
-    def _object(self, index: int) -> EnvironmentObject:
-        box = self._box(index)
+    def _build_object(self, index: int) -> EnvironmentObject:
+        box = self._build_box(index)
         pose = Transform(box.location, box.rotation)
         label = int(self._town.scenery.label[index])
         return EnvironmentObject(
             transform=pose,
             bounding_box=box,
             id=Wide(index + 1),
-            name=self._name(index),
+            name=self._format_name(index),
             label=label,
         )
 
 
-def _picked(scenery: Scenery, which: object) -> Scenery:
+def _select_pieces(scenery: TownScenery, which: object) -> TownScenery:
     """Return some pieces of a scenery."""
-    return Scenery(**{one.name: getattr(scenery, one.name)[which] for one in fields(Scenery)})
+    return TownScenery(
+        **{one.name: getattr(scenery, one.name)[which] for one in fields(TownScenery)}
+    )
 
 
-def _solid(scenery: Scenery) -> Scenery:
+def _make_solid(scenery: TownScenery) -> TownScenery:
     """Return a scenery one cannot pass through anywhere."""
     return replace(scenery, solid=np.ones_like(scenery.solid))

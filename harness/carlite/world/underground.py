@@ -11,21 +11,21 @@ import numpy as np
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bools, Float32s, Floats, Ints
 from harness.carlite.compiled import allocating
-from harness.carlite.towns.lookup import ground_arrays, height
-from harness.carlite.towns.model import Ground
+from harness.carlite.towns.lookup import find_ground_height, to_ground_arrays
+from harness.carlite.towns.model import TownGround
 
 
-def buried(table: ActorTable, slots: Ints, ground: Ground) -> Bools:
+def find_buried_actors(table: ActorTable, slots: Ints, ground: TownGround) -> Bools:
     """Return which actors in `slots` are below the ground from head to foot."""
-    result: Bools = _buried(
-        slots, *ground_arrays(ground), table.position, table.rotation, table.box_centre,
+    result: Bools = _find_buried_boxes(
+        slots, *to_ground_arrays(ground), table.position, table.rotation, table.box_centre,
         table.extent,
     )  # fmt: skip
     return result
 
 
 @allocating
-def _buried(
+def _find_buried_boxes(
     slots: Ints, x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
     position: Floats, rotation: Floats, box_centre: Floats, extent: Floats,
 ) -> Bools:  # fmt: skip
@@ -35,7 +35,7 @@ def _buried(
         slot = slots[index]
         x, y, z = position[slot]
         top = z + box_centre[slot, 2] + extent[slot, 2]
-        if top >= height(x0, y0, cell, lower, upper, x, y, z):
+        if top >= find_ground_height(x0, y0, cell, lower, upper, x, y, z):
             continue
         cos, sin = np.cos(rotation[slot, 1]), np.sin(rotation[slot, 1])
         below = True
@@ -43,6 +43,8 @@ def _buried(
             ahead = extent[slot, 0] if corner < 2 else -extent[slot, 0]
             aside = extent[slot, 1] if corner % 2 == 0 else -extent[slot, 1]
             corner_x, corner_y = x + ahead * cos - aside * sin, y + ahead * sin + aside * cos
-            below = below and top < height(x0, y0, cell, lower, upper, corner_x, corner_y, z)
+            below = below and top < find_ground_height(
+                x0, y0, cell, lower, upper, corner_x, corner_y, z
+            )
         result[index] = below
     return result

@@ -12,8 +12,8 @@ from harness.carlite.towns.model import Town
 from harness.carlite.traffic.manager import TrafficManager
 from harness.carlite.wire import frames, snapshot
 from harness.carlite.wire.records import EpisodeSettings, WeatherParameters
-from harness.carlite.world.episode import Episode
-from harness.carlite.world.navigation import Navigation
+from harness.carlite.world.episode import WorldEpisode
+from harness.carlite.world.navigation import TownNavigation
 
 WORLD_STREAM = 1
 FIRST_ACTOR = 2
@@ -23,7 +23,7 @@ FRESH_FRAMES = 100_000
 UPLOADED = "OpenDriveMap"
 
 
-class Audience(Protocol):
+class StreamAudience(Protocol):
     """The readers of the world's streams."""
 
     def has_listener(self, stream_id: int) -> bool:
@@ -33,7 +33,7 @@ class Audience(Protocol):
         """Send a frame to all who listen to a stream."""
 
 
-class World:
+class ServerWorld:
     """Everything a call can ask about or change.
 
     Frames and actor ids grow from episode to episode and never repeat. A sensor's stream has the
@@ -45,7 +45,7 @@ class World:
         managers: Traffic Managers that run in clients, by port.
     """
 
-    def __init__(self, town: str, maps: Path | None, seed: int, audience: Audience) -> None:
+    def __init__(self, town: str, maps: Path | None, seed: int, audience: StreamAudience) -> None:
         self.frame = 0
         self.settings = EpisodeSettings()
         self.weather = WeatherParameters()
@@ -57,8 +57,8 @@ class World:
         self._actor_ids = count(FIRST_ACTOR)
         self._uploaded: str | None = None
         self._announce_map = False
-        self.episode = Episode(1, towns.load(town, maps), seed, self._actor_ids)
-        self.navigation = Navigation(self.town)
+        self.episode = WorldEpisode(1, towns.load_town(town, maps), seed, self._actor_ids)
+        self.navigation = TownNavigation(self.town)
 
     @property
     def town(self) -> Town:
@@ -80,11 +80,11 @@ class World:
         """Seconds by which a tick moves the world."""
         return self.settings.fixed_delta_seconds or DEFAULT_STEP
 
-    def available_towns(self) -> list[str]:
+    def list_towns(self) -> list[str]:
         """Return the names of all towns that can be loaded."""
-        return towns.available(self._maps)
+        return towns.list_available_towns(self._maps)
 
-    def configure(self, settings: EpisodeSettings) -> int:
+    def apply_episode_settings(self, settings: EpisodeSettings) -> int:
         """Change how time runs, from the next tick on, and return the latest frame.
 
         An asynchronous world runs with the wall clock, so how far it got is chance. While no client
@@ -98,13 +98,13 @@ class World:
         self.settings = settings
         return latest
 
-    def load(self, name: str, reset_settings: bool) -> None:
+    def load_town(self, name: str, reset_settings: bool) -> None:
         """Begin a new episode in the town of that name, or in the present one for an empty name."""
-        self._begin(self._find_town(name))
+        self._begin_episode(self._find_town(name))
         if reset_settings:
             self.settings = EpisodeSettings()
 
-    def upload(self, opendrive: str) -> None:
+    def upload_opendrive(self, opendrive: str) -> None:
         """Keep an OpenDRIVE text, to be loaded as the town `OpenDriveMap`."""
         self._uploaded = opendrive
 
@@ -113,18 +113,18 @@ class World:
         self.frame += 1
         episode, dt = self.episode, self.step
         episode.advance(dt)
-        records = episode.records()
-        sensor_frames = episode.observe(
+        records = episode.pack_records()
+        sensor_frames = episode.capture_sensor_frames(
             records,
             frame=self.frame,
             dt=dt,
             gravity=self.gravity,
             has_listener=self._audience.has_listener,
         )
-        header = frames.header(frames.FrameKind.WORLD, self.frame, episode.elapsed)
+        header = frames.pack_frame_header(frames.FrameKind.WORLD, self.frame, episode.elapsed)
         flags = snapshot.MAP_CHANGE if self._announce_map else 0
         self._announce_map = False
-        body = snapshot.pack(
+        body = snapshot.pack_snapshot(
             records,
             episode_id=episode.number,
             platform_timestamp=episode.elapsed,
@@ -141,7 +141,7 @@ class World:
             return self.town
         if name.rsplit("/", 1)[-1] != UPLOADED:
             try:
-                return towns.load(name, self._maps)
+                return towns.load_town(name, self._maps)
             except UserError as problem:
                 raise CallError(str(problem)) from None
         if self._uploaded is None:
@@ -151,10 +151,10 @@ class World:
         except ValueError as problem:
             raise CallError(f"{UPLOADED}: {problem}") from None
 
-    def _begin(self, town: Town) -> None:
+    def _begin_episode(self, town: Town) -> None:
         if town is not self.town:
-            self.navigation = Navigation(town)
-        self.episode = Episode(self.episode.number + 1, town, self._seed, self._actor_ids)
+            self.navigation = TownNavigation(town)
+        self.episode = WorldEpisode(self.episode.number + 1, town, self._seed, self._actor_ids)
         self.weather = WeatherParameters()
         self.gravity = GRAVITY
         self._announce_map = True

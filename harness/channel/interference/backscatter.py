@@ -37,7 +37,7 @@ steradian, and the pulse's length c tau / 2 is in metres: fog is 150 / rho times
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Responses:
+class FogResponses:
     """The integral I(R, r0) of a pulse in fog, in s/m^2, for places of the hard target."""
 
     places: Floats  # (X,) r0, m
@@ -48,7 +48,7 @@ class Responses:
 
 
 @lru_cache(64)
-def responses(extinction: float) -> Responses:
+def get_fog_responses(extinction: float) -> FogResponses:
     """Return the responses of fog by its extinction in 1/m: trapezoids along the beam."""
     x = np.linspace(BLIND, FAR, round((FAR - BLIND) / STEP) + 1)
     ranges = np.linspace(BLIND, FAR, round((FAR - BLIND) / PEAK_STEP) + 1)
@@ -59,7 +59,7 @@ def responses(extinction: float) -> Responses:
     integrand = 2 / LIGHT * pulse * (overlap * np.exp(-2 * extinction * x) / x**2)
     until = np.zeros_like(integrand)
     np.cumsum((integrand[:, 1:] + integrand[:, :-1]) * (x[1] - x[0]) / 2, axis=1, out=until[:, 1:])
-    return Responses(
+    return FogResponses(
         places=x,
         peaks=until.max(axis=0),
         peak_ranges=ranges[until.argmax(axis=0)],
@@ -68,32 +68,32 @@ def responses(extinction: float) -> Responses:
     )
 
 
-def backscatter(extinction: float) -> float:
+def compute_backscatter(extinction: float) -> float:
     """Return beta of fog in 1/(m sr): 0.046 over visibility (Rasshofer et al., 2011)."""
     return 0.046 * extinction / math.log(20)
 
 
-def soft_powers(
+def compute_soft_powers(
     extinction: float, ranges: Floats, rho: Floats, *, calibration: Calibration = "hahner"
 ) -> Floats:
     """Return the greatest power from fog before targets, where these send rho exp(-2 a r) / r^2.
 
     It is beta / beta_0 times the peak of the response; beta_0 is the target's backscatter.
     """
-    response = responses(extinction)
+    response = get_fog_responses(extinction)
     peaks = np.interp(ranges, response.places, response.peaks)
-    fog = math.pi * backscatter(extinction) * peaks
+    fog = math.pi * compute_backscatter(extinction) * peaks
     return np.asarray(1e6 * fog * rho if calibration == "hahner" else LIGHT / 2 * fog)
 
 
-def soft_ranges(extinction: float, ranges: Floats, random: np.random.Generator) -> Floats:
+def sample_soft_ranges(extinction: float, ranges: Floats, random: np.random.Generator) -> Floats:
     """Return where fog appears to be before targets, m: the peak of a response of few photons.
 
     Without noise all points would lie on a shell. Photons are counted in steps of PEAK_STEP, some
     hundred times, and points get one of these peaks. A peak is LATE, and no farther than the
     target.
     """
-    response = responses(extinction)
+    response = get_fog_responses(extinction)
     counts = random.poisson(
         PHOTONS * response.of_free_air / response.of_free_air.max(), (PEAKS, len(response.ranges))
     )

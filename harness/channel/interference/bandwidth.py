@@ -12,7 +12,7 @@ from harness.vocabulary import Kind, Message
 
 
 @dataclass(slots=True)
-class Radio:
+class SenderRadio:
     """One sender's: busy with a message, with at most one waiting behind it."""
 
     free_at: float  # s, when all it has taken on is sent
@@ -39,7 +39,7 @@ class Bandwidth(Disturbance):
         if not bytes_per_second > 0:
             raise UserError(f"bandwidth.bytes_per_second = {bytes_per_second}: must be > 0")
         self.bytes_per_second = bytes_per_second
-        self._radios: dict[str, Radio] = {}
+        self._radios: dict[str, SenderRadio] = {}
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode with silent radios."""
@@ -61,7 +61,7 @@ class Bandwidth(Disturbance):
         radio = self._radios.get(message.sender)
         starts = captured if radio is None else max(captured, radio.free_at)
         free_at = starts + message.size_bytes / self.bytes_per_second
-        self._radios[message.sender] = Radio(free_at, message.capture_frame, starts)
+        self._radios[message.sender] = SenderRadio(free_at, message.capture_frame, starts)
         if message.size_bytes:
             self.idle_chance = 0.0
         return free_at - captured

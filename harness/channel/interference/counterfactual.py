@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.channel.disturbance import Disturbance, Sweep
 from harness.channel.effects import NO_SHIFT, Shift, Window
 from harness.errors import UserError
-from harness.randomness import derived_seed
+from harness.randomness import derive_seed
 from harness.vocabulary import Message, Observation
 
 Ticks = tuple[int, int]
@@ -71,38 +71,38 @@ class Counterfactual(Disturbance):
         super().reset(seed, route)
         self.of.name = self.name
         self.of.reset(
-            derived_seed(seed, "redrawn", str(self.sample)) if self.sample else seed, route
+            derive_seed(seed, "redrawn", str(self.sample)) if self.sample else seed, route
         )
 
     def sense(self, sweep: Sweep, observation: Observation) -> Sweep:
         """Change the sweep, if it is time."""
         sensed = self.of.sense(sweep, observation)
-        return sensed if self._happens(observation.frame) else sweep  # dry air, where it detects
+        return sensed if self._is_active(observation.frame) else sweep  # dry air, where it detects
 
     def shift(self, observation: Observation) -> Shift:
         """Be wrong about the place, if it is time."""
         shift = self.of.shift(observation)
-        return shift if self._happens(observation.frame) else NO_SHIFT
+        return shift if self._is_active(observation.frame) else NO_SHIFT
 
     def alter(self, message: Message) -> Message:
         """Alter the message, if it is time."""
         altered = self.of.alter(message)
-        return altered if self._happens(message.capture_frame) else message
+        return altered if self._is_active(message.capture_frame) else message
 
     def displaces(self, message: Message) -> int | None:
         """Have an unsent message give way, if it was time for that one: others left at once."""
         frame = self.of.displaces(message)
-        return frame if frame is not None and self._happens(frame) else None
+        return frame if frame is not None and self._is_active(frame) else None
 
     def delay(self, message: Message) -> float:
         """Be late, if it is time."""
         delay = self.of.delay(message)
-        return delay if self._happens(message.capture_frame) else 0.0
+        return delay if self._is_active(message.capture_frame) else 0.0
 
     def loses(self, message: Message) -> bool:
         """Lose the message, if it is time."""
         lost = self.of.loses(message)
-        return lost and self._happens(message.capture_frame)
+        return lost and self._is_active(message.capture_frame)
 
     def inert(self) -> str | None:
         """Expect of a window nothing, and of all times what the disturbance expects."""
@@ -112,6 +112,6 @@ class Counterfactual(Disturbance):
             setattr(self.of, name, getattr(self, name))
         return self.of.inert()
 
-    def _happens(self, frame: int) -> bool:
+    def _is_active(self, frame: int) -> bool:
         tick = frame - self.first_frame
         return self.windows is None or any(first <= tick < end for first, end in self.windows)

@@ -22,7 +22,7 @@ LEAST_DIAMETER = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Particles:
+class ParticleDistribution:
     """Particles with N(D) = N0 exp(-L D): an exponential law of diameters D in mm."""
 
     intercept: float  # N0, 1 / (m^3 mm)
@@ -45,27 +45,27 @@ class Particles:
         return ((self.refractive_index - 1) / (self.refractive_index + 1)) ** 2
 
 
-def rain(rate: float) -> Particles:
+def make_rain_drops(rate: float) -> ParticleDistribution:
     """Return the drops of rain of a rate > 0 in mm/h (Marshall and Palmer, 1948)."""
-    return Particles(
-        intercept=8000.0, slope=4.1 * positive("rain", rate) ** -0.21, refractive_index=1.328
+    return ParticleDistribution(
+        intercept=8000.0, slope=4.1 * check_positive("rain", rate) ** -0.21, refractive_index=1.328
     )
 
 
-def snow(rate: float) -> Particles:
+def make_snow_flakes(rate: float) -> ParticleDistribution:
     """Return flakes of a rate > 0 in mm/h of melted water (Gunn and Marshall, 1958)."""
-    positive("snow", rate)
-    return Particles(
+    check_positive("snow", rate)
+    return ParticleDistribution(
         intercept=7600.0 * rate**-0.87, slope=2.55 * rate**-0.48, refractive_index=1.3031
     )
 
 
-def fog_extinction(visibility: float) -> float:
+def compute_fog_extinction(visibility: float) -> float:
     """Return alpha in 1/m by visibility in m, at which 5 % of contrast are left (Koschmieder)."""
-    return math.log(20) / positive("fog", visibility)
+    return math.log(20) / check_positive("fog", visibility)
 
 
-def positive(name: str, value: float) -> float:
+def check_positive(name: str, value: float) -> float:
     """Return a value that must be positive."""
     if not value > 0:
         raise UserError(f"{name}: {value}: must be > 0")

@@ -27,11 +27,13 @@ class FeatureCorruption(Disturbance, ABC):
         if not isinstance(message.payload, Features):
             raise cannot_touch(self, message)
         random = self.random_at(message.sender, message.capture_frame)
-        maps = tuple(self.corrupted(feature_map, random) for feature_map in message.payload.maps)
+        maps = tuple(
+            self.corrupt_features(feature_map, random) for feature_map in message.payload.maps
+        )
         return replace(message, payload=replace(message.payload, maps=maps))
 
     @abstractmethod
-    def corrupted(self, features: Singles, random: np.random.Generator) -> Singles:
+    def corrupt_features(self, features: Singles, random: np.random.Generator) -> Singles:
         """Return a map with noise in it."""
 
 
@@ -60,11 +62,11 @@ class Scattered(FeatureCorruption):
         super().reset(seed, route)
         self.idle_chance = 1.0
 
-    def corrupted(self, features: Singles, random: np.random.Generator) -> Singles:
+    def corrupt_features(self, features: Singles, random: np.random.Generator) -> Singles:
         """Replace numbers one by one."""
         self.idle_chance *= (1.0 - self.probability) ** features.size
         chosen = random.random(features.shape, np.float32) < self.probability
-        return np.where(chosen, noise_like(features, random), features)
+        return np.where(chosen, sample_noise_like(features, random), features)
 
 
 class WholeChannels(FeatureCorruption):
@@ -87,16 +89,16 @@ class WholeChannels(FeatureCorruption):
         """Whether no channel is replaced."""
         return self.share == 0
 
-    def corrupted(self, features: Singles, random: np.random.Generator) -> Singles:
+    def corrupt_features(self, features: Singles, random: np.random.Generator) -> Singles:
         """Replace some channels altogether."""
         count = int(self.share * len(features) + ROUNDING)
         chosen = random.permutation(len(features))[:count]
         corrupted = features.copy()
-        corrupted[chosen] = noise_like(features, random)[chosen]
+        corrupted[chosen] = sample_noise_like(features, random)[chosen]
         return corrupted
 
 
-def noise_like(features: Singles, random: np.random.Generator) -> Singles:
+def sample_noise_like(features: Singles, random: np.random.Generator) -> Singles:
     """Return noise between the least and the greatest of these values."""
     low, high = features.min(initial=np.inf), features.max(initial=-np.inf)
     noise: Singles = low + random.random(features.shape, np.float32) * (high - low)

@@ -57,16 +57,16 @@ class Ghosts(Disturbance):
 
     def alter(self, message: Message) -> Message:
         """Return the message with the ghosts in it."""
-        ghosts = self.ghosts_in_lidar(message.sender, message.kind)
+        ghosts = self.sample_ghosts(message.sender, message.kind)
         if isinstance(message.payload, Boxes):
             return replace(message, payload=Boxes.join([message.payload, ghosts]))
         if isinstance(message.payload, Points):
             sweep = message.payload.in_lidar
-            skins = [skin(row) for row in ghosts.geometry]
+            skins = [sample_box_surface(row) for row in ghosts.geometry]
             return replace(message, payload=Points(np.concatenate([sweep, *skins])))
         raise cannot_touch(self, message)
 
-    def ghosts_in_lidar(self, sender: str, kind: Kind) -> Boxes:
+    def sample_ghosts(self, sender: str, kind: Kind) -> Boxes:
         """Return this episode's ghosts of a partner."""
         random = self.random(sender)
         distance = random.uniform(self.nearest, self.farthest, self.count)
@@ -81,7 +81,7 @@ class Ghosts(Disturbance):
         return Boxes(geometry, classes, np.full(self.count, self.score))
 
 
-def skin(box: Floats) -> Singles:
+def sample_box_surface(box: Floats) -> Singles:
     """Return returns of a LiDAR at the origin from the faces of a box that look at it."""
     x, y, z, *sizes, yaw = box.tolist()
     turn = np.array(
@@ -94,7 +94,7 @@ def skin(box: Floats) -> Singles:
     half = np.array(sizes) / 2
     lidar_in_box = -np.array([x, y, z]) @ turn
     faces = [
-        face(half, axis, float(np.sign(lidar_in_box[axis])))
+        make_face_grid(half, axis, float(np.sign(lidar_in_box[axis])))
         for axis in range(3)
         if abs(lidar_in_box[axis]) > half[axis]
     ]
@@ -104,7 +104,7 @@ def skin(box: Floats) -> Singles:
     return np.column_stack([points, np.full(len(points), INTENSITY)]).astype(np.float32)
 
 
-def face(half: Floats, axis: int, side: float) -> Floats:
+def make_face_grid(half: Floats, axis: int, side: float) -> Floats:
     """Return a grid of points on one face of a box, in the box's frame."""
     ticks = [
         np.linspace(-extent, extent, math.ceil(2 * extent / SPACING) + 1)

@@ -19,7 +19,7 @@ FAR = 5.0
 """Standard deviations that are hardly ever exceeded."""
 
 
-class Latency(Disturbance, ABC):
+class LatencyDisturbance(Disturbance, ABC):
     """A delay, sampled once for an episode and all its senders, or for every message."""
 
     name = "latency"
@@ -37,25 +37,25 @@ class Latency(Disturbance, ABC):
 
     def too_small(self) -> str | None:
         """Return the largest delay that can be expected, if it ends within its own moment."""
-        largest = self.largest()
+        largest = self.get_largest_delay()
         return None if largest > SAME_MOMENT else f"{largest:.3g} s is no delay"
 
-    def largest(self) -> float:
+    def get_largest_delay(self) -> float:
         """Return the most seconds that can be expected."""
         return self.longest_delay
 
     def delay(self, message: Message) -> float:
         """Sample the delay of this message."""
         if self.per == "message":
-            return self.sample(self.random_at(message.sender, message.capture_frame))
-        return self.sample(self.random())
+            return self.sample_delay(self.random_at(message.sender, message.capture_frame))
+        return self.sample_delay(self.random())
 
     @abstractmethod
-    def sample(self, random: np.random.Generator) -> float:
+    def sample_delay(self, random: np.random.Generator) -> float:
         """Return a delay in seconds."""
 
 
-class Fixed(Latency):
+class Fixed(LatencyDisturbance):
     """Always the same delay."""
 
     safe_from_file = True
@@ -85,12 +85,12 @@ class Fixed(Latency):
         """Seconds that this adds, always."""
         return self.longest
 
-    def sample(self, random: np.random.Generator) -> float:
+    def sample_delay(self, random: np.random.Generator) -> float:
         """Return the one delay."""
         return self.longest
 
 
-class Uniform(Latency):
+class Uniform(LatencyDisturbance):
     """Any delay between two."""
 
     safe_from_file = True
@@ -117,12 +117,12 @@ class Uniform(Latency):
         """Seconds that this adds at most."""
         return self.high
 
-    def sample(self, random: np.random.Generator) -> float:
+    def sample_delay(self, random: np.random.Generator) -> float:
         """Return a delay between the two."""
         return float(random.uniform(self.low, self.high))
 
 
-class Normal(Latency):
+class Normal(LatencyDisturbance):
     """Delays round a mean; what would be below zero is zero."""
 
     safe_from_file = True
@@ -148,7 +148,7 @@ class Normal(Latency):
         """Seconds that this adds on average; unbounded."""
         return self.mean
 
-    def largest(self) -> float:
+    def get_largest_delay(self) -> float:
         """Return what one sample in a few millions exceeds."""
         return self.mean + FAR * self.deviation
 
@@ -160,14 +160,14 @@ class Normal(Latency):
     def delay(self, message: Message) -> float:
         """Sample, and update the probability that nothing has been late so far."""
         before = self.idle_chance if self.per == "message" else 1.0
-        self.idle_chance = before * self._at_once()
+        self.idle_chance = before * self._compute_punctual_chance()
         return super().delay(message)
 
-    def _at_once(self) -> float:
+    def _compute_punctual_chance(self) -> float:
         if self.deviation == 0:
             return 0.0
         return 0.5 * math.erfc((self.mean - SAME_MOMENT) / self.deviation / math.sqrt(2))
 
-    def sample(self, random: np.random.Generator) -> float:
+    def sample_delay(self, random: np.random.Generator) -> float:
         """Return a delay round the mean."""
         return max(float(random.normal(self.mean, self.deviation)), 0.0)

@@ -96,10 +96,10 @@ class BurstLoss(Disturbance):
         turn, fate = self.random_at(sender, message.capture_frame).random(2)
         odds = self.turns[self._air[sender]] if sender in self._air else self.at_first
         air = self._air[sender] = int(turn < odds[1])
-        self._keep_account(sender)
+        self._update_idle_chance(sender)
         return bool(fate < self.lost[air])
 
-    def _keep_account(self, sender: str) -> None:
+    def _update_idle_chance(self, sender: str) -> None:
         before = self._nothing_lost.get(sender)
         now = self.at_first if before is None else before @ self.turns
         self._nothing_lost[sender] = now * (1 - self.lost)

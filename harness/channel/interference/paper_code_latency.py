@@ -58,7 +58,7 @@ class PaperCodeLatency(Disturbance):
     def reset(self, seed: int, route: str) -> None:
         """Start an episode: the last number in the route's name decides."""
         super().reset(seed, route)
-        self._seconds = self.by_remainder[number_of(route) % len(self.by_remainder)]
+        self._seconds = self.by_remainder[parse_route_number(route) % len(self.by_remainder)]
         self._first = {}
         self.idle_chance = 1.0
 
@@ -71,7 +71,7 @@ class PaperCodeLatency(Disturbance):
         return self._seconds
 
 
-def number_of(route: str) -> int:
+def parse_route_number(route: str) -> int:
     """Return the last number in a route's name."""
     numbers = re.findall(r"\d+", route)
     if not numbers:

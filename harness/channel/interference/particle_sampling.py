@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from harness.channel.interference.extinction import LEAST_DIAMETER, Particles
+from harness.channel.interference.extinction import LEAST_DIAMETER, ParticleDistribution
 from harness.vocabulary import Floats
 
 NEAREST = 1.5
@@ -24,8 +24,8 @@ Strongest: TypeAlias = tuple[Floats, Floats]
 """Power and range (m) of the strongest return from the air, for all beams; power 0: none."""
 
 
-def strongest_particles(
-    ranges: Floats, particles: Particles, least: float, random: np.random.Generator
+def sample_strongest_particles(
+    ranges: Floats, particles: ParticleDistribution, least: float, random: np.random.Generator
 ) -> Strongest:
     """Return the strongest particle before each target, of those that send back more than `least`.
 
@@ -34,39 +34,45 @@ def strongest_particles(
     cross section times the density of particles that are large enough at that range. LISA samples
     all particles; of 800 in a beam of 50 m in rain of 10 mm/h, 0.06 are strong enough.
     """
-    table, expected = sensed_up_to(particles, least, float(ranges.max(initial=0.0)))
+    table, expected = count_sensed_particles(particles, least, float(ranges.max(initial=0.0)))
     of_beams = np.interp(ranges, table, expected, left=0.0)
     counts = random.poisson(of_beams)
     beams = np.repeat(np.arange(len(ranges)), counts)
     places = np.interp(random.random(len(beams)) * of_beams[beams], expected, table)
-    least_diameters = np.maximum(needed_diameters(particles, least, places), LEAST_DIAMETER)
+    least_diameters = np.maximum(compute_needed_diameters(particles, least, places), LEAST_DIAMETER)
     diameters = least_diameters + random.exponential(1 / particles.slope, len(beams))
-    powers = particle_powers(particles, places, diameters)
+    powers = compute_particle_powers(particles, places, diameters)
     strongest, at = np.zeros(len(ranges)), ranges.copy()
     order = np.argsort(powers, kind="stable")  # of equal indices, the last assignment counts
     strongest[beams[order]], at[beams[order]] = powers[order], places[order]
     return strongest, at
 
 
-def sensed_up_to(particles: Particles, least: float, farthest: float) -> tuple[Floats, Floats]:
+def count_sensed_particles(
+    particles: ParticleDistribution, least: float, farthest: float
+) -> tuple[Floats, Floats]:
     """Return ranges, and how many particles a beam senses up to these on average."""
     limit = math.sqrt(particles.reflectivity / least)  # a particle that fills the beam, clear air
     table = np.linspace(NEAREST, max(min(limit, farthest), NEAREST + 1e-6), STEPS)
-    diameters = np.maximum(needed_diameters(particles, least, table), LEAST_DIAMETER)
+    diameters = np.maximum(compute_needed_diameters(particles, least, table), LEAST_DIAMETER)
     large = particles.intercept / particles.slope * np.exp(-particles.slope * diameters)
     per_metre = large * math.pi / 4 * (SPREAD * table) ** 2
     steps = (per_metre[1:] + per_metre[:-1]) / 2 * (table[1] - table[0])
     return table, np.concatenate([[0.0], np.cumsum(steps)])
 
 
-def needed_diameters(particles: Particles, least: float, ranges: Floats) -> Floats:
+def compute_needed_diameters(
+    particles: ParticleDistribution, least: float, ranges: Floats
+) -> Floats:
     """Return the diameter (mm) from which particles send back `least`; infinite where none does."""
     clear = particles.reflectivity * np.exp(-2 * particles.extinction * ranges)
     share = least * ranges**2 / clear  # of the beam's cross section
     return np.where(share < 1, 1e3 * SPREAD * ranges * np.sqrt(np.minimum(share, 1)), np.inf)
 
 
-def particle_powers(particles: Particles, ranges: Floats, diameters: Floats) -> Floats:
+def compute_particle_powers(
+    particles: ParticleDistribution, ranges: Floats, diameters: Floats
+) -> Floats:
     """Return what particles send back, by the share of the beam's cross section that they fill."""
     share = np.minimum((diameters / (1e3 * SPREAD * ranges)) ** 2, 1.0)
     clear = particles.reflectivity * np.exp(-2 * particles.extinction * ranges)

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from harness.channel.disturbance import PARTNERS, Disturbance, refuse_negative
-from harness.channel.effects import LEAST_METRES, LEAST_RADIANS, Shift, displaces
+from harness.channel.effects import LEAST_METRES, LEAST_RADIANS, Shift, is_displacement
 from harness.errors import UserError
 from harness.vocabulary import Floats, Kind, Observation
 
@@ -37,30 +37,30 @@ class PoseErrorDisturbance(Disturbance, ABC):
     @property
     def size_zero(self) -> bool:
         """Whether all errors are 0."""
-        return not self.largest().any()
+        return not self.get_largest_error().any()
 
     def too_small(self) -> str | None:
         """Return the largest error that can be expected, if it counts as none."""
-        largest = Shift(*self.largest().tolist())
-        if displaces(largest):
+        largest = Shift(*self.get_largest_error().tolist())
+        if is_displacement(largest):
             return None
         metres, degrees = largest.metres, math.degrees(largest.radians)
         return f"{metres:.3g} m and {degrees:.3g} degrees are no displacement"
 
     @abstractmethod
-    def largest(self) -> Floats:
+    def get_largest_error(self) -> Floats:
         """Return the largest x, y (m), yaw (rad), z (m), pitch and roll that can be expected."""
 
     def shift(self, observation: Observation) -> Shift:
         """Return how wrong this observer is now."""
-        return Shift(*self.error(observation).tolist())
+        return Shift(*self.compute_error(observation).tolist())
 
     @abstractmethod
-    def error(self, observation: Observation) -> Floats:
+    def compute_error(self, observation: Observation) -> Floats:
         """Return x, y (m), yaw (rad), z (m), pitch and roll (rad)."""
 
 
-class Sampled(PoseErrorDisturbance):
+class PoseErrorSampler(PoseErrorDisturbance):
     """Errors sampled once for an episode, or for every capture."""
 
     def __init__(self, per: Per, kinds: Sequence[Kind]) -> None:
@@ -75,25 +75,25 @@ class Sampled(PoseErrorDisturbance):
         super().reset(seed, route)
         self.idle_chance, self._sampled = 1.0, set()
 
-    def error(self, observation: Observation) -> Floats:
+    def compute_error(self, observation: Observation) -> Floats:
         """Sample from this observer's stream."""
         if self.per == "frame" or observation.sender not in self._sampled:
             self._sampled.add(observation.sender)
-            self.idle_chance *= self.chance_of_none()
+            self.idle_chance *= self.compute_chance_of_none()
         if self.per == "frame":
-            return self.sample(self.random_at(observation.sender, observation.frame))
-        return self.sample(self.random(observation.sender))
+            return self.sample_error(self.random_at(observation.sender, observation.frame))
+        return self.sample_error(self.random(observation.sender))
 
     @abstractmethod
-    def chance_of_none(self) -> float:
+    def compute_chance_of_none(self) -> float:
         """Return how likely an error is to be too small to count."""
 
     @abstractmethod
-    def sample(self, random: np.random.Generator) -> Floats:
+    def sample_error(self, random: np.random.Generator) -> Floats:
         """Return x, y (m), yaw (rad), z (m), pitch and roll (rad)."""
 
 
-class Uniform(Sampled):
+class Uniform(PoseErrorSampler):
     """Sizes between two, with random signs."""
 
     safe_from_file = True
@@ -120,26 +120,28 @@ class Uniform(Sampled):
                 f"pose_error: low = {low} m, high = {high} m, yaw_low = {yaw_low} degrees,"
                 f" yaw_high = {yaw_high} degrees: must be 0 ≤ low ≤ high; signs are sampled"
             )
-        self.low = in_radians(low, low, yaw_low, z=z_low, pitch=pitch_low, roll=roll_low)
-        self.high = in_radians(high, high, yaw_high, z=z_high, pitch=pitch_high, roll=roll_high)
+        self.low = convert_to_radians(low, low, yaw_low, z=z_low, pitch=pitch_low, roll=roll_low)
+        self.high = convert_to_radians(
+            high, high, yaw_high, z=z_high, pitch=pitch_high, roll=roll_high
+        )
         if not ((self.low >= 0) & (self.low <= self.high)).all():
             raise UserError(
                 f"pose_error: z from {z_low} to {z_high} m, pitch from {pitch_low} to {pitch_high},"
                 f" roll from {roll_low} to {roll_high} degrees: must be 0 ≤ low ≤ high"
             )
 
-    def largest(self) -> Floats:
+    def get_largest_error(self) -> Floats:
         """Return the upper ends."""
         return self.high
 
-    def chance_of_none(self) -> float:
+    def compute_chance_of_none(self) -> float:
         """Return the share of the ranges that is too small to count."""
         width = self.high - self.low
         fixed = (self.low < LEAST).astype(np.float64)
         share = np.divide(LEAST - self.low, width, out=fixed, where=width > 0)
         return float(np.prod(np.clip(share, 0.0, 1.0)))
 
-    def sample(self, random: np.random.Generator) -> Floats:
+    def sample_error(self, random: np.random.Generator) -> Floats:
         """Return sizes with signs."""
         parts = [
             random.uniform(self.low[part], self.high[part]) * random.choice([-1.0, 1.0], 3)
@@ -148,7 +150,7 @@ class Uniform(Sampled):
         return np.concatenate(parts)
 
 
-class Normal(Sampled):
+class NormalPoseError(PoseErrorSampler):
     """Errors round zero."""
 
     safe_from_file = True
@@ -166,17 +168,17 @@ class Normal(Sampled):
     ) -> None:
         super().__init__(per, kinds)
         out_of_plane = {"z": z_deviation, "pitch": pitch_deviation, "roll": roll_deviation}
-        self.deviation = spread(deviation, yaw_deviation, **out_of_plane)
+        self.deviation = convert_deviations_to_radians(deviation, yaw_deviation, **out_of_plane)
 
-    def largest(self) -> Floats:
+    def get_largest_error(self) -> Floats:
         """Return errors that are hardly ever exceeded."""
         return FAR * self.deviation
 
-    def chance_of_none(self) -> float:
+    def compute_chance_of_none(self) -> float:
         """Return how likely an error is to be too small to count."""
-        return none_of_normal(self.deviation)
+        return compute_chance_of_small(self.deviation)
 
-    def sample(self, random: np.random.Generator) -> Floats:
+    def sample_error(self, random: np.random.Generator) -> Floats:
         """Return errors round zero."""
         return np.asarray(random.normal(0.0, self.deviation))
 
@@ -199,18 +201,18 @@ class Constant(PoseErrorDisturbance):
         roll: float = 0.0,  # degrees
     ) -> None:
         super().__init__(kinds)
-        self.bias = in_radians(x, y, yaw, z=z, pitch=pitch, roll=roll)
+        self.bias = convert_to_radians(x, y, yaw, z=z, pitch=pitch, roll=roll)
 
-    def largest(self) -> Floats:
+    def get_largest_error(self) -> Floats:
         """Return the one error."""
         return np.abs(self.bias)
 
-    def error(self, observation: Observation) -> Floats:
+    def compute_error(self, observation: Observation) -> Floats:
         """Return the one error."""
         return self.bias
 
 
-class Fixed(Sampled):
+class Fixed(PoseErrorSampler):
     """Always the same distance, in a direction sampled once for each observer."""
 
     safe_from_file = True
@@ -227,15 +229,15 @@ class Fixed(Sampled):
         self.metres = metres
         self.yaw = math.radians(metres * degrees_per_metre)
 
-    def largest(self) -> Floats:
+    def get_largest_error(self) -> Floats:
         """Return the one size, as if it were all in x."""
         return np.array([self.metres, 0.0, self.yaw, 0.0, 0.0, 0.0])
 
-    def chance_of_none(self) -> float:
+    def compute_chance_of_none(self) -> float:
         """Return 0: the size is not left to chance."""
         return 0.0
 
-    def sample(self, random: np.random.Generator) -> Floats:
+    def sample_error(self, random: np.random.Generator) -> Floats:
         """Return the distance in some direction, and the angle to some side."""
         towards = random.uniform(-math.pi, math.pi)
         x, y = self.metres * math.cos(towards), self.metres * math.sin(towards)
@@ -259,7 +261,7 @@ class Walk(PoseErrorDisturbance):
     ) -> None:
         super().__init__(kinds)
         out_of_plane = {"z": z_deviation, "pitch": pitch_deviation, "roll": roll_deviation}
-        self.deviation = spread(deviation, yaw_deviation, **out_of_plane)
+        self.deviation = convert_deviations_to_radians(deviation, yaw_deviation, **out_of_plane)
         self._walked: dict[str, tuple[float, Floats]] = {}
         self._began: dict[str, float] = {}
 
@@ -269,16 +271,16 @@ class Walk(PoseErrorDisturbance):
         self._walked, self._began = {}, {}
         self.idle_chance = 1.0
 
-    def largest(self) -> Floats:
+    def get_largest_error(self) -> Floats:
         """Return errors that are hardly ever exceeded, even after a long drive."""
         return FAR * self.deviation * math.sqrt(LONG)
 
-    def error(self, observation: Observation) -> Floats:
+    def compute_error(self, observation: Observation) -> Floats:
         """Take a step as wide as the time since the last one makes it."""
         sender, now = observation.sender, observation.time
         since, error = self._walked.get(sender, (now, np.zeros(len(LEAST))))
         elapsed = now - self._began.setdefault(sender, now)
-        none = none_of_normal(self.deviation * math.sqrt(elapsed))
+        none = compute_chance_of_small(self.deviation * math.sqrt(elapsed))
         self.idle_chance = min(self.idle_chance, none)
         random = self.random_at(sender, observation.frame)
         error = error + random.normal(0.0, self.deviation) * math.sqrt(now - since)
@@ -286,7 +288,7 @@ class Walk(PoseErrorDisturbance):
         return error
 
 
-def none_of_normal(deviation: Floats) -> float:
+def compute_chance_of_small(deviation: Floats) -> float:
     """Return how likely normal errors round zero are to be too small to count."""
     ratios = [
         least / floor if floor else math.inf
@@ -295,18 +297,18 @@ def none_of_normal(deviation: Floats) -> float:
     return math.prod(math.erf(ratio / math.sqrt(2)) for ratio in ratios)
 
 
-def in_radians(
+def convert_to_radians(
     x: float, y: float, yaw: float, *, z: float = 0.0, pitch: float = 0.0, roll: float = 0.0
 ) -> Floats:
     """Return an error as it is used: x, y, yaw, z, pitch, roll."""
     return np.array([x, y, math.radians(yaw), z, math.radians(pitch), math.radians(roll)])
 
 
-def spread(
+def convert_deviations_to_radians(
     deviation: float, yaw_deviation: float, *, z: float, pitch: float, roll: float
 ) -> Floats:
     """Return standard deviations as they are used."""
     refuse_negative("pose_error", "m", deviation=deviation, z_deviation=z)
     degrees = {"pitch_deviation": pitch, "roll_deviation": roll}
     refuse_negative("pose_error", "degrees", yaw_deviation=yaw_deviation, **degrees)
-    return in_radians(deviation, deviation, yaw_deviation, z=z, pitch=pitch, roll=roll)
+    return convert_to_radians(deviation, deviation, yaw_deviation, z=z, pitch=pitch, roll=roll)

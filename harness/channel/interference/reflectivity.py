@@ -61,63 +61,65 @@ WATER_DEPTHS = (0.1, PAVEMENT_DEPTH)
 """mm of water, from damp to under a film everywhere."""
 
 
-def albedo(surfaces: Surfaces) -> Floats:
+def get_surface_albedo(surfaces: Surfaces) -> Floats:
     """Return the reflectivity of the surface under each point, at normal incidence."""
     return np.asarray(TABLE[surfaces.labels], np.float64)
 
 
-def reflectivity(surfaces: Surfaces | None, count: int) -> Floats:
+def compute_reflectivity(surfaces: Surfaces | None, count: int) -> Floats:
     """Return reflectivity times cosine of incidence (Lambert's law) for so many points."""
     if surfaces is None:
         return np.full(count, UNKNOWN)
-    return albedo(surfaces) * surfaces.cosines
+    return get_surface_albedo(surfaces) * surfaces.cosines
 
 
-def paved(surfaces: Surfaces) -> Mask:
+def find_paved_points(surfaces: Surfaces) -> Mask:
     """Return which points lie on a surface that water stands on."""
     return np.isin(surfaces.labels, PAVED)
 
 
-def wet_reflectivity(surfaces: Surfaces, water: float) -> Floats:
-    """Return `reflectivity` where so many mm of water stand on what is paved.
+def compute_wet_reflectivity(surfaces: Surfaces, water: float) -> Floats:
+    """Return `compute_reflectivity` where so many mm of water stand on what is paved.
 
     A share of the pavement is under a film: all of it from PAVEMENT_DEPTH on (Hahner et al., 2022).
     """
-    dry, cosines = albedo(surfaces), surfaces.cosines.astype(np.float64)
+    dry, cosines = get_surface_albedo(surfaces), surfaces.cosines.astype(np.float64)
     share = min(max(water / PAVEMENT_DEPTH, 0.0), 1.0)
-    wet = (1 - share) * dry + share * under_film(dry, cosines)
-    return np.where(paved(surfaces), wet, dry) * cosines
+    wet = (1 - share) * dry + share * compute_film_reflectivity(dry, cosines)
+    return np.where(find_paved_points(surfaces), wet, dry) * cosines
 
 
-def under_film(dry: Floats, cosines: Floats) -> Floats:
+def compute_film_reflectivity(dry: Floats, cosines: Floats) -> Floats:
     """Return the reflectivity of a surface under water, in the better polarisation.
 
     Light enters, is reflected by the surface, and leaves, or is thrown back by the water and
     reflected again, without end: t_in rho t_out / (1 - rho r_out). What the film itself reflects
     goes away like from a mirror. By reciprocity, in and out are the same at matching angles.
     """
-    turned_back = fresnel(cosines)
+    turned_back = compute_fresnel_reflection(cosines)
     through = 1 - turned_back
     both = through * dry * through / (1 - dry * turned_back)
     return np.asarray(both.max(axis=0))
 
 
-def fresnel(cosines: Floats, before: float = AIR, behind: float = WATER) -> Floats:
+def compute_fresnel_reflection(
+    cosines: Floats, before: float = AIR, behind: float = WATER
+) -> Floats:
     """Return the share of power reflected by an interface: rows s, p (Fresnel's equations)."""
-    cos_in, cos_out = cosines, refracted(cosines, before, behind)
+    cos_in, cos_out = cosines, compute_refracted_cosine(cosines, before, behind)
     s = (before * cos_in - behind * cos_out) / (before * cos_in + behind * cos_out)
     p = (behind * cos_in - before * cos_out) / (behind * cos_in + before * cos_out)
     return np.stack([s**2, p**2])
 
 
-def transmitted(cosines: Floats, before: float = AIR, behind: float = WATER) -> Floats:
+def compute_transmission(cosines: Floats, before: float = AIR, behind: float = WATER) -> Floats:
     """Return the share of power that passes: amplitudes squared, times n cos out over n cos in."""
-    cos_in, cos_out = cosines, refracted(cosines, before, behind)
+    cos_in, cos_out = cosines, compute_refracted_cosine(cosines, before, behind)
     s = 2 * before * cos_in / (before * cos_in + behind * cos_out)
     p = 2 * before * cos_in / (behind * cos_in + before * cos_out)
     return np.stack([s**2, p**2]) * (behind * cos_out) / (before * cos_in)
 
 
-def refracted(cosines: Floats, before: float, behind: float) -> Floats:
+def compute_refracted_cosine(cosines: Floats, before: float, behind: float) -> Floats:
     """Return the cosine behind an interface (Snell's law), below the limit of total reflection."""
     return np.asarray(np.sqrt(1 - (before / behind) ** 2 * (1 - cosines**2)))

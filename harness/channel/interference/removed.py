@@ -52,13 +52,13 @@ class Removed(Disturbance):
             return replace(message, payload=boxes[kept])
         if isinstance(message.payload, Points):
             sweep = message.payload.in_lidar
-            sector = self.sector_of(sweep)
+            sector = self.compute_sectors(sweep)
             self.idle_chance *= (1.0 - self.share) ** len(np.unique(sector))
             kept = random.random(self.sectors) >= self.share
             return replace(message, payload=Points(sweep[kept[sector]]))
         raise cannot_touch(self, message)
 
-    def sector_of(self, sweep: Singles) -> np.ndarray:
+    def compute_sectors(self, sweep: Singles) -> np.ndarray:
         """Return the sector that each point is in."""
         turn = np.arctan2(sweep[:, 1], sweep[:, 0]) / math.tau + 0.5
         return np.minimum((turn * self.sectors).astype(np.int64), self.sectors - 1)

@@ -3,10 +3,10 @@
 A beam reports its strongest return (LISA, Kilic et al., 2021). Powers are in units of the
 transmitted one: a target of reflectivity rho at r metres sends back rho exp(-2 alpha r) / r^2.
 What is weaker than the LiDAR's sensitivity is lost, in dry air too. So weather must be compared
-with `dry` on the same sweep, not with the sweep itself.
+with `apply_dry_air` on the same sweep, not with the sweep itself.
 
 Random numbers for the noise of ranges are taken first: with equal generators, weather that vanishes
-gives what `dry` gives. All steps are numpy on whole sweeps.
+gives what `apply_dry_air` gives. All steps are numpy on whole sweeps.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from harness.channel.disturbance import Sweep
 from harness.channel.interference import backscatter, extinction
-from harness.channel.interference.extinction import Particles
+from harness.channel.interference.extinction import ParticleDistribution
 from harness.channel.interference.particle_sampling import (
     Strongest,
-    sensed_up_to,
-    strongest_particles,
+    count_sensed_particles,
+    sample_strongest_particles,
 )
-from harness.channel.interference.reflectivity import reflectivity, wet_reflectivity
+from harness.channel.interference.reflectivity import compute_reflectivity, compute_wet_reflectivity
 from harness.errors import UserError
-from harness.sensitivity import Sensitivity
+from harness.sensitivity import LidarSensitivity
 from harness.vocabulary import Floats, Integers, Mask, Singles, Surfaces
 
 ATTENUATION = 0.004
@@ -46,7 +46,7 @@ KEPT, LOST, SCATTERED = range(3)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Outcome:
+class SweepOutcome:
     """A sweep, and what became of the points that it was made of."""
 
     sweep: Sweep  # without what is lost
@@ -54,13 +54,13 @@ class Outcome:
     changed: int  # points that are lost or have another range
 
     @classmethod
-    def same(cls, sweep: Sweep) -> Outcome:
+    def from_unchanged(cls, sweep: Sweep) -> SweepOutcome:
         """Return a sweep that nothing happened to."""
         return cls(sweep=sweep, fates=np.zeros(len(sweep.points_in_lidar), np.uint8), changed=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Beams:
+class BeamTargets:
     """The targets of a sweep's beams."""
 
     ranges: Floats  # m
@@ -70,114 +70,120 @@ class Beams:
     extinction: float = 0.0  # 1/m
 
 
-def dry(sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator) -> Outcome:
+def apply_dry_air(
+    sweep: Sweep, sensitivity: LidarSensitivity, random: np.random.Generator
+) -> SweepOutcome:
     """Return the sweep in dry air: dark and far points are lost, ranges get noise."""
-    beams = beams_of(sweep, 0.0, random)
-    return strongest_returns(sweep, beams, nothing(beams), sensitivity)
+    beams = compute_beam_targets(sweep, 0.0, random)
+    return select_strongest_returns(sweep, beams, make_silent_air(beams), sensitivity)
 
 
-def rain(
+def apply_rain(
     sweep: Sweep,
     rate: float,
-    sensitivity: Sensitivity,
+    sensitivity: LidarSensitivity,
     *,
     random: np.random.Generator,
     rho: Floats | None = None,
-) -> Outcome:
+) -> SweepOutcome:
     """Return the sweep in rain of a rate in mm/h; rate 0 is the sweep itself.
 
     `rho` are the reflectivities of targets times cosines, where they are not those of dry surfaces.
     """
     if rate == 0:
-        return Outcome.same(sweep)
-    return among_particles(sweep, extinction.rain(rate), sensitivity, random=random, rho=rho)
+        return SweepOutcome.from_unchanged(sweep)
+    return apply_particles(
+        sweep, extinction.make_rain_drops(rate), sensitivity, random=random, rho=rho
+    )
 
 
-def snow(
-    sweep: Sweep, rate: float, sensitivity: Sensitivity, *, random: np.random.Generator
-) -> Outcome:
+def apply_snow(
+    sweep: Sweep, rate: float, sensitivity: LidarSensitivity, *, random: np.random.Generator
+) -> SweepOutcome:
     """Return the sweep in snow of a rate in mm/h of melted water; rate 0 is the sweep itself."""
     if rate == 0:
-        return Outcome.same(sweep)
-    return among_particles(sweep, extinction.snow(rate), sensitivity, random=random)
+        return SweepOutcome.from_unchanged(sweep)
+    return apply_particles(sweep, extinction.make_snow_flakes(rate), sensitivity, random=random)
 
 
-def among_particles(
+def apply_particles(
     sweep: Sweep,
-    particles: Particles,
-    sensitivity: Sensitivity,
+    particles: ParticleDistribution,
+    sensitivity: LidarSensitivity,
     *,
     random: np.random.Generator,
     rho: Floats | None = None,
-) -> Outcome:
+) -> SweepOutcome:
     """Return the sweep among particles that may be hit before the targets."""
-    beams = beams_of(sweep, particles.extinction, random, rho)
-    air = strongest_particles(beams.ranges, particles, sensitivity.least_power, random)
-    return strongest_returns(sweep, beams, air, sensitivity)
+    beams = compute_beam_targets(sweep, particles.extinction, random, rho)
+    air = sample_strongest_particles(beams.ranges, particles, sensitivity.least_power, random)
+    return select_strongest_returns(sweep, beams, air, sensitivity)
 
 
-def fog(
+def apply_fog(
     sweep: Sweep,
     visibility: float,
-    sensitivity: Sensitivity,
+    sensitivity: LidarSensitivity,
     *,
     random: np.random.Generator,
     calibration: backscatter.Calibration = "hahner",
-) -> Outcome:
+) -> SweepOutcome:
     """Return the sweep in fog of a visibility in m; an infinite one is the sweep itself."""
-    alpha = extinction.fog_extinction(visibility)
+    alpha = extinction.compute_fog_extinction(visibility)
     if alpha == 0:
-        return Outcome.same(sweep)
-    beams = beams_of(sweep, alpha, random)
-    powers = backscatter.soft_powers(alpha, beams.ranges, beams.rho, calibration=calibration)
-    ranges = backscatter.soft_ranges(alpha, beams.ranges, random)
-    return strongest_returns(sweep, beams, (powers, ranges), sensitivity)
+        return SweepOutcome.from_unchanged(sweep)
+    beams = compute_beam_targets(sweep, alpha, random)
+    powers = backscatter.compute_soft_powers(
+        alpha, beams.ranges, beams.rho, calibration=calibration
+    )
+    ranges = backscatter.sample_soft_ranges(alpha, beams.ranges, random)
+    return select_strongest_returns(sweep, beams, (powers, ranges), sensitivity)
 
 
-def wet_ground(
-    sweep: Sweep, water: float, sensitivity: Sensitivity, *, random: np.random.Generator
-) -> Outcome:
+def apply_wet_ground(
+    sweep: Sweep, water: float, sensitivity: LidarSensitivity, *, random: np.random.Generator
+) -> SweepOutcome:
     """Return the sweep over ground under so many mm of water, in dry air.
 
     No water gives the sweep itself. Intensities are CARLA's, which do not depend on reflectivity.
     """
     if not 0 <= water < math.inf:
         raise UserError(f"water = {water} mm: must be ≥ 0")
-    surfaces = surfaces_of(sweep, "wet ground")
+    surfaces = get_surfaces(sweep, "wet ground")
     if water == 0:
-        return Outcome.same(sweep)
-    beams = beams_of(sweep, 0.0, random, wet_reflectivity(surfaces, water))
-    return strongest_returns(sweep, beams, nothing(beams), sensitivity)
+        return SweepOutcome.from_unchanged(sweep)
+    beams = compute_beam_targets(sweep, 0.0, random, compute_wet_reflectivity(surfaces, water))
+    return select_strongest_returns(sweep, beams, make_silent_air(beams), sensitivity)
 
 
-def surfaces_of(sweep: Sweep, name: str) -> Surfaces:
+def get_surfaces(sweep: Sweep, name: str) -> Surfaces:
     """Return what the points of a sweep lie on; refuse a sweep of which this is not known."""
     if sweep.surfaces is None:
         raise UserError(f"{name}: the sweep has no surfaces; record them with the points")
     return sweep.surfaces
 
 
-def beams_of(
+def compute_beam_targets(
     sweep: Sweep, alpha: float, random: np.random.Generator, rho: Floats | None = None
-) -> Beams:
+) -> BeamTargets:
     """Return the beams of a sweep in air of an extinction in 1/m."""
     xyz = sweep.points_in_lidar[:, :3].astype(np.float64)
     ranges = np.sqrt(np.einsum("ij,ij->i", xyz, xyz))
     if rho is None:
-        rho = reflectivity(sweep.surfaces, len(xyz))
+        rho = compute_reflectivity(sweep.surfaces, len(xyz))
     powers = rho * np.exp(-2 * alpha * ranges) / np.maximum(ranges, 1e-3) ** 2
     noise = random.standard_normal(len(xyz))
-    return Beams(ranges=ranges, rho=rho, noise=noise, powers=powers, extinction=alpha)
+    return BeamTargets(ranges=ranges, rho=rho, noise=noise, powers=powers, extinction=alpha)
 
 
-def nothing(beams: Beams) -> Strongest:
+def make_silent_air(beams: BeamTargets) -> Strongest:
     """Return that the air sends nothing back."""
     return np.zeros(len(beams.ranges)), beams.ranges
 
 
-def strongest_returns(
-    sweep: Sweep, beams: Beams, air: Strongest, sensitivity: Sensitivity
-) -> Outcome:
+def select_strongest_returns(
+    sweep: Sweep, beams: BeamTargets, air: Strongest, sensitivity: LidarSensitivity
+) -> SweepOutcome:
     """Return the sweep of the strongest returns, each from the target or from the air before it."""
     powers, places = air
     least = sensitivity.least_power
@@ -187,7 +193,9 @@ def strongest_returns(
     noisy = np.maximum(beams.ranges + beams.noise * deviations, 0.0)
     ranges = np.where(scattered, places, noisy)
     there = scattered | kept
-    points = moved(sweep.points_in_lidar[there], beams.ranges[there], ranges[there])
+    points = move_points_along_rays(
+        sweep.points_in_lidar[there], beams.ranges[there], ranges[there]
+    )
     if not sensitivity.keep_intensity:
         alpha = beams.extinction
         points[:, 3] = np.exp(-(ATTENUATION + 2 * alpha) * ranges[there])
@@ -195,21 +203,23 @@ def strongest_returns(
         from_air = scattered[there]
         points[from_air, 3] = np.exp(-ATTENUATION * ranges[there][from_air])
     same = (points[:, :3] == sweep.points_in_lidar[there, :3]).all(axis=1)
-    return Outcome(
-        sweep=Sweep(points, seen(sweep.surfaces, there, scattered)),
+    return SweepOutcome(
+        sweep=Sweep(points, select_remaining_surfaces(sweep.surfaces, there, scattered)),
         fates=np.where(there, np.where(scattered, SCATTERED, KEPT), LOST).astype(np.uint8),
         changed=len(there) - int(same.sum()),
     )
 
 
-def moved(points: Singles, before: Floats, after: Floats) -> Singles:
+def move_points_along_rays(points: Singles, before: Floats, after: Floats) -> Singles:
     """Return points along their rays, with other ranges."""
     result = points.copy()
     result[:, :3] *= (after / np.maximum(before, 1e-3))[:, None].astype(np.float32)
     return result
 
 
-def seen(surfaces: Surfaces | None, there: Mask, scattered: Mask) -> Surfaces | None:
+def select_remaining_surfaces(
+    surfaces: Surfaces | None, there: Mask, scattered: Mask
+) -> Surfaces | None:
     """Return what the remaining points lie on: what the air sent back lies on nothing."""
     if surfaces is None:
         return None
@@ -221,10 +231,13 @@ def seen(surfaces: Surfaces | None, there: Mask, scattered: Mask) -> Surfaces | 
     )
 
 
-def chance_of_same(
-    sweep: Sweep, alpha: float, particles: Particles | None, sensitivity: Sensitivity
+def bound_chance_of_same_sweep(
+    sweep: Sweep,
+    alpha: float,
+    particles: ParticleDistribution | None,
+    sensitivity: LidarSensitivity,
 ) -> float:
-    """Return how likely air is to leave a sweep as `dry` does; an upper bound.
+    """Return how likely air is to leave a sweep as `apply_dry_air` does; an upper bound.
 
     Extinction that float32 shows changes intensities or, where they are kept, the noise of ranges.
     Else only a particle that is hit before a target can make a difference.
@@ -236,10 +249,10 @@ def chance_of_same(
     if particles is None or not len(ranges):
         return 1.0
     least = sensitivity.least_power
-    table, expected = sensed_up_to(particles, least, float(ranges.max()))
+    table, expected = count_sensed_particles(particles, least, float(ranges.max()))
     return math.exp(-float(np.interp(ranges, table, expected, left=0.0).sum()))
 
 
-def shares(fates: NDArray[np.uint8]) -> Integers:
+def count_point_fates(fates: NDArray[np.uint8]) -> Integers:
     """Return how many points are kept, lost and scattered."""
     return np.bincount(fates, minlength=3)

@@ -46,10 +46,12 @@ class StrayReturns(Disturbance):
     def sense(self, sweep: Sweep, observation: Observation) -> Sweep:
         """Return the sweep with stray points at its end, which lie on nothing."""
         random = self.random_at(observation.sender, observation.frame)
-        stray = self.ring.scattered(sweep.points_in_lidar, random)
+        stray = self.ring.sample_stray_points(sweep.points_in_lidar, random)
         points = np.concatenate([sweep.points_in_lidar, stray])
         return replace(
-            sweep, points_in_lidar=points, surfaces=with_nothing(sweep.surfaces, len(stray))
+            sweep,
+            points_in_lidar=points,
+            surfaces=append_unlabelled_surfaces(sweep.surfaces, len(stray)),
         )
 
 
@@ -81,7 +83,7 @@ class StrayPoints(Disturbance):
             raise cannot_touch(self, message)
         random = self.random_at(message.sender, message.capture_frame)
         sweep = message.payload.in_lidar
-        stray = self.ring.scattered(sweep, random)
+        stray = self.ring.sample_stray_points(sweep, random)
         return replace(message, payload=Points(np.concatenate([sweep, stray])))
 
 
@@ -102,7 +104,7 @@ class SquareRing:
                 " be ≥ 0, and the region of interest within the square"
             )
 
-    def scattered(self, sweep: Singles, random: np.random.Generator) -> Singles:
+    def sample_stray_points(self, sweep: Singles, random: np.random.Generator) -> Singles:
         """Return the points: one coordinate beyond the region of interest, the other anywhere."""
         beyond = random.uniform(self.inside, self.outside, self.count)
         beyond *= random.choice([-1.0, 1.0], self.count)
@@ -116,7 +118,7 @@ class SquareRing:
         )
 
 
-def with_nothing(surfaces: Surfaces | None, count: int) -> Surfaces | None:
+def append_unlabelled_surfaces(surfaces: Surfaces | None, count: int) -> Surfaces | None:
     """Return surfaces, and behind them those of points that lie on nothing."""
     if surfaces is None:
         return None

@@ -17,11 +17,20 @@ import numpy as np
 from harness.channel.disturbance import Disturbance, Sweep
 from harness.channel.interference import extinction, scattering
 from harness.channel.interference.backscatter import Calibration
-from harness.channel.interference.extinction import RAIN_RATES, SNOW_RATES, VISIBILITIES, Particles
-from harness.channel.interference.reflectivity import WATER_DEPTHS, paved, wet_reflectivity
-from harness.channel.interference.scattering import Outcome
+from harness.channel.interference.extinction import (
+    RAIN_RATES,
+    SNOW_RATES,
+    VISIBILITIES,
+    ParticleDistribution,
+)
+from harness.channel.interference.reflectivity import (
+    WATER_DEPTHS,
+    compute_wet_reflectivity,
+    find_paved_points,
+)
+from harness.channel.interference.scattering import SweepOutcome
 from harness.errors import AttemptError, UserError
-from harness.sensitivity import Sensitivity
+from harness.sensitivity import LidarSensitivity
 from harness.vocabulary import Floats, Kind, Observation
 
 ALL_AGENTS: tuple[Kind, ...] = ("ego", "roadside", "vehicle")
@@ -29,7 +38,7 @@ DAMP = 1e-3 * WATER_DEPTHS[1]
 """mm of water that change the noise of ranges by more than float32 rounds."""
 
 
-class Weather(Disturbance, ABC):
+class WeatherDisturbance(Disturbance, ABC):
     """One weather over all agents; by one number, which may be sampled once per episode."""
 
     of_sweeps = True
@@ -59,21 +68,21 @@ class Weather(Disturbance, ABC):
                 f"{self.name}: what the {observation.kind} LiDAR detects is not known: no r_max",
             )
         random = self.random_of_sweep(observation.sender, observation.frame)
-        self.idle_chance *= self.chance_of_none(sweep, sweep.sensitivity)
-        return self.outcome(sweep, sweep.sensitivity, random).sweep
+        self.idle_chance *= self.bound_chance_of_none(sweep, sweep.sensitivity)
+        return self.apply_weather(sweep, sweep.sensitivity, random).sweep
 
     @abstractmethod
-    def outcome(
-        self, sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator
-    ) -> Outcome:
+    def apply_weather(
+        self, sweep: Sweep, sensitivity: LidarSensitivity, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return what becomes of a sweep."""
 
     @abstractmethod
-    def chance_of_none(self, sweep: Sweep, sensitivity: Sensitivity) -> float:
+    def bound_chance_of_none(self, sweep: Sweep, sensitivity: LidarSensitivity) -> float:
         """Return how likely the sweep is to be as in dry air; an upper bound."""
 
 
-class Precipitation(Weather):
+class PrecipitationDisturbance(WeatherDisturbance):
     """Particles by their rate."""
 
     @property
@@ -81,17 +90,19 @@ class Precipitation(Weather):
         """Whether nothing falls."""
         return self.high == 0
 
-    def chance_of_none(self, sweep: Sweep, sensitivity: Sensitivity) -> float:
+    def bound_chance_of_none(self, sweep: Sweep, sensitivity: LidarSensitivity) -> float:
         """Return how likely it is that extinction is too small to show and no particle is hit."""
-        particles = self.particles()
-        return scattering.chance_of_same(sweep, particles.extinction, particles, sensitivity)
+        particles = self.make_particles()
+        return scattering.bound_chance_of_same_sweep(
+            sweep, particles.extinction, particles, sensitivity
+        )
 
     @abstractmethod
-    def particles(self) -> Particles:
+    def make_particles(self) -> ParticleDistribution:
         """Return what falls."""
 
 
-class Rain(Precipitation):
+class Rain(PrecipitationDisturbance):
     """Rain by its rate; 0 is dry air."""
 
     safe_from_file = True
@@ -105,27 +116,27 @@ class Rain(Precipitation):
         water: float = 0.0,  # mm on roads and sidewalks, 0 to 1.2
         kinds: Sequence[Kind] = ALL_AGENTS,  # agents: ego, roadside, vehicle
     ) -> None:
-        low, high = limits("rain.rate", "mm/h", rate, highest, most=RAIN_RATES[1])
+        low, high = check_size_limits("rain.rate", "mm/h", rate, highest, most=RAIN_RATES[1])
         super().__init__(low, high, kinds)
-        self.water, _ = limits("rain.water", "mm", water, most=WATER_DEPTHS[1])
+        self.water, _ = check_size_limits("rain.water", "mm", water, most=WATER_DEPTHS[1])
         self.needs_surfaces = water > 0
 
-    def outcome(
-        self, sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator
-    ) -> Outcome:
+    def apply_weather(
+        self, sweep: Sweep, sensitivity: LidarSensitivity, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return the sweep in rain."""
-        rho = self._wet(sweep) if self.water else None
-        return scattering.rain(sweep, self.size, sensitivity, random=random, rho=rho)
+        rho = self._compute_wet_reflectivity(sweep) if self.water else None
+        return scattering.apply_rain(sweep, self.size, sensitivity, random=random, rho=rho)
 
-    def particles(self) -> Particles:
+    def make_particles(self) -> ParticleDistribution:
         """Return the drops."""
-        return extinction.rain(self.size)
+        return extinction.make_rain_drops(self.size)
 
-    def _wet(self, sweep: Sweep) -> Floats:
-        return wet_reflectivity(scattering.surfaces_of(sweep, self.name), self.water)
+    def _compute_wet_reflectivity(self, sweep: Sweep) -> Floats:
+        return compute_wet_reflectivity(scattering.get_surfaces(sweep, self.name), self.water)
 
 
-class Snow(Precipitation):
+class Snow(PrecipitationDisturbance):
     """Snow by its rate as melted water; 0 is dry air."""
 
     safe_from_file = True
@@ -137,21 +148,21 @@ class Snow(Precipitation):
         highest: float | None = None,  # mm/h; a number: sampled in its logarithm, per episode
         kinds: Sequence[Kind] = ALL_AGENTS,  # agents: ego, roadside, vehicle
     ) -> None:
-        low, high = limits("snow.rate", "mm/h", rate, highest, most=SNOW_RATES[1])
+        low, high = check_size_limits("snow.rate", "mm/h", rate, highest, most=SNOW_RATES[1])
         super().__init__(low, high, kinds)
 
-    def outcome(
-        self, sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator
-    ) -> Outcome:
+    def apply_weather(
+        self, sweep: Sweep, sensitivity: LidarSensitivity, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return the sweep in snow."""
-        return scattering.snow(sweep, self.size, sensitivity, random=random)
+        return scattering.apply_snow(sweep, self.size, sensitivity, random=random)
 
-    def particles(self) -> Particles:
+    def make_particles(self) -> ParticleDistribution:
         """Return the flakes."""
-        return extinction.snow(self.size)
+        return extinction.make_snow_flakes(self.size)
 
 
-class Fog(Weather):
+class Fog(WeatherDisturbance):
     """Fog by visibility (meteorological optical range); an infinite one is dry air."""
 
     safe_from_file = True
@@ -180,21 +191,21 @@ class Fog(Weather):
         """Whether visibility is infinite."""
         return math.isinf(self.low)
 
-    def outcome(
-        self, sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator
-    ) -> Outcome:
+    def apply_weather(
+        self, sweep: Sweep, sensitivity: LidarSensitivity, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return the sweep in fog."""
-        return scattering.fog(
+        return scattering.apply_fog(
             sweep, self.size, sensitivity, random=random, calibration=self.calibration
         )
 
-    def chance_of_none(self, sweep: Sweep, sensitivity: Sensitivity) -> float:
+    def bound_chance_of_none(self, sweep: Sweep, sensitivity: LidarSensitivity) -> float:
         """Return whether extinction is too small to show."""
-        alpha = extinction.fog_extinction(self.size)
-        return scattering.chance_of_same(sweep, alpha, None, sensitivity)
+        alpha = extinction.compute_fog_extinction(self.size)
+        return scattering.bound_chance_of_same_sweep(sweep, alpha, None, sensitivity)
 
 
-class WetGround(Weather):
+class WetGround(WeatherDisturbance):
     """Water on roads and sidewalks in dry air; 0 mm is dry ground."""
 
     safe_from_file = True
@@ -207,7 +218,9 @@ class WetGround(Weather):
         highest: float | None = None,  # mm; a number: sampled in its logarithm, per episode
         kinds: Sequence[Kind] = ALL_AGENTS,  # agents: ego, roadside, vehicle
     ) -> None:
-        low, high = limits("wet_ground.water", "mm", water, highest, most=WATER_DEPTHS[1])
+        low, high = check_size_limits(
+            "wet_ground.water", "mm", water, highest, most=WATER_DEPTHS[1]
+        )
         super().__init__(low, high, kinds)
 
     @property
@@ -215,19 +228,19 @@ class WetGround(Weather):
         """Whether the ground is dry."""
         return self.high == 0
 
-    def outcome(
-        self, sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator
-    ) -> Outcome:
+    def apply_weather(
+        self, sweep: Sweep, sensitivity: LidarSensitivity, random: np.random.Generator
+    ) -> SweepOutcome:
         """Return the sweep over wet ground."""
-        return scattering.wet_ground(sweep, self.size, sensitivity, random=random)
+        return scattering.apply_wet_ground(sweep, self.size, sensitivity, random=random)
 
-    def chance_of_none(self, sweep: Sweep, sensitivity: Sensitivity) -> float:
+    def bound_chance_of_none(self, sweep: Sweep, sensitivity: LidarSensitivity) -> float:
         """Return 0 where there is pavement and enough water to show."""
-        ground = paved(scattering.surfaces_of(sweep, self.name)).any()
+        ground = find_paved_points(scattering.get_surfaces(sweep, self.name)).any()
         return float(not ground or self.size < DAMP)
 
 
-def limits(
+def check_size_limits(
     setting: str, unit: str, low: float, highest: float | None = None, *, most: float
 ) -> tuple[float, float]:
     """Return the least and the greatest size, from 0 to a bound.

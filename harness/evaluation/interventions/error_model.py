@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from harness.errors import UserError
-from harness.files import at_home
+from harness.files import expand_home
 from harness.safe_reading import read_json_within
 from harness.vocabulary import BANDS, CLASSES, Boxes, Floats
 
@@ -55,50 +55,53 @@ class ErrorModel:
     ghosts_stay: float  # probability that one lasts another step
     ghosts: Mapping[int, Floats]  # by class: rows as GHOST has them
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return what a file holds."""
         return {
             "crucible_error_model": VERSION,
             "source": dict(self.source),
             "period": self.period,
-            "share": by_band(self.share),
-            "stay": by_band(self.stay),
-            "offsets": {"columns": list(OFFSET), **offsets_by_name(self.offsets)},
+            "share": group_by_band(self.share),
+            "stay": group_by_band(self.stay),
+            "offsets": {"columns": list(OFFSET), **name_offsets(self.offsets)},
             "ghosts_a_step": round(self.ghosts_a_step, 6),
             "ghosts_stay": round(self.ghosts_stay, 6),
             "ghosts": {
                 "columns": list(GHOST),
-                **{CLASSES[n]: [rounded(row) for row in rows] for n, rows in self.ghosts.items()},
+                **{
+                    CLASSES[n]: [round_values(row) for row in rows]
+                    for n, rows in self.ghosts.items()
+                },
             },
         }
 
-    def text(self) -> str:
+    def format_text(self) -> str:
         """Return the file's text, a row of numbers on each line."""
-        text = json.dumps(self.record(), indent=1, allow_nan=False)
-        return one_line_rows(text) + "\n"
+        text = json.dumps(self.to_record(), indent=1, allow_nan=False)
+        return format_one_line_rows(text) + "\n"
 
 
-def rounded(values: Floats) -> list[float]:
+def round_values(values: Floats) -> list[float]:
     """Return numbers with six digits behind the point."""
     return [round(float(value), 6) for value in values]
 
 
-def by_band(values: Mapping[str, Floats]) -> dict[str, dict[str, float]]:
+def group_by_band(values: Mapping[str, Floats]) -> dict[str, dict[str, float]]:
     """Return numbers by the names of patterns and bands."""
-    return {name: dict(zip(BANDS, rounded(values[name]), strict=True)) for name in IN_BANDS}
+    return {name: dict(zip(BANDS, round_values(values[name]), strict=True)) for name in IN_BANDS}
 
 
-def offsets_by_name(
+def name_offsets(
     offsets: Mapping[tuple[int, int], Floats],
 ) -> dict[str, dict[str, list[list[float]]]]:
     """Return offsets by the names of classes and bands."""
     named: dict[str, dict[str, list[list[float]]]] = {}
     for (of_class, band), rows in sorted(offsets.items()):
-        named.setdefault(CLASSES[of_class], {})[BANDS[band]] = [rounded(row) for row in rows]
+        named.setdefault(CLASSES[of_class], {})[BANDS[band]] = [round_values(row) for row in rows]
     return named
 
 
-def one_line_rows(text: str) -> str:
+def format_one_line_rows(text: str) -> str:
     """Return JSON in which lists without lists or objects in them stand on one line."""
     parts = []
     rest = text
@@ -114,49 +117,52 @@ def one_line_rows(text: str) -> str:
 
 def read_error_model(file: Path | str) -> ErrorModel:
     """Return the model in a file; anything wrong with it is one line."""
-    path = at_home(str(file), "model")
+    path = expand_home(str(file), "model")
     try:
         record = read_json_within(path, follow=True)
         if record["crucible_error_model"] != VERSION:
             version = record["crucible_error_model"]
             raise ValueError(f"version {version}, not {VERSION}: measure with `crucible errors`")
-        return model_of(record)
+        return parse_error_model(record)
     except BROKEN as problem:
         reason = (problem.strerror or "") if isinstance(problem, OSError) else str(problem)
         reason = " ".join(reason.split())
         raise UserError(f"{path}: not a model of errors ({reason})") from None
 
 
-def model_of(record: Mapping[str, Any]) -> ErrorModel:
+def parse_error_model(record: Mapping[str, Any]) -> ErrorModel:
     """Return the model of a file's contents; ValueError, KeyError or TypeError if it is none."""
-    share, stay = (probabilities(record[part]) for part in ("share", "stay"))
+    share, stay = (parse_probabilities(record[part]) for part in ("share", "stay"))
     for missed, poor in (("LCME", "LCLE"), ("CCME", "CCLE")):
         if (share[missed] + share[poor] > 1 + 1e-6).any():
             raise ValueError(f"{missed} and {poor} have shares above 1 together")
     return ErrorModel(
         source=dict(record["source"]),
-        period=positive(record["period"]),
+        period=parse_positive(record["period"]),
         share=share,
         stay=stay,
         offsets={
-            (of_class, BANDS.index(band)): table_of(rows, OFFSET)
-            for of_class, bands in by_class(record["offsets"], OFFSET)
+            (of_class, BANDS.index(band)): parse_rows(rows, OFFSET)
+            for of_class, bands in parse_by_class(record["offsets"], OFFSET)
             for band, rows in bands.items()
         },
-        ghosts_a_step=positive(record["ghosts_a_step"], least=0.0),
-        ghosts_stay=probability(record["ghosts_stay"]),
+        ghosts_a_step=parse_positive(record["ghosts_a_step"], least=0.0),
+        ghosts_stay=parse_probability(record["ghosts_stay"]),
         ghosts={
-            of_class: table_of(rows, GHOST) for of_class, rows in by_class(record["ghosts"], GHOST)
+            of_class: parse_rows(rows, GHOST)
+            for of_class, rows in parse_by_class(record["ghosts"], GHOST)
         },
     )
 
 
-def probabilities(part: Mapping[str, Any]) -> dict[str, Floats]:
+def parse_probabilities(part: Mapping[str, Any]) -> dict[str, Floats]:
     """Return numbers from 0 to 1 by pattern, in the order of bands."""
-    return {name: np.array([probability(part[name][band]) for band in BANDS]) for name in IN_BANDS}
+    return {
+        name: np.array([parse_probability(part[name][band]) for band in BANDS]) for name in IN_BANDS
+    }
 
 
-def by_class(part: Mapping[str, Any], columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
+def parse_by_class(part: Mapping[str, Any], columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
     """Yield what a part holds of each class, if its columns are these."""
     if part["columns"] != list(columns):
         raise ValueError(f"columns are {part['columns']}; {list(columns)} is needed")
@@ -165,7 +171,7 @@ def by_class(part: Mapping[str, Any], columns: Sequence[str]) -> Iterator[tuple[
             yield CLASSES.index(name), rows
 
 
-def table_of(rows: Sequence[Any], columns: Sequence[str]) -> Floats:
+def parse_rows(rows: Sequence[Any], columns: Sequence[str]) -> Floats:
     """Return rows of numbers, with sizes above 0."""
     table = np.array(rows, np.float64).reshape(len(rows), len(columns))
     if not np.isfinite(table).all():
@@ -175,7 +181,7 @@ def table_of(rows: Sequence[Any], columns: Sequence[str]) -> Floats:
     return table
 
 
-def probability(value: Any) -> float:
+def parse_probability(value: Any) -> float:
     """Return a number from 0 to 1."""
     number = float(value)
     if not 0 <= number <= 1:
@@ -183,7 +189,7 @@ def probability(value: Any) -> float:
     return number
 
 
-def positive(value: Any, least: float = 1e-6) -> float:
+def parse_positive(value: Any, least: float = 1e-6) -> float:
     """Return a finite number that is not too small."""
     number = float(value)
     if not (math.isfinite(number) and number >= least):
@@ -191,7 +197,7 @@ def positive(value: Any, least: float = 1e-6) -> float:
     return number
 
 
-def same_detections(before: Boxes, now: Boxes) -> list[tuple[int, int]]:
+def match_additional_boxes(before: Boxes, now: Boxes) -> list[tuple[int, int]]:
     """Return which additional boxes of two steps are one: one to one, the nearest first.
 
     Both stand in the world; only boxes of one class can be the same.

@@ -18,27 +18,31 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from harness.evaluation.frame_evaluation import bands_of, in_window, visible
+from harness.evaluation.frame_evaluation import (
+    compute_distance_bands,
+    find_boxes_in_window,
+    find_visible_truth,
+)
 from harness.evaluation.interventions.error_model import (
     COPIES,
     GHOSTS,
     OFFSET,
+    match_additional_boxes,
     read_error_model,
-    same_detections,
 )
 from harness.evaluation.interventions.intervention import (
     NO_ACTOR,
     NO_BOX,
-    Change,
+    BoxChange,
     Intervened,
     Intervention,
     Scene,
-    checked_patterns,
+    check_patterns,
 )
-from harness.evaluation.patterns import highest
-from harness.geometry import boxes_between
-from harness.overlap import bev_iou, overlaps_of_a_class
-from harness.randomness import stream
+from harness.evaluation.patterns import compute_highest_overlap
+from harness.geometry import transform_boxes
+from harness.overlap import compute_bev_iou, compute_class_overlaps
+from harness.randomness import make_named_stream
 from harness.vocabulary import BANDS, PATTERNS, Boxes, Floats, Mask, Pose
 
 WORLD = Pose(0.0, 0.0)
@@ -67,14 +71,14 @@ class ActorErrors:
 
 
 @dataclass(slots=True, eq=False)
-class Ghost:
+class GhostBox:
     """An additional box, standing in the world."""
 
     in_world: Boxes
 
 
 @dataclass(slots=True, eq=False)
-class FalseDetections:
+class EgoFalseDetections:
     """Those of the ego alone at one step, and which of them are copied."""
 
     in_world: Boxes
@@ -93,19 +97,19 @@ class Inject(Intervention):
         times: float = 1.0,  # of the measured rates; 0 for perfect boxes
         patterns: Sequence[str] = PATTERNS,  # of LCME, LCLE, LADE, CCME, CCLE, CADE
     ) -> None:
-        self.patterns = checked_patterns(patterns)
+        self.patterns = check_patterns(patterns)
         if not (np.isfinite(times) and times >= 0):
             raise ValueError(f"times = {times}: must be ≥ 0")
         self.times, self.file = times, model
         self.model = read_error_model(model)
         self.capped: list[str] = []
         self._chains = {
-            group: self._chains_of(group, {state: f"{group}C{state}" for state in STATES})
+            group: self._build_chains(group, {state: f"{group}C{state}" for state in STATES})
             for group in "LC"
         }
-        self._copying = self._chains_of(COPIES, {COPIED: COPIES}, MOST_COPIED)
+        self._copying = self._build_chains(COPIES, {COPIED: COPIES}, MOST_COPIED)
 
-    def _chains_of(
+    def _build_chains(
         self, kind: str, names: Mapping[str, str], most: float = MOST_SHARE
     ) -> list[Chain]:
         """Return the chain of each distance band; beyond the bands nothing is wrong."""
@@ -121,8 +125,8 @@ class Inject(Intervention):
             if total > most:
                 self.capped.append(f"{kind} {band}")
                 shares = {state: share * most / total for state, share in shares.items()}
-            chains.append(chain_of(shares, stays))
-        return [*chains, chain_of(nothing, nothing)]
+            chains.append(build_error_chain(shares, stays))
+        return [*chains, build_error_chain(nothing, nothing)]
 
     def reset(self, seed: int, period: float) -> None:
         """Start an attempt; the model's steps must be as long as the attempt's."""
@@ -133,10 +137,10 @@ class Inject(Intervention):
             )
         self._seed = seed
         self._actors: dict[int, ActorErrors] = {}
-        self._ghosts: list[Ghost] | None = None
-        self._random = stream(seed, "intervention", "ghosts")
-        self._false = FalseDetections(Boxes.none(), [])
-        self._of_copies = stream(seed, "intervention", "copies")
+        self._ghosts: list[GhostBox] | None = None
+        self._random = make_named_stream(seed, "intervention", "ghosts")
+        self._false = EgoFalseDetections(Boxes.none(), [])
+        self._of_copies = make_named_stream(seed, "intervention", "copies")
 
     def record(self) -> dict[str, Any]:
         """Return patterns, dose and model."""
@@ -146,61 +150,68 @@ class Inject(Intervention):
 
     def apply(self, scene: Scene) -> Intervened:
         """Return perfect boxes with errors."""
-        bands = bands_of(scene.truth.boxes_in_lidar.geometry)
-        kept = scene.perceived.cooperative[self._kept(scene)]
-        changes: list[Change] = []
+        bands = compute_distance_bands(scene.truth.boxes_in_lidar.geometry)
+        kept = scene.perceived.cooperative[self._select_kept(scene)]
+        changes: list[BoxChange] = []
         parts = [kept]
-        known = self._detected_alone(scene)
-        for true in np.flatnonzero(counted(scene)).tolist():
+        known = self._find_detected_alone(scene)
+        for true in np.flatnonzero(find_counted_truth(scene)).tolist():
             box = scene.truth.boxes_in_lidar[true : true + 1]
-            change = self._error(scene, true, "L" if known[true] else "C", int(bands[true]))
+            change = self._sample_error(scene, true, "L" if known[true] else "C", int(bands[true]))
             if change is not None:
                 changes.append(change)
                 if change.kind == "removed":
                     continue
                 box = Boxes(change.after[None, :], box.classes, np.array([change.score]))
             parts.append(box)
-        for pattern, boxes in ((GHOSTS, self._shown_ghosts(scene)), (COPIES, self._copies(scene))):
-            changes += [added(pattern, boxes[row : row + 1]) for row in range(len(boxes))]
+        for pattern, boxes in (
+            (GHOSTS, self._update_ghosts(scene)),
+            (COPIES, self._select_copies(scene)),
+        ):
+            changes += [
+                make_added_change(pattern, boxes[row : row + 1]) for row in range(len(boxes))
+            ]
             parts.append(boxes)
         return Intervened(Boxes.join(parts), tuple(changes))
 
-    def _kept(self, scene: Scene) -> Mask:
+    def _select_kept(self, scene: Scene) -> Mask:
         """Return which detections stay: outside the window, parked, of boxes that do not count."""
         boxes = scene.perceived.cooperative
         overlaps = scene.overlaps(boxes)
-        counts = counted(scene)
+        counts = find_counted_truth(scene)
         of_counted = (overlaps[counts] > 0).any(axis=0)
         of_others = (overlaps[~counts] > 0).any(axis=0)
-        outside = ~in_window(boxes.geometry, scene.settings)
+        outside = ~find_boxes_in_window(boxes.geometry, scene.settings)
         return np.asarray(scene.ignored(boxes) | ((of_others | outside) & ~of_counted))
 
-    def _detected_alone(self, scene: Scene) -> Mask:
+    def _find_detected_alone(self, scene: Scene) -> Mask:
         alone = scene.perceived.ego_alone
-        return np.asarray(highest(scene.overlaps(alone)) > scene.taus)
+        return np.asarray(compute_highest_overlap(scene.overlaps(alone)) > scene.taus)
 
-    def _error(self, scene: Scene, true: int, group: str, band: int) -> Change | None:
+    def _sample_error(self, scene: Scene, true: int, group: str, band: int) -> BoxChange | None:
         """Return what is wrong with a true box at this step."""
         actor = int(scene.actors[true])
         errors = self._actors.get(actor)
         if errors is None:
-            random = stream(self._seed, "intervention", str(actor))
+            random = make_named_stream(self._seed, "intervention", str(actor))
             errors = self._actors[actor] = ActorErrors(random)
         before, uniform = errors.state, float(errors.random.random())
-        errors.state = next_state(before, self._chains[group][band], uniform)
+        errors.state = sample_next_state(before, self._chains[group][band], uniform)
         if errors.state == NONE:
             return None
         box, pattern = scene.truth.boxes_in_lidar[true : true + 1], f"{group}C{errors.state}"
         if errors.state == MISSED:
-            return injected("removed", pattern, box, after=NO_BOX, score=1.0, actor=true)
+            return make_injected_change(
+                "removed", pattern, box, after=NO_BOX, score=1.0, actor=true
+            )
         if before != MISLOCALISED or errors.offset is None:
-            rows = self._offsets(int(box.classes[0]), band)
-            errors.offset = new_offset(rows, box, float(scene.taus[true]), errors.random)
-        after = displaced(box.geometry[0], errors.offset)
+            rows = self._get_offsets(int(box.classes[0]), band)
+            errors.offset = sample_offset(rows, box, float(scene.taus[true]), errors.random)
+        after = displace_box(box.geometry[0], errors.offset)
         score = float(errors.offset[-1])
-        return injected("moved", pattern, box, after=after, score=score, actor=true)
+        return make_injected_change("moved", pattern, box, after=after, score=score, actor=true)
 
-    def _offsets(self, of_class: int, band: int) -> Floats:
+    def _get_offsets(self, of_class: int, band: int) -> Floats:
         """Return the measured offsets of a class in a band, or in all of them if it has none."""
         tables = self.model.offsets
         if len(tables.get((of_class, band), ())):
@@ -208,7 +219,7 @@ class Inject(Intervention):
         others = [rows for (number, _), rows in sorted(tables.items()) if number == of_class]
         return np.concatenate([np.zeros((0, len(OFFSET))), *others])
 
-    def _shown_ghosts(self, scene: Scene) -> Boxes:
+    def _update_ghosts(self, scene: Scene) -> Boxes:
         """Let ghosts appear and go; return those that are additional detections here and now."""
         rate = self.model.ghosts_a_step * self.times * (GHOSTS in self.patterns)
         stay = self.model.ghosts_stay
@@ -219,63 +230,65 @@ class Inject(Intervention):
             self._ghosts = [ghost for ghost, lasts in zip(self._ghosts, last, strict=True) if lasts]
             new = self._random.poisson(rate * (1 - stay))
         for _ in range(int(new)):
-            born = self._new_ghost(scene)
+            born = self._sample_ghost(scene)
             if born is not None:
-                self._ghosts.append(Ghost(boxes_between(born, scene.lidar_in_world, WORLD)))
+                self._ghosts.append(GhostBox(transform_boxes(born, scene.lidar_in_world, WORLD)))
         there = Boxes.join([ghost.in_world for ghost in self._ghosts])
-        boxes = boxes_between(there, WORLD, scene.lidar_in_world)
-        return boxes[showing(scene, boxes, GHOSTS)]
+        boxes = transform_boxes(there, WORLD, scene.lidar_in_world)
+        return boxes[find_showing_boxes(scene, boxes, GHOSTS)]
 
-    def _new_ghost(self, scene: Scene) -> Boxes | None:
+    def _sample_ghost(self, scene: Scene) -> Boxes | None:
         """Return an additional box at a measured place; none if there is no room at any."""
         rows = [(number, row) for number, table in self.model.ghosts.items() for row in table]
         for _ in range(TRIES if rows else 0):
             number, row = rows[int(self._random.integers(len(rows)))]
             box = Boxes(row[None, :7].copy(), np.array([number]), row[7:8].copy())
-            if showing(scene, box, GHOSTS)[0]:
+            if find_showing_boxes(scene, box, GHOSTS)[0]:
                 return box
         return None
 
-    def _copies(self, scene: Scene) -> Boxes:
+    def _select_copies(self, scene: Scene) -> Boxes:
         """Return the false detections of the ego alone that are copied at this step."""
         alone = scene.perceived.ego_alone
-        boxes = alone[showing(scene, alone, COPIES)]
-        in_world = boxes_between(boxes, scene.lidar_in_world, WORLD)
+        boxes = alone[find_showing_boxes(scene, alone, COPIES)]
+        in_world = transform_boxes(boxes, scene.lidar_in_world, WORLD)
         states: list[str | None] = [None] * len(boxes)
-        for before, now in same_detections(self._false.in_world, in_world):
+        for before, now in match_additional_boxes(self._false.in_world, in_world):
             states[now] = self._false.states[before]
         uniforms = self._of_copies.random(len(boxes))
-        for row, band in enumerate(bands_of(boxes.geometry)):
-            states[row] = next_state(states[row], self._copying[band], float(uniforms[row]))
-        self._false = FalseDetections(in_world, states)
+        for row, band in enumerate(compute_distance_bands(boxes.geometry)):
+            states[row] = sample_next_state(states[row], self._copying[band], float(uniforms[row]))
+        self._false = EgoFalseDetections(in_world, states)
         return boxes[np.array([state == COPIED for state in states], np.bool_)]
 
 
-def counted(scene: Scene) -> Mask:
+def find_counted_truth(scene: Scene) -> Mask:
     """Return which true boxes count."""
-    inside = in_window(scene.truth.boxes_in_lidar.geometry, scene.settings)
-    return visible(scene.truth, scene.hits_observers, scene.settings) & inside
+    inside = find_boxes_in_window(scene.truth.boxes_in_lidar.geometry, scene.settings)
+    return find_visible_truth(scene.truth, scene.hits_observers, scene.settings) & inside
 
 
-def showing(scene: Scene, boxes: Boxes, pattern: str) -> Mask:
+def find_showing_boxes(scene: Scene, boxes: Boxes, pattern: str) -> Mask:
     """Return which boxes would show LADE, or CADE, among the cooperative ones."""
-    free = highest(scene.overlaps(boxes).T) == 0
-    shared = highest(overlaps_of_a_class(boxes, scene.perceived.ego_alone)) > 0
-    inside = in_window(boxes.geometry, scene.settings)
+    free = compute_highest_overlap(scene.overlaps(boxes).T) == 0
+    shared = compute_highest_overlap(compute_class_overlaps(boxes, scene.perceived.ego_alone)) > 0
+    inside = find_boxes_in_window(boxes.geometry, scene.settings)
     return np.asarray(free & (shared == (pattern == COPIES)) & inside & ~scene.ignored(boxes))
 
 
-def new_offset(rows: Floats, box: Boxes, tau: float, random: np.random.Generator) -> Floats:
+def sample_offset(rows: Floats, box: Boxes, tau: float, random: np.random.Generator) -> Floats:
     """Return a measured offset that mislocalises this box; half its length if none does."""
     for _ in range(TRIES if len(rows) else 0):
         offset = rows[int(random.integers(len(rows)))]
-        overlap = bev_iou(displaced(box.geometry[0], offset)[None, :], box.geometry)[0, 0]
+        overlap = compute_bev_iou(displace_box(box.geometry[0], offset)[None, :], box.geometry)[
+            0, 0
+        ]
         if 0 < overlap <= tau:
             return np.asarray(offset)
     return np.array([0.5, 0.0, 0.0, 1.0, 1.0, 1.0])
 
 
-def chain_of(shares: Mapping[str, float], stays: Mapping[str, float]) -> Chain:
+def build_error_chain(shares: Mapping[str, float], stays: Mapping[str, float]) -> Chain:
     """Return the Markov chain of boxes that have these shares, and errors that last so long.
 
     An error gives way to none, and comes from none. Where so many come and go that none is too
@@ -299,7 +312,7 @@ def chain_of(shares: Mapping[str, float], stays: Mapping[str, float]) -> Chain:
     return nexts
 
 
-def next_state(before: str | None, chain: Chain, uniform: float) -> str:
+def sample_next_state(before: str | None, chain: Chain, uniform: float) -> str:
     """Return what is wrong with an actor next."""
     passed = 0.0
     for state, probability in chain[before].items():
@@ -309,7 +322,7 @@ def next_state(before: str | None, chain: Chain, uniform: float) -> str:
     return NONE
 
 
-def displaced(box: Floats, offset: Floats) -> Floats:
+def displace_box(box: Floats, offset: Floats) -> Floats:
     """Return a box shifted along and across itself, turned and resized as an offset says."""
     along, across, yaw, length, width, _ = offset
     cos, sin = np.cos(box[6]), np.sin(box[6])
@@ -322,11 +335,11 @@ def displaced(box: Floats, offset: Floats) -> Floats:
     return np.asarray(moved)
 
 
-def injected(
+def make_injected_change(
     kind: Any, pattern: str, box: Boxes, *, after: Floats, score: float, actor: int
-) -> Change:
+) -> BoxChange:
     """Return the change of a perfect box."""
-    return Change(
+    return BoxChange(
         kind=kind,
         pattern=pattern,
         of_class=int(box.classes[0]),
@@ -337,9 +350,9 @@ def injected(
     )
 
 
-def added(pattern: str, box: Boxes) -> Change:
+def make_added_change(pattern: str, box: Boxes) -> BoxChange:
     """Return the change that an additional box is."""
-    return Change(
+    return BoxChange(
         kind="added",
         pattern=pattern,
         of_class=int(box.classes[0]),

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 
 from harness.evaluation.frame_evaluation import EvaluatedFrame, EvaluationSettings, evaluate_frame
-from harness.overlap import overlaps_of_a_class
-from harness.precision import on_parked
+from harness.overlap import compute_class_overlaps
+from harness.precision import find_parked_detections
 from harness.vocabulary import (
     PATTERNS,
     Boxes,
@@ -35,7 +35,7 @@ NO_ACTOR = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Change:
+class BoxChange:
     """One box that was removed, moved or added."""
 
     kind: ChangeKind
@@ -73,13 +73,13 @@ class Scene:
     def overlaps(self, cooperative: Boxes) -> Floats:
         """Return how much each true box overlaps each box, as the patterns count it."""
         true_boxes = self.truth.boxes_in_lidar
-        return overlaps_of_a_class(true_boxes, cooperative) * ~self.ignored(cooperative)
+        return compute_class_overlaps(true_boxes, cooperative) * ~self.ignored(cooperative)
 
     def ignored(self, boxes: Boxes) -> Mask:
         """Return which boxes are of parked cars, and as such neither right nor wrong."""
         if self.settings.parked != "ignored":
             return np.zeros(len(boxes), np.bool_)
-        return on_parked(boxes, self.truth.boxes_in_lidar, self.parked)
+        return find_parked_detections(boxes, self.truth.boxes_in_lidar, self.parked)
 
     @property
     def taus(self) -> Floats:
@@ -92,7 +92,7 @@ class Intervened:
     """The boxes to drive by, and what was changed; the same boxes if nothing was."""
 
     cooperative: Boxes
-    changes: tuple[Change, ...]
+    changes: tuple[BoxChange, ...]
 
 
 class Intervention(ABC):
@@ -112,7 +112,7 @@ class Intervention(ABC):
         """Return what identifies the intervention in `result.json`."""
 
 
-def checked_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
+def check_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
     """Return patterns in the order of the six, or raise an error that names what is wrong."""
     unknown = [name for name in patterns if name not in PATTERNS]
     if unknown:

@@ -29,14 +29,14 @@ from harness.evaluation.frame_evaluation import EvaluatedBoxes
 from harness.evaluation.interventions.intervention import (
     NO_ACTOR,
     NO_BOX,
-    Change,
+    BoxChange,
     Intervened,
     Intervention,
     Scene,
-    checked_patterns,
+    check_patterns,
 )
-from harness.evaluation.patterns import highest
-from harness.overlap import overlaps_of_a_class
+from harness.evaluation.patterns import compute_highest_overlap
+from harness.overlap import compute_class_overlaps
 from harness.vocabulary import PATTERNS, Boxes, Floats, Integers, Mask
 
 MISSED, MISLOCALISED, ADDITIONAL = ("LCME", "CCME"), ("LCLE", "CCLE"), ("LADE", "CADE")
@@ -52,11 +52,11 @@ class Repair(Intervention):
         self,
         patterns: Sequence[str],  # of LCME, LCLE, LADE, CCME, CCLE, CADE; none repairs nothing
     ) -> None:
-        self.patterns = checked_patterns(patterns)
+        self.patterns = check_patterns(patterns)
 
     def apply(self, scene: Scene) -> Intervened:
         """Return the boxes without the errors of these patterns."""
-        return repaired(scene, self.patterns)
+        return repair_boxes(scene, self.patterns)
 
     def record(self) -> dict[str, Any]:
         """Return the patterns."""
@@ -64,7 +64,7 @@ class Repair(Intervention):
 
 
 @dataclass(slots=True, eq=False)
-class Assignment:
+class RepairAssignment:
     """Which boxes go, which are moved to which true boxes, and which true boxes get a new one."""
 
     removed: dict[int, tuple[str, int]] = field(default_factory=dict)  # box: pattern, true box
@@ -72,52 +72,54 @@ class Assignment:
     added: dict[int, str] = field(default_factory=dict)  # true box: pattern
 
 
-def repaired(scene: Scene, patterns: Sequence[str]) -> Intervened:
+def repair_boxes(scene: Scene, patterns: Sequence[str]) -> Intervened:
     """Return the boxes of a step without the errors of some patterns."""
     boxes = scene.perceived.cooperative
-    assignment = assigned(scene, patterns)
+    assignment = assign_repairs(scene, patterns)
     if not (assignment.removed or assignment.moved or assignment.added):
         return Intervened(boxes, ())
-    return carried_out(scene, assignment)
+    return apply_assignment(scene, assignment)
 
 
-def assigned(scene: Scene, patterns: Sequence[str]) -> Assignment:
+def assign_repairs(scene: Scene, patterns: Sequence[str]) -> RepairAssignment:
     """Return the one assignment that all repairs of a step are."""
     evaluated = scene.evaluated()
     boxes, truths = scene.perceived.cooperative, len(scene.truth)
-    made = Assignment()
-    additional = showing(evaluated.cooperative, patterns, ADDITIONAL)[: len(boxes)]
+    made = RepairAssignment()
+    additional = find_pattern_boxes(evaluated.cooperative, patterns, ADDITIONAL)[: len(boxes)]
     names = evaluated.cooperative.pattern
     made.removed |= {int(n): (PATTERNS[names[n]], NO_ACTOR) for n in np.flatnonzero(additional)}
     names = evaluated.truth.pattern
-    missed = showing(evaluated.truth, patterns, MISSED)[:truths]
+    missed = find_pattern_boxes(evaluated.truth, patterns, MISSED)[:truths]
     made.added |= {int(n): PATTERNS[names[n]] for n in np.flatnonzero(missed)}
-    wrong = showing(evaluated.truth, patterns, MISLOCALISED)[:truths]
+    wrong = find_pattern_boxes(evaluated.truth, patterns, MISLOCALISED)[:truths]
     if wrong.any():
-        relocate(scene, wrong, names, made)
+        assign_moves(scene, wrong, names, made)
     return made
 
 
-def showing(part: EvaluatedBoxes, patterns: Sequence[str], kinds: Sequence[str]) -> Mask:
+def find_pattern_boxes(part: EvaluatedBoxes, patterns: Sequence[str], kinds: Sequence[str]) -> Mask:
     """Return which boxes show one of the chosen patterns that are of these kinds."""
     numbers = [PATTERNS.index(name) for name in patterns if name in kinds]
     return np.isin(part.pattern, numbers)
 
 
-def relocate(scene: Scene, wrong: Mask, names: Integers, made: Assignment) -> None:
+def assign_moves(scene: Scene, wrong: Mask, names: Integers, made: RepairAssignment) -> None:
     """Assign the boxes that mislocalise true boxes to be repaired (`wrong`)."""
     overlaps, taus = scene.overlaps(scene.perceived.cooperative), scene.taus
-    fault = at_fault(overlaps, taus, wrong, scene.settings.rule)
+    fault = find_faulty_boxes(overlaps, taus, wrong, scene.settings.rule)
     kept = np.where(fault[None, :], 0.0, overlaps)
     touched = wrong | (overlaps[:, fault] > 0).any(axis=1)
-    in_need = touched & (highest(kept) <= taus)
+    in_need = touched & (compute_highest_overlap(kept) <= taus)
     left = {int(n) for n in np.flatnonzero(in_need)}
     pattern_of = {
-        int(n): PATTERNS[names[n]] if wrong[n] else the_pattern(overlaps, wrong, names, int(n))
+        int(n): PATTERNS[names[n]]
+        if wrong[n]
+        else choose_repaired_pattern(overlaps, wrong, names, int(n))
         for n in left
     }
     free = {int(n) for n in np.flatnonzero(fault)}
-    for true, box in by_overlap(overlaps, in_need, fault):
+    for true, box in sort_pairs_by_overlap(overlaps, in_need, fault):
         if true in left and box in free:
             made.moved[box] = pattern_of[true], true
             left.discard(true)
@@ -130,13 +132,13 @@ def relocate(scene: Scene, wrong: Mask, names: Integers, made: Assignment) -> No
             made.removed[box] = PATTERNS[names[true]], true
 
 
-def the_pattern(overlaps: Floats, wrong: Mask, names: Integers, true: int) -> str:
+def choose_repaired_pattern(overlaps: Floats, wrong: Mask, names: Integers, true: int) -> str:
     """Return the repaired pattern for whose sake a box was taken from a true box without one."""
     shared = (overlaps[wrong][:, overlaps[true] > 0] > 0).any(axis=1)
     return PATTERNS[names[np.flatnonzero(wrong)[shared.argmax()]]]
 
 
-def at_fault(overlaps: Floats, taus: Floats, wrong: Mask, rule: str) -> Mask:
+def find_faulty_boxes(overlaps: Floats, taus: Floats, wrong: Mask, rule: str) -> Mask:
     """Return which boxes make true boxes count as mislocalised, and may be taken away."""
     of_wrong = overlaps[wrong]
     if rule == "max":
@@ -145,7 +147,7 @@ def at_fault(overlaps: Floats, taus: Floats, wrong: Mask, rule: str) -> Mask:
     return np.asarray(((of_wrong > 0) & (of_wrong <= taus[wrong][:, None])).any(axis=0))
 
 
-def by_overlap(overlaps: Floats, rows: Mask, columns: Mask) -> list[tuple[int, int]]:
+def sort_pairs_by_overlap(overlaps: Floats, rows: Mask, columns: Mask) -> list[tuple[int, int]]:
     """Return the pairs that overlap, the largest first; equal ones in the order of boxes."""
     chosen = np.where(rows[:, None] & columns[None, :], overlaps, 0.0)
     pairs = np.argwhere(chosen > 0)
@@ -153,28 +155,28 @@ def by_overlap(overlaps: Floats, rows: Mask, columns: Mask) -> list[tuple[int, i
     return [(int(true), int(box)) for true, box in pairs[order]]
 
 
-def carried_out(scene: Scene, assignment: Assignment) -> Intervened:
+def apply_assignment(scene: Scene, assignment: RepairAssignment) -> Intervened:
     """Return the boxes after an assignment: in their order, new ones last."""
     boxes, true_boxes = scene.perceived.cooperative, scene.truth.boxes_in_lidar
     geometry = boxes.geometry.copy()
     changes = []
     for box, (pattern, true) in sorted(assignment.removed.items()):
-        changes.append(change_of("removed", pattern, boxes[box : box + 1], actor=true))
+        changes.append(make_box_change("removed", pattern, boxes[box : box + 1], actor=true))
     for box, (pattern, true) in sorted(assignment.moved.items()):
         geometry[box] = true_boxes.geometry[true]
         changes.append(
-            change_of(
+            make_box_change(
                 "moved", pattern, boxes[box : box + 1], after=geometry[box].copy(), actor=true
             )
         )
     stay = np.ones(len(boxes), np.bool_)
     stay[list(assignment.removed)] = False
     added = np.array(sorted(assignment.added), np.int64)
-    scores = scores_near(scene, added)
+    scores = get_nearest_scores(scene, added)
     new = Boxes(true_boxes.geometry[added].copy(), true_boxes.classes[added].copy(), scores)
     for place, true in enumerate(added.tolist()):
         changes.append(
-            Change(
+            BoxChange(
                 kind="added",
                 pattern=assignment.added[true],
                 of_class=int(new.classes[place]),
@@ -188,11 +190,11 @@ def carried_out(scene: Scene, assignment: Assignment) -> Intervened:
     return Intervened(result, tuple(changes))
 
 
-def change_of(
+def make_box_change(
     kind: Any, pattern: str, box: Boxes, *, after: Floats = NO_BOX, actor: int = NO_ACTOR
-) -> Change:
+) -> BoxChange:
     """Return a change of one box that there was."""
-    return Change(
+    return BoxChange(
         kind=kind,
         pattern=pattern,
         of_class=int(box.classes[0]),
@@ -203,13 +205,13 @@ def change_of(
     )
 
 
-def scores_near(scene: Scene, trues: Integers) -> Floats:
+def get_nearest_scores(scene: Scene, trues: Integers) -> Floats:
     """Return the score of the detection that overlaps each true box most; 1 without one."""
     scores = np.ones(len(trues))
     chosen = scene.truth.boxes_in_lidar[trues]
     for boxes in (scene.perceived.ego_alone, scene.perceived.cooperative):
-        overlaps = overlaps_of_a_class(chosen, boxes)
-        some = highest(overlaps) > 0
+        overlaps = compute_class_overlaps(chosen, boxes)
+        some = compute_highest_overlap(overlaps) > 0
         if some.any():
             scores[some] = boxes.scores[overlaps[some].argmax(axis=1)]
     return scores

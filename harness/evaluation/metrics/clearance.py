@@ -23,7 +23,7 @@ class Clearance(Metric):
     def step(self, data: StepData) -> float | None:
         """Return the distance to the nearest ground-truth box, if there is one in range."""
         ego = EGO_BOX.geometry[0]
-        return min((distance(ego, box) for box in data.truth.geometry), default=None)
+        return min((compute_box_distance(ego, box) for box in data.truth.geometry), default=None)
 
     def attempt(self, data: AttemptData) -> float | None:
         """Return the smallest distance of the drive."""
@@ -31,43 +31,43 @@ class Clearance(Metric):
         return float(known.min()) if len(known) else None
 
 
-def distance(one: Floats, other: Floats) -> float:
+def compute_box_distance(one: Floats, other: Floats) -> float:
     """Return how far two boxes (x y z length width height yaw) are apart in the plane; 0 if not.
 
     Boxes that do not overlap are nearest at a corner of one of them.
     """
-    if overlapping(one, other):
+    if has_box_overlap(one, other):
         return 0.0
-    return float(min(corner_distance(one, other), corner_distance(other, one)))
+    return float(min(compute_corner_distance(one, other), compute_corner_distance(other, one)))
 
 
-def corner_distance(one: Floats, other: Floats) -> float:
+def compute_corner_distance(one: Floats, other: Floats) -> float:
     """Return the distance from a box to the nearest corner of another."""
-    corners = in_frame_of(one, corners_of(other))
+    corners = convert_to_box_frame(one, compute_box_corners(other))
     outside = np.maximum(np.abs(corners) - one[3:5] / 2, 0.0)
     return float(np.hypot(outside[:, 0], outside[:, 1]).min())
 
 
-def overlapping(one: Floats, other: Floats) -> bool:
+def has_box_overlap(one: Floats, other: Floats) -> bool:
     """Return whether no edge of either box lies between them."""
-    for box, others in ((one, corners_of(other)), (other, corners_of(one))):
-        seen = in_frame_of(box, others)
+    for box, others in ((one, compute_box_corners(other)), (other, compute_box_corners(one))):
+        seen = convert_to_box_frame(box, others)
         if (seen.min(axis=0) > box[3:5] / 2).any() or (seen.max(axis=0) < -box[3:5] / 2).any():
             return False
     return True
 
 
-def corners_of(box: Floats) -> Floats:
+def compute_box_corners(box: Floats) -> Floats:
     """Return a box's corners (4, 2)."""
-    return np.asarray(CORNERS * box[3:5] @ turn(box[6]).T + box[:2])
+    return np.asarray(CORNERS * box[3:5] @ make_rotation(box[6]).T + box[:2])
 
 
-def in_frame_of(box: Floats, points: Floats) -> Floats:
+def convert_to_box_frame(box: Floats, points: Floats) -> Floats:
     """Return points as seen from the middle of a box."""
-    return np.asarray((points - box[:2]) @ turn(box[6]))
+    return np.asarray((points - box[:2]) @ make_rotation(box[6]))
 
 
-def turn(yaw: float) -> Floats:
+def make_rotation(yaw: float) -> Floats:
     """Return the rotation by an angle."""
     cos, sin = np.cos(yaw), np.sin(yaw)
     return np.array([[cos, -sin], [sin, cos]])

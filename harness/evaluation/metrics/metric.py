@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from harness.evaluation.driving import Infraction
+from harness.evaluation.driving import DriveInfraction
 from harness.vocabulary import Boxes, Control, Floats, Message, Pose, Route
 
 
@@ -43,7 +43,7 @@ class AttemptData:
     route: Route
     values: Floats  # the metric's own numbers of the steps; NaN where there was none
     frames: Mapping[str, Floats]  # every column of `frames.parquet` that is not a metric
-    infractions: tuple[Infraction, ...]  # in the order they happened
+    infractions: tuple[DriveInfraction, ...]  # in the order they happened
     completion: float  # share of the route, 0 to 1
     driving_score: float  # 0 to 100
 
@@ -66,17 +66,17 @@ class Metric:
         return float(known.mean()) if len(known) else None
 
 
-def measures_steps(metric: Metric) -> bool:
+def has_step_numbers(metric: Metric) -> bool:
     """Return whether a metric has a number for each step."""
     return type(metric).step is not Metric.step
 
 
-def measures_attempts(metric: Metric) -> bool:
+def has_attempt_number(metric: Metric) -> bool:
     """Return whether a metric has a number for each attempt, of its own or as a mean."""
-    return measures_steps(metric) or type(metric).attempt is not Metric.attempt
+    return has_step_numbers(metric) or type(metric).attempt is not Metric.attempt
 
 
-def checked(value: object, what: str) -> float:
+def check_metric_value(value: object, what: str) -> float:
     """Return a metric's number, NaN for None; ValueError if it is none."""
     if value is None:
         return math.nan

@@ -16,35 +16,37 @@ STILL = 1e-9
 """m/s along an axis below which nothing moves along it."""
 
 
-def rectangles(place: Floats, size: Floats) -> Floats:
+def build_rectangles(place: Floats, size: Floats) -> Floats:
     """Return rows `x y length width yaw` of places `x y z yaw` and sizes."""
     size = np.broadcast_to(size, (len(place), size.shape[-1]))
     return np.column_stack([place[:, :2], size[:, :2], place[:, 3]])
 
 
-def overlapping(ours: Floats, theirs: Floats) -> Mask:
+def find_overlapping_pairs(ours: Floats, theirs: Floats) -> Mask:
     """Return which pairs share an area or touch."""
-    offset, _, reach = along_axes(ours, theirs, np.zeros((len(ours), 2)))
+    offset, _, reach = project_on_axes(ours, theirs, np.zeros((len(ours), 2)))
     return np.asarray((np.abs(offset) <= reach).all(axis=0))
 
 
-def gaps(ours: Floats, theirs: Floats) -> Floats:
+def compute_gaps(ours: Floats, theirs: Floats) -> Floats:
     """Return how far each pair is apart, m; 0 where they touch.
 
     Rectangles that do not overlap are nearest at a corner of one of them.
     """
-    apart = np.minimum(corner_distances(ours, theirs), corner_distances(theirs, ours))
-    return np.where(overlapping(ours, theirs), 0.0, apart)
+    apart = np.minimum(
+        compute_corner_distances(ours, theirs), compute_corner_distances(theirs, ours)
+    )
+    return np.where(find_overlapping_pairs(ours, theirs), 0.0, apart)
 
 
-def times_to_collision(ours: Floats, theirs: Floats, velocity: Floats) -> Floats:
+def compute_times_to_collision(ours: Floats, theirs: Floats, velocity: Floats) -> Floats:
     """Return seconds until each pair touches; infinite if never, 0 if it does.
 
     Time to collision at unchanged speed and path (Hayward 1972, Highway Research Record 384).
     `velocity` is theirs less ours; neither turns. Exact: along each axis the pair overlaps during
     one interval, and it touches while all four intervals last.
     """
-    offset, speed, reach = along_axes(ours, theirs, velocity)
+    offset, speed, reach = project_on_axes(ours, theirs, velocity)
     moves = np.abs(speed) > STILL
     slow = np.where(moves, speed, 1.0)
     ends = np.stack([(-reach - offset) / slow, (reach - offset) / slow])
@@ -55,7 +57,7 @@ def times_to_collision(ours: Floats, theirs: Floats, velocity: Floats) -> Floats
     return np.where(touches, np.maximum(enter, 0.0), np.inf)
 
 
-def required_decelerations(velocity: Floats, times: Floats, most: float) -> Floats:
+def compute_required_decelerations(velocity: Floats, times: Floats, most: float) -> Floats:
     """Return the deceleration of the relative motion that avoids contact, m/s², `most` at most.
 
     Cooper and Ferguson 1976 (Traffic Engineering and Control 17): Δv² / (2 d) behind a leader. With
@@ -68,7 +70,9 @@ def required_decelerations(velocity: Floats, times: Floats, most: float) -> Floa
     return np.minimum(np.where(np.isnan(needed), 0.0, needed), most)
 
 
-def along_axes(ours: Floats, theirs: Floats, velocity: Floats) -> tuple[Floats, Floats, Floats]:
+def project_on_axes(
+    ours: Floats, theirs: Floats, velocity: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Return offset, speed and reach of each pair along the four axes, (4, N) each.
 
     A pair overlaps along an axis while the offset of its centres is at most its reach.
@@ -77,21 +81,21 @@ def along_axes(ours: Floats, theirs: Floats, velocity: Floats) -> tuple[Floats, 
     parts = []
     for yaw in (ours[:, 4], ours[:, 4] + np.pi / 2, theirs[:, 4], theirs[:, 4] + np.pi / 2):
         cos, sin = np.cos(yaw), np.sin(yaw)
-        reach = half_extent(ours, yaw) + half_extent(theirs, yaw)
+        reach = compute_half_extent(ours, yaw) + compute_half_extent(theirs, yaw)
         offset = away[:, 0] * cos + away[:, 1] * sin
         parts.append((offset, velocity[:, 0] * cos + velocity[:, 1] * sin, reach))
     offsets, speeds, reaches = (np.stack(part) for part in zip(*parts, strict=True))
     return offsets, speeds, reaches
 
 
-def half_extent(boxes: Floats, direction: Floats) -> Floats:
+def compute_half_extent(boxes: Floats, direction: Floats) -> Floats:
     """Return how far boxes reach from their centres in some directions."""
     turn = direction - boxes[:, 4]
     reach = np.abs(np.cos(turn)) * boxes[:, 2] + np.abs(np.sin(turn)) * boxes[:, 3]
     return np.asarray(reach / 2)
 
 
-def corners_of(boxes: Floats) -> Floats:
+def compute_rectangle_corners(boxes: Floats) -> Floats:
     """Return the corners, (N, 4, 2)."""
     local = CORNERS * boxes[:, None, 2:4]
     cos, sin = np.cos(boxes[:, 4])[:, None], np.sin(boxes[:, 4])[:, None]
@@ -100,9 +104,9 @@ def corners_of(boxes: Floats) -> Floats:
     return np.stack([x, y], axis=-1)
 
 
-def corner_distances(boxes: Floats, others: Floats) -> Floats:
+def compute_corner_distances(boxes: Floats, others: Floats) -> Floats:
     """Return the distance from each box to the nearest corner of the other one."""
-    away = corners_of(others) - boxes[:, None, :2]
+    away = compute_rectangle_corners(others) - boxes[:, None, :2]
     cos, sin = np.cos(boxes[:, 4])[:, None], np.sin(boxes[:, 4])[:, None]
     ahead = np.abs(away[..., 0] * cos + away[..., 1] * sin) - boxes[:, 2, None] / 2
     aside = np.abs(away[..., 1] * cos - away[..., 0] * sin) - boxes[:, 3, None] / 2

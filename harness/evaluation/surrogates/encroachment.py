@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.evaluation.surrogates.boxes import overlapping, rectangles
-from harness.evaluation.surrogates.motion import Motion
+from harness.evaluation.surrogates.boxes import build_rectangles, find_overlapping_pairs
+from harness.evaluation.surrogates.motion import RoadUserMotion
 from harness.evaluation.surrogates.rules import SurrogateRules
 from harness.vocabulary import Floats, Integers
 
@@ -16,7 +16,7 @@ STRIDE = 4
 """Ticks in a block of the coarse search."""
 
 
-def post_encroachment_time(motion: Motion, rules: SurrogateRules) -> float:
+def compute_post_encroachment_time(motion: RoadUserMotion, rules: SurrogateRules) -> float:
     """Return the smallest post-encroachment time of the ego and anyone, s, `horizon` at most.
 
     Allen, Shin and Cooper 1978 (Transportation Research Record 667): the time from the moment at
@@ -25,27 +25,29 @@ def post_encroachment_time(motion: Motion, rules: SurrogateRules) -> float:
     smallest time between a tick of the ego and a tick of the other in which their boxes overlap.
     Ways cross if their directions differ by more than `crossing_angle`; following does not count.
     """
-    velocity, theirs = motion.ego_velocity(), motion.velocity()
+    velocity, theirs = motion.compute_ego_velocity(), motion.compute_velocity()
     ego_ticks = np.flatnonzero(np.hypot(*velocity.T) >= rules.moving)
     moving = np.hypot(*theirs.T) >= rules.moving
     least = rules.horizon
     for actor in np.unique(motion.actor[moving]):
         rows = np.flatnonzero(moving & (motion.actor == actor))
-        pairs = near_pairs(motion, ego_ticks, rows, least)
+        pairs = find_near_pairs(motion, ego_ticks, rows, least)
         if len(pairs):
-            least = min(least, smallest_wait(motion, pairs, (velocity, theirs), rules))
+            least = min(least, compute_smallest_wait(motion, pairs, (velocity, theirs), rules))
     return least
 
 
-def near_pairs(motion: Motion, ego_ticks: Integers, rows: Integers, longest: float) -> Integers:
+def find_near_pairs(
+    motion: RoadUserMotion, ego_ticks: Integers, rows: Integers, longest: float
+) -> Integers:
     """Return pairs (K, 2) of the ego's ticks and another's rows that may overlap.
 
     Blocks of ticks are compared first, with the room in which their members stay.
     """
     if not len(ego_ticks) or not len(rows):
         return np.zeros((0, 2), np.int64)
-    ours = Blocks.of(ego_ticks, motion.ego[ego_ticks, :2])
-    theirs = Blocks.of(motion.tick[rows], motion.place[rows, :2])
+    ours = TickBlocks.from_places(ego_ticks, motion.ego[ego_ticks, :2])
+    theirs = TickBlocks.from_places(motion.tick[rows], motion.place[rows, :2])
     reach = (math.hypot(*motion.ego_size[:2]) + math.hypot(*motion.size[rows[0], :2])) / 2
     reach += ours.room + theirs.room
     away = np.hypot(ours.xy[:, None, 0] - theirs.xy[:, 0], ours.xy[:, None, 1] - theirs.xy[:, 1])
@@ -63,7 +65,7 @@ def near_pairs(motion: Motion, ego_ticks: Integers, rows: Integers, longest: flo
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Blocks:
+class TickBlocks:
     """Places in blocks of ticks."""
 
     number: Integers  # (B,) tick over STRIDE
@@ -73,16 +75,19 @@ class Blocks:
     room: float  # m from a first place within which all places of its block are
 
     @staticmethod
-    def of(ticks: Integers, xy: Floats) -> Blocks:
+    def from_places(ticks: Integers, xy: Floats) -> TickBlocks:
         """Return the blocks of places, given in the order of their ticks."""
         number, first, count = np.unique(ticks // STRIDE, return_index=True, return_counts=True)
         away = xy - np.repeat(xy[first], count, axis=0)
         room = float(np.hypot(*away.T).max())
-        return Blocks(number=number, first=first, count=count, xy=xy[first], room=room)
+        return TickBlocks(number=number, first=first, count=count, xy=xy[first], room=room)
 
 
-def smallest_wait(
-    motion: Motion, pairs: Integers, velocities: tuple[Floats, Floats], rules: SurrogateRules
+def compute_smallest_wait(
+    motion: RoadUserMotion,
+    pairs: Integers,
+    velocities: tuple[Floats, Floats],
+    rules: SurrogateRules,
 ) -> float:
     """Return the smallest time between two ticks of crossing ways whose boxes overlap."""
     ticks, rows = pairs.T
@@ -90,7 +95,10 @@ def smallest_wait(
     angle = np.abs(np.remainder(turn + np.pi, 2 * np.pi) - np.pi)
     crossing = angle > math.radians(rules.crossing_angle)
     ticks, rows = ticks[crossing], rows[crossing]
-    ours = rectangles(motion.ego[ticks], motion.ego_size)
-    theirs = rectangles(motion.place[rows], motion.size[rows])
-    waits = np.abs(ticks - motion.tick[rows])[overlapping(ours, theirs)] * motion.tick_seconds
+    ours = build_rectangles(motion.ego[ticks], motion.ego_size)
+    theirs = build_rectangles(motion.place[rows], motion.size[rows])
+    waits = (
+        np.abs(ticks - motion.tick[rows])[find_overlapping_pairs(ours, theirs)]
+        * motion.tick_seconds
+    )
     return float(waits.min(initial=np.inf))

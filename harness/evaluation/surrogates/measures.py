@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.evaluation.surrogates.boxes import (
-    gaps,
-    rectangles,
-    required_decelerations,
-    times_to_collision,
+    build_rectangles,
+    compute_gaps,
+    compute_required_decelerations,
+    compute_times_to_collision,
 )
-from harness.evaluation.surrogates.encroachment import post_encroachment_time
-from harness.evaluation.surrogates.motion import Motion, episodes, slopes
-from harness.evaluation.surrogates.reasons import Surroundings, Way, has_reason
+from harness.evaluation.surrogates.encroachment import compute_post_encroachment_time
+from harness.evaluation.surrogates.motion import RoadUserMotion, compute_slopes, find_episodes
+from harness.evaluation.surrogates.reasons import DriveSurroundings, EgoWay, has_reason
 from harness.evaluation.surrogates.rules import RULES, SurrogateRules
 from harness.vocabulary import Floats
 
@@ -33,7 +33,7 @@ SPACING = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class DriveEnding:
     """How a drive ended, as far as its measures depend on it."""
 
     tick: int  # of the first violation, or the last one
@@ -43,7 +43,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Conflicts:
+class ConflictMeasures:
     """Gap, time to collision and required deceleration of each row of a motion."""
 
     gap: Floats
@@ -51,82 +51,86 @@ class Conflicts:
     deceleration: Floats
 
 
-def surrogates_of(
-    motion: Motion, way: Way, ending: Ending, rules: SurrogateRules = RULES
+def compute_surrogates(
+    motion: RoadUserMotion, way: EgoWay, ending: DriveEnding, rules: SurrogateRules = RULES
 ) -> dict[str, float | None]:
     """Return all measures of a drive by name; None for the time to a goal that it did not reach."""
-    motion, way = motion.between(0, ending.tick), way.between(0, ending.tick)
-    near = motion.near(rules.reach, rules.level)
+    motion, way = motion.select_tick_range(0, ending.tick), way.select_ticks(0, ending.tick)
+    near = motion.select_near(rules.reach, rules.level)
     seconds = (len(motion) - 1) * motion.tick_seconds
     way_driven = float(way.station.max() - way.station[0])
     return {
-        **conflict_measures(near, ending, rules),
-        **comfort_measures(near, way, ending, rules),
+        **compute_conflict_measures(near, ending, rules),
+        **compute_comfort_measures(near, way, ending, rules),
         "mean_speed": way_driven / seconds if seconds > 0 else None,
         "time_to_goal": seconds if ending.finished else None,
     }
 
 
-def window_of(
-    motion: Motion, way: Way, last: int, *, seconds: float, rules: SurrogateRules = RULES
+def compute_window_measures(
+    motion: RoadUserMotion, way: EgoWay, last: int, *, seconds: float, rules: SurrogateRules = RULES
 ) -> dict[str, float | None]:
     """Return the measures of the seconds until a tick, from nothing that came later."""
     first = max(last - round(seconds / motion.tick_seconds), 0)
-    cut, stretch = motion.between(first, last), way.between(first, last)
-    ending = Ending(tick=len(cut) - 1, collided=False)
-    return surrogates_of(cut, stretch, ending, rules)
+    cut, stretch = motion.select_tick_range(first, last), way.select_ticks(first, last)
+    ending = DriveEnding(tick=len(cut) - 1, collided=False)
+    return compute_surrogates(cut, stretch, ending, rules)
 
 
-def reached_at(way: Way, tick_seconds: float, until: int) -> list[float]:
+def compute_reached_times(way: EgoWay, tick_seconds: float, until: int) -> list[float]:
     """Return the seconds at which 0, 10, 20, ... metres of the way driven were first reached."""
     driven = np.maximum.accumulate(way.station[: until + 1] - way.station[0])
     ticks = np.searchsorted(driven, np.arange(0.0, driven[-1] + 1e-9, SPACING))
     return [round(float(tick) * tick_seconds, 6) for tick in ticks]
 
 
-def conflict_measures(motion: Motion, ending: Ending, rules: SurrogateRules) -> dict[str, float]:
+def compute_conflict_measures(
+    motion: RoadUserMotion, ending: DriveEnding, rules: SurrogateRules
+) -> dict[str, float]:
     """Return the measures of the ego and other road users; a collision with one has gap 0."""
-    conflicts = conflicts_of(motion, rules)
+    conflicts = compute_conflicts(motion, rules)
     met = ending.collided and ending.struck != 0
     nothing = 0.0 if met else rules.horizon
     return {
         "smallest_gap": 0.0 if met else float(conflicts.gap.min(initial=rules.reach)),
         "smallest_ttc": float(conflicts.time.min(initial=nothing)),
-        "smallest_pet": 0.0 if met else post_encroachment_time(motion, rules),
+        "smallest_pet": 0.0 if met else compute_post_encroachment_time(motion, rules),
         "largest_drac": rules.most_deceleration
         if met
         else float(conflicts.deceleration.max(initial=0.0)),
-        "near_misses": float(near_misses(motion, conflicts, ending, rules)),
+        "near_misses": float(count_near_misses(motion, conflicts, ending, rules)),
     }
 
 
-def conflicts_of(motion: Motion, rules: SurrogateRules) -> Conflicts:
+def compute_conflicts(motion: RoadUserMotion, rules: SurrogateRules) -> ConflictMeasures:
     """Return gap, time to collision and required deceleration of the ego and each row."""
-    ours = rectangles(motion.ego[motion.tick], motion.ego_size)
-    theirs = rectangles(motion.place, motion.size)
-    velocity = motion.velocity() - motion.ego_velocity()[motion.tick]
-    times = times_to_collision(ours, theirs, velocity)
+    ours = build_rectangles(motion.ego[motion.tick], motion.ego_size)
+    theirs = build_rectangles(motion.place, motion.size)
+    velocity = motion.compute_velocity() - motion.compute_ego_velocity()[motion.tick]
+    times = compute_times_to_collision(ours, theirs, velocity)
     times = np.where(times < rules.horizon, times, np.inf)
-    return Conflicts(
-        gap=gaps(ours, theirs),
+    return ConflictMeasures(
+        gap=compute_gaps(ours, theirs),
         time=times,
-        deceleration=required_decelerations(velocity, times, rules.most_deceleration),
+        deceleration=compute_required_decelerations(velocity, times, rules.most_deceleration),
     )
 
 
-def smallest_gap(motion: Motion, rules: SurrogateRules = RULES) -> float:
+def compute_smallest_gap(motion: RoadUserMotion, rules: SurrogateRules = RULES) -> float:
     """Return the smallest gap of the ego and anyone, m, `reach` at most; 0 at contact."""
-    near = motion.near(rules.reach, rules.level)
-    return float(conflicts_of(near, rules).gap.min(initial=rules.reach))
+    near = motion.select_near(rules.reach, rules.level)
+    return float(compute_conflicts(near, rules).gap.min(initial=rules.reach))
 
 
-def smallest_time_to_collision(motion: Motion, rules: SurrogateRules = RULES) -> float:
+def compute_smallest_ttc(motion: RoadUserMotion, rules: SurrogateRules = RULES) -> float:
     """Return the smallest time to collision of the ego and anyone, s, `horizon` at most."""
-    near = motion.near(rules.reach, rules.level)
-    return float(conflicts_of(near, rules).time.min(initial=rules.horizon))
+    near = motion.select_near(rules.reach, rules.level)
+    return float(compute_conflicts(near, rules).time.min(initial=rules.horizon))
 
 
-def near_misses(motion: Motion, conflicts: Conflicts, ending: Ending, rules: SurrogateRules) -> int:
+def count_near_misses(
+    motion: RoadUserMotion, conflicts: ConflictMeasures, ending: DriveEnding, rules: SurrogateRules
+) -> int:
     """Count episodes with a short time to collision that did not end in contact.
 
     An episode is of one road user. The one that leads to the collision is no near miss.
@@ -139,7 +143,7 @@ def near_misses(motion: Motion, conflicts: Conflicts, ending: Ending, rules: Sur
         happens[motion.tick[rows]] = conflicts.time[rows] < rules.near_miss
         touched = np.zeros(len(motion), np.bool_)
         touched[motion.tick[rows]] = conflicts.gap[rows] <= 0
-        known = episodes(happens, longest_break)
+        known = find_episodes(happens, longest_break)
         if ending.collided and actor == ending.struck:
             latest = ending.tick - IMPACT - longest_break
             known = [(first, last) for first, last in known if last < latest]
@@ -147,18 +151,22 @@ def near_misses(motion: Motion, conflicts: Conflicts, ending: Ending, rules: Sur
     return count
 
 
-def comfort_measures(
-    motion: Motion, way: Way, ending: Ending, rules: SurrogateRules
+def compute_comfort_measures(
+    motion: RoadUserMotion, way: EgoWay, ending: DriveEnding, rules: SurrogateRules
 ) -> dict[str, float]:
     """Return hard braking, stops and jerk, and what of them had no reason in ground truth."""
-    before = motion.between(0, max(len(motion) - 1 - IMPACT, 0)) if ending.collided else motion
-    speed = before.speed()
-    acceleration = slopes(speed, motion.tick_seconds, rules.acceleration_window)
-    jerk = slopes(acceleration, motion.tick_seconds, rules.jerk_window)
-    around = Surroundings(motion=motion, velocity=motion.velocity(), speed=speed, way=way)
+    before = (
+        motion.select_tick_range(0, max(len(motion) - 1 - IMPACT, 0)) if ending.collided else motion
+    )
+    speed = before.compute_speed()
+    acceleration = compute_slopes(speed, motion.tick_seconds, rules.acceleration_window)
+    jerk = compute_slopes(acceleration, motion.tick_seconds, rules.jerk_window)
+    around = DriveSurroundings(
+        motion=motion, velocity=motion.compute_velocity(), speed=speed, way=way
+    )
     longest_break = round(rules.merged / motion.tick_seconds)
-    braking = episodes(acceleration < -rules.hard_braking, longest_break)
-    stops = stops_in(speed, rules)
+    braking = find_episodes(acceleration < -rules.hard_braking, longest_break)
+    stops = find_stops(speed, rules)
     return {
         "hard_braking": float(len(braking)),
         "phantom_braking": float(
@@ -171,7 +179,7 @@ def comfort_measures(
     }
 
 
-def stops_in(speed: Floats, rules: SurrogateRules) -> list[int]:
+def find_stops(speed: Floats, rules: SurrogateRules) -> list[int]:
     """Return the ticks in which the ego came to stand after it had driven."""
     stops = []
     drives = False

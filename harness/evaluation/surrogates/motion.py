@@ -18,7 +18,7 @@ SIZE = ("length", "width", "height")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Motion:
+class RoadUserMotion:
     """Boxes of the ego in every tick, and of road users in the ticks in which they were near."""
 
     tick_seconds: float
@@ -32,7 +32,7 @@ class Motion:
     def __len__(self) -> int:
         return len(self.ego)
 
-    def between(self, first: int, last: int) -> Motion:
+    def select_tick_range(self, first: int, last: int) -> RoadUserMotion:
         """Return the ticks from first to last, both included, and nothing of any other tick."""
         first, last = max(first, 0), min(last, len(self) - 1)
         inside = (self.tick >= first) & (self.tick <= last)
@@ -45,7 +45,7 @@ class Motion:
             actor=self.actor[inside],
         )
 
-    def near(self, reach: float, level: float) -> Motion:
+    def select_near(self, reach: float, level: float) -> RoadUserMotion:
         """Return the road users within reach of the ego's centre, and on its level."""
         ego = self.ego[self.tick]
         away = np.hypot(self.place[:, 0] - ego[:, 0], self.place[:, 1] - ego[:, 1])
@@ -59,28 +59,28 @@ class Motion:
             actor=self.actor[inside],
         )
 
-    def ego_velocity(self) -> Floats:
+    def compute_ego_velocity(self) -> Floats:
         """Return the ego's velocity in each tick, (T, 2)."""
         ticks = np.arange(len(self))
-        return velocities(self.ego, ticks, np.zeros_like(ticks), self.tick_seconds)
+        return compute_velocities(self.ego, ticks, np.zeros_like(ticks), self.tick_seconds)
 
-    def velocity(self) -> Floats:
+    def compute_velocity(self) -> Floats:
         """Return the velocity of each row of the others, (N, 2)."""
-        return velocities(self.place, self.tick, self.actor, self.tick_seconds)
+        return compute_velocities(self.place, self.tick, self.actor, self.tick_seconds)
 
-    def speed(self) -> Floats:
+    def compute_speed(self) -> Floats:
         """Return the ego's speed along its heading, (T,); negative in reverse."""
-        velocity, yaw = self.ego_velocity(), self.ego[:, 3]
+        velocity, yaw = self.compute_ego_velocity(), self.ego[:, 3]
         return np.asarray(velocity[:, 0] * np.cos(yaw) + velocity[:, 1] * np.sin(yaw))
 
 
-def motion_of(
+def build_motion(
     tracks: Mapping[str, Any],
     actors: Mapping[str, Any],
     *,
     tick_seconds: float,
     units: tuple[float, float],
-) -> Motion:
+) -> RoadUserMotion:
     """Return the motion in the tables `tracks` and `actors`; the ego has number 0.
 
     `units` are the metres and radians that the whole numbers of the tracks count.
@@ -99,7 +99,7 @@ def motion_of(
         raise ValueError("tracks: the ego is not in every tick once, in order")
     others = np.flatnonzero(~ego & (column["frame"] < ego.sum()) & (column["frame"] >= 0))
     others = others[np.lexsort((column["frame"][others], column["actor_id"][others]))]
-    return Motion(
+    return RoadUserMotion(
         tick_seconds=tick_seconds,
         ego=place[ego],
         ego_size=sizes[rows][ego][0],
@@ -110,7 +110,9 @@ def motion_of(
     )
 
 
-def velocities(places: Floats, ticks: Integers, actors: Integers, tick_seconds: float) -> Floats:
+def compute_velocities(
+    places: Floats, ticks: Integers, actors: Integers, tick_seconds: float
+) -> Floats:
     """Return velocities (N, 2) as differences of places up to two ticks away; 0 where alone.
 
     Rows are sorted by road user and tick; a tick in which one was away ends its stretch.
@@ -127,7 +129,7 @@ def velocities(places: Floats, ticks: Integers, actors: Integers, tick_seconds: 
     return np.asarray((places[high, :2] - places[low, :2]) / seconds[:, None])
 
 
-def slopes(values: Floats, tick_seconds: float, window: float) -> Floats:
+def compute_slopes(values: Floats, tick_seconds: float, window: float) -> Floats:
     """Return derivatives by quadratic fits over a window (Savitzky and Golay 1964, Anal. Chem. 36).
 
     nuPlan's comfort metrics filter so, over 8 samples at 10 Hz for accelerations and 15 for jerks.
@@ -144,7 +146,7 @@ def slopes(values: Floats, tick_seconds: float, window: float) -> Floats:
     return np.asarray(middle[nearest])
 
 
-def episodes(happens: Any, longest_break: int) -> list[tuple[int, int]]:
+def find_episodes(happens: Any, longest_break: int) -> list[tuple[int, int]]:
     """Return first and last tick of each stretch in which something happens.
 
     Stretches with at most so many ticks between them are one.

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.evaluation.surrogates.boxes import rectangles
-from harness.evaluation.surrogates.motion import Motion
+from harness.evaluation.surrogates.boxes import build_rectangles
+from harness.evaluation.surrogates.motion import RoadUserMotion
 from harness.evaluation.surrogates.rules import SurrogateRules
 from harness.vocabulary import Floats
 
@@ -51,52 +51,52 @@ class SignalInterval:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Way:
+class EgoWay:
     """The ego's route, how far along it was in each tick, and the signals that it met."""
 
     xy: Floats  # (M, 2) of the route
     station: Floats  # (T,) m along the route
     signals: Sequence[SignalInterval] = ()
 
-    def between(self, first: int, last: int) -> Way:
+    def select_ticks(self, first: int, last: int) -> EgoWay:
         """Return the same of some ticks."""
         signals = tuple(
             SignalInterval(station=s.station, start=s.start - first, last=s.last - first)
             for s in self.signals
         )
-        return Way(xy=self.xy, station=self.station[max(first, 0) : last + 1], signals=signals)
+        return EgoWay(xy=self.xy, station=self.station[max(first, 0) : last + 1], signals=signals)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Surroundings:
+class DriveSurroundings:
     """What reasons are looked for in."""
 
-    motion: Motion
+    motion: RoadUserMotion
     velocity: Floats  # (N, 2) of the others
     speed: Floats  # (T,) of the ego
-    way: Way
+    way: EgoWay
 
 
-def has_reason(around: Surroundings, first: int, last: int, rules: SurrogateRules) -> bool:
+def has_reason(around: DriveSurroundings, first: int, last: int, rules: SurrogateRules) -> bool:
     """Return whether there was a reason from `reason_before` the first tick until the last."""
     motion, way = around.motion, around.way
     begin = max(first - round(rules.reason_before / motion.tick_seconds), 0)
     fastest = float(np.abs(around.speed[begin : last + 1]).max(initial=0.0))
     reach = fastest**2 / (2 * rules.reason_deceleration) + rules.reason_margin
     reach += float(motion.ego_size[0]) / 2
-    goal = float(stations_of(way.xy)[-1])
+    goal = float(compute_stations(way.xy)[-1])
     for tick in sorted({*range(begin, last + 1, EVERY), last}):
         station = float(way.station[tick])
-        if station + reach >= goal or signal_ahead(way, tick, reach):
+        if station + reach >= goal or has_signal_ahead(way, tick, reach):
             return True
-        if fastest**2 * sharpest_bend(way.xy, station, reach) > rules.reason_sideways:
+        if fastest**2 * compute_sharpest_bend(way.xy, station, reach) > rules.reason_sideways:
             return True
-        if road_user_ahead(around, tick, (station, reach), rules):
+        if has_road_user_ahead(around, tick, (station, reach), rules):
             return True
     return False
 
 
-def signal_ahead(way: Way, tick: int, reach: float) -> bool:
+def has_signal_ahead(way: EgoWay, tick: int, reach: float) -> bool:
     """Return whether a signal within reach asked to stop in a tick."""
     return any(
         signal.start <= tick <= signal.last
@@ -105,9 +105,9 @@ def signal_ahead(way: Way, tick: int, reach: float) -> bool:
     )
 
 
-def sharpest_bend(route: Floats, station: float, reach: float) -> float:
+def compute_sharpest_bend(route: Floats, station: float, reach: float) -> float:
     """Return the largest curvature of a stretch of the route, 1/m."""
-    along = stations_of(route)
+    along = compute_stations(route)
     yaw = np.unwrap(np.arctan2(*np.diff(route, axis=0).T[::-1]))
     middle = (along[1:] + along[:-1]) / 2
     at = np.arange(station, station + reach, SPACING)
@@ -115,8 +115,8 @@ def sharpest_bend(route: Floats, station: float, reach: float) -> float:
     return float(np.abs(turns).max(initial=0.0)) / (2 * BEND_REACH)
 
 
-def road_user_ahead(
-    around: Surroundings, tick: int, stretch: tuple[float, float], rules: SurrogateRules
+def has_road_user_ahead(
+    around: DriveSurroundings, tick: int, stretch: tuple[float, float], rules: SurrogateRules
 ) -> bool:
     """Return whether a road user is in the corridor in a tick, or on its way into it.
 
@@ -130,12 +130,12 @@ def road_user_ahead(
     if not len(rows):
         return False
     station, reach = stretch
-    along = stations_of(route)
+    along = compute_stations(route)
     at = np.arange(station, min(station + reach, along[-1]) + SPACING, SPACING)
     line = np.column_stack([np.interp(at, along, route[:, axis]) for axis in (0, 1)])
     offset = float(np.hypot(*(line[0] - motion.ego[tick, :2])))
     half = motion.ego_size[1] / 2 + rules.reason_side + offset
-    boxes = rectangles(motion.place[rows], motion.size[rows])
+    boxes = build_rectangles(motion.place[rows], motion.size[rows])
     local = GRID * boxes[:, None, 2:4]
     cos, sin = np.cos(boxes[:, 4])[:, None], np.sin(boxes[:, 4])[:, None]
     turned = [local[..., 0] * cos - local[..., 1] * sin, local[..., 0] * sin + local[..., 1] * cos]
@@ -150,6 +150,6 @@ def road_user_ahead(
     return bool((gaps <= half).any())
 
 
-def stations_of(route: Floats) -> Floats:
+def compute_stations(route: Floats) -> Floats:
     """Return metres along a polyline at its points."""
     return np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(route, axis=0).T))])

@@ -56,7 +56,7 @@ COLUMNS: dict[str, tuple[pa.DataType, str]] = {
 }
 
 
-def described(kind: pa.DataType, name: str, description: str) -> pa.Field:
+def describe_column(kind: pa.DataType, name: str, description: str) -> pa.Field:
     """Return a column with what it is."""
     return pa.field(name, kind, metadata={"description": description})
 
@@ -64,9 +64,9 @@ def described(kind: pa.DataType, name: str, description: str) -> pa.Field:
 SCHEMA = pa.schema(
     list(
         chain(
-            (described(kind, name, what) for name, (kind, what) in COLUMNS.items()),
+            (describe_column(kind, name, what) for name, (kind, what) in COLUMNS.items()),
             (
-                described(pa.list_(FRAMES.field(name).type), name, "at each planning step")
+                describe_column(pa.list_(FRAMES.field(name).type), name, "at each planning step")
                 for name in STEPS
             ),
         )
@@ -92,6 +92,6 @@ NOT_THERE = (
 )
 
 
-def lacks(folder: Path, table: str) -> str:
+def describe_missing_table(folder: Path, table: str) -> str:
     """Return why a table of an unpacked campaign cannot be read."""
     return f"{folder}: has no {table}: it {NOT_THERE}"

@@ -17,10 +17,10 @@ import yaml
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.records.critical import CRITICAL
-from harness.records.digests import digest_of_bytes, digest_of_records
+from harness.records.digests import hash_attempt_records, hash_bytes
 from harness.records.keys import AttemptKey
-from harness.records.ledger import LEDGER, lines
-from harness.records.names import safe_name
+from harness.records.ledger import LEDGER, iter_ledger_lines
+from harness.records.names import escape_file_name
 from harness.records.packing.layout import (
     ATTEMPT,
     CAMPAIGN,
@@ -33,9 +33,9 @@ from harness.records.packing.layout import (
     TRIES,
     WRITTEN,
 )
-from harness.records.packing.parts import PackedCampaign, campaigns_in
-from harness.records.packing.paths import portable, portable_text
-from harness.records.reading import Campaign
+from harness.records.packing.parts import PackedCampaign, read_packed_campaigns
+from harness.records.packing.paths import make_portable_settings, make_portable_text
+from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
 from harness.safe_reading import (
     JSON_RECORD,
@@ -59,7 +59,7 @@ class PackedSizes:
     steps: int
 
 
-class WrittenOut(yaml.SafeDumper):
+class PackDumper(yaml.SafeDumper):
     """Writes everything in full; readers refuse aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
@@ -67,14 +67,16 @@ class WrittenOut(yaml.SafeDumper):
         return True
 
 
-def pack(folders: Sequence[Path], file: Path, earlier: Sequence[Path] = ()) -> list[PackedSizes]:
+def pack_campaigns(
+    folders: Sequence[Path], file: Path, earlier: Sequence[Path] = ()
+) -> list[PackedSizes]:
     """Write campaigns into one file, without the attempts and routes that earlier parts hold."""
-    campaigns = named_campaigns(folders)
-    known = campaigns_in(earlier, whole=False)
+    campaigns = name_campaigns(folders)
+    known = read_packed_campaigns(earlier, whole=False)
     rows: list[Row] = []
     sizes = []
     for name, campaign in campaigns.items():
-        of_campaign = list(rows_of(name, campaign, known.get(name)))
+        of_campaign = list(iter_campaign_rows(name, campaign, known.get(name)))
         attempts = [row for row in of_campaign if row["kind"] == ATTEMPT]
         rows += of_campaign
         sizes.append(
@@ -89,98 +91,100 @@ def pack(folders: Sequence[Path], file: Path, earlier: Sequence[Path] = ()) -> l
     return sizes
 
 
-def named_campaigns(folders: Sequence[Path]) -> dict[str, Campaign]:
+def name_campaigns(folders: Sequence[Path]) -> dict[str, CampaignRecords]:
     """Return campaigns by the names of their folders, sorted, with the twins of critical sizes."""
-    campaigns: dict[str, Campaign] = {}
+    campaigns: dict[str, CampaignRecords] = {}
     for folder in folders:
-        name = safe_name(folder.resolve().name)
+        name = escape_file_name(folder.resolve().name)
         if name in campaigns:
             raise UserError(
                 f"{folder}: {name} is given twice; campaigns are named after their folders"
             )
-        campaigns[name] = Campaign(folder)
-        if any(sizes_texts(folder)):
-            campaigns[f"{name}/{TWINS}"] = Campaign(folder / TWINS, within=folder)
+        campaigns[name] = CampaignRecords(folder)
+        if any(iter_size_texts(folder)):
+            campaigns[f"{name}/{TWINS}"] = CampaignRecords(folder / TWINS, within=folder)
     return dict(sorted(campaigns.items()))
 
 
-def rows_of(name: str, campaign: Campaign, known: PackedCampaign | None) -> Iterator[Row]:
+def iter_campaign_rows(
+    name: str, campaign: CampaignRecords, known: PackedCampaign | None
+) -> Iterator[Row]:
     """Yield a campaign's rows, but for what is known of it from earlier parts."""
-    header = header_text(campaign)
+    header = format_packed_header(campaign)
     if known is not None and known.header != header:
         raise UserError(f"{campaign.folder}: an earlier part has another campaign called {name}")
-    yield text_row(CAMPAIGN, name, "campaign.yaml", header)
-    for route, text in route_texts(campaign.folder):
-        row = text_row(ROUTE, name, route, text)
+    yield make_text_row(CAMPAIGN, name, "campaign.yaml", header)
+    for route, text in iter_route_texts(campaign.folder):
+        row = make_text_row(ROUTE, name, route, text)
         if known is not None and known.sums.get(route) == row["sha256"]:
             row["text"] = None
         yield row
-    for sizes, text in sizes_texts(campaign.folder):
+    for sizes, text in iter_size_texts(campaign.folder):
         if known is not None and known.sizes.get(sizes, text) != text:
             raise UserError(
                 f"{campaign.folder / sizes}: differs from what an earlier part holds; pack {name}"
                 " whole, without the files of --without that hold it"
             )
-        yield text_row(SIZES, name, sizes, text)
+        yield make_text_row(SIZES, name, sizes, text)
     held = set(known.ledger) if known is not None else set()
-    new = [line for line in ledger_lines(campaign.folder) if line not in held]
-    yield text_row(TRIES, name, LEDGER, "".join(f"{line}\n" for line in new))
+    new = [line for line in iter_packed_ledger(campaign.folder) if line not in held]
+    yield make_text_row(TRIES, name, LEDGER, "".join(f"{line}\n" for line in new))
     done = {attempt.key for attempt in known.attempts} if known is not None else set()
-    for key, place in sorted(campaign.attempts().items()):
+    for key, place in sorted(campaign.find_attempts().items()):
         if key not in done:
-            yield attempt_row(name, campaign, key, place)
+            yield make_attempt_row(name, campaign, key, place)
 
 
-def header_text(campaign: Campaign) -> str:
+def format_packed_header(campaign: CampaignRecords) -> str:
     """Return a campaign's `campaign.yaml` as it is packed: marked, without paths of a machine."""
     header = campaign.header
     if header.get(PACKED):
         raise UserError(f"{campaign.folder}: was unpacked; pack the folder that was driven")
     if not isinstance(header.get("settings"), dict):
         raise UserError(f"{campaign.folder / 'campaign.yaml'}: not a campaign's settings")
-    packed = {**header, PACKED: True, "settings": portable(header["settings"])}
-    return yaml.dump(packed, Dumper=WrittenOut, sort_keys=False)
+    packed = {**header, PACKED: True, "settings": make_portable_settings(header["settings"])}
+    return yaml.dump(packed, Dumper=PackDumper, sort_keys=False)
 
 
-def route_texts(folder: Path) -> Iterator[tuple[str, str]]:
+def iter_route_texts(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the files of a campaign's routes, by their place in its folder."""
     refuse_link(folder / ROUTES)
     for file in sorted((folder / ROUTES).rglob("*.json")):
         place = file.relative_to(folder)
         if not any(part.startswith(".") for part in place.parts):
-            yield place.as_posix(), text_of(file, LAID_ROUTE, folder)
+            yield place.as_posix(), read_exact_text(file, LAID_ROUTE, folder)
 
 
-def sizes_texts(folder: Path) -> Iterator[tuple[str, str]]:
+def iter_size_texts(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the files of a campaign's critical sizes, by their place in its folder."""
     refuse_link(folder / CRITICAL)
     for file in sorted((folder / CRITICAL).glob("[!.]*.json")):
-        yield file.relative_to(folder).as_posix(), text_of(file, STUDY_RECORD, folder)
+        yield file.relative_to(folder).as_posix(), read_exact_text(file, STUDY_RECORD, folder)
 
 
-def ledger_lines(folder: Path) -> Iterator[str]:
+def iter_packed_ledger(folder: Path) -> Iterator[str]:
     """Yield the lines of a campaign's ledger, failures too, without logs and paths of a machine."""
-    for line in lines(folder):
-        message = portable_text(line["message"], folder)
+    for line in iter_ledger_lines(folder):
+        message = make_portable_text(line["message"], folder)
         yield json.dumps({**line, "message": message, "server": ""})
 
 
-def text_row(kind: str, campaign: str, name: str, text: str) -> Row:
+def make_text_row(kind: str, campaign: str, name: str, text: str) -> Row:
     """Return a row that is a text."""
-    digest = digest_of_bytes(text.encode())
+    digest = hash_bytes(text.encode())
     return {"kind": kind, "campaign": campaign, "name": name, "text": text, "sha256": digest}
 
 
-def attempt_row(name: str, campaign: Campaign, key: AttemptKey, place: Path) -> Row:
+def make_attempt_row(name: str, campaign: CampaignRecords, key: AttemptKey, place: Path) -> Row:
     """Return the row of an attempt, whose records must be whole."""
-    campaign.result(key)
-    steps = campaign.columns("frames", key)
-    timing, seconds = timing_of(campaign, key, place)
+    campaign.read_result(key)
+    steps = campaign.read_attempt_columns("frames", key)
+    timing, seconds = read_packed_timing(campaign, key, place)
     return {
         "kind": ATTEMPT,
         "campaign": name,
-        "text": text_of(place / "result.json", JSON_RECORD, campaign.folder),
-        "sha256": digest_of_records(place, campaign.folder),
+        "text": read_exact_text(place / "result.json", JSON_RECORD, campaign.folder),
+        "sha256": hash_attempt_records(place, campaign.folder),
         "arm": str(key.arm),
         "system": key.arm.system,
         "cooperation": key.arm.cooperation,
@@ -194,17 +198,19 @@ def attempt_row(name: str, campaign: Campaign, key: AttemptKey, place: Path) -> 
     }
 
 
-def timing_of(campaign: Campaign, key: AttemptKey, place: Path) -> tuple[str | None, float | None]:
+def read_packed_timing(
+    campaign: CampaignRecords, key: AttemptKey, place: Path
+) -> tuple[str | None, float | None]:
     """Return an attempt's `timing.json` and the seconds it took, None where they are not known."""
     if not os.path.lexists(place / "timing.json"):
         return None, None
-    seconds = campaign.timing(key).get("seconds")
+    seconds = campaign.read_timing(key).get("seconds")
     total = seconds.get("total") if isinstance(seconds, Mapping) else None
     known = float(total) if isinstance(total, int | float) else None
-    return text_of(place / "timing.json", JSON_RECORD, campaign.folder), known
+    return read_exact_text(place / "timing.json", JSON_RECORD, campaign.folder), known
 
 
-def text_of(file: Path, kind: FileKind, within: Path) -> str:
+def read_exact_text(file: Path, kind: FileKind, within: Path) -> str:
     """Return a file's text, if it lies in a folder; its bytes are those of the text in UTF-8."""
     try:
         return read_text_within(file, kind, within=within)
@@ -218,13 +224,15 @@ def write_rows(rows: Iterable[Row], file: Path) -> None:
     """Write rows as one file, whole or not at all."""
     listed = list(rows)
     arrays = [
-        pa.array([row.get(field.name) for row in listed], storage(field.type)).cast(field.type)
+        pa.array([row.get(field.name) for row in listed], get_storage_type(field.type)).cast(
+            field.type
+        )
         for field in SCHEMA
     ]
     table = pa.Table.from_arrays(arrays, schema=SCHEMA)
     write_whole(file, partial(pq.write_table, table, **WRITTEN))
 
 
-def storage(kind: pa.DataType) -> pa.DataType:
+def get_storage_type(kind: pa.DataType) -> pa.DataType:
     """Return the type that a column is first made as."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind

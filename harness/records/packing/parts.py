@@ -16,7 +16,7 @@ from harness.nesting import parse_json, parse_yaml
 from harness.parquet_reading import TableLimits, open_table
 from harness.records.arms import Arm
 from harness.records.critical import CRITICAL
-from harness.records.digests import digest_of_bytes
+from harness.records.digests import hash_bytes
 from harness.records.keys import AttemptKey
 from harness.records.packing.layout import (
     ATTEMPT,
@@ -32,7 +32,7 @@ from harness.records.packing.layout import (
     STEPS,
     TRIES,
 )
-from harness.records.reading import BROKEN, broken
+from harness.records.reading import BROKEN, make_unreadable_error
 from harness.records.schema import VERSION
 from harness.records.twins import TWINS
 from harness.safe_reading import (
@@ -66,7 +66,7 @@ class PackedAttempt:
     result: str  # result.json
     records: str  # digest of the whole record
     timing: str | None  # timing.json
-    part: Part
+    part: PackedPart
     row: int
 
     @property
@@ -87,7 +87,7 @@ class PackedAttempt:
             raise UserError(f"{self.part.file}: {self.key}: not a timing.json") from None
         return name if isinstance(name, str) else None
 
-    def steps(self, name: str) -> pa.Array:
+    def get_step_column(self, name: str) -> pa.Array:
         """Return a column of its planning steps."""
         values = self.part.steps[name].chunk(0)[self.row].values
         if values is None or values.null_count:
@@ -96,7 +96,7 @@ class PackedAttempt:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class PackedPart:
     """A file; its planning steps, most of it, are read when they are asked for."""
 
     file: Path
@@ -128,7 +128,7 @@ class PackedCampaign:
     @property
     def contents(self) -> dict[str, Any]:
         """What its header holds."""
-        return header_in(self.header, self.name)
+        return parse_packed_header(self.header, self.name)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -140,16 +140,18 @@ class PackedCampaign:
     def routes_digest(self) -> str:
         """The digest of its routes as they were laid: of a line `PLACE SHA256` for each."""
         lines = [f"{place} {digest}\n" for place, digest in sorted(self.sums.items())]
-        return digest_of_bytes("".join(lines).encode())
+        return hash_bytes("".join(lines).encode())
 
 
-def campaigns_in(files: Sequence[Path], *, whole: bool = True) -> dict[str, PackedCampaign]:
+def read_packed_campaigns(
+    files: Sequence[Path], *, whole: bool = True
+) -> dict[str, PackedCampaign]:
     """Return the campaigns of all files by name; `whole` needs every route's text."""
     campaigns: dict[str, PackedCampaign] = {}
     for file in files:
-        for name, campaign in of_part(read_part(file)).items():
+        for name, campaign in split_part(read_part(file)).items():
             if name in campaigns:
-                join(campaigns[name], campaign, file)
+                merge_campaign_parts(campaigns[name], campaign, file)
             else:
                 campaigns[name] = campaign
     for campaign in campaigns.values() if whole else ():
@@ -160,9 +162,11 @@ def campaigns_in(files: Sequence[Path], *, whole: bool = True) -> dict[str, Pack
     return dict(sorted(campaigns.items()))
 
 
-def read_part(file: Path) -> Part:
+def read_part(file: Path) -> PackedPart:
     """Return a file, if it is whole and of this version."""
-    return Part(file, read_columns(file, [name for name in SCHEMA.names if name not in STEPS]))
+    return PackedPart(
+        file, read_columns(file, [name for name in SCHEMA.names if name not in STEPS])
+    )
 
 
 def read_columns(file: Path, columns: Sequence[str]) -> pa.Table:
@@ -181,18 +185,20 @@ def read_columns(file: Path, columns: Sequence[str]) -> pa.Table:
             table = opened.read(columns).combine_chunks()
             table.validate(full=True)
     except BROKEN as problem:
-        raise broken(file, problem) from None
+        raise make_unreadable_error(file, problem) from None
     return table
 
 
-def of_part(part: Part) -> dict[str, PackedCampaign]:
+def split_part(part: PackedPart) -> dict[str, PackedCampaign]:
     """Return the campaigns of one file."""
     names = [field.name for field in SCHEMA if field.name not in STEPS]
     columns = {name: part.table[name].to_pylist() for name in names}
     rows = [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     try:
         campaigns = {
-            row["campaign"]: PackedCampaign(name=checked_name(row["campaign"]), header=row["text"])
+            row["campaign"]: PackedCampaign(
+                name=check_campaign_name(row["campaign"]), header=row["text"]
+            )
             for row in rows
             if row["kind"] == CAMPAIGN
         }
@@ -203,24 +209,26 @@ def of_part(part: Part) -> dict[str, PackedCampaign]:
     return campaigns
 
 
-def add_row(campaign: PackedCampaign, part: Part, number: int, row: Mapping[str, Any]) -> None:
+def add_row(
+    campaign: PackedCampaign, part: PackedPart, number: int, row: Mapping[str, Any]
+) -> None:
     """Add a row to its campaign."""
     kind, text = row["kind"], row["text"]
     if kind not in KINDS:
         raise ValueError(kind)
     refuse_long_text(kind, text)
     if kind == ROUTE:
-        campaign.sums[checked_place(row["name"], ROUTES, 2)] = row["sha256"]
+        campaign.sums[check_packed_place(row["name"], ROUTES, 2)] = row["sha256"]
         if text is not None:
             campaign.routes[row["name"]] = text
     elif kind == SIZES:
-        campaign.sizes[checked_place(row["name"], CRITICAL, 1)] = text
+        campaign.sizes[check_packed_place(row["name"], CRITICAL, 1)] = text
     elif kind == TRIES:
         campaign.ledger += text.splitlines()
     elif kind == ATTEMPT:
         campaign.attempts.append(
             PackedAttempt(
-                key=AttemptKey(Arm.parse(row["arm"]), row["route"], int(row["seed"])),
+                key=AttemptKey(Arm.parse_name(row["arm"]), row["route"], int(row["seed"])),
                 number=int(row["try"]),
                 result=str(text),
                 records=row["sha256"],
@@ -229,7 +237,7 @@ def add_row(campaign: PackedCampaign, part: Part, number: int, row: Mapping[str,
                 row=number,
             )
         )
-    if kind != ATTEMPT and text is not None and digest_of_bytes(text.encode()) != row["sha256"]:
+    if kind != ATTEMPT and text is not None and hash_bytes(text.encode()) != row["sha256"]:
         raise ValueError(f"{row['name']}: not the text that its digest is of")
 
 
@@ -241,7 +249,7 @@ def refuse_long_text(kind: str, text: str | None) -> None:
         raise ValueError(f"{kind}: a text of more than {longest:,} characters")
 
 
-def checked_name(name: str) -> str:
+def check_campaign_name(name: str) -> str:
     """Return the name of a campaign, if it is that of one folder, or of twins in one."""
     folder = name.removesuffix(f"/{TWINS}")
     if not folder or folder.startswith(".") or {"/", "\\", "\0"} & set(folder):
@@ -249,7 +257,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-def checked_place(place: str, folder: str, deepest: int) -> str:
+def check_packed_place(place: str, folder: str, deepest: int) -> str:
     """Return where a file lies in a folder of its campaign, if it lies there."""
     first, *rest = place.split("/")
     whole = first == folder and 1 <= len(rest) <= deepest and place.endswith(".json")
@@ -258,7 +266,7 @@ def checked_place(place: str, folder: str, deepest: int) -> str:
     return place
 
 
-def join(known: PackedCampaign, more: PackedCampaign, file: Path) -> None:
+def merge_campaign_parts(known: PackedCampaign, more: PackedCampaign, file: Path) -> None:
     """Add what another part holds of a campaign."""
     if known.header != more.header:
         raise UserError(f"{file}: {more.name} is another campaign than in the parts before it")
@@ -276,7 +284,7 @@ def join(known: PackedCampaign, more: PackedCampaign, file: Path) -> None:
     known.attempts += more.attempts
 
 
-def header_in(header: str, name: str) -> dict[str, Any]:
+def parse_packed_header(header: str, name: str) -> dict[str, Any]:
     """Return what a packed `campaign.yaml` holds."""
     try:
         contents = parse_yaml(header, aliases=False)

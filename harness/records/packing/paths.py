@@ -24,12 +24,12 @@ NOWHERE: dict[str, Any] = {"out": None, "export": {}, "live": False}
 """Settings that change no result and name places of one machine, and what stands for them."""
 
 
-def without_paths(value: Any) -> Any:
+def strip_paths(value: Any) -> Any:
     """Return settings in which paths of one machine are the names of their files."""
     if isinstance(value, Mapping):
-        return {name: without_paths(inner) for name, inner in value.items()}
+        return {name: strip_paths(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [without_paths(inner) for inner in value]
+        return [strip_paths(inner) for inner in value]
     if not isinstance(value, str):
         return value
     if WHOLE.match(value):
@@ -37,7 +37,7 @@ def without_paths(value: Any) -> Any:
     return INSIDE.sub("", value)
 
 
-def portable(settings: Mapping[str, Any]) -> dict[str, Any]:
+def make_portable_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return a campaign's settings without anything of the machine that it was driven on.
 
     Executors keep their numbers only: no queue and no account of a cluster goes out.
@@ -50,11 +50,11 @@ def portable(settings: Mapping[str, Any]) -> dict[str, Any]:
             for name, value in executor.items()
             if name == TARGET or value is None or isinstance(value, int | float)
         }
-    cleaned: dict[str, Any] = without_paths(given)
+    cleaned: dict[str, Any] = strip_paths(given)
     return cleaned
 
 
-def portable_text(text: str, folder: Path) -> str:
+def make_portable_text(text: str, folder: Path) -> str:
     """Return a message about an attempt in a campaign's folder without paths of one machine."""
     for place in (folder.resolve(), Path.cwd(), Path.home()):
         if len(place.parts) > 1:

@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 from harness.errors import UserError
 from harness.records.ledger import LEDGER
 from harness.records.packing.layout import STEPS
-from harness.records.packing.parts import PackedAttempt, PackedCampaign, campaigns_in
+from harness.records.packing.parts import PackedAttempt, PackedCampaign, read_packed_campaigns
 from harness.records.schema import FRAMES
-from harness.records.writing import EPISODES, storing
+from harness.records.writing import EPISODES, get_storage_options
 
 
-def unpack(files: Sequence[Path], out: Path) -> list[Path]:
+def unpack_campaigns(files: Sequence[Path], out: Path) -> list[Path]:
     """Write every campaign of the files into a folder of its own; all of them, or none."""
-    campaigns = campaigns_in(files)
+    campaigns = read_packed_campaigns(files)
     folders = {name.partition("/")[0]: None for name in campaigns}
     for name in folders:
         if os.path.lexists(out / name):
@@ -74,12 +74,16 @@ def write_attempt(attempt: PackedAttempt, folder: Path) -> None:
     (place / "result.json").write_bytes(attempt.result.encode())
     if attempt.timing is not None:
         (place / "timing.json").write_bytes(attempt.timing.encode())
-    pq.write_table(frames_of(attempt), place / "frames.parquet", **storing("frames", FRAMES))
+    pq.write_table(
+        build_unpacked_frames(attempt),
+        place / "frames.parquet",
+        **get_storage_options("frames", FRAMES),
+    )
 
 
-def frames_of(attempt: PackedAttempt) -> pa.Table:
+def build_unpacked_frames(attempt: PackedAttempt) -> pa.Table:
     """Return an attempt's `frames.parquet`; what is not packed is NaN."""
-    packed = {name: attempt.steps(name) for name in STEPS}
+    packed = {name: attempt.get_step_column(name) for name in STEPS}
     for name, values in packed.items():
         if len(values) != len(packed[STEPS[0]]):
             raise UserError(

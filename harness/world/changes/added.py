@@ -10,11 +10,11 @@ import carla
 
 from harness.errors import UserError
 from harness.vocabulary import Pose
-from harness.world.changes.census import Census, off_by
+from harness.world.changes.census import SceneCensus, describe_displacement
 from harness.world.changes.change import PlannedScene, SceneChange
-from harness.world.changes.stage import Stage, standing_at
+from harness.world.changes.stage import SpawnedScene, compute_standing_transform
 from harness.world.hazards.track import Track
-from harness.world.poses import pose_of
+from harness.world.poses import to_pose
 
 Behaviour: TypeAlias = Literal["standing", "driving", "walking"]
 
@@ -61,11 +61,13 @@ class AddedActor(SceneChange):
         track = scene.track
         if self.station > track.route.length:
             return f"station {self.station:g} m is beyond the route's {track.route.length:g} m"
-        if self.behaviour == "driving" and not track.on_road(self._pose(track, self.station)):
+        if self.behaviour == "driving" and not track.is_on_road(
+            self._compute_pose(track, self.station)
+        ):
             return f"no lane to drive on {self.right:g} m right of station {self.station:g} m"
         return ""
 
-    def after_traffic(self, stage: Stage) -> None:
+    def after_traffic(self, stage: SpawnedScene) -> None:
         """Spawn it where there is room."""
         library = stage.context.world.get_blueprint_library()
         if not library.filter(self.blueprint):
@@ -74,34 +76,34 @@ class AddedActor(SceneChange):
         for name, value in (("role_name", "added"), ("is_invincible", "false")):
             if blueprint.has_attribute(name):
                 blueprint.set_attribute(name, value)
-        for pose in self.poses(stage):
-            at = standing_at(blueprint, pose)
+        for pose in self.iter_poses(stage):
+            at = compute_standing_transform(blueprint, pose)
             actor = stage.spawn(blueprint, at)
             if actor is not None:
                 stage.added.append(actor)
-                self._actor, self._asked = actor.id, pose_of(at)
-                self._set_off(stage, actor)
+                self._actor, self._asked = actor.id, to_pose(at)
+                self._start_behaviour(stage, actor)
                 return
         raise self.refused(f"no room for {self.blueprint}")
 
-    def poses(self, stage: Stage) -> Iterator[Pose]:
+    def iter_poses(self, stage: SpawnedScene) -> Iterator[Pose]:
         """Yield the poses that are tried, the one that is asked for first."""
         track = Track(stage.context.map, stage.context.route)
         for metres in range(math.floor(self.slack) + 1):
             for station in {self.station + metres: 0, self.station - metres: 0}:
                 if 0 <= station <= track.route.length:
-                    yield self._pose(track, station)
+                    yield self._compute_pose(track, station)
 
-    def undelivered(self, census: Census) -> str:
+    def undelivered(self, census: SceneCensus) -> str:
         """Return how the actor is not where it was put."""
-        return off_by(census.actors.get(self._actor), self._asked)
+        return describe_displacement(census.actors.get(self._actor), self._asked)
 
-    def _pose(self, track: Track, station: float) -> Pose:
+    def _compute_pose(self, track: Track, station: float) -> Pose:
         return track.pose(station, self.right, math.radians(self.turned))
 
-    def _set_off(self, stage: Stage, actor: carla.Actor) -> None:
+    def _start_behaviour(self, stage: SpawnedScene, actor: carla.Actor) -> None:
         if self.behaviour == "driving":
-            stage.traffic.drive(stage.context.traffic_manager, actor)
+            stage.traffic.start_autopilot(stage.context.traffic_manager, actor)
         elif isinstance(actor, carla.Vehicle):
             actor.apply_control(carla.VehicleControl(brake=1.0, hand_brake=True))
         elif self.behaviour == "walking":

@@ -12,7 +12,7 @@ from harness.errors import UserError
 from harness.vocabulary import Pose, Route
 from harness.world.changes.added import AddedActor
 from harness.world.changes.change import PlannedScene
-from harness.world.changes.stage import Stage
+from harness.world.changes.stage import SpawnedScene
 
 EVERY = 20.0
 """Metres between places on a lane that are tried."""
@@ -37,20 +37,20 @@ class AddedFar(AddedActor):
 
     def unfit(self, scene: PlannedScene) -> str:
         """Return whether the town has no place so far from the route."""
-        far = places_beyond(scene.track.map, scene.track.route, self.away + self.right)
+        far = find_far_places(scene.track.map, scene.track.route, self.away + self.right)
         return "" if far else f"the town has no place {self.away:g} m from the route"
 
-    def poses(self, stage: Stage) -> Iterator[Pose]:
+    def iter_poses(self, stage: SpawnedScene) -> Iterator[Pose]:
         """Yield places next to lanes that are far enough, the nearest first."""
         context = stage.context
-        for at in places_beyond(context.map, context.route, self.away + self.right):
+        for at in find_far_places(context.map, context.route, self.away + self.right):
             yaw = math.radians(at.rotation.yaw)
             x = at.location.x - self.right * math.sin(yaw)
             y = at.location.y + self.right * math.cos(yaw)
             yield Pose(x, y, at.location.z, yaw)
 
 
-def places_beyond(town: carla.Map, route: Route, metres: float) -> list[carla.Transform]:
+def find_far_places(town: carla.Map, route: Route, metres: float) -> list[carla.Transform]:
     """Return places on lanes at least so far from every point of a route, the nearest first."""
     line = route.xyz[::4, :2]
     points = [one.transform for one in town.generate_waypoints(EVERY) if not one.is_junction]

@@ -10,13 +10,13 @@ import carla
 
 from harness.errors import AttemptError, ScenarioError, UserError
 from harness.world.attempt_context import AttemptContext
-from harness.world.changes.census import census
+from harness.world.changes.census import build_scene_census
 from harness.world.changes.change import SceneChange
-from harness.world.changes.stage import Stage
+from harness.world.changes.stage import SpawnedScene
 from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.spec import HazardSpec
-from harness.world.partners import Partners
-from harness.world.traffic import Population, Traffic
+from harness.world.partners import PartnerFleet
+from harness.world.traffic import Traffic, TrafficPopulation
 
 T = TypeVar("T")
 
@@ -28,61 +28,61 @@ class AppliedChanges:
         self.changes = tuple(change for change in changes if not change.size_zero)
         self._added: list[carla.Actor] = []
 
-    def context(self, context: AttemptContext) -> AttemptContext:
+    def change_context(self, context: AttemptContext) -> AttemptContext:
         """Return the context in which all is set up."""
-        return self._through(context, lambda change, known: change.context(known))
+        return self._apply_in_turn(context, lambda change, known: change.context(known))
 
-    def hazards(self, specs: tuple[HazardSpec, ...]) -> tuple[HazardSpec, ...]:
+    def change_hazards(self, specs: tuple[HazardSpec, ...]) -> tuple[HazardSpec, ...]:
         """Return the hazards as they are to be placed."""
-        return self._through(specs, lambda change, known: change.hazards(known))
+        return self._apply_in_turn(specs, lambda change, known: change.hazards(known))
 
     def after_traffic(
-        self, context: AttemptContext, traffic: Traffic, population: Population
+        self, context: AttemptContext, traffic: Traffic, population: TrafficPopulation
     ) -> list[carla.Actor | None]:
         """Change actors; return the background vehicles in order, None for those not there."""
-        stage = Stage(context=context, traffic=traffic, population=population)
+        stage = SpawnedScene(context=context, traffic=traffic, population=population)
         self._added = stage.added
         for change in self.changes:
-            with blaming(change):
+            with convert_change_errors(change):
                 change.after_traffic(stage)
         return stage.fleet
 
-    def after_partners(self, partners: Partners) -> None:
+    def after_partners(self, partners: PartnerFleet) -> None:
         """Change who shares."""
         for change in self.changes:
-            with blaming(change):
+            with convert_change_errors(change):
                 change.after_partners(partners)
 
-    def verify(self, context: AttemptContext, hazards: Sequence[Hazard]) -> None:
+    def verify_world(self, context: AttemptContext, hazards: Sequence[Hazard]) -> None:
         """Fail the attempt if a change is not in the world, after its first tick."""
         if self.changes:
-            counted = census(context.world, hazards, context.tick_seconds)
-            self._refuse(lambda change: change.undelivered(counted))
+            counted = build_scene_census(context.world, hazards, context.tick_seconds)
+            self._refuse_undelivered(lambda change: change.undelivered(counted))
 
     def verify_senders(self, senders: Collection[str]) -> None:
         """Fail the attempt if others have shared than were asked for."""
-        self._refuse(lambda change: change.unheard(senders))
+        self._refuse_undelivered(lambda change: change.unheard(senders))
 
-    def end(self) -> None:
+    def destroy_added(self) -> None:
         """Destroy what was added."""
         for actor in self._added:
             actor.destroy()
 
-    def _refuse(self, problem_of: Callable[[SceneChange], str]) -> None:
+    def _refuse_undelivered(self, problem_of: Callable[[SceneChange], str]) -> None:
         for change in self.changes:
-            with blaming(change):
+            with convert_change_errors(change):
                 if problem := problem_of(change):
                     raise change.refused(problem)
 
-    def _through(self, known: T, step: Callable[[SceneChange, T], T]) -> T:
+    def _apply_in_turn(self, known: T, step: Callable[[SceneChange, T], T]) -> T:
         for change in self.changes:
-            with blaming(change):
+            with convert_change_errors(change):
                 known = step(change, known)
         return known
 
 
 @contextmanager
-def blaming(change: SceneChange) -> Iterator[None]:
+def convert_change_errors(change: SceneChange) -> Iterator[None]:
     """Turn an exception of a change into a ScenarioError that names the change."""
     try:
         yield

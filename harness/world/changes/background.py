@@ -9,12 +9,12 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.world.changes.change import PlannedScene, SceneChange
-from harness.world.changes.stage import Stage
+from harness.world.changes.stage import SpawnedScene
 
 Road: TypeAlias = Literal["vehicle", "walker"]
 
 
-class OfBackground(SceneChange):
+class BackgroundChange(SceneChange):
     """A change of one background actor: the nearest to the route, the next, or any."""
 
     def __init__(self, kind: Road = "vehicle", rank: int | None = 0) -> None:
@@ -32,11 +32,11 @@ class OfBackground(SceneChange):
         needed = 1 if self.rank is None else self.rank + 1
         return f"traffic has {there} {self.kind}s, {needed} needed" if there < needed else ""
 
-    def chosen(self, stage: Stage) -> carla.Actor:
+    def chosen(self, stage: SpawnedScene) -> carla.Actor:
         """Return the actor that is meant."""
-        return self.from_rank(stage)[0]
+        return self.list_from_rank(stage)[0]
 
-    def from_rank(self, stage: Stage) -> list[carla.Actor]:
+    def list_from_rank(self, stage: SpawnedScene) -> list[carla.Actor]:
         """Return the actor that is meant, and those that are further from the route."""
         known = stage.population.vehicles if self.kind == "vehicle" else stage.population.walkers
         rank = self.rank

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import carla
 
-from harness.geometry import wrapped
+from harness.geometry import wrap_angle
 from harness.vocabulary import Pose
 from harness.world.hazards.hazard import Hazard
-from harness.world.poses import pose_of
+from harness.world.poses import to_pose
 
 PLACE, ANGLE = 0.01, math.radians(0.5)
 """Metres and radians by which a pose may differ from the one that was asked for."""
@@ -19,7 +19,7 @@ LIDAR = "sensor.lidar.ray_cast"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present:
+class PresentActor:
     """An actor in the world."""
 
     type_id: str
@@ -28,15 +28,17 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Census:
+class SceneCensus:
     """All actors by id, and the hazards."""
 
-    actors: dict[int, Present]
+    actors: dict[int, PresentActor]
     hazards: Sequence[Hazard]
     noise_seeds: frozenset[int]  # of LiDARs that return points
 
 
-def census(world: carla.World, hazards: Sequence[Hazard], tick_seconds: float) -> Census:
+def build_scene_census(
+    world: carla.World, hazards: Sequence[Hazard], tick_seconds: float
+) -> SceneCensus:
     """Return who is in the world; one tick has passed since the last of them was spawned."""
     snapshot = world.get_snapshot()
     present = {}
@@ -46,25 +48,25 @@ def census(world: carla.World, hazards: Sequence[Hazard], tick_seconds: float) -
         if state is None:
             continue
         velocity = state.get_velocity()
-        present[actor.id] = Present(
+        present[actor.id] = PresentActor(
             type_id=actor.type_id,
-            pose=pose_of(state.get_transform()),
+            pose=to_pose(state.get_transform()),
             travelled=(velocity.x * tick_seconds, velocity.y * tick_seconds),
         )
         if actor.type_id == LIDAR and "noise_seed" in actor.attributes:
             seeds.add(int(actor.attributes["noise_seed"]))
-    return Census(actors=present, hazards=hazards, noise_seeds=frozenset(seeds))
+    return SceneCensus(actors=present, hazards=hazards, noise_seeds=frozenset(seeds))
 
 
-def off_by(
-    present: Present | None, asked: Pose, *, place: float = PLACE, angle: float = ANGLE
+def describe_displacement(
+    present: PresentActor | None, asked: Pose, *, place: float = PLACE, angle: float = ANGLE
 ) -> str:
     """Return how an actor is not where it was asked to be, its own travel aside; "" if it is."""
     if present is None:
         return "not in the world"
     x = present.pose.x - present.travelled[0] - asked.x
     y = present.pose.y - present.travelled[1] - asked.y
-    gap, turn = math.hypot(x, y), abs(float(wrapped(present.pose.yaw - asked.yaw)))
+    gap, turn = math.hypot(x, y), abs(float(wrap_angle(present.pose.yaw - asked.yaw)))
     if gap > place or turn > angle:
         return f"{gap:.3f} m and {math.degrees(turn):.2f} degrees from where it was to be"
     return ""

@@ -16,14 +16,14 @@ from typing import ClassVar
 import numpy as np
 
 from harness.errors import AttemptError
-from harness.randomness import derived_seed, stream
+from harness.randomness import derive_seed, make_named_stream
 from harness.vocabulary import Kind
 from harness.world.attempt_context import AttemptContext
-from harness.world.changes.census import Census
-from harness.world.changes.stage import Stage
+from harness.world.changes.census import SceneCensus
+from harness.world.changes.stage import SpawnedScene
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
-from harness.world.partners import Partners
+from harness.world.partners import PartnerFleet
 from harness.world.rig import Rig
 from harness.world.traffic import Traffic
 
@@ -71,13 +71,13 @@ class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that the
         """Return the hazards as they are to be placed."""
         return specs
 
-    def after_traffic(self, stage: Stage) -> None:  # noqa: B027 - optional
+    def after_traffic(self, stage: SpawnedScene) -> None:  # noqa: B027 - optional
         """Change actors, once the background traffic is there."""
 
-    def after_partners(self, partners: Partners) -> None:  # noqa: B027 - optional
+    def after_partners(self, partners: PartnerFleet) -> None:  # noqa: B027 - optional
         """Change who shares."""
 
-    def undelivered(self, census: Census) -> str:
+    def undelivered(self, census: SceneCensus) -> str:
         """Return what differs in the world from what was asked for; "" if nothing does."""
         return ""
 
@@ -89,8 +89,8 @@ class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that the
         """Return this episode's stream of that name."""
         seed = context.seed
         if self.sample:
-            seed = derived_seed(seed, "redrawn", str(self.sample))
-        return stream(seed, "changes", self.name, *names)
+            seed = derive_seed(seed, "redrawn", str(self.sample))
+        return make_named_stream(seed, "changes", self.name, *names)
 
     def refused(self, why: str) -> AttemptError:
         """Return the error of a change that cannot be made in this attempt's world."""

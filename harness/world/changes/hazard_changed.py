@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from harness.errors import UserError
-from harness.world.changes.census import Census
+from harness.world.changes.census import SceneCensus
 from harness.world.changes.change import PlannedScene, SceneChange
-from harness.world.hazards.catalogue import KINDS, build
+from harness.world.hazards.catalogue import KINDS, build_hazard
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.parameters import Number, Value
+from harness.world.hazards.parameters import NumberParameter, Value
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 
@@ -45,7 +45,7 @@ class HazardChanged(SceneChange):
                     valid = ", ".join(declared) or "none"
                     raise UserError(f"hazard_changed: {kind} has no {name}; valid: {valid}")
             for name, value in self.replaced.items():
-                declared[name].refuse(f"hazard_changed: {kind}: {name}", value)
+                declared[name].refuse_value(f"hazard_changed: {kind}: {name}", value)
         self._asked: list[HazardSpec] = []
 
     @property
@@ -56,30 +56,32 @@ class HazardChanged(SceneChange):
 
     def unfit(self, scene: PlannedScene) -> str:
         """Return whether no hazard is meant, a value is out of range, or the plan fails by it."""
-        meant = [spec for spec in scene.hazards if self._means(spec)]
+        meant = [spec for spec in scene.hazards if self._is_meant(spec)]
         if not meant:
             kind = self.kind or f"with {', '.join(self.parameters)}"
             return f"the route has no hazard {kind}"
         for spec in meant:
             try:
-                changed = self._changed(spec)
-                hazard = build(changed)
+                changed = self._change_parameters(spec)
+                hazard = build_hazard(changed)
             except UserError as problem:
                 return str(problem)
             if changed == spec:
                 return f"{spec.kind} at {spec.station:g} m has these parameters already"
-            if why := hazard.impossible(scene.track):
+            if why := hazard.explain_impossible(scene.track):
                 return f"{spec.kind} at {spec.station:g} m, changed: {why}"
-            if hides(spec, scene.track) and not hides(changed, scene.track):
+            if has_hidden_mover(spec, scene.track) and not has_hidden_mover(changed, scene.track):
                 return f"{spec.kind} at {spec.station:g} m, changed: nothing hides it any more"
         return ""
 
     def hazards(self, specs: tuple[HazardSpec, ...]) -> tuple[HazardSpec, ...]:
         """Return the hazards with changed parameters."""
-        self._asked = [self._changed(spec) for spec in specs if self._means(spec)]
-        return tuple(self._changed(spec) if self._means(spec) else spec for spec in specs)
+        self._asked = [self._change_parameters(spec) for spec in specs if self._is_meant(spec)]
+        return tuple(
+            self._change_parameters(spec) if self._is_meant(spec) else spec for spec in specs
+        )
 
-    def undelivered(self, census: Census) -> str:
+    def undelivered(self, census: SceneCensus) -> str:
         """Return which hazard does not report the parameters that were asked for."""
         there = {(hazard.spec.kind, hazard.spec.station): hazard for hazard in census.hazards}
         if not self._asked:
@@ -88,7 +90,7 @@ class HazardChanged(SceneChange):
             hazard = there.get((spec.kind, spec.station))
             if hazard is None:
                 return f"{spec.kind} at {spec.station:g} m has no place, changed so"
-            report = hazard.encounter()
+            report = hazard.report_encounter()
             reported = hazard.spec.parameters if report is None else report.parameters
             for name in self.parameters:
                 if reported.get(name) != spec.parameters[name]:
@@ -98,14 +100,14 @@ class HazardChanged(SceneChange):
                     )
         return ""
 
-    def _means(self, spec: HazardSpec) -> bool:
+    def _is_meant(self, spec: HazardSpec) -> bool:
         if self.kind is not None:
             return spec.kind == self.kind
         declared = KINDS[spec.kind].parameters
         return all(name in declared for name in self.parameters)
 
-    def _changed(self, spec: HazardSpec) -> HazardSpec:
-        """Return a hazard with the parameters asked for; `build` refuses those out of range."""
+    def _change_parameters(self, spec: HazardSpec) -> HazardSpec:
+        """Return a hazard with these parameters; `build_hazard` refuses those out of range."""
         values = dict(spec.parameters)
         declared = KINDS[spec.kind].parameters
         for name in self.parameters:
@@ -115,17 +117,17 @@ class HazardChanged(SceneChange):
             parameter = declared[name]
             value: Value = self.replaced.get(name, values.get(name, parameter.default))
             if name not in self.replaced:
-                if not isinstance(parameter, Number) or isinstance(value, str):
+                if not isinstance(parameter, NumberParameter) or isinstance(value, str):
                     raise UserError(f"{place}: a word can be replaced only")
                 value = round(value * self.scaled.get(name, 1.0) + self.added.get(name, 0.0), 9)
             values[name] = value
         return replace(spec, parameters=values)
 
 
-def hides(spec: HazardSpec, track: Track) -> bool:
+def has_hidden_mover(spec: HazardSpec, track: Track) -> bool:
     """Return whether something of a hazard hides its mover, by the map alone."""
-    hazard = build(spec)
+    hazard = build_hazard(spec)
     if not isinstance(hazard, Encounter):
         return False
     plan = next(iter(hazard.plans(track)), None)
-    return plan is not None and hazard.hides(track, plan)
+    return plan is not None and hazard.is_mover_hidden(track, plan)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from harness.world.changes.background import OfBackground, Road
-from harness.world.changes.census import Census
-from harness.world.changes.stage import Stage
+from harness.world.changes.background import BackgroundChange, Road
+from harness.world.changes.census import SceneCensus
+from harness.world.changes.stage import SpawnedScene
 
 
-class LeftOut(OfBackground):
+class LeftOut(BackgroundChange):
     """The traffic is sampled and spawned as ever; then one of it is taken out."""
 
     safe_from_file = True
@@ -21,12 +21,12 @@ class LeftOut(OfBackground):
         super().__init__(kind, rank)
         self._gone = 0
 
-    def after_traffic(self, stage: Stage) -> None:
+    def after_traffic(self, stage: SpawnedScene) -> None:
         """Destroy the actor; its place among those that may be connected stays empty."""
         actor = self.chosen(stage)
         population = stage.population
         if self.kind == "vehicle":
-            stage.fleet[stage.row_of(actor)] = None
+            stage.fleet[stage.get_fleet_row(actor)] = None
             population.vehicles.remove(actor)
         else:
             row = population.walkers.index(actor)
@@ -35,9 +35,9 @@ class LeftOut(OfBackground):
             controller.destroy()
             population.walkers.remove(actor)
         self._gone = actor.id
-        stage.destroy(actor)
+        stage.destroy_actor(actor)
 
-    def undelivered(self, census: Census) -> str:
+    def undelivered(self, census: SceneCensus) -> str:
         """Return whether the actor is still there."""
         if not self._gone:
             return "no actor was taken out"

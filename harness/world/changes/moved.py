@@ -7,16 +7,16 @@ import math
 import carla
 
 from harness.errors import UserError
-from harness.world.changes.background import OfBackground, Road
-from harness.world.changes.census import PLACE, Census, off_by
-from harness.world.changes.stage import Stage
-from harness.world.poses import pose_of
+from harness.world.changes.background import BackgroundChange, Road
+from harness.world.changes.census import PLACE, SceneCensus, describe_displacement
+from harness.world.changes.stage import SpawnedScene
+from harness.world.poses import to_pose
 
 LONGEST = 100.0
 """Metres."""
 
 
-class Moved(OfBackground):
+class Moved(BackgroundChange):
     """The same actor, further along its lane; a walker, further the way it looks."""
 
     safe_from_file = True
@@ -40,21 +40,23 @@ class Moved(OfBackground):
         """Whether it stays where it is."""
         return self.metres == 0
 
-    def after_traffic(self, stage: Stage) -> None:
+    def after_traffic(self, stage: SpawnedScene) -> None:
         """Move the actor."""
         actor = self.chosen(stage)
-        to = self._destination(stage, stage.place_of(actor))
+        to = self._find_destination(stage, stage.place_of(actor))
         if not stage.is_free(actor, to):
             raise self.refused(f"something stands {self.metres:g} m further on")
-        stage.move(actor, to)
+        stage.move_actor(actor, to)
         self._actor, self._asked = actor.id, to
 
-    def undelivered(self, census: Census) -> str:
+    def undelivered(self, census: SceneCensus) -> str:
         """Return how the actor is not where it was moved to."""
         present = census.actors.get(self._actor)
-        return off_by(present, pose_of(self._asked), place=min(PLACE, abs(self.metres) / 2))
+        return describe_displacement(
+            present, to_pose(self._asked), place=min(PLACE, abs(self.metres) / 2)
+        )
 
-    def _destination(self, stage: Stage, at: carla.Transform) -> carla.Transform:
+    def _find_destination(self, stage: SpawnedScene, at: carla.Transform) -> carla.Transform:
         if self.kind == "walker":
             yaw = math.radians(at.rotation.yaw)
             x, y = self.metres * math.cos(yaw), self.metres * math.sin(yaw)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.errors import UserError
 from harness.world.attempt_context import AttemptContext
-from harness.world.changes.census import Census
+from harness.world.changes.census import SceneCensus
 from harness.world.changes.change import PlannedScene, SceneChange
 
 
@@ -38,10 +38,10 @@ class NoiseSeed(SceneChange):
     def context(self, context: AttemptContext) -> AttemptContext:
         """Return the context with another number of noise."""
         changed = context.with_noise(self.number + self.sample)
-        self._usual, self._asked = (one.noise_seed("ego") for one in (context, changed))
+        self._usual, self._asked = (one.compute_noise_seed("ego") for one in (context, changed))
         return changed
 
-    def undelivered(self, census: Census) -> str:
+    def undelivered(self, census: SceneCensus) -> str:
         """Return whether the ego's LiDAR has the usual noise; without points it has none."""
         if not census.noise_seeds or self._asked in census.noise_seeds - {self._usual}:
             return ""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from harness.vocabulary import Kind
 from harness.world.changes.change import SceneChange
-from harness.world.partners import Partners
+from harness.world.partners import PartnerFleet
 
 AGAIN = "-again"
 """Behind the name of a unit, the name of its double."""
@@ -24,7 +24,7 @@ class SecondSender(SceneChange):
         super().__init__()
         self._units: set[str] = set()
 
-    def after_partners(self, partners: Partners) -> None:
+    def after_partners(self, partners: PartnerFleet) -> None:
         """Let the units share twice."""
         self._units = {unit.sender for unit in partners.units}
         partners.doubles = {unit: f"{unit}{AGAIN}" for unit in self._units}

@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 import carla
 import numpy as np
 
-from harness.overlap import bev_iou
+from harness.overlap import compute_bev_iou
 from harness.vocabulary import Floats, Pose
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.actors import DROP, MIDDLE
-from harness.world.hazards.track import transform
-from harness.world.scene import box_of, figure_of, parked_in_world
-from harness.world.traffic import Population, Traffic
+from harness.world.hazards.track import to_raised_transform
+from harness.world.scene import compute_actor_box, list_parked_boxes, read_actor_shape
+from harness.world.traffic import Traffic, TrafficPopulation
 
 ROAD_USERS = ("vehicle.", "walker.")
 
 
 @dataclass(slots=True, kw_only=True)
-class Stage:
+class SpawnedScene:
     """Spawns, moves and destroys actors, and knows where all others are."""
 
     context: AttemptContext
     traffic: Traffic
-    population: Population
+    population: TrafficPopulation
     fleet: list[carla.Actor | None] = field(init=False)
     """Background vehicles in the order in which they were sampled; None: no longer there."""
     added: list[carla.Actor] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Stage:
         """Return where a background actor was spawned."""
         return self._places[actor.id]
 
-    def row_of(self, vehicle: carla.Actor) -> int:
+    def get_fleet_row(self, vehicle: carla.Actor) -> int:
         """Return the place of a background vehicle among those that were sampled."""
         ids = [0 if one is None else one.id for one in self.fleet]
         return ids.index(vehicle.id)
@@ -54,30 +54,33 @@ class Stage:
         if actor is None:
             return None
         if not self.is_free(actor, at):
-            self.destroy(actor)
+            self.destroy_actor(actor)
             return None
         self._places[actor.id], self._known[actor.id] = at, actor
         return actor
 
-    def destroy(self, actor: carla.Actor) -> None:
+    def destroy_actor(self, actor: carla.Actor) -> None:
         """Take an actor out of the world."""
         actor.destroy()
         self._gone.add(actor.id)
 
-    def move(self, actor: carla.Actor, to: carla.Transform) -> None:
+    def move_actor(self, actor: carla.Actor, to: carla.Transform) -> None:
         """Put an actor elsewhere."""
         actor.set_transform(to)
         self._places[actor.id] = to
 
     def is_free(self, actor: carla.Actor, at: carla.Transform) -> bool:
         """Return whether an actor's body would overlap no other road user and no parked vehicle."""
-        body = np.array([box_of(at, figure_of(actor), carla.Location())])
+        body = np.array([compute_actor_box(at, read_actor_shape(actor), carla.Location())])
         others = np.concatenate(
-            [self._boxes(without=actor.id), parked_in_world(self.context.world).geometry]
+            [
+                self._list_road_user_boxes(without=actor.id),
+                list_parked_boxes(self.context.world).geometry,
+            ]
         )
-        return not (bev_iou(body, others) > 0).any()
+        return not (compute_bev_iou(body, others) > 0).any()
 
-    def _boxes(self, without: int) -> Floats:
+    def _list_road_user_boxes(self, without: int) -> Floats:
         """Return the boxes of all road users.
 
         The client lists those of the last tick: what was spawned or destroyed since is known here.
@@ -93,16 +96,16 @@ class Stage:
             if at is None and state is not None:
                 at = state.get_transform()
             if at is not None:
-                rows.append(box_of(at, figure_of(actor), carla.Location()))
+                rows.append(compute_actor_box(at, read_actor_shape(actor), carla.Location()))
         return np.array(rows, np.float64).reshape(-1, 7)
 
 
-def standing_at(blueprint: carla.ActorBlueprint, pose: Pose) -> carla.Transform:
+def compute_standing_transform(blueprint: carla.ActorBlueprint, pose: Pose) -> carla.Transform:
     """Return where an actor of a blueprint is let down to stand on the ground at a pose."""
-    return transform(pose, MIDDLE if blueprint.id.startswith("walker.") else DROP)
+    return to_raised_transform(pose, MIDDLE if blueprint.id.startswith("walker.") else DROP)
 
 
-def turned(at: carla.Transform, degrees: float) -> carla.Transform:
+def rotate_transform(at: carla.Transform, degrees: float) -> carla.Transform:
     """Return a place, turned clockwise."""
     rotation = at.rotation
     yaw = math.remainder(rotation.yaw + degrees, 360.0)

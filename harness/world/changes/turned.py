@@ -7,13 +7,13 @@ import math
 import carla
 
 from harness.errors import UserError
-from harness.world.changes.background import OfBackground, Road
-from harness.world.changes.census import ANGLE, Census, off_by
-from harness.world.changes.stage import Stage, turned
-from harness.world.poses import pose_of
+from harness.world.changes.background import BackgroundChange, Road
+from harness.world.changes.census import ANGLE, SceneCensus, describe_displacement
+from harness.world.changes.stage import SpawnedScene, rotate_transform
+from harness.world.poses import to_pose
 
 
-class Turned(OfBackground):
+class Turned(BackgroundChange):
     """The same actor in the same place, turned; a vehicle then steers back into its lane."""
 
     safe_from_file = True
@@ -37,16 +37,18 @@ class Turned(OfBackground):
         """Whether it is not turned."""
         return self.degrees == 0
 
-    def after_traffic(self, stage: Stage) -> None:
+    def after_traffic(self, stage: SpawnedScene) -> None:
         """Turn the actor."""
         actor = self.chosen(stage)
-        to = turned(stage.place_of(actor), self.degrees)
+        to = rotate_transform(stage.place_of(actor), self.degrees)
         if not stage.is_free(actor, to):
             raise self.refused(f"turned by {self.degrees:g} degrees, it overlaps another")
-        stage.move(actor, to)
+        stage.move_actor(actor, to)
         self._actor, self._asked = actor.id, to
 
-    def undelivered(self, census: Census) -> str:
+    def undelivered(self, census: SceneCensus) -> str:
         """Return how the actor is not as it was turned."""
         angle = min(ANGLE, math.radians(abs(self.degrees)) / 2)
-        return off_by(census.actors.get(self._actor), pose_of(self._asked), angle=angle)
+        return describe_displacement(
+            census.actors.get(self._actor), to_pose(self._asked), angle=angle
+        )

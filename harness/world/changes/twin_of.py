@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from harness.world.attempt_context import AttemptContext
-from harness.world.changes.census import Census
+from harness.world.changes.census import SceneCensus
 from harness.world.changes.change import PlannedScene, SceneChange
-from harness.world.changes.stage import Stage
+from harness.world.changes.stage import SpawnedScene
 from harness.world.hazards.spec import HazardSpec
-from harness.world.partners import Partners
+from harness.world.partners import PartnerFleet
 
 
 class TwinOf(SceneChange):
@@ -50,18 +50,18 @@ class TwinOf(SceneChange):
         """Return the change's hazards, unless it is withheld."""
         return specs if self.withheld else self.of.hazards(specs)
 
-    def after_traffic(self, stage: Stage) -> None:
+    def after_traffic(self, stage: SpawnedScene) -> None:
         """Let the change act, unless it is withheld."""
         self.of.name = self.name
         if not self.withheld:
             self.of.after_traffic(stage)
 
-    def after_partners(self, partners: Partners) -> None:
+    def after_partners(self, partners: PartnerFleet) -> None:
         """Let the change act, unless it is withheld."""
         if not self.withheld:
             self.of.after_partners(partners)
 
-    def undelivered(self, census: Census) -> str:
+    def undelivered(self, census: SceneCensus) -> str:
         """Return what differs from what the change asks for, unless it is withheld."""
         return "" if self.withheld else self.of.undelivered(census)
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from harness.vocabulary import Floats, Pose
 from harness.world.attempt_context import AttemptContext
-from harness.world.hazards.courses import Course
+from harness.world.hazards.courses import MoverCourse
 from harness.world.hazards.followers import ActorFollower, VehicleFollower, WalkerFollower
-from harness.world.hazards.meeting import Mover, StaticActor
-from harness.world.hazards.track import location, transform
+from harness.world.hazards.meeting import MovingActor, StaticActor
+from harness.world.hazards.track import to_raised_location, to_raised_transform
 
 SAME_PLACE = 0.6
 """Metres from the ego's pose within which an actor is taken for the ego."""
@@ -26,12 +26,12 @@ class RoadUserPositions:
         self._world = world
         self._half_lengths: dict[int, float | None] = {}  # None: no road user
 
-    def places(self, without: set[int], ego: Pose | None) -> Floats:
+    def list_places(self, without: set[int], ego: Pose | None) -> Floats:
         """Return places (N, 2) at the tail, middle and nose of all road users but some and the ego.
 
         Without an ego it counts as one of the others.
         """
-        bodies = self._bodies(without)
+        bodies = self._read_bodies(without)
         if ego is not None:
             apart = np.hypot(bodies[:, 0] - ego.x, bodies[:, 1] - ego.y)
             bodies = bodies[apart >= SAME_PLACE]
@@ -39,13 +39,13 @@ class RoadUserPositions:
         forward = half * np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
         return np.concatenate([middle - forward, middle, middle + forward])
 
-    def _bodies(self, without: set[int]) -> Floats:
+    def _read_bodies(self, without: set[int]) -> Floats:
         """Return x, y, yaw and half the length of all road users but some."""
         snapshot = self._world.get_snapshot()
         here = {actor.id: actor for actor in snapshot if actor.id not in without}
         unknown = [actor_id for actor_id in here if actor_id not in self._half_lengths]
         if unknown:
-            self._meet(unknown)
+            self._register_actors(unknown)
         rows = []
         for name, actor in here.items():
             half = self._half_lengths[name]
@@ -55,7 +55,7 @@ class RoadUserPositions:
                 rows.append((pose.location.x, pose.location.y, yaw, half))
         return np.array(rows).reshape(-1, 4)
 
-    def _meet(self, unknown: list[int]) -> None:
+    def _register_actors(self, unknown: list[int]) -> None:
         self._half_lengths.update(dict.fromkeys(unknown))
         for actor in self._world.get_actors(unknown):
             if actor.type_id.startswith(("vehicle.", "walker.")):
@@ -80,17 +80,17 @@ class HazardActors:
 
     def stand(self, standing: StaticActor) -> carla.Actor | None:
         """Spawn a static actor, or return None where there is no room."""
-        actor = self.spawn(standing.blueprint, standing.pose)
+        actor = self.spawn_actor(standing.blueprint, standing.pose)
         if isinstance(actor, carla.Vehicle):
             actor.apply_control(carla.VehicleControl(brake=1.0, hand_brake=True))
         return actor
 
-    def mover(self, mover: Mover) -> ActorFollower | None:
+    def spawn_mover(self, mover: MovingActor) -> ActorFollower | None:
         """Put a mover at the start of its course, or return None where it cannot stand."""
-        actor = self.spawn(mover.blueprint, mover.course.start)
-        return None if actor is None else follower(actor, mover.course)
+        actor = self.spawn_actor(mover.blueprint, mover.course.start)
+        return None if actor is None else make_follower(actor, mover.course)
 
-    def spawn(self, blueprint: str, pose: Pose, **attributes: str) -> carla.Actor | None:
+    def spawn_actor(self, blueprint: str, pose: Pose, **attributes: str) -> carla.Actor | None:
         """Spawn by name; a name with a `*` stands for any that fits, sampled by the seed."""
         library = self.context.world.get_blueprint_library()
         names = sorted(
@@ -108,32 +108,32 @@ class HazardActors:
         for name, value in attributes.items():
             chosen.set_attribute(name, value)
         above = MIDDLE if blueprint.startswith("walker") else DROP
-        actor = self.context.world.try_spawn_actor(chosen, transform(pose, above))
+        actor = self.context.world.try_spawn_actor(chosen, to_raised_transform(pose, above))
         if actor is not None:
             self.actors.append(actor)
         return actor
 
-    def fits(self, blueprint: str, pose: Pose) -> bool:
+    def can_spawn(self, blueprint: str, pose: Pose) -> bool:
         """Return whether something could be spawned there."""
-        actor = self.spawn(blueprint, pose)
+        actor = self.spawn_actor(blueprint, pose)
         if actor is None:
             return False
-        self.dismiss(actor)
+        self.destroy_actors(actor)
         return True
 
-    def level(self, pose: Pose) -> bool:
+    def is_ground_level(self, pose: Pose) -> bool:
         """Return whether the ground there is about as high as the pose says."""
-        ground = self.context.world.ground_projection(location(pose, STEEP), 2 * STEEP)
+        ground = self.context.world.ground_projection(to_raised_location(pose, STEEP), 2 * STEEP)
         return ground is not None and abs(ground.location.z - pose.z) < STEEP
 
-    def others(self, ego: Pose | None) -> Floats:
+    def list_other_places(self, ego: Pose | None) -> Floats:
         """Return places (N, 2) along all road users that are neither of this hazard nor the ego.
 
         Without an ego it counts as one of the others.
         """
-        return self._positions.places({actor.id for actor in self.actors}, ego)
+        return self._positions.list_places({actor.id for actor in self.actors}, ego)
 
-    def missing(self) -> list[str]:
+    def find_missing_actors(self) -> list[str]:
         """Return the types of actors that the world has no more.
 
         For those, the library reports the origin, and that they are alive.
@@ -141,7 +141,7 @@ class HazardActors:
         snapshot = self.context.world.get_snapshot()
         return [actor.type_id for actor in self.actors if not snapshot.has_actor(actor.id)]
 
-    def dismiss(self, *chosen: carla.Actor) -> None:
+    def destroy_actors(self, *chosen: carla.Actor) -> None:
         """Destroy some actors, or all."""
         ids = [actor.id for actor in chosen or self.actors]
         self.context.client.apply_batch_sync(
@@ -150,7 +150,7 @@ class HazardActors:
         self.actors = [actor for actor in self.actors if actor.id not in ids]
 
 
-def follower(actor: carla.Actor, course: Course) -> ActorFollower:
+def make_follower(actor: carla.Actor, course: MoverCourse) -> ActorFollower:
     """Return what leads an actor along a course."""
     if isinstance(actor, carla.Walker):
         return WalkerFollower(actor, course)

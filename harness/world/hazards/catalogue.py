@@ -7,8 +7,8 @@ from functools import cached_property
 from importlib.metadata import entry_points
 
 from harness.errors import UserError
-from harness.plugins import allowed_packages, class_in
-from harness.suggestions import unknown
+from harness.plugins import list_plugin_packages, load_class
+from harness.suggestions import describe_unknown_name
 from harness.world.hazards.control_loss import ControlLoss
 from harness.world.hazards.crossing import CrossingVehicle, RedLightRunner
 from harness.world.hazards.hazard import Hazard
@@ -37,7 +37,7 @@ SHIPPED_KINDS: dict[str, type[Hazard]] = {
 ENTRY_POINTS = "crucible.hazards"
 
 
-class Kinds(Mapping[str, type[Hazard]]):
+class HazardKinds(Mapping[str, type[Hazard]]):
     """Hazards by name: shipped, those of installed packages, and classes by `package.module.Class`.
 
     An installed package names its kinds as entry points of the group `crucible.hazards`. Other
@@ -47,14 +47,14 @@ class Kinds(Mapping[str, type[Hazard]]):
     @cached_property
     def _named(self) -> dict[str, type[Hazard]]:
         points = entry_points(group=ENTRY_POINTS)
-        installed = {point.name: checked(point.name, point.load()) for point in points}
+        installed = {point.name: check_hazard_class(point.name, point.load()) for point in points}
         return {**installed, **SHIPPED_KINDS}
 
     def __getitem__(self, name: str) -> type[Hazard]:
         if name in self._named or "." not in name:
             return self._named[name]
         try:
-            return checked(name, class_in(name, allowed_packages()))
+            return check_hazard_class(name, load_class(name, list_plugin_packages()))
         except LookupError:
             raise KeyError(name) from None
 
@@ -65,10 +65,10 @@ class Kinds(Mapping[str, type[Hazard]]):
         return len(self._named)
 
 
-KINDS = Kinds()
+KINDS = HazardKinds()
 
 
-def checked(name: str, named: object) -> type[Hazard]:
+def check_hazard_class(name: str, named: object) -> type[Hazard]:
     """Return a hazard's class; refuse what is none."""
     if not (isinstance(named, type) and issubclass(named, Hazard)):
         raise UserError(f"hazard {name}: not a subclass of Hazard")
@@ -77,14 +77,16 @@ def checked(name: str, named: object) -> type[Hazard]:
     raise UserError(f"hazard {name}: it has no kind, its name in the records")
 
 
-def build(spec: HazardSpec) -> Hazard:
+def build_hazard(spec: HazardSpec) -> Hazard:
     """Build the hazard of a placement, or raise an error that lists the valid kinds."""
     where = f"route {spec.route}, hazard {spec.kind!r}"
     if spec.kind not in KINDS:
-        raise UserError(f"{where}: {unknown('kind', spec.kind, KINDS)}")
+        raise UserError(f"{where}: {describe_unknown_name('kind', spec.kind, KINDS)}")
     named = KINDS[spec.kind]
     for name, value in spec.parameters.items():
         if name not in named.parameters:
-            raise UserError(f"{where}: {unknown('parameter', name, named.parameters)}")
-        named.parameters[name].refuse(f"{where}: {name}", value)
+            raise UserError(
+                f"{where}: {describe_unknown_name('parameter', name, named.parameters)}"
+            )
+        named.parameters[name].refuse_value(f"{where}: {name}", value)
     return named(spec)

@@ -9,7 +9,7 @@ from harness import ego_body
 from harness.vocabulary import Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.hazard import Hazard
-from harness.world.hazards.parameters import Number, Parameter
+from harness.world.hazards.parameters import NumberParameter, Parameter
 from harness.world.hazards.track import Track
 
 APART = 7.0
@@ -24,7 +24,7 @@ class ControlLoss(Hazard):
     safe_from_file = True
     kind = "control_loss"
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "friction": Number(
+        "friction": NumberParameter(
             default=0.8,
             low=0.0,
             high=3.5,
@@ -41,7 +41,7 @@ class ControlLoss(Hazard):
             centre = Pose(pose.x, pose.y, pose.z, pose.yaw)
             size = {f"extent_{axis}": f"{100 * HALF:.0f}" for axis in "xyz"}
             friction = f"{self.number('friction'):g}"
-            patch = self.hazard_actors.spawn(
+            patch = self.hazard_actors.spawn_actor(
                 "static.trigger.friction", centre, friction=friction, **size
             )
             if patch is None:

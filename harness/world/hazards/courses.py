@@ -14,7 +14,7 @@ STEP = 0.25
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Course:
+class MoverCourse:
     """Points, the speed wanted at each, and how hard the mover speeds up and slows down.
 
     It starts from rest, stands `pause` seconds at `pause_at` metres, and ends at rest or not.
@@ -59,14 +59,14 @@ class Course:
         """Seconds from start to end."""
         return float(self.times[-1])
 
-    def distance_at(self, time: float | Floats) -> Floats:
+    def compute_distance(self, time: float | Floats) -> Floats:
         """Return the metres done after some seconds."""
         at = self._pausing + 1
         times = np.insert(self.times, at, self.times[at - 1] + self.pause)
         along = np.insert(self.along, at, self.along[at - 1])
         return np.asarray(np.interp(time, times, along))
 
-    def seconds_to(self, distance: float) -> float:
+    def compute_seconds(self, distance: float) -> float:
         """Return when a distance has been done."""
         return float(np.interp(distance, self.along, self.times))
 
@@ -75,7 +75,7 @@ class Course:
         """Seconds from the start after which it goes on from its pause."""
         return float(self.times[self._pausing]) + self.pause
 
-    def poses(self, distance: float | Floats) -> tuple[Floats, Floats]:
+    def interpolate_poses(self, distance: float | Floats) -> tuple[Floats, Floats]:
         """Return places (…, 3) and yaws (…) at distances along."""
         xyz = [np.interp(distance, self.along, self.xyz[:, axis]) for axis in range(3)]
         yaw = np.interp(distance, self.along, self._yaw)
@@ -98,7 +98,7 @@ class Course:
         return np.unwrap(np.arctan2(forward[:, 1], forward[:, 0]))
 
 
-def through(points: Floats, speed: float | Floats, **manners: float) -> Course:
+def make_course(points: Floats, speed: float | Floats, **manners: float) -> MoverCourse:
     """Return the course through points; speeds are one for all, or one for each point."""
     points = np.asarray(points, float)
     along = np.concatenate(
@@ -107,4 +107,4 @@ def through(points: Floats, speed: float | Floats, **manners: float) -> Course:
     even = np.linspace(0.0, along[-1], max(3, round(along[-1] / STEP) + 1))
     xyz = np.stack([np.interp(even, along, points[:, axis]) for axis in range(3)], axis=1)
     wanted = np.interp(even, along, np.broadcast_to(np.asarray(speed, float), along.shape))
-    return Course(xyz=xyz, speed=wanted, **manners)
+    return MoverCourse(xyz=xyz, speed=wanted, **manners)

@@ -14,14 +14,20 @@ from typing import TypeAlias
 import numpy as np
 
 from harness.vocabulary import Floats
-from harness.world.hazards.courses import Course, through
-from harness.world.hazards.junctions import junction_rows
-from harness.world.hazards.meeting import EncounterPlan, Meeting, Mover, StaticActor, meet
-from harness.world.hazards.parameters import Choice, Number
-from harness.world.hazards.sizes import pulling_away, size
+from harness.world.hazards.courses import MoverCourse, make_course
+from harness.world.hazards.junctions import find_junction_rows
+from harness.world.hazards.meeting import (
+    EncounterPlan,
+    MovingActor,
+    PlannedMeeting,
+    StaticActor,
+    compute_mover_meeting,
+)
+from harness.world.hazards.parameters import ChoiceParameter, NumberParameter
+from harness.world.hazards.sizes import get_blueprint_size, get_pull_away_acceleration
 from harness.world.hazards.track import DRIVEN, Track
 
-CourseFrom: TypeAlias = Callable[[float, float], Course | None]
+CourseFrom: TypeAlias = Callable[[float, float], MoverCourse | None]
 """From a station, and the metres right of the route at which the mover's middle begins."""
 
 VAN, LORRY = "vehicle.mercedes.sprinter", "vehicle.carlamotors.carlacola"
@@ -40,12 +46,12 @@ ROWS: Mapping[str, tuple[str, ...]] = {
 """What hides the mover, from the front backwards."""
 ANY = "any"
 """Stands for the first of the others for which there is room."""
-HIDES = Choice(
+HIDES = ChoiceParameter(
     default=ANY,
     options=(ANY, *ROWS),
     meaning="what stands between the ego and the start; any: the first that has room",
 )
-GAP = Number(
+GAP = NumberParameter(
     default=0.5, low=0.3, high=17.0, unit="m", meaning="from what hides the mover to the mover"
 )
 SHIFTS = np.array([0.0, 2.0, -2.0, 4.0, -4.0, 6.0, -6.0])
@@ -63,7 +69,7 @@ NEAREST, TAIL = 20.0, 2.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Emergence:
+class EmergingMover:
     """Who emerges, from how far off the road, past what, and on which course."""
 
     blueprint: str
@@ -76,109 +82,117 @@ class Emergence:
     @property
     def half(self) -> tuple[float, float]:
         """Half of what its body takes along the road and across, m."""
-        length, width, _ = size(self.blueprint)
+        length, width, _ = get_blueprint_size(self.blueprint)
         return (length / 2, width / 2) if self.parked else (width / 2, length / 2)
 
 
-class Meetings:
+class EmergingMeetings:
     """How a mover would meet the ego, worked out once for each place where it may emerge."""
 
-    def __init__(self, track: Track, who: Emergence) -> None:
+    def __init__(self, track: Track, who: EmergingMover) -> None:
         self._track, self._who = track, who
-        self._known: dict[float, tuple[Mover, Meeting] | None] = {}
+        self._known: dict[float, tuple[MovingActor, PlannedMeeting] | None] = {}
 
-    def at(self, station: float) -> tuple[Mover, Meeting] | None:
+    def get_meeting(self, station: float) -> tuple[MovingActor, PlannedMeeting] | None:
         """Return the mover and the meeting, None where it cannot emerge."""
         if station not in self._known:
-            self._known[station] = self._met(station)
+            self._known[station] = self._compute_meeting(station)
         return self._known[station]
 
-    def _met(self, station: float) -> tuple[Mover, Meeting] | None:
+    def _compute_meeting(self, station: float) -> tuple[MovingActor, PlannedMeeting] | None:
         track, who = self._track, self._who
-        right = edge_of(track, station) + who.depth + who.half[1]
-        on_road = track.on_road(track.pose(station, right))
+        right = measure_road_edge(track, station) + who.depth + who.half[1]
+        on_road = track.is_on_road(track.pose(station, right))
         course = None if on_road else who.course(station, right)
         if course is None:
             return None
-        mover = Mover(who.blueprint, course)
-        meeting = meet(track, mover, station)
+        mover = MovingActor(who.blueprint, course)
+        meeting = compute_mover_meeting(track, mover, station)
         return None if meeting is None else (mover, meeting)
 
 
-def emerging_plans(
-    track: Track, station: float, who: Emergence, meetings: Meetings
+def iter_emerging_plans(
+    track: Track, station: float, who: EmergingMover, meetings: EmergingMeetings
 ) -> Iterator[EncounterPlan]:
     """Yield plans at a station or near it, or past the junction there; open ones last."""
     along = who.half[0]
     for name in ROWS if who.hides == ANY else (who.hides,):
         row = ROWS[name]
-        past = length_of(row) + who.gap + along + PAST if row else OPEN
-        for at in places(track, station, past=past):
-            pair = meetings.at(at)
-            standing = row_behind(track, at - along - who.gap, row)
-            if pair is not None and standing is not None and _is_clear(track, pair[0], standing):
+        past = compute_row_length(row) + who.gap + along + PAST if row else OPEN
+        for at in iter_emerging_stations(track, station, past=past):
+            pair = meetings.get_meeting(at)
+            standing = place_parked_row(track, at - along - who.gap, row)
+            if (
+                pair is not None
+                and standing is not None
+                and _is_clear_of_scenery(track, pair[0], standing)
+            ):
                 yield EncounterPlan(
                     mover=pair[0], meeting=pair[1], standing=standing, taken={"hides": name}
                 )
 
 
-def _is_clear(track: Track, mover: Mover, standing: tuple[StaticActor, ...]) -> bool:
+def _is_clear_of_scenery(
+    track: Track, mover: MovingActor, standing: tuple[StaticActor, ...]
+) -> bool:
     """Return whether no scenery is known to stand along the row: spawning would fail there."""
     if track.scenery is None or not standing:
         return True
     start, rear = mover.course.start, standing[-1].pose
     ends = np.array([(pose.x, pose.y, pose.z + LOW) for pose in (start, rear)])
-    return not track.scenery.hides(*ends)
+    return not track.scenery.is_hidden(*ends)
 
 
-def places(track: Track, station: float, *, past: Floats) -> Iterator[float]:
+def iter_emerging_stations(track: Track, station: float, *, past: Floats) -> Iterator[float]:
     """Yield stations on the route: near one, or so many metres past its junction."""
-    rows = junction_rows(track, station) if track.in_junction(station) else None
+    rows = find_junction_rows(track, station) if track.is_in_junction(station) else None
     offered = station + SHIFTS if rows is None else float(track.route.station[rows[1]]) + past
     for at in offered.tolist():
         if NEAREST < at < track.route.length - TAIL:
             yield at
 
 
-def edge_of(track: Track, station: float) -> float:
+def measure_road_edge(track: Track, station: float) -> float:
     """Return the metres from the route's centre to where the road ends on the right."""
-    kerb = track.at_kerb(station)
-    return track.half_width(station) if kerb else track.carriageway_right(station)
+    kerb = track.is_at_kerb(station)
+    return track.get_half_width(station) if kerb else track.measure_carriageway_right(station)
 
 
-def straight_across(track: Track, speed: float, blueprint: str) -> CourseFrom:
+def make_straight_courses(track: Track, speed: float, blueprint: str) -> CourseFrom:
     """Return what makes courses straight across the whole road."""
 
-    def course(station: float, start: float) -> Course:
-        across = track.carriageway_left(station) + 1.5
-        ways = track.points(np.full(2, station), np.array([start, -across]))
-        return through(ways, speed, acceleration=pulling_away(blueprint))
+    def course(station: float, start: float) -> MoverCourse:
+        across = track.measure_carriageway_left(station) + 1.5
+        ways = track.compute_points(np.full(2, station), np.array([start, -across]))
+        return make_course(ways, speed, acceleration=get_pull_away_acceleration(blueprint))
 
     return course
 
 
-def length_of(row: tuple[str, ...]) -> float:
+def compute_row_length(row: tuple[str, ...]) -> float:
     """Return the metres that a row takes along the road."""
-    return sum(size(blueprint)[0] + BETWEEN for blueprint in row)
+    return sum(get_blueprint_size(blueprint)[0] + BETWEEN for blueprint in row)
 
 
-def row_behind(track: Track, front: float, row: tuple[str, ...]) -> tuple[StaticActor, ...] | None:
+def place_parked_row(
+    track: Track, front: float, row: tuple[str, ...]
+) -> tuple[StaticActor, ...] | None:
     """Return a row backwards from a station, at the kerb or in the next lane to the right.
 
     None where it would stand in a junction, or partly in a lane.
     """
     standing = []
     for blueprint in row:
-        long, wide, _ = size(blueprint)
+        long, wide, _ = get_blueprint_size(blueprint)
         middle = front - long / 2
         front -= long + BETWEEN
-        if middle < 0.0 or track.in_junction(middle):
+        if middle < 0.0 or track.is_in_junction(middle):
             return None
-        aside = track.half_width(middle) + LEEWAY + wide / 2
-        if not track.at_kerb(middle):
-            lane = track.waypoint(middle).get_right_lane()
+        aside = track.get_half_width(middle) + LEEWAY + wide / 2
+        if not track.is_at_kerb(middle):
+            lane = track.get_waypoint(middle).get_right_lane()
             if lane is None or not lane.lane_type & DRIVEN:
                 return None
-            aside = track.half_width(middle) + lane.lane_width / 2
+            aside = track.get_half_width(middle) + lane.lane_width / 2
         standing.append(StaticActor(blueprint, track.pose(middle, aside)))
     return tuple(standing)

@@ -16,12 +16,12 @@ from harness.world.attempt_context import EgoState
 from harness.world.hazards.followers import Manoeuvre, VehicleFollower
 from harness.world.hazards.hazard import Hazard, NoPlaceError
 from harness.world.hazards.junctions import HeldLights
-from harness.world.hazards.meeting import EncounterPlan, Mover
-from harness.world.hazards.parameters import Number, Parameter
+from harness.world.hazards.meeting import EncounterPlan, MovingActor
+from harness.world.hazards.parameters import NumberParameter, Parameter
 from harness.world.hazards.reports import EncounterReport, Status
-from harness.world.hazards.sight import Approach
+from harness.world.hazards.sight import SightApproach
 from harness.world.hazards.spec import HazardSpec
-from harness.world.hazards.timing import Commitment, Timing, timing_of
+from harness.world.hazards.timing import MoverCommitment, MoverTiming, make_mover_timing
 from harness.world.hazards.track import Track
 
 STANDING = 0.5
@@ -38,10 +38,12 @@ FIRM = 3.0
 CONTACT = 7.0
 """Metres between the middles of ego and mover beyond which they have not touched."""
 
-PHASE = Number(default=0.0, low=-2.0, high=2.0, unit="s", meaning="by which the mover is late")
+PHASE = NumberParameter(
+    default=0.0, low=-2.0, high=2.0, unit="s", meaning="by which the mover is late"
+)
 TIMING: Mapping[str, Parameter] = {
     "phase": PHASE,
-    "spread": Number(
+    "spread": NumberParameter(
         default=0.4,
         low=0.0,
         high=1.0,
@@ -68,7 +70,7 @@ class Encounter(Hazard):
     def __init__(self, spec: HazardSpec) -> None:
         super().__init__(spec)
         self.tries = TRIES
-        self.commitment: Commitment | None = None
+        self.commitment: MoverCommitment | None = None
         self._reveal_measured: float | None = None
         self._lights: HeldLights | None = None
         self._free: dict[tuple[str, Pose], bool] = {}
@@ -81,19 +83,19 @@ class Encounter(Hazard):
         """Take the first plan for which there is room."""
         tried = 0
         for plan, _ in zip(self.plans(track), range(self.tries), strict=False):
-            if self._stands(track, plan):
+            if self._try_plan(track, plan):
                 self.plan = plan
-                self._reveal = self.reveal_of(track, plan)
-                self.timing = self.timing_of(track, plan)
+                self._reveal = self.compute_reveal_time(track, plan)
+                self.timing = self.sample_timing(track, plan)
                 self._lights = HeldLights(
-                    self.hazard_actors.context, self._stretch, self.also_green(plan)
+                    self.hazard_actors.context, self._stretch, self.list_further_green_lanes(plan)
                 )
                 return
-            self.hazard_actors.dismiss()
+            self.hazard_actors.destroy_actors()
             tried += 1
         raise NoPlaceError(f"{tried} places tried, all taken" if tried else NO_PLACE)
 
-    def impossible(self, track: Track) -> str:
+    def explain_impossible(self, track: Track) -> str:
         """Return why the road has no place for it, whatever stands next to the road."""
         return "" if next(iter(self.plans(track)), None) is not None else NO_PLACE
 
@@ -101,56 +103,58 @@ class Encounter(Hazard):
         """Commit when the ego is near, wait, and set off."""
         if self.status == "waiting":
             if self._lights is not None and ego.station >= self._stretch[0]:
-                self._lights.hold()
+                self._lights.hold_lights()
             if self.commitment is None and ego.station >= self.timing.station:
-                self.commitment = self.timing.commit(ego)
+                self.commitment = self.timing.make_commitment(ego)
             if self.commitment is not None and ego.time >= self.commitment.starts - 1e-6:
                 self.begin(ego)
         if self.status == "running":
-            self._play(ego)
+            self._step_movers(ego)
 
-    def conflict_station(self, plan: EncounterPlan) -> float:
+    def get_conflict_station(self, plan: EncounterPlan) -> float:
         """Return where the ego's front would touch the mover."""
         return plan.meeting.station
 
-    def reveal_of(self, track: Track, plan: EncounterPlan) -> float:
+    def compute_reveal_time(self, track: Track, plan: EncounterPlan) -> float:
         """Return the seconds from when an ego alone could first see the mover to the conflict."""
-        approach = Approach(track, plan.mover, plan.meeting)
-        return approach.reveal((*plan.standing, *plan.screens))
+        approach = SightApproach(track, plan.mover, plan.meeting)
+        return approach.compute_reveal((*plan.standing, *plan.screens))
 
-    def timing_of(self, track: Track, plan: EncounterPlan) -> Timing:
+    def sample_timing(self, track: Track, plan: EncounterPlan) -> MoverTiming:
         """Return when it commits; what is left of its timing comes from the seed alone."""
         name = f"{self.kind}@{self.spec.station:g}"
         random = self.hazard_actors.context.random("hazards", "phase", name)
-        return self.timing_on(track, plan, late=float(random.uniform(-1.0, 1.0)))
+        return self.compute_timing(track, plan, late=float(random.uniform(-1.0, 1.0)))
 
-    def timing_on(self, track: Track, plan: EncounterPlan, *, late: float = 0.0) -> Timing:
+    def compute_timing(
+        self, track: Track, plan: EncounterPlan, *, late: float = 0.0
+    ) -> MoverTiming:
         """Return when it commits, `late` being the share of its spread by which it is later."""
         phase, spread = self.number("phase"), self.number("spread")
-        return timing_of(track, plan, phase=phase + spread * late, earliest=phase - spread)
+        return make_mover_timing(track, plan, phase=phase + spread * late, earliest=phase - spread)
 
-    def hides(self, track: Track, plan: EncounterPlan) -> bool:
+    def is_mover_hidden(self, track: Track, plan: EncounterPlan) -> bool:
         """Return whether the ego sees the mover later for what stands or drives before it."""
         bare = replace(plan, standing=(), screens=())
-        return self.reveal_of(track, plan) < self.reveal_of(track, bare)
+        return self.compute_reveal_time(track, plan) < self.compute_reveal_time(track, bare)
 
-    def also_green(self, plan: EncounterPlan) -> Iterable[carla.Waypoint]:
+    def list_further_green_lanes(self, plan: EncounterPlan) -> Iterable[carla.Waypoint]:
         """Return lanes that have green with the ego."""
         return ()
 
-    def note(self, ego: EgoState, returned: frozenset[int]) -> None:
+    def record_lidar_returns(self, ego: EgoState, returned: frozenset[int]) -> None:
         """Note when the ego's own LiDAR first returns the mover."""
         if self._reveal_measured is None and self.manoeuvre.follower.actor.id in returned:
-            to_go = self.conflict_station(self.plan) - ego_body.LENGTH / 2 - ego.station
+            to_go = self.get_conflict_station(self.plan) - ego_body.LENGTH / 2 - ego.station
             self._reveal_measured = to_go / max(ego.speed, STANDING)
 
-    def encounter(self) -> EncounterReport | None:
+    def report_encounter(self) -> EncounterReport | None:
         """Return how it met the ego, once it is placed."""
         if not hasattr(self, "timing"):
             return None
         commitment = self.commitment
         return EncounterReport(
-            conflict_station=self.conflict_station(self.plan),
+            conflict_station=self.get_conflict_station(self.plan),
             reveal=self._reveal,
             reveal_measured=self._reveal_measured,
             commit_station=self.timing.station,
@@ -168,19 +172,19 @@ class Encounter(Hazard):
         """Return whether what hides the mover may go on from where it pauses."""
         return True
 
-    def leave(self, status: Status, reason: str, ego: EgoState) -> None:
+    def end_encounter(self, status: Status, reason: str, ego: EgoState) -> None:
         """End it; vehicles that can still drive become traffic, what is stuck or was hit goes.
 
         What the ego may have hit stays.
         """
         self.finish(status, reason)
-        self._release()
+        self._release_lights()
         stranded = [screen for screen in self.screens if screen.stuck]
         wrecked = self.manoeuvre.struck and not self._may_have_hit(ego)
         if wrecked or (self.manoeuvre.stuck and not self.drives_on):
             stranded.append(self.manoeuvre)
         if stranded:
-            self.hazard_actors.dismiss(*(manoeuvre.follower.actor for manoeuvre in stranded))
+            self.hazard_actors.destroy_actors(*(manoeuvre.follower.actor for manoeuvre in stranded))
         port = self.hazard_actors.context.traffic_manager.get_port()
         movers = [self.manoeuvre] if self.drives_on else []
         for mover in (*movers, *self.screens):
@@ -191,10 +195,10 @@ class Encounter(Hazard):
             ):
                 mover.follower.actor.set_autopilot(True, port)
 
-    def end(self) -> None:
+    def remove_from_world(self) -> None:
         """Let the lights go on, whatever happened."""
-        self._release()
-        super().end()
+        self._release_lights()
+        super().remove_from_world()
 
     @property
     def _stretch(self) -> tuple[float, float]:
@@ -202,27 +206,29 @@ class Encounter(Hazard):
         meeting = self.plan.meeting.station
         return min(meeting - HOLD, self.timing.station - HOLD_EARLIER), meeting + BEYOND
 
-    def _release(self) -> None:
+    def _release_lights(self) -> None:
         if self._lights is not None:
-            self._lights.release()
+            self._lights.release_lights()
 
-    def _play(self, ego: EgoState) -> None:
+    def _step_movers(self, ego: EgoState) -> None:
         mover, seconds = self.manoeuvre, self.hazard_actors.context.tick_seconds
         meeting = self.plan.meeting
         on_its_way = mover.clock < min(meeting.over, meeting.seconds + FIRM)
-        road_users = self.hazard_actors.others(None) if self.screens or not on_its_way else NONE
-        mover.step(seconds, NONE if on_its_way else road_users)
+        road_users = (
+            self.hazard_actors.list_other_places(None) if self.screens or not on_its_way else NONE
+        )
+        mover.follow_tick(seconds, NONE if on_its_way else road_users)
         for screen in self.screens:
-            screen.step(seconds, road_users, stays=not self.lets_screens_go(ego))
-        if self._disturbed(ego):
+            screen.follow_tick(seconds, road_users, stays=not self.lets_screens_go(ego))
+        if self._was_disturbed(ego):
             self.cause = "disturbed"
-            self.leave("not_run", "another road user was in the mover's way", ego)
+            self.end_encounter("not_run", "another road user was in the mover's way", ego)
         elif mover.held_up and self.drives_on and not mover.over:
-            self.leave("over", "held up by others, it became traffic", ego)
+            self.end_encounter("over", "held up by others, it became traffic", ego)
         elif mover.over and all(screen.over for screen in self.screens):
-            self.leave("over", mover.outcome, ego)
+            self.end_encounter("over", mover.outcome, ego)
 
-    def _disturbed(self, ego: EgoState) -> bool:
+    def _was_disturbed(self, ego: EgoState) -> bool:
         """Return whether the mover was hit before the meeting, and not by the ego."""
         mover = self.manoeuvre
         if not mover.struck or mover.clock >= self.plan.meeting.seconds:
@@ -233,36 +239,38 @@ class Encounter(Hazard):
         here, there = ego.vehicle_in_world, self.manoeuvre.follower.actor.get_location()
         return float(np.hypot(there.x - here.x, there.y - here.y)) <= CONTACT
 
-    def _stands(self, track: Track, plan: EncounterPlan) -> bool:
-        if not self._has_room(track, plan.mover):
+    def _try_plan(self, track: Track, plan: EncounterPlan) -> bool:
+        if not self._has_mover_room(track, plan.mover):
             return False
         if any(self.hazard_actors.stand(occluder) is None for occluder in plan.standing):
             return False
-        followers = [self.hazard_actors.mover(screen) for screen in (plan.mover, *plan.screens)]
+        followers = [
+            self.hazard_actors.spawn_mover(screen) for screen in (plan.mover, *plan.screens)
+        ]
         staged = [Manoeuvre(follower) for follower in followers if follower is not None]
         if len(staged) < len(followers):
             return False
         for manoeuvre in staged:
-            manoeuvre.follower.hold()
+            manoeuvre.follower.hold_still()
         self.manoeuvre, self.screens = staged[0], staged[1:]
         return True
 
-    def _has_room(self, track: Track, mover: Mover) -> bool:
+    def _has_mover_room(self, track: Track, mover: MovingActor) -> bool:
         """Return whether there is room for the mover's way, asked once for each start."""
         start = mover.blueprint, mover.course.start
         if start not in self._free:
-            self._free[start] = self._way_is_free(track, mover)
+            self._free[start] = self._is_way_free(track, mover)
         return self._free[start]
 
-    def _way_is_free(self, track: Track, mover: Mover) -> bool:
+    def _is_way_free(self, track: Track, mover: MovingActor) -> bool:
         """Return whether the mover fits at every metre of its course that is not on the road."""
         course = mover.course
         for distance in np.arange(0.0, course.along[-1], 1.0):
-            (x, y, z), yaw = course.poses(float(distance))
+            (x, y, z), yaw = course.interpolate_poses(float(distance))
             pose = Pose(float(x), float(y), float(z), float(yaw))
-            if track.on_road(pose):
+            if track.is_on_road(pose):
                 return True
-            if not self.hazard_actors.level(pose) or not self.hazard_actors.fits(
+            if not self.hazard_actors.is_ground_level(pose) or not self.hazard_actors.can_spawn(
                 mover.blueprint, pose
             ):
                 return False

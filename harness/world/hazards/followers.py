@@ -9,9 +9,9 @@ from typing import Protocol
 import carla
 import numpy as np
 
-from harness.geometry import wrapped
+from harness.geometry import wrap_angle
 from harness.vocabulary import Floats
-from harness.world.hazards.courses import Course
+from harness.world.hazards.courses import MoverCourse
 
 CORRECTION = 2.0
 """Metres per second of correction for each metre off the timetable."""
@@ -29,32 +29,32 @@ class ActorFollower(Protocol):
     """A mover in the world."""
 
     actor: carla.Actor
-    course: Course
+    course: MoverCourse
 
-    def hold(self) -> None:
+    def hold_still(self) -> None:
         """Stand still until the start."""
 
-    def follow(self, distance: float, rate: float) -> None:
+    def follow_course(self, distance: float, rate: float) -> None:
         """Head for where the timetable wants it, `rate` being 1 unless it is slowed down."""
 
-    def let_go(self) -> None:
+    def come_to_rest(self) -> None:
         """Come to rest by itself."""
 
 
 class VehicleFollower:
     """A vehicle or bicycle, led by its velocity, as CARLA's scenario runner leads its own."""
 
-    def __init__(self, actor: carla.Vehicle, course: Course) -> None:
+    def __init__(self, actor: carla.Vehicle, course: MoverCourse) -> None:
         self.actor, self.course = actor, course
 
-    def hold(self) -> None:
+    def hold_still(self) -> None:
         """Stand still until the start."""
         self.actor.apply_control(carla.VehicleControl(brake=1.0, hand_brake=True))
 
-    def follow(self, distance: float, rate: float) -> None:
+    def follow_course(self, distance: float, rate: float) -> None:
         """Set the velocity that keeps it on its timetable."""
         course = self.course
-        (place, yaw), here = course.poses(distance), self.actor.get_transform()
+        (place, yaw), here = course.interpolate_poses(distance), self.actor.get_transform()
         pace = rate * float(np.interp(distance, course.along, course.pace))
         heading = math.radians(here.rotation.yaw)
         falling = self.actor.get_velocity().z
@@ -64,34 +64,34 @@ class VehicleFollower:
             ahead = pace * math.cos(yaw) + CORRECTION * (place[0] - here.location.x)
             aside = pace * math.sin(yaw) + CORRECTION * (place[1] - here.location.y)
             self.actor.set_target_velocity(carla.Vector3D(ahead, aside, falling))
-            turn = wrapped(float(yaw) - heading)
-            turning = self._turning(distance) * pace + 4.0 * turn
+            turn = wrap_angle(float(yaw) - heading)
+            turning = self._compute_curvature(distance) * pace + 4.0 * turn
             self.actor.set_target_angular_velocity(carla.Vector3D(0, 0, math.degrees(turning)))
 
-    def let_go(self) -> None:
+    def come_to_rest(self) -> None:
         """Brake to a stand."""
         self.actor.apply_control(carla.VehicleControl(brake=1.0))
 
-    def _turning(self, distance: float) -> float:
+    def _compute_curvature(self, distance: float) -> float:
         """Return by how many radians the course turns in a metre."""
-        _, yaws = self.course.poses(np.array([distance - 0.25, distance + 0.25]))
+        _, yaws = self.course.interpolate_poses(np.array([distance - 0.25, distance + 0.25]))
         return float(yaws[1] - yaws[0]) / 0.5
 
 
 class WalkerFollower:
     """A pedestrian."""
 
-    def __init__(self, actor: carla.Walker, course: Course) -> None:
+    def __init__(self, actor: carla.Walker, course: MoverCourse) -> None:
         self.actor, self.course = actor, course
 
-    def hold(self) -> None:
+    def hold_still(self) -> None:
         """Stand still until the start."""
         self.actor.apply_control(carla.WalkerControl(speed=0.0))
 
-    def follow(self, distance: float, rate: float) -> None:
+    def follow_course(self, distance: float, rate: float) -> None:
         """Walk towards where the timetable will be in a moment."""
         ahead = distance + 0.6
-        place, _ = self.course.poses(ahead)
+        place, _ = self.course.interpolate_poses(ahead)
         here = self.actor.get_location()
         x, y = place[0] - here.x, place[1] - here.y
         far = math.hypot(x, y)
@@ -100,9 +100,9 @@ class WalkerFollower:
         direction = carla.Vector3D(x / max(far, 0.1), y / max(far, 0.1), 0.0)
         self.actor.apply_control(carla.WalkerControl(direction=direction, speed=speed))
 
-    def let_go(self) -> None:
+    def come_to_rest(self) -> None:
         """Stand still."""
-        self.hold()
+        self.hold_still()
 
 
 class Manoeuvre:
@@ -133,19 +133,19 @@ class Manoeuvre:
             return "struck"
         return "stuck" if self.stuck else "its course was done"
 
-    def step(self, seconds: float, others: Floats, stays: bool = False) -> None:
+    def follow_tick(self, seconds: float, others: Floats, stays: bool = False) -> None:
         """Follow the course for one tick; stop for `others` (N, 2).
 
         With `stays` it does not go on from where the course pauses.
         """
         if self.over:
             return
-        distance = float(self.follower.course.distance_at(max(self.clock, 0.0)))
-        if self.clock > 0.0 and self._astray(distance):
+        distance = float(self.follower.course.compute_distance(max(self.clock, 0.0)))
+        if self.clock > 0.0 and self._is_astray(distance):
             self.struck = True
-            self.follower.let_go()
+            self.follower.come_to_rest()
             return
-        wanted = 0.0 if self._in_the_way(distance, others) else 1.0
+        wanted = 0.0 if self._is_way_blocked(distance, others) else 1.0
         self.rate += min(max(wanted - self.rate, -CARE * seconds), CARE * seconds)
         self.held_up |= self.rate < HELD_UP
         self.waited = self.waited + seconds if self.rate < 0.05 else 0.0
@@ -153,23 +153,25 @@ class Manoeuvre:
         pause_over = self.follower.course.pause_over
         self.clock = min(clock, pause_over) if stays and self.clock <= pause_over else clock
         if self.clock > 0.0:
-            self.follower.follow(float(self.follower.course.distance_at(self.clock)), self.rate)
+            self.follower.follow_course(
+                float(self.follower.course.compute_distance(self.clock)), self.rate
+            )
 
     @cached_property
     def _half(self) -> carla.Vector3D:
         """Half the length, width and height of what moves; the simulator is asked once."""
         return self.follower.actor.bounding_box.extent
 
-    def _astray(self, distance: float) -> bool:
-        place, _ = self.follower.course.poses(distance)
+    def _is_astray(self, distance: float) -> bool:
+        place, _ = self.follower.course.interpolate_poses(distance)
         here = self.follower.actor.get_location()
         return math.hypot(place[0] - here.x, place[1] - here.y) > ASTRAY
 
-    def _in_the_way(self, distance: float, others: Floats) -> bool:
+    def _is_way_blocked(self, distance: float, others: Floats) -> bool:
         course = self.follower.course
         pace = float(np.interp(distance + 4.0, course.along, course.pace))
         half = self._half
         reach = np.arange(half.x + 0.5, half.x + 1.5 + pace**2 / 8.0, 1.0)
-        ahead, _ = course.poses(distance + reach)
+        ahead, _ = course.interpolate_poses(distance + reach)
         apart = np.linalg.norm(others[:, None] - ahead[None, :, :2], axis=-1)
         return bool((apart < half.y + 1.2).any())

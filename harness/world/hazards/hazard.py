@@ -14,7 +14,7 @@ from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.actors import HazardActors
 from harness.world.hazards.parameters import Parameter
 from harness.world.hazards.reports import Cause, EncounterReport, HazardReport, Status
-from harness.world.hazards.sight import CastRays
+from harness.world.hazards.sight import RayCastScenery
 from harness.world.hazards.sizes import Size, add_sizes
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
@@ -67,28 +67,28 @@ class Hazard(ABC):
         """Return a parameter that is a word."""
         return str(self.spec.parameters.get(name, self.parameters[name].default))
 
-    def place(self, context: AttemptContext) -> bool:
+    def place_in_world(self, context: AttemptContext) -> bool:
         """Put occluders and actors into the world, before the run; return whether there is room.
 
         Without room it is not run, and nothing of it stays in the world.
         """
         self._hazard_actors = HazardActors(context)
         try:
-            self.set_up(Track(context.map, context.route, CastRays(context.world)))
+            self.set_up(Track(context.map, context.route, RayCastScenery(context.world)))
         except NoPlaceError as problem:
-            self._hazard_actors.dismiss()
+            self._hazard_actors.destroy_actors()
             self.skip("no_place", str(problem))
             return False
         return True
 
-    def note(self, ego: EgoState, returned: frozenset[int]) -> None:  # noqa: B027  optional
+    def record_lidar_returns(self, ego: EgoState, returned: frozenset[int]) -> None:  # noqa: B027  optional
         """Note which actors the ego's own LiDAR returned in a planning step."""
 
-    def encounter(self) -> EncounterReport | None:
+    def report_encounter(self) -> EncounterReport | None:
         """Return how it met the ego, if it is one to meet it."""
         return None
 
-    def report(self) -> HazardReport:
+    def make_report(self) -> HazardReport:
         """Return what has become of it so far."""
         spec = self.spec
         return HazardReport(
@@ -99,16 +99,16 @@ class Hazard(ABC):
             started_at=self.started_at,
             reason=self.reason,
             cause=self.cause,
-            encounter=self.encounter(),
+            encounter=self.report_encounter(),
         )
 
-    def end(self) -> None:
+    def remove_from_world(self) -> None:
         """Take everything out of the world again."""
         if self._hazard_actors is not None:
-            self._hazard_actors.dismiss()
-        self.conclude()
+            self._hazard_actors.destroy_actors()
+        self.conclude_attempt()
 
-    def conclude(self) -> None:
+    def conclude_attempt(self) -> None:
         """Note the end of the attempt: a hazard that has not started was not run."""
         if self.status == "waiting":
             self.skip("ended_before", "the attempt ended before the ego came near")
@@ -126,7 +126,7 @@ class Hazard(ABC):
         self.cause = cause
         self.finish("not_run", reason)
 
-    def impossible(self, track: Track) -> str:
+    def explain_impossible(self, track: Track) -> str:
         """Return why it has no place on a route, as far as the map alone shows; else ""."""
         return ""
 
@@ -134,9 +134,11 @@ class Hazard(ABC):
     def set_up(self, track: Track) -> None:
         """Spawn what it needs."""
 
-    def step(self, ego: EgoState) -> None:
+    def step_hazard(self, ego: EgoState) -> None:
         """Act after a tick; RuntimeError if actors have left the world before it is over."""
-        if self.status in {"waiting", "running"} and (missing := self.hazard_actors.missing()):
+        if self.status in {"waiting", "running"} and (
+            missing := self.hazard_actors.find_missing_actors()
+        ):
             raise RuntimeError(f"no longer in the world: {', '.join(missing)}")
         self.act(ego)
 
@@ -146,7 +148,7 @@ class Hazard(ABC):
 
 
 @contextmanager
-def blaming(hazard: Hazard) -> Iterator[None]:
+def convert_hazard_errors(hazard: Hazard) -> Iterator[None]:
     """Turn an exception of a hazard into a ScenarioError that names the hazard."""
     try:
         yield

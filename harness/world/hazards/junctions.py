@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness.geometry import wrapped
+from harness.geometry import wrap_angle
 from harness.vocabulary import Floats
 from harness.world.attempt_context import AttemptContext
-from harness.world.hazards.courses import Course, through
+from harness.world.hazards.courses import MoverCourse, make_course
 from harness.world.hazards.track import DRIVEN, Track
 
 REACH = 30.0
@@ -21,7 +21,7 @@ BEND = 4.5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Way:
+class JunctionWay:
     """One lane through a junction, with what leads to it and on from it."""
 
     entry: carla.Waypoint
@@ -31,12 +31,14 @@ class Way:
     heading: float  # on entering, seen from the ego's heading when it enters: clockwise, radians
     turn: float  # from entry to exit, clockwise
 
-    def course(self, speed: float, **manners: float) -> Course:
+    def make_way_course(self, speed: float, **manners: float) -> MoverCourse:
         """Return the course along it, slower in bends."""
-        return through(self.points, np.minimum(speed, bend_speeds(self.points)), **manners)
+        return make_course(
+            self.points, np.minimum(speed, compute_bend_speeds(self.points)), **manners
+        )
 
 
-def junction_rows(track: Track, station: float) -> tuple[int, int] | None:
+def find_junction_rows(track: Track, station: float) -> tuple[int, int] | None:
     """Return the first and last row of the route within the junction near a station."""
     inside = np.flatnonzero(track.route.in_junction)
     if len(inside) == 0:
@@ -44,45 +46,49 @@ def junction_rows(track: Track, station: float) -> tuple[int, int] | None:
     nearest = int(inside[np.abs(inside - station).argmin()])
     if abs(nearest - station) > REACH:
         return None
-    junction = track.waypoint(nearest).junction_id
+    junction = track.get_waypoint(nearest).junction_id
     first = last = nearest
-    while first > 0 and track.waypoint(first - 1).junction_id == junction:
+    while first > 0 and track.get_waypoint(first - 1).junction_id == junction:
         first -= 1
-    while last < len(track.route.station) - 1 and track.waypoint(last + 1).junction_id == junction:
+    while (
+        last < len(track.route.station) - 1 and track.get_waypoint(last + 1).junction_id == junction
+    ):
         last += 1
     return first, last
 
 
-def ways(track: Track, station: float, run_up: float, run_out: float) -> Iterator[Way]:
+def iter_junction_ways(
+    track: Track, station: float, run_up: float, run_out: float
+) -> Iterator[JunctionWay]:
     """Yield the ways through the junction near a station, but those from the ego's own road."""
-    rows = junction_rows(track, station)
+    rows = find_junction_rows(track, station)
     if rows is None:
         return
     first = rows[0]
-    ego_lane = track.waypoint(max(first - 2, 0))
+    ego_lane = track.get_waypoint(max(first - 2, 0))
     yaw = track.pose(max(first - 1, 0)).yaw
-    junction = track.waypoint(first + 1).get_junction()
+    junction = track.get_waypoint(first + 1).get_junction()
     for entry, leaving in junction.get_waypoints(DRIVEN):
-        before = _back(entry, run_up)
-        if not before or _one_way(before[0], ego_lane):
+        before = _walk_back(entry, run_up)
+        if not before or _is_same_direction(before[0], ego_lane):
             continue
-        through_it = _along(entry)
-        line = [*before[::-1], *through_it, *_ahead(leaving, run_out)]
-        points = np.array([_place(waypoint) for waypoint in line])
+        through_it = _walk_lane(entry)
+        line = [*before[::-1], *through_it, *_walk_ahead(leaving, run_out)]
+        points = np.array([_read_waypoint_xyz(waypoint) for waypoint in line])
         heading = float(np.radians(entry.transform.rotation.yaw) - yaw)
         turn = float(np.radians(leaving.transform.rotation.yaw - entry.transform.rotation.yaw))
         inside = slice(len(before), len(before) + len(through_it))
-        yield Way(
+        yield JunctionWay(
             entry=entry,
             exit=leaving,
             points=points,
             inside=inside,
-            heading=wrapped(heading),
-            turn=wrapped(turn),
+            heading=wrap_angle(heading),
+            turn=wrap_angle(turn),
         )
 
 
-def bend_speeds(points: Floats) -> Floats:
+def compute_bend_speeds(points: Floats) -> Floats:
     """Return the speed at which each point's bend is comfortable for a mover."""
     forward = np.gradient(points[:, :2], axis=0)
     yaw = np.unwrap(np.arctan2(forward[:, 1], forward[:, 0]))
@@ -92,12 +98,12 @@ def bend_speeds(points: Floats) -> Floats:
     return np.asarray(np.sqrt(BEND / np.maximum(smooth, 1e-3)))
 
 
-def _one_way(one: carla.Waypoint, other: carla.Waypoint) -> bool:
+def _is_same_direction(one: carla.Waypoint, other: carla.Waypoint) -> bool:
     """Return whether two waypoints lie on lanes of one road and direction."""
     return bool(one.road_id == other.road_id and one.lane_id * other.lane_id > 0)
 
 
-def _back(entry: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
+def _walk_back(entry: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
     waypoints: list[carla.Waypoint] = []
     here = entry
     while len(waypoints) < distance:
@@ -109,7 +115,7 @@ def _back(entry: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
     return waypoints
 
 
-def _along(entry: carla.Waypoint) -> list[carla.Waypoint]:
+def _walk_lane(entry: carla.Waypoint) -> list[carla.Waypoint]:
     waypoints, lane = [entry], (entry.road_id, entry.lane_id)
     while True:
         ahead = [e for e in waypoints[-1].next(1.0) if (e.road_id, e.lane_id) == lane]
@@ -118,7 +124,7 @@ def _along(entry: carla.Waypoint) -> list[carla.Waypoint]:
         waypoints.append(ahead[0])
 
 
-def _ahead(leaving: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
+def _walk_ahead(leaving: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
     waypoints: list[carla.Waypoint] = []
     here = leaving
     while len(waypoints) < distance:
@@ -130,7 +136,7 @@ def _ahead(leaving: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
     return waypoints
 
 
-def _place(waypoint: carla.Waypoint) -> tuple[float, float, float]:
+def _read_waypoint_xyz(waypoint: carla.Waypoint) -> tuple[float, float, float]:
     here = waypoint.transform.location
     return here.x, here.y, here.z
 
@@ -157,12 +163,15 @@ class HeldLights:
             if isinstance(actor, carla.TrafficLight)
         ]
         track, lanes = Track(context.map, context.route), list(also)
-        ruling = [light for light in lights if _rules_route(light, track, stretch)]
+        ruling = [light for light in lights if _is_light_on_route(light, track, stretch)]
         groups = [light.get_group_traffic_lights() for light in ruling]
         self._groups = list({min(light.id for light in group): group for group in groups}.values())
         self._green = {light.id for light in ruling}
         self._green |= {
-            light.id for group in self._groups for light in group if _rules_any(light, lanes)
+            light.id
+            for group in self._groups
+            for light in group
+            if _is_light_on_lanes(light, lanes)
         }
         self._held: list[carla.TrafficLight] = []
         self._done = False
@@ -172,7 +181,7 @@ class HeldLights:
         """Whether the ego has a light there."""
         return bool(self._groups)
 
-    def hold(self) -> None:
+    def hold_lights(self) -> None:
         """Set and freeze them, once."""
         if self._done:
             return
@@ -188,26 +197,28 @@ class HeldLights:
             group[0].freeze(True)
             self._held.append(group[0])
 
-    def release(self) -> None:
+    def release_lights(self) -> None:
         """Let them go on."""
         for light in self._held:
             light.freeze(False)
         self._held.clear()
 
 
-def _rules_route(light: carla.TrafficLight, track: Track, stretch: tuple[float, float]) -> bool:
+def _is_light_on_route(
+    light: carla.TrafficLight, track: Track, stretch: tuple[float, float]
+) -> bool:
     """Return whether a light's stop line lies on a stretch of the route."""
     begin, end = stretch
     for waypoint in light.get_stop_waypoints():
         place = waypoint.transform.location
-        at, right = track.project(np.array([place.x, place.y]))
+        at, right = track.project_points(np.array([place.x, place.y]))
         yaw = np.radians(waypoint.transform.rotation.yaw) - track.pose(float(at)).yaw
         if abs(right) < 1.5 and np.cos(yaw) > 0.7 and begin < at < end:
             return True
     return False
 
 
-def _rules_any(light: carla.TrafficLight, lanes: list[carla.Waypoint]) -> bool:
+def _is_light_on_lanes(light: carla.TrafficLight, lanes: list[carla.Waypoint]) -> bool:
     """Return whether a light's stop line lies on one of these lanes, just before the junction."""
     return any(
         stop.road_id == lane.road_id and stop.lane_id * lane.lane_id > 0

@@ -9,18 +9,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from harness.world.hazards.courses import Course, through
+from harness.world.hazards.courses import MoverCourse, make_course
 from harness.world.hazards.emerging import (
     GAP,
     HIDES,
-    Emergence,
-    Meetings,
-    emerging_plans,
-    straight_across,
+    EmergingMeetings,
+    EmergingMover,
+    iter_emerging_plans,
+    make_straight_courses,
 )
 from harness.world.hazards.encounter import PHASE, TIMING, Encounter
 from harness.world.hazards.meeting import EncounterPlan
-from harness.world.hazards.parameters import Number, Parameter
+from harness.world.hazards.parameters import NumberParameter, Parameter
 from harness.world.hazards.track import Track
 
 PEDESTRIAN, BICYCLE = "walker.pedestrian.*", "vehicle.bh.crossbike"
@@ -29,26 +29,26 @@ NOTICE_ON_FOOT, NOTICE = 1.8, 2.2
 sees within 0.8 and 1.5 s that they start, and then brakes."""
 
 
-def depth_of(default: float, low: float, high: float) -> Number:
+def make_depth_parameter(default: float, low: float, high: float) -> NumberParameter:
     """Return the declaration of how far off the road a mover starts."""
     meaning = "from the lane's edge to the mover at the start"
-    return Number(default=default, low=low, high=high, unit="m", meaning=meaning)
+    return NumberParameter(default=default, low=low, high=high, unit="m", meaning=meaning)
 
 
-class Emerges(Encounter):
+class EmergingEncounter(Encounter):
     """What those who emerge from between parked vehicles share."""
 
     @abstractmethod
-    def emergence(self, track: Track) -> Emergence:
+    def describe_mover(self, track: Track) -> EmergingMover:
         """Return who emerges, and how."""
 
     def plans(self, track: Track) -> Iterable[EncounterPlan]:
         """Yield places at the kerb, where lanes lie between, or past a turn."""
-        who = self.emergence(track)
-        return emerging_plans(track, self.spec.station, who, Meetings(track, who))
+        who = self.describe_mover(track)
+        return iter_emerging_plans(track, self.spec.station, who, EmergingMeetings(track, who))
 
 
-class OccludedPedestrian(Emerges):
+class OccludedPedestrian(EmergingEncounter):
     """Walks or runs straight across the road from between parked vehicles."""
 
     safe_from_file = True
@@ -56,27 +56,27 @@ class OccludedPedestrian(Emerges):
     drives_on = False
     notice = NOTICE_ON_FOOT
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(
+        "speed": NumberParameter(
             default=3.4, low=1.0, high=4.0, unit="m/s", meaning="of walking or running across"
         ),
-        "depth": depth_of(3.0, 0.4, 6.0),
+        "depth": make_depth_parameter(3.0, 0.4, 6.0),
         "gap": GAP,
         "hides": HIDES,
         **TIMING,
     }
 
-    def emergence(self, track: Track) -> Emergence:
+    def describe_mover(self, track: Track) -> EmergingMover:
         """Return who emerges, and how."""
-        return Emergence(
+        return EmergingMover(
             blueprint=PEDESTRIAN,
             depth=self.number("depth"),
             gap=self.number("gap"),
             hides=self.word("hides"),
-            course=straight_across(track, self.number("speed"), PEDESTRIAN),
+            course=make_straight_courses(track, self.number("speed"), PEDESTRIAN),
         )
 
 
-class OccludedCyclist(Emerges):
+class OccludedCyclist(EmergingEncounter):
     """Rides straight across the road from between parked vehicles."""
 
     safe_from_file = True
@@ -84,21 +84,23 @@ class OccludedCyclist(Emerges):
     drives_on = False
     notice = NOTICE
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(default=4.0, low=2.0, high=6.0, unit="m/s", meaning="of riding across"),
-        "depth": depth_of(3.0, 0.4, 6.0),
+        "speed": NumberParameter(
+            default=4.0, low=2.0, high=6.0, unit="m/s", meaning="of riding across"
+        ),
+        "depth": make_depth_parameter(3.0, 0.4, 6.0),
         "gap": GAP,
         "hides": HIDES,
         **TIMING,
     }
 
-    def emergence(self, track: Track) -> Emergence:
+    def describe_mover(self, track: Track) -> EmergingMover:
         """Return who emerges, and how."""
-        return Emergence(
+        return EmergingMover(
             blueprint=BICYCLE,
             depth=self.number("depth"),
             gap=self.number("gap"),
             hides=self.word("hides"),
-            course=straight_across(track, self.number("speed"), BICYCLE),
+            course=make_straight_courses(track, self.number("speed"), BICYCLE),
         )
 
 
@@ -110,17 +112,17 @@ SLOW, SLOWLY = 2.5, 5.0
 ACTOR = "vehicle.citroen.c3"
 
 
-class CutIn(Emerges):
+class CutIn(EmergingEncounter):
     """A parked car pulls out of a row into the lane and gathers speed slowly."""
 
     safe_from_file = True
     kind = "cut_in"
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(
+        "speed": NumberParameter(
             default=4.2, low=3.0, high=6.0, unit="m/s", meaning="until it is in the lane"
         ),
-        "depth": depth_of(0.5, 0.3, 0.8),
-        "gap": Number(
+        "depth": make_depth_parameter(0.5, 0.3, 0.8),
+        "gap": NumberParameter(
             default=1.0, low=0.5, high=6.0, unit="m", meaning="from what hides the car to the car"
         ),
         "hides": HIDES,
@@ -128,14 +130,14 @@ class CutIn(Emerges):
         "phase": replace(PHASE, default=-1.0),
     }
 
-    def emergence(self, track: Track) -> Emergence:
+    def describe_mover(self, track: Track) -> EmergingMover:
         """Return who emerges, and how."""
         speed = self.number("speed")
 
-        def course(station: float, start: float) -> Course | None:
-            return pulling_out(track, station, start, speed)
+        def course(station: float, start: float) -> MoverCourse | None:
+            return make_pull_out_course(track, station, start, speed)
 
-        return Emergence(
+        return EmergingMover(
             blueprint=ACTOR,
             depth=self.number("depth"),
             gap=self.number("gap"),
@@ -145,7 +147,9 @@ class CutIn(Emerges):
         )
 
 
-def pulling_out(track: Track, station: float, start: float, speed: float) -> Course | None:
+def make_pull_out_course(
+    track: Track, station: float, start: float, speed: float
+) -> MoverCourse | None:
     """Return the way from the kerb into the lane and along it."""
     end = station + ALONGSIDE + ALONG
     if end > track.route.length - 1.0:
@@ -156,4 +160,4 @@ def pulling_out(track: Track, station: float, start: float, speed: float) -> Cou
     speeds = np.full(len(stations), 7.0)
     speeds[right > 0.5] = speed
     speeds[(right <= 0.5) & (stations < station + ALONGSIDE + SLOWLY)] = SLOW
-    return through(track.points(stations, right), speeds, acceleration=2.0)
+    return make_course(track.compute_points(stations, right), speeds, acceleration=2.0)

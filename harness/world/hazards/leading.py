@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from harness.vocabulary import Floats
-from harness.world.hazards.courses import Course, through
+from harness.world.hazards.courses import MoverCourse, make_course
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.meeting import EncounterPlan, Meeting, Mover
+from harness.world.hazards.meeting import EncounterPlan, MovingActor, PlannedMeeting
 from harness.world.hazards.nominal import CRUISE
-from harness.world.hazards.parameters import Number, Parameter
-from harness.world.hazards.sight import Approach
-from harness.world.hazards.sizes import size
-from harness.world.hazards.timing import Timing, notice_of
+from harness.world.hazards.parameters import NumberParameter, Parameter
+from harness.world.hazards.sight import SightApproach
+from harness.world.hazards.sizes import get_blueprint_size
+from harness.world.hazards.timing import MoverTiming, make_notice_timing
 from harness.world.hazards.track import DRIVEN, Track
 
 LORRY, CAR = "vehicle.carlamotors.carlacola", "vehicle.citroen.c3"
@@ -30,60 +30,62 @@ PULLING_OFF = 3.0
 """Acceleration, m/s²."""
 AFTER = 2.0
 """Seconds by which an ego that follows the lorry is behind it."""
-SPEED = Number(default=7.5, low=4.0, high=8.0, unit="m/s", meaning="of the lorry")
+SPEED = NumberParameter(default=7.5, low=4.0, high=8.0, unit="m/s", meaning="of the lorry")
 
 
-class Follows(Encounter):
+class LorryEncounter(Encounter):
     """What hazards behind a lorry share: the ego follows it, and meets the car at its tail."""
 
-    def timing_of(self, track: Track, plan: EncounterPlan) -> Timing:
+    def sample_timing(self, track: Track, plan: EncounterPlan) -> MoverTiming:
         """Return that the lorry drives off when the ego is near."""
-        return notice_of(track, plan, seconds=NOTICE, speed=CRUISE)
+        return make_notice_timing(track, plan, seconds=NOTICE, speed=CRUISE)
 
-    def conflict_station(self, plan: EncounterPlan) -> float:
+    def get_conflict_station(self, plan: EncounterPlan) -> float:
         """Return where the car's tail is when it stands."""
         return self.spec.station
 
-    def hides(self, track: Track, plan: EncounterPlan) -> bool:
+    def is_mover_hidden(self, track: Track, plan: EncounterPlan) -> bool:
         """Return that the lorry hides the car."""
         return bool(plan.screens)
 
-    def reveal_of(self, track: Track, plan: EncounterPlan) -> float:
+    def compute_reveal_time(self, track: Track, plan: EncounterPlan) -> float:
         """Return the seconds from when an ego behind the lorry could first see the car."""
         (lorry,) = plan.screens
-        start, _ = track.project(lorry.course.xyz[0, :2])
-        seconds = lorry.course.seconds_to(self.spec.station - float(start)) + AFTER
-        conflict = Meeting(station=self.spec.station, seconds=seconds, over=seconds)
-        return Approach(track, plan.mover, conflict, leader=lorry).reveal((lorry,))
+        start, _ = track.project_points(lorry.course.xyz[0, :2])
+        seconds = lorry.course.compute_seconds(self.spec.station - float(start)) + AFTER
+        conflict = PlannedMeeting(station=self.spec.station, seconds=seconds, over=seconds)
+        return SightApproach(track, plan.mover, conflict, leader=lorry).compute_reveal((lorry,))
 
 
-def swerve_plan(track: Track, station: float, car: Course, speed: float) -> EncounterPlan | None:
+def make_swerve_plan(
+    track: Track, station: float, car: MoverCourse, speed: float
+) -> EncounterPlan | None:
     """Return the lorry and the car, the car's tail coming to stand at the station."""
-    side = adjacent_lane(track, station)
-    length = size(LORRY)[0]
+    side = find_adjacent_lane(track, station)
+    length = get_blueprint_size(LORRY)[0]
     out = station - SHORT - length / 2
     begin, end = out - RUN, station + RUN_OUT
     if side is None or begin < length / 2 or end > track.route.length:
         return None
-    line = swerving(track, np.arange(begin, end, 1.0), out - SWERVE, side)
-    lorry = Mover(LORRY, through(line, speed, acceleration=PULLING_OFF))
+    line = compute_swerve_line(track, np.arange(begin, end, 1.0), out - SWERVE, side)
+    lorry = MovingActor(LORRY, make_course(line, speed, acceleration=PULLING_OFF))
     return EncounterPlan(
-        mover=Mover(CAR, car),
-        meeting=Meeting(station=begin - length / 2, seconds=NOTICE, over=0.0),
+        mover=MovingActor(CAR, car),
+        meeting=PlannedMeeting(station=begin - length / 2, seconds=NOTICE, over=0.0),
         standing=(),
         screens=(lorry,),
     )
 
 
-def swerving(track: Track, stations: Floats, begin: float, side: float) -> Floats:
+def compute_swerve_line(track: Track, stations: Floats, begin: float, side: float) -> Floats:
     """Return places along the route that move over to the next lane."""
     share = np.clip((stations - begin) / SWERVE, 0.0, 1.0)
-    return track.points(stations, side * share * share * (3.0 - 2.0 * share))
+    return track.compute_points(stations, side * share * share * (3.0 - 2.0 * share))
 
 
-def adjacent_lane(track: Track, station: float) -> float | None:
+def find_adjacent_lane(track: Track, station: float) -> float | None:
     """Return the metres to the right of a lane into which the lorry may swerve."""
-    here = track.waypoint(station)
+    here = track.get_waypoint(station)
     for side, lane in ((-1.0, here.get_left_lane()), (1.0, here.get_right_lane())):
         if lane is not None and lane.lane_type & DRIVEN and lane.lane_id * here.lane_id > 0:
             return float(side * (lane.lane_width + here.lane_width) / 2)
@@ -94,45 +96,49 @@ AHEAD = 4.0
 """Metres between the lorry's nose and the car's tail while they drive."""
 
 
-class HardBraking(Follows):
+class HardBraking(LorryEncounter):
     """Both pull off as the ego comes near, so that it follows a lorry with a car before it."""
 
     safe_from_file = True
     kind = "hard_braking"
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "speed": SPEED,
-        "braking": Number(default=8.0, low=4.0, high=9.0, unit="m/s²", meaning="of the car"),
-        "standing": Number(default=6.0, low=0.0, high=60.0, unit="s", meaning="of the car"),
+        "braking": NumberParameter(
+            default=8.0, low=4.0, high=9.0, unit="m/s²", meaning="of the car"
+        ),
+        "standing": NumberParameter(
+            default=6.0, low=0.0, high=60.0, unit="s", meaning="of the car"
+        ),
     }
 
     def plans(self, track: Track) -> Iterator[EncounterPlan]:
         """Yield the one way it can stand."""
         station, speed = self.spec.station, self.number("speed")
-        tail, lorry = size(CAR)[0] / 2, size(LORRY)[0]
+        tail, lorry = get_blueprint_size(CAR)[0] / 2, get_blueprint_size(LORRY)[0]
         stop = station + tail
         begin = station - SHORT - RUN + AHEAD + tail
         end = station + RUN_OUT
-        side = adjacent_lane(track, station)
+        side = find_adjacent_lane(track, station)
         if side is None or begin < lorry or end > track.route.length:
             return
-        line = swerving(track, np.arange(begin, end, 1.0), stop, side)
-        car = through(
+        line = compute_swerve_line(track, np.arange(begin, end, 1.0), stop, side)
+        car = make_course(
             line, speed, acceleration=PULLING_OFF,
             braking=self.number("braking"), pause_at=stop - begin, pause=self.number("standing"),
         )  # fmt: skip
-        plan = swerve_plan(track, station, car, speed)
+        plan = make_swerve_plan(track, station, car, speed)
         if plan is not None:
             yield plan
 
 
-class StoppedVehicle(Follows):
+class StoppedVehicle(LorryEncounter):
     """The car changes lanes after a while, so that the ego is not blocked for good."""
 
     safe_from_file = True
     kind = "stopped_vehicle"
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "speed": SPEED,
-        "standing": Number(
+        "standing": NumberParameter(
             default=16.0, low=0.0, high=60.0, unit="s", meaning="from when the lorry drives off"
         ),
     }
@@ -140,14 +146,14 @@ class StoppedVehicle(Follows):
     def plans(self, track: Track) -> Iterator[EncounterPlan]:
         """Yield the one way it can stand."""
         station = self.spec.station
-        begin, end = station + size(CAR)[0] / 2, station + RUN_OUT
-        side = adjacent_lane(track, station)
+        begin, end = station + get_blueprint_size(CAR)[0] / 2, station + RUN_OUT
+        side = find_adjacent_lane(track, station)
         if side is None or end > track.route.length:
             return
-        car = through(
-            swerving(track, np.arange(begin, end, 1.0), begin, side), 7.0,
+        car = make_course(
+            compute_swerve_line(track, np.arange(begin, end, 1.0), begin, side), 7.0,
             pause_at=0.0, pause=self.number("standing"),
         )  # fmt: skip
-        plan = swerve_plan(track, station, car, self.number("speed"))
+        plan = make_swerve_plan(track, station, car, self.number("speed"))
         if plan is not None:
             yield plan

@@ -9,9 +9,9 @@ import numpy as np
 
 from harness import ego_body
 from harness.vocabulary import Floats, Pose
-from harness.world.hazards.courses import Course
+from harness.world.hazards.courses import MoverCourse
 from harness.world.hazards.parameters import Value
-from harness.world.hazards.sizes import size
+from harness.world.hazards.sizes import get_blueprint_size
 from harness.world.hazards.track import Track
 
 TICK = 0.05
@@ -27,15 +27,15 @@ class StaticActor:
 
 
 @dataclass(frozen=True, eq=False)
-class Mover:
+class MovingActor:
     """An actor that waits at the start of a course and then follows it."""
 
     blueprint: str
-    course: Course
+    course: MoverCourse
 
 
 @dataclass(frozen=True, kw_only=True)
-class Meeting:
+class PlannedMeeting:
     """Where and when the ego's front would touch a mover if neither brakes."""
 
     station: float  # of the ego's front
@@ -47,17 +47,17 @@ class Meeting:
 class EncounterPlan:
     """A hazard as it would stand: what hides the mover, the mover, and how it meets the ego."""
 
-    mover: Mover
-    meeting: Meeting
+    mover: MovingActor
+    meeting: PlannedMeeting
     standing: tuple[StaticActor, ...] = ()
-    screens: tuple[Mover, ...] = ()  # drive off with the mover, and hide it
+    screens: tuple[MovingActor, ...] = ()  # drive off with the mover, and hide it
     taken: Mapping[str, Value] = field(default_factory=dict)  # parameters left open, as they are
 
 
-def outline(mover: Mover, times: Floats) -> Floats:
+def compute_mover_outline(mover: MovingActor, times: Floats) -> Floats:
     """Return nine points (T, 9, 2) of a mover's body at some times."""
-    length, width, _ = size(mover.blueprint)
-    xyz, yaw = mover.course.poses(mover.course.distance_at(times))
+    length, width, _ = get_blueprint_size(mover.blueprint)
+    xyz, yaw = mover.course.interpolate_poses(mover.course.compute_distance(times))
     local = OUTLINE * (length / 2, width / 2)
     cos, sin = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
     x = xyz[:, 0, None] + cos * local[:, 0] - sin * local[:, 1]
@@ -65,10 +65,10 @@ def outline(mover: Mover, times: Floats) -> Floats:
     return np.stack([x, y], axis=-1)
 
 
-def meet(track: Track, mover: Mover, near: float) -> Meeting | None:
+def compute_mover_meeting(track: Track, mover: MovingActor, near: float) -> PlannedMeeting | None:
     """Return how a mover meets the ego near a station: soon after it enters the ego's way."""
     times = np.arange(0.0, mover.course.duration, TICK)
-    station, right = track.project(outline(mover, times))
+    station, right = track.project_points(compute_mover_outline(mover, times))
     inside = (np.abs(right) < ego_body.WIDTH / 2) & (np.abs(station - near) < 20.0)
     blocked = np.flatnonzero(inside.any(axis=1))
     if len(blocked) == 0:
@@ -76,7 +76,7 @@ def meet(track: Track, mover: Mover, near: float) -> Meeting | None:
     passed = np.flatnonzero(~inside.any(axis=1) & (np.arange(len(times)) > blocked[0]))
     last = passed[0] if len(passed) else len(times) - 1
     at = blocked[0] + round(min(0.3 * (last - blocked[0]), 0.2 / TICK))
-    return Meeting(
+    return PlannedMeeting(
         station=float(station[at][inside[at]].min()),
         seconds=float(times[at]),
         over=float(times[last]),

@@ -37,7 +37,7 @@ class NominalDrive:
         ahead = np.minimum.accumulate(energy[::-1])[::-1] - 2 * BRAKING * route.station
         return np.asarray(np.sqrt(np.maximum(ahead, 0.0)))
 
-    def times(self, station: float, speed: float) -> tuple[Floats, Floats]:
+    def compute_arrival_times(self, station: float, speed: float) -> tuple[Floats, Floats]:
         """Return stations from here on and the seconds until the ego is there."""
         later = self.route.station[self.route.station > station + 1e-6]
         stations = np.concatenate([[station], later])
@@ -50,17 +50,17 @@ class NominalDrive:
         steps = 2 * np.diff(stations) / (pace[1:] + pace[:-1])
         return stations, np.concatenate([[0.0], np.cumsum(steps)])
 
-    def seconds(self, station: float, speed: float, to: float) -> float:
+    def compute_seconds_between(self, station: float, speed: float, to: float) -> float:
         """Return the seconds from a station, at a speed, until another one is reached."""
-        stations, times = self.times(station, speed)
+        stations, times = self.compute_arrival_times(station, speed)
         return float(np.interp(to, stations, times))
 
     @cached_property
     def undisturbed(self) -> tuple[Floats, Floats]:
         """Stations and times of a drive from rest at the route's start."""
-        return self.times(float(self.route.station[0]), 0.0)
+        return self.compute_arrival_times(float(self.route.station[0]), 0.0)
 
-    def stations_before(self, to: float, seconds: Floats) -> Floats:
+    def compute_earlier_stations(self, to: float, seconds: Floats) -> Floats:
         """Return where the ego is some seconds before it reaches a station."""
         stations, times = self.undisturbed
         return np.asarray(np.interp(np.interp(to, stations, times) - seconds, times, stations))

@@ -12,14 +12,20 @@ import numpy as np
 
 from harness import ego_body
 from harness.world.attempt_context import EgoState
-from harness.world.hazards.courses import through
+from harness.world.hazards.courses import make_course
 from harness.world.hazards.crossing import VEHICLES
 from harness.world.hazards.emerging import ANY
 from harness.world.hazards.encounter import TIMING, Encounter
-from harness.world.hazards.junctions import Way, ways
-from harness.world.hazards.meeting import EncounterPlan, Meeting, Mover, meet, outline
-from harness.world.hazards.parameters import Choice, Number, Parameter
-from harness.world.hazards.sizes import pulling_away, size
+from harness.world.hazards.junctions import JunctionWay, iter_junction_ways
+from harness.world.hazards.meeting import (
+    EncounterPlan,
+    MovingActor,
+    PlannedMeeting,
+    compute_mover_meeting,
+    compute_mover_outline,
+)
+from harness.world.hazards.parameters import ChoiceParameter, NumberParameter, Parameter
+from harness.world.hazards.sizes import get_blueprint_size, get_pull_away_acceleration
 from harness.world.hazards.track import Track
 
 RUN_UP, RUN_OUT = 44.0, 25.0
@@ -41,9 +47,11 @@ class OncomingTurn(Encounter):
     safe_from_file = True
     kind = "oncoming_turn"
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(default=12.0, low=4.0, high=16.0, unit="m/s", meaning="of who comes"),
-        "actor": Choice(default=VEHICLES[0], options=VEHICLES, meaning="who comes"),
-        "hides": Choice(
+        "speed": NumberParameter(
+            default=12.0, low=4.0, high=16.0, unit="m/s", meaning="of who comes"
+        ),
+        "actor": ChoiceParameter(default=VEHICLES[0], options=VEHICLES, meaning="who comes"),
+        "hides": ChoiceParameter(
             default=ANY,
             options=(ANY, *QUEUES),
             meaning="what stands in the next lane; any: the first that has room",
@@ -53,13 +61,19 @@ class OncomingTurn(Encounter):
 
     def plans(self, track: Track) -> Iterator[EncounterPlan]:
         """Yield those who come towards the ego, straight on; open ones last."""
-        facing = [way for way in ways(track, self.spec.station, RUN_UP, RUN_OUT) if _faces(way)]
+        facing = [
+            way
+            for way in iter_junction_ways(track, self.spec.station, RUN_UP, RUN_OUT)
+            if _is_oncoming_way(way)
+        ]
         met = []
         for way in facing:
             who = self.word("actor")
-            course = way.course(self.number("speed"), acceleration=pulling_away(who))
-            mover = Mover(who, course)
-            meeting = meet(track, mover, self.spec.station)
+            course = way.make_way_course(
+                self.number("speed"), acceleration=get_pull_away_acceleration(who)
+            )
+            mover = MovingActor(who, course)
+            meeting = compute_mover_meeting(track, mover, self.spec.station)
             if meeting is not None:
                 met.append((way, EncounterPlan(mover=mover, meeting=meeting)))
         hides = self.word("hides")
@@ -68,11 +82,13 @@ class OncomingTurn(Encounter):
                 if not QUEUES[name]:
                     yield replace(plan, taken={"hides": name})
                 for other in facing if QUEUES[name] else ():
-                    queue = _queue(track, way, other, meeting=plan.meeting, count=QUEUES[name])
+                    queue = _make_turning_queue(
+                        track, way, other, meeting=plan.meeting, count=QUEUES[name]
+                    )
                     if queue:
                         yield replace(plan, screens=queue, taken={"hides": name})
 
-    def also_green(self, plan: EncounterPlan) -> Iterable[carla.Waypoint]:
+    def list_further_green_lanes(self, plan: EncounterPlan) -> Iterable[carla.Waypoint]:
         """Return the lane of who comes."""
         x, y, z = plan.mover.course.xyz[0].tolist()
         return [self.hazard_actors.context.map.get_waypoint(carla.Location(x, y, z))]
@@ -83,17 +99,17 @@ class OncomingTurn(Encounter):
         return past or ego.time - (self.started_at or ego.time) > PATIENCE
 
 
-def _faces(way: Way) -> bool:
+def _is_oncoming_way(way: JunctionWay) -> bool:
     return abs(way.heading) > math.radians(150.0) and abs(way.turn) < math.radians(30.0)
 
 
-def _queue(
-    track: Track, way: Way, other: Way, *, meeting: Meeting, count: int
-) -> tuple[Mover, ...]:
+def _make_turning_queue(
+    track: Track, way: JunctionWay, other: JunctionWay, *, meeting: PlannedMeeting, count: int
+) -> tuple[MovingActor, ...]:
     """Return lorries on the next lane nearer to the ego, the first one nosed into the junction."""
-    if not 2.5 < _offset(way, other) < 4.5:
+    if not 2.5 < _measure_way_offset(way, other) < 4.5:
         return ()
-    long = size(SCREEN)[0]
+    long = get_blueprint_size(SCREEN)[0]
     nose, behind = other.inside.start + NOSED_IN, count * (long + APART)
     if other.inside.start < behind - NOSED_IN:
         return ()
@@ -101,14 +117,17 @@ def _queue(
     for number in range(count):
         begin = round(nose - long / 2 - number * (long + APART))
         end = other.inside.stop + 15
-        course = through(other.points[begin:end], 4.0, acceleration=2.5)
-        lorry = Mover(SCREEN, replace(course, pause_at=0.0, pause=meeting.seconds + PAUSE))
+        course = make_course(other.points[begin:end], 4.0, acceleration=2.5)
+        lorry = MovingActor(SCREEN, replace(course, pause_at=0.0, pause=meeting.seconds + PAUSE))
         queue.append(lorry)
-    touching = np.abs(track.project(outline(queue[0], np.zeros(1)))[1]) < ego_body.WIDTH / 2 + ROOM
+    touching = (
+        np.abs(track.project_points(compute_mover_outline(queue[0], np.zeros(1)))[1])
+        < ego_body.WIDTH / 2 + ROOM
+    )
     return () if touching.any() else tuple(queue)
 
 
-def _offset(way: Way, other: Way) -> float:
+def _measure_way_offset(way: JunctionWay, other: JunctionWay) -> float:
     """Return how far one way enters to the left of another, seen along them."""
     here, there = way.entry.transform, other.entry.transform
     yaw = math.radians(here.rotation.yaw)

@@ -13,7 +13,7 @@ Value: TypeAlias = float | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class NumberParameter:
     """A number within the range of what is plausible."""
 
     default: float
@@ -27,20 +27,20 @@ class Number:
         """The range and the unit, for people."""
         return f"{self.low:g} to {self.high:g} {self.unit}"
 
-    def refuse(self, place: str, value: Value) -> None:
+    def refuse_value(self, place: str, value: Value) -> None:
         """Refuse what is no number, and numbers outside the range."""
         if isinstance(value, str):
             raise UserError(f"{place} must be a number, not {value!r}")
         if not self.low <= value <= self.high:
             raise UserError(f"{place} = {value:g}: must be {self.range}")
 
-    def sample(self, random: np.random.Generator) -> float:
+    def sample_value(self, random: np.random.Generator) -> float:
         """Return a value, uniform over the range, to three digits behind the point."""
         return round(float(random.uniform(self.low, self.high)), 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ChoiceParameter:
     """One of some words: blueprints, or ways to hide."""
 
     default: str
@@ -52,16 +52,16 @@ class Choice:
         """The words, for people."""
         return ", ".join(self.options)
 
-    def refuse(self, place: str, value: Value) -> None:
+    def refuse_value(self, place: str, value: Value) -> None:
         """Refuse what is none of the words."""
         if not isinstance(value, str):
             raise UserError(f"{place} must be a word, not {value!r}")
         if value not in self.options:
             raise UserError(f"{place} = {value!r}: unknown; valid: {self.range}")
 
-    def sample(self, random: np.random.Generator) -> str:
+    def sample_value(self, random: np.random.Generator) -> str:
         """Return one of the words."""
         return self.options[int(random.integers(len(self.options)))]
 
 
-Parameter: TypeAlias = Number | Choice
+Parameter: TypeAlias = NumberParameter | ChoiceParameter

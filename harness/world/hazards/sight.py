@@ -14,9 +14,14 @@ import numpy as np
 
 from harness import ego_body
 from harness.vocabulary import Floats, Mask
-from harness.world.hazards.meeting import Meeting, Mover, StaticActor, outline
+from harness.world.hazards.meeting import (
+    MovingActor,
+    PlannedMeeting,
+    StaticActor,
+    compute_mover_outline,
+)
 from harness.world.hazards.nominal import NominalDrive
-from harness.world.hazards.sizes import EGO_LIDAR_FORWARD, size
+from harness.world.hazards.sizes import EGO_LIDAR_FORWARD, get_blueprint_size
 from harness.world.hazards.track import Track
 
 TICK = 0.1
@@ -33,7 +38,7 @@ LONGEST = 20.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Boxes:
+class OccluderBoxes:
     """Boxes over time: one for each row of eyes and targets."""
 
     xyz: Floats  # (T, 3), on the ground
@@ -41,28 +46,30 @@ class Boxes:
     size: tuple[float, float, float]
 
 
-def boxes_of(actor: StaticActor | Mover, times: Floats) -> Boxes:
+def compute_occluder_boxes(actor: StaticActor | MovingActor, times: Floats) -> OccluderBoxes:
     """Return where an occluder is at some times."""
     if isinstance(actor, StaticActor):
         pose = actor.pose
         xyz = np.broadcast_to(np.array([pose.x, pose.y, pose.z]), (len(times), 3))
-        return Boxes(xyz=xyz, yaw=np.full(len(times), pose.yaw), size=size(actor.blueprint))
-    xyz, yaw = actor.course.poses(actor.course.distance_at(times))
-    return Boxes(xyz=xyz, yaw=yaw, size=size(actor.blueprint))
+        return OccluderBoxes(
+            xyz=xyz, yaw=np.full(len(times), pose.yaw), size=get_blueprint_size(actor.blueprint)
+        )
+    xyz, yaw = actor.course.interpolate_poses(actor.course.compute_distance(times))
+    return OccluderBoxes(xyz=xyz, yaw=yaw, size=get_blueprint_size(actor.blueprint))
 
 
-def targets_of(mover: Mover, times: Floats) -> Floats:
+def sample_mover_targets(mover: MovingActor, times: Floats) -> Floats:
     """Return five points (T, 5, 3) high on a mover's body at some times."""
-    xyz, _ = mover.course.poses(mover.course.distance_at(times))
-    body = outline(mover, times)
+    xyz, _ = mover.course.interpolate_poses(mover.course.compute_distance(times))
+    body = compute_mover_outline(mover, times)
     shrunk = body[:, 4:5] + BROAD * (body[:, CORNERS] - body[:, 4:5])
-    top = xyz[:, 2] + TALL * size(mover.blueprint)[2]
+    top = xyz[:, 2] + TALL * get_blueprint_size(mover.blueprint)[2]
     return np.concatenate(
         [shrunk, np.broadcast_to(top[:, None, None], (*shrunk.shape[:2], 1))], axis=2
     )
 
 
-def cut(eyes: Floats, targets: Floats, boxes: Boxes) -> Mask:
+def find_blocked_lines(eyes: Floats, targets: Floats, boxes: OccluderBoxes) -> Mask:
     """Return which lines (T, P) from eyes (T, 3) to targets (T, P, 3) pass through the boxes."""
     cos, sin = np.cos(boxes.yaw)[:, None], np.sin(boxes.yaw)[:, None]
     length, width, height = boxes.size
@@ -85,21 +92,21 @@ def cut(eyes: Floats, targets: Floats, boxes: Boxes) -> Mask:
     return np.asarray(through & (lowest < boxes.xyz[:, None, 2] + height), np.bool_)
 
 
-def in_sight(eyes: Floats, targets: Floats, between: Iterable[Boxes]) -> Mask:
+def find_open_lines(eyes: Floats, targets: Floats, between: Iterable[OccluderBoxes]) -> Mask:
     """Return which lines (T, P) are in range and pass through no box."""
     hidden = np.linalg.norm(targets - eyes[:, None], axis=2) > LIDAR_RANGE
     for boxes in between:
-        hidden |= cut(eyes, targets, boxes)
+        hidden |= find_blocked_lines(eyes, targets, boxes)
     return np.asarray(~hidden, np.bool_)
 
 
-class CastRays:
+class RayCastScenery:
     """Asks a running world what stands between two places."""
 
     def __init__(self, world: carla.World) -> None:
         self._world = world
 
-    def hides(self, eye: Floats, target: Floats) -> bool:
+    def is_hidden(self, eye: Floats, target: Floats) -> bool:
         """Return whether something stands between two places, away from both."""
         start, end = (carla.Location(*place.tolist()) for place in (eye, target))
         return any(
@@ -120,34 +127,36 @@ GRID = 4.0
 """Metres between the stations from which ego and unit look."""
 
 
-def first_sight(
-    track: Track, mover: Mover, between: Iterable[StaticActor | Mover], *, until: float
+def find_first_sight(
+    track: Track, mover: MovingActor, between: Iterable[StaticActor | MovingActor], *, until: float
 ) -> float:
     """Return the ego's station up to which a mover that waits is not seen, at most `until`.
 
     The ego and a roadside unit ahead of it look, from every few metres of the route.
     """
     now = np.zeros(1)
-    stations, eyes = observers(track, until)
-    targets = np.broadcast_to(targets_of(mover, now), (len(eyes), len(CORNERS), 3))
-    boxes = [_repeated(boxes_of(actor, now), len(eyes)) for actor in between]
-    lines = in_sight(eyes, targets, boxes)
+    stations, eyes = place_observers(track, until)
+    targets = np.broadcast_to(sample_mover_targets(mover, now), (len(eyes), len(CORNERS), 3))
+    boxes = [_repeat_boxes(compute_occluder_boxes(actor, now), len(eyes)) for actor in between]
+    lines = find_open_lines(eyes, targets, boxes)
     for row in np.flatnonzero(lines.any(axis=1)).tolist():
-        if _any_open(track, eyes[row], targets[row][lines[row]]):
+        if _is_any_target_open(track, eyes[row], targets[row][lines[row]]):
             return float(min(stations[row] - GRID, until))
     return until
 
 
-def observers(track: Track, until: float) -> tuple[Floats, Floats]:
+def place_observers(track: Track, until: float) -> tuple[Floats, Floats]:
     """Return the ego's stations and the eyes (N, 3) that look from there, in the route's order."""
     along = np.arange(0.0, until + GRID, GRID)
-    ego = track.points(along + EGO_LIDAR_FORWARD)
+    ego = track.compute_points(along + EGO_LIDAR_FORWARD)
     ego[:, 2] += EGO_EYE
     stations, eyes = [along], [ego]
     ahead = np.arange(0.0, min(until + UNIT_AHEAD, track.route.length) + GRID, GRID)
-    rightmost = np.array([track.carriageway_right(at) - track.half_width(at) for at in ahead])
+    rightmost = np.array(
+        [track.measure_carriageway_right(at) - track.get_half_width(at) for at in ahead]
+    )
     for aside in UNIT_ASIDE:
-        unit = track.points(ahead, rightmost + aside)
+        unit = track.compute_points(ahead, rightmost + aside)
         unit[:, 2] += UNIT_HEIGHT
         stations.append(ahead - UNIT_AHEAD)
         eyes.append(unit)
@@ -155,63 +164,69 @@ def observers(track: Track, until: float) -> tuple[Floats, Floats]:
     return np.concatenate(stations)[order], np.concatenate(eyes)[order]
 
 
-def _any_open(track: Track, eye: Floats, targets: Floats) -> bool:
+def _is_any_target_open(track: Track, eye: Floats, targets: Floats) -> bool:
     scenery = track.scenery
-    return scenery is None or not all(scenery.hides(eye, target) for target in targets)
+    return scenery is None or not all(scenery.is_hidden(eye, target) for target in targets)
 
 
-def _repeated(boxes: Boxes, rows: int) -> Boxes:
-    return Boxes(
+def _repeat_boxes(boxes: OccluderBoxes, rows: int) -> OccluderBoxes:
+    return OccluderBoxes(
         xyz=np.repeat(boxes.xyz, rows, axis=0), yaw=np.repeat(boxes.yaw, rows), size=boxes.size
     )
 
 
-class Approach:
+class SightApproach:
     """A nominal ego that comes towards the meeting, and the mover on its timetable.
 
     With a `leader`, which starts with the mover, the ego stays at its headway behind it.
     """
 
     def __init__(
-        self, track: Track, mover: Mover, meeting: Meeting, leader: Mover | None = None
+        self,
+        track: Track,
+        mover: MovingActor,
+        meeting: PlannedMeeting,
+        leader: MovingActor | None = None,
     ) -> None:
         nominal = NominalDrive(track.route)
-        arrives = nominal.seconds(0.0, 0.0, meeting.station)
+        arrives = nominal.compute_seconds_between(0.0, 0.0, meeting.station)
         self.seconds = meeting.seconds
         self.early = np.arange(-min(arrives - meeting.seconds, LONGEST), meeting.seconds, TICK)
         self.times = np.maximum(self.early, 0.0)
-        front = nominal.stations_before(meeting.station, meeting.seconds - self.early)
+        front = nominal.compute_earlier_stations(meeting.station, meeting.seconds - self.early)
         if leader is not None:
-            front = np.minimum(front, _headway_behind(track, leader, self.times))
+            front = np.minimum(front, _compute_headway_stations(track, leader, self.times))
         self._front = front
-        self.eyes = track.points(front - ego_body.LENGTH / 2 + EGO_LIDAR_FORWARD)
+        self.eyes = track.compute_points(front - ego_body.LENGTH / 2 + EGO_LIDAR_FORWARD)
         self.eyes[:, 2] += EGO_EYE
-        self.targets = targets_of(mover, self.times)
+        self.targets = sample_mover_targets(mover, self.times)
         self._scenery = track.scenery
         self._hidden, self._open = np.zeros((2, *self.targets.shape[:2]), np.bool_)
 
-    def reveal(self, between: Iterable[StaticActor | Mover], *, since: float = 0.0) -> float:
+    def compute_reveal(
+        self, between: Iterable[StaticActor | MovingActor], *, since: float = 0.0
+    ) -> float:
         """Return the seconds from when the ego alone could first see the mover to the conflict.
 
         What is in between starts with the mover. The ego looks from station `since` on. 0 if
         nothing of the mover is seen before they meet.
         """
-        boxes = [boxes_of(actor, self.times) for actor in between]
-        lines = in_sight(self.eyes, self.targets, boxes) & (self._front >= since)[:, None]
+        boxes = [compute_occluder_boxes(actor, self.times) for actor in between]
+        lines = find_open_lines(self.eyes, self.targets, boxes) & (self._front >= since)[:, None]
         while (lines & ~self._hidden).any():
             row, point = divmod(int(np.argmax(lines & ~self._hidden)), lines.shape[1])
             if self._open[row, point]:
                 return float(self.seconds - self.early[row])
-            self._ask(row, point)
+            self._query_scenery(row, point)
         return 0.0
 
-    def _ask(self, row: int, point: int) -> None:
+    def _query_scenery(self, row: int, point: int) -> None:
         """Ask whether houses hide a point; for some moments only, while the mover waits."""
         if self._scenery is None or self.early[row] >= 0.0:
             self._open[row:, point] = True
             return
         first = row - row % SPARSE
-        hidden = self._scenery.hides(self.eyes[first], self.targets[first, point])
+        hidden = self._scenery.is_hidden(self.eyes[first], self.targets[first, point])
         (self._hidden if hidden else self._open)[first : first + SPARSE, point] = True
 
 
@@ -221,9 +236,11 @@ HEADWAY, STANDING_GAP = 1.2, 3.0
 """Seconds and metres that an ego keeps from a vehicle ahead."""
 
 
-def _headway_behind(track: Track, leader: Mover, times: Floats) -> Floats:
-    along = leader.course.distance_at(times)
-    xyz, _ = leader.course.poses(along)
-    station, _ = track.project(xyz[:, :2])
+def _compute_headway_stations(track: Track, leader: MovingActor, times: Floats) -> Floats:
+    along = leader.course.compute_distance(times)
+    xyz, _ = leader.course.interpolate_poses(along)
+    station, _ = track.project_points(xyz[:, :2])
     pace = np.gradient(along, TICK)
-    return np.asarray(station - size(leader.blueprint)[0] / 2 - STANDING_GAP - HEADWAY * pace)
+    return np.asarray(
+        station - get_blueprint_size(leader.blueprint)[0] / 2 - STANDING_GAP - HEADWAY * pace
+    )

@@ -43,13 +43,13 @@ def add_sizes(sizes: Mapping[str, Size]) -> None:
         SIZES.setdefault(blueprint, extent)
 
 
-def size(blueprint: str) -> Size:
+def get_blueprint_size(blueprint: str) -> Size:
     """Return the size of a blueprint, or raise an error that lists those with a known size."""
     if blueprint not in SIZES:
         raise UserError(f"unknown size of {blueprint}; valid: {', '.join(SIZES)}")
     return SIZES[blueprint]
 
 
-def pulling_away(blueprint: str) -> float:
+def get_pull_away_acceleration(blueprint: str) -> float:
     """Return the acceleration, m/s², with which a road user sets off."""
     return PULLING_AWAY.get(blueprint, CARS_PULLING_AWAY)

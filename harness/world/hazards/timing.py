@@ -13,7 +13,7 @@ from harness import ego_body
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.meeting import EncounterPlan
 from harness.world.hazards.nominal import NominalDrive
-from harness.world.hazards.sight import first_sight
+from harness.world.hazards.sight import find_first_sight
 from harness.world.hazards.track import Track
 
 RESERVE = 0.15
@@ -21,7 +21,7 @@ RESERVE = 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commitment:
+class MoverCommitment:
     """When the mover committed, what it knew of the ego, and when it sets off."""
 
     frame: int
@@ -32,7 +32,7 @@ class Commitment:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Timing:
+class MoverTiming:
     """What the mover needs to know beforehand."""
 
     nominal: NominalDrive
@@ -41,25 +41,25 @@ class Timing:
     seconds: float  # from the mover's start to the meeting
     phase: float  # seconds by which the mover is late
 
-    def commit(self, ego: EgoState) -> Commitment:
+    def make_commitment(self, ego: EgoState) -> MoverCommitment:
         """Return when the mover sets off so as to arrive with the ego, but for its phase."""
-        left = self.nominal.seconds(ego.station, ego.speed, self.arrival)
+        left = self.nominal.compute_seconds_between(ego.station, ego.speed, self.arrival)
         wait = max(left - self.seconds + self.phase, 0.0)
-        return committed(ego, wait)
+        return build_commitment(ego, wait)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Notice(Timing):
+class NoticeTiming(MoverTiming):
     """For what stands in the ego's lane in plain sight: it sets off when the ego is near."""
 
-    def commit(self, ego: EgoState) -> Commitment:
+    def make_commitment(self, ego: EgoState) -> MoverCommitment:
         """Return that it sets off now."""
-        return committed(ego, 0.0)
+        return build_commitment(ego, 0.0)
 
 
-def committed(ego: EgoState, wait: float) -> Commitment:
+def build_commitment(ego: EgoState, wait: float) -> MoverCommitment:
     """Return the commitment to set off after some seconds."""
-    return Commitment(
+    return MoverCommitment(
         frame=ego.frame,
         time=ego.time,
         ego_station=ego.station,
@@ -68,7 +68,9 @@ def committed(ego: EgoState, wait: float) -> Commitment:
     )
 
 
-def timing_of(track: Track, plan: EncounterPlan, *, phase: float, earliest: float) -> Timing:
+def make_mover_timing(
+    track: Track, plan: EncounterPlan, *, phase: float, earliest: float
+) -> MoverTiming:
     """Return the timing of a plan, `earliest` being the lowest phase that its spread allows.
 
     The mover commits as late as it can start in time, or a step before it could be seen.
@@ -76,20 +78,22 @@ def timing_of(track: Track, plan: EncounterPlan, *, phase: float, earliest: floa
     nominal = NominalDrive(track.route)
     arrival = plan.meeting.station - ego_body.LENGTH / 2
     before = plan.meeting.seconds - earliest + RESERVE
-    latest = float(nominal.stations_before(arrival, np.array(before)))
-    return Timing(
+    latest = float(nominal.compute_earlier_stations(arrival, np.array(before)))
+    return MoverTiming(
         nominal=nominal,
-        station=first_sight(track, plan.mover, (*plan.standing, *plan.screens), until=latest),
+        station=find_first_sight(track, plan.mover, (*plan.standing, *plan.screens), until=latest),
         arrival=arrival,
         seconds=plan.meeting.seconds,
         phase=phase,
     )
 
 
-def notice_of(track: Track, plan: EncounterPlan, *, seconds: float, speed: float) -> Notice:
+def make_notice_timing(
+    track: Track, plan: EncounterPlan, *, seconds: float, speed: float
+) -> NoticeTiming:
     """Return the timing of a plan that starts so many seconds before a steady ego is there."""
     arrival = plan.meeting.station - ego_body.LENGTH / 2
-    return Notice(
+    return NoticeTiming(
         nominal=NominalDrive(track.route),
         station=arrival - speed * seconds,
         arrival=arrival,

@@ -17,10 +17,10 @@ WIDEST = 40.0
 """Metres beyond which a road's end is not looked for."""
 
 
-class Scenery(Protocol):
+class StaticScenery(Protocol):
     """Houses and trees of a world that is running."""
 
-    def hides(self, eye: Floats, target: Floats) -> bool:
+    def is_hidden(self, eye: Floats, target: Floats) -> bool:
         """Return whether something stands between two places (3,)."""
 
 
@@ -30,7 +30,7 @@ class Track:
 
     map: carla.Map
     route: Route
-    scenery: Scenery | None = None
+    scenery: StaticScenery | None = None
 
     @cached_property
     def _yaw(self) -> Floats:
@@ -46,14 +46,14 @@ class Track:
             yaw + turned,
         )  # fmt: skip
 
-    def points(self, stations: Floats, right: Floats | float = 0.0) -> Floats:
+    def compute_points(self, stations: Floats, right: Floats | float = 0.0) -> Floats:
         """Return places (N, 3) at an offset from the route."""
         route = self.route
         x, y, z = (np.interp(stations, route.station, route.xyz[:, axis]) for axis in range(3))
         yaw = np.interp(stations, route.station, self._yaw)
         return np.stack([x - right * np.sin(yaw), y + right * np.cos(yaw), z], axis=1)
 
-    def project(self, xy: Floats) -> tuple[Floats, Floats]:
+    def project_points(self, xy: Floats) -> tuple[Floats, Floats]:
         """Return station and metres to the right of places (…, 2)."""
         line = self.route.xyz[:, :2]
         apart = (xy[..., 0, None] - line[:, 0]) ** 2 + (xy[..., 1, None] - line[:, 1]) ** 2
@@ -63,49 +63,53 @@ class Track:
         right = offset[..., 1] * np.cos(yaw) - offset[..., 0] * np.sin(yaw)
         return self.route.station[nearest] + forward, right
 
-    def waypoint(self, station: float) -> carla.Waypoint:
+    def get_waypoint(self, station: float) -> carla.Waypoint:
         """Return the waypoint of the route's lane."""
-        return self.map.get_waypoint(location(self.pose(station)), lane_type=DRIVEN)
+        return self.map.get_waypoint(to_raised_location(self.pose(station)), lane_type=DRIVEN)
 
-    def half_width(self, station: float) -> float:
+    def get_half_width(self, station: float) -> float:
         """Return the metres from the route's centre to its lane's edge."""
         return float(np.interp(station, self.route.station, self.route.lane_width)) / 2
 
-    def at_kerb(self, station: float) -> bool:
+    def is_at_kerb(self, station: float) -> bool:
         """Return whether no driving lane lies to the right."""
-        right_lane = self.waypoint(station).get_right_lane()
+        right_lane = self.get_waypoint(station).get_right_lane()
         return right_lane is None or not right_lane.lane_type & DRIVEN
 
-    def in_junction(self, station: float) -> bool:
+    def is_in_junction(self, station: float) -> bool:
         """Return whether the route is in a junction there."""
         row = int(np.clip(round(station), 0, len(self.route.station) - 1))
         return bool(self.route.in_junction[row])
 
-    def carriageway_left(self, station: float) -> float:
+    def measure_carriageway_left(self, station: float) -> float:
         """Return the metres from the route's centre to the left end of all driving lanes."""
-        return self._carriageway(station, -1.0)
+        return self._measure_carriageway(station, -1.0)
 
-    def carriageway_right(self, station: float) -> float:
+    def measure_carriageway_right(self, station: float) -> float:
         """Return the metres from the route's centre to the right end of all driving lanes."""
-        return self._carriageway(station, 1.0)
+        return self._measure_carriageway(station, 1.0)
 
-    def _carriageway(self, station: float, side: float) -> float:
-        edge = self.half_width(station)
-        while self.on_road(self.pose(station, side * (edge + 0.5))) and edge < WIDEST:
+    def _measure_carriageway(self, station: float, side: float) -> float:
+        edge = self.get_half_width(station)
+        while self.is_on_road(self.pose(station, side * (edge + 0.5))) and edge < WIDEST:
             edge += 0.5
         return edge
 
-    def on_road(self, pose: Pose) -> bool:
+    def is_on_road(self, pose: Pose) -> bool:
         """Return whether a place lies on a driving lane."""
-        waypoint = self.map.get_waypoint(location(pose), project_to_road=False, lane_type=DRIVEN)
+        waypoint = self.map.get_waypoint(
+            to_raised_location(pose), project_to_road=False, lane_type=DRIVEN
+        )
         return waypoint is not None
 
 
-def location(pose: Pose, above: float = 0.0) -> carla.Location:
+def to_raised_location(pose: Pose, above: float = 0.0) -> carla.Location:
     """Return a pose's place for CARLA."""
     return carla.Location(pose.x, pose.y, pose.z + above)
 
 
-def transform(pose: Pose, above: float = 0.0) -> carla.Transform:
+def to_raised_transform(pose: Pose, above: float = 0.0) -> carla.Transform:
     """Return a pose for CARLA."""
-    return carla.Transform(location(pose, above), carla.Rotation(yaw=math.degrees(pose.yaw)))
+    return carla.Transform(
+        to_raised_location(pose, above), carla.Rotation(yaw=math.degrees(pose.yaw))
+    )

@@ -23,7 +23,7 @@ BICYCLE = "vehicle.diamondback.century"
 """The one model of bicycle that V2Xverse spawns, as many as pedestrians."""
 
 
-def refuse_incomplete(checkout: Path) -> None:
+def refuse_incomplete_checkout(checkout: Path) -> None:
     """Refuse a checkout that lacks what is read of it; each part is named."""
     if not checkout.is_dir():
         raise UserError(f"routes.checkout: folder not found: {checkout}; get it with `{CLONE}`")
@@ -39,19 +39,19 @@ def refuse_incomplete(checkout: Path) -> None:
         )
 
 
-def traffic_of(file: Path) -> dict[str, Any]:
+def read_traffic_parameters(file: Path) -> dict[str, Any]:
     """Return the traffic that a scenario_parameter file of V2Xverse asks for, in our settings."""
-    background = _background(file)
+    background = _read_background(file)
     traffic: dict[str, Any] = {}
     for theirs, ours in WHOLE.items():
-        traffic[ours] = _number(file, background, theirs)
+        traffic[ours] = _read_parameter(file, background, theirs)
         if traffic[ours] != int(traffic[ours]):
             raise UserError(f"{file}: Background.{theirs} = {traffic[ours]}: not a whole number")
         traffic[ours] = int(traffic[ours])
     return {
         **traffic,
         "bicycles": traffic["walkers"],
-        "crazy_proportion": _number(file, background, "CRAZY_PROPORTION"),
+        "crazy_proportion": _read_parameter(file, background, "CRAZY_PROPORTION"),
         "mixed": True,
         "bicycle": BICYCLE,
         "speed_difference": None,
@@ -59,7 +59,7 @@ def traffic_of(file: Path) -> dict[str, Any]:
     }
 
 
-def _background(file: Path) -> dict[str, Any]:
+def _read_background(file: Path) -> dict[str, Any]:
     try:
         document = read_yaml_within(file, follow=True, aliases=True)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as problem:
@@ -71,7 +71,7 @@ def _background(file: Path) -> dict[str, Any]:
     return background
 
 
-def _number(file: Path, background: dict[str, Any], name: str) -> float:
+def _read_parameter(file: Path, background: dict[str, Any], name: str) -> float:
     value = background.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e6:
         raise UserError(f"{file}: Background.{name} = {value!r}: a number ≥ 0 is needed")

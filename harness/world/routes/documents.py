@@ -21,62 +21,64 @@ MOST_ELEMENTS = 500_000
 
 
 @dataclass(slots=True, kw_only=True)
-class Element:
+class XmlElement:
     """An XML element and the line on which it begins."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     file: Path
-    children: list[Element] = field(default_factory=list)
+    children: list[XmlElement] = field(default_factory=list)
 
-    def all(self, tag: str) -> list[Element]:
+    def find_children(self, tag: str) -> list[XmlElement]:
         """Return the children of that name."""
         return [child for child in self.children if child.tag == tag]
 
-    def wrong(self, problem: str) -> NoReturn:
+    def raise_error(self, problem: str) -> NoReturn:
         """Raise an error about this element."""
         raise UserError(f"{self.file}: line {self.line}: <{self.tag}> {problem}")
 
-    def text(self, name: str) -> str:
+    def read_text(self, name: str) -> str:
         """Return an attribute that must be there."""
         value = self.attributes.get(name, "").strip()
         if not value:
-            self.wrong(f'has no {name}; write {name}="…"')
+            self.raise_error(f'has no {name}; write {name}="…"')
         if not value.isprintable():
-            self.wrong(f"has {name}={value[:40]!r}; write letters, digits and signs only")
+            self.raise_error(f"has {name}={value[:40]!r}; write letters, digits and signs only")
         return value
 
-    def number(self, name: str) -> float:
+    def read_number(self, name: str) -> float:
         """Return an attribute that must be a finite number."""
-        text = self.text(name)
-        value = finite(text)
+        text = self.read_text(name)
+        value = parse_finite(text)
         if value is None:
-            self.wrong(f"has {name}={text[:40]!r}; write a finite number")
+            self.raise_error(f"has {name}={text[:40]!r}; write a finite number")
         return value
 
 
-def read_xml(path: Path) -> Element:
+def read_xml(path: Path) -> XmlElement:
     """Return the root of an XML file; document types and entities are refused."""
     return parse_xml(read_bytes(path), path)
 
 
-def parse_xml(content: bytes | str, path: Path) -> Element:
+def parse_xml(content: bytes | str, path: Path) -> XmlElement:
     """Return the root of what an XML file holds; document types and entities are refused."""
-    stack: list[Element] = []
-    roots: list[Element] = []
+    stack: list[XmlElement] = []
+    roots: list[XmlElement] = []
     parser = expat.ParserCreate()
     count = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag=tag, attributes=attributes, line=parser.CurrentLineNumber, file=path)
+        element = XmlElement(
+            tag=tag, attributes=attributes, line=parser.CurrentLineNumber, file=path
+        )
         if len(stack) >= DEEPEST:
-            element.wrong(f"is {TOO_DEEP}; flatten the file")
+            element.raise_error(f"is {TOO_DEEP}; flatten the file")
         (stack[-1].children if stack else roots).append(element)
         nonlocal count
         count += 1
         if count > MOST_ELEMENTS:
-            element.wrong(f"is one of more than {MOST_ELEMENTS:,}; split the file")
+            element.raise_error(f"is one of more than {MOST_ELEMENTS:,}; split the file")
         stack.append(element)
 
     def end(_: str) -> None:
@@ -128,7 +130,7 @@ def read_bytes(path: Path) -> bytes:
         raise UserError(f"{path}: cannot be read ({reason}); check the path") from None
 
 
-def finite(value: object) -> float | None:
+def parse_finite(value: object) -> float | None:
     """Return the number that a value or its text stands for, None where it is none."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
@@ -139,38 +141,38 @@ def finite(value: object) -> float | None:
     return number if math.isfinite(number) and abs(number) <= FURTHEST else None
 
 
-def field_of(holder: Mapping[str, Any], name: str, place: str) -> object:
+def get_json_field(holder: Mapping[str, Any], name: str, place: str) -> object:
     """Return what an object must have under that name."""
     if name not in holder:
         raise UserError(f'{place}: has no "{name}"; add it')
     return holder[name]
 
 
-def object_in(value: object, place: str) -> dict[str, Any]:
+def check_json_object(value: object, place: str) -> dict[str, Any]:
     """Return a value that must be an object."""
     if not isinstance(value, dict):
         raise UserError(f"{place}: is no object; write {{…}}")
     return value
 
 
-def list_in(value: object, place: str) -> list[Any]:
+def check_json_list(value: object, place: str) -> list[Any]:
     """Return a value that must be a list."""
     if not isinstance(value, list):
         raise UserError(f"{place}: is no list; write […]")
     return value
 
 
-def number_in(holder: Mapping[str, Any], name: str, place: str) -> float:
+def get_json_number(holder: Mapping[str, Any], name: str, place: str) -> float:
     """Return a finite number that an object must have."""
-    value = finite(field_of(holder, name, place))
+    value = parse_finite(get_json_field(holder, name, place))
     if value is None:
         raise UserError(f'{place}: "{name}" is not a finite number; write one')
     return value
 
 
-def text_in(holder: Mapping[str, Any], name: str, place: str) -> str:
+def get_json_text(holder: Mapping[str, Any], name: str, place: str) -> str:
     """Return a text that an object must have."""
-    value = field_of(holder, name, place)
+    value = get_json_field(holder, name, place)
     if not isinstance(value, str) or not value:
         raise UserError(f'{place}: "{name}" is no text; write it in quotes')
     if not value.isprintable():

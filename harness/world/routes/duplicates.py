@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.geometry import same_way
+from harness.geometry import is_same_way
 from harness.vocabulary import Route
 
 
-def duplicates(routes: Sequence[Route]) -> list[list[str]]:
+def find_duplicate_routes(routes: Sequence[Route]) -> list[list[str]]:
     """Return groups of routes that are driven along one way, in one direction.
 
     The first route of a group stands for it: every other one is the same way as the first.
@@ -16,7 +16,7 @@ def duplicates(routes: Sequence[Route]) -> list[list[str]]:
     groups: list[list[Route]] = []
     for route in routes:
         for group in groups:
-            if group[0].town == route.town and same_way(group[0].xyz, route.xyz):
+            if group[0].town == route.town and is_same_way(group[0].xyz, route.xyz):
                 group.append(route)
                 break
         else:

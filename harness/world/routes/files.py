@@ -19,7 +19,7 @@ from harness.files import write_whole
 from harness.safe_reading import refuse_link
 from harness.vocabulary import Floats
 from harness.world.maps import NAME
-from harness.world.routes.documents import Element, finite, read_xml
+from harness.world.routes.documents import XmlElement, parse_finite, read_xml
 
 WEATHER = frozenset(
     [
@@ -75,8 +75,8 @@ def read_routes(path: str | Path, invalid: list[str] | None = None) -> list[Rout
     An id that several files use is made unique by the file's name: `file:id`. With a list for them,
     files that cannot be read are left out, and what is wrong with each is added to the list.
     """
-    files = route_files(Path(path))
-    routes = [route for file in files for route in _tried(file, invalid)]
+    files = list_route_files(Path(path))
+    routes = [route for file in files for route in _try_read_routes(file, invalid)]
     if not routes:
         raise UserError(f"{path}: holds no routes; add <route> elements")
     uses = Counter(route.id for route in routes)
@@ -88,9 +88,9 @@ def read_routes(path: str | Path, invalid: list[str] | None = None) -> list[Rout
     return named
 
 
-def _tried(file: Path, invalid: list[str] | None) -> list[RouteSpec]:
+def _try_read_routes(file: Path, invalid: list[str] | None) -> list[RouteSpec]:
     try:
-        return _routes_in(file)
+        return _read_route_file(file)
     except UserError as problem:
         if invalid is None:
             raise
@@ -127,7 +127,7 @@ def write_routes(path: Path, routes: Iterable[RouteSpec]) -> None:
     write_whole(path, "\n".join([*lines, "</routes>", ""]))
 
 
-def route_files(path: Path) -> list[Path]:
+def list_route_files(path: Path) -> list[Path]:
     """Return the files that a path stands for: itself, those of a folder, or those of a pattern."""
     if path.is_dir():
         files = list(path.glob("*.xml"))
@@ -139,19 +139,19 @@ def route_files(path: Path) -> list[Path]:
         return [path]
     if not files:
         raise UserError(f"{path}: holds no route files; name an XML file or a folder with some")
-    return sorted(files, key=_natural)
+    return sorted(files, key=_make_natural_key)
 
 
-def _natural(path: Path) -> list[tuple[int, str]]:
+def _make_natural_key(path: Path) -> list[tuple[int, str]]:
     parts = re.findall(r"\d+|\D+", str(path))
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def _routes_in(file: Path) -> list[RouteSpec]:
+def _read_route_file(file: Path) -> list[RouteSpec]:
     root = read_xml(file)
     if root.tag != "routes":
-        root.wrong("is not a route file's root; wrap the routes in <routes>")
-    routes = [_route(element) for element in root.all("route")]
+        root.raise_error("is not a route file's root; wrap the routes in <routes>")
+    routes = [_parse_route(element) for element in root.find_children("route")]
     seen: dict[str, int] = {}
     for route in routes:
         if route.id in seen:
@@ -163,76 +163,86 @@ def _routes_in(file: Path) -> list[RouteSpec]:
     return routes
 
 
-def _route(element: Element) -> RouteSpec:
-    town = element.text("town")
+def _parse_route(element: XmlElement) -> RouteSpec:
+    town = element.read_text("town")
     if not NAME.fullmatch(town):
-        element.wrong(f'names the town {town[:40]!r}; write a name such as town="Town05"')
-    nested = [position for group in element.all("waypoints") for position in group.all("position")]
-    points = element.all("waypoint") or nested
+        element.raise_error(f'names the town {town[:40]!r}; write a name such as town="Town05"')
+    nested = [
+        position
+        for group in element.find_children("waypoints")
+        for position in group.find_children("position")
+    ]
+    points = element.find_children("waypoint") or nested
     if len(points) < 2:
-        element.wrong(
+        element.raise_error(
             f"has {len(points)} points; give it two at least, as <waypoint> (Leaderboard 1.0)"
             " or <waypoints><position> (2.x)"
         )
     return RouteSpec(
-        id=element.text("id"),
+        id=element.read_text("id"),
         town=town,
-        keypoints=np.array([_point(point) for point in points]),
-        weather=_weather(element),
+        keypoints=np.array([_parse_route_point(point) for point in points]),
+        weather=_parse_weather(element),
         scenarios=tuple(
-            _scenario(scenario)
-            for group in element.all("scenarios")
-            for scenario in group.all("scenario")
+            _parse_scenario(scenario)
+            for group in element.find_children("scenarios")
+            for scenario in group.find_children("scenario")
         ),
         file=element.file,
         line=element.line,
     )
 
 
-def _point(element: Element) -> tuple[float, float, float, float]:
-    yaw = math.radians(element.number("yaw")) if "yaw" in element.attributes else math.nan
-    return element.number("x"), element.number("y"), element.number("z"), yaw
+def _parse_route_point(element: XmlElement) -> tuple[float, float, float, float]:
+    yaw = math.radians(element.read_number("yaw")) if "yaw" in element.attributes else math.nan
+    return element.read_number("x"), element.read_number("y"), element.read_number("z"), yaw
 
 
-def _weather(route: Element) -> dict[str, float] | None:
+def _parse_weather(route: XmlElement) -> dict[str, float] | None:
     """Return the weather at the start; what 2.x changes along the route stays as it was."""
-    nested = [weather for group in route.all("weathers") for weather in group.all("weather")]
-    records = route.all("weather") or sorted(nested, key=_share)
+    nested = [
+        weather
+        for group in route.find_children("weathers")
+        for weather in group.find_children("weather")
+    ]
+    records = route.find_children("weather") or sorted(nested, key=_get_route_percentage)
     if not records:
         return None
     first, names = records[0], [*records[0].attributes]
     for name in names:
         if name not in WEATHER | {"id", "route_percentage"}:
-            first.wrong(
+            first.raise_error(
                 f"unknown attribute {name[:40]!r}; valid attributes: {', '.join(sorted(WEATHER))}"
             )
-    return {name: first.number(name) for name in names if name in WEATHER}
+    return {name: first.read_number(name) for name in names if name in WEATHER}
 
 
-def _share(weather: Element) -> float:
-    return weather.number("route_percentage")
+def _get_route_percentage(weather: XmlElement) -> float:
+    return weather.read_number("route_percentage")
 
 
-def _scenario(element: Element) -> NestedScenario:
-    triggers = element.all("trigger_point")
+def _parse_scenario(element: XmlElement) -> NestedScenario:
+    triggers = element.find_children("trigger_point")
     if len(triggers) != 1:
-        element.wrong(f"has {len(triggers)} trigger points; give it one <trigger_point>")
-    x, y, z, yaw = _point(triggers[0])
+        element.raise_error(f"has {len(triggers)} trigger points; give it one <trigger_point>")
+    x, y, z, yaw = _parse_route_point(triggers[0])
     if math.isnan(yaw):
-        triggers[0].wrong('has no yaw; write yaw="…"')
+        triggers[0].raise_error('has no yaw; write yaw="…"')
     return NestedScenario(
-        name=element.text("name"),
-        type=element.text("type"),
+        name=element.read_text("name"),
+        type=element.read_text("type"),
         trigger=(x, y, z, yaw),
-        parameters=_parameters(child for child in element.children if child not in triggers),
+        parameters=_parse_scenario_parameters(
+            child for child in element.children if child not in triggers
+        ),
     )
 
 
-def _parameters(children: Iterable[Element]) -> dict[str, float | str]:
+def _parse_scenario_parameters(children: Iterable[XmlElement]) -> dict[str, float | str]:
     parameters: dict[str, float | str] = {}
     for child in children:
         for name, text in child.attributes.items():
             key = child.tag if name == "value" else f"{child.tag}.{name}"
-            number = finite(text)
+            number = parse_finite(text)
             parameters[key] = text if number is None else number
     return parameters

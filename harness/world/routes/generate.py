@@ -23,26 +23,32 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from harness.errors import AttemptError, UserError
-from harness.options import Parser
-from harness.protocols import ROUTES, digest_of, is_test_town, refuse_unannounced, seed_at
-from harness.randomness import derived_seed, stream
+from harness.options import OneLineParser
+from harness.protocols import (
+    ROUTES,
+    derive_protocol_seed,
+    hash_protocol,
+    is_test_town,
+    refuse_unannounced,
+)
+from harness.randomness import derive_seed, make_named_stream
 from harness.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
-from harness.world.hazards.catalogue import SHIPPED_KINDS, build
+from harness.world.hazards.catalogue import SHIPPED_KINDS, build_hazard
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.parameters import Number, Parameter
+from harness.world.hazards.parameters import NumberParameter, Parameter
 from harness.world.hazards.reports import EncounterReport
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
-from harness.world.maps import network_of
+from harness.world.maps import load_road_network
 from harness.world.roads import RoadNetwork
-from harness.world.routes.aiming import aimed
+from harness.world.routes.aiming import choose_hazard_gap
 from harness.world.routes.files import RouteSpec, write_routes
 from harness.world.routes.hazard_files import write_hazards
-from harness.world.routes.hazard_sites import HazardSite, hazard_sites
-from harness.world.routes.quotas import Quota
-from harness.world.routes.space import Space, declared_space, read_space, sampled
-from harness.world.routes.suitable import alike, well_placed, worth_driving
+from harness.world.routes.hazard_sites import HazardSite, iter_hazard_sites
+from harness.world.routes.quotas import RevealQuota
+from harness.world.routes.space import Space, build_declared_space, read_space, sample_parameters
+from harness.world.routes.suitable import has_route_overlap, is_well_placed, is_worth_driving
 from harness.world.session import open_session
 from harness.world.simulators.carlite import CarliteSimulator
 
@@ -75,14 +81,14 @@ Check: TypeAlias = Callable[[Route, HazardSpec], EncounterReport | None]
 """How a hazard would meet the ego, None where it has no room."""
 
 
-class Watcher(Protocol):
+class GenerationListener(Protocol):
     """What is called with the number of routes."""
 
     def __call__(self, made: int) -> None:
         """Take in the number of routes made so far."""
 
 
-def generate(
+def generate_routes(
     network: RoadNetwork,
     town: str,
     *,
@@ -91,7 +97,7 @@ def generate(
     kinds: Sequence[str] = SHIPPED,
     space: Space | None = None,
     check: Check | None = None,
-    watcher: Watcher = lambda made: None,
+    watcher: GenerationListener = lambda made: None,
     fewer: bool = False,
 ) -> tuple[list[RouteSpec], list[HazardSpec]]:
     """Return routes and one hazard on each, kinds in turn, no two routes alike.
@@ -100,16 +106,19 @@ def generate(
     are returned where not all have.
     Without a check, what the map alone allows is taken, whatever its reveal time.
     """
-    refuse_unknown(kinds)
-    spaces = declared_space(kinds) if space is None else space
+    refuse_unknown_kinds(kinds)
+    spaces = build_declared_space(kinds) if space is None else space
     sources = {
-        kind: hazard_sites(network, kind, stream(seed, town, "spots", kind)) for kind in kinds
-    }
-    quotas = {
-        kind: Quota(spaces[kind].get("reveal"), sum(k == kind for k in islice(cycle(kinds), count)))
+        kind: iter_hazard_sites(network, kind, make_named_stream(seed, town, "spots", kind))
         for kind in kinds
     }
-    random = stream(seed, town, "routes")
+    quotas = {
+        kind: RevealQuota(
+            spaces[kind].get("reveal"), sum(k == kind for k in islice(cycle(kinds), count))
+        )
+        for kind in kinds
+    }
+    random = make_named_stream(seed, town, "routes")
     routes: list[RouteSpec] = []
     hazards: list[HazardSpec] = []
     laid: list[Route] = []
@@ -117,10 +126,10 @@ def generate(
     def place(kind: str) -> bool:
         for site in islice(sources[kind], TRIES):
             name = str(len(routes))
-            around = around_site(network, town, name=name, site=site, random=random)
-            if around is None or any(alike(around.route, other) for other in laid):
+            around = make_site_route(network, town, name=name, site=site, random=random)
+            if around is None or any(has_route_overlap(around.route, other) for other in laid):
                 continue
-            hazard = _fitting(
+            hazard = _find_fitting_hazard(
                 network.map,
                 around,
                 kind=kind,
@@ -154,7 +163,9 @@ def generate(
     return routes, hazards
 
 
-def shortages(hazards: Sequence[HazardSpec], kinds: Sequence[str], count: int) -> Iterator[str]:
+def iter_shortages(
+    hazards: Sequence[HazardSpec], kinds: Sequence[str], count: int
+) -> Iterator[str]:
     """Yield a line for each kind with fewer hazards than turns."""
     turns = Counter(islice(cycle(kinds), count))
     made = Counter(hazard.kind for hazard in hazards)
@@ -167,7 +178,7 @@ def shortages(hazards: Sequence[HazardSpec], kinds: Sequence[str], count: int) -
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Around:
+class SiteRoute:
     """A route past a site."""
 
     spec: RouteSpec
@@ -175,23 +186,27 @@ class Around:
     station: float  # m, of the site
 
 
-def around_site(
+def make_site_route(
     network: RoadNetwork, town: str, *, name: str, site: HazardSite, random: np.random.Generator
-) -> Around | None:
+) -> SiteRoute | None:
     """Return a route past a site, if it is worth driving."""
-    back = _walk(site.first, random.uniform(*BEFORE), random, backwards=True)
-    on = _walk(site.last, random.uniform(*AFTER), random, backwards=False)
+    back = _walk_randomly(site.first, random.uniform(*BEFORE), random, backwards=True)
+    on = _walk_randomly(site.last, random.uniform(*AFTER), random, backwards=False)
     if back is None or on is None:
         return None
     line = [*back[::-1], site.first, site.last, *on]
-    points = [line[0], *_landmarks(line), line[-1]]
+    points = [line[0], *_iter_way_landmarks(line), line[-1]]
     places = [point.transform.location for point in points]
     try:
-        route = network.route(name, town, places)
+        route = network.find_route(name, town, places)
     except UserError:
         return None
     straight = len(back) + len(on) + site.length
-    if route.lane_change.any() or abs(route.length - straight) > 12.0 or not worth_driving(route):
+    if (
+        route.lane_change.any()
+        or abs(route.length - straight) > 12.0
+        or not is_worth_driving(route)
+    ):
         return None
     meeting = site.meeting.transform.location
     station = int(np.linalg.norm(route.xyz[:, :2] - (meeting.x, meeting.y), axis=1).argmin())
@@ -206,17 +221,17 @@ def around_site(
         file=Path("routes.xml"),
         line=0,
     )
-    return Around(spec=spec, route=route, station=float(station))
+    return SiteRoute(spec=spec, route=route, station=float(station))
 
 
-def refuse_unknown(kinds: Sequence[str]) -> None:
+def refuse_unknown_kinds(kinds: Sequence[str]) -> None:
     """Refuse kinds that no route can be made for."""
     if unknown := set(kinds) - set(POSSIBLE):
         names = ", ".join(sorted(unknown))
         raise UserError(f"unknown hazard {names}; valid hazards: {', '.join(POSSIBLE)}")
 
 
-def checked_on(stack: ExitStack, host: str, *, port: int, town: str, seed: int) -> Check:
+def open_placement_check(stack: ExitStack, host: str, *, port: int, town: str, seed: int) -> Check:
     """Return a check that puts every hazard into a running simulator and takes it out again."""
     session = stack.enter_context(open_session(host, port, town=town, tick_seconds=TICK, seed=seed))
 
@@ -227,16 +242,16 @@ def checked_on(stack: ExitStack, host: str, *, port: int, town: str, seed: int) 
             map=session.map,
             traffic_manager=session.traffic_manager,
             route=route,
-            seed=derived_seed(seed, route.name),
+            seed=derive_seed(seed, route.name),
             tick_seconds=TICK,
         )
-        hazard = build(spec)
+        hazard = build_hazard(spec)
         if isinstance(hazard, Encounter):
             hazard.tries = SELDOM
         try:
-            return hazard.encounter() if hazard.place(context) else None
+            return hazard.report_encounter() if hazard.place_in_world(context) else None
         finally:
-            hazard.end()
+            hazard.remove_from_world()
             session.world.tick()
 
     return stands
@@ -251,19 +266,19 @@ PROTOCOL_HELP = "in a test town: the seed comes from its protocol's digest (defa
 SPACE_HELP = "YAML file with narrower ranges: kind, parameter, then [low, high] or words"
 
 
-def seed_for(town: str, seed: int, protocol: Path | None) -> int:
+def choose_routes_seed(town: str, seed: int, protocol: Path | None) -> int:
     """Return the seed of routes: that of the protocol in a test town, the one given elsewhere."""
     refuse_unannounced([town], protocol)
     if protocol is None:
         return seed
     if not is_test_town(town):
         raise UserError(f"{town}: not a test town; give --seed and no --protocol")
-    return seed_at(digest_of(protocol), ROUTES)
+    return derive_protocol_seed(hash_protocol(protocol), ROUTES)
 
 
 def main(arguments: list[str]) -> int:
     """Write `routes.xml` and `hazards.json` into a folder."""
-    parser = Parser(prog="crucible routes generate", description=__doc__)
+    parser = OneLineParser(prog="crucible routes generate", description=__doc__)
     add = parser.add_argument
     add("--town", required=True, metavar="NAME", help="town to make routes in")
     source = parser.add_mutually_exclusive_group()
@@ -280,39 +295,39 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.count < 1:
         raise UserError(f"--count {options.count}: ask for one route or more")
-    town, seed = options.town, seed_for(options.town, options.seed, options.protocol)
-    network, kinds = network_of(town, options.maps), options.kinds.split(",")
-    refuse_unknown(kinds)
+    town, seed = options.town, choose_routes_seed(options.town, options.seed, options.protocol)
+    network, kinds = load_road_network(town, options.maps), options.kinds.split(",")
+    refuse_unknown_kinds(kinds)
     space = None if options.space is None else read_space(options.space, kinds)
     try:
         with ExitStack() as stack:
             host, port = options.host, options.port
             if port is None:
                 maps = None if options.maps is None else str(options.maps)
-                server = stack.enter_context(CarliteSimulator(maps).lease(town))
+                server = stack.enter_context(CarliteSimulator(maps).lease_server(town))
                 host, port = server.host, server.port
-            routes, hazards = generate(
+            routes, hazards = generate_routes(
                 network,
                 town,
                 seed=seed,
                 count=options.count,
                 kinds=kinds,
                 space=space,
-                check=checked_on(stack, host, port=port, town=town, seed=seed),
-                watcher=stack.enter_context(Bar(options.count)),
+                check=open_placement_check(stack, host, port=port, town=town, seed=seed),
+                watcher=stack.enter_context(RouteProgressBar(options.count)),
                 fewer=options.fewer,
             )
     except AttemptError as problem:
         raise UserError(f"{problem}; mend that, or try another simulator") from None
     write_routes(options.out / "routes.xml", routes)
     write_hazards(options.out / "hazards.json", hazards)
-    for shortage in shortages(hazards, kinds, options.count):
+    for shortage in iter_shortages(hazards, kinds, options.count):
         print(shortage)
     print(f"{len(routes)} routes with {len(hazards)} hazards in {options.out}")
     return 0
 
 
-class Bar:
+class RouteProgressBar:
     """A progress bar on stderr; where that is no terminal, a line from time to time."""
 
     def __init__(self, count: int) -> None:
@@ -328,7 +343,7 @@ class Bar:
         self._progress = Progress(*columns, console=console, disable=self._quiet)
         self._task = self._progress.add_task("", total=count)
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> RouteProgressBar:
         self._progress.start()
         return self
 
@@ -343,13 +358,13 @@ class Bar:
             self._printed = time.monotonic()
 
 
-def _fitting(
+def _find_fitting_hazard(
     carla_map: carla.Map,
-    around: Around,
+    around: SiteRoute,
     *,
     kind: str,
     space: Mapping[str, Parameter],
-    quota: Quota,
+    quota: RevealQuota,
     check: Check | None,
     random: np.random.Generator,
 ) -> HazardSpec | None:
@@ -360,27 +375,27 @@ def _fitting(
             route=around.spec.id,
             kind=kind,
             station=around.station,
-            parameters=sampled(space, random),
+            parameters=sample_parameters(space, random),
         )
-        if not well_placed(track, hazard):
+        if not is_well_placed(track, hazard):
             continue
         if check is None:
             return hazard
         gap = space.get("gap")
-        if isinstance(gap, Number):
-            placed = aimed(track, hazard, gap=gap, quota=quota, random=random)
+        if isinstance(gap, NumberParameter):
+            placed = choose_hazard_gap(track, hazard, gap=gap, quota=quota, random=random)
             if placed is None:
                 continue
             hazard = placed
         encounter = check(around.route, hazard)
-        if quota.takes(encounter):
+        if quota.accept_encounter(encounter):
             return hazard
         if encounter is None:
             return None
     return None
 
 
-def _walk(
+def _walk_randomly(
     start: carla.Waypoint, distance: float, random: np.random.Generator, *, backwards: bool
 ) -> list[carla.Waypoint] | None:
     """Return a random way from or to a place, a metre apart, that ends well away from junctions."""
@@ -395,7 +410,7 @@ def _walk(
     return walked
 
 
-def _landmarks(line: list[carla.Waypoint]) -> Iterator[carla.Waypoint]:
+def _iter_way_landmarks(line: list[carla.Waypoint]) -> Iterator[carla.Waypoint]:
     """Yield a place a little after each junction, so that the way is the only shortest one."""
     for at in range(6, len(line) - 6):
         if line[at - 5].is_junction and not any(

@@ -11,14 +11,21 @@ from harness.errors import UserError
 from harness.files import write_whole
 from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import find_map
-from harness.world.routes.documents import finite, list_in, number_in, object_in, read_json, text_in
+from harness.world.routes.documents import (
+    check_json_list,
+    check_json_object,
+    get_json_number,
+    get_json_text,
+    parse_finite,
+    read_json,
+)
 from harness.world.routes.files import RouteSpec
-from harness.world.routes.resolve import ways
+from harness.world.routes.resolve import resolve_routes
 from harness.world.routes.scenarios import (
     Sampling,
-    hazards_from_nested,
-    hazards_from_triggers,
-    triggers_by_town,
+    make_nested_hazards,
+    make_trigger_hazards,
+    read_town_triggers,
 )
 
 VERSION = 1
@@ -41,15 +48,15 @@ def read_hazards(
     path = Path(path)
     content = read_json(path)
     if "available_scenarios" in content:
-        towns = triggers_by_town(content, path)
-        _some_in_town(path, towns, sorted({spec.town for spec in routes.values()}))
+        towns = read_town_triggers(content, path)
+        _refuse_other_towns(path, towns, sorted({spec.town for spec in routes.values()}))
         return [
             spec
-            for way in ways(routes.values(), maps).values()
+            for way in resolve_routes(routes.values(), maps).values()
             if way.town in towns
-            for spec in hazards_from_triggers(way, towns[way.town], kinds, sampling)
+            for spec in make_trigger_hazards(way, towns[way.town], kinds, sampling)
         ]
-    hazards = _hazards(content, path, kinds)
+    hazards = _parse_hazards(content, path, kinds)
     ours = [(place, hazard) for place, hazard in hazards if hazard.route in routes]
     if hazards and not ours:
         place, hazard = hazards[0]
@@ -58,23 +65,23 @@ def read_hazards(
         )
     used = {hazard.route for _, hazard in ours}
     mapped = [spec for name, spec in routes.items() if name in used and find_map(spec.town, maps)]
-    laid = ways(mapped, maps)
+    laid = resolve_routes(mapped, maps)
     for place, hazard in ours:
         if hazard.route in laid:
-            _on_route(place, hazard, laid[hazard.route].length)
+            _refuse_off_route(place, hazard, laid[hazard.route].length)
     return [hazard for _, hazard in ours]
 
 
-def nested_hazards(
+def read_nested_hazards(
     *, kinds: Collection[str], routes: Mapping[str, RouteSpec], maps: Path | None = None
 ) -> list[HazardSpec]:
     """Return the hazards that Leaderboard 2.x routes carry themselves."""
     carrying = [spec for spec in routes.values() if spec.scenarios]
-    laid = ways(carrying, maps)
+    laid = resolve_routes(carrying, maps)
     return [
         hazard
         for spec in carrying
-        for hazard in hazards_from_nested(laid[spec.id], spec.scenarios, kinds)
+        for hazard in make_nested_hazards(laid[spec.id], spec.scenarios, kinds)
     ]
 
 
@@ -92,7 +99,7 @@ def write_hazards(path: Path, hazards: Iterable[HazardSpec]) -> None:
     write_whole(path, json.dumps({"version": VERSION, "hazards": rows}, indent=1) + "\n")
 
 
-def _hazards(
+def _parse_hazards(
     content: dict[str, Any], path: Path, kinds: Collection[str]
 ) -> list[tuple[str, HazardSpec]]:
     """Return each hazard with the place it is at in the file."""
@@ -101,31 +108,32 @@ def _hazards(
             f'{path}: is neither a hazard file nor a scenario file; begin with "version": {VERSION}'
             ' or "available_scenarios"'
         )
-    hazards = list_in(content.get("hazards"), f"{path}: hazards")
+    hazards = check_json_list(content.get("hazards"), f"{path}: hazards")
     places = [f"{path}: hazards[{at}]" for at in range(len(hazards))]
     return [
-        (place, _hazard(value, place, kinds)) for place, value in zip(places, hazards, strict=True)
+        (place, _parse_hazard(value, place, kinds))
+        for place, value in zip(places, hazards, strict=True)
     ]
 
 
-def _hazard(value: object, place: str, kinds: Collection[str]) -> HazardSpec:
-    hazard = object_in(value, place)
+def _parse_hazard(value: object, place: str, kinds: Collection[str]) -> HazardSpec:
+    hazard = check_json_object(value, place)
     if strange := sorted(set(hazard) - {"route", "kind", "station", "parameters"}):
         raise UserError(f"{place}: unknown key {strange[0][:40]!r}; delete it")
-    kind = text_in(hazard, "kind", place)
+    kind = get_json_text(hazard, "kind", place)
     if kind not in kinds:
         there_are = ", ".join(sorted(kinds))
         raise UserError(f"{place}: unknown hazard {kind[:40]!r}; valid hazards: {there_are}")
-    parameters = object_in(hazard.get("parameters", {}), f"{place}.parameters")
+    parameters = check_json_object(hazard.get("parameters", {}), f"{place}.parameters")
     for name, given in parameters.items():
-        if not isinstance(given, str) and finite(given) is None:
+        if not isinstance(given, str) and parse_finite(given) is None:
             raise UserError(
                 f"{place}.parameters: {name[:40]!r} is neither number nor text; write one"
             )
     return HazardSpec(
-        route=text_in(hazard, "route", place),
+        route=get_json_text(hazard, "route", place),
         kind=kind,
-        station=number_in(hazard, "station", place),
+        station=get_json_number(hazard, "station", place),
         parameters={
             name: given if isinstance(given, str) else float(given)
             for name, given in parameters.items()
@@ -133,13 +141,13 @@ def _hazard(value: object, place: str, kinds: Collection[str]) -> HazardSpec:
     )
 
 
-def _some_in_town(path: Path, triggers: Collection[str], towns: Collection[str]) -> None:
+def _refuse_other_towns(path: Path, triggers: Collection[str], towns: Collection[str]) -> None:
     if towns and not any(town in triggers for town in towns):
         known = ", ".join(f"{town[:40]!r}" for town in triggers) or "none"
         raise UserError(f"{path}: has no scenarios in {', '.join(towns)}; its towns are {known}")
 
 
-def _on_route(place: str, hazard: HazardSpec, length: float) -> None:
+def _refuse_off_route(place: str, hazard: HazardSpec, length: float) -> None:
     if not 0.0 <= hazard.station <= length:
         raise UserError(
             f"{place}: station {hazard.station:g} is not on route {hazard.route}, which is"

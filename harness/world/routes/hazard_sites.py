@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness.geometry import wrapped
+from harness.geometry import wrap_angle
 from harness.world.roads import RoadNetwork
 
 LIGHT, STOP, YIELD = "1000001", "206", "205"
@@ -34,17 +34,17 @@ class HazardSite:
     length: float
 
 
-def hazard_sites(
+def iter_hazard_sites(
     network: RoadNetwork, kind: str, random: np.random.Generator
 ) -> Iterator[HazardSite]:
     """Yield sites for a kind of hazard in random order, again and again, for other ways to them."""
     if kind in CROSSING:
-        passes = list(_passes(network.map))
+        passes = list(_iter_junction_passes(network.map))
         sites = [
             site
             for site in passes
-            if _fits(kind, site)
-            and (kind == "oncoming_turn" or any(_crosses(other, site) for other in passes))
+            if _is_fitting_pass(kind, site)
+            and (kind == "oncoming_turn" or any(_is_crossing_pass(other, site) for other in passes))
         ]
     else:
         graph = network.graph
@@ -53,7 +53,13 @@ def hazard_sites(
             for waypoint, inside in zip(graph.waypoints, graph.in_junction, strict=True)
             if not inside
         ]
-    room = _room_to_swerve if kind in SWERVING else _kerb if kind in EMERGING else _anywhere
+    room = (
+        _has_room_to_swerve
+        if kind in SWERVING
+        else _is_kerb_site
+        if kind in EMERGING
+        else _accept_anywhere
+    )
     offered = True
     while offered:
         offered = False
@@ -63,7 +69,7 @@ def hazard_sites(
                 yield sites[index]
 
 
-def _passes(carla_map: carla.Map) -> Iterator[HazardSite]:
+def _iter_junction_passes(carla_map: carla.Map) -> Iterator[HazardSite]:
     """Yield every lane through a junction, in a fixed order."""
     junctions = {
         waypoint.junction_id: waypoint.get_junction()
@@ -79,22 +85,22 @@ def _passes(carla_map: carla.Map) -> Iterator[HazardSite]:
             yield HazardSite(entry, leaving, middle, float(len(lane)))
 
 
-def _turned(first: carla.Waypoint, last: carla.Waypoint) -> float:
+def _compute_turn_degrees(first: carla.Waypoint, last: carla.Waypoint) -> float:
     """Return the degrees from one heading to another."""
     turned = math.radians(last.transform.rotation.yaw - first.transform.rotation.yaw)
-    return math.degrees(wrapped(turned))
+    return math.degrees(wrap_angle(turned))
 
 
-def _crosses(other: HazardSite, site: HazardSite) -> bool:
+def _is_crossing_pass(other: HazardSite, site: HazardSite) -> bool:
     """Return whether another way leads straight across a junction, from the side."""
     here = other.meeting.junction_id == site.meeting.junction_id
-    straight = abs(_turned(other.first, other.last)) < STRAIGHT
-    aside = abs(_turned(site.first, other.first))
+    straight = abs(_compute_turn_degrees(other.first, other.last)) < STRAIGHT
+    aside = abs(_compute_turn_degrees(site.first, other.first))
     return here and straight and STRAIGHT < aside < 180.0 - STRAIGHT
 
 
-def _fits(kind: str, site: HazardSite) -> bool:
-    turn = _turned(site.first, site.last)
+def _is_fitting_pass(kind: str, site: HazardSite) -> bool:
+    turn = _compute_turn_degrees(site.first, site.last)
     before = site.first.previous(5.0)
     if not before:
         return False
@@ -106,18 +112,18 @@ def _fits(kind: str, site: HazardSite) -> bool:
     return abs(turn) < STRAIGHT and not marks & {LIGHT, STOP, YIELD}
 
 
-def _anywhere(place: carla.Waypoint) -> bool:
+def _accept_anywhere(place: carla.Waypoint) -> bool:
     return True
 
 
-def _kerb(place: carla.Waypoint) -> bool:
+def _is_kerb_site(place: carla.Waypoint) -> bool:
     """Return whether no lane lies to the right, and the way there leads through no junction."""
     right_lane = place.get_right_lane()
     kerb = right_lane is None or not right_lane.lane_type & carla.LaneType.Driving
-    return kerb and _open_road(place, before=32.0, after=25.0)
+    return kerb and _is_open_road(place, before=32.0, after=25.0)
 
 
-def _room_to_swerve(place: carla.Waypoint) -> bool:
+def _has_room_to_swerve(place: carla.Waypoint) -> bool:
     """Return whether an adjacent lane leads the same way for long enough."""
     lanes = [place.get_left_lane(), place.get_right_lane()]
     double = any(
@@ -126,10 +132,10 @@ def _room_to_swerve(place: carla.Waypoint) -> bool:
         and lane.lane_id * place.lane_id > 0
         for lane in lanes
     )
-    return double and _open_road(place, before=42.0, after=14.0)
+    return double and _is_open_road(place, before=42.0, after=14.0)
 
 
-def _open_road(place: carla.Waypoint, before: float, after: float) -> bool:
+def _is_open_road(place: carla.Waypoint, before: float, after: float) -> bool:
     way = [
         *(place.previous(distance) for distance in np.arange(before, 0.0, -8.0).tolist()),
         *(place.next(distance) for distance in np.arange(after, 0.0, -8.0).tolist()),

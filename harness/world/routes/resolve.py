@@ -7,32 +7,32 @@ from pathlib import Path
 
 from harness.errors import UserError
 from harness.vocabulary import Route
-from harness.world.maps import network_of
+from harness.world.maps import load_road_network
 from harness.world.roads import RoadNetwork
 from harness.world.routes.files import RouteSpec
 
 
-def lay(spec: RouteSpec, network: RoadNetwork) -> Route:
+def resolve_route(spec: RouteSpec, network: RoadNetwork) -> Route:
     """Return the way through the town that a route of a file means."""
     try:
-        return network.route(spec.id, spec.town, spec.locations)
+        return network.find_route(spec.id, spec.town, spec.locations)
     except UserError as problem:
         raise UserError(f"{spec.file}: line {spec.line}: {problem}") from None
 
 
-def network_in(spec: RouteSpec, maps: Path | None) -> RoadNetwork:
+def load_route_network(spec: RouteSpec, maps: Path | None) -> RoadNetwork:
     """Return the roads of a route's town, whose map lies in a file."""
     try:
-        return network_of(spec.town, maps)
+        return load_road_network(spec.town, maps)
     except UserError as problem:
         raise UserError(f"{spec.file}: line {spec.line}: route {spec.id}: {problem}") from None
 
 
-def lay_in(spec: RouteSpec, maps: Path | None) -> Route:
+def resolve_mapped_route(spec: RouteSpec, maps: Path | None) -> Route:
     """Return the way through the town of a route whose map lies in a file."""
-    return lay(spec, network_in(spec, maps))
+    return resolve_route(spec, load_route_network(spec, maps))
 
 
-def ways(routes: Iterable[RouteSpec], maps: Path | None) -> dict[str, Route]:
+def resolve_routes(routes: Iterable[RouteSpec], maps: Path | None) -> dict[str, Route]:
     """Return the ways of routes by id, from maps in files."""
-    return {spec.id: lay_in(spec, maps) for spec in routes}
+    return {spec.id: resolve_mapped_route(spec, maps) for spec in routes}

@@ -18,12 +18,24 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from harness.geometry import wrapped
+from harness.geometry import wrap_angle
 from harness.vocabulary import Floats, Mask, Route
 from harness.world.hazards.spec import HazardSpec
-from harness.world.routes.documents import list_in, number_in, object_in, text_in
+from harness.world.routes.documents import (
+    check_json_list,
+    check_json_object,
+    get_json_number,
+    get_json_text,
+)
 from harness.world.routes.files import NestedScenario
-from harness.world.routes.kinds import NOT_RUN, NUMBERED, Meaning, Turn, meaning_of, rank
+from harness.world.routes.kinds import (
+    NOT_RUN,
+    NUMBERED,
+    ScenarioMeaning,
+    Turn,
+    get_scenario_meaning,
+    parse_scenario_number,
+)
 
 Sampling = Literal["v2xverse", "leaderboard"]
 SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
@@ -35,7 +47,7 @@ FIFTH = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Triggers:
+class TownTriggers:
     """A town's triggers in the order of the file."""
 
     types: list[str]
@@ -43,7 +55,7 @@ class Triggers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Match:
+class TriggerMatch:
     """A trigger that a route passes."""
 
     type: str
@@ -51,54 +63,60 @@ class Match:
     pose: Floats  # (4,) x y z yaw
 
 
-def triggers_by_town(content: dict[str, Any], path: Path) -> dict[str, Triggers]:
+def read_town_triggers(content: dict[str, Any], path: Path) -> dict[str, TownTriggers]:
     """Return the triggers of a Leaderboard scenario file."""
     rows: dict[str, tuple[list[str], list[list[float]]]] = {}
     for at, towns in enumerate(
-        list_in(content["available_scenarios"], f"{path}: available_scenarios")
+        check_json_list(content["available_scenarios"], f"{path}: available_scenarios")
     ):
         place = f"{path}: available_scenarios[{at}]"
-        for town, groups in object_in(towns, place).items():
+        for town, groups in check_json_object(towns, place).items():
             types, poses = rows.setdefault(town, ([], []))
-            for number, group in enumerate(list_in(groups, f"{place}[{town[:40]!r}]")):
+            for number, group in enumerate(check_json_list(groups, f"{place}[{town[:40]!r}]")):
                 where = f"{place}[{town[:40]!r}][{number}]"
-                kind = text_in(object_in(group, where), "scenario_type", where)
-                events = list_in(group.get("available_event_configurations"), f"{where} events")
+                kind = get_json_text(check_json_object(group, where), "scenario_type", where)
+                events = check_json_list(
+                    group.get("available_event_configurations"), f"{where} events"
+                )
                 for event in events:
                     transform = event.get("transform") if isinstance(event, dict) else None
-                    pose = object_in(transform, f"{where} transform")
-                    poses.append([number_in(pose, name, where) for name in ("x", "y", "z", "yaw")])
+                    pose = check_json_object(transform, f"{where} transform")
+                    poses.append(
+                        [get_json_number(pose, name, where) for name in ("x", "y", "z", "yaw")]
+                    )
                     types.append(kind)
     return {
-        town: Triggers(types, np.array(poses).reshape(-1, 4) * (1.0, 1.0, 1.0, math.pi / 180.0))
+        town: TownTriggers(types, np.array(poses).reshape(-1, 4) * (1.0, 1.0, 1.0, math.pi / 180.0))
         for town, (types, poses) in rows.items()
     }
 
 
-def hazards_from_triggers(
-    route: Route, triggers: Triggers, kinds: Collection[str], sampling: Sampling
+def make_trigger_hazards(
+    route: Route, triggers: TownTriggers, kinds: Collection[str], sampling: Sampling
 ) -> list[HazardSpec]:
     """Return the hazards that a scenario file puts on a route, the ones not run with the reason."""
-    possible: list[tuple[Match, HazardSpec]] = []
+    possible: list[tuple[TriggerMatch, HazardSpec]] = []
     specs: list[HazardSpec] = []
-    for match in matches(route, triggers):
-        spec = _spec(route, match.type, match.row, kinds)
-        if _feasible(route, match):
+    for match in match_triggers(route, triggers):
+        spec = _make_scenario_spec(route, match.type, match.row, kinds)
+        if _is_feasible_match(route, match):
             possible.append((match, spec))
         else:
             specs.append(spec)
     thirds = 0
-    for match, spec in _one_per_place(possible):
+    for match, spec in _select_one_per_place(possible):
         if sampling == "v2xverse" and match.type == "Scenario3":
             thirds += 1
             if thirds != FIFTH:
-                specs.append(_not_run(spec, "V2Xverse runs only the fifth Scenario3 of a route"))
+                specs.append(
+                    _mark_not_run(spec, "V2Xverse runs only the fifth Scenario3 of a route")
+                )
                 continue
         specs.append(spec)
-    return _apart(specs)
+    return _drop_crowded_hazards(specs)
 
 
-def hazards_from_nested(
+def make_nested_hazards(
     route: Route, scenarios: Sequence[NestedScenario], kinds: Collection[str]
 ) -> list[HazardSpec]:
     """Return the hazards that a Leaderboard 2.x route carries itself."""
@@ -106,14 +124,14 @@ def hazards_from_nested(
     for scenario in scenarios:
         gaps = np.linalg.norm(route.xyz - np.array(scenario.trigger[:3]), axis=1)
         row = int(gaps.argmin())
-        spec = _spec(route, scenario.type, row, kinds)
+        spec = _make_scenario_spec(route, scenario.type, row, kinds)
         if gaps[row] > NESTED_NEAR:
-            spec = _not_run(spec, f"its trigger lies {gaps[row]:.0f} m from the route")
+            spec = _mark_not_run(spec, f"its trigger lies {gaps[row]:.0f} m from the route")
         specs.append(spec)
-    return _apart(specs)
+    return _drop_crowded_hazards(specs)
 
 
-def matches(route: Route, triggers: Triggers) -> list[Match]:
+def match_triggers(route: Route, triggers: TownTriggers) -> list[TriggerMatch]:
     """Return the triggers that a route passes, each at the first row near it, in file order."""
     order = np.argsort(triggers.poses[:, 0], kind="stable")
     poses = triggers.poses[order]
@@ -123,74 +141,80 @@ def matches(route: Route, triggers: Triggers) -> list[Match]:
     for row, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         some, first = poses[start:end], rows[start:end]
         near = ((some[:, :3] - route.xyz[row]) ** 2).sum(axis=1) < NEAR**2
-        first[near & (first < 0) & _aligned(some[:, 3], route.yaw[row])] = row
+        first[near & (first < 0) & _is_yaw_aligned(some[:, 3], route.yaw[row])] = row
     row_of = np.empty_like(rows)
     row_of[order] = rows
     return [
-        Match(triggers.types[index], int(row_of[index]), triggers.poses[index])
+        TriggerMatch(triggers.types[index], int(row_of[index]), triggers.poses[index])
         for index in np.flatnonzero(row_of >= 0).tolist()
     ]
 
 
-def _aligned(yaws: Floats, yaw: float) -> Mask:
-    return np.abs(wrapped(yaws - yaw)) < ALIGNED
+def _is_yaw_aligned(yaws: Floats, yaw: float) -> Mask:
+    return np.abs(wrap_angle(yaws - yaw)) < ALIGNED
 
 
-def _one_per_place(
-    possible: Sequence[tuple[Match, HazardSpec]],
-) -> list[tuple[Match, HazardSpec]]:
+def _select_one_per_place(
+    possible: Sequence[tuple[TriggerMatch, HazardSpec]],
+) -> list[tuple[TriggerMatch, HazardSpec]]:
     """Return, for each place, the match whose type has the highest number."""
     places = np.empty((len(possible), 4))
-    chosen: list[tuple[Match, HazardSpec]] = []
+    chosen: list[tuple[TriggerMatch, HazardSpec]] = []
     for match, spec in possible:
         known = places[: len(chosen)]
         near = np.hypot(known[:, 0] - match.pose[0], known[:, 1] - match.pose[1]) < NEAR
-        same = np.flatnonzero(near & _aligned(known[:, 3], float(match.pose[3])))
+        same = np.flatnonzero(near & _is_yaw_aligned(known[:, 3], float(match.pose[3])))
         if not len(same):
             places[len(chosen)] = match.pose
             chosen.append((match, spec))
-        elif rank(match.type) >= rank(chosen[same[0]][0].type):
+        elif parse_scenario_number(match.type) >= parse_scenario_number(chosen[same[0]][0].type):
             chosen[same[0]] = (match, spec)
     return chosen
 
 
-def _feasible(route: Route, match: Match) -> bool:
+def _is_feasible_match(route: Route, match: TriggerMatch) -> bool:
     """Return whether the route turns as the type needs it, whether we have a hazard or not."""
     meaning = NUMBERED.get(match.type)
-    return meaning is None or meaning.turns is None or not _meeting(route, match.row, meaning)[1]
+    return (
+        meaning is None
+        or meaning.turns is None
+        or not _find_scenario_station(route, match.row, meaning)[1]
+    )
 
 
-def _spec(route: Route, scenario: str, row: int, kinds: Collection[str]) -> HazardSpec:
-    meaning = meaning_of(scenario, kinds)
-    station, problem = _meeting(route, row, meaning)
+def _make_scenario_spec(
+    route: Route, scenario: str, row: int, kinds: Collection[str]
+) -> HazardSpec:
+    meaning = get_scenario_meaning(scenario, kinds)
+    station, problem = _find_scenario_station(route, row, meaning)
     kind = f"{NOT_RUN}{problem}" if problem else meaning.kind
     return HazardSpec(route=route.name, kind=kind, station=station, source=scenario)
 
 
-def _meeting(route: Route, row: int, meaning: Meaning) -> tuple[float, str]:
+def _find_scenario_station(route: Route, row: int, meaning: ScenarioMeaning) -> tuple[float, str]:
     """Return where ego would meet the hazard, and what prevents it."""
     here = float(route.station[row])
     if meaning.turns is None:
         station = here + meaning.ahead
         return (station, "") if station <= route.length else (here, "the route ends before it")
-    ahead = [(first, last) for first, last in junctions(route) if last >= row]
+    ahead = [(first, last) for first, last in list_route_junctions(route) if last >= row]
     if not ahead:
         return here, "no junction follows on the route"
     first, last = ahead[0]
-    turn = turn_of(route, first, last)
+    turn = classify_turn(route, first, last)
     if turn not in meaning.turns:
         return here, f"the route goes {turn} at the next junction"
     return float(route.station[(first + last) // 2]), ""
 
 
-def junctions(route: Route) -> list[tuple[int, int]]:
+def list_route_junctions(route: Route) -> list[tuple[int, int]]:
     """Return the first and last row of every junction on a route."""
     steps = np.diff(np.concatenate([[0], route.in_junction.astype(np.int8), [0]]))
     first, beyond = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0)
     return list(zip(first.tolist(), (beyond - 1).tolist(), strict=True))
 
 
-def turn_of(route: Route, first: int, last: int) -> Turn:
+def classify_turn(route: Route, first: int, last: int) -> Turn:
     """Return which way the route turns between two rows."""
     turned = float(np.unwrap(route.yaw[first : last + 1])[-1] - route.yaw[first])
     if abs(turned) < TURNS:
@@ -198,11 +222,11 @@ def turn_of(route: Route, first: int, last: int) -> Turn:
     return "right" if turned > 0.0 else "left"
 
 
-def _not_run(spec: HazardSpec, reason: str) -> HazardSpec:
+def _mark_not_run(spec: HazardSpec, reason: str) -> HazardSpec:
     return replace(spec, kind=f"{NOT_RUN}{reason}")
 
 
-def _apart(specs: Iterable[HazardSpec]) -> list[HazardSpec]:
+def _drop_crowded_hazards(specs: Iterable[HazardSpec]) -> list[HazardSpec]:
     """Return the hazards in order along the route, none within 30 m of one of its kind.
 
     What is not run for the same reason is named once, with its count.

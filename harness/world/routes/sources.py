@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.files import at_home, find_file
+from harness.files import expand_home, find_file
 from harness.world.hazards.spec import HazardSpec
-from harness.world.routes.checkout import refuse_incomplete
+from harness.world.routes.checkout import refuse_incomplete_checkout
 from harness.world.routes.files import RouteSpec, read_routes
-from harness.world.routes.hazard_files import nested_hazards, read_hazards
+from harness.world.routes.hazard_files import read_hazards, read_nested_hazards
 
 
 class RouteSource(ABC):
@@ -29,7 +29,7 @@ class RouteSource(ABC):
         self, routes: Mapping[str, RouteSpec], kinds: Collection[str], maps: Path | None
     ) -> list[HazardSpec]:
         """Return the hazards on these routes; if not overridden, those that routes carry."""
-        return nested_hazards(kinds=kinds, routes=routes, maps=maps)
+        return read_nested_hazards(kinds=kinds, routes=routes, maps=maps)
 
     def files(self) -> Mapping[str, Path]:
         """Return the files that are read, by name: other contents are another campaign."""
@@ -89,11 +89,11 @@ class V2XverseRoutes(RouteFiles):
     def routes(self, invalid: list[str] | None = None) -> Sequence[RouteSpec]:
         """Return the routes; a checkout that lacks something is refused by what it lacks."""
         if self._checkout is not None:
-            refuse_incomplete(at_home(self._checkout, "routes.checkout"))
+            refuse_incomplete_checkout(expand_home(self._checkout, "routes.checkout"))
         return super().routes(invalid)
 
 
-def route_through(
+def make_route_spec(
     name: str, town: str, points: Sequence[tuple[float, float, float]], source: str
 ) -> RouteSpec:
     """Return the route past points x, y, z, m; `source` is what messages call its origin."""

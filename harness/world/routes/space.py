@@ -16,11 +16,11 @@ from harness.safe_reading import read_yaml_within
 from harness.world.hazards.catalogue import SHIPPED_KINDS
 from harness.world.hazards.emerging import ANY
 from harness.world.hazards.encounter import TIMING
-from harness.world.hazards.parameters import Choice, Number, Parameter, Value
-from harness.world.routes.documents import finite
+from harness.world.hazards.parameters import ChoiceParameter, NumberParameter, Parameter, Value
+from harness.world.routes.documents import parse_finite
 from harness.world.routes.hazard_sites import CROSSING, EMERGING
 
-REVEAL = Number(
+REVEAL = NumberParameter(
     default=1.0,
     low=0.5,
     high=6.0,
@@ -36,11 +36,11 @@ Space: TypeAlias = Mapping[str, Mapping[str, Parameter]]
 """Parameters by kind; `reveal` is no parameter of a hazard but a demand on its place."""
 
 
-def declared_space(kinds: Sequence[str]) -> dict[str, dict[str, Parameter]]:
+def build_declared_space(kinds: Sequence[str]) -> dict[str, dict[str, Parameter]]:
     """Return all that the kinds declare but the timing, which is left to the seed of an attempt."""
     return {
         kind: {
-            name: _decided(parameter, (*OPEN, NOTHING) if kind in EMERGING else OPEN)
+            name: _drop_open_options(parameter, (*OPEN, NOTHING) if kind in EMERGING else OPEN)
             for name, parameter in SHIPPED_KINDS[kind].parameters.items()
             if name not in TIMING
         }
@@ -59,7 +59,7 @@ def read_space(path: Path, kinds: Sequence[str]) -> dict[str, dict[str, Paramete
         raise UserError(f"{path}: is not valid YAML") from None
     if not isinstance(content, dict):
         raise UserError(f"{path}: must map kinds to their parameters")
-    space = declared_space(kinds)
+    space = build_declared_space(kinds)
     for kind, ranges in content.items():
         if kind not in space:
             raise UserError(f"{path}: unknown hazard {kind}; valid hazards: {', '.join(space)}")
@@ -70,34 +70,40 @@ def read_space(path: Path, kinds: Sequence[str]) -> dict[str, dict[str, Paramete
             place = f"{path}: {kind}.{name}"
             if name not in known:
                 raise UserError(f"{place}: unknown parameter; valid parameters: {', '.join(known)}")
-            space[kind][name] = _narrowed(known[name], given, place)
+            space[kind][name] = _narrow_parameter(known[name], given, place)
     return space
 
 
-def sampled(space: Mapping[str, Parameter], random: np.random.Generator) -> dict[str, Value]:
+def sample_parameters(
+    space: Mapping[str, Parameter], random: np.random.Generator
+) -> dict[str, Value]:
     """Return a value for each parameter of a hazard."""
-    return {name: parameter.sample(random) for name, parameter in space.items() if name != "reveal"}
+    return {
+        name: parameter.sample_value(random)
+        for name, parameter in space.items()
+        if name != "reveal"
+    }
 
 
-def _decided(parameter: Parameter, without: Sequence[str]) -> Parameter:
-    if isinstance(parameter, Number):
+def _drop_open_options(parameter: Parameter, without: Sequence[str]) -> Parameter:
+    if isinstance(parameter, NumberParameter):
         return parameter
     options = tuple(option for option in parameter.options if option not in without)
     return replace(parameter, options=options)
 
 
-def _narrowed(parameter: Parameter, given: object, place: str) -> Parameter:
+def _narrow_parameter(parameter: Parameter, given: object, place: str) -> Parameter:
     values = given if isinstance(given, list) else [given]
-    if isinstance(parameter, Choice):
+    if isinstance(parameter, ChoiceParameter):
         words = [str(value) for value in values]
         for word in words:
-            parameter.refuse(place, word)
+            parameter.refuse_value(place, word)
         if not words:
             raise UserError(f"{place}: name one of {parameter.range}")
         return replace(parameter, options=tuple(words))
-    numbers = [number for value in values if (number := finite(value)) is not None]
+    numbers = [number for value in values if (number := parse_finite(value)) is not None]
     if len(numbers) != len(values) or len(values) not in (1, 2) or numbers[0] > numbers[-1]:
         raise UserError(f"{place}: write a number, or a range [low, high]")
     for number in numbers:
-        parameter.refuse(place, number)
+        parameter.refuse_value(place, number)
     return replace(parameter, low=numbers[0], high=numbers[-1])

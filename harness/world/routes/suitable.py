@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from harness.vocabulary import Route
-from harness.world.hazards.catalogue import build
+from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 from harness.world.routes.hazard_sites import CROSSING, EMERGING
-from harness.world.routes.scenarios import junctions, turn_of
+from harness.world.routes.scenarios import classify_turn, list_route_junctions
 
 SHORTEST, LONGEST = 80.0, 400.0
 FROM_START, FROM_END = 38.0, 18.0
@@ -29,21 +29,21 @@ SAME_LANE = 2.0
 """Metres between two routes that run along the same lane."""
 
 
-def worth_driving(route: Route) -> bool:
+def is_worth_driving(route: Route) -> bool:
     """Return whether it turns at a junction, in town, and neither starts nor ends close to one."""
-    crossed = junctions(route)
+    crossed = list_route_junctions(route)
     return (
         SHORTEST <= route.length <= LONGEST
-        and any(turn_of(route, first, last) != "straight" for first, last in crossed)
+        and any(classify_turn(route, first, last) != "straight" for first, last in crossed)
         and crossed[0][0] >= RUN_IN
         and crossed[-1][1] <= route.length - RUN_IN
         and float(route.speed_limit.max()) <= TOWN_SPEED
     )
 
 
-def well_placed(track: Track, hazard: HazardSpec) -> bool:
+def is_well_placed(track: Track, hazard: HazardSpec) -> bool:
     """Return whether the ego meets it away from the route's ends, coming straight on to a kerb."""
-    known = build(hazard)
+    known = build_hazard(hazard)
     plan = next(iter(known.plans(track)), None) if isinstance(known, Encounter) else None
     if plan is None or (isinstance(known, Encounter) and plan.meeting.seconds < known.notice):
         return False
@@ -54,18 +54,18 @@ def well_placed(track: Track, hazard: HazardSpec) -> bool:
     if hazard.kind in CROSSING:
         return True
     if hazard.kind in EMERGING:
-        return _straight(track, station, 30.0, AFTERWARDS)
-    return plan.meeting.station >= RUN_UP and _straight(track, station, 42.0, 6.0)
+        return _is_straight_approach(track, station, 30.0, AFTERWARDS)
+    return plan.meeting.station >= RUN_UP and _is_straight_approach(track, station, 42.0, 6.0)
 
 
-def _straight(track: Track, station: float, before: float, after: float) -> bool:
+def _is_straight_approach(track: Track, station: float, before: float, after: float) -> bool:
     """Return whether the ego comes straight on, through no junction."""
     rows = slice(max(int(station - before), 0), int(station + after))
     turned = np.ptp(np.unwrap(track.route.yaw[rows]))
     return bool(turned < 0.15 and not track.route.in_junction[rows].any())
 
 
-def alike(a: Route, b: Route) -> bool:
+def has_route_overlap(a: Route, b: Route) -> bool:
     """Return whether two routes share most of the shorter one."""
     short, long = (r.xyz[:, :2] for r in sorted((a, b), key=lambda route: route.length))
     low, high = long.min(axis=0) - SAME_LANE, long.max(axis=0) + SAME_LANE

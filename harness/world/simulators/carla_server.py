@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from harness.errors import AttemptError, UserError
-from harness.suggestions import unknown
-from harness.world.ports import Ports, locked, reserve
-from harness.world.probe import probe, towns_at
-from harness.world.simulators.carlite import check_folder
-from harness.world.simulators.launching import Launched, launched
-from harness.world.simulators.lease import LaunchError, Server
+from harness.suggestions import describe_unknown_name
+from harness.world.ports import ReservedPorts, hold_named_lock, reserve_ports
+from harness.world.probe import list_server_towns, probe_carla
+from harness.world.simulators.carlite import check_maps_folder
+from harness.world.simulators.launching import LaunchedServer, launch_server
+from harness.world.simulators.lease import LaunchError, SimulatorServer
 
 VERSION = "0.9.16"
 HOST = "127.0.0.1"
@@ -50,40 +50,44 @@ class CarlaSimulator:
         fresh: bool = False,  # launch a new one for every try
         maps: str | None = None,  # folder of the towns' OpenDRIVE files
     ) -> None:
-        check_folder(maps)
+        check_maps_folder(maps)
         self.fresh = fresh
-        self._host, self._port = parse(address)
-        self._install: Install | None = None
+        self._host, self._port = parse_carla_address(address)
+        self._install: CarlaInstall | None = None
         self._start_timeout = start_timeout
         if root is not None:
             options = [f"-quality-level={quality}", "-nosound"]
             options += ["-RenderOffScreen"] if off_screen else []
             gpus = [] if gpu is None else [gpu] if isinstance(gpu, int) else list(gpu)
-            self._install = Install(
-                program(root, executable), [*checked(arguments), *options], gpus
+            self._install = CarlaInstall(
+                find_carla_program(root, executable),
+                [*check_carla_arguments(arguments), *options],
+                gpus,
             )
         elif fresh:
             raise UserError("simulator.fresh: only a CARLA launched from simulator.root can be so")
 
     def refuse_town(self, town: str) -> None:
         """Refuse a town that a running CARLA does not list; one that is launched is not asked."""
-        towns = [] if self._install is not None else towns_at(self._host, self._port)
+        towns = [] if self._install is not None else list_server_towns(self._host, self._port)
         if towns and town not in towns:
             place = f"simulator.address: {self._host}:{self._port}"
-            raise UserError(f"{place}: {unknown('town', town, towns)}")
+            raise UserError(f"{place}: {describe_unknown_name('town', town, towns)}")
 
-    def lease(self, town: str) -> AbstractContextManager[Server]:
+    def lease_server(self, town: str) -> AbstractContextManager[SimulatorServer]:
         """Launch CARLA, or ask whether the one at the address is there; sessions load the town."""
-        return self._attached() if self._install is None else self._launched(self._install)
+        return (
+            self._attach_server() if self._install is None else self._launch_server(self._install)
+        )
 
     @contextmanager
-    def _attached(self) -> Iterator[Server]:
+    def _attach_server(self) -> Iterator[SimulatorServer]:
         where = f"{self._host}:{self._port}"
-        with locked(f"{self._host}-{self._port}") as lock:
+        with hold_named_lock(f"{self._host}-{self._port}") as lock:
             if lock is None:
                 raise AttemptError("port_conflict", f"{where}: another worker or campaign uses it")
-            version = refuse_other(probe(self._host, self._port), where)
-            yield Server(
+            version = refuse_other_version(probe_carla(self._host, self._port), where)
+            yield SimulatorServer(
                 host=self._host,
                 port=self._port,
                 name=f"CARLA {version}",
@@ -92,38 +96,40 @@ class CarlaSimulator:
             )
 
     @contextmanager
-    def _launched(self, install: Install) -> Iterator[Server]:
+    def _launch_server(self, install: CarlaInstall) -> Iterator[SimulatorServer]:
         with (
-            reserve(FIRST_PORTS, PORTS_PER_SERVER) as ports,
-            launched(install.command(ports), install.program.parent, ports.locks) as process,
+            reserve_ports(FIRST_PORTS, PORTS_PER_SERVER) as ports,
+            launch_server(
+                install.build_launch_command(ports), install.program.parent, ports.locks
+            ) as process,
         ):
-            version = self._wait(process, ports.first)
-            yield Server(
+            version = self._wait_for_version(process, ports.first)
+            yield SimulatorServer(
                 host=HOST,
                 port=ports.first,
                 name=f"CARLA {version}",
-                running=process.running,
-                log_tail=process.log_tail,
+                running=process.is_server_running,
+                log_tail=process.read_log_tail,
             )
 
-    def _wait(self, process: Launched, port: int) -> str:
+    def _wait_for_version(self, process: LaunchedServer, port: int) -> str:
         try:
-            version = process.wait_for(lambda: version_at(port), self._start_timeout)
-            return refuse_other(version, f"{HOST}:{port}")
+            version = process.wait_for(lambda: probe_launched_version(port), self._start_timeout)
+            return refuse_other_version(version, f"{HOST}:{port}")
         except LaunchError as problem:
-            reason = cured(problem.log_tail) or str(problem)
+            reason = find_log_cure(problem.log_tail) or str(problem)
             raise LaunchError(f"CARLA: {reason}", problem.log_tail) from None
 
 
 @dataclass(frozen=True, slots=True)
-class Install:
+class CarlaInstall:
     """A CARLA that can be launched."""
 
     program: Path
     options: list[str]
     gpus: list[int]  # of which neighbours on this machine take turns
 
-    def command(self, ports: Ports) -> list[str]:
+    def build_launch_command(self, ports: ReservedPorts) -> list[str]:
         """Return the command line for these ports; the third follows by itself."""
         command = [
             str(self.program),
@@ -137,7 +143,7 @@ class Install:
         return command
 
 
-def parse(address: str) -> tuple[str, int]:
+def parse_carla_address(address: str) -> tuple[str, int]:
     """Return host and port."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal() or not 0 < int(port) < 65536:
@@ -145,7 +151,7 @@ def parse(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def program(root: str, executable: str) -> Path:
+def find_carla_program(root: str, executable: str) -> Path:
     """Return what starts the CARLA installed in a folder."""
     folder = Path(root).expanduser().resolve()
     if not folder.is_dir():
@@ -164,7 +170,7 @@ def program(root: str, executable: str) -> Path:
     return path
 
 
-def checked(arguments: Sequence[str]) -> Sequence[str]:
+def check_carla_arguments(arguments: Sequence[str]) -> Sequence[str]:
     """Refuse arguments that would move CARLA to other ports."""
     for argument in arguments:
         if argument.startswith(CHOSEN_HERE):
@@ -172,24 +178,24 @@ def checked(arguments: Sequence[str]) -> Sequence[str]:
     return arguments
 
 
-def version_at(port: int) -> str | None:
+def probe_launched_version(port: int) -> str | None:
     """Return the version that answers, nothing while CARLA is still on its way."""
     try:
-        return probe(HOST, port, timeout=1.0)
+        return probe_carla(HOST, port, timeout=1.0)
     except AttemptError as problem:
         if problem.failure == "port_conflict":
             raise
         return None
 
 
-def refuse_other(version: str, where: str) -> str:
+def refuse_other_version(version: str, where: str) -> str:
     """Refuse a CARLA that the client library does not fit."""
     if version != VERSION:
         raise AttemptError("server_launch", f"{where}: CARLA {version}; {VERSION} is needed")
     return version
 
 
-def cured(log: str) -> str:
+def find_log_cure(log: str) -> str:
     """Return the line of a log that we know, with what helps."""
     for line in log.splitlines():
         for sign, cure in CURES.items():

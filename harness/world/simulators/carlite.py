@@ -11,9 +11,9 @@ from pathlib import Path
 
 from harness.errors import UserError
 from harness.installation import PACKAGES
-from harness.subprocesses import module_command
-from harness.world.simulators.launching import Launched, launched
-from harness.world.simulators.lease import LaunchError, Server
+from harness.subprocesses import build_module_command
+from harness.world.simulators.launching import LaunchedServer, launch_server
+from harness.world.simulators.lease import LaunchError, SimulatorServer
 
 READY = re.compile(r"^carlite (\S+) ready on (\S+):(\d+), town (\S+)$", re.MULTILINE)
 PATIENCE = 2.0
@@ -32,7 +32,7 @@ class CarliteSimulator:
         start_timeout: float = 600.0,  # s; the first start on a machine compiles
         fresh: bool = False,  # a new server for every try
     ) -> None:
-        check_folder(maps)
+        check_maps_folder(maps)
         self._maps = None if maps is None else Path(maps).expanduser().resolve()
         self._start_timeout = start_timeout
         self.fresh = fresh
@@ -41,46 +41,46 @@ class CarliteSimulator:
         """Refuse nothing: routes are planned on the maps that the server will read."""
 
     @contextmanager
-    def lease(self, town: str) -> Iterator[Server]:
+    def lease_server(self, town: str) -> Iterator[SimulatorServer]:
         """Start carlite on ports the system picks and carlite holds from then on."""
-        command = module_command("harness.carlite", "--port", "0", "--town", town)
+        command = build_module_command("harness.carlite", "--port", "0", "--town", town)
         if self._maps is not None:
             command += ["--maps", str(self._maps)]
-        with launched(command, PACKAGES) as process:
-            starting = Starting(process)
+        with launch_server(command, PACKAGES) as process:
+            starting = ServerStartup(process)
             try:
-                ready = process.wait_for(starting.ready, self._start_timeout)
+                ready = process.wait_for(starting.find_ready_line, self._start_timeout)
             except LaunchError as problem:
                 raise LaunchError(f"carlite: {problem}", problem.log_tail) from None
             version, host, port, _ = ready.groups()
-            yield Server(
+            yield SimulatorServer(
                 host=host,
                 port=int(port),
                 name=f"carlite {version}",
-                running=process.running,
-                log_tail=process.log_tail,
+                running=process.is_server_running,
+                log_tail=process.read_log_tail,
             )
 
 
-class Starting:
+class ServerStartup:
     """Reads a starting server's output, and passes it on when it takes long."""
 
-    def __init__(self, process: Launched) -> None:
+    def __init__(self, process: LaunchedServer) -> None:
         self._process = process
         self._quiet_until = time.monotonic() + PATIENCE
         self._passed_on = 0  # bytes
 
-    def ready(self) -> re.Match[str] | None:
+    def find_ready_line(self) -> re.Match[str] | None:
         """Return the ready line, once it is printed."""
-        line = READY.search(self._process.log_tail())
+        line = READY.search(self._process.read_log_tail())
         if line is None and time.monotonic() > self._quiet_until:
-            printed = self._process.said(self._passed_on)
+            printed = self._process.read_log_since(self._passed_on)
             print(printed.decode(errors="replace"), end="", file=sys.stderr, flush=True)
             self._passed_on += len(printed)
         return line
 
 
-def check_folder(maps: str | None) -> None:
+def check_maps_folder(maps: str | None) -> None:
     """Refuse a folder of maps that is not there."""
     if maps is not None and not Path(maps).expanduser().is_dir():
         raise UserError(f"simulator.maps: folder not found: {maps}")

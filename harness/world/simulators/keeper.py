@@ -34,7 +34,7 @@ def end_with_parent() -> None:
     C_LIBRARY.prctl(DEATH_SIGNAL, signal.SIGKILL)
 
 
-def keep(parent: int, command: list[str]) -> None:
+def supervise_server(parent: int, command: list[str]) -> None:
     """Run a command until it or the parent ends, then end the group, this process included."""
     signal.signal(signal.SIGTERM, lambda *_: None)  # comes to the whole group
     try:
@@ -57,4 +57,4 @@ def keep(parent: int, command: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    keep(int(sys.argv[1]), sys.argv[2:])
+    supervise_server(int(sys.argv[1]), sys.argv[2:])

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
-from harness.environments import child_environment
+from harness.environments import build_child_environment
 from harness.errors import AttemptError
-from harness.kernels import shared_kernels
-from harness.subprocesses import end_group, group_is_there, is_running, within
+from harness.kernels import make_shared_kernel_environment
+from harness.subprocesses import end_group, group_is_there, is_running, wait_until_true
 from harness.world.simulators import keeper
 from harness.world.simulators.lease import LaunchError
 
@@ -28,7 +28,7 @@ TAIL = 2000
 """Characters of a server's log worth keeping."""
 
 
-class Launched:
+class LaunchedServer:
     """A server's processes: the keeper, which leads their group, and all it started."""
 
     def __init__(self, command: Sequence[str], cwd: Path, locks: Sequence[int], log: IO[bytes]):
@@ -39,23 +39,23 @@ class Launched:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=child_environment(shared_kernels()),
+            env=build_child_environment(make_shared_kernel_environment()),
             start_new_session=True,
             pass_fds=locks,
         )
 
-    def running(self) -> bool:
+    def is_server_running(self) -> bool:
         """Return whether keeper and server run."""
         return is_running(self._keeper)
 
-    def log_tail(self) -> str:
+    def read_log_tail(self) -> str:
         """Return the end of the server's log."""
         if self._log.closed:
             return ""
         size = os.fstat(self._log.fileno()).st_size
-        return self.said(max(size - TAIL, 0)).decode(errors="replace")
+        return self.read_log_since(max(size - TAIL, 0)).decode(errors="replace")
 
-    def said(self, since: int) -> bytes:
+    def read_log_since(self, since: int) -> bytes:
         """Return the server's log from a byte on."""
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), max(size - since, 0), since)
@@ -64,39 +64,41 @@ class Launched:
         """Return the first answer there is; a server that ends or takes too long has failed."""
         until = time.monotonic() + seconds
         while (reply := answer()) is None:
-            if not self.running():
-                raise self._failed("ended at the start")
+            if not self.is_server_running():
+                raise self._make_launch_error("ended at the start")
             if time.monotonic() > until:
-                raise self._failed(f"not ready after {seconds:g} s")
+                raise self._make_launch_error(f"not ready after {seconds:g} s")
             time.sleep(PAUSE)
         return reply
 
-    def _failed(self, how: str) -> LaunchError:
-        tail = self.log_tail()
-        reason = last_line(tail)
+    def _make_launch_error(self, how: str) -> LaunchError:
+        tail = self.read_log_tail()
+        reason = get_last_line(tail)
         return LaunchError(f"{how}; last line of its log: {reason}" if reason else how, tail)
 
-    def end(self) -> None:
+    def kill_server(self) -> None:
         """Kill the whole group; wait until it has exited and its ports are free."""
         end_group(self._keeper, SETTLE)
-        within(SETTLE, lambda: not group_is_there(self._keeper.pid))
+        wait_until_true(SETTLE, lambda: not group_is_there(self._keeper.pid))
 
 
 @contextmanager
-def launched(command: Sequence[str], cwd: Path, locks: Sequence[int] = ()) -> Iterator[Launched]:
+def launch_server(
+    command: Sequence[str], cwd: Path, locks: Sequence[int] = ()
+) -> Iterator[LaunchedServer]:
     """Run a server while the block lasts; it holds the locks as long as it is there."""
-    with new_log() as log:
+    with open_server_log() as log:
         try:
-            server = Launched(command, cwd, locks, log)
+            server = LaunchedServer(command, cwd, locks, log)
         except OSError as problem:
             raise LaunchError(f"no further process: {problem.strerror}", "") from None
         try:
             yield server
         finally:
-            server.end()
+            server.kill_server()
 
 
-def new_log() -> IO[bytes]:
+def open_server_log() -> IO[bytes]:
     """Return a file without a name, which is deleted with its last holder."""
     try:
         return tempfile.TemporaryFile()
@@ -104,7 +106,7 @@ def new_log() -> IO[bytes]:
         raise AttemptError("disk", f"no room for a server's log: {problem.strerror}") from None
 
 
-def last_line(log: str) -> str:
+def get_last_line(log: str) -> str:
     """Return the last line that is not empty."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     return lines[-1] if lines else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from harness.errors import AttemptError
-from harness.world.probe import probe
+from harness.world.probe import probe_carla
 
 
 class LaunchError(AttemptError):
@@ -20,7 +20,7 @@ class LaunchError(AttemptError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class SimulatorServer:
     """A simulator that answers."""
 
     host: str
@@ -29,21 +29,21 @@ class Server:
     running: Callable[[], bool]
     log_tail: Callable[[], str]
 
-    def ailment(self) -> AttemptError | None:
+    def diagnose_server(self) -> AttemptError | None:
         """Ask the server how it is; return what is wrong: server_crash, server_hang or nothing."""
         if not self.running():
             return AttemptError("server_crash", f"{self.name} on port {self.port} has ended")
         try:
-            probe(self.host, self.port)
+            probe_carla(self.host, self.port)
         except AttemptError as problem:
             if problem.failure == "server_hang":
                 return problem
             return AttemptError("server_crash", str(problem))
         return None
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Return whether the server answers."""
-        return self.ailment() is None
+        return self.diagnose_server() is None
 
 
 class Simulator(Protocol):
@@ -56,7 +56,7 @@ class Simulator(Protocol):
     def refuse_town(self, town: str) -> None:
         """Raise UserError if the simulator lacks the town, as far as that is known before."""
 
-    def lease(self, town: str) -> AbstractContextManager[Server]:
+    def lease_server(self, town: str) -> AbstractContextManager[SimulatorServer]:
         """Lend a server with that town; what was started for it is ended with the block.
 
         It also ends with this process, however that ends, and does not depend on the thread that

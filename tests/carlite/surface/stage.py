@@ -106,7 +106,7 @@ def _complaint(entry: Entry, stage: Stage) -> str | None:
             return f"not refused: {answer!r}"
         case Unheard(call, ask) | Idle(call, ask):
             role = "refuse" if isinstance(entry, Unheard) else "_nothing"
-            if calls.table()[call].run.__name__ != role:
+            if calls.build_call_table()[call].run.__name__ != role:
                 return f"{call} does something after all"
             answer = ask(stage)
             return None if answer is None else f"returned {answer!r}"

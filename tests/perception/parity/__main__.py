@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from agents.perception.detector import for_inference
+from agents.perception.detector import prepare_for_inference
 from agents.perception.fusion.catalogue import SCHEMES
-from agents.perception.grid import Grid
-from agents.perception.network import Network
-from agents.perception.random_weights import random_weights
-from harness.geometry import points_between
+from agents.perception.grid import PillarGrid
+from agents.perception.network import PerceptionNetwork
+from agents.perception.random_weights import make_random_weights
+from harness.geometry import transform_points
 from harness.vocabulary import Floats, Pose, Singles
 from tests.perception.parity import ours
 from tests.perception.parity.scene import EGO, PARTNERS, cloud
@@ -42,19 +42,19 @@ def main() -> None:
     torch.set_num_threads(1)
     print(f"{'scheme':10} {'raw':>9} {'corner':>9} {'boxes':>5} {'theirs':>8} {'ours':>8} faster")
     for scheme in given.schemes:
-        grid = SCHEMES[scheme].design("full").grid
+        grid = SCHEMES[scheme].choose_design("full").grid
         grid = ours.windowed(grid, 16.0, 8.0) if given.small else grid
         print(compared(scheme, grid, given.rounds), flush=True)
 
 
-def compared(scheme: str, grid: Grid, rounds: int) -> str:
+def compared(scheme: str, grid: PillarGrid, rounds: int) -> str:
     """Return a line of the table."""
     poses = [EGO, *PARTNERS[:1]]
     clouds = [cloud(grid, pose, POINTS, str(n)) for n, pose in enumerate(poses)]
     theirs, network = Theirs(scheme, grid), ours.network_of(scheme, grid)
-    theirs.network.load_state_dict(random_weights(theirs.network.state_dict(), grid))
+    theirs.network.load_state_dict(make_random_weights(theirs.network.state_dict(), grid))
     raw, corner, boxes = differences(theirs, network, clouds, poses)
-    for_inference(network)
+    prepare_for_inference(network)
     seconds = medians(
         [
             lambda: their_step(theirs, clouds, poses),
@@ -69,7 +69,7 @@ def compared(scheme: str, grid: Grid, rounds: int) -> str:
 
 
 def differences(
-    theirs: Theirs, network: Network, clouds: Sequence[Singles], poses: Sequence[Pose]
+    theirs: Theirs, network: PerceptionNetwork, clouds: Sequence[Singles], poses: Sequence[Pose]
 ) -> tuple[float, float, int]:
     """Return the largest difference of raw outputs and of boxes' corners, and how many boxes."""
     outputs, places = their_outputs(theirs, clouds, poses)
@@ -108,7 +108,7 @@ def their_outputs(
 ) -> tuple[list[dict[str, torch.Tensor]], Sequence[Pose]]:
     """Run V2Xverse's network as its datasets feed it: merged points, one by one, or together."""
     if theirs.scheme == "early":
-        moved = [points_between(*pair, EGO) for pair in zip(clouds, poses, strict=True)]
+        moved = [transform_points(*pair, EGO) for pair in zip(clouds, poses, strict=True)]
         return [theirs.run([np.concatenate(moved)], [EGO])], [EGO]
     if theirs.scheme == "single":
         return [theirs.run(clouds[:1], [EGO])], [EGO]

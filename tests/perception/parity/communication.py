@@ -21,9 +21,9 @@ import torch
 from agents.perception.fusion.base import Maps, Partner
 from agents.perception.fusion.codriving import CoDriving
 from agents.perception.fusion.driving_request import DrivingRequest
-from agents.perception.grid import Grid
-from agents.perception.network import Network, Raw
-from agents.perception.random_weights import random_weights
+from agents.perception.grid import PillarGrid
+from agents.perception.network import PerceptionNetwork, RawOutput
+from agents.perception.random_weights import make_random_weights
 from harness.vocabulary import Floats, Singles
 from tests.perception.parity.golden import FOLDER, POSES, sampled, scene, small
 from tests.perception.parity.scene import EGO
@@ -53,7 +53,7 @@ class Combination:
         flags = ("-request" if self.requests else "") + ("-smooth" if self.smooth else "")
         return f"{self.threshold:g}{flags}{shape}-{self.agents}"
 
-    def settings(self, grid: Grid) -> dict[str, Any]:
+    def settings(self, grid: PillarGrid) -> dict[str, Any]:
         """Return `fusion_args.communication` as a configuration has it."""
         given: dict[str, Any] = {
             "thre": self.threshold,
@@ -81,40 +81,40 @@ COMBINATIONS = [
 
 
 @lru_cache(maxsize=1)
-def encoded(grid: Grid) -> tuple[Network, list[Maps]]:
+def encoded(grid: PillarGrid) -> tuple[PerceptionNetwork, list[Maps]]:
     """Return a network, and the maps of each agent: communication has no weights of its own."""
-    network = Network(CoDriving(), replace(CoDriving.design("full"), grid=grid))
-    network.load_state_dict(random_weights(network.state_dict(), grid))
+    network = PerceptionNetwork(CoDriving(), replace(CoDriving.choose_design("full"), grid=grid))
+    network.load_state_dict(make_random_weights(network.state_dict(), grid))
     network.eval()
     with torch.inference_mode():
-        return network, [network.encode([cloud]) for cloud in scene(grid)[0]]
+        return network, [network.encode_clouds([cloud]) for cloud in scene(grid)[0]]
 
 
 @torch.inference_mode()
-def our_output(combination: Combination, grid: Grid) -> Raw:
+def our_output(combination: Combination, grid: PillarGrid) -> RawOutput:
     """Return what our ego detects in what its partners sent."""
     network, maps = encoded(grid)
     fusion = CoDriving(driving_request=combination.requests)
     arguments = {"fusion_args": {"communication": combination.settings(grid)}}
     fusion.take_published_settings(arguments, Path("config.yaml"))
-    network.fusion_net = fusion.built(network.fusion_net.features)
+    network.fusion_net = fusion.build_with_features(network.fusion_net.features)
     request = DrivingRequest(AHEAD, EGO) if combination.requests else None
     partners = [
-        Partner(network.send(levels, request, pose), pose)
+        Partner(network.send_maps(levels, request, pose), pose)
         for levels, pose in zip(
             maps[1 : combination.agents], POSES[1 : combination.agents], strict=True
         )
     ]
-    return network.heads(network.fuse(maps[0], partners))
+    return network.run_heads(network.fuse_maps(maps[0], partners))
 
 
-def their_output(combination: Combination, grid: Grid) -> dict[str, torch.Tensor]:
+def their_output(combination: Combination, grid: PillarGrid) -> dict[str, torch.Tensor]:
     """Return what V2Xverse's network gives; its own loader's absences are filled by its code."""
     from tests.perception.parity.theirs import Theirs
 
     theirs = Theirs("codriving", grid, {"communication": combination.settings(grid)})
     needed = theirs.network.state_dict()
-    weights = random_weights(
+    weights = make_random_weights(
         {key: tensor for key, tensor in needed.items() if "naive_communication" not in key}, grid
     )
     theirs.network.load_state_dict(weights, strict=False)

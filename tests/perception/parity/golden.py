@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from agents.perception.fusion.catalogue import SCHEMES
-from agents.perception.grid import Grid
-from agents.perception.random_weights import random_weights
+from agents.perception.grid import PillarGrid
+from agents.perception.random_weights import make_random_weights
 from harness.vocabulary import Pose, Singles
 from tests.perception.parity.ours import windowed
 from tests.perception.parity.scene import EGO, PARTNERS, cloud
@@ -30,12 +30,12 @@ EVERY = 3
 POSES = [EGO, *PARTNERS]
 
 
-def small(scheme: str) -> Grid:
+def small(scheme: str) -> PillarGrid:
     """Return V2Xverse's grid with the smallest window that every scheme can work in."""
-    return windowed(SCHEMES[scheme].design("full").grid, 8.0, 4.0)
+    return windowed(SCHEMES[scheme].choose_design("full").grid, 8.0, 4.0)
 
 
-def scene(grid: Grid) -> tuple[list[Singles], list[Pose]]:
+def scene(grid: PillarGrid) -> tuple[list[Singles], list[Pose]]:
     """Return what the ego and two partners sweep, and where they stand."""
     return [cloud(grid, pose, POINTS, str(n)) for n, pose in enumerate(POSES)], POSES
 
@@ -52,7 +52,7 @@ def write(scheme: str) -> None:
 
     grid = small(scheme)
     theirs = Theirs(scheme, grid)
-    theirs.network.load_state_dict(random_weights(theirs.network.state_dict(), grid))
+    theirs.network.load_state_dict(make_random_weights(theirs.network.state_dict(), grid))
     outputs, places = their_outputs(theirs, *scene(grid))
     boxes = theirs.boxes_of(outputs, places)
     np.savez_compressed(

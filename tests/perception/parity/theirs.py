@@ -20,8 +20,8 @@ import numpy as np
 import torch
 import yaml
 
-from agents.perception.grid import Grid
-from harness.geometry import matrix
+from agents.perception.grid import PillarGrid
+from harness.geometry import build_pose_matrix
 from harness.vocabulary import Floats, Pose, Singles
 
 ENVIRONMENT = "V2XVERSE_ROOT"
@@ -75,7 +75,9 @@ def prepare() -> None:
 class Theirs:
     """One scheme of V2Xverse's, with its preprocessing and post-processing."""
 
-    def __init__(self, scheme: str, grid: Grid, fusion_args: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, scheme: str, grid: PillarGrid, fusion_args: dict[str, Any] | None = None
+    ) -> None:
         prepare()
         self.scheme = scheme
         self.settings = settings_of(scheme, grid)
@@ -116,7 +118,7 @@ class Theirs:
             for number, (output, pose) in enumerate(zip(outputs, poses_in_ego, strict=True)):
                 name = "ego" if number == 0 else str(number)
                 data[name] = {
-                    "transformation_matrix": torch.from_numpy(matrix(pose)).float(),
+                    "transformation_matrix": torch.from_numpy(build_pose_matrix(pose)).float(),
                     "anchor_box": None,
                 }
                 outputs_of[name] = {
@@ -133,7 +135,7 @@ class Theirs:
         return boxes_of_kinds
 
 
-def settings_of(scheme: str, grid: Grid) -> Any:
+def settings_of(scheme: str, grid: PillarGrid) -> Any:
     """Return V2Xverse's settings of a scheme, with the window of a grid."""
     path = Path(os.environ[ENVIRONMENT]) / "opencood/hypes_yaml/v2xverse"
     text = (path / f"{FILES[scheme]}_multiclass_config.yaml").read_text()
@@ -153,7 +155,7 @@ def settings_of(scheme: str, grid: Grid) -> Any:
 
 def pairwise(poses_in_ego: Sequence[Pose]) -> Floats:
     """Return the matrices (agents, agents, 4, 4) from each agent's frame to each other's."""
-    frames = [matrix(pose) for pose in poses_in_ego]
+    frames = [build_pose_matrix(pose) for pose in poses_in_ego]
     result = np.tile(np.eye(4), (MOST_AGENTS, MOST_AGENTS, 1, 1))
     for i, one in enumerate(frames):
         for j, other in enumerate(frames):

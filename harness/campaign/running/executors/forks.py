@@ -11,12 +11,12 @@ from multiprocessing.connection import wait
 from threading import Lock
 
 from harness.bounded_log import CopiedOutput
-from harness.campaign.attempt.tasks import Task
+from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.running.executors.interface import ONE_CORE, TaskSettings
-from harness.environments import child_environment
+from harness.environments import build_child_environment
 from harness.files import open_here
-from harness.kernels import shared_kernels
-from harness.subprocesses import module_command
+from harness.kernels import make_shared_kernel_environment
+from harness.subprocesses import build_module_command
 from harness.world.simulators import LINUX
 
 PATIENCE = 120.0
@@ -61,13 +61,13 @@ class ForkedProcess:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ForkServerHandle:
     """A fork server and the socket on which it is asked."""
 
     process: subprocess.Popen[bytes]
     requests: socket.socket
 
-    def end(self) -> None:
+    def kill_server(self) -> None:
         """Kill it, which has nothing to save; its attempts notice, and end too."""
         self.requests.close()
         self.process.kill()
@@ -83,16 +83,16 @@ class ForkServer:
     def __init__(self, work: TaskSettings) -> None:
         self._work = work
         self._lock = Lock()
-        self._server: Server | None = None
+        self._server: ForkServerHandle | None = None
         self._has_forked = False
         self._given_up = not LINUX
 
-    def start(self) -> None:
+    def start_server(self) -> None:
         """Begin to import."""
         with self._lock:
-            self._running()
+            self._ensure_server()
 
-    def fork(self, task: Task, answers: int, log: int) -> ForkedProcess | None:
+    def fork_process(self, task: AttemptTask, answers: int, log: int) -> ForkedProcess | None:
         """Return a new attempt process with these files, if there is a server that can fork.
 
         A server that refuses this time, or was killed just now, is left to the next request.
@@ -102,7 +102,7 @@ class ForkServer:
         except OSError:
             return None
         with theirs, self._lock:
-            server = self._running()
+            server = self._ensure_server()
             if server is not None:
                 with suppress(OSError):
                     handles = [answers, log, theirs.fileno()]
@@ -121,14 +121,14 @@ class ForkServer:
         self._has_forked = True
         return ForkedProcess(int(said), ours)
 
-    def close(self) -> None:
+    def close_server(self) -> None:
         """End the server."""
         with self._lock:
             if self._server is not None:
-                self._server.end()
+                self._server.kill_server()
                 self._server = None
 
-    def _running(self) -> Server | None:
+    def _ensure_server(self) -> ForkServerHandle | None:
         """Return a server that runs; one that has ended is replaced, if it could fork."""
         if self._server is not None and self._server.process.poll() is not None:
             self._given_up = not self._has_forked
@@ -136,13 +136,13 @@ class ForkServer:
             self._server = None
         if self._server is None and not self._given_up:
             try:
-                self._server = started(self._work)
+                self._server = start_fork_server(self._work)
             except OSError:
                 self._given_up = True
         return self._server
 
 
-def started(work: TaskSettings) -> Server:
+def start_fork_server(work: TaskSettings) -> ForkServerHandle:
     """Start a server; what packages print in it goes into its log, within the bound of logs."""
     log = work.folder / "logs" / "fork-server.log"
     log.parent.mkdir(exist_ok=True)
@@ -151,15 +151,17 @@ def started(work: TaskSettings) -> Server:
         with theirs:
             try:
                 process = subprocess.Popen(
-                    module_command("harness.campaign.attempt.fork_server", str(work.folder)),
+                    build_module_command("harness.campaign.attempt.fork_server", str(work.folder)),
                     cwd=work.directory,
                     stdin=theirs.fileno(),
                     stdout=output.writing,
                     stderr=output.writing,
-                    env=child_environment(ONE_CORE, ONE_THREAD, shared_kernels(), work.environment),
+                    env=build_child_environment(
+                        ONE_CORE, ONE_THREAD, make_shared_kernel_environment(), work.environment
+                    ),
                     start_new_session=True,
                 )
             except OSError:
                 ours.close()
                 raise
-    return Server(process, ours)
+    return ForkServerHandle(process, ours)

@@ -13,10 +13,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.campaign.attempt.tasks import Outcome, Position
-from harness.campaign.settings.declared import Part
+from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
+from harness.campaign.settings.declared import PartSettings
 from harness.errors import UserError
-from harness.installation import missing
+from harness.installation import format_missing_package
 from harness.records.keys import AttemptKey
 from harness.world.simulators import Simulator
 
@@ -34,7 +34,7 @@ class TaskSettings:
 
     folder: Path
     town: str
-    simulator: Part[Simulator]
+    simulator: PartSettings[Simulator]
     attempt_timeout: float  # s of wall-clock per try
     memory_limit: float | None  # GiB a try may take
     environment: dict[str, str]  # of the attempt processes, added to their machine's own
@@ -45,10 +45,10 @@ class TaskSettings:
 class WorkerSlot(Protocol):
     """Runs one try after another."""
 
-    def do(self, key: AttemptKey, number: int) -> Outcome:
+    def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
         """Return how a try ended; nothing is raised, and nothing of the try is left running."""
 
-    def position(self) -> Position | None:
+    def position(self) -> DrivePosition | None:
         """Return how far the current try has driven, if that is known; from another thread."""
 
     def stop(self) -> None:
@@ -68,7 +68,7 @@ class Executor(Protocol):
         """Open that many worker slots."""
 
 
-def check(workers: int, memory_limit: float | None) -> None:
+def check_worker_limits(workers: int, memory_limit: float | None) -> None:
     """Refuse less than one worker, and a memory limit of 0 or less."""
     if workers < 1:
         raise UserError(f"configuration: executor.workers = {workers}: must be ≥ 1")
@@ -76,9 +76,11 @@ def check(workers: int, memory_limit: float | None) -> None:
         raise UserError(f"configuration: executor.memory_limit = {memory_limit}: must be > 0")
 
 
-def extra(name: str, of: str) -> Any:
+def import_extra(name: str, of: str) -> Any:
     """Return a module that an extra brings."""
     try:
         return import_module(name)
     except ImportError:
-        raise UserError(f"configuration: executor={of}: {missing(name, of)}") from None
+        raise UserError(
+            f"configuration: executor={of}: {format_missing_package(name, of)}"
+        ) from None

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.campaign.running.executors.forks import ForkServer
-from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot, check
+from harness.campaign.running.executors.interface import (
+    TaskSettings,
+    WorkerSlot,
+    check_worker_limits,
+)
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 
 
@@ -20,7 +24,7 @@ class LocalExecutor:
         workers: int = 1,  # attempts at a time
         memory_limit: float | None = None,  # GiB a try may take; null: no limit
     ) -> None:
-        check(workers, memory_limit)
+        check_worker_limits(workers, memory_limit)
         self.workers = workers
         self.memory_limit = memory_limit
 
@@ -28,8 +32,8 @@ class LocalExecutor:
     def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
         """Open worker slots, which the runner's threads close; one fork server is for all."""
         forks = ForkServer(work)
-        forks.start()  # it imports while simulators start
+        forks.start_server()  # it imports while simulators start
         try:
             yield [LocalWorkerSlot(work, number, forks) for number in range(count)]
         finally:
-            forks.close()
+            forks.close_server()

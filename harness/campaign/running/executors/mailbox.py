@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from harness.campaign.attempt.tasks import Outcome, Position
+from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
 from harness.campaign.running.executors.interface import TaskSettings
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 from harness.records.keys import AttemptKey
@@ -30,52 +30,52 @@ ALONE = 120.0
 """Seconds without a sign of life after which the runner counts as lost; shared disks lag."""
 
 
-class Mailbox:
+class JobMailbox:
     """The folder between one runner's thread and one job."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def touch(self) -> None:
+    def touch_heartbeat(self) -> None:
         """Show that the runner is alive."""
         (self.folder / "alive").touch()
 
-    def ask(self, number: int, key: AttemptKey, of_try: int) -> None:
+    def write_question(self, number: int, key: AttemptKey, of_try: int) -> None:
         """Put a question."""
-        self._write(f"ask-{number}", {"key": key.record(), "number": of_try})
+        self._write_record(f"ask-{number}", {"key": key.to_record(), "number": of_try})
 
-    def asked(self, number: int) -> tuple[AttemptKey, int] | None:
+    def read_question(self, number: int) -> tuple[AttemptKey, int] | None:
         """Return a question, once it is there."""
-        record = self._read(f"ask-{number}")
-        return None if record is None else (AttemptKey.of_record(record["key"]), record["number"])
+        record = self._read_record(f"ask-{number}")
+        return None if record is None else (AttemptKey.from_record(record["key"]), record["number"])
 
-    def answer(self, number: int, outcome: Outcome) -> None:
+    def write_outcome(self, number: int, outcome: AttemptOutcome) -> None:
         """Answer a question."""
-        self._write(f"answer-{number}", {**asdict(outcome), "key": outcome.key.record()})
+        self._write_record(f"answer-{number}", {**asdict(outcome), "key": outcome.key.to_record()})
 
-    def answered(self, number: int) -> Outcome | None:
+    def read_outcome(self, number: int) -> AttemptOutcome | None:
         """Return an answer, once it is there."""
-        record = self._read(f"answer-{number}")
+        record = self._read_record(f"answer-{number}")
         return (
             None
             if record is None
-            else Outcome(**{**record, "key": AttemptKey.of_record(record["key"])})
+            else AttemptOutcome(**{**record, "key": AttemptKey.from_record(record["key"])})
         )
 
-    def report(self, position: Position | None) -> None:
+    def write_drive_position(self, position: DrivePosition | None) -> None:
         """Report how far the current try has driven."""
-        self._write("position", None if position is None else asdict(position))
+        self._write_record("position", None if position is None else asdict(position))
 
-    def reported(self) -> Position | None:
+    def read_drive_position(self) -> DrivePosition | None:
         """Return how far the current try has driven, as far as it was reported."""
-        record = self._read("position")
-        return None if record is None else Position(**record)
+        record = self._read_record("position")
+        return None if record is None else DrivePosition(**record)
 
-    def dismiss(self) -> None:
+    def dismiss_job(self) -> None:
         """Dismiss the job."""
         (self.folder / "alive").unlink(missing_ok=True)
 
-    def arrive(self) -> None:
+    def mark_arrival(self) -> None:
         """Show that the job has started."""
         (self.folder / "here").touch()
 
@@ -84,7 +84,7 @@ class Mailbox:
         """Whether the job has started."""
         return (self.folder / "here").exists()
 
-    def signs_of_life(self) -> Iterator[bool]:
+    def iter_life_signs(self) -> Iterator[bool]:
         """Yield, repeatedly, whether the runner is still alive."""
         last, seen = -1, time.monotonic()
         while True:
@@ -97,53 +97,53 @@ class Mailbox:
                 last, seen = latest, time.monotonic()
             yield time.monotonic() - seen < ALONE
 
-    def _write(self, name: str, record: dict[str, Any] | None) -> None:
+    def _write_record(self, name: str, record: dict[str, Any] | None) -> None:
         scratch = self.folder / f".{name}.{os.getpid()}"
         scratch.write_text(json.dumps(record))
         scratch.replace(self.folder / f"{name}.json")
 
-    def _read(self, name: str) -> Any:
+    def _read_record(self, name: str) -> Any:
         try:
             return read_json_within(self.folder / f"{name}.json")
         except OSError:
             return None
 
 
-def serve(folder: Path, work: TaskSettings, number: int) -> None:
+def serve_mailbox(folder: Path, work: TaskSettings, number: int) -> None:
     """Run a worker slot in a job until the runner is gone or dismisses it.
 
     A cluster may start a job again that it has lost: what it has answered is not done again.
     """
-    mailbox, slot = Mailbox(folder), LocalWorkerSlot(work, number)
-    mailbox.arrive()
+    mailbox, slot = JobMailbox(folder), LocalWorkerSlot(work, number)
+    mailbox.mark_arrival()
     Thread(target=stop_when_alone, args=(mailbox, slot), daemon=True).start()
     try:
         for question in count():
-            if mailbox.answered(question) is not None:
+            if mailbox.read_outcome(question) is not None:
                 continue
-            for accompanied in mailbox.signs_of_life():
+            for accompanied in mailbox.iter_life_signs():
                 if not accompanied:
                     return
-                asked = mailbox.asked(question)
+                asked = mailbox.read_question(question)
                 if asked is not None:
                     break
                 time.sleep(PAUSE)
             assert asked
-            mailbox.answer(question, slot.do(*asked))
+            mailbox.write_outcome(question, slot.do(*asked))
     finally:
         slot.stop()
         slot.close()
 
 
-def stop_when_alone(mailbox: Mailbox, slot: LocalWorkerSlot) -> None:
+def stop_when_alone(mailbox: JobMailbox, slot: LocalWorkerSlot) -> None:
     """End the current try when the runner is lost; until then report how far it has driven."""
     last = None
-    for accompanied in mailbox.signs_of_life():
+    for accompanied in mailbox.iter_life_signs():
         if not accompanied:
             slot.stop()
             return
         with suppress(OSError):
             if (position := slot.position()) != last:
-                mailbox.report(position)
+                mailbox.write_drive_position(position)
                 last = position
         time.sleep(PAUSE)

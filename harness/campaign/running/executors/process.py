@@ -12,22 +12,22 @@ from pathlib import Path
 from types import TracebackType
 
 from harness.bounded_log import BoundedLog
-from harness.campaign.attempt.tasks import Position, Task, read_answer, read_position
+from harness.campaign.attempt.tasks import AttemptTask, DrivePosition, read_answer, read_position
 from harness.campaign.running.executors.forks import ForkedProcess, ForkServer
 from harness.campaign.running.executors.interface import ONE_CORE
-from harness.environments import child_environment
+from harness.environments import build_child_environment
 from harness.errors import AttemptError, FailureClass
 from harness.files import open_here
-from harness.kernels import shared_kernels
-from harness.records.writing import disk_problem
+from harness.kernels import make_shared_kernel_environment
+from harness.records.writing import classify_disk_problem
 from harness.subprocesses import (
+    build_module_command,
+    count_kernel_kills,
+    describe_exit,
     end_group,
-    how_ended,
-    kernel_kills,
-    module_command,
-    signal_in,
+    get_exit_signal,
 )
-from harness.world.simulators import Server
+from harness.world.simulators import SimulatorServer
 
 SETTLE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
@@ -58,7 +58,7 @@ class AttemptProcess:
 
     def __init__(
         self,
-        task: Task,
+        task: AttemptTask,
         log: Path,
         *,
         environment: dict[str, str],
@@ -66,7 +66,7 @@ class AttemptProcess:
         forks: ForkServer | None = None,
     ) -> None:
         """Fork a process, or start one with the environment in the directory."""
-        self._killed_before = kernel_kills()
+        self._killed_before = count_kernel_kills()
         with ExitStack() as files:
             try:
                 log.parent.mkdir(exist_ok=True)
@@ -75,12 +75,14 @@ class AttemptProcess:
                 self._log_began = os.fstat(self._log.fileno()).st_size
                 self._answer = files.enter_context(tempfile.TemporaryFile("w+"))
             except OSError as problem:
-                raise disk_problem(problem) from None
-            forked = forks and forks.fork(task, self._answer.fileno(), self._log.fileno())
+                raise classify_disk_problem(problem) from None
+            forked = forks and forks.fork_process(task, self._answer.fileno(), self._log.fileno())
             if forked:
                 files.callback(forked.close)
-            variables = child_environment(ONE_CORE, shared_kernels(), environment)
-            self._process = forked or self._started(task, variables, directory)
+            variables = build_child_environment(
+                ONE_CORE, make_shared_kernel_environment(), environment
+            )
+            self._process = forked or self._start_process(task, variables, directory)
             self._files = files.pop_all()
 
     def __enter__(self) -> AttemptProcess:
@@ -95,13 +97,13 @@ class AttemptProcess:
         end_group(self._process, SETTLE)
         self._files.close()
 
-    def kill(self) -> None:
+    def kill_group(self) -> None:
         """End the whole group now."""
         if self._process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def position(self) -> Position | None:
+    def read_last_position(self) -> DrivePosition | None:
         """Return how far the try has driven, as it last reported."""
         with suppress(OSError, ValueError):  # it has ended, and its files are closed
             handle = self._answer.fileno()
@@ -109,13 +111,13 @@ class AttemptProcess:
             return read_position(os.pread(handle, REPORTED, begin).decode(errors="replace"))
         return None
 
-    def ending(self, server: Server, timeout: float) -> Ending:
+    def wait_for_ending(self, server: SimulatorServer, timeout: float) -> Ending:
         """Wait for the end of the try and return how it ended."""
         until = time.monotonic() + timeout
         while self._process.poll() is None:
             left = until - time.monotonic()
             if left <= 0:
-                return unanswered(server, timeout)
+                return explain_timeout(server, timeout)
             exited = not server.running()
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(GRACE if exited else min(LOOK, left))
@@ -124,16 +126,16 @@ class AttemptProcess:
         self._answer.seek(0)
         reply = read_answer(self._answer.read())
         if reply is None:
-            return self._without_reply(server)
+            return self._explain_silent_exit(server)
         lost = reply["failure"] in NOT_THERE
         return "server_crash" if lost else reply["failure"], reply["message"]
 
-    def _started(
-        self, task: Task, environment: dict[str, str], directory: Path
+    def _start_process(
+        self, task: AttemptTask, environment: dict[str, str], directory: Path
     ) -> subprocess.Popen[str]:
         try:
             process = subprocess.Popen(
-                module_command("harness.campaign.attempt.attempt_process"),
+                build_module_command("harness.campaign.attempt.attempt_process"),
                 cwd=directory,
                 stdin=subprocess.PIPE,
                 stdout=self._answer,
@@ -149,31 +151,31 @@ class AttemptProcess:
             stdin.write(task.to_json() + "\n")
         return process
 
-    def _without_reply(self, server: Server) -> Ending:
+    def _explain_silent_exit(self, server: SimulatorServer) -> Ending:
         """Return the probable reason of an attempt process that exited without a reply."""
-        code, last = self._process.wait(), self._last_line()
-        number = signal_in(code)
-        ailment = server.ailment()
+        code, last = self._process.wait(), self._read_last_line()
+        number = get_exit_signal(code)
+        ailment = server.diagnose_server()
         if ailment is not None:
             return ailment.failure, str(ailment)
-        out_of_memory = number == signal.SIGKILL and kernel_kills() > self._killed_before
+        out_of_memory = number == signal.SIGKILL and count_kernel_kills() > self._killed_before
         if out_of_memory or "bad_alloc" in last:
             return "agent_out_of_memory", f"the worker was out of memory: {last}".rstrip(": ")
         if number in (signal.SIGKILL, signal.SIGTERM):
             return "interrupted", f"the worker was killed from outside, by signal {number}"
-        return "agent_exception", f"the worker ended {how_ended(code)}: {last}".rstrip(": ")
+        return "agent_exception", f"the worker ended {describe_exit(code)}: {last}".rstrip(": ")
 
-    def _last_line(self) -> str:
+    def _read_last_line(self) -> str:
         size = os.fstat(self._log.fileno()).st_size
         begin = max(size - TAIL, self._log_began)
         text = os.pread(self._log.fileno(), TAIL, begin).decode(errors="replace")
         return next((line[:SAID] for line in reversed(text.splitlines()) if line.strip()), "")
 
 
-def unanswered(server: Server, timeout: float) -> Ending:
+def explain_timeout(server: SimulatorServer, timeout: float) -> Ending:
     """Return the failure of a try that has exceeded its time limit."""
     late = f"no result after {timeout:g} s"
-    ailment = server.ailment()
+    ailment = server.diagnose_server()
     if ailment is not None:
         return ailment.failure, f"{late}; {ailment}"
     return "agent_exception", f"{late}; the server still answers"

@@ -12,8 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from harness.campaign.attempt.tasks import Outcome, Position
-from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot, check, extra
+from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
+from harness.campaign.running.executors.interface import (
+    TaskSettings,
+    WorkerSlot,
+    check_worker_limits,
+    import_extra,
+)
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
@@ -31,12 +36,12 @@ class RayExecutor:
         gpus: float = 0.0,  # of a worker and its simulator
         memory_limit: float | None = None,  # GiB a try may take; null: no limit
     ) -> None:
-        check(workers, memory_limit)
+        check_worker_limits(workers, memory_limit)
         self.workers = workers
         self.memory_limit = memory_limit
         self._address = address
         self._cpus, self._gpus = cpus, gpus
-        self._ray = extra("ray", of="ray")
+        self._ray = import_extra("ray", of="ray")
 
     @contextmanager
     def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
@@ -72,23 +77,25 @@ class RayWorkerSlot:
         self._there: Any = None
         self._stopped = False
 
-    def do(self, key: AttemptKey, number: int) -> Outcome:
+    def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
         """Run one try."""
         if self._there is None:
             self._there = self._actor.remote(*self._given)
         if self._stopped:
             self.stop()
         try:
-            outcome: Outcome = self._ray.get(self._there.do.remote(key, number))
+            outcome: AttemptOutcome = self._ray.get(self._there.do.remote(key, number))
         except self._ray.exceptions.RayTaskError:
             raise
         except self._ray.exceptions.RayError as problem:
             self._there = None
-            message = "the campaign was interrupted" if self._stopped else lost(problem)
-            return Outcome(key=key, number=number, failure="interrupted", message=message)
+            message = (
+                "the campaign was interrupted" if self._stopped else describe_lost_actor(problem)
+            )
+            return AttemptOutcome(key=key, number=number, failure="interrupted", message=message)
         return outcome
 
-    def position(self) -> Position | None:
+    def position(self) -> DrivePosition | None:
         """Return nothing: an actor that runs a try answers no other question."""
         return None
 
@@ -104,6 +111,6 @@ class RayWorkerSlot:
             self._ray.get(self._there.close.remote())
 
 
-def lost(problem: Exception) -> str:
+def describe_lost_actor(problem: Exception) -> str:
     """Return the first line of Ray's message about a lost actor."""
     return f"the worker was lost: {str(problem).strip().splitlines()[0]}"

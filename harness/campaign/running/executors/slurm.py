@@ -14,12 +14,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.campaign.attempt.tasks import Outcome, Position
-from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot, check, extra
-from harness.campaign.running.executors.mailbox import PAUSE, Mailbox, serve
+from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
+from harness.campaign.running.executors.interface import (
+    TaskSettings,
+    WorkerSlot,
+    check_worker_limits,
+    import_extra,
+)
+from harness.campaign.running.executors.mailbox import PAUSE, JobMailbox, serve_mailbox
 from harness.errors import FailureClass, UserError
 from harness.records.keys import AttemptKey
-from harness.records.writing import disk_problem
+from harness.records.writing import classify_disk_problem
 
 FOLDER = Path("logs", "jobs")
 MAILBOXES = "mail"
@@ -43,11 +48,11 @@ class SlurmExecutor:
         options: dict[str, Any] | None = None,  # further ones of sbatch
         cluster: Literal["slurm", "local"] = "slurm",  # slurm, or local: processes on this machine
     ) -> None:
-        check(workers, memory_limit)
+        check_worker_limits(workers, memory_limit)
         self.workers = workers
         self.memory_limit = memory_limit
         self._cluster = cluster
-        self._submitit = extra("submitit", of="slurm")
+        self._submitit = import_extra("submitit", of="slurm")
         self._parameters = {
             "name": "crucible",
             "timeout_min": minutes,
@@ -86,29 +91,29 @@ class JobWorkerSlot:
         self._incarnations = count(1)
         self._questions = count()
         self._job: Any = None
-        self._mailbox: Mailbox | None = None
+        self._mailbox: JobMailbox | None = None
         self._stopped = False
 
-    def do(self, key: AttemptKey, number: int) -> Outcome:
+    def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
         """Run one try."""
         try:
-            mailbox = self._held()
+            mailbox = self._ensure_mailbox()
         except Exception as problem:  # any error of the cluster's commands
             message = " ".join(str(problem).split())
-            return Outcome(
+            return AttemptOutcome(
                 key=key, number=number, failure="server_launch", message=f"no job: {message}"
             )
         try:
-            return self._asked(mailbox, key, number)
+            return self._ask_job(mailbox, key, number)
         except OSError as problem:
-            return Outcome(
-                key=key, number=number, failure="disk", message=str(disk_problem(problem))
+            return AttemptOutcome(
+                key=key, number=number, failure="disk", message=str(classify_disk_problem(problem))
             )
 
-    def position(self) -> Position | None:
+    def position(self) -> DrivePosition | None:
         """Return how far the current try has driven, as its job last reported."""
         mailbox = self._mailbox
-        return None if mailbox is None else mailbox.reported()
+        return None if mailbox is None else mailbox.read_drive_position()
 
     def stop(self) -> None:
         """End the current try, and with it the job."""
@@ -118,7 +123,7 @@ class JobWorkerSlot:
         """Dismiss the job, and cancel it if it does not exit."""
         if self._mailbox is None:
             return
-        self._mailbox.dismiss()
+        self._mailbox.dismiss_job()
         until = time.monotonic() + SETTLE
         while not self._job.done():
             if time.monotonic() > until:
@@ -126,41 +131,43 @@ class JobWorkerSlot:
                 return
             time.sleep(PAUSE)
 
-    def _held(self) -> Mailbox:
+    def _ensure_mailbox(self) -> JobMailbox:
         if self._mailbox is None or self._job.done():
             self._mailbox = None
             work, number = self._given
             folder = self._mail / f"{number + 1}-{next(self._incarnations)}"
             folder.mkdir()
-            mailbox = Mailbox(folder)
-            mailbox.touch()
-            self._job = self._jobs.submit(serve, folder, work, number)
+            mailbox = JobMailbox(folder)
+            mailbox.touch_heartbeat()
+            self._job = self._jobs.submit(serve_mailbox, folder, work, number)
             self._mailbox, self._questions = mailbox, count()
         return self._mailbox
 
-    def _asked(self, mailbox: Mailbox, key: AttemptKey, number: int) -> Outcome:
+    def _ask_job(self, mailbox: JobMailbox, key: AttemptKey, number: int) -> AttemptOutcome:
         """Ask; wait until the job replies or ends, or the campaign is interrupted."""
         question = next(self._questions)
-        mailbox.ask(question, key, number)
+        mailbox.write_question(question, key, number)
         while not self._stopped:
-            mailbox.touch()
+            mailbox.touch_heartbeat()
             ended = self._job.done()
-            outcome = mailbox.answered(question)
+            outcome = mailbox.read_outcome(question)
             if outcome is not None:
                 return outcome
             if ended:
-                return self._lost(mailbox, key, number)
+                return self._make_lost_outcome(mailbox, key, number)
             time.sleep(PAUSE)
-        return Outcome(
+        return AttemptOutcome(
             key=key, number=number, failure="interrupted", message="the campaign was interrupted"
         )
 
-    def _lost(self, mailbox: Mailbox, key: AttemptKey, number: int) -> Outcome:
+    def _make_lost_outcome(
+        self, mailbox: JobMailbox, key: AttemptKey, number: int
+    ) -> AttemptOutcome:
         """Return the outcome of a job that has ended without a reply."""
         failure: FailureClass = "interrupted" if mailbox.started else "server_launch"
         last = (self._job.stderr() or "").strip().splitlines()[-1:] or [""]
         self._mailbox = None
-        return Outcome(
+        return AttemptOutcome(
             key=key,
             number=number,
             failure=failure,

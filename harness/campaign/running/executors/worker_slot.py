@@ -7,16 +7,16 @@ import time
 from contextlib import ExitStack
 from functools import cached_property
 
-from harness.campaign.attempt.tasks import Outcome, Position, Task
+from harness.campaign.attempt.tasks import AttemptOutcome, AttemptTask, DrivePosition
 from harness.campaign.running.executors.forks import ForkServer
 from harness.campaign.running.executors.interface import TaskSettings
 from harness.campaign.running.executors.process import AttemptProcess, Ending
-from harness.campaign.settings.config import build
+from harness.campaign.settings.config import build_part
 from harness.errors import AttemptError, UserError
 from harness.records.keys import AttemptKey
-from harness.records.ledger import committed
-from harness.records.writing import disk_problem
-from harness.world.simulators import LaunchError, Server, Simulator
+from harness.records.ledger import is_try_committed
+from harness.records.writing import classify_disk_problem
+from harness.world.simulators import LaunchError, Simulator, SimulatorServer
 
 KEPT = ("server_launch", "port_conflict", "disk")
 """Failures to lease a server that keep their class; all others count as `server_launch`."""
@@ -32,31 +32,31 @@ class LocalWorkerSlot:
         self._closes_forks = forks is None
         self._log = work.folder / "logs" / f"worker-{number + 1}.log"
         self._lease = ExitStack()
-        self._server: Server | None = None
+        self._server: SimulatorServer | None = None
         self._process: AttemptProcess | None = None
         self._stopped = False
 
-    def do(self, key: AttemptKey, number: int) -> Outcome:
+    def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
         """Run one try; complete records on disk count as done, however the process exited."""
         began = time.monotonic()
         try:
-            failure, message = self._try(key, number)
+            failure, message = self._try_attempt(key, number)
         except AttemptError as problem:
             failure, message = problem.failure, str(problem)
             tail = problem.log_tail if isinstance(problem, LaunchError) else ""
         except UserError as problem:  # the simulator cannot be had on this machine
             failure, message, tail = "server_launch", str(problem), ""
         except OSError as problem:
-            failure, message, tail = "disk", str(disk_problem(problem)), ""
+            failure, message, tail = "disk", str(classify_disk_problem(problem)), ""
         else:
             tail = self._server.log_tail() if failure and self._server else ""
-        if failure is not None and self._whole(key, number):
+        if failure is not None and self._has_whole_records(key, number):
             failure, message, tail = None, "its records are complete", ""
         if failure is not None and self._stopped:
             failure, message, tail = "interrupted", "the campaign was interrupted", ""
         if failure is not None or self._simulator.fresh:
-            self._release()
-        return Outcome(
+            self._release_simulator()
+        return AttemptOutcome(
             key=key,
             number=number,
             failure=failure,
@@ -65,43 +65,43 @@ class LocalWorkerSlot:
             seconds=time.monotonic() - began,
         )
 
-    def position(self) -> Position | None:
+    def position(self) -> DrivePosition | None:
         """Return how far the current try has driven."""
         process = self._process
-        return None if process is None else process.position()
+        return None if process is None else process.read_last_position()
 
     def stop(self) -> None:
         """Kill the process of the current try."""
         self._stopped = True
         process = self._process
         if process is not None:
-            process.kill()
+            process.kill_group()
 
     def close(self) -> None:
         """Release the simulator, and end a fork server of its own."""
-        self._release()
+        self._release_simulator()
         if self._closes_forks:
-            self._forks.close()
+            self._forks.close_server()
 
-    def _release(self) -> None:
+    def _release_simulator(self) -> None:
         self._server = None
         self._lease.close()
 
     @cached_property
     def _simulator(self) -> Simulator:
-        simulator: Simulator = build(self._work.simulator, "simulator")
+        simulator: Simulator = build_part(self._work.simulator, "simulator")
         return simulator
 
-    def _whole(self, key: AttemptKey, number: int) -> bool:
+    def _has_whole_records(self, key: AttemptKey, number: int) -> bool:
         try:
-            return committed(self._work.folder, key, number)
+            return is_try_committed(self._work.folder, key, number)
         except (OSError, UserError):  # unreadable: not complete
             return False
 
-    def _try(self, key: AttemptKey, number: int) -> Ending:
-        server = self._held()
+    def _try_attempt(self, key: AttemptKey, number: int) -> Ending:
+        server = self._ensure_simulator()
         work = self._work
-        task = Task(
+        task = AttemptTask(
             folder=work.folder,
             key=key,
             number=number,
@@ -120,15 +120,15 @@ class LocalWorkerSlot:
             forks=self._forks,
         ) as self._process:
             if self._stopped:
-                self._process.kill()
-            ending = self._process.ending(server, work.attempt_timeout)
+                self._process.kill_group()
+            ending = self._process.wait_for_ending(server, work.attempt_timeout)
         self._process = None
         return ending
 
-    def _held(self) -> Server:
-        if self._server is None or not self._server.alive():
-            self._release()
-            lease = self._simulator.lease(self._work.town)
+    def _ensure_simulator(self) -> SimulatorServer:
+        if self._server is None or not self._server.is_alive():
+            self._release_simulator()
+            lease = self._simulator.lease_server(self._work.town)
             try:
                 self._server = self._lease.enter_context(lease)
             except AttemptError as problem:
