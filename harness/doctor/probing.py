@@ -6,10 +6,12 @@ import json
 import re
 import subprocess
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.bounded_log import CopiedOutput
 from harness.doctor.comparing import ServerDifference, compare_server_facts
 from harness.doctor.facts import Section
 from harness.environments import build_child_environment
@@ -85,18 +87,19 @@ def refuse_silent(host: str, port: int) -> str:
 def run_collector(host: str, port: int, town: str, file: Path) -> dict[str, Any]:
     """Collect the facts of one server in a process of its own."""
     command = build_module_command("harness.doctor.collecting", host, str(port), town, str(file))
-    try:
-        done = subprocess.run(
-            command,
-            env=build_child_environment(),
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        last_line = done.stderr.strip().splitlines()[-1:] or ["nothing"]
-    except subprocess.TimeoutExpired:
-        last_line = [f"nothing for {PATIENCE:g} s"]
+    with tempfile.TemporaryFile() as log:
+        with CopiedOutput(log.fileno()) as output, suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                command,
+                env=build_child_environment(),
+                stderr=output.writing,
+                timeout=PATIENCE,
+                check=False,
+            )
+        output.wait(1.0)
+        log.seek(0)
+        said = log.read().decode(errors="replace").strip().splitlines()
+    last_line = said[-1:] or [f"nothing for {PATIENCE:g} s"]
     if not file.exists():
         raise UserError(f"{host}:{port}: could not be asked everything; last came: {last_line[0]}")
     record: dict[str, Any] = json.loads(file.read_text())
