@@ -345,12 +345,12 @@ def test_names_that_meet_are_seen(tmp_path: Path) -> None:
     module = tmp_path / "module.py"
     module.write_text(
         "from harness.vocabulary import Pose\n"
-        "from harness.authoring.geometry import PlanePose as Place\n"
+        "from harness.authoring.geometry import Pose as Place\n"
         "from harness.campaign.attempt import live\n"
         "from harness.campaign.running import live as shown\n"
         "from harness.records.reading import CampaignRecords\nclass CampaignRecords: ...\n"
     )
-    assert meeting_names(module) == {"Pose", "live", "Campaign"}
+    assert meeting_names(module) == {"Pose", "live", "CampaignRecords"}
 
 
 def ordered_fields(path: Path) -> Iterator[tuple[str, int]]:

@@ -39,7 +39,7 @@ class TownRoads:
             np.array([lane.lane_width for lane in lanes]),
         )
 
-    def draw_picture(self, ego_in_world: Pose) -> Integers:
+    def render_picture(self, ego_in_world: Pose) -> Integers:
         """Return (192, 96) of 0 and 1: rows from ahead to behind, columns from left to right."""
         here = np.array([ego_in_world.x, ego_in_world.y])
         near = np.linalg.norm(self.centres - here, axis=1) < REACH
@@ -51,11 +51,11 @@ class TownRoads:
         radii = np.hypot(self._widths[near] / 2, NOT_SAMPLED / 2) * PER_METRE
         picture = np.zeros((int((AHEAD + BEHIND) * PER_METRE), int(2 * ASIDE * PER_METRE)), int)
         for row, column, radius in zip(rows, columns, radii, strict=True):
-            draw_disc(picture, row, column, radius)
+            render_disc(picture, row, column, radius)
         return picture
 
 
-def draw_disc(picture: Integers, row: float, column: float, radius: float) -> None:
+def render_disc(picture: Integers, row: float, column: float, radius: float) -> None:
     """Draw a disc."""
     low = np.maximum(np.ceil([row - radius, column - radius]).astype(int), 0)
     high = np.minimum(np.floor([row + radius, column + radius]).astype(int) + 1, picture.shape)

@@ -127,7 +127,7 @@ class V2Xverse:
         """Let it look, plan and act."""
         partners = select_nearest_messages(messages, observation.lidar_in_world)
         words, arrays = make_step_request(observation, partners)
-        arrays["drivable"] = self._roads.draw_picture(observation.vehicle_in_world)
+        arrays["drivable"] = self._roads.render_picture(observation.vehicle_in_world)
         answer, detected = self._child.ask_child(words, arrays, self._patience)
         throttle, steer, brake = answer["control"]
         together, alone = (

@@ -1,4 +1,4 @@
-"""The sections with numbers: driving, differences, errors, odds, messages."""
+"""The sections with numbers: driving, differences, errors, odds."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ from analysis.figures.perception import (
     compute_bands_reach,
     compute_odds_range,
     compute_windows_reach,
-    render_ages_figure,
     render_along_route_figure,
     render_bands_figure,
-    render_bytes_figure,
     render_odds_figure,
     render_windows_figure,
 )
@@ -426,32 +424,3 @@ def render_terms_table(method: str, frame: pd.DataFrame) -> Markup:
     for name in shown.select_dtypes("number"):
         shown[name] = [f"{value:.3g}" for value in shown[name]]
     return render_tag("div", render_tag("h4", method), html_tables.render_text_table(shown))
-
-
-def render_messages_section(report: ReportContents) -> Markup:
-    """Return the ages of messages, and how much was sent."""
-    if "messages" not in report.tables:
-        reason = "with --results-only" if report.results_only else "of an unpacked campaign"
-        text = f"Left out: this report was made {reason}."
-        return render_section("messages", "Messages", render_paragraph(text))
-    if not report.tables["messages"].list_rows():
-        return render_section("messages", "Messages", render_paragraph("No message was sent."))
-    rendered = [
-        render_figure(
-            render_ages_figure(report.tables["ages"]),
-            "Age at delivery",
-            "Median, quartiles, 5 to 95 % of delivered messages; n is the number of drives",
-        ),
-        render_figure(
-            render_bytes_figure(report.tables["messages"]),
-            "Sent",
-            "kB/s, with 95 % confidence intervals",
-        ),
-    ]
-    names = ("messages", "ages", "fates", "ages_used")
-    return render_section(
-        "messages",
-        "Messages",
-        render_figure_group(rendered),
-        *(render_named_table(report, n) for n in names),
-    )

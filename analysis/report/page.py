@@ -26,6 +26,7 @@ from analysis.report.html import (
     render_section,
     render_tag,
 )
+from analysis.report.messages import render_messages_section
 from analysis.report.script import SCRIPT, format_security_policy
 from analysis.report.style import format_style_sheet
 from analysis.report.surrogates import render_surrogates_section
@@ -71,7 +72,7 @@ def render_report_page(report: ReportContents) -> str:
         evidence.render_seeds_section(report),
         evidence.render_errors_section(report),
         evidence.render_odds_section(report),
-        evidence.render_messages_section(report),
+        render_messages_section(report),
         render_violations_section(report),
         render_attribution_section(report),
         render_attempts_section(report),

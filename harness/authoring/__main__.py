@@ -44,7 +44,7 @@ def run_authoring_command(arguments: list[str] | None = None) -> int:
         elif options.command == "list":
             print_town_table([load_town(name, options.maps) for name in names])
         else:
-            draw_town_pictures(names, options.maps, options.out)
+            render_town_pictures(names, options.maps, options.out)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -96,16 +96,16 @@ def _make_town_row(town: Town) -> list[str]:
     ]
 
 
-def draw_town_pictures(names: list[str], maps: Path | None, folder: Path) -> None:
+def render_town_pictures(names: list[str], maps: Path | None, folder: Path) -> None:
     """Draw every town from above, and a LiDAR sweep in its traffic."""
-    from harness.authoring.plan_view import draw_plan_view  # noqa: PLC0415  matplotlib is optional
-    from harness.authoring.sweep_view import draw_sweep_view  # noqa: PLC0415
+    from harness.authoring.plan_view import render_plan_view  # noqa: PLC0415  matplotlib is optional
+    from harness.authoring.sweep_view import render_sweep_view  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         town = load_town(name, maps)
-        draw_plan_view(town, folder / f"{town.name}.png")
-        draw_sweep_view(town, folder / f"{town.name}-lidar.png")
+        render_plan_view(town, folder / f"{town.name}.png")
+        render_sweep_view(town, folder / f"{town.name}-lidar.png")
         print(f"{town.name}: {folder / town.name}.png, {folder / town.name}-lidar.png")
 
 

@@ -25,7 +25,7 @@ _LAMP = np.array([0.30, 0.62, 0.72])
 _PAINT, _RIDER = np.array([0.45, 0.62, 0.85]), np.array([0.95, 0.60, 0.30])
 
 
-def draw_body_sheet(path: str) -> None:
+def render_body_sheet(path: str) -> None:
     """Draw the contact sheet."""
     bodies = build_body_library()
     sizes = {user.body: user.extent for user in reversed(blueprints().values())}
@@ -61,4 +61,4 @@ def _plot_body(axes: Axes, bodies: BodyLibrary, index: int, extent: Floats) -> N
 
 
 if __name__ == "__main__":
-    draw_body_sheet(sys.argv[1] if len(sys.argv) > 1 else "docs/images/bodies.png")
+    render_body_sheet(sys.argv[1] if len(sys.argv) > 1 else "docs/images/bodies.png")

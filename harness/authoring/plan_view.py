@@ -42,7 +42,7 @@ SIGNALS = {
 MARGIN = 22.0
 
 
-def draw_plan_view(town: Town, path: Path) -> None:
+def render_plan_view(town: Town, path: Path) -> None:
     """Draw a town from above; x to the right, y downwards, as CARLA has it."""
     low = town.lanes.points[:, :2].min(axis=0) - MARGIN
     high = town.lanes.points[:, :2].max(axis=0) + MARGIN
@@ -51,12 +51,12 @@ def draw_plan_view(town: Town, path: Path) -> None:
     axes = figure.add_axes((0.0, 0.0, 1.0, height / (height + 0.5 * width / 11)))
     axes.set_facecolor(GROUND)
     axes.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]), xticks=[], yticks=[])
-    _draw_relief(axes, town)
-    _draw_lanes(axes, town.lanes)
-    _draw_crosswalks(axes, town.crosswalks)
-    _draw_scenery(axes, town.scenery)
-    _draw_signals(axes, town)
-    _draw_scale_bar(axes, low, high)
+    _render_relief(axes, town)
+    _render_lanes(axes, town.lanes)
+    _render_crosswalks(axes, town.crosswalks)
+    _render_scenery(axes, town.scenery)
+    _render_signals(axes, town)
+    _render_scale_bar(axes, low, high)
     figure.text(0.012, 0.985, town.name, fontsize=15, weight="bold", va="top")
     figure.text(
         0.988,
@@ -91,7 +91,7 @@ def _format_town_summary(town: Town) -> str:
     )
 
 
-def _draw_relief(axes: Axes, town: Town) -> None:
+def _render_relief(axes: Axes, town: Town) -> None:
     """Tint the ground by its height, if it has any."""
     ground = town.ground
     if float(ground.lower.max() - ground.lower.min()) < 0.5:
@@ -113,7 +113,7 @@ def compute_lane_edges(lanes: TownLanes) -> tuple[Floats, Floats]:
     return lanes.points[:, :2] - normal, lanes.points[:, :2] + normal
 
 
-def _draw_lanes(axes: Axes, lanes: TownLanes) -> None:
+def _render_lanes(axes: Axes, lanes: TownLanes) -> None:
     left, right = compute_lane_edges(lanes)
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     start = np.flatnonzero(lane[:-1] == lane[1:])
@@ -127,10 +127,10 @@ def _draw_lanes(axes: Axes, lanes: TownLanes) -> None:
                 list(quads[chosen]), facecolors=color, edgecolors=color, linewidths=0.5, zorder=2
             )
             axes.add_collection(faces)
-        _draw_lane_marks(axes, lanes, left, start[(high == level) & ~inside])
+        _render_lane_marks(axes, lanes, left, start[(high == level) & ~inside])
 
 
-def _draw_lane_marks(axes: Axes, lanes: TownLanes, left: Floats, start: np.ndarray) -> None:
+def _render_lane_marks(axes: Axes, lanes: TownLanes, left: Floats, start: np.ndarray) -> None:
     """Draw the line at the left of each driving lane: white, dashed where it may be crossed."""
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     driving = start[(lanes.kind[lane[start]] == LaneKind.DRIVING)]
@@ -145,7 +145,7 @@ def _draw_lane_marks(axes: Axes, lanes: TownLanes, left: Floats, start: np.ndarr
         axes.add_collection(LineCollection(list(lines), colors=color, linewidths=0.45, zorder=2.5))
 
 
-def _draw_crosswalks(axes: Axes, crosswalks: tuple[Floats, ...]) -> None:
+def _render_crosswalks(axes: Axes, crosswalks: tuple[Floats, ...]) -> None:
     """Stripe every crosswalk along the traffic it crosses."""
     stripes = []
     for polygon in crosswalks:
@@ -172,12 +172,12 @@ def _compute_piece_corners(scenery: TownScenery, chosen: Bools) -> Floats:
     return np.stack(corners, axis=1)
 
 
-def _draw_scenery(axes: Axes, scenery: TownScenery) -> None:
+def _render_scenery(axes: Axes, scenery: TownScenery) -> None:
     round_ = scenery.shape == SceneryShape.CYLINDER
     for label, color in PIECES.items():
         boxes = _compute_piece_corners(scenery, (scenery.label == label) & ~round_)
         axes.add_collection(PolyCollection(list(boxes), facecolors=color, zorder=4))
-    _draw_buildings(axes, scenery)
+    _render_buildings(axes, scenery)
     cars = _compute_piece_corners(
         scenery, np.isin(scenery.label, [SemanticLabel.CAR, SemanticLabel.TRUCK])
     )
@@ -202,7 +202,7 @@ def _draw_scenery(axes: Axes, scenery: TownScenery) -> None:
         axes.add_collection(circles)
 
 
-def _draw_buildings(axes: Axes, scenery: TownScenery) -> None:
+def _render_buildings(axes: Axes, scenery: TownScenery) -> None:
     """Draw buildings, darker the higher, each with a shadow as long as it is high."""
     chosen = scenery.label == SemanticLabel.BUILDING
     boxes, top = (
@@ -222,7 +222,7 @@ def _draw_buildings(axes: Axes, scenery: TownScenery) -> None:
     )
 
 
-def _draw_signals(axes: Axes, town: Town) -> None:
+def _render_signals(axes: Axes, town: Town) -> None:
     for kind, color in SIGNALS.items():
         places = [signal.position[:2] for signal in town.signals if signal.type_id == kind]
         if places:
@@ -230,7 +230,7 @@ def _draw_signals(axes: Axes, town: Town) -> None:
             axes.scatter(x, y, s=13, c=color, edgecolors="white", linewidths=0.5, zorder=7)
 
 
-def _draw_scale_bar(axes: Axes, low: Floats, high: Floats) -> None:
+def _render_scale_bar(axes: Axes, low: Floats, high: Floats) -> None:
     x, y = low[0] + 8, high[1] - 7
     axes.plot([x, x + 50], [y, y], color="#222222", lw=2.5, solid_capstyle="butt", zorder=8)
     axes.text(x + 25, y - 2.5, "50 m", ha="center", fontsize=8, zorder=8)

@@ -132,7 +132,7 @@ def capture_sweep(episode: WorldEpisode, slot: int) -> tuple[SensorPose, NDArray
     return pose, np.frombuffer(body or b"", POINT, offset=8 + 4 * CHANNELS)
 
 
-def draw_sweep_view(town: Town, path: Path) -> None:
+def render_sweep_view(town: Town, path: Path) -> None:
     """Draw one sweep twice: in perspective from behind the car, and from above."""
     episode = run_busy_episode(town)
     slot = choose_ego_slot(episode)
@@ -140,15 +140,15 @@ def draw_sweep_view(town: Town, path: Path) -> None:
     from_ego = points["actor"] == episode.table.id[slot]
     points = points[~from_ego]
     figure = Figure(figsize=(15, 6.6), dpi=100, facecolor=NIGHT)
-    _draw_perspective(figure.add_axes((0.0, 0.0, 0.6, 0.93)), points)
-    _draw_sweep_plan(figure.add_axes((0.605, 0.0, 0.395, 0.93)), episode, slot, points)
+    _render_perspective(figure.add_axes((0.0, 0.0, 0.6, 0.93)), points)
+    _render_sweep_plan(figure.add_axes((0.605, 0.0, 0.395, 0.93)), episode, slot, points)
     title = f"{town.name}: one sweep of a {CHANNELS}-channel LiDAR, {len(points):,} returns"
     figure.text(0.012, 0.955, title, color="white", fontsize=13, weight="bold")
-    _draw_legend(figure)
+    _render_legend(figure)
     save_picture(figure, path, rare=True)
 
 
-def _draw_legend(figure: Figure) -> None:
+def _render_legend(figure: Figure) -> None:
     shown = {
         "vehicles": VEHICLE_COLOR,
         "walkers": COLORS[SemanticLabel.PEDESTRIAN],
@@ -175,7 +175,7 @@ def _choose_point_colours(points: NDArray[np.void]) -> Floats:
     return np.asarray(table[points["label"]])
 
 
-def _draw_perspective(axes: Axes, points: NDArray[np.void]) -> None:
+def _render_perspective(axes: Axes, points: NDArray[np.void]) -> None:
     """Look over the car from behind and above."""
     offset = np.column_stack([points["x"], points["y"], points["z"]]) - EYE
     depth = offset[:, 0] * math.cos(TILT) - offset[:, 2] * math.sin(TILT)
@@ -193,7 +193,7 @@ def _draw_perspective(axes: Axes, points: NDArray[np.void]) -> None:
     axes.axis("off")
 
 
-def _draw_sweep_plan(
+def _render_sweep_plan(
     axes: Axes, episode: WorldEpisode, slot: int, points: NDArray[np.void]
 ) -> None:
     """Show where the returns lie, and the boxes of all vehicles, seen and unseen."""

@@ -11,7 +11,7 @@ from PIL import Image
 
 from harness import authoring
 from harness.authoring.__main__ import run_authoring_command
-from harness.authoring.plan_view import draw_plan_view
+from harness.authoring.plan_view import render_plan_view
 from harness.carlite import towns
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -30,7 +30,7 @@ def share(image: np.ndarray, color: tuple[int, int, int]) -> float:
 
 def test_a_plan_shows_streets_houses_and_trees(tmp_path: Path) -> None:
     town = towns.load_town("CrucibleOld", None)
-    draw_plan_view(town, tmp_path / "plan.png")
+    render_plan_view(town, tmp_path / "plan.png")
     image = pixels(tmp_path / "plan.png")
     width, height = np.ptp(town.lanes.points[:, :2], axis=0)
     assert image.shape[0] / image.shape[1] == pytest.approx((height + 44) / (width + 44), rel=0.06)

@@ -6,6 +6,12 @@ import numpy as np
 import pytest
 
 from harness.campaign.attempt.metrics import AttemptMetrics, make_step_data
+from harness.campaign.attempt.planning_step import (
+    DecidedStep,
+    LidarHits,
+    SensedStep,
+    SharedStep,
+)
 from harness.campaign.settings.metrics import build_metrics
 from harness.checks.metric import make_straight_route, make_test_step
 from harness.errors import AttemptError
@@ -13,8 +19,9 @@ from harness.evaluation.driving import DriveEvaluation, DrivingRules
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.metrics.clearance import Clearance
 from harness.evaluation.metrics.metric import AttemptData, Metric, StepData
-from harness.vocabulary import Control, GroundTruth, Pose, Route, Step
+from harness.vocabulary import Control, EgoObservation, GroundTruth, Pose, Route, Step
 from harness.world.attempt_context import EgoState
+from harness.world.rig import LidarScan
 from tests.campaign.tiny import composed
 
 ROUTE = make_straight_route(60)
@@ -31,16 +38,40 @@ def shown(ego_id: int = 100) -> StepData:
         truth, truth.hits, ego_alone=step.ego_alone, cooperative=step.cooperative, settings=settings
     )
     state = EgoState(frame=7, time=12.5, vehicle_in_world=Pose(1, 2), speed=3.0, station=4.0)
-    return make_step_data(
-        state,
-        10.0,
+    scan = LidarScan(
+        frame=7,
+        time=12.5,
         lidar_in_world=Pose(2.3, 2),
-        messages=(),
-        step=step,
-        truth=truth,
-        evaluated=evaluated,
-        first_id=ego_id,
+        points_in_lidar=np.zeros((0, 4), np.float32),
+        hits={},
     )
+    hits = LidarHits(
+        ego=truth.hits, by_sender={"ego": truth.hits}, reference=truth.hits, after_sensing={}
+    )
+    sensed = SensedStep(
+        state=state,
+        scan=scan,
+        shared=(),
+        truth=truth,
+        hits=hits,
+        hits_counted=truth.hits,
+        parked=TRUTH[:0],
+    )
+    observation = EgoObservation(
+        sender="ego",
+        kind="ego",
+        frame=7,
+        time=12.5,
+        lidar_in_world=scan.lidar_in_world,
+        points_in_lidar=scan.points_in_lidar,
+        vehicle_in_world=state.vehicle_in_world,
+        lidar_in_vehicle=Pose(1.3, 0),
+        speed=3.0,
+        lights=(),
+    )
+    shared = SharedStep(observation=observation, messages=(), believed={})
+    decided = DecidedStep(sensed=sensed, shared=shared, answer=step, evaluated=evaluated)
+    return make_step_data(decided, start=10.0, first_id=ego_id)
 
 
 class Wrong(Metric):

@@ -45,6 +45,11 @@ def served(name: str, host: str, port: int) -> bool:
         return len(connection.recv(4)) > 0
 
 
+def lines_of(server: Carlite) -> list[str]:
+    """Return the lines of a server's log, but for that of a first start, which compiles."""
+    return [line for line in server.log().splitlines() if "compiling" not in line]
+
+
 @pytest.mark.parametrize(
     "name", ["connections", "stream connections", "connections to the Traffic Manager"]
 )
@@ -61,11 +66,11 @@ def test_more_clients_than_descriptors(name: str) -> None:
             # The clients that were there are served, and the server can still open files.
             time.sleep(4 * PAUSE)
             first.void("load_new_episode", server.town, True, 0xFFFF)
-            assert len(server.log().splitlines()) == 1, server.log()
+            assert len(lines_of(server)) == 1, server.log()
         for any_name, port in ports.items():
             assert served(any_name, server.host, port), any_name
         assert f"{name} are accepted again" in server.log()
-        assert len(server.log().splitlines()) <= 6, server.log()
+        assert len(lines_of(server)) <= 6, server.log()
 
 
 def test_the_limit_of_descriptors_is_raised_for_a_while() -> None:

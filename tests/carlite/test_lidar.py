@@ -262,13 +262,13 @@ def test_lidars_of_one_pattern_at_one_place_share_what_is_cast(
 ) -> None:
     """Their frames are those of each alone; another pattern, place or moment is scanned again."""
     cast: list[SensorPose] = []
-    cast_rays = LidarSweep._draw_scan
+    cast_rays = LidarSweep._render_scan
 
     def counted(self: LidarSweep, scene: SensorScene, pose: SensorPose, dt: float) -> RayScan:
         cast.append(pose)
         return cast_rays(self, scene, pose, dt)
 
-    monkeypatch.setattr(LidarSweep, "_draw_scan", counted)
+    monkeypatch.setattr(LidarSweep, "_render_scan", counted)
     town, crowd = ray_worlds.town(), ray_worlds.crowd(60, seed=3)
     aside = SensorPose((5.0, 0.0, 2.4), (0.0, 0.0, 0.0))
     together = SensorScene(town, crowd)

@@ -140,12 +140,12 @@ def test_the_road_is_rendered_as_the_planner_sees_it() -> None:
     route = straight()
     width = float(route.lane_width[0])
     x, y = route.xyz[20, :2]
-    picture = TownRoads.from_route(route, None).draw_picture(Pose(x, y, yaw=float(route.yaw[20])))
+    picture = TownRoads.from_route(route, None).render_picture(Pose(x, y, yaw=float(route.yaw[20])))
     assert picture.shape == (192, 96)
     across = picture[100]
     assert across.sum() == pytest.approx(4 * width, abs=2)
     assert np.flatnonzero(across).mean() == pytest.approx(47.5, abs=0.5)
-    to_the_right = TownRoads.from_route(route, None).draw_picture(
+    to_the_right = TownRoads.from_route(route, None).render_picture(
         Pose(x, y, yaw=float(route.yaw[20]) + 0.4)
     )
     ahead, behind = (np.flatnonzero(to_the_right[row]).mean() for row in (100, 180))
@@ -158,7 +158,7 @@ def test_with_a_map_all_lanes_are_rendered() -> None:
     roads = TownRoads.from_route(replace(straight(), town="Town05"), maps)
     part = TownRoads.from_route(straight(), maps)
     here = Pose(30.0, 0.0)
-    assert part.draw_picture(here).sum() > 0
-    assert not np.array_equal(roads.draw_picture(here), part.draw_picture(here))
+    assert part.render_picture(here).sum() > 0
+    assert not np.array_equal(roads.render_picture(here), part.render_picture(here))
     x, y = roads.centres[len(roads.centres) // 2]
-    assert roads.draw_picture(Pose(float(x), float(y)))[143:145, 47:49].all()
+    assert roads.render_picture(Pose(float(x), float(y)))[143:145, 47:49].all()

@@ -67,7 +67,10 @@ def has_threads() -> bool:
 
 def preload_campaign(folder: Path) -> None:
     """Import what a campaign's settings name, and make the systems that may be made here."""
-    from harness.campaign.attempt import attempt  # noqa: PLC0415 - a second; may be missing parts
+    from harness.campaign.attempt import (  # noqa: PLC0415 - a second; may be missing parts
+        attempt,  # noqa: F401 - loads all that an attempt needs
+        setting_up,
+    )
 
     with suppress(ImportError):
         import pandas  # noqa: F401, PLC0415 - pyarrow loads it, half a second, before any column
@@ -83,7 +86,7 @@ def preload_campaign(folder: Path) -> None:
             if getattr(kind, "made_before_fork", lambda: False)():
                 system = build_part(part, f"system.{name}")
                 system.warm_up()
-                attempt.made_before[name] = system
+                setting_up.made_before[name] = system
 
 
 def serve_forks(requests: socket.socket) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from harness.campaign.attempt.planning_step import SensedStep
 from harness.campaign.folder.inputs import list_file_changes
 from harness.campaign.settings.config import INTERVENTION, build_part
 from harness.campaign.settings.declared import CampaignSettings
@@ -16,13 +17,9 @@ from harness.records.schema import BOX_CHANGES
 from harness.vocabulary import (
     CLASSES,
     PATTERNS,
-    Boxes,
     EgoObservation,
-    GroundTruth,
-    Integers,
     Message,
     Perceived,
-    Pose,
     PrivilegedSystem,
     Step,
     System,
@@ -48,17 +45,15 @@ class InterveningSystem:
         system: System | PrivilegedSystem,
         observation: EgoObservation,
         messages: tuple[Message, ...],
+        sensed: SensedStep,
         *,
-        truth: GroundTruth,
-        hits_observers: Integers,
-        parked: Boxes,
-        lidar_in_world: Pose,
         first_frame: int,
         first_id: int,
     ) -> Step:
         """Return a planning step by the changed boxes."""
         if not is_perceiving_system(system):
             raise TypeError(f"{type(system).__name__} has no perceive and drive")
+        truth = sensed.truth
         if is_privileged(system):
             perceived: Perceived = system.perceive(observation, messages, truth)
         else:
@@ -67,10 +62,10 @@ class InterveningSystem:
         scene = Scene(
             perceived=perceived,
             truth=truth,
-            hits_observers=hits_observers,
+            hits_observers=sensed.hits_counted,
             settings=self._settings,
-            parked=parked,
-            lidar_in_world=lidar_in_world,
+            parked=sensed.parked,
+            lidar_in_world=sensed.scan.lidar_in_world,
             actors=actors,
         )
         result = self._intervention.apply(scene)

@@ -15,21 +15,20 @@ from typing import Protocol
 
 import numpy as np
 
+from harness.campaign.attempt.planning_step import EGO, DecidedStep
 from harness.campaign.attempt.recorder import PATTERN_NAMES, MapLine
 from harness.campaign.attempt.results import describe_drive
 from harness.campaign.attempt.tasks import AttemptTask
 from harness.channel.delivery_audit import MessageRecord
 from harness.evaluation.driving import DriveEvaluation, DriveInfraction
-from harness.evaluation.frame_evaluation import EvaluatedBoxes, EvaluatedFrame
+from harness.evaluation.frame_evaluation import EvaluatedBoxes
 from harness.geometry import transform_boxes, transform_points
 from harness.viewing.drive_stream import APPLICATION, DriveStream
 from harness.viewing.layout import format_legend
 from harness.viewing.scene import LINES
 from harness.viewing.step import Curve, ShownBoxes, ShownPartner, ShownStep, Sweeps
-from harness.vocabulary import CLASSES, PATTERNS, Control, Floats, GroundTruth, Integers, Pose
-from harness.world.attempt_context import EgoState
+from harness.vocabulary import CLASSES, PATTERNS, Floats, Integers, Pose
 from harness.world.hazards.reports import HazardReport
-from harness.world.rig import LidarScan
 
 WORLD = Pose(0.0, 0.0)
 FLUSH = 2.0
@@ -175,20 +174,20 @@ def open_live_view(task: AttemptTask) -> Iterator[LiveView]:
 
 
 def make_live_step(
-    state: EgoState,
-    start: float,
-    *,
-    scans: Mapping[str, LidarScan],
-    believed: Mapping[str, Pose],
-    truth: GroundTruth,
-    hits: Mapping[str, Integers],
-    control: Control,
-    evaluated: EvaluatedFrame,
-    ego_id: int,
-    messages: Iterable[MessageRecord],
+    step: DecidedStep, records: Iterable[MessageRecord], *, start: float, ego_id: int
 ) -> LiveStep:
-    """Return what can be shown of a planning step; the ego's scan is the first."""
-    (_, scan), *others = scans.items()
+    """Return what can be shown of a planning step.
+
+    Args:
+        step: the planning step.
+        records: of all messages so far.
+        start: time at which the drive began.
+        ego_id: the ego's number at the server.
+    """
+    state, scan, truth = step.sensed.state, step.sensed.scan, step.sensed.truth
+    control, evaluated = step.answer.control, step.evaluated
+    others = [(partner.sender, sweep) for partner, sweep in step.sensed.shared]
+    believed, messages = step.shared.believed, list(records)
     time = scan.time - start
     counts = evaluated.count_patterns()
     centres = transform_boxes(truth.boxes_in_lidar, scan.lidar_in_world, WORLD).geometry[:, :3]
@@ -207,7 +206,7 @@ def make_live_step(
             ShownPartner(sender=sender, true=sweep.lidar_in_world, believed=believed[sender])
             for sender, sweep in others
         ),
-        sights={sender: centres[seen > 0] for sender, seen in hits.items()},
+        sights={sender: centres[seen > 0] for sender, seen in step.sensed.hits.by_sender.items()},
         speed=state.speed,
         controls={
             "throttle": control.throttle,
@@ -223,7 +222,7 @@ def make_live_step(
         shown=shown,
         sweeps={
             sender: transform_points(sweep.points_in_lidar, sweep.lidar_in_world, WORLD)[:, :3]
-            for sender, sweep in scans.items()
+            for sender, sweep in ((EGO, scan), *others)
             if len(sweep.points_in_lidar)
         },
         ages={record.sender: make_point_curve(time, record.age_measured) for record in delivered},

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from harness.campaign.attempt.planning_step import DecidedStep
 from harness.errors import AttemptError
 from harness.evaluation.driving import DriveEvaluation
-from harness.evaluation.frame_evaluation import EvaluatedFrame
 from harness.evaluation.metrics.metric import (
     AttemptData,
     Metric,
@@ -20,8 +20,7 @@ from harness.evaluation.metrics.metric import (
     has_step_numbers,
 )
 from harness.records.metrics import MetricValue
-from harness.vocabulary import Boxes, GroundTruth, Message, Pose, Route, Step
-from harness.world.attempt_context import EgoState
+from harness.vocabulary import Boxes, Route
 
 
 class AttemptMetrics:
@@ -76,31 +75,28 @@ class AttemptMetrics:
             return MetricValue(check_metric_value(metric.attempt(data), "attempt"), metric.unit)
 
 
-def make_step_data(
-    state: EgoState,
-    start: float,
-    *,
-    lidar_in_world: Pose,
-    messages: tuple[Message, ...],
-    step: Step,
-    truth: GroundTruth,
-    evaluated: EvaluatedFrame,
-    first_id: int,
-) -> StepData:
-    """Return what metrics are shown of a planning step: copies, so that none can change a drive."""
+def make_step_data(step: DecidedStep, *, start: float, first_id: int) -> StepData:
+    """Return what metrics are shown of a planning step: copies, so that none can change a drive.
+
+    Args:
+        step: the planning step.
+        start: time at which the drive began; that of metrics counts from there.
+        first_id: the ego's number at the server; those of metrics count from there.
+    """
+    state, truth = step.sensed.state, step.sensed.truth
     return StepData(
         time=state.time - start,
         ego_in_world=state.vehicle_in_world,
-        lidar_in_world=lidar_in_world,
+        lidar_in_world=step.sensed.scan.lidar_in_world,
         speed=state.speed,
         station=state.station,
-        control=step.control,
-        messages=messages,
+        control=step.answer.control,
+        messages=step.shared.messages,
         truth=copy_boxes(truth.boxes_in_lidar),
         actor_ids=tuple(int(actor_id) - first_id for actor_id in truth.actor_ids),
-        counted=tuple(bool(one) for one in evaluated.truth.counted[: len(truth)]),
-        ego_alone=copy_boxes(step.ego_alone),
-        cooperative=copy_boxes(step.cooperative),
+        counted=tuple(bool(one) for one in step.evaluated.truth.counted[: len(truth)]),
+        ego_alone=copy_boxes(step.answer.ego_alone),
+        cooperative=copy_boxes(step.answer.cooperative),
     )
 
 

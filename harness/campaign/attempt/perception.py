@@ -5,14 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from harness.campaign.attempt.intervening import InterveningSystem
 from harness.campaign.attempt.live import LiveView, make_live_step
 from harness.campaign.attempt.metrics import AttemptMetrics, make_step_data
-from harness.campaign.attempt.recorder import AttemptRecorder, LidarHits
+from harness.campaign.attempt.planning_step import (
+    EGO,
+    DecidedStep,
+    LidarHits,
+    SensedStep,
+    SharedStep,
+)
+from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.channel.channel import Channel
 from harness.errors import AttemptError
@@ -35,11 +42,10 @@ from harness.vocabulary import (
 )
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import EgoVehicle
-from harness.world.partners import PartnerFleet, ScanningPartner
+from harness.world.partners import PartnerFleet, PartnerScans, ScanningPartner
 from harness.world.rig import LidarMount, LidarScan, Rig, ScanningPost
 from harness.world.scene import GroundTruthScene, crop_boxes_to_lidar, list_parked_boxes
 
-EGO: Literal["ego"] = "ego"
 POLE = 0
 """The carrier of a roadside unit: no actor."""
 
@@ -63,12 +69,13 @@ class PerceptionLoop:
         counts_after_sensing: bool,
         metrics: AttemptMetrics,
         view: LiveView,
+        intervening: InterveningSystem | None = None,
     ) -> None:
         self.partners = partners
         self.view = view
         self.precision = PrecisionAccumulator()
         self.metrics = metrics
-        self.intervening: InterveningSystem | None = None  # between perception and driving
+        self._intervening = intervening  # between perception and driving
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
@@ -104,111 +111,134 @@ class PerceptionLoop:
         lights: tuple[LightAhead, ...],
         recorder: AttemptRecorder,
     ) -> Control:
-        """Sense, share, deliver, decide, evaluate."""
+        """Sense, share, decide, record; return what the system wants of the ego."""
         clock = time.perf_counter()
-        scan = self._post.collect_scan(state.frame)
+        ego_scan = self._post.collect_scan(state.frame)
         sweeps = self.partners.collect_scans(state.frame)
         clock = self._add_seconds("sensors", clock)
+        sensed = self._sense(state, scene, ego_scan, sweeps)
+        shared = self._share(sensed, scene, lights, recorder)
+        answer = self._decide(sensed, shared, recorder.first_frame)
+        clock = self._add_seconds("system", clock)
+        with _SystemBlame():
+            evaluated = evaluate_frame(
+                sensed.truth,
+                sensed.hits_counted,
+                ego_alone=answer.ego_alone,
+                cooperative=answer.cooperative,
+                settings=self._rules,
+                parked=sensed.parked,
+            )
+        step = DecidedStep(sensed=sensed, shared=shared, answer=answer, evaluated=evaluated)
+        self._record(step, recorder)
+        self._add_seconds("evaluation", clock)
+        self.view.step(
+            lambda: make_live_step(
+                step,
+                self._channel.audit.records.values(),
+                start=recorder.start,
+                ego_id=self._ego_id,
+            )
+        )
+        return answer.control
+
+    def _sense(
+        self, state: EgoState, scene: GroundTruthScene, ego_scan: LidarScan, sweeps: PartnerScans
+    ) -> SensedStep:
+        """Return what the ego and its partners sense, and the truth around the ego."""
         reach = max(self._mount.range, self._rules.reach)
-        truth = self._select_truth(scene, scan, reach, self._ego_id)
+        truth = self._select_truth(scene, ego_scan, reach, self._ego_id)
         self.returned = frozenset(truth.actor_ids[truth.hits > 0].tolist())
-        hits_of: dict[str, Integers] = {EGO: truth.hits}
+        # Hits are those of the geometry: air and disturbances take points away, never hits.
+        by_sender: dict[str, Integers] = {EGO: truth.hits}
         for partner, sweep in sweeps.shared:
-            hits_of[partner.sender] = count_hits_by_lidar(truth, sweep, partner.carrier)
-        of_reference = compute_most_hits(truth, ((scan, POLE) for scan in sweeps.reference))
-        scan = self._sense_scan(EGO, EGO, scan)
-        shared = [
+            by_sender[partner.sender] = count_hits_by_lidar(truth, sweep, partner.carrier)
+        reference = compute_most_hits(truth, ((scan, POLE) for scan in sweeps.reference))
+        # The ego's sweep first: disturbances of sensing have a stream of random numbers for each.
+        scan = self._sense_scan(EGO, EGO, ego_scan)
+        shared = tuple(
             (partner, self._sense_scan(partner.sender, partner.kind, sweep))
             for partner, sweep in sweeps.shared
-        ]
+        )
         after: dict[str, Integers] = {}
         if self.counts_after_sensing:
             after = {EGO: count_remaining_hits(truth, scan, self._ego_id)}
             for partner, sensed in shared:
                 after[partner.sender] = count_remaining_hits(truth, sensed, partner.carrier)
         hits = LidarHits(
-            ego=truth.hits,
-            anyone=np.maximum.reduce([*hits_of.values()]),
-            reference=of_reference,
-            after_ego=after.get(EGO),
-            after_anyone=np.maximum.reduce([*after.values()]) if after else None,
+            ego=truth.hits, by_sender=by_sender, reference=reference, after_sensing=after
         )
-        for sender, seen in hits_of.items():
-            recorder.sightings.add_sighting(
-                scan.frame, sender, truth.actor_ids, hits=seen, after=after.get(sender)
-            )
+        return SensedStep(
+            state=state,
+            scan=scan,
+            shared=shared,
+            truth=truth,
+            hits=hits,
+            hits_counted=reference if self._rules.truth_filter == "reference" else hits.anyone,
+            parked=crop_boxes_to_lidar(self._parked, scan.lidar_in_world, reach),
+        )
+
+    def _share(
+        self,
+        sensed: SensedStep,
+        scene: GroundTruthScene,
+        lights: tuple[LightAhead, ...],
+        recorder: AttemptRecorder,
+    ) -> SharedStep:
+        """Let partners send, the ego find out where it is, and the channel deliver."""
         believed = {
-            partner.sender: self._share_observation(partner, sensed, scene, recorder)
-            for partner, sensed in shared
+            partner.sender: self._share_observation(partner, scan, scene, recorder)
+            for partner, scan in sensed.shared
         }
-        observation = self._observe_ego(state, scan, lights, recorder)
-        present = {partner.sender for partner, _ in shared}
-        messages = self._channel.deliver_messages(scan.time, present)
-        parked = crop_boxes_to_lidar(self._parked, scan.lidar_in_world, reach)
-        seen = hits.reference if self._rules.truth_filter == "reference" else hits.anyone
-        if self.intervening is None:
-            step = self._ask_step(observation, messages, truth)
-        else:
-            recorder.box_changes = self.intervening.columns
-            with _SystemBlame():
-                step = self.intervening.run_changed_step(
+        observation = self._observe_ego(sensed.state, sensed.scan, lights, recorder)
+        present = {partner.sender for partner, _ in sensed.shared}
+        messages = self._channel.deliver_messages(sensed.scan.time, present)
+        return SharedStep(observation=observation, messages=messages, believed=believed)
+
+    def _decide(self, sensed: SensedStep, shared: SharedStep, first_frame: int) -> Step:
+        """Return the system's answer, with the intervention of the arm, if it has one."""
+        with _SystemBlame():
+            if self._intervening is not None:
+                return self._intervening.run_changed_step(
                     self._system,
-                    observation,
-                    messages,
-                    truth=truth,
-                    hits_observers=seen,
-                    parked=parked,
-                    lidar_in_world=scan.lidar_in_world,
-                    first_frame=recorder.first_frame,
+                    shared.observation,
+                    shared.messages,
+                    sensed,
+                    first_frame=first_frame,
                     first_id=self._ego_id,
                 )
-        clock = self._add_seconds("system", clock)
-        with _SystemBlame():
-            evaluated = evaluate_frame(
-                truth,
-                seen,
-                ego_alone=step.ego_alone,
-                cooperative=step.cooperative,
-                settings=self._rules,
-                parked=parked,
+            if is_privileged(self._system):
+                return self._system.step(shared.observation, shared.messages, sensed.truth)
+            return self._system.step(shared.observation, shared.messages)
+
+    def _record(self, step: DecidedStep, recorder: AttemptRecorder) -> None:
+        """Add a step to the records, the precision and the metrics of the attempt."""
+        sensed = step.sensed
+        for sender, hits in sensed.hits.by_sender.items():
+            recorder.sightings.add_sighting(
+                sensed.scan.frame,
+                sender,
+                sensed.truth.actor_ids,
+                hits=hits,
+                after=sensed.hits.after_sensing.get(sender),
             )
-        self.precision.add_frame(evaluated)
-        ages = [scan.time - message.capture_time for message in messages]
-        recorder.add_frame(state, step.control, evaluated, ages)
-        recorder.add_boxes(state.frame, evaluated, truth.actor_ids, hits)
+        self.precision.add_frame(step.evaluated)
+        recorder.add_planning_step(step)
         if self.metrics.columns:
             self.metrics.measure_step(
-                make_step_data(
-                    state,
-                    recorder.start,
-                    lidar_in_world=scan.lidar_in_world,
-                    messages=messages,
-                    step=step,
-                    truth=truth,
-                    evaluated=evaluated,
-                    first_id=self._ego_id,
-                )
+                make_step_data(step, start=recorder.start, first_id=self._ego_id)
             )
-        self._add_seconds("evaluation", clock)
-        self.view.step(
-            lambda: make_live_step(
-                state,
-                recorder.start,
-                scans={EGO: scan, **{partner.sender: sensed for partner, sensed in shared}},
-                believed=believed,
-                truth=truth,
-                hits=hits_of,
-                control=step.control,
-                evaluated=evaluated,
-                ego_id=self._ego_id,
-                messages=self._channel.audit.records.values(),
-            )
-        )
-        return step.control
+
+    @property
+    def box_changes(self) -> dict[str, list[Any]] | None:
+        """The growing table of what the intervention of the arm changes; None without one."""
+        return None if self._intervening is None else self._intervening.columns
 
     def make_intervention_record(self) -> dict[str, Any]:
         """Return the part of `result.json` about an intervention; nothing without one."""
-        return {} if self.intervening is None else {"intervention": self.intervening.make_record()}
+        if self._intervening is None:
+            return {}
+        return {"intervention": self._intervening.make_record()}
 
     def close_lidar(self) -> None:
         """Take the ego's LiDAR down."""
@@ -309,14 +339,6 @@ class PerceptionLoop:
             if is_privileged(self._system):
                 return self._system.share(observation, truth)
             return self._system.share(observation)
-
-    def _ask_step(
-        self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
-    ) -> Step:
-        with _SystemBlame():
-            if is_privileged(self._system):
-                return self._system.step(observation, messages, truth)
-            return self._system.step(observation, messages)
 
     def _add_seconds(self, part: str, since: float) -> float:
         now = time.perf_counter()

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from harness.campaign.attempt.metrics import AttemptMetrics
+from harness.campaign.attempt.planning_step import EGO, DecidedStep, LidarHits
 from harness.campaign.attempt.signals import SignalLog
 from harness.campaign.attempt.surroundings import LidarSightings
 from harness.channel.delivery_audit import MessageRecord
 from harness.channel.effects import Shift
 from harness.evaluation.driving import DriveInfraction
-from harness.evaluation.frame_evaluation import EvaluatedBoxes, EvaluatedFrame
+from harness.evaluation.frame_evaluation import EvaluatedBoxes
 from harness.records.metrics import make_metric_fields
 from harness.records.points import pack_points
 from harness.records.schema import (
@@ -30,8 +30,7 @@ from harness.records.schema import (
     POSES,
 )
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import CLASSES, PATTERNS, Control, Floats, Integers, Pose, Singles
-from harness.world.attempt_context import EgoState
+from harness.vocabulary import CLASSES, PATTERNS, Floats, Integers, Pose, Singles
 from harness.world.hazards.reports import HazardReport
 
 AXES = ("x", "y", "z", "length", "width", "height", "yaw")
@@ -39,29 +38,8 @@ COUNTED_BY_NAME = (*PATTERNS, "")
 CLASS_NAMES = np.array(CLASSES)
 NO_VALUES = np.zeros(0, np.int64)
 PATTERN_NAMES = np.array(COUNTED_BY_NAME)
-
-
 HITS = ("hits_ego", "hits_anyone", "hits_reference")
 HITS_AFTER = tuple(field.name for field in AFTER_SENSING["boxes"])
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class LidarHits:
-    """How often LiDARs hit each true box: the ego's, and the most of one of several."""
-
-    ego: Integers
-    anyone: Integers  # of the ego and its partners
-    reference: Integers  # of the ego and the units of the reference rig; of the ego without one
-    after_ego: Integers | None = None  # points that the ego's LiDAR returns after sensing
-    after_anyone: Integers | None = None  # the most of the ego or of one of its partners
-
-    def to_columns(self) -> dict[str, Integers]:
-        """Return them as `boxes.parquet` has them."""
-        columns = dict(zip(HITS, (self.ego, self.anyone, self.reference), strict=True))
-        if self.after_ego is not None and self.after_anyone is not None:
-            after = (self.after_ego, self.after_anyone)
-            columns |= dict(zip(HITS_AFTER, after, strict=True))
-        return columns
 
 
 class AttemptRecorder:
@@ -80,6 +58,7 @@ class AttemptRecorder:
         tick_seconds: float,
         keeps_points: bool = False,
         after_sensing: bool = False,
+        box_changes: dict[str, list[Any]] | None = None,
     ) -> None:
         self.start = start
         self.first_frame = first_frame
@@ -99,14 +78,14 @@ class AttemptRecorder:
         self.tracks: dict[str, dict[str, Any]] = {}  # and `actors`
         self.signals = SignalLog(first_frame)
         self.surrogates: dict[str, Any] = {}
-        self.box_changes: dict[str, list[Any]] | None = None  # of an arm with an intervention
+        self._box_changes = box_changes  # of an arm with an intervention
         self._keeps_points = keeps_points
         self._points: dict[str, list[Any]] = {name: [] for name in POINTS.names}
 
-    def add_frame(
-        self, ego: EgoState, control: Control, evaluated: EvaluatedFrame, ages: Sequence[float]
-    ) -> None:
-        """Add a planning step."""
+    def add_planning_step(self, step: DecidedStep) -> None:
+        """Add a planning step, with its boxes."""
+        ego, control, evaluated = step.sensed.state, step.answer.control, step.evaluated
+        ages = [step.sensed.scan.time - message.capture_time for message in step.shared.messages]
         row: dict[str, Any] = {
             "frame": ego.frame - self.first_frame,
             "time": ego.time - self.start,
@@ -122,23 +101,19 @@ class AttemptRecorder:
             **evaluated.count_patterns(),
         }
         _append_row(self.frames, row)
-
-    def add_boxes(
-        self, frame: int, evaluated: EvaluatedFrame, ids: Integers, hits: LidarHits
-    ) -> None:
-        """Add all boxes of a planning step; ids and hits are those of the true ones."""
-        for source, part in (
-            ("truth", evaluated.truth),
-            ("ego_alone", evaluated.ego_alone),
-            ("cooperative", evaluated.cooperative),
+        ids = step.sensed.truth.actor_ids - self._ego_id
+        known = {"actor_id": ids, **list_hit_columns(step.sensed.hits)}
+        unknown = dict.fromkeys(
+            ("actor_id", *HITS, *self._list_sensing_columns("boxes")), NO_VALUES
+        )
+        for source, part, columns in (
+            ("truth", evaluated.truth, known),
+            ("ego_alone", evaluated.ego_alone, unknown),
+            ("cooperative", evaluated.cooperative, unknown),
         ):
             count = len(part.boxes)
-            names = ("actor_id", *HITS, *self._list_sensing_columns("boxes"))
-            known: dict[str, Integers] = dict.fromkeys(names, NO_VALUES)
-            if source == "truth":
-                known = {"actor_id": ids - self._ego_id, **hits.to_columns()}
-            padded = {name: _pad_values(values, count) for name, values in known.items()}
-            self._add_boxes(frame, source, part, padded)
+            padded = {name: _pad_values(values, count) for name, values in columns.items()}
+            self._add_boxes(ego.frame, source, part, padded)
 
     def _add_boxes(
         self, frame: int, source: str, part: EvaluatedBoxes, known: dict[str, Integers]
@@ -255,8 +230,8 @@ class AttemptRecorder:
             writer.write_table(name, columns)
         if self._keeps_points:
             writer.write_table("points", self._points)
-        if self.box_changes is not None:
-            writer.write_table("box_changes", self.box_changes)
+        if self._box_changes is not None:
+            writer.write_table("box_changes", self._box_changes)
 
     def _list_sensing_columns(self, table: str) -> tuple[str, ...]:
         """Return the columns that sensing adds to a table."""
@@ -265,6 +240,15 @@ class AttemptRecorder:
 
 MapLine = tuple[str, Floats]
 """What a line is, and its points."""
+
+
+def list_hit_columns(hits: LidarHits) -> dict[str, Integers]:
+    """Return hits as `boxes.parquet` has them, (true boxes,) each."""
+    columns = dict(zip(HITS, (hits.ego, hits.anyone, hits.reference), strict=True))
+    if hits.after_anyone is not None:
+        after = (hits.after_sensing[EGO], hits.after_anyone)
+        columns |= dict(zip(HITS_AFTER, after, strict=True))
+    return columns
 
 
 def build_message_columns(

@@ -32,7 +32,7 @@ class DepthCamera:
 
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image."""
-        picture = self._pinhole.draw_picture(scene, pose, frame)
+        picture = self._pinhole.render_picture(scene, pose, frame)
         image = np.empty((self._pinhole.height, self._pinhole.width, 4), np.uint8)
         _write_depth(picture.fan, picture.nearness, picture.source, image)
         return self._pinhole.header + image.tobytes()
@@ -46,9 +46,9 @@ class SemanticCamera:
 
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image."""
-        picture = self._pinhole.draw_picture(scene, pose, frame)
+        picture = self._pinhole.render_picture(scene, pose, frame)
         no_actors = np.zeros(len(picture.things), np.int64)
-        return self._pinhole.header + _draw_label_image(self._pinhole, scene, picture, no_actors)
+        return self._pinhole.header + _render_label_image(self._pinhole, scene, picture, no_actors)
 
 
 class InstanceCamera:
@@ -59,11 +59,11 @@ class InstanceCamera:
 
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image; scenery is numbered from `SCENERY_ID` on, all ground is 0."""
-        picture = self._pinhole.draw_picture(scene, pose, frame)
+        picture = self._pinhole.render_picture(scene, pose, frame)
         actor = scene.things.actor[picture.things]
         number = np.where(actor > 0, actor % SCENERY_ID, SCENERY_ID + picture.things % SCENERY_ID)
         number[~scene.meshes.closed[scene.things.mesh[picture.things]]] = 0
-        return self._pinhole.header + _draw_label_image(self._pinhole, scene, picture, number)
+        return self._pinhole.header + _render_label_image(self._pinhole, scene, picture, number)
 
 
 class ColourCamera:
@@ -74,7 +74,7 @@ class ColourCamera:
 
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image."""
-        picture = self._pinhole.draw_picture(scene, pose, frame)
+        picture = self._pinhole.render_picture(scene, pose, frame)
         colours = compute_face_colours(
             picture.normals, picture.labels, things=picture.things,
             actors=scene.things.actor[picture.things], rotation=picture.rotation,
@@ -87,7 +87,7 @@ class ColourCamera:
         return self._pinhole.header + image.tobytes()
 
 
-def _draw_label_image(
+def _render_label_image(
     pinhole: PinholeCamera, scene: SensorScene, picture: CameraPicture, number: Ints
 ) -> bytes:
     image = np.empty((pinhole.height, pinhole.width, 4), np.uint8)

@@ -66,7 +66,7 @@ class PinholeCamera:
         self._nearness = np.empty((self.width, self.height))
         self._source = np.empty((self.width, self.height), np.int32)
 
-    def draw_picture(self, scene: SensorScene, pose: SensorPose, frame: int) -> CameraPicture:
+    def render_picture(self, scene: SensorScene, pose: SensorPose, frame: int) -> CameraPicture:
         """Draw the scene as seen from a pose."""
         scene.refresh_actors(frame)
         fan, nearness, source = self._fan, self._nearness, self._source

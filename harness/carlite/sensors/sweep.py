@@ -59,7 +59,7 @@ class LidarSweep:
         key = (self._pattern, self._angle, dt, pose.position, pose.rotation)
         if key not in scene.scans:
             self._drop_stale_scans(scene)
-            scene.scans[key] = self._draw_scan(scene, pose, dt)
+            scene.scans[key] = self._render_scan(scene, pose, dt)
         self._angle = math.fmod(self._angle + self._compute_arc(dt), self._field)
         return scene.scans[key]
 
@@ -68,7 +68,7 @@ class LidarSweep:
         for key in [key for key, scan in scene.scans.items() if scan.source is self._source]:
             del scene.scans[key]
 
-    def _draw_scan(self, scene: SensorScene, pose: SensorPose, dt: float) -> RayScan:
+    def _render_scan(self, scene: SensorScene, pose: SensorPose, dt: float) -> RayScan:
         fan, place = self._build_fired_fan(dt)
         if len(self._nearness) != len(place):
             self._nearness = np.empty((len(place), self.channels))

@@ -1,0 +1,44 @@
+"""The section about messages."""
+
+from __future__ import annotations
+
+from analysis.figures.perception import (
+    render_ages_figure,
+    render_bytes_figure,
+)
+from analysis.report.evidence import render_figure, render_figure_group, render_named_table
+from analysis.report.gather import ReportContents
+from analysis.report.html import (
+    Markup,
+    render_paragraph,
+    render_section,
+)
+
+
+def render_messages_section(report: ReportContents) -> Markup:
+    """Return the ages of messages, and how much was sent."""
+    if "messages" not in report.tables:
+        reason = "with --results-only" if report.results_only else "of an unpacked campaign"
+        text = f"Left out: this report was made {reason}."
+        return render_section("messages", "Messages", render_paragraph(text))
+    if not report.tables["messages"].list_rows():
+        return render_section("messages", "Messages", render_paragraph("No message was sent."))
+    rendered = [
+        render_figure(
+            render_ages_figure(report.tables["ages"]),
+            "Age at delivery",
+            "Median, quartiles, 5 to 95 % of delivered messages; n is the number of drives",
+        ),
+        render_figure(
+            render_bytes_figure(report.tables["messages"]),
+            "Sent",
+            "kB/s, with 95 % confidence intervals",
+        ),
+    ]
+    names = ("messages", "ages", "fates", "ages_used")
+    return render_section(
+        "messages",
+        "Messages",
+        render_figure_group(rendered),
+        *(render_named_table(report, n) for n in names),
+    )

@@ -1,0 +1,85 @@
+"""Plays an attempt: ticks the world until the drive is over."""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+
+from harness.campaign.attempt.actors import AttemptActors
+from harness.campaign.attempt.drive_monitor import DriveMonitor
+from harness.campaign.attempt.hazard_reports import iter_hazard_reports
+from harness.campaign.attempt.recorder import AttemptRecorder
+from harness.campaign.attempt.settling import settle_vehicles
+from harness.campaign.attempt.signals import find_signals_ahead
+from harness.campaign.attempt.surrogates import build_surrogate_record
+from harness.campaign.attempt.surroundings import TrackRecorder
+from harness.campaign.attempt.tasks import DrivePosition, Report
+from harness.evaluation.driving import DriveEvaluation
+from harness.vocabulary import Control
+from harness.world.attempt_context import AttemptContext
+from harness.world.hazards.hazard import convert_hazard_errors
+from harness.world.scene import ActorRegistry
+
+
+def drive_until_over(
+    context: AttemptContext,
+    actors: AttemptActors,
+    *,
+    every: int,
+    drive: DriveEvaluation,
+    keeps_points: bool,
+    report: Report,
+) -> AttemptRecorder:
+    """Tick the world until the drive is over."""
+    ego, perception = actors.ego, actors.perception
+    ego.apply_driving_control(Control(brake=1.0))
+    snapshot = settle_vehicles(context, actors, every)
+    state = ego.read_state(snapshot)
+    recorder = AttemptRecorder(
+        state.time,
+        state.frame,
+        ego_id=ego.actor.id,
+        tick_seconds=context.tick_seconds,
+        keeps_points=keeps_points,
+        after_sensing=perception.counts_after_sensing,
+        box_changes=perception.box_changes,
+    )
+    registry = ActorRegistry(context.world)
+    tracks = TrackRecorder(ego.actor.id, state.frame, registry)
+    monitor = DriveMonitor(context, ego, actors.lights, actors.stops)
+    began = time.perf_counter()
+    for tick in count():
+        if tick:
+            if tick % every == 0:
+                perception.partners.choose_sharing_partners(state, snapshot)
+            clock = time.perf_counter()
+            context.world.tick()
+            perception.seconds["simulator"] += time.perf_counter() - clock
+            snapshot = context.world.get_snapshot()
+            state = ego.read_state(snapshot)
+        for hazard in actors.hazards:
+            with convert_hazard_errors(hazard):
+                hazard.step_hazard(state)
+        scene = registry.read_scene(snapshot)
+        tracks.add_tick(state.frame, scene)
+        known = len(drive.infractions)
+        drive.observe_tick(monitor.sample_tick(state, snapshot, scene))
+        for infraction in drive.infractions[known:]:
+            recorder.add_infraction(infraction)
+            perception.view.infraction(infraction, recorder.start)
+        if tick % every == 0:
+            lights = find_signals_ahead(actors.lights, actors.heeded_stops, state.station)
+            recorder.signals.add_signals(state.frame, lights)
+            ego.apply_driving_control(perception.run_planning_step(state, scene, lights, recorder))
+            for hazard in actors.hazards:
+                hazard.record_lidar_returns(state, perception.returned)
+            report(DrivePosition(drive.completion, state.time - recorder.start))
+        if drive.ended:
+            break
+    recorder.tracks = tracks.build_tables()
+    perception.seconds["drive"] = time.perf_counter() - began
+    recorder.surrogates = build_surrogate_record(recorder, drive, context.route)
+    perception.seconds["surrogates"] = time.perf_counter() - began - perception.seconds["drive"]
+    for hazard_report in iter_hazard_reports([*actors.hazards, *actors.unplaced], actors.not_run):
+        recorder.add_hazard(hazard_report, state.time)
+    return recorder

@@ -1,0 +1,253 @@
+"""Sets an attempt up: the system, the channel, the world, and all that acts in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import carla
+
+from harness.campaign.attempt.actors import AttemptActors
+from harness.campaign.attempt.intervening import InterveningSystem
+from harness.campaign.attempt.live import LiveView
+from harness.campaign.attempt.metrics import AttemptMetrics
+from harness.campaign.attempt.perception import PerceptionLoop, has_surface_reader
+from harness.campaign.attempt.tasks import AttemptTask
+from harness.campaign.folder.assignments import RouteAssignment
+from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.settings.conditions import (
+    build_condition_changes,
+    build_condition_disturbances,
+)
+from harness.campaign.settings.config import build_part
+from harness.campaign.settings.cooperation import build_reference_placement
+from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.metrics import build_metrics
+from harness.channel.channel import Channel, number_equal_names
+from harness.channel.effects import Window
+from harness.errors import AttemptError, UserError
+from harness.randomness import derive_seed
+from harness.vocabulary import PrivilegedSystem, Route, System
+from harness.world.attempt_context import AttemptContext
+from harness.world.changes.applied import AppliedChanges
+from harness.world.ego import EgoVehicle
+from harness.world.hazards.catalogue import build_hazard
+from harness.world.hazards.hazard import Hazard, convert_hazard_errors
+from harness.world.hazards.spec import HazardSpec
+from harness.world.lights import RouteLights, set_lights_green
+from harness.world.partners import Cooperation, PartnerFleet, spawn_partners
+from harness.world.rig import Rig
+from harness.world.session import open_session
+from harness.world.stops import RouteStops
+from harness.world.traffic import Traffic
+
+made_before: dict[str, System | PrivilegedSystem] = {}
+"""Systems that were made before this process was forked, each fresh in every child."""
+
+
+@contextmanager
+def open_attempt_context(task: AttemptTask, route: Route, tick: float) -> Iterator[AttemptContext]:
+    """Open the world of one try, with a seed that does not depend on the arm."""
+    seed = derive_seed(task.key.seed, route.town, task.key.route)
+    with open_session(
+        task.host, task.port, town=route.town, tick_seconds=tick, seed=seed
+    ) as session:
+        yield AttemptContext(
+            client=session.client,
+            world=session.world,
+            map=session.map,
+            traffic_manager=session.traffic_manager,
+            route=route,
+            seed=seed,
+            tick_seconds=tick,
+        )
+
+
+def set_up_system(settings: CampaignSettings, name: str) -> System | PrivilegedSystem:
+    """Return the system under test, if its files are those that the campaign began with."""
+    try:
+        if changes := list_file_changes(settings, [name]):
+            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+        if name in made_before:
+            return made_before[name]
+        system: System | PrivilegedSystem = build_part(settings["system"][name], f"system.{name}")
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+    return system
+
+
+def get_message_window(system: System | PrivilegedSystem, settings: CampaignSettings) -> Window:
+    """Return the range in which a system uses messages; by default the reach of the LiDARs."""
+    window: Window | None = getattr(system, "window", None)
+    if window is not None:
+        return window
+    rig: Rig = build_part(settings["rig"], "rig")
+    reach = max(rig.ego.range, build_part(settings["patterns"], "patterns").reach)
+    return reach, reach
+
+
+def set_up_channel(settings: CampaignSettings, condition: str, window: Window) -> Channel:
+    """Return the channel with the disturbances of a condition."""
+    channel: Channel = build_part(
+        settings["channel"],
+        "channel",
+        disturbances=build_condition_disturbances(settings, condition),
+        tick_seconds=settings["tick"],
+        window=window,
+    )
+    return channel
+
+
+def set_up_changes(settings: CampaignSettings, condition: str) -> AppliedChanges:
+    """Return the changes of the scene of a condition."""
+    changes = build_condition_changes(settings, condition)
+    number_equal_names(changes)
+    return AppliedChanges(changes)
+
+
+def get_planning_period(settings: CampaignSettings) -> float:
+    """Return the seconds between two planning steps."""
+    period: float = settings["tick"] * settings["perceive_every"]
+    return period
+
+
+def has_point_reader(settings: CampaignSettings, system: System | PrivilegedSystem) -> bool:
+    """Return whether anything reads the points of a sweep."""
+    return bool(system.reads_points or settings["record"]["points"])
+
+
+@contextmanager
+def set_up_attempt(
+    context: AttemptContext,
+    assignment: RouteAssignment,
+    *,
+    settings: CampaignSettings,
+    system: System | PrivilegedSystem,
+    channel: Channel,
+    changes: AppliedChanges,
+    cooperation: Cooperation,
+    intervening: InterveningSystem | None,
+    view: LiveView,
+) -> Iterator[AttemptActors]:
+    """Spawn all actors of an attempt, and destroy them at the end."""
+    if assignment.weather is not None:
+        context.world.set_weather(carla.WeatherParameters(**assignment.weather))
+    if settings["lights"] == "green":
+        set_lights_green(context.world)
+    with ExitStack() as stack:
+        ego = EgoVehicle(context)
+        stack.callback(ego.destroy_ego)
+        specs = changes.change_hazards(assignment.runnable)
+        every = [place_hazard(spec, context, stack) for spec in specs]
+        hazards = [hazard for hazard in every if hazard.cause != "no_place"]
+        taken = [actor for hazard in hazards for actor in hazard.actors]
+        density: Traffic = build_part(settings["traffic"], "traffic")
+        traffic = density.spawn_population(context, taken)
+        stack.callback(traffic.destroy_population)
+        stack.callback(changes.destroy_added)
+        fleet = changes.after_traffic(context, density, traffic)
+        partners = set_up_partners(
+            context,
+            settings,
+            cooperation=cooperation,
+            system=system,
+            channel=channel,
+            vehicles=fleet,
+            stack=stack,
+        )
+        changes.after_partners(partners)
+        perception = set_up_perception(
+            context,
+            settings,
+            system=system,
+            channel=channel,
+            ego=ego,
+            partners=partners,
+            intervening=intervening,
+            view=view,
+            stack=stack,
+        )
+        system.reset(derive_seed(context.seed, "system"), context.route)
+        channel.reset(context.seed, context.route.name)
+        stops = RouteStops(context)
+        yield AttemptActors(
+            hazards=hazards,
+            unplaced=[hazard for hazard in every if hazard not in hazards],
+            lights=RouteLights(context),
+            stops=stops,
+            heeded_stops=stops if settings["lights"] == "working" else None,
+            perception=perception,
+            ego=ego,
+            changes=changes,
+            not_run=assignment.not_run,
+        )
+
+
+def place_hazard(spec: HazardSpec, context: AttemptContext, stack: ExitStack) -> Hazard:
+    """Return a placed hazard (or one without room); the stack removes it."""
+    hazard = build_hazard(spec)
+    stack.callback(hazard.remove_from_world)
+    with convert_hazard_errors(hazard):
+        hazard.place_in_world(context)
+    return hazard
+
+
+def set_up_partners(
+    context: AttemptContext,
+    settings: CampaignSettings,
+    *,
+    cooperation: Cooperation,
+    system: System | PrivilegedSystem,
+    channel: Channel,
+    vehicles: Sequence[carla.Actor | None],
+    stack: ExitStack,
+) -> PartnerFleet:
+    """Return the ego's partners, and the reference rig if ground truth depends on it."""
+    rig: Rig = build_part(settings["rig"], "rig")
+    partners = spawn_partners(
+        cooperation,
+        context,
+        rig=rig,
+        period=get_planning_period(settings),
+        reads_points=has_point_reader(settings, system),
+        reads_surfaces=has_surface_reader(rig, channel),
+        fleet=vehicles,
+        reference=build_reference_placement(settings),
+    )
+    stack.callback(partners.destroy_posts)
+    return partners
+
+
+def set_up_perception(
+    context: AttemptContext,
+    settings: CampaignSettings,
+    *,
+    system: System | PrivilegedSystem,
+    channel: Channel,
+    ego: EgoVehicle,
+    partners: PartnerFleet,
+    intervening: InterveningSystem | None,
+    view: LiveView,
+    stack: ExitStack,
+) -> PerceptionLoop:
+    """Return the senses of the ego and its partners; the stack removes them."""
+    rig: Rig = build_part(settings["rig"], "rig")
+    scans_points = has_point_reader(settings, system)
+    perception = PerceptionLoop(
+        context,
+        system,
+        channel=channel,
+        partners=partners,
+        ego=ego,
+        mount=rig.ego,
+        period=get_planning_period(settings),
+        rules=build_part(settings["patterns"], "patterns"),
+        reads_points=scans_points,
+        reads_surfaces=has_surface_reader(rig, channel),
+        counts_after_sensing=scans_points and has_surface_reader(rig, channel),
+        metrics=AttemptMetrics(build_metrics(settings), context.route),
+        view=view,
+        intervening=intervening,
+    )
+    stack.callback(perception.close_lidar)
+    return perception
