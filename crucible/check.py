@@ -16,9 +16,25 @@ from agents.conformance.instantiation import (
     resolve_system_settings,
 )
 from agents.v2xverse.agent_files import WHERE
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.findings import Finding
 from harness.options import OneLineParser
+
+COMMAND = CommandDeclaration(
+    group="Systems",
+    rank=10,
+    purpose="check a plug-in of your own: a system, metric, hazard, disturbance, ...",
+    extra="run,learn",
+    examples=(
+        "crucible check late",
+        "crucible check mylab.system:Mine threshold=0.3",
+        "crucible check mylab.system:Mine --recording street.npz",
+        "crucible check mylab.metric:Mine",
+        "crucible check study=mine --config-dir mine",
+    ),
+)
+
 
 HAZARDS = "harness.checks.hazard"
 """Its check is given the class and its parameters: a hazard itself takes a placement."""
