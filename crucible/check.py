@@ -22,8 +22,8 @@ from harness.findings import Finding
 from harness.options import OneLineParser
 
 COMMAND = CommandDeclaration(
-    group="Systems",
-    rank=10,
+    group="Plug-ins",
+    rank=20,
     purpose="check a plug-in of your own: a system, metric, hazard, disturbance, ...",
     extra="run,learn",
     examples=(
@@ -47,6 +47,7 @@ PLUGIN_KINDS = {
     ),
     "harness.channel.disturbance.Disturbance": ("a disturbance", "harness.checks.disturbance"),
     "harness.world.routes.sources.RouteSource": ("a route source", "harness.checks.route_source"),
+    "harness.campaign.exports.export.Export": ("an export", "harness.checks.export"),
     "agents.perception.fusion.base.IntermediateFusion": (
         "a fusion module",
         "agents.conformance.fusion_check",
@@ -108,7 +109,7 @@ def run_plugin_check(options: argparse.Namespace) -> int:
 
 
 def check_plugin(
-    name: str, settings: Sequence[str], recording: Path | None
+    name: str, settings: Sequence[str] = (), recording: Path | None = None
 ) -> tuple[str, list[Finding]]:
     """Return what a plug-in is, and what its check finds."""
     described = describe_v2xverse(name, settings)

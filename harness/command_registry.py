@@ -27,7 +27,7 @@ COMMAND_PACKAGES = (
 """The folders that subcommands are in; `critical` is looked for in this order."""
 GROUP_ORDER = (
     *("Campaigns", "Studies", "Routes and simulators", "Systems"),
-    *("Search", "Analysis", "Shell"),
+    *("Search", "Analysis", "Plug-ins", "Shell"),
 )
 """Headings of `crucible --help`; other groups follow them."""
 DECLARED, END_OF_DECLARATION = "\nCOMMAND = CommandDeclaration(\n", "\n)\n"
