@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from harness.evaluation.metrics.metric import StepData as StepData
     from harness.evaluation.patterns import classify_patterns as classify_patterns
     from harness.evaluation.patterns import count_patterns as count_patterns
+    from harness.randomness import make_named_stream as make_named_stream
     from harness.records.arms import Arm as Arm
     from harness.records.reading import CampaignRecords as CampaignRecords
     from harness.vocabulary import Boxes as Boxes
@@ -73,6 +74,11 @@ if TYPE_CHECKING:
     from harness.world.routes.files import RouteSpec as RouteSpec
     from harness.world.routes.sources import RouteSource as RouteSource
     from harness.world.routes.sources import make_route_spec as make_route_spec
+    from metamorphic.search.candidates import SearchCandidate as SearchCandidate
+    from metamorphic.search.candidates import SearchOutcome as SearchOutcome
+    from metamorphic.search.candidates import number_candidates as number_candidates
+    from metamorphic.search.settings import SearchSettings as SearchSettings
+    from metamorphic.space import sample_values as sample_values
 
 
 def __getattr__(name: str) -> Any:

@@ -76,6 +76,7 @@ KIND_NAMES = {
     "scene_change": "a change of the scene",
     "route_source": "a route source",
     "export": "an export",
+    "sampler": "a sampler",
 }
 """What `crucible check` calls a plug-in of each kind."""
 

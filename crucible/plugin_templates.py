@@ -41,7 +41,7 @@ class @CLASS@(Metric):
         return float(data.speed < self.below)
 
     def attempt(self, data: AttemptData) -> float | None:
-        """Return the number of the attempt: seconds of standing, at five planning steps a second."""
+        """Return the number of the attempt: seconds, at five planning steps a second."""
         return float(data.values.sum()) / 5.0 if len(data.values) else None
 '''
 
@@ -310,6 +310,45 @@ class @CLASS@(Export):
             print(line, file=file)
 '''
 
+SAMPLER = '''"""@CLASS@: candidates from all over the space of a search, until one has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from crucible.api import (
+    SearchCandidate,
+    SearchOutcome,
+    SearchSettings,
+    make_named_stream,
+    number_candidates,
+    sample_values,
+)
+
+
+class @CLASS@:
+    """Equal settings and equal outcomes give equal candidates: a search is resumed by them."""
+
+    safe_from_file: ClassVar[bool] = True  # it starts no program and writes no file
+    libraries: tuple[str, ...] = ("numpy",)  # whose versions may change what is asked
+
+    def __init__(self, settings: SearchSettings) -> None:
+        self._settings, self._asked, self._failures = settings, 0, 0
+        self._random = make_named_stream(settings.seed, "search", "@NAME@")
+
+    def ask(self, count: int) -> list[SearchCandidate]:
+        """Return the next candidates."""
+        values = [sample_values(self._settings.space, self._random) for _ in range(count)]
+        candidates = number_candidates(values, self._asked, self._settings.seed)
+        self._asked += count
+        return candidates
+
+    def report(self, outcomes: Sequence[SearchOutcome]) -> None:
+        """Use the outcomes of the candidates that were asked last, in their order."""
+        self._failures += sum(outcome.failed for outcome in outcomes)
+'''
+
 STUDY = """# @package _global_
 # @NAME@: what `recommended` is, with one system and one condition. Change it.
 defaults:
@@ -367,6 +406,11 @@ TEMPLATES = {
         module="export",
         source=EXPORT,
         use="crucible export DIR --to @NAME@.export:@CLASS@",
+    ),
+    "sampler": PluginTemplate(
+        module="sampler",
+        source=SAMPLER,
+        use="crucible search latency_cut_in search.sampler=@NAME@.sampler.@CLASS@",
     ),
     "study": PluginTemplate(
         module="study",

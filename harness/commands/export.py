@@ -20,6 +20,7 @@ from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.files import refuse_links
 from harness.installation import CONF
+from harness.plugins import describe_plugin_origin
 from harness.records.reading import CampaignRecords
 from harness.suggestions import describe_unknown_name
 
@@ -97,7 +98,7 @@ def make_export_part(name: str, given: Sequence[str]) -> PartSettings[Any]:
     else:
         raise UserError(
             f"--to: {describe_unknown_name('export', name, list_shipped_exports())}; or"
-            " package.module:Class"
+            f" package.module:Class{describe_plugin_origin(name)}"
         )
     try:
         merged = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(given)))
