@@ -22,7 +22,7 @@ COMMAND = CommandDeclaration(
     rank=30,
     purpose="list the plug-ins that are installed, and where each is from",
     extra="run,learn",
-    examples=("crucible plugins", "CRUCIBLE_PACKAGES=mylab crucible plugins --others"),
+    examples=("crucible plugins", "crucible plugins --others"),
 )
 SHIPPED_GROUPS = {
     "system": "a system",
@@ -149,16 +149,16 @@ def iter_modules(package: str) -> Iterator[ModuleType | PluginRow]:
         yield PluginRow(kind=describe_import_failure(problem), name=package, origin="")
         return
     yield whole
-    for found in pkgutil.iter_modules(getattr(whole, "__path__", ()), f"{package}."):
-        if found.name.endswith(".__main__"):
+    for entry in pkgutil.iter_modules(getattr(whole, "__path__", ()), f"{package}."):
+        if entry.name.endswith(".__main__"):
             continue
-        if found.ispkg:
-            yield from iter_modules(found.name)
+        if entry.ispkg:
+            yield from iter_modules(entry.name)
             continue
         try:
-            yield import_module(found.name)
+            yield import_module(entry.name)
         except Exception as problem:
-            yield PluginRow(kind=describe_import_failure(problem), name=found.name, origin="")
+            yield PluginRow(kind=describe_import_failure(problem), name=entry.name, origin="")
 
 
 def describe_import_failure(problem: BaseException) -> str:

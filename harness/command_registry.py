@@ -65,8 +65,8 @@ def find_subcommand(
     if not name.isidentifier():
         return None
     for package in packages:
-        if found := read_subcommand(root, package, name):
-            return found
+        if subcommand := read_subcommand(root, package, name):
+            return subcommand
     return None
 
 
@@ -74,13 +74,13 @@ def list_subcommands(
     packages: Iterable[str] = COMMAND_PACKAGES, root: Path = ROOT
 ) -> dict[str, Subcommand]:
     """Return all subcommands by their names, in the order in which the help lists them."""
-    found = [
+    declared = [
         subcommand
         for package in packages
         for file in root.joinpath(*package.split(".")).glob("*.py")
         if (subcommand := read_subcommand(root, package, file.stem))
     ]
-    return {subcommand.name: subcommand for subcommand in sorted(found, key=_get_place)}
+    return {subcommand.name: subcommand for subcommand in sorted(declared, key=_get_place)}
 
 
 def group_subcommands(subcommands: Iterable[Subcommand]) -> dict[str, list[Subcommand]]:

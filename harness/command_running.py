@@ -24,12 +24,12 @@ def run_package_command(package: str, arguments: Sequence[str] | None, program: 
     if name in HELP:
         print(f"usage: {program} SUBCOMMAND ...\n\n{', '.join(list_subcommands((package,)))}")
         return 0
-    found = find_subcommand(name, (package,))
-    if found is None:
+    subcommand = find_subcommand(name, (package,))
+    if subcommand is None:
         print(f"{program}: {describe_unknown_subcommand(name, package)}", file=sys.stderr)
         return BAD_INPUT
     try:
-        code = run_subcommand(found, rest, f"{program} {name}")
+        code = run_subcommand(subcommand, rest, f"{program} {name}")
         sys.stdout.flush()
     except BrokenPipeError:  # nothing reads on, as under `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

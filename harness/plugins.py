@@ -50,7 +50,7 @@ def list_installed_plugins() -> tuple[InstalledPlugin, ...]:
     Those that point into the standard library or into Crucible are left out: they would open to
     files what no plug-in brings.
     """
-    found = [
+    plugins = [
         InstalledPlugin(
             name=point.name,
             value=point.value.strip(),
@@ -62,7 +62,7 @@ def list_installed_plugins() -> tuple[InstalledPlugin, ...]:
     closed = sys.stdlib_module_names | CRUCIBLE_HOUSES
     return tuple(
         plugin
-        for plugin in sorted(found, key=lambda one: (one.name, one.value))
+        for plugin in sorted(plugins, key=lambda one: (one.name, one.value))
         if plugin.value.partition(":")[0].partition(".")[0] not in closed
     )
 

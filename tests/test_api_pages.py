@@ -13,6 +13,7 @@ import crucible.api
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
+ROOMS = ("how-to", "tutorials", "reference")
 PAGES = sorted(
     [
         *(

@@ -1,4 +1,4 @@
-"""A subcommand is one file: declared there, found by its folder, and listed without importing it."""
+"""A subcommand is one file: declared there, listed without an import."""
 
 from __future__ import annotations
 
@@ -78,13 +78,11 @@ def test_others_groups_follow_those_of_the_house(tmp_path: Path) -> None:
     assert [*group_subcommands(list_subcommands(("own",), root).values())] == ["Shell", "Words"]
 
 
-def test_every_subcommand_is_in_a_group_of_the_help_and_has_a_name_of_its_own() -> None:
-    files = [
-        found for package in COMMAND_PACKAGES for found in list_subcommands((package,)).values()
-    ]
+def test_every_subcommand_is_in_a_group_of_the_help_and_has_a_unique_name() -> None:
+    files = [one for package in COMMAND_PACKAGES for one in list_subcommands((package,)).values()]
     assert len(files) >= 37
-    assert len({found.name for found in files}) == len(files)
-    assert {found.declaration.group for found in files} == set(GROUP_ORDER)
+    assert len({subcommand.name for subcommand in files}) == len(files)
+    assert {subcommand.declaration.group for subcommand in files} == set(GROUP_ORDER)
 
 
 def test_the_help_loads_nothing_that_subcommands_need() -> None:
@@ -133,9 +131,9 @@ def test_what_the_user_can_put_right_is_one_line(
     text = COUNT.replace("import no_such_package_at_all\n", "") + body
     (tmp_path / package / "count.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    found = find_subcommand("count", (package,), tmp_path)
-    assert found is not None
-    assert run_subcommand(found, [], "crucible count") == code
+    subcommand = find_subcommand("count", (package,), tmp_path)
+    assert subcommand is not None
+    assert run_subcommand(subcommand, [], "crucible count") == code
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith(line)

@@ -1,4 +1,4 @@
-"""Plug-ins of installed distributions: found by entry point, listed, and limited by trust."""
+"""Plug-ins of installed distributions: read from entry points, listed, limited by trust."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         del sys.modules[name]
 
 
-def test_entry_points_are_found_with_their_distribution(installed: Path) -> None:
-    found = {plugin.name: plugin for plugin in list_installed_plugins()}
-    standing = found["standing"]
+def test_entry_points_are_read_with_their_distribution(installed: Path) -> None:
+    plugins = {plugin.name: plugin for plugin in list_installed_plugins()}
+    standing = plugins["standing"]
     assert (standing.distribution, standing.version) == ("standing-lab", "0.3")
     assert standing.target == "standing_lab.metric.Standing"
 
@@ -110,7 +110,7 @@ def test_a_folder_may_name_only_what_is_declared_safe(installed: Path) -> None:
         refuse_untrusted(Path("runs/x"), settings("Standing"))
 
 
-def test_a_sampler_is_found_if_it_is_declared_safe(installed: Path) -> None:
+def test_a_sampler_is_built_if_it_is_declared_safe(installed: Path) -> None:
     assert find_sampler("standing_lab.sampler.Safe").__name__ == "Safe"
     with pytest.raises(UserError, match="must declare safe_from_file = True"):
         find_sampler("standing_lab.sampler.Unsafe")
