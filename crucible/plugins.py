@@ -90,7 +90,9 @@ def iter_shipped_rows() -> Iterator[PluginRow]:
 
 def iter_installed_rows() -> Iterator[PluginRow]:
     """Yield the plug-ins of installed distributions."""
-    for plugin in list_installed_plugins():
+    from harness.world.hazards.catalogue import ENTRY_POINTS  # noqa: PLC0415 - needs carla
+
+    for plugin in (*list_installed_plugins(), *list_installed_plugins(ENTRY_POINTS)):
         origin = f"{plugin.distribution} {plugin.version}"
         if ":" in plugin.value:
             yield PluginRow(

@@ -15,6 +15,8 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from pathlib import Path
+from sysconfig import get_path
 from typing import Any
 
 from harness.errors import UserError
@@ -44,8 +46,8 @@ class InstalledPlugin:
 
 
 @cache
-def list_installed_plugins() -> tuple[InstalledPlugin, ...]:
-    """Return the plug-ins that installed distributions declare, by name.
+def list_installed_plugins(group: str = PLUGIN_GROUP) -> tuple[InstalledPlugin, ...]:
+    """Return the plug-ins that installed distributions declare in a group, by name.
 
     Those that point into the standard library or into Crucible are left out: they would open to
     files what no plug-in brings.
@@ -57,7 +59,7 @@ def list_installed_plugins() -> tuple[InstalledPlugin, ...]:
             distribution=point.dist.name if point.dist else "",
             version=point.dist.version if point.dist else "",
         )
-        for point in entry_points(group=PLUGIN_GROUP)
+        for point in entry_points(group=group)
     ]
     closed = sys.stdlib_module_names | CRUCIBLE_HOUSES
     return tuple(
@@ -88,11 +90,26 @@ def describe_plugin_origin(name: str) -> str:
         if plugin.name == name:
             return f"; {plugin.distribution} {plugin.version} brings it as {plugin.target}"
     package = name.replace(":", ".").partition(".")[0]
-    if package == name or not package.isidentifier() or package in CRUCIBLE_HOUSES:
+    if package == name or not is_package_of_user(package):
         return ""
-    if package in sys.stdlib_module_names or find_spec(package) is None:
-        return ""
-    return f"; CRUCIBLE_PACKAGES={package} in your environment allows the package that has it"
+    return f"; CRUCIBLE_PACKAGES={package} allows it, if you have read the file that names it"
+
+
+def is_package_of_user(package: str) -> bool:
+    """Return whether a package lies where a user writes code, and not among installed libraries.
+
+    No line may invite anyone to allow a library to files that others wrote.
+    """
+    if not package.isidentifier() or package in sys.stdlib_module_names | CRUCIBLE_HOUSES:
+        return False
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):  # as of `__main__`
+        return False
+    if spec is None or spec.origin is None:
+        return False
+    libraries = {Path(get_path(scheme)).resolve() for scheme in ("purelib", "platlib")}
+    return libraries.isdisjoint(Path(spec.origin).resolve().parents)
 
 
 def load_class(target: str, packages: tuple[str, ...]) -> type[Any]:

@@ -41,11 +41,21 @@ class Unsafe:
 class Safe(Unsafe):
     safe_from_file = True
 """
+HAZARD = """
+from crucible.api import Hazard
+
+
+class Barrier(Hazard):
+    kind = "barrier"
+"""
 POINTS = """[crucible.plugins]
 standing = standing_lab.metric:Standing
 near = standing_lab.sampler:Safe
 escape = subprocess:Popen
 inside = harness.carlite.server:CarliteServer
+
+[crucible.hazards]
+barrier = standing_lab.hazard:Barrier
 """
 
 
@@ -58,6 +68,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     (package / "__init__.py").write_text("")
     (package / "metric.py").write_text(METRIC)
     (package / "sampler.py").write_text(SAMPLER)
+    (package / "hazard.py").write_text(HAZARD)
     (package / "other.py").write_text("class Other: ...\n")
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: standing-lab\nVersion: 0.3\n")
     (metadata / "entry_points.txt").write_text(POINTS)
@@ -91,7 +102,7 @@ def test_a_campaign_builds_a_class_of_an_installed_plug_in(installed: Path) -> N
 def test_the_module_that_an_entry_point_names_is_open_and_no_other(installed: Path) -> None:
     with pytest.raises(UserError, match="may be named by _target_ there") as refused:
         find_class("standing_lab.other.Other", "metrics.mine")
-    assert "CRUCIBLE_PACKAGES=standing_lab in your environment allows" in str(refused.value)
+    assert "CRUCIBLE_PACKAGES=standing_lab allows it" in str(refused.value)
 
 
 def test_without_its_metadata_the_package_is_refused(installed: Path) -> None:
@@ -123,7 +134,8 @@ def test_an_unknown_name_says_which_package_brings_it(installed: Path) -> None:
         "; standing-lab 0.3 brings it as standing_lab.metric.Standing"
     )
     assert describe_plugin_origin("nothing") == ""
-    assert describe_plugin_origin("os.system") == ""
+    for target in ("os.system", "numpy.f2py.main", "harness.files.write_whole", "__main__.X", "a"):
+        assert describe_plugin_origin(target) == ""
 
 
 def crucible(folder: Path, *words: str, packages: str = "") -> subprocess.CompletedProcess[str]:
@@ -144,6 +156,7 @@ def test_plugins_lists_kind_name_and_origin(installed: Path) -> None:
         if "│" in line
     ]
     assert ["a metric", "standing: standing_lab.metric.Standing", "standing-lab 0.3"] in rows
+    assert ["a hazard", "barrier: standing_lab.hazard.Barrier", "standing-lab 0.3"] in rows
     assert ["a sampler", "near: standing_lab.sampler.Safe", "standing-lab 0.3"] in rows
     assert ["a metric", "standing_lab.metric.Declared", "CRUCIBLE_PACKAGES"] in rows
 
