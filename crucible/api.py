@@ -1,313 +1,109 @@
-"""Campaigns from Python: run them, and read their records as DataFrames.
+"""All that a plug-in or a notebook imports: `from crucible.api import Metric, StepData`.
 
-Attempts run in processes of their own, and reading needs neither a simulator nor the packages that
-drive: a notebook that has imported CARLA's `agents` can use all of this.
+A name's own module is imported when the name is asked for: a metric that is imported in the process
+of an attempt must not load pandas, and reading records must not load torch.
 """
+# ruff: noqa: PLC0414 - `Boxes as Boxes` says to type checkers that others may import it from here
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import ast
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from analysis.collection import CampaignCollection, collect_campaigns, parse_attempt_key
-from harness.environments import build_child_environment
-from harness.errors import UserError
-from harness.records import reading
-from harness.records.keys import AttemptKey
-from harness.records.schema import ALL_TABLES
-from harness.subprocesses import build_module_command, describe_exit
-from harness.suggestions import describe_unknown_name
-
-FINISHED, SOME_FAILED = 0, 1
-
-Choice = str | Sequence[str] | None
-"""One name or several of a group of the configuration; None: what the study says."""
-
-Systems = str | type | Sequence[str | type] | Mapping[str, type] | None
-"""Names of shipped systems, classes of your own, or such classes by the names they are to have."""
-
-
-class CampaignError(RuntimeError):
-    """A campaign could not run: the command's own line says why."""
-
-
-class Campaign:
-    """The records of a campaign, running or finished; everything is read when it is asked for."""
-
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder).absolute()  # wherever the caller goes
-        self._records = reading.CampaignRecords(self.folder)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings that the campaign was planned with."""
-        settings: dict[str, Any] = self._records.header["settings"]
-        return settings
-
-    @property
-    def attempts(self) -> pd.DataFrame:
-        """A row for each finished attempt: its arm, route and seed, scores, violation, errors."""
-        return self._collect_with_warnings().attempts
-
-    @property
-    def missing(self) -> pd.DataFrame:
-        """A row for each planned attempt without a result, and how its last try ended."""
-        return self._collect_with_warnings().missing
-
-    @property
-    def faults(self) -> pd.DataFrame:
-        """A row for each arm that no table holds, and the reason.
-
-        In none of its attempts so far did the system get what the arm is called after.
-        """
-        faults = self._collect_or_refuse().faults
-        rows = [(str(fault.arm), fault.reason) for fault in faults]
-        return pd.DataFrame(rows, columns=["arm", "reason"])
-
-    def _collect_with_warnings(self) -> CampaignCollection:
-        """Return the attempts, with a warning for each arm that is left out."""
-        collection = self._collect_or_refuse()
-        for fault in collection.faults:
-            warnings.warn(
-                f"{self.folder}: arm without effect, in no table: {fault.arm}: {fault.reason}",
-                stacklevel=3,
-            )
-        return collection
-
-    def _collect_or_refuse(self) -> CampaignCollection:
-        """Return the attempts; a broken record is an error, and not left out."""
-        collection = collect_campaigns([self.folder], partners=True)
-        if len(collection.left_out):
-            raise UserError(str(collection.left_out["reason"].iloc[0]))
-        return collection
-
-    def frames(self, **chosen: object) -> pd.DataFrame:
-        """A row for each planning step: the ego, what it did, and the six error patterns.
-
-        `chosen` are columns of `attempts` and the value, or list of values, to read:
-        `campaign.frames(system="late", seed=[1, 2])`.
-        """
-        return self.table("frames", **chosen)
-
-    def messages(self, **chosen: object) -> pd.DataFrame:
-        """A row for each message of each planning step: sender, age, displacement."""
-        return self.table("messages", **chosen)
-
-    def boxes(self, **chosen: object) -> pd.DataFrame:
-        """A row for each box: ground truth, and detections of the ego alone and by cooperation."""
-        return self.table("boxes", **chosen)
-
-    def events(self, **chosen: object) -> pd.DataFrame:
-        """A row for each collision, infraction and hazard."""
-        return self.table("events", **chosen)
-
-    def table(self, name: str, **chosen: object) -> pd.DataFrame:
-        """Return a table of the chosen attempts, each row with its attempt."""
-        refuse_unknown_name(name, ALL_TABLES, "table")
-        return self._records.read_attempt_tables(name, self._select_keys(chosen))
-
-    def __repr__(self) -> str:
-        return (
-            f"<Campaign {self.folder.name}: {len(self._records.find_attempts())} attempts finished>"
-        )
-
-    def _select_keys(self, chosen: Mapping[str, object]) -> list[AttemptKey]:
-        attempts = self.attempts
-        self._records.find_attempts()  # after the table, so that all of its attempts are known
-        for column, value in chosen.items():
-            refuse_unknown_name(column, attempts.columns, "column of `attempts`")
-            attempts = attempts[attempts[column].isin(as_list(value))]
-        rows = zip(attempts["arm"], attempts["route"], attempts["seed"], strict=True)
-        return [parse_attempt_key(arm, route, int(seed)) for arm, route, seed in rows]
+if TYPE_CHECKING:
+    from agents.driving.driver import Driver as Driver
+    from agents.merging import find_ego_boxes as find_ego_boxes
+    from agents.merging import merge_partner_boxes as merge_partner_boxes
+    from agents.perception.fusion import FeatureSpec as FeatureSpec
+    from agents.perception.fusion import IntermediateFusion as IntermediateFusion
+    from analysis.drawing.picture import render_canvas as render_canvas
+    from analysis.drawing.plots import PlotLine as PlotLine
+    from analysis.drawing.plots import render_line_plot as render_line_plot
+    from crucible.campaigns import Campaign as Campaign
+    from crucible.campaigns import CampaignError as CampaignError
+    from crucible.campaigns import open_campaign as open_campaign
+    from crucible.campaigns import run_attempt as run_attempt
+    from crucible.campaigns import run_campaign as run_campaign
+    from crucible.check import check_plugin as check_plugin
+    from crucible.check_study import check_composed_study as check_composed_study
+    from harness.campaign.exports.export import AttemptValues as AttemptValues
+    from harness.campaign.exports.export import CampaignFacts as CampaignFacts
+    from harness.campaign.exports.export import Export as Export
+    from harness.channel.disturbance import PARTNERS as PARTNERS
+    from harness.channel.disturbance import Disturbance as Disturbance
+    from harness.channel.disturbance import Sweep as Sweep
+    from harness.channel.disturbance import cannot_touch as cannot_touch
+    from harness.channel.effects import Shift as Shift
+    from harness.errors import UserError as UserError
+    from harness.evaluation.metrics.metric import AttemptData as AttemptData
+    from harness.evaluation.metrics.metric import Metric as Metric
+    from harness.evaluation.metrics.metric import StepData as StepData
+    from harness.evaluation.patterns import classify_patterns as classify_patterns
+    from harness.evaluation.patterns import count_patterns as count_patterns
+    from harness.randomness import make_named_stream as make_named_stream
+    from harness.records.arms import Arm as Arm
+    from harness.records.reading import CampaignRecords as CampaignRecords
+    from harness.vocabulary import Boxes as Boxes
+    from harness.vocabulary import Control as Control
+    from harness.vocabulary import EgoObservation as EgoObservation
+    from harness.vocabulary import Features as Features
+    from harness.vocabulary import Kind as Kind
+    from harness.vocabulary import Message as Message
+    from harness.vocabulary import Observation as Observation
+    from harness.vocabulary import Perceived as Perceived
+    from harness.vocabulary import PerceivingSystem as PerceivingSystem
+    from harness.vocabulary import Points as Points
+    from harness.vocabulary import Pose as Pose
+    from harness.vocabulary import Route as Route
+    from harness.vocabulary import Step as Step
+    from harness.world.attempt_context import EgoState as EgoState
+    from harness.world.changes.background import BackgroundChange as BackgroundChange
+    from harness.world.changes.census import SceneCensus as SceneCensus
+    from harness.world.changes.change import SceneChange as SceneChange
+    from harness.world.changes.stage import SpawnedScene as SpawnedScene
+    from harness.world.hazards.encounter import Encounter as Encounter
+    from harness.world.hazards.hazard import Hazard as Hazard
+    from harness.world.hazards.hazard import NoPlaceError as NoPlaceError
+    from harness.world.hazards.meeting import StaticActor as StaticActor
+    from harness.world.hazards.parameters import NumberParameter as NumberParameter
+    from harness.world.hazards.spec import HazardSpec as HazardSpec
+    from harness.world.hazards.track import Track as Track
+    from harness.world.routes.files import RouteSpec as RouteSpec
+    from harness.world.routes.sources import RouteSource as RouteSource
+    from harness.world.routes.sources import make_route_spec as make_route_spec
+    from metamorphic.search.candidates import SearchCandidate as SearchCandidate
+    from metamorphic.search.candidates import SearchOutcome as SearchOutcome
+    from metamorphic.search.candidates import number_candidates as number_candidates
+    from metamorphic.search.settings import SearchSettings as SearchSettings
+    from metamorphic.space import sample_values as sample_values
 
 
-def open_campaign(folder: str | Path) -> Campaign:
-    """Return the records of a campaign's folder."""
-    return Campaign(folder)
+def __getattr__(name: str) -> Any:
+    """Import what is asked for."""
+    module = read_exported_modules().get(name)
+    if module is None:
+        raise AttributeError(f"module 'crucible.api' has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value  # asked for once
+    return value
 
 
-def run_campaign(
-    out: str | Path,
-    *,
-    study: str | None = None,
-    system: Systems = None,
-    cooperation: Choice = None,
-    interference: Choice = None,
-    routes: str | None = None,
-    only: Sequence[str] | None = None,
-    seeds: Sequence[int] | None = None,
-    settings: Mapping[str, object] | None = None,
-    show: bool = True,
-) -> Campaign:
-    """Run a campaign in processes of its own, or resume it; return its records.
+def __dir__() -> list[str]:
+    """Return what can be imported from here."""
+    return sorted(read_exported_modules())
 
-    Arguments choose from the groups of the configuration, `only` names routes of the file;
-    `settings` are further keys and values, as on the command line:
-    `{"traffic.crossing_share": 0.2, "attempt_timeout": 300.0}`. Attempts that failed are listed in
-    `Campaign.missing`. What cannot be planned raises a `CampaignError` with the command's line.
-    """
-    groups = {
-        "study": study,
-        "cooperation": as_choice_list(cooperation),
-        "interference": as_choice_list(interference),
-        "routes": routes,
-        "routes.only": only,
-        "seeds": seeds,
-        "out": out,
+
+@cache
+def read_exported_modules() -> dict[str, str]:
+    """Return the module of each name, from the imports above: no second list can differ."""
+    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
+    (listed,) = (node for node in tree.body if isinstance(node, ast.If))
+    return {
+        name.name: str(node.module)
+        for node in listed.body
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
     }
-    names, classes = split_system_choice(system)
-    overrides = [
-        f"{key}={format_override_value(value)}"
-        for key, value in groups.items()
-        if value is not None
-    ]
-    overrides += [f"system={format_override_value(names)}"] if system is not None else []
-    overrides += [
-        f"+system.{name}._target_={made.__module__}.{made.__qualname__}"
-        for name, made in classes.items()
-    ]
-    overrides += [
-        f"{key}={format_override_value(value)}" for key, value in (settings or {}).items()
-    ]
-    with_progress = () if "progress" in (settings or {}) else ("progress=plain",)
-    run_crucible_command(
-        ["run", *overrides, *with_progress], build_system_environment(classes.values()), show
-    )
-    return Campaign(out)
-
-
-def run_attempt(
-    out: str | Path,
-    *,
-    system: str | type,
-    route: str,
-    interference: str = "none",
-    seed: int = 1,
-    **further: Any,
-) -> Campaign:
-    """Run one attempt; further arguments are those of `run_campaign`."""
-    return run_campaign(
-        out, system=system, only=[route], interference=interference, seeds=[seed], **further
-    )
-
-
-def split_system_choice(system: Systems) -> tuple[list[str], dict[str, type]]:
-    """Return the names of shipped systems and the classes by their names."""
-    if system is None:
-        return [], {}
-    if isinstance(system, Mapping):
-        return [], {name: check_importable(made) for name, made in system.items()}
-    several = [system] if isinstance(system, str | type) else list(system)
-    classes = {
-        made.__name__.lower(): check_importable(made) for made in several if isinstance(made, type)
-    }
-    return [name for name in several if isinstance(name, str)], classes
-
-
-def check_importable(made: type) -> type:
-    """Return a class that another process can import, or raise what to do about it."""
-    if made.__module__ == "__main__" or "<locals>" in made.__qualname__:
-        raise CampaignError(
-            f"{made.__qualname__}: attempts run in other processes, which import the class: "
-            "write it to a file next to the notebook, and import it from there"
-        )
-    return made
-
-
-def build_system_environment(classes: Iterable[type]) -> dict[str, str]:
-    """Return an environment in which these classes are found, and allowed as systems."""
-    environment = build_child_environment()
-    for made in classes:
-        package = made.__module__.partition(".")[0]
-        file = sys.modules[package].__file__
-        if file is None:
-            raise CampaignError(f"{package}: a package without a file cannot be imported again")
-        place = Path(file).parent.parent if Path(file).name == "__init__.py" else Path(file).parent
-        for variable, entry, sign in (
-            ("PYTHONPATH", str(place), os.pathsep),
-            ("CRUCIBLE_PACKAGES", package, ","),
-        ):
-            entries = [entry, *filter(None, environment.get(variable, "").split(sign))]
-            environment[variable] = sign.join(dict.fromkeys(entries))
-    return environment
-
-
-def run_crucible_command(
-    arguments: Sequence[str], environment: Mapping[str, str], show: bool
-) -> None:
-    """Run the command, print its lines as they come, and raise its last one if it refused."""
-    command = build_module_command("crucible", *arguments)
-    lines = list[str]()
-    with subprocess.Popen(
-        command,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    ) as process:
-        try:
-            for line in iterate_output_lines(process):
-                lines.append(line)
-                if show:
-                    print(line, end="")
-        except BaseException:
-            process.send_signal(signal.SIGINT)
-            raise
-    if process.returncode not in (FINISHED, SOME_FAILED):
-        raise CampaignError(
-            lines[-1].strip() if lines else f"ended {describe_exit(process.returncode)}"
-        )
-
-
-def iterate_output_lines(process: subprocess.Popen[str]) -> Iterator[str]:
-    """Yield what a process prints."""
-    assert process.stdout is not None
-    yield from process.stdout
-
-
-def as_choice_list(names: Choice) -> list[str] | None:
-    """Return the names as a list: conditions and cooperations are always several."""
-    return None if names is None else as_list(names)
-
-
-def as_list(value: object) -> list[Any]:
-    """Return one value, or several, as a list."""
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return list(value)
-    return [value]
-
-
-def format_override_value(value: object) -> str:
-    """Return a value as the command line's grammar has it."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, str | Path):
-        text = str(value).replace("\\", "\\\\").replace("'", "\\'")
-        return f"'{text}'"
-    if isinstance(value, Mapping):
-        return (
-            "{"
-            + ",".join(f"{key}:{format_override_value(item)}" for key, item in value.items())
-            + "}"
-        )
-    return "[" + ",".join(map(format_override_value, as_list(value))) + "]"
-
-
-def refuse_unknown_name(name: str, valid: Iterable[str], what: str) -> None:
-    """Raise a line that names what is valid unless the name is."""
-    names = list(valid)
-    if name not in names:
-        raise UserError(describe_unknown_name(what, name, names, plural="names"))

@@ -16,9 +16,25 @@ from agents.conformance.instantiation import (
     resolve_system_settings,
 )
 from agents.v2xverse.agent_files import WHERE
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.findings import Finding
 from harness.options import OneLineParser
+
+COMMAND = CommandDeclaration(
+    group="Plug-ins",
+    rank=20,
+    purpose="check a plug-in of your own: a system, metric, hazard, disturbance, ...",
+    extra="run,learn",
+    examples=(
+        "crucible check late",
+        "crucible check mylab.system:Mine threshold=0.3",
+        "crucible check mylab.system:Mine --recording street.npz",
+        "crucible check mylab.metric:Mine",
+        "crucible check study=mine --config-dir mine",
+    ),
+)
+
 
 HAZARDS = "harness.checks.hazard"
 """Its check is given the class and its parameters: a hazard itself takes a placement."""
@@ -31,6 +47,7 @@ PLUGIN_KINDS = {
     ),
     "harness.channel.disturbance.Disturbance": ("a disturbance", "harness.checks.disturbance"),
     "harness.world.routes.sources.RouteSource": ("a route source", "harness.checks.route_source"),
+    "harness.campaign.exports.export.Export": ("an export", "harness.checks.export"),
     "agents.perception.fusion.base.IntermediateFusion": (
         "a fusion module",
         "agents.conformance.fusion_check",
@@ -38,6 +55,9 @@ PLUGIN_KINDS = {
 }
 """What a class is by the base that it inherits from, and the module that checks it."""
 V2XVERSE = "v2xverse"
+SYSTEM_KIND = "a system under test"
+SAMPLER_KIND = "a sampler"
+SAMPLER_ATTRIBUTES = ("libraries", "ask", "report")
 SYSTEM_ATTRIBUTES = ("reads_points", "reads_messages", "reset", "share", "step")
 NAMES = "package.module:Class of a plug-in; study=NAME or DIR/study/NAME.yaml; or a shipped system"
 
@@ -91,8 +111,23 @@ def run_plugin_check(options: argparse.Namespace) -> int:
     return int(any(finding.verdict == "failed" for finding in findings))
 
 
+def name_plugin_kind(named: type) -> str:
+    """Return the kind of a class, such as `a metric`; nothing if it is no plug-in."""
+    for base in named.__mro__[1:]:
+        if known := PLUGIN_KINDS.get(f"{base.__module__}.{base.__qualname__}"):
+            return known[0]
+    if all(hasattr(named, attribute) for attribute in SYSTEM_ATTRIBUTES):
+        return SYSTEM_KIND
+    return SAMPLER_KIND if is_sampler_class(named) else ""
+
+
+def is_sampler_class(named: type) -> bool:
+    """Return whether a class has what a search calls a sampler by."""
+    return all(hasattr(named, attribute) for attribute in SAMPLER_ATTRIBUTES)
+
+
 def check_plugin(
-    name: str, settings: Sequence[str], recording: Path | None
+    name: str, settings: Sequence[str] = (), recording: Path | None = None
 ) -> tuple[str, list[Finding]]:
     """Return what a plug-in is, and what its check finds."""
     described = describe_v2xverse(name, settings)
@@ -101,6 +136,10 @@ def check_plugin(
     make = make_system_factory(name, settings)
     if is_class_name(name):
         named = load_named_class(name)
+        if is_sampler_class(named):
+            from crucible.check_sampler import list_sampler_findings  # noqa: PLC0415 - few need it
+
+            return SAMPLER_KIND, list_sampler_findings(named)
         for base in named.__mro__:
             if known := PLUGIN_KINDS.get(f"{base.__module__}.{base.__qualname__}"):
                 kind, module = known
@@ -120,7 +159,7 @@ def check_plugin(
     from agents.conformance.recording import load_or_make_recording  # noqa: PLC0415
 
     make()
-    return "a system under test", described + SystemExamination(
+    return SYSTEM_KIND, described + SystemExamination(
         make, load_or_make_recording(recording)
     ).list_findings()
 

@@ -4,6 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.command_registry import CommandDeclaration
+
+COMMAND = CommandDeclaration(
+    group="Shell",
+    rank=10,
+    purpose="print a script for bash, zsh or fish that completes command lines",
+    extra="run",
+    examples=(
+        'eval "$(crucible completion bash)"',
+        "crucible completion bash > ~/.local/share/bash-completion/completions/crucible",
+        "crucible completion fish > ~/.config/fish/completions/crucible.fish",
+    ),
+)
+
+
 BASH = r"""# Completion of `crucible` in bash.
 _crucible() {
   local line="${COMP_LINE:0:COMP_POINT}" words word last
@@ -73,14 +88,14 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 def main(arguments: list[str], program: str) -> int:
     """Print the script."""
-    from crucible.subcommands import SUBCOMMANDS  # noqa: PLC0415 - which imports this module
+    from harness.command_registry import list_subcommands  # noqa: PLC0415 - only here
     from harness.installation import CONF  # noqa: PLC0415 - only here
     from harness.options import OneLineParser  # noqa: PLC0415
 
     parser = OneLineParser(prog=program, description=__doc__)
     parser.add_argument("shell", choices=SCRIPTS, help="the shell that reads the script")
     shell = parser.parse_args(arguments).shell
-    script = SCRIPTS[shell].replace("@SUBCOMMANDS@", " ".join(SUBCOMMANDS))
+    script = SCRIPTS[shell].replace("@SUBCOMMANDS@", " ".join(list_subcommands()))
     print(script.replace("@SETTINGS@", " ".join(list_config_choices(CONF))), end="")
     return 0
 

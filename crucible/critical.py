@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.options import OneLineParser
 
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     from harness.records.critical import CriticalSizes
     from harness.records.keys import AttemptKey
     from harness.records.reading import CampaignRecords
+
+COMMAND = CommandDeclaration(
+    group="Campaigns",
+    rank=60,
+    purpose="find the size of a disturbance at which the outcome of a drive flips",
+    extra="run,learn,analysis",
+    examples=(
+        "crucible critical runs/demo --of latency",
+        "crucible critical runs/demo --of latency --system late --workers 2",
+        "crucible critical runs/demo --of pose_error --sizes 0,1,2,4 --finest 0.5",
+        "crucible critical runs/demo --of latency --recorded --format csv,latex",
+    ),
+)
 
 
 def main(arguments: Sequence[str], program: str = "crucible critical") -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.options import OneLineParser
 from harness.randomness import derive_seed, make_named_stream
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
     from metamorphic.search.configuration import SearchPlan
     from metamorphic.space import Space
 
+COMMAND = CommandDeclaration(
+    group="Search",
+    rank=50,
+    purpose="estimate how often a system fails under disturbances that are sampled",
+    extra="run,learn,analysis",
+    examples=(
+        "crucible rate latency_cut_in --rounds 100 --width 0.2",
+        "crucible rate latency_cut_in --rounds 500 --proposal runs/mine",
+    ),
+)
+
+
 SMALLEST_RANGE_SHARE = 1e-6
 """Shares of a range nearer to its ends than this count as so far away."""
 NO_RATE = "The hit rate of a search is no failure probability, and is not used here."
@@ -32,7 +45,7 @@ NO_RATE = "The hit rate of a search is no failure probability, and is not used h
 def main(arguments: Sequence[str], program: str = "crucible rate") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
     parser = OneLineParser(prog=program, description=__doc__)
-    from metamorphic.search.commandline import add_configuration_arguments, order_settings_first  # noqa: PLC0415
+    from metamorphic.search.command_options import add_configuration_arguments, order_settings_first  # noqa: PLC0415
 
     add_configuration_arguments(parser)
     add = parser.add_argument
@@ -171,7 +184,7 @@ def compute_range_share(parameter: Any, value: float | str) -> float:
 
 def drive_rate_rounds(samples: RateSamples, *, width: float, every: int) -> Iterator[str]:
     """Drive until the rate is as precise as asked for; yield lines about it."""
-    from metamorphic.search.commandline import follow_evaluations  # noqa: PLC0415
+    from metamorphic.search.command_options import follow_evaluations  # noqa: PLC0415
     from metamorphic.search.driving import LEDGER_FOLDER, compute_fresh_seed, open_driver  # noqa: PLC0415
     from metamorphic.search.ledger import make_ledger_header, open_ledger  # noqa: PLC0415
     from metamorphic.search.recorded import RecordedMapper  # noqa: PLC0415

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.options import OneLineParser
 from harness.records.arms import NONE
@@ -17,6 +18,19 @@ from harness.records.packing.parts import (
     read_part,
     split_part,
 )
+
+COMMAND = CommandDeclaration(
+    group="Studies",
+    rank=40,
+    purpose="write the file by which others verify a study",
+    extra="run,analysis",
+    examples=(
+        "crucible reference part-1.parquet part-2.parquet --protocol protocol.md --maps towns"
+        " --out reference.json",
+        "crucible reference part-1.parquet --placebo placebo --out reference.json",
+    ),
+)
+
 
 AttemptPlace = tuple[AttemptKey, str]
 """An attempt and the digest of its route."""

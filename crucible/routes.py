@@ -1,12 +1,12 @@
-"""`crucible routes`: the harness lists, checks and generates; plots are in the report's style."""
+"""`crucible routes`: lists, checks, generates and plots them, in the style of the report."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import carla
 import numpy as np
@@ -15,23 +15,46 @@ import pandas as pd
 from analysis.drawing.picture import render_canvas, write_png
 from analysis.drawing.svg import render_svg_file
 from analysis.figures.route_plan import HazardMarker, RoutePlan, render_route_plans
-from harness.__main__ import main as harness_main
 from harness.campaign.attempt.surroundings import REACH, list_scenery_near_route
-from harness.commands.routes import add_file_options, load_route_hazards
+from harness.command_registry import CommandDeclaration
+from harness.commands.route_listing import (
+    add_file_options,
+    add_route_file_argument,
+    check_routes,
+    list_routes,
+    load_route_hazards,
+)
 from harness.errors import AttemptError, UserError
 from harness.files import write_whole
-from harness.options import OneLineParser
 from harness.vocabulary import Floats, Pose, Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lane_graph import LaneGraph
 from harness.world.maps import load_road_network
 from harness.world.roadside import find_roadside_pose
 from harness.world.routes.files import read_routes
+from harness.world.routes.generate import add_generate_arguments, run_routes_generate
 from harness.world.routes.kinds import NOT_RUN
 from harness.world.routes.resolve import resolve_routes
 from harness.world.simulators.carlite import CarliteSimulator
 
-BAD_INPUT = 2
+if TYPE_CHECKING:
+    Actions = argparse._SubParsersAction[argparse.ArgumentParser]
+
+COMMAND = CommandDeclaration(
+    group="Routes and simulators",
+    rank=10,
+    purpose="list, check, plot and generate routes",
+    extra="run,analysis",
+    examples=(
+        "crucible routes list routes/crucible05/routes.xml",
+        "crucible routes check mine.xml --hazards mine.json",
+        "crucible routes plot mine.xml --hazards mine.json --out routes.png",
+        "crucible routes plot mine.xml --only 6 --surveyed --out route6.svg",
+        "crucible routes generate --town Crucible05 --seed 1 --count 32 --out mine",
+    ),
+)
+
+
 TIMEOUT = 60.0
 AROUND = 20.0
 """Metres round a route that a panel may show."""
@@ -41,33 +64,52 @@ EVERY = 5
 """Of a way's points, `list_scenery_near_route` looks at every fifth."""
 
 
-def main(arguments: Sequence[str], program: str = "crucible") -> int:
-    """Plot, or pass everything else on."""
-    if list(arguments[:2]) != ["routes", "plot"]:
-        return harness_main(list(arguments), program)
-    parser = OneLineParser(
-        prog=f"{program} routes plot",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add `routes list`, `check`, `plot` and `generate`."""
+    actions = parser.add_subparsers(dest="action", required=True)
+    action = actions.add_parser("list", help="print what the files hold")
+    add_route_file_argument(action)
+    action.set_defaults(run=list_routes)
+    action = actions.add_parser(
+        "check", help="check whether the routes can be driven, and which are the same way"
+    )
+    add_file_options(action)
+    action.set_defaults(run=check_routes)
+    add_routes_plot(actions)
+    action = actions.add_parser("generate", help="make routes and hazards from a seed")
+    add_generate_arguments(action)
+    action.set_defaults(run=run_routes_generate)
+
+
+def add_routes_plot(actions: Actions) -> None:
+    """Add `routes plot`."""
+    action = actions.add_parser(
+        "plot",
+        help="write a plot of the routes",
         description="Write a plot of routes from above: lanes, scenery, signals, hazards.",
     )
-    add_file_options(parser)
-    parser.add_argument(
+    add_file_options(action)
+    action.add_argument(
         "--only", nargs="+", metavar="ID", help="the routes to plot (default: all in the file)"
     )
-    parser.add_argument(
+    action.add_argument(
         "--surveyed", action="store_true", help="mark the roadside units of cooperation=surveyed"
     )
-    parser.add_argument(
+    action.add_argument(
         "--dark", action="store_true", help="dark background, of a .png only (default: light)"
     )
-    parser.add_argument(
+    action.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="the .png or .svg file to write"
     )
-    options = parser.parse_args(list(arguments[2:]))
+    action.set_defaults(run=run_routes_plot)
+
+
+def run_routes_plot(options: argparse.Namespace) -> int:
+    """Write the picture; a server that does not start is bad input here."""
     try:
         return write_routes_plot(options)
-    except (UserError, AttemptError) as problem:
-        print(problem, file=sys.stderr)
-        return BAD_INPUT
+    except AttemptError as problem:
+        raise UserError(str(problem)) from None
 
 
 def write_routes_plot(options: argparse.Namespace) -> int:
@@ -186,7 +228,3 @@ def find_roadside_places(town_map: carla.Map, route: Route) -> Floats:
         unit = find_roadside_pose(town_map, Pose(x, y, z, yaw=float(route.yaw[row])), 0.0, 0.0)
         places.append((unit.x, unit.y))
     return np.array(places, np.float64).reshape(-1, 2)
-
-
-if __name__ == "__main__":
-    sys.exit(main(["routes", *sys.argv[1:]]))

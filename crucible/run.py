@@ -19,10 +19,27 @@ from harness.campaign.settings.composition import explain_composition_error
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.sweeps import SWEEP
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.installation import CONF
 from harness.options import OneLineParser
 from harness.records.arms import NONE
+
+COMMAND = CommandDeclaration(
+    group="Campaigns",
+    rank=10,
+    purpose="run a campaign, or resume it: group=choice and setting=value",
+    extra="run",
+    examples=(
+        "crucible run",
+        "crucible run study=demo executor.workers=2 out=runs/demo",
+        "crucible run 'system=[late,fcooper]' interference=latency routes=crucible05",
+        "crucible run system=oracle dry_run=true",
+        "crucible run --config-dir mine system=my_system",
+        "crucible run --cfg job",
+    ),
+)
+
 
 SWEEPS = ("-m", "--multirun")
 CONDITIONS = "interference"

@@ -11,7 +11,20 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.command_registry import CommandDeclaration
 from harness.options import OneLineParser
+
+COMMAND = CommandDeclaration(
+    group="Studies",
+    rank=30,
+    purpose="drive a sample of a published study again, and compare",
+    extra="run,analysis",
+    examples=(
+        "crucible verify reference.json",
+        "crucible verify reference.json --sample 40 --seed 2 --maps towns --workers 2",
+    ),
+)
+
 
 DEFAULT_SAMPLE = 20
 CHANGED, NO_ANSWER = 1, 3

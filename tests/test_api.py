@@ -15,7 +15,7 @@ import pytest
 
 import crucible
 from analysis.collection import CampaignCollection, collect_campaigns
-from crucible.api import as_choice_list, format_override_value, split_system_choice
+from crucible.campaigns import as_choice_list, format_override_value, split_system_choice
 from harness.errors import UserError
 from harness.records.arms import Arm
 from tests.analysis.little import write_little
@@ -110,7 +110,7 @@ def test_an_attempt_may_finish_while_tables_are_read(
             (tmp_path / "running").rename(place)
         return collect_campaigns(*arguments, **further)
 
-    monkeypatch.setattr("crucible.api.collect_campaigns", finishing)
+    monkeypatch.setattr("crucible.campaigns.collect_campaigns", finishing)
     campaign = crucible.open_campaign(folder)
     frames = campaign.frames()
     assert set(frames["seed"]) == {1, 2}

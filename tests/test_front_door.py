@@ -18,11 +18,16 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_dir
 
-from crucible.examples import EXAMPLES, format_examples
-from crucible.subcommands import GROUPS, SUBCOMMANDS, dispatch_subcommand
+from crucible.subcommands import dispatch_subcommand
+from harness.command_registry import (
+    group_subcommands,
+    list_subcommands,
+)
+from harness.command_running import format_examples
 from harness.installation import CONF, install_command
 from tests.conftest import ROOT
 
+SUBCOMMANDS = list_subcommands()
 
 def crucible(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -34,11 +39,11 @@ def crucible(*words: str) -> subprocess.CompletedProcess[str]:
 def test_the_help_lists_every_subcommand(capsys: pytest.CaptureFixture[str]) -> None:
     assert dispatch_subcommand(["--help"]) == 0
     printed = capsys.readouterr().out
-    for group, subcommands in GROUPS.items():
+    for group, subcommands in group_subcommands(SUBCOMMANDS.values()).items():
         assert f"{group}:" in printed
         for subcommand in subcommands:
             assert f"  {subcommand.name} " in printed
-            assert subcommand.purpose in printed
+            assert subcommand.declaration.purpose in printed
 
 
 @pytest.mark.parametrize("name", sorted(set(SUBCOMMANDS) - {"run"}))
@@ -50,13 +55,13 @@ def test_every_subcommand_has_help_under_its_name(
     assert ended.value.code == 0
     printed = capsys.readouterr().out
     assert printed.startswith(f"usage: crucible {name}")
-    assert printed.endswith(format_examples(name) + "\n")
+    assert printed.endswith(format_examples(SUBCOMMANDS[name]) + "\n")
 
 
 def test_the_help_of_run_ends_with_examples() -> None:
     printed = crucible("run", "--help").stdout
     assert "cooperation: ahead, " in printed
-    assert printed.endswith(format_examples("run") + "\n")
+    assert printed.endswith(format_examples(SUBCOMMANDS["run"]) + "\n")
 
 
 OF_SEVERAL = ("routes", "maps", "metamorphic")
@@ -113,7 +118,7 @@ def test_the_help_of_an_action_has_its_examples(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize("name", sorted(SUBCOMMANDS))
 def test_examples_use_options_that_there_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for line in EXAMPLES[name]:
+    for line in SUBCOMMANDS[name].declaration.examples:
         start, *words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"'))
         assert (start, words[0]) == ("crucible", name)
         if name == "run":

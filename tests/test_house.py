@@ -42,6 +42,8 @@ ROOMS = {
 
 GROUND = {
     "bounded_log",
+    "command_registry",
+    "command_running",
     "colours",
     "ego_body",
     "environments",

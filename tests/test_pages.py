@@ -10,6 +10,7 @@ from tests.conftest import ROOT
 from tests.pages import blocks, execute
 
 EXECUTED = (
+    "plugins",
     "own-fusion",
     "own-metric",
     "own-hazard",

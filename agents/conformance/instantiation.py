@@ -16,6 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from harness.errors import UserError
 from harness.installation import CONF
+from harness.plugins import describe_plugin_origin
 from harness.suggestions import describe_unknown_name
 
 SHIPPED = CONF / "system"
@@ -41,7 +42,8 @@ def resolve_system_settings(name: str, given: Sequence[str]) -> dict[str, Any]:
             text = describe_unknown_name(
                 "system", name, sorted(path.stem for path in SHIPPED.glob("*.yaml"))
             )
-            raise UserError(f"{text}, or package.module:Class of your own")
+            text += ", or package.module:Class of your own"
+            raise UserError(f"{text}{describe_plugin_origin(name)}")
         settings = yaml.safe_load(file.read_text())[name]
     try:
         merged = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(given)))

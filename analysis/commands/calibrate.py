@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.commands.options import Commands, add_command_parser
+from analysis.commands.options import describe_command
 from analysis.effects.paired import TESTED_OUTCOMES
 from analysis.simulation.calibration import ALPHA, HEADLINE, METHODS, measure_rejection_rates
 from analysis.simulation.campaigns import CampaignScenario
@@ -22,8 +22,22 @@ from analysis.simulation.interventions import (
 from analysis.simulation.report_pages import calibrate_pages
 from analysis.tables.writing import write_frame
 from analysis.terminal import print_escaped_line, show_grid
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.suggestions import describe_unknown_name
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=90,
+    purpose="false alarm rates of the analysis, by simulation",
+    extra="analysis",
+    examples=(
+        "crucible calibrate --campaigns 200",
+        "crucible calibrate --pages --campaigns 200 --check",
+        "crucible calibrate --effects --routes 12 --seeds 3 --campaigns 500 --check",
+    ),
+)
+
 
 NULL = "nothing matters"
 """Start of the names of scenarios without any effect."""
@@ -31,9 +45,9 @@ DESCRIPTION = """Estimate by simulation how often the regressions, the report's 
 effects of interventions report an effect that is absent."""
 
 
-def add_parser(commands: Commands) -> None:
-    """Add `measure_rejection_rates`."""
-    parser = add_command_parser(commands, "calibrate", DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible calibrate` takes."""
+    describe_command(parser, DESCRIPTION)
     parser.add_argument(
         "--routes", type=int, default=19, metavar="N", help="routes (default: %(default)s)"
     )

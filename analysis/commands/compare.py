@@ -14,10 +14,9 @@ import pandas as pd
 from analysis.arms import format_short_arm_name, list_arms, match_arms
 from analysis.collection import CampaignCollection, collect_campaigns, refuse_duplicate_attempts
 from analysis.commands.options import (
-    Commands,
-    add_command_parser,
     add_mixing_option,
     add_out_option,
+    describe_command,
     resolve_output_folder,
 )
 from analysis.comparison import (
@@ -42,9 +41,22 @@ from analysis.subgroups import compute_subgroup_differences, parse_grouping
 from analysis.surrogates import GOAL_TIME
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_escaped_line, show_grid
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.records.arms import list_varying_factors
 from harness.records.names import escape_file_name
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=50,
+    purpose="compare arms in pairs of equal route and seed",
+    extra="analysis",
+    examples=(
+        "crucible compare runs/demo late/none late/latency",
+        "crucible compare runs/one late/none runs/two:late/none --also runs/two",
+    ),
+)
+
 
 SHOWN = 12
 """Most unpaired attempts that are listed; the file has all."""
@@ -59,9 +71,9 @@ MOST_LISTED = 20
 """Hazards that are listed on a terminal."""
 
 
-def add_parser(commands: Commands) -> None:
-    """Add `compare`."""
-    parser = add_command_parser(commands, "compare", DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible compare` takes."""
+    describe_command(parser, DESCRIPTION)
     parser.add_argument("folder", type=Path, metavar="DIR", help="campaign folder")
     parser.add_argument(
         "arms",

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.commands.options import (
-    Commands,
-    add_command_parser,
     add_folders_argument,
     add_mixing_option,
     add_out_option,
+    describe_command,
     read_collection,
     resolve_output_folder,
 )
@@ -26,6 +25,19 @@ from analysis.figures.effects import render_effects_figure, render_ratios_figure
 from analysis.regression.estimators import format_ratio
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_escaped_line, show_grid
+from harness.command_registry import CommandDeclaration
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=60,
+    purpose="what interventions on error patterns do to drives, in pairs",
+    extra="analysis",
+    examples=(
+        "crucible effects runs/effects",
+        "crucible effects runs/one runs/two --out effects",
+    ),
+)
+
 
 DESCRIPTION = """Compare arms with interventions on error patterns with those without, in pairs of
 equal route and seed: total effects with 95 % confidence intervals and one family of tests; what
@@ -33,9 +45,9 @@ repairing a pattern adds to the repair of the others; Shapley shares; dose and r
 the regression says of the same drives."""
 
 
-def add_parser(commands: Commands) -> None:
-    """Add `effects`."""
-    parser = add_command_parser(commands, "effects", DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible effects` takes."""
+    describe_command(parser, DESCRIPTION)
     add_folders_argument(parser)
     add_out_option(parser)
     add_mixing_option(parser)

@@ -12,16 +12,16 @@ import pandas as pd
 from analysis.attempt import read_checked_table
 from analysis.collection import CampaignCollection, get_campaign_settings
 from analysis.commands.options import (
-    Commands,
-    add_command_parser,
     add_folders_argument,
     add_mixing_option,
+    describe_command,
     read_collection,
 )
 from analysis.comparison import find_named_arm
 from analysis.effects.arms import INTERVENTION
 from analysis.effects.measure import measure_errors
 from analysis.terminal import print_escaped_line, show_grid
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.evaluation.frame_evaluation import EvaluationSettings
 from harness.evaluation.interventions.error_model import COPIES, OF_BOXES, ErrorModel
@@ -29,13 +29,22 @@ from harness.files import write_whole
 from harness.records.arms import NONE, Arm
 from harness.vocabulary import BANDS
 
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=70,
+    purpose="measure a system's errors under a condition, to inject them",
+    extra="analysis",
+    examples=("crucible errors runs/demo --system late --condition latency --out late.json",),
+)
+
+
 DESCRIPTION = """Measure how often a system errs under a condition, how far and for how long, and
 write it as a small JSON file for intervention=inject_doses."""
 
 
-def add_parser(commands: Commands) -> None:
-    """Add `errors`."""
-    parser = add_command_parser(commands, "errors", DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible errors` takes."""
+    describe_command(parser, DESCRIPTION)
     add_folders_argument(parser)
     parser.add_argument("--system", required=True, metavar="NAME", help="system to measure")
     parser.add_argument(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from analysis.collection import CampaignCollection, collect_campaigns
 from harness.errors import UserError
@@ -13,19 +12,11 @@ from harness.suggestions import describe_unknown_name
 
 FORMATS = ("csv", "parquet", "latex")
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-else:
-    Commands = object
 
-
-def add_command_parser(commands: Commands, name: str, description: str) -> argparse.ArgumentParser:
-    """Add a command whose description keeps its lines."""
-    return commands.add_parser(
-        name,
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def describe_command(parser: argparse.ArgumentParser, description: str) -> None:
+    """Give a command a description that keeps its lines."""
+    parser.description = description
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
 
 
 def add_folders_argument(parser: argparse.ArgumentParser) -> None:

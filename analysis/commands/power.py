@@ -6,19 +6,32 @@ import argparse
 import math
 from dataclasses import replace
 
-from analysis.commands.options import Commands, add_command_parser
+from analysis.commands.options import describe_command
 from analysis.simulation.power import PairedDesign, estimate_power
 from analysis.terminal import print_escaped_line, show_grid
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=80,
+    purpose="power of a comparison by numbers of routes and seeds",
+    extra="analysis",
+    examples=(
+        "crucible power",
+        "crucible power --routes 16,32 --seeds 1,3 --difference 0.1,0.2",
+    ),
+)
+
 
 DIFFERENCES = "0.1,0.15,0.2,0.3"
 DESCRIPTION = """Estimate the statistical power of a paired comparison of violation rates: the
 share of simulated campaigns in which the test over routes has p < 0.05."""
 
 
-def add_parser(commands: Commands) -> None:
-    """Add `estimate_power`."""
-    parser = add_command_parser(commands, "power", DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible power` takes."""
+    describe_command(parser, DESCRIPTION)
     parser.add_argument(
         "--routes",
         default="10,19,32,64,128",

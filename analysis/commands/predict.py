@@ -9,11 +9,10 @@ from dataclasses import replace
 import pandas as pd
 
 from analysis.commands.options import (
-    Commands,
-    add_command_parser,
     add_folders_argument,
     add_mixing_option,
     add_out_option,
+    describe_command,
     read_collection,
     resolve_output_folder,
 )
@@ -22,8 +21,21 @@ from analysis.regression.prediction import PredictionScores, evaluate_prediction
 from analysis.regression.sample import NoFitError
 from analysis.tables.writing import write_frame
 from analysis.terminal import make_progress_bar, print_escaped_line, show_grid
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.evaluation.surrogates.rules import RULES
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=40,
+    purpose="predict violations from error patterns and surrogates, on held-out routes",
+    extra="analysis",
+    examples=(
+        "crucible predict runs/demo",
+        "crucible predict runs/demo --lead 3 --window 5",
+    ),
+)
+
 
 DESCRIPTION = """Predict violations from error patterns, from surrogate safety measures, and from
 both, on routes that were held out; AUC and Brier scores with 95 % confidence intervals by route.
@@ -31,9 +43,9 @@ Windows end before the violation, so that nothing of it is in them."""
 RULE = MomentRules()
 
 
-def add_parser(commands: Commands) -> None:
-    """Add `evaluate_prediction_models`."""
-    parser = add_command_parser(commands, "predict", DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible predict` takes."""
+    describe_command(parser, DESCRIPTION)
     add_folders_argument(parser)
     for name, default, what in (
         ("lead", RULE.lead, "from the end of a window to the violation"),

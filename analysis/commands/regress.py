@@ -11,11 +11,10 @@ import pandas as pd
 from analysis.arms import group_arms_by_setting, list_arms
 from analysis.collection import CampaignCollection
 from analysis.commands.options import (
-    Commands,
-    add_command_parser,
     add_format_option,
     add_mixing_option,
     add_out_option,
+    describe_command,
     parse_formats,
     read_collection,
     resolve_output_folder,
@@ -27,15 +26,28 @@ from analysis.regression.sample import read_attempts_table
 from analysis.regression.typeset import format_regression_latex
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_escaped_line, show_grid
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.suggestions import describe_unknown_name
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=30,
+    purpose="regress violations on the six error patterns",
+    extra="analysis",
+    examples=(
+        "crucible regress runs/demo",
+        "crucible regress runs/demo --systems late,fcooper",
+    ),
+)
+
 
 DESCRIPTION = "Regress violations on the six error patterns, condition by condition."
 
 
-def add_parser(commands: Commands) -> None:
-    """Add `regress`."""
-    parser = add_command_parser(commands, "regress", DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible regress` takes."""
+    describe_command(parser, DESCRIPTION)
     parser.add_argument(
         "folders",
         type=Path,

@@ -11,7 +11,7 @@ from pathlib import Path
 from analysis.broken import describe_left_out
 from analysis.cases import list_violation_cases
 from analysis.collection import WARNING_PREFIX, CampaignCollection, collect_campaigns
-from analysis.commands.options import Commands, add_command_parser
+from analysis.commands.options import describe_command
 from analysis.drive import RecordedDrive, build_snapshot, read_recorded_drive
 from analysis.replay.clouds import load_open3d, open_cloud_window, write_clouds
 from analysis.replay.film import MOVING, can_encode_h264, make_film, write_film
@@ -20,11 +20,26 @@ from analysis.replay.scene import Sweeps, read_kept_sweeps
 from analysis.replay.sheet import write_hazard_sheet
 from analysis.replay.stills import write_stills
 from analysis.terminal import make_progress_bar, print_escaped_line
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.records.arms import NONE
 from harness.records.cases import find_case as attempt_named
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=100,
+    purpose="show one attempt: pictures, film, Rerun recording, point clouds",
+    extra="analysis",
+    examples=(
+        "crucible replay runs/demo --list",
+        "crucible replay runs/demo --case 3",
+        "crucible replay runs/demo --case 3 --film case.webp --dark --layout column",
+        "crucible replay runs/demo --attempt late/ahead/latency/0-s1 --rerun drive.rrd",
+    ),
+)
+
 
 DESCRIPTION = """Show one recorded drive: as an image, a film, a Rerun recording or point clouds.
 It needs no simulator."""
@@ -34,9 +49,9 @@ FIRST = 10.0
 """Seconds before the end at which a film begins."""
 
 
-def add_parser(commands: Commands) -> None:
-    """Add `replay`."""
-    parser = add_command_parser(commands, "replay", DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible replay` takes."""
+    describe_command(parser, DESCRIPTION)
     parser.add_argument("folder", type=Path, metavar="DIR", help="campaign folder")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--list", action="store_true", help="list the violations and their numbers")

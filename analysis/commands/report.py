@@ -13,12 +13,11 @@ from analysis.cases import build_case_table
 from analysis.collection import WARNING_PREFIX, CampaignCollection
 from analysis.commands.options import (
     FORMATS,
-    Commands,
-    add_command_parser,
     add_folders_argument,
     add_mixing_option,
     add_out_option,
     add_results_only_option,
+    describe_command,
     read_collection,
     resolve_output_folder,
 )
@@ -31,15 +30,28 @@ from analysis.report.gather import MOST_STRIPS, PASSES, ReportContents, gather_r
 from analysis.report.page import render_report_page
 from analysis.tables.writing import format_latex_table, write_frame, write_text
 from analysis.terminal import make_progress_bar, print_escaped_line
+from harness.command_registry import CommandDeclaration
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=10,
+    purpose="write results, figures and violations as one HTML page",
+    extra="analysis",
+    examples=(
+        "crucible report runs/demo",
+        "crucible report runs/one runs/two --out together",
+    ),
+)
+
 
 PAGE = "report.html"
 DESCRIPTION = """Write one self-contained HTML page with findings, tables, figures and violations,
 and all tables as CSV, Parquet and LaTeX."""
 
 
-def add_parser(commands: Commands) -> None:
-    """Add `report`."""
-    parser = add_command_parser(commands, "report", DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible report` takes."""
+    describe_command(parser, DESCRIPTION)
     add_folders_argument(parser)
     add_results_only_option(parser)
     add_out_option(parser)

@@ -10,13 +10,12 @@ import pandas as pd
 from analysis.broken import add_folder_names
 from analysis.collection import CampaignCollection
 from analysis.commands.options import (
-    Commands,
-    add_command_parser,
     add_folders_argument,
     add_format_option,
     add_mixing_option,
     add_out_option,
     add_results_only_option,
+    describe_command,
     parse_formats,
     read_collection,
     resolve_output_folder,
@@ -28,15 +27,25 @@ from analysis.tables.all_tables import build_all_tables
 from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import write_frame, write_table, write_text
 from analysis.terminal import print_escaped_line, show_table
+from harness.command_registry import CommandDeclaration
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=20,
+    purpose="print tables of campaigns, with confidence intervals",
+    extra="analysis",
+    examples=("crucible tables runs/demo --format csv,latex --out tables",),
+)
+
 
 DESCRIPTION = (
     "Print the tables of campaigns with 95 % confidence intervals, and write them as files."
 )
 
 
-def add_parser(commands: Commands) -> None:
-    """Add `tables`."""
-    parser = add_command_parser(commands, "tables", DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible tables` takes."""
+    describe_command(parser, DESCRIPTION)
     add_folders_argument(parser)
     add_format_option(parser)
     add_results_only_option(parser)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
@@ -20,21 +19,30 @@ from harness.campaign.twins.attribution import (
     split_into_windows,
 )
 from harness.campaign.twins.twins import CampaignTwins
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.records.cases import find_case, list_violations
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+COMMAND = CommandDeclaration(
+    group="Campaigns",
+    rank=40,
+    purpose="find out by twins whether and when a violation needed the disturbance",
+    extra="run",
+    examples=(
+        "crucible attribute runs/demo",
+        "crucible attribute runs/demo 3 --placebos 10 --workers 2",
+    ),
+)
+
 
 LEAST_PLACEBOS = 5
 
 
-def add(commands: Commands) -> None:
-    """Add `compute_attribution`."""
-    parser = commands.add_parser("attribute", help="what disturbances have to do with violations")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible attribute` takes."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
     parser.add_argument(
         "cases",

@@ -10,22 +10,31 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from harness.command_registry import CommandDeclaration
 from harness.doctor.examination import examine_machine
 from harness.doctor.finding import DoctorFinding, DoctorPlaces, get_worst_verdict
 from harness.errors import UserError
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+COMMAND = CommandDeclaration(
+    group="Routes and simulators",
+    rank=30,
+    purpose="check which packages, files and simulators this machine has",
+    extra="run",
+    examples=(
+        "crucible doctor",
+        "crucible doctor --root ~/CARLA_0.9.16 --maps maps",
+        "crucible doctor --probe localhost:2000",
+    ),
+)
+
 
 NARROWEST = 60
 COLOURS = {"ok": "green", "warning": "yellow", "fault": "red"}
 
 
-def add(commands: Commands) -> None:
-    """Add `run_doctor_command`."""
-    parser = commands.add_parser("doctor", help="what this machine has, and what is missing")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible doctor` takes."""
     parser.add_argument(
         "--root",
         type=Path,

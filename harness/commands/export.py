@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import yaml
 from omegaconf import OmegaConf
@@ -16,21 +16,29 @@ from harness.campaign.exports.values import number_steps, read_attempt_values, r
 from harness.campaign.planning.validation import refuse_misfit
 from harness.campaign.settings.config import format_one_line
 from harness.campaign.settings.declared import PartSettings
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.files import refuse_links
 from harness.installation import CONF
+from harness.plugins import describe_plugin_origin
 from harness.records.reading import CampaignRecords
 from harness.suggestions import describe_unknown_name
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+COMMAND = CommandDeclaration(
+    group="Campaigns",
+    rank=50,
+    purpose="pass the results on to TensorBoard, MLflow or Weights & Biases",
+    extra="run",
+    examples=(
+        "crucible export runs/demo --to tensorboard",
+        "crucible export runs/demo --to wandb mode=online project=fusion",
+        "crucible export runs/demo --to mylab.export:Mine file=results.txt",
+    ),
+)
 
 
-def add(commands: Commands) -> None:
-    """Add `export`."""
-    parser = commands.add_parser(
-        "export", help="pass a campaign's results on to TensorBoard, MLflow or Weights & Biases"
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible export` takes."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
     parser.add_argument(
         "--to",
@@ -90,7 +98,7 @@ def make_export_part(name: str, given: Sequence[str]) -> PartSettings[Any]:
     else:
         raise UserError(
             f"--to: {describe_unknown_name('export', name, list_shipped_exports())}; or"
-            " package.module:Class"
+            f" package.module:Class{describe_plugin_origin(name)}"
         )
     try:
         merged = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(given)))

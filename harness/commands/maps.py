@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.command_registry import CommandDeclaration
 from harness.errors import AttemptError, UserError
 from harness.files import write_whole
 from harness.protocols import derive_protocol_seed, format_town_name, get_town_prefix, hash_protocol
@@ -17,15 +18,29 @@ from harness.world.maps import NAME
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
+COMMAND = CommandDeclaration(
+    group="Routes and simulators",
+    rank=20,
+    purpose="save, generate and check towns' maps",
+    extra="run",
+    examples=(
+        "crucible maps export --town Town05 --out maps",
+        "crucible maps generate --seed 1 --count 6 --out towns",
+        "crucible maps generate --seed 7 --blocks 4x3 --curvature 0.8 --grade 0.05 --out towns",
+        "crucible maps generate --protocol protocol.md --count 4 --out towns",
+        "crucible maps check Seeded_1 --maps towns",
+    ),
+)
+
+
 TIMEOUT = 60.0
 MOST_SKIPPED = 100
 """Seeds of a protocol that may fail the checks one after the other."""
 BLOCKS = ("columns", "rows")
 
 
-def add(commands: Commands) -> None:
-    """Add `maps export`, `maps generate` and `maps check`."""
-    parser = commands.add_parser("maps", help="save, generate and check towns' maps")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible maps` takes."""
     actions = parser.add_subparsers(dest="action", required=True)
     action = actions.add_parser("export", help="save a town's OpenDRIVE file")
     action.add_argument(

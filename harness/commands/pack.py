@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.command_registry import CommandDeclaration
 from harness.records.packing.pack import pack_campaigns
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+COMMAND = CommandDeclaration(
+    group="Studies",
+    rank=10,
+    purpose="write campaigns into one small file, from which all tables are made again",
+    extra="run",
+    examples=(
+        "crucible pack runs/main --out part-1.parquet",
+        "crucible pack runs/main runs/placebo --out part-2.parquet --without part-1.parquet",
+    ),
+)
 
 
-def add(commands: Commands) -> None:
-    """Add `pack_campaigns`."""
-    parser = commands.add_parser("pack", help="write campaigns into one small file")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible pack` takes."""
     parser.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="campaign folders")
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="Parquet file to write"

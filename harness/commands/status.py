@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
@@ -20,10 +19,20 @@ from harness.campaign.planning.survey import (
     survey_campaign,
 )
 from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.command_registry import CommandDeclaration
 from harness.records.arms import format_arm_label, list_varying_factors
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+COMMAND = CommandDeclaration(
+    group="Campaigns",
+    rank=20,
+    purpose="progress of a campaign, and what failed",
+    extra="run",
+    examples=(
+        "crucible status runs/demo",
+        "crucible status runs/demo --json",
+    ),
+)
+
 
 SHOWN = 20
 """Names that are printed before the rest is a number."""
@@ -31,9 +40,8 @@ NOT_TRIED = "not tried yet"
 NOTHING = "-"
 
 
-def add(commands: Commands) -> None:
-    """Add `run_status_command`."""
-    parser = commands.add_parser("status", help="how far a campaign is, and what failed")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible status` takes."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
     parser.add_argument("--json", action="store_true", help="print the whole status as JSON")
     parser.add_argument(

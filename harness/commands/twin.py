@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.campaign.printing.terminal import print_unwrapped_line
 from harness.campaign.run import DONE, SOME_FAILED, run_with_exit_code
 from harness.campaign.twins.record_diff import list_record_differences
 from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
+from harness.command_registry import CommandDeclaration
 from harness.errors import UserError
 from harness.records.cases import find_case
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
 from harness.records.twins import TwinChange, Window
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+COMMAND = CommandDeclaration(
+    group="Campaigns",
+    rank=30,
+    purpose="drive an attempt again, unchanged or with a changed disturbance",
+    extra="run",
+    examples=(
+        "crucible twin runs/demo 3",
+        "crucible twin runs/demo 3 --without latency",
+        "crucible twin runs/demo late/ahead/latency/0-s1 --window 5 10",
+    ),
+)
 
 
-def add(commands: Commands) -> None:
-    """Add `run_twin_command`."""
-    parser = commands.add_parser("twin", help="drive an attempt again, as it was or otherwise")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible twin` takes."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
     parser.add_argument(
         "case",

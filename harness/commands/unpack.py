@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.campaign.printing.terminal import print_unwrapped_line
+from harness.command_registry import CommandDeclaration
 from harness.records.packing.unpack import unpack_campaigns
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+COMMAND = CommandDeclaration(
+    group="Studies",
+    rank=20,
+    purpose="make campaign folders of packed files, for all commands of analysis",
+    extra="run",
+    examples=("crucible unpack part-1.parquet part-2.parquet --out study",),
+)
 
 
-def add(commands: Commands) -> None:
-    """Add `unpack_campaigns`."""
-    parser = commands.add_parser("unpack", help="make campaign folders of packed files")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible unpack` takes."""
     parser.add_argument(
         "files", type=Path, nargs="+", metavar="FILE", help="packed files, the parts of a study"
     )

@@ -28,7 +28,7 @@ from harness.installation import CONF
 from harness.records.arms import NONE, Arm
 from harness.suggestions import describe_unknown_name
 from metamorphic.search.behaviour import BEHAVIOUR_MEASURES
-from metamorphic.search.making import SAMPLERS, make_sampler
+from metamorphic.search.making import find_sampler, make_sampler
 from metamorphic.search.objectives import OBJECTIVES
 from metamorphic.search.settings import BehaviourAxis, SearchSettings
 from metamorphic.search.template import ROUTE_PARAMETER, ConditionTemplate, read_template
@@ -185,14 +185,14 @@ def build_search_settings(
 ) -> SearchSettings:
     """Return the settings that make equal searches equal."""
     refuse_unknown_keys(given, KEYS, "")
-    sampler = given.get("sampler")
-    if sampler not in SAMPLERS:
-        raise make_settings_error(
-            "sampler", describe_unknown_name("sampler", str(sampler), SAMPLERS)
-        )
+    sampler = str(given.get("sampler"))
+    try:
+        find_sampler(sampler)
+    except UserError as problem:
+        raise make_settings_error("sampler", str(problem)) from None
     meaning = {name: value for name, value in campaign.items() if name not in NOT_OF_THE_RESULT}
     return SearchSettings(
-        sampler=str(sampler),
+        sampler=sampler,
         seed=get_whole_number(given, "seed", "", least=0),
         budget=get_whole_number(given, "budget", ""),
         batch=get_whole_number(given, "batch", ""),

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import version
 
+from harness.campaign.settings.trust import DECLARATION, is_declared_safe
 from harness.errors import UserError
+from harness.plugins import (
+    describe_plugin_origin,
+    list_installed_prefixes,
+    list_plugin_packages,
+    load_class,
+)
+from harness.suggestions import describe_unknown_name
 from metamorphic.search.optuna_samplers import Nsga2Sampler, TpeSampler
 from metamorphic.search.ribs_samplers import CmaMeSampler, MapElitesSampler
 from metamorphic.search.samplers import CandidateSampler, RandomSampler, SobolSampler
@@ -23,10 +31,25 @@ SAMPLERS: dict[str, Callable[[SearchSettings], CandidateSampler]] = {
 
 def make_sampler(settings: SearchSettings) -> CandidateSampler:
     """Return a new sampler."""
-    if settings.sampler not in SAMPLERS:
-        valid = ", ".join(SAMPLERS)
-        raise UserError(f"sampler = {settings.sampler}: unknown (valid: {valid})")
-    return SAMPLERS[settings.sampler](settings)
+    return find_sampler(settings.sampler)(settings)
+
+
+def find_sampler(name: str) -> Callable[[SearchSettings], CandidateSampler]:
+    """Return a shipped sampler, or a class `package.module.Class` of a plug-in.
+
+    Its constructor takes the search's settings; it has `libraries`, `ask` and `report`. A search's
+    folder names it, so that it must be declared safe to be built from a file.
+    """
+    if name in SAMPLERS:
+        return SAMPLERS[name]
+    try:
+        named = load_class(name, (*list_plugin_packages(), *list_installed_prefixes()))
+        if not is_declared_safe(named):
+            raise UserError(f"sampler {name}: its class must declare {DECLARATION} = True")
+        return named
+    except LookupError:
+        unknown = describe_unknown_name("sampler", name, SAMPLERS)
+        raise UserError(f"{unknown}{describe_plugin_origin(name)}") from None
 
 
 def list_sampler_versions(sampler: CandidateSampler) -> dict[str, str]:

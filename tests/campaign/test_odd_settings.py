@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import run_campaign
-from harness.__main__ import main
+from crucible.subcommands import dispatch_subcommand as main
 from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.declared import CampaignSettings

@@ -21,9 +21,10 @@ from unittest.mock import patch
 
 import yaml
 
-from crucible.subcommands import GROUPS, dispatch_subcommand
+from crucible.subcommands import dispatch_subcommand
 from harness.campaign.settings.annotated import collect_notes_by_place
 from harness.campaign.settings.declared import CampaignSettings
+from harness.command_registry import group_subcommands, list_subcommands
 from harness.field_notes import read_class_comments
 from harness.world.hazards.catalogue import SHIPPED_KINDS
 from harness.world.hazards.parameters import Parameter
@@ -100,7 +101,7 @@ def commands_page() -> str:
         "settings of `crucible run` are [here](settings.md).",
         f"```text\n{help_of()}\n```",
     ]
-    for group, subcommands in GROUPS.items():
+    for group, subcommands in group_subcommands(list_subcommands().values()).items():
         parts.append(f"## {group}")
         for subcommand in subcommands:
             if subcommand.name != "run":

@@ -72,7 +72,7 @@ def test_with_base_packages_alone_it_says_what_is_missing(tmp_path: Path) -> Non
     assert install_command("run") in " ".join(" ".join(lines).split())
 
 
-@pytest.mark.parametrize("command", ["routes", "status"])
+@pytest.mark.parametrize("command", ["twin", "status"])
 def test_other_commands_name_what_they_need(command: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(BLOCKER)
     done = subprocess.run(

@@ -10,6 +10,7 @@ import pytest
 
 from harness.randomness import make_named_stream
 from harness.recordings import PROTOCOL
+from metamorphic.__main__ import main
 from metamorphic.climbing import (
     SIDES,
     ClimbSettings,
@@ -20,7 +21,6 @@ from metamorphic.climbing import (
     get_row_file,
     run_climbing,
 )
-from metamorphic.commandline import main
 from metamorphic.scene import list_scene_sources, read_scene
 from metamorphic.systems import build_named_system
 

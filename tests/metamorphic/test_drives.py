@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from harness.errors import UserError
 from harness.records.reading import CampaignRecords
-from metamorphic.commandline import main
+from metamorphic.__main__ import main
 from metamorphic.drives.conditions import (
     find_condition_relations,
     find_half_conditions,

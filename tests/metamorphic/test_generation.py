@@ -15,8 +15,8 @@ from harness.errors import UserError
 from harness.recordings import PROTOCOL, AgentLook, list_scenarios, read_look, write_look
 from harness.vocabulary import Integers
 from metamorphic import generation as module
+from metamorphic.__main__ import main
 from metamorphic.catalogue import select_catalogue_entries
-from metamorphic.commandline import main
 from metamorphic.following import apply_operator
 from metamorphic.generation import (
     GenerationCandidate,

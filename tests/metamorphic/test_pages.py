@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from harness.errors import UserError
+from metamorphic.__main__ import main
 from metamorphic.choosing import (
     build_candidate_pool,
     format_against_chance,
@@ -18,7 +19,6 @@ from metamorphic.choosing import (
     select_by_guide,
     select_by_sobol,
 )
-from metamorphic.commandline import main
 from metamorphic.packing import pack_study, read_packed_study
 from metamorphic.pages.page import render_study_page
 from metamorphic.pages.pictures import (

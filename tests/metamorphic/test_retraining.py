@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.recordings import list_scenarios
-from metamorphic.commandline import main
+from metamorphic.__main__ import main
 from metamorphic.retraining.experiment import EVERY, HELD_OUT, TEST, TRAIN, split_scenarios
 from tests.metamorphic.conftest import record
 

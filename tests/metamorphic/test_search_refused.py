@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from crucible.rate import main as rate
+from crucible.subcommands import dispatch_subcommand as main
 from harness.campaign.settings import config
 from harness.errors import UserError
-from metamorphic.search.commandline import main, order_settings_first
+from metamorphic.search.command_options import order_settings_first
 from metamorphic.search.configuration import (
     compose_search_config,
     iterate_trial_values,
@@ -194,7 +195,7 @@ def test_trials_have_both_ends_of_every_range() -> None:
 
 def test_options_may_stand_before_settings() -> None:
     words = ["search", "mine", "--study", "a=1", "--config-dir", "x=y", "b=2"]
-    assert order_settings_first(words) == [
+    assert order_settings_first(words, before=1) == [
         *("search", "mine", "a=1", "b=2", "--study", "--config-dir", "x=y")
     ]
     assert order_settings_first(["--rounds", "5", "mine", "a=1"], before=0) == [

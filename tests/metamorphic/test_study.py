@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from harness.errors import UserError
 from harness.precision import ClassMatches, compute_average_precision
 from metamorphic import study as module
+from metamorphic.__main__ import main
 from metamorphic.answers import ask_system
 from metamorphic.catalogue import MAKERS, select_catalogue_entries
-from metamorphic.commandline import main
 from metamorphic.following import make_follow_up
 from metamorphic.judging import FollowUp, make_detection_rows
 from metamorphic.records import STUDY_SCHEMAS, get_block_file, read_study_table

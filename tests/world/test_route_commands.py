@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.__main__ import main
+from crucible.subcommands import dispatch_subcommand as main
 from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import find_map
 from harness.world.routes.files import RouteSpec, write_routes

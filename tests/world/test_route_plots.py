@@ -17,7 +17,7 @@ from analysis.figures.route_plan import (
     convert_to_points,
     render_route_plans,
 )
-from crucible.routes import main
+from crucible.subcommands import dispatch_subcommand as main
 from harness.records.schema import SCENERY
 from tests.conftest import ROOT
 

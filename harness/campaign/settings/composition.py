@@ -22,6 +22,7 @@ from harness.campaign.settings.composing import TOP, compose_config
 from harness.campaign.settings.config import find_class, format_one_line
 from harness.errors import UserError
 from harness.installation import CONF
+from harness.plugins import describe_plugin_origin
 from harness.suggestions import describe_unknown_name
 
 BLAMED = re.compile(r"Could not (?:override|delete(?: from config)?\.?) ?'([^']+)'")
@@ -57,7 +58,8 @@ def describe_unknown_choice(problem: MissingConfigException, folders: Iterable[P
         return ""
     includer = INCLUDER.search(str(problem))
     where = f"{includer[1]}: " if includer and includer[1] != TOP else ""
-    return f"{where}{group}: {describe_unknown_name('choice', name, choices)}"
+    unknown = describe_unknown_name("choice", name, choices)
+    return f"{where}{group}: {unknown}{describe_plugin_origin(name)}"
 
 
 def describe_unknown_key(place: str, overrides: Sequence[str]) -> str:

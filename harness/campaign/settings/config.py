@@ -21,7 +21,11 @@ from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.sweeps import with_sweeps
 from harness.errors import UserError
 from harness.installation import EXTRAS, format_missing_package
-from harness.plugins import list_plugin_packages
+from harness.plugins import (
+    describe_plugin_origin,
+    list_installed_prefixes,
+    list_plugin_packages,
+)
 
 T = TypeVar("T")
 
@@ -101,9 +105,15 @@ def find_class(target: Any, place: str) -> type[Any]:
     """Return the class that a `_target_` names, if its group may name it."""
     refused = f"configuration: {place} names {target!r}"
     packages = list_allowed_packages(place)
+    if not str(target).startswith(packages):
+        # entry points are read for classes of others alone: it takes some milliseconds
+        packages = (*packages, *list_installed_prefixes())
     if not str(target).startswith(packages) or ".__main__." in str(target):
         known = " and ".join(package + "*" for package in packages) or "nothing"
-        raise UserError(f"{refused}; only {known} may be named by _target_ there")
+        raise UserError(
+            f"{refused}; only {known} may be named by _target_ there"
+            f"{describe_plugin_origin(str(target))}"
+        )
     module, _, name = target.rpartition(".")
     try:
         named = getattr(import_module(module), name)

@@ -7,7 +7,12 @@ from functools import cached_property
 from importlib.metadata import entry_points
 
 from harness.errors import UserError
-from harness.plugins import list_plugin_packages, load_class
+from harness.plugins import (
+    describe_plugin_origin,
+    list_installed_prefixes,
+    list_plugin_packages,
+    load_class,
+)
 from harness.suggestions import describe_unknown_name
 from harness.world.hazards.control_loss import ControlLoss
 from harness.world.hazards.crossing import CrossingVehicle, RedLightRunner
@@ -41,7 +46,7 @@ class HazardKinds(Mapping[str, type[Hazard]]):
     """Hazards by name: shipped, those of installed packages, and classes by `package.module.Class`.
 
     An installed package names its kinds as entry points of the group `crucible.hazards`. Other
-    classes are found in the packages of CRUCIBLE_PACKAGES only.
+    classes are found in the packages of CRUCIBLE_PACKAGES and among installed plug-ins only.
     """
 
     @cached_property
@@ -54,7 +59,8 @@ class HazardKinds(Mapping[str, type[Hazard]]):
         if name in self._named or "." not in name:
             return self._named[name]
         try:
-            return check_hazard_class(name, load_class(name, list_plugin_packages()))
+            allowed = (*list_plugin_packages(), *list_installed_prefixes())
+            return check_hazard_class(name, load_class(name, allowed))
         except LookupError:
             raise KeyError(name) from None
 
@@ -81,7 +87,8 @@ def build_hazard(spec: HazardSpec) -> Hazard:
     """Build the hazard of a placement, or raise an error that lists the valid kinds."""
     where = f"route {spec.route}, hazard {spec.kind!r}"
     if spec.kind not in KINDS:
-        raise UserError(f"{where}: {describe_unknown_name('kind', spec.kind, KINDS)}")
+        unknown = describe_unknown_name("kind", spec.kind, KINDS)
+        raise UserError(f"{where}: {unknown}{describe_plugin_origin(spec.kind)}")
     named = KINDS[spec.kind]
     for name, value in spec.parameters.items():
         if name not in named.parameters:

@@ -7,6 +7,7 @@ kind are spread over strata of that reveal time.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections import Counter
@@ -23,7 +24,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from harness.errors import AttemptError, UserError
-from harness.options import OneLineParser
 from harness.protocols import (
     ROUTES,
     derive_protocol_seed,
@@ -276,9 +276,9 @@ def choose_routes_seed(town: str, seed: int, protocol: Path | None) -> int:
     return derive_protocol_seed(hash_protocol(protocol), ROUTES)
 
 
-def main(arguments: list[str]) -> int:
-    """Write `routes.xml` and `hazards.json` into a folder."""
-    parser = OneLineParser(prog="crucible routes generate", description=__doc__)
+def add_generate_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible routes generate` takes."""
+    parser.description = __doc__
     add = parser.add_argument
     add("--town", required=True, metavar="NAME", help="town to make routes in")
     source = parser.add_mutually_exclusive_group()
@@ -292,7 +292,10 @@ def main(arguments: list[str]) -> int:
     add("--host", default="127.0.0.1", help="host of that simulator (default: 127.0.0.1)")
     add("--port", type=int, metavar="PORT", help=PORT_HELP)
     add("--out", type=Path, required=True, metavar="DIR", help="folder for both files")
-    options = parser.parse_args(arguments)
+
+
+def run_routes_generate(options: argparse.Namespace) -> int:
+    """Write `routes.xml` and `hazards.json` into a folder."""
     if options.count < 1:
         raise UserError(f"--count {options.count}: ask for one route or more")
     town, seed = options.town, choose_routes_seed(options.town, options.seed, options.protocol)

@@ -1,4 +1,4 @@
-"""Routes at the command line: what a file holds, whether it can be driven, how it looks."""
+"""What `crucible routes list` and `check` print: what a file holds, whether it can be driven."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.errors import UserError
 from harness.vocabulary import Route
@@ -21,27 +20,8 @@ from harness.world.routes.kinds import NOT_RUN
 from harness.world.routes.resolve import resolve_mapped_route
 from harness.world.routes.scenarios import SAMPLINGS, classify_turn, list_route_junctions
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-
-def add(commands: Commands) -> None:
-    """Add `routes list | check | generate`; the front door has `plot`."""
-    parser = commands.add_parser("routes", help="list, check, plot and generate routes")
-    actions = parser.add_subparsers(dest="action", required=True)
-    action = actions.add_parser("list", help="what the files hold")
-    add_file(action)
-    action.set_defaults(run=list_routes)
-    action = actions.add_parser(
-        "check", help="whether the routes can be driven, and which are the same way"
-    )
-    add_file_options(action)
-    action.set_defaults(run=check_routes)
-    actions.add_parser("plot", help="write a plot of the routes", add_help=False)
-    actions.add_parser("generate", help="make routes and hazards from a seed", add_help=False)
-
-
-def add_file(parser: argparse.ArgumentParser) -> None:
+def add_route_file_argument(parser: argparse.ArgumentParser) -> None:
     """Add the route file."""
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="a route file, a folder of them, or a pattern"
@@ -50,7 +30,7 @@ def add_file(parser: argparse.ArgumentParser) -> None:
 
 def add_file_options(parser: argparse.ArgumentParser) -> None:
     """Add the route file, its maps and its hazards."""
-    add_file(parser)
+    add_route_file_argument(parser)
     parser.add_argument(
         "--maps",
         type=Path,

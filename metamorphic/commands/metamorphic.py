@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from harness.errors import AttemptError, UserError
-from harness.options import OneLineParser
+from harness.command_registry import CommandDeclaration
+from harness.errors import UserError
 from metamorphic.catalogue import MAKERS
 from metamorphic.options import add_process_options, add_scenes_option, refuse_below_one
 from metamorphic.pages.commands import (
@@ -20,22 +18,35 @@ from metamorphic.pages.commands import (
 )
 from metamorphic.retraining.commands import add_retrain_options
 
-BAD_INPUT, NO_GROUND = 2, 3
+COMMAND = CommandDeclaration(
+    group="Systems",
+    rank=60,
+    purpose="change recorded scenes, and find what must not change in the answers",
+    extra="run,learn",
+    examples=(
+        "crucible metamorphic list",
+        "crucible metamorphic check --scenes data/test --out runs/metamorphic",
+        "crucible metamorphic check --scenes data/test --out runs/late --systems late"
+        " --operators latency stray_points_1000 --count 50",
+        "crucible metamorphic drives runs/metamorphic-drives",
+        "crucible metamorphic report runs/metamorphic",
+        "crucible metamorphic generate --scenes data/train --out data/hard --operators rain"
+        " insert --keep vgt:0.15",
+        "crucible metamorphic climb --scenes data/train --system fcooper --out data/worse",
+    ),
+)
+
+
 SYSTEMS = (
     *("single", "late", "early", "fcooper", "attfuse"),
     *("disconet", "v2vnet", "v2xvit", "codriving"),
 )
 
 
-PURPOSE = "change recorded scenes, and find what must not change in the answers"
-
-
-def main(arguments: Sequence[str], program: str = "crucible") -> int:
-    """Do what the command line asks for; bad input is one line and exit code 2."""
-    parser = OneLineParser(prog=program, description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    metamorphic = commands.add_parser("metamorphic", help=PURPOSE, description=__doc__)
-    actions = metamorphic.add_subparsers(dest="action", required=True)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions of `crucible metamorphic`."""
+    parser.description = __doc__
+    actions = parser.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="list operators, what they need, their relations")
     listing.set_defaults(run=run_list)
     add_check_options(
@@ -57,15 +68,6 @@ def main(arguments: Sequence[str], program: str = "crucible") -> int:
     add_show_options(
         actions.add_parser("show", help="picture of a scene, changed and not, and answers")
     )
-    options = parser.parse_args(list(arguments))
-    try:
-        return int(options.run(options) or 0)
-    except UserError as problem:
-        print(problem, file=sys.stderr)
-        return BAD_INPUT
-    except AttemptError as problem:
-        print(problem, file=sys.stderr)
-        return NO_GROUND
 
 
 def add_check_options(parser: argparse.ArgumentParser) -> None:

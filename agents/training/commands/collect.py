@@ -1,0 +1,90 @@
+"""`crucible collect`: recorded scenes, with ground truth, to train on."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from agents.commandline import refuse_less_than_one
+from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
+from harness.command_registry import CommandDeclaration
+
+COMMAND = CommandDeclaration(
+    group="Systems",
+    rank=20,
+    purpose="record scenes to train on",
+    extra="run,learn",
+    examples=(
+        "crucible collect --out data/train",
+        "crucible collect --out data/validate --scenarios 18 --seed 2",
+    ),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible collect` takes."""
+    add = parser.add_argument
+    add(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of the recording; the same command again resumes it",
+    )
+    add(
+        "--scenarios",
+        type=int,
+        default=150,
+        metavar="N",
+        help="groups of agents to record (default: 150)",
+    )
+    add(
+        "--towns",
+        nargs="+",
+        metavar="TOWN",
+        help=f"towns, in turn (default: {' '.join(TRAINING_TOWNS)})",
+    )
+    add("--seed", type=int, default=1, metavar="N", help="seed of all scenes (default: 1)")
+    add(
+        "--maps",
+        metavar="DIR",
+        help="folder with OpenDRIVE files of further towns (default: none)",
+    )
+    add(
+        "--for-testing",
+        action="store_true",
+        help=f"record in {' or '.join(TEST_TOWNS)}, for evaluation only",
+    )
+    add(
+        "--close-quarters",
+        action="store_true",
+        help="more cars across the kerb and people in front of vans, roadside units among them",
+    )
+    add(
+        "--workers",
+        type=int,
+        default=1,
+        metavar="N",
+        help="episodes at a time, about one and a half cores each (default: 1)",
+    )
+    parser.set_defaults(run=run_collect)
+
+
+def run_collect(options: argparse.Namespace) -> None:
+    """Record."""
+    from agents.training.collect import RecordingPlan, collect_recordings  # noqa: PLC0415
+
+    refuse_less_than_one(options, "scenarios", "workers")
+    usual = TEST_TOWNS[:1] if options.for_testing else TRAINING_TOWNS
+    collect_recordings(
+        RecordingPlan(
+            out=options.out,
+            towns=tuple(options.towns or usual),
+            scenarios=options.scenarios,
+            seed=options.seed,
+            for_testing=options.for_testing,
+            maps=options.maps,
+            close_quarters=options.close_quarters,
+            workers=options.workers,
+        )
+    )

@@ -1,0 +1,47 @@
+"""`crucible evaluate`: average precision of a network, with disturbances and without."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from agents.commandline import refuse_less_than_one
+from agents.training.scheme_options import add_scheme_options, get_scheme_option_values
+from harness.command_registry import CommandDeclaration
+
+COMMAND = CommandDeclaration(
+    group="Systems",
+    rank=40,
+    purpose="measure how well weights detect, with and without disturbances",
+    extra="run,learn",
+    examples=(
+        "crucible evaluate --scheme fcooper --data data/test",
+        "crucible evaluate --scheme fcooper --data data/test --weights"
+        " mine/lite_fcooper.safetensors",
+    ),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible evaluate` takes."""
+    add_scheme_options(parser)
+    add = parser.add_argument
+    add("--weights", type=Path, metavar="FILE", help="weights (default: ours)")
+    add("--data", type=Path, nargs="+", required=True, metavar="DIR", help="recordings")
+    add("--most", type=int, default=200, metavar="N", help="samples, spread evenly (default: 200)")
+    add(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write the numbers to this file as JSON too (default: not written)",
+    )
+    add("--card", action="store_true", help="write the headline figures into the weights' card")
+    parser.set_defaults(run=run_evaluate)
+
+
+def run_evaluate(options: argparse.Namespace) -> None:
+    """Evaluate."""
+    from agents.training.evaluate import EvaluationOptions, evaluate_weights  # noqa: PLC0415
+
+    refuse_less_than_one(options, "most")
+    evaluate_weights(EvaluationOptions(**get_scheme_option_values(options)))
