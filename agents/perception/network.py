@@ -2,7 +2,7 @@
 
 Points are encoded where they are measured; fusion and detection happen at the ego. With
 `fuse(ego, ())` the same network detects from the ego's points alone, and the ego is encoded only
-once for both.
+once for both. Why a fusion module gets its layers later: decision 0042.
 """
 
 from __future__ import annotations

@@ -146,13 +146,17 @@ def compute_pillar_maxima(
     outputs: Singles, pillars: Numbers64, full: Flags
 ) -> tuple[Singles, Numbers]:
     """Return each pillar's maximum, and the row of outputs that it is from; -1: of none."""
+    # outputs: (points + 1, channels), the last row of a point that is all zeros
     last, channels = len(outputs) - 1, outputs.shape[1]
+    # (pillars, channels), and the row of outputs that each maximum is from
     strongest = np.zeros((len(full), channels), np.float32)
     who = np.full((len(full), channels), -1, np.int32)
+    # a pillar with room for more points has the point of zeros among them
     for pillar in range(len(full)):
         if not full[pillar]:
             strongest[pillar] = outputs[last]
             who[pillar] = last
+    # the maximum over the points
     for j in range(last):
         pillar = pillars[j]
         for c in range(channels):
@@ -166,6 +170,7 @@ def compute_pillar_maxima(
 def scatter_gradient(gradient: Singles, who: Numbers, count: int) -> Singles:
     """Return the gradient of so many outputs from that of the maxima."""
     channels = who.shape[1]
+    # (outputs, channels): what was no maximum gets nothing
     given = np.zeros((count, channels), np.float32)
     for pillar in range(len(who)):
         for c in range(channels):
@@ -188,14 +193,17 @@ def compute_strongest_features(
 ) -> tuple[Singles, Numbers]:
     """Return the maximum over each pillar's points, and over zeros if it has room; and its cell."""
     channels = len(bias)
+    # points: (points, 4); weight: (POINT_FEATURES, channels); bias: (channels,)
     chosen, pillars, cells, counts, sums = assign_points(
         points, low, high, side, rows, columns, most
     )
+    # (pillars, channels): a pillar with room holds a point of zeros, whose output is the bias
     strongest = np.zeros((len(cells), channels), np.float32)
     for pillar in range(len(cells)):
         if counts[pillar] < most:
             for c in range(channels):
                 strongest[pillar, c] = max(bias[c], np.float32(0.0))
+    # one row is used for all points: no array of all points' features is made
     feature = np.empty((1, POINT_FEATURES), np.float32)
     middle_z = (low[2] + high[2]) / 2
     for j in range(len(chosen)):
@@ -204,12 +212,14 @@ def compute_strongest_features(
         write_point_features(points, chosen[j], sums, pillar, counts[pillar], row, column, low,
             side, middle_z,
                  feature, 0)  # fmt: skip
+        # ten local names: LLVM keeps them in registers, and does not read the row for each channel
         f0, f1, f2, f3, f4 = (
             feature[0, 0], feature[0, 1], feature[0, 2], feature[0, 3], feature[0, 4]
         )  # fmt: skip
         f5, f6, f7, f8, f9 = (
             feature[0, 5], feature[0, 6], feature[0, 7], feature[0, 8], feature[0, 9]
         )  # fmt: skip
+        # linear layer, then the maximum over the pillar
         for c in range(channels):
             output = (
                 bias[c] + f0 * weight[0, c] + f1 * weight[1, c] + f2 * weight[2, c]
@@ -267,6 +277,7 @@ def compute_cloud_features(
     chosen, pillars, cells, counts, sums = assign_points(
         points, low, high, side, rows, columns, most
     )
+    # (points that count, POINT_FEATURES)
     features = np.empty((len(chosen), POINT_FEATURES), np.float32)
     middle_z = (low[2] + high[2]) / 2
     for j in range(len(chosen)):
@@ -289,10 +300,13 @@ def assign_points(
     most: int,
 ) -> tuple[Numbers, Numbers, Numbers, Numbers, Singles]:
     """Return the points that count and their pillars; the pillars' cells, counts and sums."""
+    # (rows * columns,): the pillar of each cell of the grid, -1 for none yet
     pillar_at = np.full(rows * columns, -1, np.int32)
+    # buffers for as many pillars as points: cell, number of points, sum of x, y, z
     cells = np.empty(len(points), np.int32)
     counts = np.zeros(len(points), np.int32)
     sums = np.zeros((len(points), 3), np.float32)
+    # the points that count, and the pillar of each
     chosen = np.empty(len(points), np.int32)
     pillars = np.empty(len(points), np.int32)
     many, kept = 0, 0
@@ -300,14 +314,17 @@ def assign_points(
         z = points[i, 2]
         column = np.floor((points[i, 0] - low[0]) / side)
         row = np.floor((points[i, 1] - low[1]) / side)
+        # points outside the window do not count
         if not (0 <= column < columns and 0 <= row < rows and low[2] <= z < high[2]):
             continue
         cell = int(row) * columns + int(column)
+        # the first point of a cell opens its pillar
         pillar = pillar_at[cell]
         if pillar < 0:
             pillar = pillar_at[cell] = many
             cells[many] = cell
             many += 1
+        # a full pillar takes no more points
         if counts[pillar] < most:
             counts[pillar] += 1
             for k in range(3):
@@ -333,10 +350,13 @@ def write_point_features(
     j: int,
 ) -> None:
     """Write the features of point i, of a pillar with that sum and count, into row j."""
+    # 0 to 3: x, y, z and intensity
     for k in range(4):
         features[j, k] = points[i, k]
+    # 4 to 6: offset from the mean of the pillar's points
     for k in range(3):
         features[j, 4 + k] = points[i, k] - sums[pillar, k] / count
+    # 7 to 9: offset from the middle of the cell, and of the window's height
     features[j, 7] = points[i, 0] - ((column + 0.5) * side + low[0])
     features[j, 8] = points[i, 1] - ((row + 0.5) * side + low[1])
     features[j, 9] = points[i, 2] - middle_z

@@ -45,6 +45,7 @@ def raise_points(points_in_lidar: Singles, height: float, grid: PillarGrid) -> S
 @numba.njit(cache=True, nogil=True)
 def select_near_heights(points: Singles, reach: float) -> Singles:
     """Return the z of the points no farther along x and along y than this."""
+    # points: (points, 4), x y z intensity; the buffer has room for all of them
     heights = np.empty(len(points), np.float32)
     count = 0
     for i in range(len(points)):
@@ -59,10 +60,12 @@ def raise_and_crop_points(
     points: Singles, height: np.float32, low: Singles, high: Singles
 ) -> Singles:
     """Return the points, raised, that lie in a window."""
+    # points and raised: (points, 4), x y z intensity
     raised = np.empty_like(points)
     count = 0
     for i in range(len(points)):
         x, y, z = points[i, 0], points[i, 1], points[i, 2] + height
+        # the window is half open, as the grid's cells are
         if low[0] <= x < high[0] and low[1] <= y < high[1] and low[2] <= z < high[2]:
             raised[count, 0], raised[count, 1], raised[count, 2] = x, y, z
             raised[count, 3] = points[i, 3]

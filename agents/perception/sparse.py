@@ -3,7 +3,7 @@
 Its first layers are `nn.Conv2d` with three cells to a side on the dense map, of which more than
 nine cells in ten are empty: equal weights give equal output, up to rounding. On a processor each
 pillar is multiplied with the weights of all nine taps, and the products are added up where they
-belong; a GPU convolves the dense map.
+belong; a GPU convolves the dense map. Which designs were tried: decision 0065.
 """
 
 from __future__ import annotations
@@ -168,13 +168,17 @@ class TapSums(torch.autograd.Function):
 @numba.njit(cache=True, nogil=True)
 def find_neighbour_targets(cells: Numbers64, shape: Shape) -> Numbers64:
     """Return the pillar that each tap of each pillar reaches."""
+    # cells: (pillars,), numbered through all maps
     maps, rows, columns = shape
+    # (maps * rows * columns,): the pillar of each cell, -1 where there is none
     at = np.full(maps * rows * columns, -1, np.int64)
     for pillar in range(len(cells)):
         at[cells[pillar]] = pillar
+    # (pillars, TAPS): -1 where a tap leads out of the map or to an empty cell
     to = np.full((len(cells), TAPS), -1, np.int64)
     for pillar in range(len(cells)):
         row, column = cells[pillar] // columns % rows, cells[pillar] % columns
+        # a tap is a place in the 3 x 3 window: what it reaches lies on the other side
         for tap_row in range(SIDE):
             down = row + 1 - tap_row
             if down < 0 or down >= rows:
@@ -182,6 +186,7 @@ def find_neighbour_targets(cells: Numbers64, shape: Shape) -> Numbers64:
             for tap_column in range(SIDE):
                 across = column + 1 - tap_column
                 if 0 <= across < columns:
+                    # the same map, `down - row` rows and `across - column` columns farther
                     shift = (down - row) * columns + across - column
                     to[pillar, tap_row * SIDE + tap_column] = at[cells[pillar] + shift]
     return to
@@ -190,13 +195,16 @@ def find_neighbour_targets(cells: Numbers64, shape: Shape) -> Numbers64:
 @numba.njit(cache=True, nogil=True)
 def find_half_targets(cells: Numbers64, shape: Shape) -> Numbers64:
     """Return the cell of half the rows and columns that each tap of each pillar reaches."""
+    # cells: (pillars,), numbered through all maps
     _, rows, columns = shape
+    # (pillars, TAPS): -1 where a tap leads out of the map or between two cells of half the rows
     to = np.full((len(cells), TAPS), -1, np.int64)
     for pillar in range(len(cells)):
         over, column = cells[pillar] // columns, cells[pillar] % columns
         number, row = over // rows, over % rows
         for tap_row in range(SIDE):
             down = row + 1 - tap_row
+            # stride 2: only even rows and columns are computed
             if down % 2 or down >= rows:
                 continue
             for tap_column in range(SIDE):
@@ -210,7 +218,9 @@ def find_half_targets(cells: Numbers64, shape: Shape) -> Numbers64:
 @numba.njit(cache=True, nogil=True)
 def add_up_products(products: Singles, to: Numbers64, places: int) -> Singles:
     """Return the sums of products at each place."""
+    # products: (pillars, TAPS * channels)
     channels = products.shape[1] // TAPS
+    # (places, channels)
     out = np.zeros((places, channels), np.float32)
     for pillar in range(len(to)):
         for tap in range(TAPS):
@@ -224,7 +234,9 @@ def add_up_products(products: Singles, to: Numbers64, places: int) -> Singles:
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def multiply_and_add(features: Singles, taps: Singles, to: Numbers64, places: int) -> Singles:
     """Return at each place the sum of what pillars give it through their taps."""
+    # features: (pillars, before); taps: (TAPS, before, after)
     before, after = taps.shape[1:]
+    # (places, after)
     out = np.zeros((places, after), np.float32)
     for pillar in range(len(to)):
         for tap in range(TAPS):
@@ -232,6 +244,7 @@ def multiply_and_add(features: Singles, taps: Singles, to: Numbers64, places: in
             if place >= 0:
                 for b in range(before):
                     feature = features[pillar, b]
+                    # innermost over neighbours in memory: this loop is vectorised
                     for a in range(after):
                         out[place, a] += feature * taps[tap, b, a]
     return out
@@ -240,8 +253,11 @@ def multiply_and_add(features: Singles, taps: Singles, to: Numbers64, places: in
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def compute_feature_gradient(gradient: Singles, taps: Singles, to: Numbers64) -> Singles:
     """Return what the places that each pillar reaches give back to it."""
+    # gradient: (places, after); taps: (TAPS, before, after)
     before, after = taps.shape[1:]
+    # (TAPS, after, before): the innermost loop runs over neighbours in memory
     turned = taps.transpose((0, 2, 1)).copy()
+    # (pillars, before)
     out = np.zeros((len(to), before), np.float32)
     for pillar in range(len(to)):
         for tap in range(TAPS):
@@ -257,7 +273,9 @@ def compute_feature_gradient(gradient: Singles, taps: Singles, to: Numbers64) ->
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def compute_tap_gradient(gradient: Singles, features: Singles, to: Numbers64) -> Singles:
     """Return what each tap gets from all that it multiplied."""
+    # gradient: (places, after); features: (pillars, before)
     before, after = features.shape[1], gradient.shape[1]
+    # (TAPS, before, after)
     out = np.zeros((TAPS, before, after), np.float32)
     for pillar in range(len(to)):
         for tap in range(TAPS):

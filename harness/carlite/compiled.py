@@ -7,11 +7,14 @@ constants built into it, so it would run yesterday's callee. The machine code he
 digest of a function's file and of all files of the house that file imports, directly or not.
 Entries are written aside and moved into place whole, and bear a checksum: several servers may
 start at once, and what is damaged is compiled again. What cannot be written is not missed.
+Processes that need the same function at the same time share the work: one compiles, the others
+wait for its entry (decision 0078).
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 import hashlib
 import os
@@ -20,13 +23,13 @@ import re
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import compiler, serialize, types
+from numba.core import compiler, compiler_lock, registry, serialize, sigutils, types
 
 from harness.carlite.folders import ensure_cache_folder
 
@@ -37,11 +40,16 @@ FOLDER = ensure_cache_folder() / "compiled"
 LONGEST_UNUSED = 14 * 86400.0
 """Seconds after which an entry that was not loaded is removed."""
 
+LONGEST_WAIT = 120.0
+"""Seconds after which a function that another process compiles is compiled here as well."""
+WAIT_STEP = 0.02
+"""Seconds between two looks at whether the other process has finished."""
+
 CHECKSUM = hashlib.sha256().digest_size
 IMPORT = re.compile(r"^\s*from (harness[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 VERSIONS = f"{sys.version} {np.__version__} {numba.__version__}"
-untyped: Any = compiler.CompileResult, serialize.dumps
-CompileResult, dumps = untyped
+untyped: Any = compiler.CompileResult, serialize.dumps, registry.CPUDispatcher
+CompileResult, dumps, CPUDispatcher = untyped
 
 Listener = Callable[[str, bool], None]
 _listeners: list[Listener] = []
@@ -72,10 +80,77 @@ def allocating(function: Kernel) -> Kernel:
 def _make_dispatcher(function: Kernel, *, counts_references: bool) -> Kernel:
     if function.__closure__:
         raise TypeError(f"{function.__qualname__}: what a closure holds is in no source file")
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": counts_references}
-    dispatcher: Any = numba.njit(**options)(function)
-    dispatcher._cache = MachineCodeCache(function, may_return_arrays=counts_references)
+    options: dict[str, Any] = {
+        "nopython": True,
+        "boundscheck": None,
+        "nogil": True,
+        "error_model": "numpy",
+        "_nrt": counts_references,
+        # no kernel is passed to C or to another kernel as a pointer
+        "no_cfunc_wrapper": True,
+    }
+    dispatcher: Any = KernelDispatcher(function, options)
     return cast(Kernel, dispatcher)
+
+
+class KernelDispatcher(CPUDispatcher):  # type: ignore[misc] - numba has no types
+    """A function that is compiled without an entry point for Python while only kernels call it.
+
+    Such an entry point unpacks arguments. In the traffic's functions these are hundreds of arrays,
+    and it takes longer to compile than what the functions compute. A function that Python calls
+    later as well is compiled again.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions=options)
+        self._caches = {
+            has_entry: MachineCodeCache(
+                function, may_return_arrays=options["_nrt"], has_entry_point=has_entry
+            )
+            for has_entry in (True, False)
+        }
+        self._internal: set[Any] = set()
+        self._choose_callers(from_python=True)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Compile for a kernel that calls this function.
+
+        Constants among the arguments count as any value of their type: one compilation for all.
+        """
+        args = tuple(types.unliteral(arg) for arg in args)
+        kws = {name: types.unliteral(arg) for name, arg in dict(kws).items()}
+        self._choose_callers(from_python=False)
+        try:
+            return super().get_call_template(args, kws)
+        finally:
+            self._choose_callers(from_python=True)
+
+    def compile(self, sig: Any) -> Any:
+        """Return the entry point for a signature, compiled here or by another process."""
+        args, _ = sigutils.normalize_signature(sig)
+        # numba's lock comes first: a thread that waits for it must not hold a file
+        with compiler_lock.global_compiler_lock:
+            if self._is_for_python and args in self._internal:
+                self._internal.remove(args)
+                del self.overloads[args]
+            if args in self.overloads:
+                return self.overloads[args].entry_point
+            with self._cache.hold_entry(sig, self.targetctx.codegen()):
+                return super().compile(sig)
+
+    def add_overload(self, code: Any) -> None:
+        """Take machine code into use; calls from Python reach only what has an entry point."""
+        if self._is_for_python:
+            super().add_overload(code)
+            return
+        args = tuple(code.signature.args)
+        self.overloads[args] = code
+        self._internal.add(args)
+
+    def _choose_callers(self, *, from_python: bool) -> None:
+        self._is_for_python = from_python
+        self._cache = self._caches[from_python]
+        self.targetoptions["no_cpython_wrapper"] = not from_python
 
 
 class MachineCodeCache:
@@ -83,10 +158,26 @@ class MachineCodeCache:
 
     cache_path = str(FOLDER)
 
-    def __init__(self, function: Callable[..., Any], *, may_return_arrays: bool) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, may_return_arrays: bool, has_entry_point: bool
+    ) -> None:
         self._may_return_arrays = may_return_arrays
+        self._has_entry_point = has_entry_point
         self._name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}"
         self._sources = compute_sources_digest(function.__module__)
+
+    @contextlib.contextmanager
+    def hold_entry(self, signature: Any, codegen: Any) -> Iterator[None]:
+        """Let one process at a time compile for a signature; the others wait for its entry."""
+        path = self._build_code_path(signature, codegen)
+        lock_path = path.with_name(f".{path.name}.lock")
+        lock = None if path.exists() else wait_for_lock(lock_path)
+        try:
+            yield
+        finally:
+            if lock is not None:
+                lock_path.unlink(missing_ok=True)
+                os.close(lock)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the code for a signature, None if there is none fit to use."""
@@ -141,8 +232,39 @@ class MachineCodeCache:
                     raise TypeError(f"{self._name}: what {given} is to be @allocating")
 
     def _build_code_path(self, signature: Any, codegen: Any) -> Path:
-        key = f"{VERSIONS}\n{codegen.magic_tuple()}\n{self._sources}\n{self._name}\n{signature}"
+        key = (
+            f"{VERSIONS}\n{codegen.magic_tuple()}\n{self._sources}\n{self._name}\n{signature}\n"
+            f"{self._has_entry_point}"
+        )
         return FOLDER / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+def wait_for_lock(path: Path) -> int | None:
+    """Return a locked file; None if it cannot be had, or another process holds it for too long.
+
+    The system lets go of the lock when its process ends, however it ends.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
+    deadline = time.monotonic() + LONGEST_WAIT
+    while not take_lock(lock):
+        if time.monotonic() > deadline:
+            os.close(lock)
+            return None
+        time.sleep(WAIT_STEP)
+    return lock
+
+
+def take_lock(lock: int) -> bool:
+    """Lock an open file unless another process holds it; return whether it is locked now."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def has_array_type(numba_type: Any) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harness.carlite import CARLA_VERSION, calls, compiled, log
 from harness.carlite.accepting import Acceptor, ProtocolStarter
+from harness.carlite.compile_helpers import CompileHelpers, count_spare_cores
 from harness.carlite.errors import UserError
 from harness.carlite.inbox import MessageBacklog
 from harness.carlite.rpc import ClientSession, RemoteCall, RpcConnection, TickGate
@@ -89,8 +90,9 @@ class CarliteServer:
         self._compilation = CompilationNotice()
         compiled.add_compile_listener(self._compilation)
         self.streams = StreamHub(streams_at)
-        self.world = ServerWorld(options.town, options.maps, options.seed, self.streams)
-        run_warmup(self.world.town)
+        with CompileHelpers(count_spare_cores()):
+            self.world = ServerWorld(options.town, options.maps, options.seed, self.streams)
+            run_warmup(self.world.town)
 
     @property
     def address(self) -> str:

@@ -15,6 +15,8 @@ when it opens a stream again before the old connection is closed: no client gets
 A client that was given such an id and dials late, as its machine is busy, gets the latest frame
 it missed: a client that has asked for a tick waits for the snapshot of that tick, and for no other.
 For the same reason a reader by such an id that has lost frames gets the last of them in the end.
+
+Why no stream id is used twice: decision 0014.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ Manager of its own without a word; when a later one is late, the next snapshot r
 has a thread of its own, which is never busy with the world: it answers health checks by itself,
 and acknowledges orders (register a vehicle, set a speed) as soon as it has understood them. The
 world carries them out, in their order, before whatever else it is asked.
+
+Why it is a thread, not a process: decision 0028.
 """
 
 from __future__ import annotations

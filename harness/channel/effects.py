@@ -1,7 +1,7 @@
 """The effect of a disturbance on delivered messages: their age, displacement and content.
 
 A system is given messages at planning steps. Without any disturbance it would be given, of every
-partner in range, the message of the same step.
+partner in range, the message of the same step. Why effects are measured at delivery: decision 0035.
 """
 
 from __future__ import annotations

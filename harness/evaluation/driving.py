@@ -177,7 +177,10 @@ class DriveEvaluation:
 
     @property
     def outside_share(self) -> float:
-        """Share of the route done that was driven outside its lanes, up to the first violation."""
+        """Share of the route done that was driven outside its lanes, up to the first violation.
+
+        Why not of the whole route: decision 0025.
+        """
         done = self.completion_before_violation * self.route_length
         return min(self.outside_metres / done, 1.0) if done > 0 else float(self.outside_metres > 0)
 

@@ -155,21 +155,27 @@ def evaluate_frame(
     """
     _refuse_strangers(ego_alone)
     _refuse_strangers(cooperative)
+    # ground-truth boxes (N, 7), and which of them some observer has seen (N,)
     true_boxes = truth.boxes_in_lidar
     seen = find_visible_truth(truth, hits_observers, settings)
+    # the ego among all boxes, where a system reports it
     if settings.ego_box and (cooperative.classes == VEHICLE).any():
         true_boxes = Boxes.join([true_boxes, EGO_BOX])
         cooperative, ego_alone = (
             Boxes.join([boxes, EGO_BOX]) for boxes in (cooperative, ego_alone)
         )
         seen = np.append(seen, True)
+    # detections of parked scenery are neither right nor wrong
     detections, split = Boxes.join([ego_alone, cooperative]), len(ego_alone)
     on_scenery = find_parked_detections(detections, true_boxes, parked) & (
         settings.parked == "ignored"
     )
     alone, both = on_scenery[:split], on_scenery[split:]
+    # (N + M, K + M): ground truth and cooperative boxes with the K boxes of the ego alone and
+    # the M cooperative boxes; 0 across classes
     overlaps = compute_class_overlaps(Boxes.join([true_boxes, cooperative]), detections)
     of_truth, of_cooperative = overlaps[: len(true_boxes)], overlaps[len(true_boxes) :]
+    # the six patterns
     patterns = classify_overlap_patterns(
         of_truth[:, :split] * ~alone,
         of_truth[:, split:] * ~both,
@@ -177,6 +183,7 @@ def evaluate_frame(
         tau=np.array(settings.taus)[true_boxes.classes],
         rule=settings.rule,
     )
+    # all boxes are kept; which of them count is marked
     return EvaluatedFrame(
         _mark_patterns(
             true_boxes, seen & find_boxes_in_window(true_boxes.geometry, settings), patterns.truth

@@ -74,7 +74,7 @@ class ActorBlueprint:
 
     @property
     def touching(self) -> Extent:
-        """Half sizes of what other things can touch: the box without its mirrors."""
+        """Half sizes of what other things can touch: the box without its mirrors. Decision 0016."""
         length, width, height = self.extent
         return length, width - self.mirrors, height
 

@@ -1,7 +1,7 @@
 """Vehicles: the ones CARLA 0.9.16 ships, with the sizes of their bounding boxes there.
 
 Kerb masses are those of the real models, rounded; CARLA's fictional vehicles get the mass of a
-real one of their class.
+real one of their class. Why the sizes are CARLA's, not the cars': decision 0038.
 """
 
 from __future__ import annotations

@@ -127,11 +127,13 @@ def _resolve_touches(
     extent: Floats, mirrors: Floats, mass: Floats, dt: float,
 ) -> tuple[Ints, Touches]:  # fmt: skip
     """Return the slots of what can be hit, and who of them touched."""
+    # boxes: (slots,) records, swept by the motion of this tick
     slots = _list_solid_slots(kind, solid, parent)
     boxes = build_swept_boxes(
         slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent,
         mirrors, mass, dt,
     )  # fmt: skip
+    # who touches: movers among themselves, and movers with scenery
     movers = find_touches(boxes, boxes, find_moving_pairs(boxes), False)
     pieces = find_touches(
         boxes, scenery,
@@ -140,12 +142,16 @@ def _resolve_touches(
     touches = np.concatenate((movers, pieces))
     if len(touches) == 0:
         return slots, touches
+    # velocity x, y and yaw rate of each body, (slots, 3), and how far it is pushed, (slots, 2)
     motion, moves = np.empty((len(slots), 3)), np.zeros((len(slots), 2))
+    # gather
     for index in range(len(slots)):
         motion[index, 0], motion[index, 1] = velocity[slots[index], 0], velocity[slots[index], 1]
         motion[index, 2] = yaw_rate[slots[index]]
+    # impulses change velocities; overlaps that are left are pushed apart
     apply_contact_impulses(boxes, scenery, touches, motion)
     push_overlaps_apart(boxes, scenery, touches, moves)
+    # back into the table, for what can move
     for index in range(len(slots)):
         slot = slots[index]
         if boxes[index]["lightness"] <= 0.0:
@@ -157,6 +163,7 @@ def _resolve_touches(
         yaw_rate[slot] = motion[index, 2]
         if kind[slot] == VEHICLE:
             angular_velocity[slot, 2] = motion[index, 2]
+    # contacts without an impulse are not reported
     struck: Touches = touches[(touches["impulse_x"] != 0.0) | (touches["impulse_y"] != 0.0)]
     return slots, struck
 
@@ -171,6 +178,7 @@ def build_swept_boxes(
     boxes = np.zeros(len(slots), BOX)
     for index in range(len(slots)):
         slot, box = slots[index], boxes[index]
+        # the middle of the box, from the actor's origin
         yaw = rotation[slot, 1]
         cos, sin = np.cos(yaw), np.sin(yaw)
         box["arm_x"] = box_centre[slot, 0] * cos - box_centre[slot, 1] * sin
@@ -178,12 +186,14 @@ def build_swept_boxes(
         box["x"], box["y"] = position[slot, 0] + box["arm_x"], position[slot, 1] + box["arm_y"]
         box["half_length"], box["half_width"] = extent[slot, 0], extent[slot, 1] - mirrors[slot]
         box["yaw"] = yaw
+        # from below to above, a leaning body taller; vehicles roll over what is low
         middle = position[slot, 2] + box_centre[slot, 2]
         lean = abs(np.sin(rotation[slot, 0])) * extent[slot, 0]
         lean += abs(np.sin(rotation[slot, 2])) * extent[slot, 1]
         clear = min(CLEARANCE, extent[slot, 2]) if kind[slot] == VEHICLE else 0.02
         box["bottom"] = middle - extent[slot, 2] - lean + clear
         box["top"] = middle + extent[slot, 2] + lean
+        # what can move: inverse mass and inertia, and the motion of this tick
         if kind[slot] != PROP and simulated[slot] and mass[slot] > 0.0:
             box["lightness"] = 1.0 / mass[slot]
             box["dx"], box["dy"] = velocity[slot, 0] * dt, velocity[slot, 1] * dt

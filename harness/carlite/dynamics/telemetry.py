@@ -56,11 +56,13 @@ class VehicleTelemetry:
 def read_vehicle_telemetry(table: ActorTable, slot: int, physics: PhysicsTable) -> VehicleTelemetry:
     """Read a vehicle's instruments."""
     control = physics.find_control(int(table.id[slot]))
+    # velocity along and across the vehicle, m/s
     velocity = table.velocity[slot].tolist()
     cos, sin = math.cos(table.rotation[slot, 1]), math.sin(table.rotation[slot, 1])
     along = velocity[0] * cos + velocity[1] * sin
     across = velocity[1] * cos - velocity[0] * sin
     drag = float(physics.rows[table.physics[slot]]["drag"]) * along * abs(along)
+    # forces that the tyres carry, N: from acceleration, gravity on a slope, and drag
     pitch, _, roll = table.rotation[slot].tolist()
     gaining = table.acceleration[slot].tolist()
     mass = control.mass

@@ -74,6 +74,7 @@ def _step_vehicle_kernel(
     wheel_angles: Floats, slips: Floats, yaw_rates: Floats, engine_speeds: Floats,
     shifts: Floats, drivetrains: Floats, held_velocity: Floats, force: Floats, torque: Floats,
 ) -> None:  # fmt: skip
+    # rows: (kinds of physics,) records; all other arrays: (actors, …), of which `slots` are moved
     h = dt / substeps
     settling = math.exp(-LEVELLING * h)
     for slot in slots:

@@ -67,11 +67,13 @@ def _step_walker_kernel(
     for slot in slots:
         if not simulated[slot]:
             continue
+        # where the feet are, and whether they are on the ground
         feet = extent[slot, 2] - box_centre[slot, 2]
         x, y, z = position[slot, 0], position[slot, 1], position[slot, 2] - feet
         floor = find_ground_height(x0, y0, cell, lower, upper, x, y, z)
         rising = velocity[slot, 2]
         standing = gravity[slot] and (z <= floor or (z - floor < STEP and rising <= 0.0))
+        # horizontal velocity: held by a client, walked, or kept while in the air
         vx, vy = velocity[slot, 0], velocity[slot, 1]
         if not math.isnan(held_velocity[slot, 0]):
             yaw = rotation[slot, 1]
@@ -79,11 +81,13 @@ def _step_walker_kernel(
             vy = held_velocity[slot, 0] * math.sin(yaw) + held_velocity[slot, 1] * math.cos(yaw)
         elif standing or not gravity[slot]:
             vx, vy = _step_walk_velocity(vx, vy, walk_direction[slot], walk_speed[slot], dt)
+        # pushes, then the new place
         vx += dt * force[slot, 0] / mass[slot]
         vy += dt * force[slot, 1] / mass[slot]
         x += vx * dt
         y += vy * dt
         floor = find_ground_height(x0, y0, cell, lower, upper, x, y, z)
+        # height: a jump, a step on the ground, or a fall
         if standing and jump[slot]:
             rising, standing = JUMP, False
             jump[slot] = False
@@ -94,10 +98,12 @@ def _step_walker_kernel(
             z += rising * dt
             if z <= floor:
                 z, rising = floor, 0.0
+        # the body turns to where it walks
         turn = _compute_facing_turn(rotation[slot, 1], walk_direction[slot], walk_speed[slot], dt)
         yaw = rotation[slot, 1] + turn
         rotation[slot, 1] = wrap_to_pi_in_kernel(yaw) if abs(yaw) > math.pi else yaw
         yaw_rate[slot] = turn / dt
+        # back into the table; pushes act for one tick
         angular_velocity[slot, 0] = angular_velocity[slot, 1] = 0.0
         angular_velocity[slot, 2] = turn / dt
         acceleration[slot, 0] = (vx - velocity[slot, 0]) / dt

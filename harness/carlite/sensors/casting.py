@@ -27,11 +27,13 @@ def cast_single_rays(
 
     Directions are unit vectors; things marked `hidden` are seen through.
     """
+    # origins and directions: (rays, 3)
     count = len(origins)
     distance = np.full(count, np.inf)
     thing, face = np.full(count, NOTHING, np.int32), np.full(count, -1, np.int32)
     for ray in range(count):
         origin, direction = origins[ray], directions[ray]
+        # the ground first: things farther than it need no test
         best = _measure_ground_distance(relief, origin, direction, reach)
         if best <= reach:
             thing[ray] = GROUND
@@ -51,10 +53,12 @@ def cast_single_rays(
 def _measure_ground_distance(
     relief: GroundRelief, origin: Floats, direction: Floats, reach: float
 ) -> float:
+    # a ray from below the ground does not see it
     x = (origin[0] - relief.x) / relief.cell
     y = (origin[1] - relief.y) / relief.cell
     if is_over_grid(relief, x, y) and origin[2] < interpolate_relief_height(relief.heights, x, y):
         return np.inf
+    # a fan of one ray, with the direction itself as its only slope
     nearness, source = np.full(1, 1 / reach), np.full(1, NOTHING, np.int32)
     trace_rays(
         relief, x, y, origin[2],
@@ -90,6 +94,7 @@ def _find_first_face(
     corners = np.empty((4, 3))
     for index in range(meshes.first_face[mesh], meshes.first_face[mesh + 1]):
         count = 3 if meshes.faces[index, 3] < 0 else 4
+        # the corners, as the ray's origin sees them
         for k in range(count):
             x, y, z = meshes.vertices[first + meshes.faces[index, k]]
             for i in range(3):
@@ -105,6 +110,7 @@ def _find_first_face(
 @compiled
 def _measure_face_distance(corners: Floats, count: int, direction: Floats, closed: bool) -> float:
     """Distance along a ray from the origin to a convex face, inf where it passes by."""
+    # the face's plane: normal, offset from the origin, and where the ray meets it
     ax, ay, az = _subtract_points(corners[0], corners[1])
     bx, by, bz = _subtract_points(corners[0], corners[2])
     nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
@@ -112,6 +118,7 @@ def _measure_face_distance(corners: Floats, count: int, direction: Floats, close
     facing: float = nx * direction[0] + ny * direction[1] + nz * direction[2]
     if abs(offset) < EDGE_ON or (closed and offset > 0) or facing == 0 or offset / facing < 0:
         return np.inf
+    # within the face if the ray passes all edges on the same side
     sign = 1.0 if facing > 0 else -1.0
     for k in range(count):
         p, q = corners[k], corners[k + 1 if k + 1 < count else 0]

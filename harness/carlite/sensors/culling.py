@@ -19,6 +19,7 @@ SHELLS = 256
 def select_things_in_reach(things: PlacedThings, origin: Floats, reach: float) -> Int32s:
     """Return the things within reach, nearest first (sorted into `SHELLS` by distance)."""
     total = len(things.mesh)
+    # counting sort: first how many things each shell of distance has
     shell = np.full(total, -1, np.int32)
     start = np.zeros(SHELLS + 1, np.int32)
     for n in range(total):
@@ -29,8 +30,10 @@ def select_things_in_reach(things: PlacedThings, origin: Floats, reach: float) -
             gap = max(np.sqrt(square) - things.radius[n], 0.0)
             shell[n] = min(int(gap / reach * SHELLS), SHELLS - 1)
             start[shell[n] + 1] += 1
+    # where each shell begins
     for k in range(SHELLS):
         start[k + 1] += start[k]
+    # then each thing into its shell
     close = np.empty(start[SHELLS], np.int32)
     for n in range(total):
         if shell[n] >= 0:
@@ -48,6 +51,7 @@ def is_box_hidden(centre: Floats, axes: Floats, fan: RayFan, nearness: Floats) -
     flat = np.sqrt(centre[0] * centre[0] + centre[1] * centre[1])
     if flat == 0:
         return False
+    # half sizes of the box along, across and above the direction to its centre
     ahead_x, ahead_y = centre[0] / flat, centre[1] / flat
     depth, half_width, half_height = 0.0, 0.0, 0.0
     for j in range(3):
@@ -59,15 +63,18 @@ def is_box_hidden(centre: Floats, axes: Floats, fan: RayFan, nearness: Floats) -
         return False
     far = flat + depth + half_width
     low, high = centre[2] - half_height, centre[2] + half_height
+    # the rows of rays that may meet it
     bottom = low / (near * fan.least_scale) if low < 0 else low / far
     top = high / (near * fan.least_scale) if high > 0 else high / far
     first_row = np.searchsorted(fan.slopes, bottom - SLACK)
     last_row = np.searchsorted(fan.slopes, top + SLACK)
     if first_row == last_row:
         return True
+    # the columns of rays that may meet it: one interval of pseudo-azimuth, or two
     side = half_width / near
     right = compute_pseudo_angle(ahead_x - ahead_y * side, ahead_y + ahead_x * side) + SLACK
     left = compute_pseudo_angle(ahead_x + ahead_y * side, ahead_y - ahead_x * side) - SLACK
+    # hidden if all that is drawn there is nearer than the box can be
     closest = (1 + SLACK) / near
     if left <= right:
         return _is_all_nearer(fan, nearness, left, right, first_row, last_row, closest)

@@ -113,8 +113,10 @@ def _pack_lidar_points(
 ) -> int:
     """Write what comes back of each ray, channel by channel in firing order."""
     total = 0
+    # weak returns are lost with a probability that falls as their intensity rises
     beta = 1.0 - zero_intensity
     alpha = zero_intensity / intensity_limit if intensity_limit > 0 else 0.0
+    # random bits are a hash of sensor, scan and ray: no state, and any order
     base = hash_counter(key ^ hash_counter(age + np.uint64(1)))
     firings = len(place)
     returned, kept = np.empty(firings, np.int32), np.empty(firings, np.uint64)
@@ -132,6 +134,7 @@ def _pack_lidar_points(
             column, bits = place[firing], chance[firing]
             returned[count], kept[count] = column, bits
             count += (source[column, row] != NOTHING) & (sample_first_uniform(bits) >= general_rate)
+        # points of the rays that come back
         for n in range(count):
             column, bits = returned[n], kept[n]
             flat = 1 / nearness[column, row]

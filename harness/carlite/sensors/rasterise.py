@@ -3,6 +3,8 @@
 The nearest surface is kept as inverse horizontal distance: along a column, a plane's inverse
 distance is linear in the slope, so that filling a face costs a multiplication and a comparison per
 ray. A face cuts the half-plane of a column in a segment, and the segment's ends bound the rows.
+
+Why rays are not traced one by one: decision 0002.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ def rasterise_things(
     Returns, for each face drawn, its outward normal (sensor frame, not normalised), the index of
     its thing, and its index among all faces.
     """
+    # buffers for the faces of all things near enough: only as many marks as are used return
     close = select_things_in_reach(things, origin, reach)
     capacity = 0
     for thing in close:
@@ -52,8 +55,10 @@ def rasterise_things(
     normals = np.empty((capacity, 3))
     owner, face_index = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
     corners = np.empty((_count_most_vertices(meshes), 3))
+    # of one thing, in the sensor's frame: centre (3,), half edges (3, 3), corners of a face (4, 3)
     centre, axes, face = np.empty(3), np.empty((3, 3)), np.empty((4, 3))
     marked = 0
+    # nearest first, so that farther things are often hidden as a whole
     for thing in close:
         _transform_to_sensor(things, thing, rotation, origin, centre, axes)
         if is_box_hidden(centre, axes, fan, nearness):
@@ -110,6 +115,7 @@ def _rasterise_mesh(
     mark: int,
 ) -> int:
     """Draw a placed mesh, marking its faces from `mark` on; returns the next free mark."""
+    # nearness and source: (columns, rows)
     columns, rows = nearness.shape
     per_angle = (len(fan.bucket) - 1) / 4
     first_vertex, closed = meshes.first_vertex[mesh], meshes.closed[mesh]
@@ -200,6 +206,7 @@ def _find_angle_bounds(face: Floats, count: int) -> tuple[float, float, float, f
     for k in range(count):
         after = k + 1 if k + 1 < count else 0
         x, y, next_x, next_y = face[k, 0], face[k, 1], face[after, 0], face[after, 1]
+        # an edge that crosses the half-plane behind the sensor, where pseudo-azimuths jump
         if (y < 0) != (next_y < 0) and x + (next_x - x) * y / (y - next_y) < 0:
             crossings += 1
         angle = compute_pseudo_angle(x, y)
@@ -238,11 +245,14 @@ def rasterise_ground(
     half-plane: a ray meets it no nearer than the ray below does, and is traced from there.
     """
     cell, heights = relief.cell, relief.heights
+    # the sensor in grid units; under the ground nothing of it is visible
     x, y, z = (origin[0] - relief.x) / cell, (origin[1] - relief.y) / cell, origin[2]
     if is_over_grid(relief, x, y) and z < interpolate_relief_height(heights, x, y):
         return
+    # may a ray begin where the one below it ended
     lean = np.sqrt(rotation[0, 2] ** 2 + rotation[1, 2] ** 2)
     shared: bool = rotation[2, 2] > lean * find_steepest_in_reach(relief, x, y, reach / cell)
+    # a ray is `out + slope * up`, the same two vectors for all rays of a column
     up_x, up_y, up_z = rotation[0, 2] / cell, rotation[1, 2] / cell, rotation[2, 2]
     for column in range(len(nearness)):
         cosine, sine, scale = fan.cosine[column], fan.sine[column], fan.scale[column]

@@ -52,6 +52,7 @@ def _march_cells(
     first_row: int, first_column: int, last_row: int, last_column: int,
 ) -> float:  # fmt: skip
     """March cell by cell between two parameters of a ray, within a window of cells."""
+    # the cell that the ray starts over, and the parameters at which it leaves columns and rows
     column = min(max(int(px + start * dx), first_column), last_column)
     row = min(max(int(py + start * dy), first_row), last_row)
     step_x, step_y = (1 if dx > 0 else -1), (1 if dy > 0 else -1)
@@ -60,11 +61,13 @@ def _march_cells(
     next_x = (column + (dx > 0) - px) / dx if dx != 0 else np.inf
     next_y = (row + (dy > 0) - py) / dy if dy != 0 else np.inf
     t = start
+    # place within the cell, 0 to 1, and height above the ground there
     u, v = px + t * dx - column, py + t * dy - row
     above: float = pz + t * dz - interpolate_relief_height(heights, column + u, row + v)
     if above <= 0:
         return t
     while first_row <= row <= last_row and first_column <= column <= last_column:
+        # the ray's height above the ground where it leaves the cell; a cell is two triangles
         leave = min(next_x, next_y, end)
         u_out, v_out = px + leave * dx - column, py + leave * dy - row
         corner, opposite = heights[row, column], heights[row + 1, column + 1]
@@ -74,6 +77,7 @@ def _march_cells(
         else:
             ground = corner + v_out * (left - corner) + u_out * (opposite - left)
         above_out = pz + leave * dz - ground
+        # on the diagonal it changes triangles: two pieces, along which the height is linear
         side, side_out = u - v, u_out - v_out
         if side * side_out < 0:
             part = side / (side - side_out)
@@ -88,6 +92,7 @@ def _march_cells(
             hit = _interpolate_ground_hit(t, leave, above, above_out)
         if hit < np.inf or leave >= end:
             return hit
+        # on to the next cell, across the nearer of its two edges
         t, above, u, v = leave, above_out, u_out, v_out
         if next_x <= next_y:
             column += step_x

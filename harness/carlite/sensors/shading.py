@@ -97,6 +97,7 @@ def paint_picture(
 ) -> None:
     """Fill a picture, blue first."""
     width, height = nearness.shape
+    # image: (height, width, 4), top row first; rows of rays are bottom row first
     for row in range(height):
         slope = fan.slopes[height - 1 - row]
         for column in range(width):
@@ -104,6 +105,7 @@ def paint_picture(
             x, y = fan.cosine[column], fan.sine[column]
             z = x * slope
             length = np.sqrt(1 + z * z)
+            # sky: how high above the horizon; all else: how much haze is before it
             red = green = blue = clear = rise = 0.0
             if face < GROUND:
                 up = (rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z) / length
@@ -111,9 +113,11 @@ def paint_picture(
             else:
                 flat = 1 / nearness[column, height - 1 - row]
                 clear = np.exp(-flat * length / HAZE_DISTANCE)
+            # the colour of a face, shaded before
             if face >= 0:
                 red, green, blue = colours[face, 0], colours[face, 1], colours[face, 2]
             elif face == GROUND:
+                # the ground: its label's colour, lit by the slope where the ray meets it
                 x, y, z = x * flat, y * flat, z * flat
                 at = origin[0] + rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
                 grid_x = (at - relief.x) / relief.cell
@@ -123,6 +127,7 @@ def paint_picture(
                 label = find_relief_label(relief.labels, grid_x, grid_y)
                 red, green = PALETTE[label, 0] * light, PALETTE[label, 1] * light
                 blue = PALETTE[label, 2] * light
+            # mixed with haze or sky
             image[row, column, 2] = _mix_haze(red, HORIZON[0], ZENITH[0], clear, rise)
             image[row, column, 1] = _mix_haze(green, HORIZON[1], ZENITH[1], clear, rise)
             image[row, column, 0] = _mix_haze(blue, HORIZON[2], ZENITH[2], clear, rise)

@@ -46,12 +46,14 @@ def _assemble_lanes(
     records: list[LaneRecord],
     centres: list[LaneCentreLine],
 ) -> TownLanes:
+    # points of all lanes in one array: a lane is `first` and `count` of its rows
     index = {key: lane for lane, key in enumerate(keys)}
     kinds = np.array([KINDS.get(record.type, LaneKind.OTHER) for record in records], np.uint8)
     count = np.array([len(centre.road_s) for centre in centres], np.int32)
     points = np.concatenate([centre.points for centre in centres])
     first = np.concatenate([[0], np.cumsum(count)[:-1]]).astype(np.int32)
     station = _compute_stations(points, first)
+    # links between lanes, both ways, as flat lists
     following = [[index[key] for key in keys_] for keys_ in find_successors(network, keys)]
     preceding: list[list[int]] = [[] for _ in keys]
     for lane, ahead in enumerate(following):

@@ -109,9 +109,11 @@ def find_nearest_segment(
     Rings of cells are searched outwards until no farther cell can hold anything nearer. With a
     finite `yaw`, a lane running across counts as 2 m farther away, one running against as 4 m.
     """
+    # the cell of the point, or the nearest cell of the grid
     column = min(max(math.floor((x - grid.x) / CELL), 0), grid.columns - 1)
     row = min(max(math.floor((y - grid.y) / CELL), 0), grid.rows - 1)
     best, best_segment, best_station, best_lateral = math.inf, -1, 0.0, 0.0
+    # cells of one ring: whole rows at its edges, two cells of each row between
     for ring in range(max(grid.columns, grid.rows)):
         for j in range(max(row - ring, 0), min(row + ring, grid.rows - 1) + 1):
             edge = abs(j - row) == ring
@@ -124,6 +126,7 @@ def find_nearest_segment(
                     segment = grid.segments[slot]
                     if not (kinds >> grid.kind[grid.lane[segment]]) & 1:
                         continue
+                    # square of the distance to the segment
                     ax, ay, az = grid.points[segment]
                     bx, by, bz = grid.points[segment + 1]
                     dx, dy = bx - ax, by - ay
@@ -132,6 +135,7 @@ def find_nearest_segment(
                     t = min(max(t, 0.0), 1.0)
                     px, py, pz = x - ax - t * dx, y - ay - t * dy, z - az - t * (bz - az)
                     cost = px * px + py * py + pz * pz
+                    # a lane that runs another way costs more
                     if cost < best and not math.isnan(yaw):
                         away = 2.0 * (1.0 - math.cos(yaw - grid.yaw[segment]))
                         cost += away * away
@@ -140,6 +144,7 @@ def find_nearest_segment(
                         start = grid.station[segment]
                         best_station = start + t * (grid.station[segment + 1] - start)
                         best_lateral = (dx * py - dy * px) / math.sqrt(square)
+        # nothing in the next ring can be nearer than this
         reach = max(ring * CELL - 0.5, 0.0)
         if best <= reach * reach:
             break

@@ -150,11 +150,13 @@ def _parse_road(node: Element) -> RoadRecord:
     length = read_positive_number(node, "length", place)
     if length > LONGEST:
         raise ValueError(f"{place}: it is {length:g} m long, more than {LONGEST:g} m")
+    # the reference line
     plan = tuple(_parse_geometry(piece, place) for piece in node.findall("planView/geometry"))
     if not plan:
         raise ValueError(f"{place}: no <geometry> in its <planView>")
     if any(after.s <= before.s for before, after in pairwise(plan)):
         raise ValueError(f"{place}: its <geometry> elements are not in order of s")
+    # furniture; speed signs among the objects count as signals
     signals, references = furniture.parse_road_signals(node, road_id, place)
     objects = [
         (piece, furniture.parse_outline(piece, road_id, place))

@@ -1,4 +1,7 @@
-"""Which traffic lights cycle together, and which of them are green at the same time."""
+"""Which traffic lights cycle together, and which of them are green at the same time.
+
+Why a road has one light: decision 0003.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The calls of the Traffic Manager, as the wheel's remote proxy makes them."""
+"""The calls of the Traffic Manager, as the wheel's remote proxy makes them.
+
+Why it runs in the server: decision 0013.
+"""
 
 from __future__ import annotations
 

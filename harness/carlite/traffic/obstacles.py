@@ -126,6 +126,7 @@ def _collect_body_rows(
 @compiled
 def find_corridor_gap(net: TrafficNetwork, me: TrafficDriver, b: Bodies, now: TrafficStep) -> None:
     """Find the nearest thing in the corridor; the gap runs from bumper to box."""
+    # forget what was found in the last step
     slot = me.body
     speed = np.hypot(b[slot].vx, b[slot].vy)
     reach = me.spacing * (SAMPLES - 1)
@@ -136,29 +137,36 @@ def find_corridor_gap(net: TrafficNetwork, me: TrafficDriver, b: Bodies, now: Tr
     for other in range(len(b)):
         if other == slot:
             continue
+        # too far to be in the corridor, wherever it leads
         dx, dy = b[other].x - x, b[other].y - y
         size = b[other].half_length + b[other].half_width
         limit = reach + size + 12.0
         if dx * dx + dy * dy > limit * limit:
             continue
+        # who is driven by no driver may turn anywhere: the driver's course is kept for it
         stranger = b[other].driver < 0
         if stranger and not noted:
             note_course(me, b[slot].yaw)
             noted, aside = True, estimate_most_aside(me, b[slot].half_length)
+        # a client may let a driver ignore a share of the others
         share = me.ignore_walkers if b[other].kind == WALKER else me.ignore_vehicles
         if ignores_actor(now, me, b[other].id, share):
             continue
+        # where it is now
         gap, pace, apart = np.inf, 0.0, stranger and _is_apart(me, b, other, aside)
         if not apart:
             gap, pace = _measure_corridor_room(
                 me, b, other, 0.0, _choose_side_margin(me, b[other], b[slot])
             )
+        # a vehicle in the way may be passed within the lane; one that was is passed to the end
         if gap < np.inf and b[other].kind == VEHICLE:
             _make_way(net, me, b, other, max(gap, 0.0), kept)
         elif b[other].id == dodged and me.dodged == 0 and _is_passing(b, slot, other):
             me.dodging, me.dodged = kept, dodged
+        # where it will be, if it goes on as it does
         if gap == np.inf and stranger and not apart:
             gap, pace = _predict_corridor_entry(me, b, other, speed)
+        # the one that has to be braked for first is kept
         if gap < np.inf and gap + _estimate_braking_room(pace) < me.gap + _estimate_braking_room(
             me.gap_speed
         ):
@@ -290,6 +298,7 @@ def _measure_corridor_room(
     Marches along the path by the distance still free, so that most others cost a few steps. Where
     the nose swings out of turns is minded for strangers; drivers wait out of its way.
     """
+    # the other's box: centre, axes and half sizes, `later` seconds from now
     yaw = b[other].yaw
     c, s = np.cos(yaw), np.sin(yaw)
     cx = b[other].x + b[other].vx * later
@@ -297,29 +306,35 @@ def _measure_corridor_room(
     cx += c * b[other].centre_x - s * b[other].centre_y
     cy += s * b[other].centre_x + c * b[other].centre_y
     long, wide = b[other].half_length, b[other].half_width
+    # the corridor along the path, as wide as the driver's body and a margin
     half = b[me.body].half_length
     corridor = b[me.body].half_width + margin
     spacing = me.spacing
     stranger = b[other].driver < 0
     if stranger and me.overhang_due:
         predict_overhang(me, half)
+    # march: sample by sample near the box, in strides where it is far away
     n = int(max(half - corridor, 0.0) / spacing)
     while n < SAMPLES:
         dx, dy = me.path_x[n] - cx, me.path_y[n] - cy
+        # distance from the path's sample to the box, in the box's frame
         u, v = c * dx + s * dy, c * dy - s * dx
         ou, ov = max(abs(u) - long, 0.0), max(abs(v) - wide, 0.0)
         away = np.sqrt(ou * ou + ov * ov)
+        # how far the body reaches here at most, with what swings out
         turning = _compute_corner_swing(me, n, half)
         most = corridor + max(turning, me.most_overhang if stranger else 0.0)
         if away <= most:
             if me.overhang_due:
                 predict_overhang(me, half)
+            # near enough for a closer look: on which side the box is, and what swings out there
             direction = compute_path_yaw(me, n)
             tx, ty = np.cos(direction), np.sin(direction)
             nu, nv = -np.sign(u) * ou, -np.sign(v) * ov
             nx, ny = c * nu - s * nv, s * nu + c * nv
             ahead, aside = nx * tx + ny * ty, ny * tx - nx * ty
             outside = turning if aside * me.path_curvature[n] < 0.0 else 0.0
+            # in the way: within what the body sweeps, ahead of it, and on the same storey
             swept = min(corridor + max(outside, me.path_overhang[n] * np.sign(aside)), most)
             level = abs(b[other].z - me.path_z[n]) < STOREY
             if away <= swept and ahead > -0.5 * corridor and level:

@@ -200,6 +200,7 @@ def compute_lateral_target(me: TrafficDriver, ahead: float) -> float:
 @compiled
 def sample_driver_path(net: TrafficNetwork, me: TrafficDriver, speed: float) -> None:
     """Sample the path ahead: where it runs, how it bends, and how fast it may be driven."""
+    # samples reach as far as the driver needs to stop, and a bit farther
     me.spacing = min(max((14.0 + speed + speed * speed / 5.0) / SAMPLES, 0.4), 2.5)
     share = 1.0 - me.slower / 100.0
     k = me.at
@@ -207,15 +208,18 @@ def sample_driver_path(net: TrafficNetwork, me: TrafficDriver, speed: float) -> 
     station = me.station
     cos, sin, turned = 1.0, 0.0, 0.0
     for n in range(SAMPLES):
+        # the link that this sample is on
         while station > link.length and k + 1 < me.known:
             station -= link.length
             k += 1
             link = net.links[me.route[k]]
+        # between which two of its points, and how far
         last = link.count - 1
         t = min(max(station / link.step, 0.0), float(last))
         j = min(int(t), last - 1)
         f = t - j
         p, q = net.points[link.first + j], net.points[link.first + j + 1]
+        # the point, moved aside as the driver wants, and along beyond the end of what is known
         yaw = p.yaw + f * (q.yaw - p.yaw)
         if yaw != turned:
             cos, sin, turned = np.cos(yaw), np.sin(yaw), yaw
@@ -225,6 +229,7 @@ def sample_driver_path(net: TrafficNetwork, me: TrafficDriver, speed: float) -> 
         me.path_y[n] = p.y + f * (q.y - p.y) + aside * cos + beyond * sin
         me.path_z[n] = p.z + f * (q.z - p.z)
         me.lane_yaw[n] = yaw
+        # the speed that the bend and the limit allow, or that a client asks for
         bend = p.curvature + f * (q.curvature - p.curvature)
         me.path_curvature[n] = bend
         comfortable = np.sqrt(SIDE_ACCELERATION / max(abs(bend), 1e-4))

@@ -1,4 +1,7 @@
-"""What clients may ask about the town's scenery: its pieces, their boxes, what a ray meets."""
+"""What clients may ask about the town's scenery: its pieces, their boxes, what a ray meets.
+
+Why generated scenery gives way to actors: decision 0015.
+"""
 
 from __future__ import annotations
 

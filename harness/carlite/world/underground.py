@@ -2,6 +2,8 @@
 
 Nothing is below the ground, so nothing carries them and nothing moves them: they stay where they
 were put. An actor of which a part is still above is not parked: springs or feet bring it up.
+
+Why they do not fall: decision 0029.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 It is given ground truth and the six patterns of the step, and answers with the boxes to drive by
 and with every change that it made. Ego-alone boxes are never changed.
+
+Why these three kinds: decision 0071.
 """
 
 from __future__ import annotations

@@ -157,6 +157,7 @@ def sort_pairs_by_overlap(overlaps: Floats, rows: Mask, columns: Mask) -> list[t
 
 def apply_assignment(scene: Scene, assignment: RepairAssignment) -> Intervened:
     """Return the boxes after an assignment: in their order, new ones last."""
+    # geometry: (N, 7)
     boxes, true_boxes = scene.perceived.cooperative, scene.truth.boxes_in_lidar
     geometry = boxes.geometry.copy()
     changes = []
@@ -169,8 +170,10 @@ def apply_assignment(scene: Scene, assignment: RepairAssignment) -> Intervened:
                 "moved", pattern, boxes[box : box + 1], after=geometry[box].copy(), actor=true
             )
         )
+    # removed boxes leave; (N,)
     stay = np.ones(len(boxes), np.bool_)
     stay[list(assignment.removed)] = False
+    # missed road users are added, each with the score of the nearest detection
     added = np.array(sorted(assignment.added), np.int64)
     scores = get_nearest_scores(scene, added)
     new = Boxes(true_boxes.geometry[added].copy(), true_boxes.classes[added].copy(), scores)
