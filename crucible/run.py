@@ -45,6 +45,8 @@ SWEEPS = ("-m", "--multirun")
 CONDITIONS = "interference"
 WITH_VALUE = ("--config-dir", "-cd", "--cfg", "-c", "--package", "-p", "--info", "-i")
 """Options whose value is the next word."""
+LONG = 2000
+"""Characters of settings that Hydra parses for seconds."""
 GROUPS_FIRST = "configuration groups, chosen by group=choice:"
 SETTINGS_NEXT = "settings, set by name=value:"
 
@@ -153,6 +155,8 @@ def main(arguments: list[str], program: str = "crucible run") -> int:
         refuse_settings_with_dashes(arguments, parser)
         options = parser.parse_args(move_options_first(arguments))
         overrides, folders = insert_none_condition(options.overrides), options.config_dir
+        if (length := sum(map(len, overrides))) > LONG:
+            print(f"{program}: reading {length:,} characters of settings ...", file=sys.stderr)
         config = compose_config(overrides, folders, trust=options.trust)
         text = render_run_output(options, config, parser)
     except Exception as problem:  # Hydra and OmegaConf have no common one

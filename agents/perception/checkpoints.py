@@ -29,6 +29,10 @@ from agents.perception.published_settings import read_settings
 from harness.errors import UserError
 from harness.safe_reading import CHECKPOINT, open_regular, refuse_inflating
 
+ONLY_V2XVERSE = (
+    "Crucible reads networks that V2Xverse's trainer wrote; networks of OpenCOOD, CoAlign and HEAL"
+    " have other layers"
+)
 COARSEST = 8
 """Pillars along one cell of a backbone's coarsest level."""
 
@@ -65,10 +69,10 @@ def read_checkpoint_design(folder: Path, fusion: FusionModule) -> NetworkDesign:
     if not path.exists():
         raise UserError(f"{folder}: there is no config.yaml; name a folder as V2Xverse writes it")
     settings = read_settings(path)
-    trained_on = str(get_setting(settings, path, "fusion", "core_method"))
+    trained_on = get_core_method(settings, path)
     published = fusion.v2xverse
     if published is None or published.core_method != trained_on:
-        fit = ", ".join(list_schemes(trained_on)) or "no scheme of ours"
+        fit = ", ".join(list_schemes(trained_on)) or f"no scheme of ours; {ONLY_V2XVERSE}"
         raise UserError(f"{path}: fusion.core_method is {trained_on!r}, which fits {fit}")
     refuse_unpublished_settings(settings, path, fusion.scheme, published)
     refuse_other_preparation(settings, path)
@@ -78,6 +82,21 @@ def read_checkpoint_design(folder: Path, fusion: FusionModule) -> NetworkDesign:
         grid=read_grid(settings, path, published),
         decoding=read_decoding(settings, path),
     )
+
+
+def get_core_method(settings: dict[str, Any], path: Path) -> str:
+    """Return how a network was trained, in V2Xverse's words.
+
+    Other OpenCOOD repositories write files of the same name with other networks.
+    """
+    fusion, model = settings.get("fusion"), settings.get("model")
+    if isinstance(model, dict) and not (isinstance(fusion, dict) and "core_method" in fusion):
+        named = reprlib.repr(model.get("core_method"))
+        raise UserError(
+            f"{path}: there is no fusion.core_method, only model.core_method {named};"
+            f" {ONLY_V2XVERSE}"
+        )
+    return str(get_setting(settings, path, "fusion", "core_method"))
 
 
 def list_schemes(core_method: str) -> list[str]:

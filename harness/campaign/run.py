@@ -27,6 +27,7 @@ from harness.campaign.planning.estimate import estimate_campaign
 from harness.campaign.planning.paces import select_known_paces, update_paces
 from harness.campaign.planning.plan import CampaignPlan, plan_campaign
 from harness.campaign.planning.validation import refuse_misshapen
+from harness.campaign.planning.writable import refuse_unwritable
 from harness.campaign.printing.progress import (
     describe_exhausted_attempts,
     follow_progress,
@@ -53,6 +54,8 @@ from harness.errors import AttemptError, UserError
 from harness.records.ledger import list_finished_attempts, rebuild_ledger
 from harness.world.simulators import Simulator
 
+MANY_SEEDS = 500
+"""Seeds whose plan takes seconds."""
 DONE, SOME_FAILED, BAD_INPUT, NO_INFRASTRUCTURE = 0, 1, 2, 3
 INTERRUPTED = 130
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -83,6 +86,8 @@ def run_or_refuse(config: DictConfig) -> int:
     settings = with_checkout(resolve_settings(config))
     refuse_misshapen(settings)
     executor: Executor = build_part(settings["executor"], "executor")
+    if len(settings["seeds"]) > MANY_SEEDS:
+        print(f"crucible run: planning {len(settings['seeds']):,} seeds ...", file=sys.stderr)
     planned = plan_campaign(settings)
     settings = with_inputs(settings)
     folder = get_campaign_path(settings)
@@ -93,6 +98,7 @@ def run_or_refuse(config: DictConfig) -> int:
     if here:  # others' addresses are seen from other machines
         simulator.refuse_town(planned.town)
     if settings["dry_run"]:
+        refuse_unwritable(folder)
         show_plan(planned, folder, select_known_paces(settings))
         return DONE
     with lock_campaign(folder):

@@ -50,7 +50,8 @@ def estimate_campaign(
     else:
         pairs = [estimate_by_metre(metres[key.route], paces.get(key.arm.system)) for key in left]
         seconds, size = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
-    at_a_time = max(min(plan.at_a_time, len(left)), 1)
+    # a worker and its simulator take turns and keep one core busy
+    at_a_time = max(min(plan.at_a_time, len(left), plan.cores or plan.at_a_time), 1)
     return CampaignEstimate(
         done=len(finished),
         left=len(left),

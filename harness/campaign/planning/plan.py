@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import reprlib
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,6 +60,8 @@ from harness.world.routes.resolve import load_route_network, resolve_route
 
 SEEDS = 2**31
 """How many there are."""
+LOCAL = "harness.campaign.running.executors.local.LocalExecutor"
+"""The executor whose workers share the cores of this machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +77,7 @@ class CampaignPlan:
     spoilt: tuple[str, ...] = ()  # not driven either: not clean under the campaign that was named
     unfit: tuple[str, ...] = ()  # arms that cannot be driven, and why
     at_a_time: int = 1  # attempts, one for each worker
+    cores: int | None = None  # of this machine, where the workers are on it
     truth: str = ""  # what counts as ground truth, where cooperations are compared
     size_zero: tuple[str, ...] = ()  # conditions that are driven as `none`
     same: tuple[tuple[str, ...], ...] = ()  # conditions of one delivery; the first is driven
@@ -122,10 +127,16 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         spoilt=spoilt,
         unfit=unfitting,
         at_a_time=settings["executor"].get("workers", 1),
+        cores=count_cores() if settings["executor"].get("_target_") == LOCAL else None,
         truth=describe_ground_truth(settings) if len(settings["cooperation"]) > 1 else "",
         size_zero=conditions.size_zero,
         same=conditions.same,
     )
+
+
+def count_cores() -> int:
+    """Return how many cores of this machine the process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def pair_attempts(
@@ -150,9 +161,15 @@ def refuse_many(*, routes: int, seeds: int, arms: int) -> None:
 
 
 def refuse_unnameable(keys: Iterable[AttemptKey]) -> None:
-    """Refuse attempts whose factors or routes are too long for the name of a file."""
+    """Refuse attempts whose factors or routes are too long for the name of a file.
+
+    The largest seed has the longest name: with thousands of seeds the others need no look.
+    """
+    keys = list(keys)
+    longest = max(key.seed for key in keys)
     for key in keys:
-        key.path  # noqa: B018 - raises UserError
+        if key.seed == longest:
+            key.path  # noqa: B018 - raises UserError
 
 
 def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
@@ -246,7 +263,10 @@ def choose_routes(
         only = [str(route) for route in wanted["only"]]
         unknown = [route for route in only if route not in routes]
         if unknown:
-            raise UserError(f"routes.only: {path} has no route {', '.join(unknown)}")
+            raise UserError(
+                f"routes.only: {path} has no route {', '.join(unknown)}; its routes:"
+                f" {', '.join(list(routes)[:12])}; routes.only=null drives all of them"
+            )
         routes = {route: routes[route] for route in only}
     spoilt: tuple[str, ...] = ()
     if wanted["clean_under"] is not None:

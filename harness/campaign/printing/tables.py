@@ -162,10 +162,16 @@ def describe_remaining_work(
             "left",
             f"{format_quantity(expected.left, 'attempt')}: about"
             f" {format_duration(expected.seconds)} with"
-            f" {format_quantity(plan.at_a_time, 'worker')} and {format_bytes(expected.bytes)} on"
-            " disk,"
+            f" {describe_workers(plan)} and {format_bytes(expected.bytes)} on disk,"
             f" {describe_estimate_source(expected)}",
         )
+
+
+def describe_workers(plan: CampaignPlan) -> str:
+    """Return how many workers there are, and the cores if they are fewer."""
+    workers = format_quantity(plan.at_a_time, "worker")
+    few = plan.cores is not None and plan.cores < plan.at_a_time
+    return f"{workers} on {format_quantity(plan.cores or 1, 'core')}" if few else workers
 
 
 def describe_estimate_source(expected: CampaignEstimate) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import (
     ConfigCompositionException,
@@ -15,11 +16,15 @@ from hydra.errors import (
     MissingConfigException,
     OverrideParseException,
 )
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from harness.campaign.settings.composing import TOP, compose_config
 from harness.campaign.settings.config import find_class, format_one_line
+from harness.campaign.settings.override_errors import (
+    explain_unread_override,
+    explain_unread_yaml,
+)
 from harness.errors import UserError
 from harness.installation import CONF
 from harness.plugins import describe_plugin_origin
@@ -30,6 +35,8 @@ BLAMED = re.compile(r"Could not (?:override|delete(?: from config)?\.?) ?'([^']+
 AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^=']+)=([^']*)'")
 """How Hydra names a list without brackets."""
 INCLUDER = re.compile(r"In '([^']+)'")
+NO_NUMBER = "invalid literal for int()"
+"""What OmegaConf raises for a word where the number of a list's item is needed."""
 INTERNAL = ("_target_", "hydra")
 
 
@@ -37,17 +44,26 @@ def explain_composition_error(
     problem: Exception, overrides: Sequence[str], folders: Iterable[Path]
 ) -> str:
     """Return why overrides could not be composed: an unknown choice or key, or Hydra's reason."""
-    if isinstance(problem, OverrideParseException) and "=" not in problem.override:
-        return f"{problem.override}: a setting is written name=value"
+    if isinstance(problem, yaml.YAMLError):
+        return explain_unread_yaml(problem)
     if ambiguous := AMBIGUOUS.search(str(problem)):
         key, values = ambiguous.groups()
         return f"{key}={values}: a list has brackets, {key}=[{values}]"
+    if isinstance(problem, OverrideParseException):
+        return explain_unread_override(problem.override, overrides)
     if isinstance(problem, MissingConfigException):
         return describe_unknown_choice(problem, (*folders, CONF)) or format_one_line(problem)
+    return explain_unknown_name(problem, overrides) or format_one_line(problem)
+
+
+def explain_unknown_name(problem: Exception, overrides: Sequence[str]) -> str:
+    """Return which key of the overrides there is not; nothing if it is not about one."""
+    if isinstance(problem, ValueError) and NO_NUMBER in str(problem):
+        return describe_list_key(overrides)
     blamed = BLAMED.search(str(problem))
     if isinstance(problem, ConfigCompositionException) and blamed is not None:
-        return describe_unknown_key(blamed[1].split("@")[0], overrides) or format_one_line(problem)
-    return format_one_line(problem)
+        return describe_unknown_key(blamed[1].split("@")[0], overrides)
+    return ""
 
 
 def describe_unknown_choice(problem: MissingConfigException, folders: Iterable[Path]) -> str:
@@ -77,6 +93,34 @@ def describe_unknown_key(place: str, overrides: Sequence[str]) -> str:
         node = OmegaConf.create(below) if isinstance(below, dict) else below
         path.append(part)
     return ""
+
+
+def describe_list_key(overrides: Sequence[str]) -> str:
+    """Return which word of a command line has a name where a list needs the number of an item."""
+    config = compose_choices(overrides)
+    for word in overrides:
+        place = word.partition("=")[0].lstrip("+~")
+        node: Any = config
+        path: list[str] = []
+        for part in place.split("."):
+            if isinstance(node, ListConfig) and not part.isdecimal():
+                return describe_item_key(".".join(path), part, node)
+            if not isinstance(node, ListConfig | DictConfig):
+                break
+            node = OmegaConf.select(node, part)
+            path.append(part)
+    return ""
+
+
+def describe_item_key(place: str, name: str, items: ListConfig) -> str:
+    """Return how a setting of a list's item is written, and which there are."""
+    keys = dict.fromkeys(str(key) for item in items if isinstance(item, DictConfig) for key in item)
+    valid = [key for key in keys if key not in INTERNAL]
+    if name in valid:
+        return f"{place} is a list; write {place}.0.{name}=... for its first item"
+    return f"{place} is a list, and {place}.0 its first item; " + describe_unknown_name(
+        "key", name, valid
+    )
 
 
 def describe_wrong_name(

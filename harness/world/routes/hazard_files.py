@@ -59,9 +59,10 @@ def read_hazards(
     hazards = _parse_hazards(content, path, kinds)
     ours = [(place, hazard) for place, hazard in hazards if hazard.route in routes]
     if hazards and not ours:
-        place, hazard = hazards[0]
+        theirs = list(dict.fromkeys(hazard.route for _, hazard in hazards))
         raise UserError(
-            f'{place}: unknown route "{hazard.route}"; valid routes: {", ".join(list(routes)[:12])}'
+            f"{path}: its hazards are for routes {', '.join(theirs[:12])}, and the routes to drive"
+            f" are {', '.join(list(routes)[:12])}; name their hazard file, or routes.hazards=null"
         )
     used = {hazard.route for _, hazard in ours}
     mapped = [spec for name, spec in routes.items() if name in used and find_map(spec.town, maps)]
