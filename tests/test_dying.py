@@ -33,6 +33,7 @@ CASES = {
 """Deaths, whether it passes alive, the client, how it ends, and how often it is run."""
 
 
+@pytest.mark.thorough
 def test_a_death_in_the_client_library_costs_one_more_run(tmp_path: Path) -> None:
     for name, (deaths, passes, client, _, _) in CASES.items():
         (tmp_path / f"{name}.runs").touch()

@@ -68,7 +68,7 @@ def typed(words: list[str], names: Mapping[str, str]) -> list[str]:
     return chosen
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_commands_of_analysis_work(
     tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

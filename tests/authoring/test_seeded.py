@@ -83,6 +83,7 @@ def test_the_last_bit_of_a_sine_changes_nothing(seed: int, monkeypatch: pytest.M
     )
 
 
+@pytest.mark.thorough
 def test_seeds_give_different_towns_within_the_ranges() -> None:
     many = [seeded.sample_town_parameters(seed) for seed in range(200)]
     for field in fields(TownParameters):
@@ -123,6 +124,7 @@ def test_a_development_town_can_be_used(seed: int, capfd: pytest.CaptureFixture[
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.thorough
 def test_most_seeds_give_a_plan() -> None:
     built = [seed for seed in SEEDS if plans(seed)]
     assert len(built) >= 0.8 * len(SEEDS)
@@ -251,6 +253,7 @@ def without_crosswalk(root: ElementTree.Element) -> None:
             return
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("broken", "seen"),
     [
@@ -269,6 +272,7 @@ def test_checks_see_what_is_wrong(broken: Broken, seen: str) -> None:
     assert any(re.search(seen, fault) for fault in faults), faults
 
 
+@pytest.mark.thorough
 def test_checks_see_a_hall_in_the_road() -> None:
     document = document_of(1)
     road = max(document.roads, key=lambda road: road.path.length)

@@ -41,8 +41,6 @@ ARMS = ("system=[ideal_single,ideal_late]", "interference=[none,latency]")
 KEYS = {("ideal_single", "none"), ("ideal_late", "none"), ("ideal_late", "latency")}
 PATIENCE = 300.0
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -164,6 +162,7 @@ def test_again_there_is_nothing_to_do(routes: Path, again: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in again.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.thorough
 def test_other_settings_are_refused_with_what_differs(routes: Path, again: Path) -> None:
     done = run(routes, *ARMS, f"out={again}", "driving.blocked_seconds=61", "attempt_timeout=9")
     assert (done.returncode, done.stdout) == (2, "")

@@ -180,6 +180,7 @@ def test_where_no_route_is_valid_nothing_is_left_out(tmp_path: Path) -> None:
         plan_campaign(with_checkout(composed(*words, "routes.skip_invalid=true")))
 
 
+@pytest.mark.thorough
 def test_one_invalid_route_and_one_hazard_without_a_place_cost_nothing_else(
     tmp_path: Path,
 ) -> None:

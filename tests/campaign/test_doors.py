@@ -264,6 +264,7 @@ def test_a_strangers_word_for_a_key_is_blamed_on_its_file(
     assert "LD_PRELOAD" not in os.environ
 
 
+@pytest.mark.thorough
 def test_words_of_the_user_may_name_what_a_file_may_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

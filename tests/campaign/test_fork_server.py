@@ -153,6 +153,7 @@ def test_a_server_ends_with_who_asks(work: TaskSettings, answers: IO[str]) -> No
     process.close()
 
 
+@pytest.mark.thorough
 def test_what_attempts_need_is_there_before_the_fork(tmp_path: Path, answers: IO[str]) -> None:
     work = campaign_in(tmp_path, "late")
     forks = ForkServer(work)
@@ -248,6 +249,7 @@ def with_package(folder: Path, work: TaskSettings, text: str) -> TaskSettings:
     return replace(work, folder=out, environment=environment)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("package", [THREAD, EXIT], ids=["thread", "exit"])
 def test_where_nothing_can_be_forked_processes_are_started(
     package: str, work: TaskSettings, tmp_path: Path

@@ -190,7 +190,7 @@ def twin(folder: Path, *change: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_withheld_change_is_none(out: Path, tmp_path: Path) -> None:
     shutil.copytree(out, tmp_path / "out")
     refused = twin(tmp_path / "out", "--window", "0", "1")

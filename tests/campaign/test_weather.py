@@ -128,7 +128,7 @@ def test_what_reached_the_system_is_counted(out: Path, condition: str) -> None:
     assert not messages["late"] + messages["displaced"] + messages["changed"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_twin_without_weather_is_the_drive_in_dry_air(out: Path, tmp_path: Path) -> None:
     copy = tmp_path / "out"
     subprocess.run(["cp", "-r", out, copy], check=True)

@@ -45,6 +45,7 @@ def served(name: str, host: str, port: int) -> bool:
         return len(connection.recv(4)) > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["connections", "stream connections", "connections to the Traffic Manager"]
 )

@@ -275,6 +275,7 @@ def test_additional_boxes_of_two_steps_are_one_if_they_are_near_and_of_a_class()
     assert match_additional_boxes(boxes(0), Boxes.none()) == []
 
 
+@pytest.mark.thorough
 def test_dose_nothing_is_perfect_and_twice_is_twice_as_much(file: str) -> None:
     none = list(driven_steps(Inject(file, times=0.0), 50, seed=1))
     assert not any(evaluated.count_patterns()[name] for evaluated in none for name in PATTERNS)

@@ -64,6 +64,7 @@ def test_all_six_give_perfect_boxes_in_the_window(scene: Scene) -> None:
     assert not (evaluated.cooperative.pattern >= 0).any()
 
 
+@pytest.mark.thorough
 @QUICK
 @given(scenes(), SUBSETS)
 def test_changes_list_all_that_was_changed(scene: Scene, chosen: tuple[str, ...]) -> None:

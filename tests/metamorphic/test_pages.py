@@ -63,6 +63,7 @@ def row(sheet: TextSheet, *names: str) -> tuple[str, ...]:
     return rows[0][sheet.names :]
 
 
+@pytest.mark.thorough
 def test_weather_has_three_values_and_others_two(made: dict[str, TextSheet]) -> None:
     assert all(cell.count("→") == 2 for cell in row(made["precision"], "rain"))
     assert all(cell.count("→") == 1 for cell in row(made["precision"], "insert"))
@@ -162,6 +163,7 @@ def test_size_of_a_change(operator: str, values: dict[str, float | str], size: f
     assert compute_change_size(operator, values) == pytest.approx(size)
 
 
+@pytest.mark.thorough
 def test_packed_records_give_the_same_tables(
     study: Path, made: dict[str, TextSheet], tmp_path: Path
 ) -> None:

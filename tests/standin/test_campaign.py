@@ -15,7 +15,7 @@ SYSTEMS = "system=[oracle,ideal_single]"
 CONDITION = "interference=[none]"
 LAUNCHED = ("simulator=carla", f"simulator.root={ROOT / 'tests' / 'standin'}")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture(autouse=True)
