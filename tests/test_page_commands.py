@@ -86,4 +86,4 @@ def test_commands_of_analysis_work(
 
 
 def test_pages_have_commands() -> None:
-    assert sum(len(list(commands(page))) for page in PAGES) > 200
+    assert any(any(commands(page)) for page in PAGES)

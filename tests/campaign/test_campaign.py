@@ -1,4 +1,4 @@
-"""A tiny campaign from its first line to its last, run again, killed, and run twice alike."""
+"""A tiny campaign from its first line to its report, run again, killed, and run twice alike."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ import psutil
 import pytest
 from pandas.testing import assert_frame_equal
 
+from analysis.__main__ import main as run_analysis
 from analysis.surrogates import read_motion
 from harness.evaluation.surrogates.measures import compute_surrogates
 from harness.evaluation.surrogates.rules import RULES
 from harness.kernels import get_processor_name
 from harness.records.reading import CampaignRecords, read_stored_table
+from tests.analysis.browser import look
 from tests.campaign.tiny import (
     command,
     complaints,
@@ -37,8 +39,9 @@ from tests.campaign.tiny import (
 from tests.conftest import ROOT
 from tests.once import once
 
-ARMS = ("system=[ideal_single,ideal_late]", "interference=[none,latency]")
-KEYS = {("ideal_single", "none"), ("ideal_late", "none"), ("ideal_late", "latency")}
+ARMS = ("system=[single,ideal_late]", "interference=[none,latency]")
+"""One of the systems is a network with the shipped weights."""
+KEYS = {("single", "none"), ("ideal_late", "none"), ("ideal_late", "latency")}
 PATIENCE = 300.0
 
 
@@ -151,6 +154,17 @@ def test_surrogates_computed_from_the_folder_are_those_recorded(
         measures = {name: item["value"] for name, item in record["measures"].items()}
         assert again == pytest.approx(measures, rel=1e-12)  # this process may have wider kernels
         assert record["rules"] == asdict(RULES)
+
+
+def test_a_browser_shows_its_report(
+    finished: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    assert run_analysis(["report", str(finished[0]), "--out", str(tmp_path)]) == 0
+    seen = look(tmp_path / "report.html", 1200, tmp_path)
+    assert not seen.console
+    assert not seen.layout["wide"]
+    assert not seen.layout["lost"]
+    assert seen.layout["drawings"] > 0
 
 
 def test_again_there_is_nothing_to_do(routes: Path, again: Path) -> None:

@@ -106,8 +106,10 @@ def test_additional_detections_near_by_count_most() -> None:
     assert weight[1, rows // 2, columns // 2] == weight.max() > weight[1, 0, 0] == 1.0
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("scheme", ["single", "early", "fcooper"])
+@pytest.mark.parametrize(
+    "scheme",
+    ["single", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("early", "fcooper"))],
+)
 def test_steps_lower_the_loss_on_one_batch(config: TrainingConfig, scheme: str) -> None:
     current = training.start_run(replace(config, scheme=scheme))
     samples, random = (
