@@ -18,6 +18,7 @@ from harness.commands import town_checks
 from harness.protocols import derive_protocol_seed
 
 
+@pytest.mark.thorough
 def test_a_development_town_is_written_and_described(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,6 +50,7 @@ def test_pictures_are_there_and_small(name: str) -> None:
         assert (DOCS / "images" / picture).stat().st_size <= SMALL
 
 
+@pytest.mark.thorough
 def test_the_page_has_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_authoring_command(["list"]) == 0
     assert capsys.readouterr().out in (DOCS / "reference" / "towns.md").read_text(encoding="utf-8")

@@ -72,6 +72,7 @@ def test_another_process_writes_the_same_bytes() -> None:
     assert done.stdout.strip() == sha256(text_of(3).encode()).hexdigest()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [2, 9])
 def test_the_last_bit_of_a_sine_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = text_of(seed)
@@ -116,6 +117,7 @@ def test_other_parameters_give_other_names() -> None:
     assert format_development_name(1, {"rows": 4.0}) == names[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", DEVELOPMENT_SEEDS[:1])  # `make verify` looks at all
 def test_a_development_town_can_be_used(seed: int, capfd: pytest.CaptureFixture[str]) -> None:
     faults, summary = examine_town(format_development_name(seed, {}), text_of(seed))

@@ -292,6 +292,7 @@ def test_a_child_has_the_search_paths_that_this_process_began_with(
     assert (environment["MY_MODELS"], environment["OMP_NUM_THREADS"]) == ("/models", "3")
 
 
+@pytest.mark.thorough
 def test_every_start_of_a_process_names_its_environment() -> None:
     """`keeper.py` is a program by itself, and was started with its environment."""
     starts = 0

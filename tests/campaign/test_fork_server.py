@@ -124,6 +124,7 @@ def test_it_leads_a_session_until_it_is_killed(
     soon(lambda: not server.children())
 
 
+@pytest.mark.thorough
 def test_a_killed_server_is_replaced(
     forks: ForkServer, work: TaskSettings, answers: IO[str]
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_killed_server_is_replaced(
     again.close()
 
 
+@pytest.mark.thorough
 def test_a_server_ends_with_who_asks(work: TaskSettings, answers: IO[str]) -> None:
     forks = ForkServer(work)
     process = forked(forks, work, answers)

@@ -93,6 +93,7 @@ TILTED: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough
 def test_z_pitch_and_roll_are_uniform_too() -> None:
     measured = out_of_plane(Uniform(**PLANE, **TILTED, per="frame"))
     for axis, (low, high) in enumerate([(0.1, 0.2), (0.5, 1.0), (0.0, 2.0)]):

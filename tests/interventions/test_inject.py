@@ -143,6 +143,7 @@ def test_false_detections_are_copied_as_often_and_for_as_long(
     assert abs(lasting - stay) < ERRORS * math.sqrt(stay * (1 - stay) / followed.sum())
 
 
+@pytest.mark.thorough
 def test_copies_are_cade_and_nothing_else_and_go_with_what_they_copy(file: str) -> None:
     inject = Inject(file, patterns=["CADE"])
     drive = list(driven_steps(inject, 200, seed=2))

@@ -68,6 +68,7 @@ def test_what_is_written_has_the_fitness_that_was_reached(climbed: ClimbSettings
     assert worse
 
 
+@pytest.mark.thorough
 def test_rows_that_are_there_are_not_searched_again(
     climbed: ClimbSettings, recording: Path
 ) -> None:

@@ -72,6 +72,7 @@ def slow_count(look: AgentLook) -> Integers:
     return np.array(counts)
 
 
+@pytest.mark.thorough
 def test_training_reads_one_sample_of_a_changed_scene(made: Path) -> None:
     recorded = list_scenarios(made)
     assert {scenario.town for scenario in recorded} == {"CrucibleOld"}

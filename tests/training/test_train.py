@@ -287,6 +287,7 @@ for write in (write_weights, write_state):
 """
 
 
+@pytest.mark.thorough
 def test_where_there_is_no_room_is_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-c", NO_ROOM, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
