@@ -82,6 +82,7 @@ def test_shipped_routes_are_what_was_promised(town: str) -> None:
         }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("town", ["Crucible05", "Town05"])
 def test_every_shipped_route_has_a_hazard_and_every_kind_its_share(town: str) -> None:
     routes, hazards = laid(*folder_of(town))
@@ -150,6 +151,7 @@ def test_a_mover_that_commits_too_far_ahead_is_not_taken() -> None:
     assert quota.accept_encounter(encounter(reveal=2.0))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("more", "said"),
     [

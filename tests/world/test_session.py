@@ -109,6 +109,7 @@ def test_every_session_starts_a_new_episode() -> None:
     assert looks[0]["ticked"]
 
 
+@pytest.mark.thorough
 def test_another_town_is_loaded() -> None:
     with CarliteSimulator().lease_server("Crucible05") as server:
         assert alone(first_look, server.host, server.port, "CrucibleRing")["town"] == "CrucibleRing"
