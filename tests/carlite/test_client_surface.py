@@ -141,6 +141,7 @@ def test_sensors_answer(client: carla.Client, world: carla.World) -> None:
     ask_for(stage, "SemanticLidarMeasurement", "RadarMeasurement")
 
 
+@pytest.mark.thorough
 @apart
 def test_the_traffic_manager_answers(client: carla.Client, world: carla.World) -> None:
     ask_for(Stage(client, world), "TrafficManager")
