@@ -10,7 +10,7 @@ READY := .venv/ready
 COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib agents analysis crucible harness metamorphic tests; \
 	$(BIN)/python -m harness.carlite.precompile
 
-.PHONY: demo setup test verify lint docs bench chaos wheel lock clean
+.PHONY: demo setup test test-all test-rest verify lint docs bench chaos wheel lock clean
 
 demo: $(SETUP)
 	$(BIN)/crucible run
@@ -18,12 +18,20 @@ demo: $(SETUP)
 # What campaigns and their reports need, without networks, Ray and the tools of development.
 setup: $(SETUP)
 
+# A verdict in minutes: every test that is not marked `thorough`. It ends with how many were left.
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses=auto
 
+# Every test, and Hypothesis with four times as many examples.
+test-all: $(READY)
+	$(BIN)/python -m pytest --numprocesses=auto -m '' --hypothesis-profile=many
+
+# What `make test` has left out.
+test-rest: $(READY)
+	$(BIN)/python -m pytest --numprocesses=auto -m thorough --hypothesis-profile=many
+
 # Error rates of the analysis by simulation, and ten minutes of traffic in each of the development
-# towns and for jams in ours; about an hour of one core. `make test` has small ones. Then the tests
-# that `make test` leaves out, which has others of their kind.
+# towns and for jams in ours; about an hour of one core. The tests have small ones.
 verify: $(READY)
 	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenarios "nothing matters" --check
 	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenarios "one rate 2 times" \
@@ -34,7 +42,6 @@ verify: $(READY)
 	for seed in 1 2 3 4 5 6; do \
 		$(BIN)/crucible maps check Seeded_$$seed --maps build/towns || exit 1; done
 	$(BIN)/python -m tests.carlite.jams --most 2
-	$(BIN)/python -m pytest --numprocesses=auto -m verify
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -19,9 +19,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.dying import Again
+from tests.left_out import LeftOutTests
 
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")  # on a busy machine an example takes as long as it takes
+# On a busy machine an example takes as long as it takes. `make test-all` asks for `many`.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("many", UNHURRIED, max_examples=100)
+settings.register_profile("few", UNHURRIED, max_examples=25)
+settings.load_profile("few")
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 60.0
@@ -140,9 +144,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Run tests whose worker died in the client library once more; write to no home."""
+    """Run tests whose worker died once more; name what is left out; write to no home."""
     os.environ["CRUCIBLE_CACHE"] = f"{os.devnull}/crucible"
     config.pluginmanager.register(Again(), "again")
+    config.pluginmanager.register(LeftOutTests(config.option.markexpr), "left_out")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -62,6 +62,7 @@ def drive_hop(folder: Path) -> crucible.Campaign:
     )
 
 
+@pytest.mark.thorough
 def test_attempts_and_their_tables_are_frames(campaign: crucible.Campaign) -> None:
     attempts = campaign.attempts
     assert sorted(attempts["condition"]) == ["latency", "none"]
@@ -143,6 +144,7 @@ def test_a_notebook_with_carlas_agents_reads_records(
     assert done.stdout.split() == ["2", str(len(campaign.frames())), "[]"]
 
 
+@pytest.mark.thorough
 def test_a_class_in_a_file_drives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mylab_api.py").write_text(MINE)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -195,6 +197,7 @@ def test_one_name_is_a_list_of_one() -> None:
     assert as_choice_list(None) is None
 
 
+@pytest.mark.thorough
 def test_the_notebook_works(tmp_path: Path) -> None:
     cells = json.loads(NOTEBOOK.read_text())["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]

@@ -33,6 +33,7 @@ CASES = {
 """Deaths, whether it passes alive, the client, how it ends, and how often it is run."""
 
 
+@pytest.mark.thorough
 def test_a_death_in_the_client_library_costs_one_more_run(tmp_path: Path) -> None:
     for name, (deaths, passes, client, _, _) in CASES.items():
         (tmp_path / f"{name}.runs").touch()
@@ -57,6 +58,7 @@ def test_a_death_in_the_client_library_costs_one_more_run(tmp_path: Path) -> Non
     assert "3 failed, 1 passed, 2 died" in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_child_that_dies_is_run_once_more(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     said = "import os, sys; open(sys.argv[1], 'a').write('x'); "

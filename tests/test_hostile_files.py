@@ -20,6 +20,18 @@ def field(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Range]:
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
+def test_a_reader_survives_a_few_tricks(field: Range, reader: Reader) -> None:
+    """A cheap one of each sort: out of the home, nothing to wait for, content without its end."""
+    assert is_good(field.undisturbed(reader))
+    few = [trick for trick in ("link outside", "pipe", "cut") if trick in tricks_for(reader)]
+    assert "pipe" in few
+    assert "cut" in few
+    said = {trick: field.outcome(Case(reader, trick)) for trick in few}
+    assert {trick: one for trick, one in said.items() if not is_good(one)} == {}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_a_reader_refuses_or_reports_what_it_cannot_read(field: Range, reader: Reader) -> None:
     assert is_good(field.undisturbed(reader))
     said = {trick: field.outcome(Case(reader, trick)) for trick in tricks_for(reader)}

@@ -286,6 +286,7 @@ def test_the_front_door_imports_a_room_only_when_it_is_asked_for() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["compare", "tables", "effects", "report", "critical"])
 def test_commands_of_analysis_start_without_what_few_of_them_need(command: str) -> None:
     slow = "{'statsmodels', 'scipy.stats', 'matplotlib'}"

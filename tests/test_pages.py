@@ -35,7 +35,7 @@ LONGEST = 80
 """Lines of a page that one reads at once."""
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)
 def test_a_how_to_works(page: Path, tmp_path: Path) -> None:
     assert blocks(page.read_text())

@@ -17,6 +17,8 @@ from tests.conftest import ROOT
 from tests.once import once
 from tests.wheel import built, carla_like, crucible, unpacked
 
+pytestmark = pytest.mark.thorough
+
 TOP = {"harness", "agents", "analysis", "metamorphic", "crucible"}
 
 

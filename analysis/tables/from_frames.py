@@ -278,7 +278,7 @@ def count_common_stretch_errors(
         both = tracks[row_a], tracks[row_b]
         end = min((track.reached[-1] if len(track.reached) else 0.0) for track in both)
         for arm, track in zip((first, second), both, strict=True):
-            counts, truths = track.over(np.array([-np.inf]), np.array([end]))
+            counts, truths = track.count_errors_between(np.array([-np.inf]), np.array([end]))
             names = {"second": second, "first": first, "of": arm, "cluster": cluster}
             errors = dict(zip(PATTERNS, counts[0], strict=True))
             rows.append({**names, **errors, "true_boxes": truths[0], "driven": end})

@@ -63,6 +63,7 @@ def driven(limit: Callable[[Floats], Floats], start: float, seconds: float = 20.
     return np.array(speeds)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("limit", "start"), [(open_road, 0.0), (open_road, 6.0), (bend, 0.0)])
 def test_the_cruise_speed_is_hardly_exceeded(
     limit: Callable[[Floats], Floats], start: float

@@ -41,7 +41,7 @@ def drive(client: carla.Client, world: carla.World, start: int, goal: int) -> To
     return TownDrive(world, route, Driver())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @apart
 def test_a_route_with_lights_and_traffic_is_driven_clean(
     client: carla.Client, world: carla.World

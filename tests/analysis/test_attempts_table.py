@@ -12,7 +12,6 @@ from analysis.__main__ import main
 from tests.analysis.little import write_little
 from tests.analysis.tab import Tab, new_tab
 
-pytestmark = pytest.mark.slow
 TABLE = "table.filtered"
 TEXTS = """
 [...document.querySelectorAll('table.filtered tbody tr')].filter(row => !row.hidden)

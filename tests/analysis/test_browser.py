@@ -9,8 +9,6 @@ import pytest
 from analysis.drawing.palette import COLOURS
 from tests.analysis.browser import DARK, Seen, browse, look
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def report(out: Path) -> Path:

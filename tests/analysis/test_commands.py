@@ -244,6 +244,7 @@ def test_an_interrupted_command_says_so(
     assert err.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_power_and_calibrate_print_shares(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,6 +47,7 @@ def test_rates_of_a_tail_are_unbiased(distance: float, dimensions: int) -> None:
     assert error < 0.1 * rate
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("distance", [2.5, 3.5])
 def test_the_interval_holds_the_rate_and_says_what_it_rests_on(distance: float) -> None:
     margin, rate = beyond(distance, 3), float(norm.sf(distance))

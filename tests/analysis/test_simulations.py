@@ -61,6 +61,7 @@ def test_an_effect_is_in_the_first_pattern_only() -> None:
     assert np.abs(with_y[1:]).max() < 0.15
 
 
+@pytest.mark.thorough
 def test_where_routes_differ_the_papers_fit_cries_wolf_more_often_than_the_clustered_one() -> None:
     scene = CampaignScenario(routes=12, systems=4, route_sd=3.0)
     p_values_of = compute_simulated_p_values(
@@ -87,6 +88,7 @@ def test_rejections_count_campaigns() -> None:
     assert effect["false, any"] == 0.25
 
 
+@pytest.mark.thorough
 def test_calibration_repeats_itself() -> None:
     size = CampaignScenario(routes=6, systems=2)
     first, again = (
@@ -122,6 +124,7 @@ def test_rates_are_higher_near_the_place_in_all_drives() -> None:
     assert np.mean(near) / other == pytest.approx(2.0, rel=0.15)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", list_page_scenarios(CampaignScenario()))
 def test_pages_are_screened_by_what_they_would_declare(name: str) -> None:
     page = list_page_scenarios(CampaignScenario(routes=8, systems=2, seeds=2))[name]
@@ -134,6 +137,7 @@ def test_pages_are_screened_by_what_they_would_declare(name: str) -> None:
             assert count_false_sentences(replace(page, harm=0.0, worse=0.0), declared) == 0
 
 
+@pytest.mark.thorough
 def test_report_pages_rarely_have_a_false_sentence() -> None:
     """A small version of `make verify`; where there is something to find, some pages find it."""
     result = calibrate_pages(CampaignScenario(routes=10, systems=2, seeds=2), 7, 1).set_index(

@@ -18,6 +18,7 @@ from harness.commands import town_checks
 from harness.protocols import derive_protocol_seed
 
 
+@pytest.mark.thorough
 def test_a_development_town_is_written_and_described(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -57,6 +58,7 @@ def test_bad_options_are_one_line(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 def test_a_seed_without_a_valid_town_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,6 +71,7 @@ def test_a_seed_without_a_valid_town_is_one_line(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 def test_a_protocol_gives_the_first_towns_that_are_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,6 +109,7 @@ def test_a_protocol_gives_the_first_towns_that_are_valid(
     assert f"1 towns, {len(record['skipped'])} seeds skipped" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_check_drives_a_town(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "Seeded_2.xodr").write_text(
         write_seeded_opendrive(2, "Seeded_2", sample_town_parameters(2)), encoding="utf-8"

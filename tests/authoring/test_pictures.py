@@ -28,6 +28,7 @@ def share(image: np.ndarray, color: tuple[int, int, int]) -> float:
     return float((np.abs(image - np.array(color)).max(axis=2) < 12).mean())
 
 
+@pytest.mark.thorough
 def test_a_plan_shows_streets_houses_and_trees(tmp_path: Path) -> None:
     town = towns.load_town("CrucibleOld", None)
     render_plan_view(town, tmp_path / "plan.png")
@@ -49,6 +50,7 @@ def test_pictures_are_there_and_small(name: str) -> None:
         assert (DOCS / "images" / picture).stat().st_size <= SMALL
 
 
+@pytest.mark.thorough
 def test_the_page_has_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_authoring_command(["list"]) == 0
     assert capsys.readouterr().out in (DOCS / "reference" / "towns.md").read_text(encoding="utf-8")
@@ -82,7 +84,7 @@ def test_unknown_towns_are_named_in_one_line(capsys: pytest.CaptureFixture[str])
         assert said.count("\n") == 1
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_both_pictures_are_made(tmp_path: Path) -> None:
     assert run_authoring_command(["--draw", "CrucibleOld", "--out", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {

@@ -123,6 +123,7 @@ def test_lesser_streets_give_way(control: JunctionControl, signs: set[str]) -> N
     assert posted["east"] == (signs if control is JunctionControl.ALL_STOP else set())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", sorted(PLANS))
 def test_the_last_bit_of_a_sine_changes_nothing(

@@ -72,6 +72,7 @@ def test_another_process_writes_the_same_bytes() -> None:
     assert done.stdout.strip() == sha256(text_of(3).encode()).hexdigest()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [2, 9])
 def test_the_last_bit_of_a_sine_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = text_of(seed)
@@ -83,6 +84,7 @@ def test_the_last_bit_of_a_sine_changes_nothing(seed: int, monkeypatch: pytest.M
     )
 
 
+@pytest.mark.thorough
 def test_seeds_give_different_towns_within_the_ranges() -> None:
     many = [seeded.sample_town_parameters(seed) for seed in range(200)]
     for field in fields(TownParameters):
@@ -115,6 +117,7 @@ def test_other_parameters_give_other_names() -> None:
     assert format_development_name(1, {"rows": 4.0}) == names[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", DEVELOPMENT_SEEDS[:1])  # `make verify` looks at all
 def test_a_development_town_can_be_used(seed: int, capfd: pytest.CaptureFixture[str]) -> None:
     faults, summary = examine_town(format_development_name(seed, {}), text_of(seed))
@@ -123,6 +126,7 @@ def test_a_development_town_can_be_used(seed: int, capfd: pytest.CaptureFixture[
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.thorough
 def test_most_seeds_give_a_plan() -> None:
     built = [seed for seed in SEEDS if plans(seed)]
     assert len(built) >= 0.8 * len(SEEDS)
@@ -251,6 +255,7 @@ def without_crosswalk(root: ElementTree.Element) -> None:
             return
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("broken", "seen"),
     [
@@ -269,6 +274,7 @@ def test_checks_see_what_is_wrong(broken: Broken, seen: str) -> None:
     assert any(re.search(seen, fault) for fault in faults), faults
 
 
+@pytest.mark.thorough
 def test_checks_see_a_hall_in_the_road() -> None:
     document = document_of(1)
     road = max(document.roads, key=lambda road: road.path.length)

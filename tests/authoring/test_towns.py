@@ -58,6 +58,7 @@ def test_the_client_reads_it_without_a_word(name: str, capfd: pytest.CaptureFixt
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHIPPED)
 def test_it_can_be_driven(name: str) -> None:
     """Towns from seeds pass these checks and more in `test_seeded`."""

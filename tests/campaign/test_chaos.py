@@ -11,7 +11,7 @@ from tests.campaign.chaos import KINDS, Chaos
 ROUNDS = 2 * len(KINDS)
 """`make chaos` has 300."""
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 
 def test_campaigns_survive_whatever_is_killed(tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ def test_a_missing_folder_is_refused_with_the_command(refused: Refuse, tmp_path:
     assert CLONE in refused("study=paper_text", f"routes.checkout={tmp_path / 'nowhere'}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", [SCENARIOS, ROUTES, PARAMETER_FILE])
 def test_a_checkout_that_lacks_a_part_is_refused_by_its_name(
     part: str, refused: Refuse, tmp_path: Path
@@ -159,6 +160,7 @@ def test_an_invalid_route_is_refused_and_the_switch_named(refused: Refuse, tmp_p
     assert line.endswith("routes.skip_invalid=true leaves such routes out")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", ["<route id='9'", "<route id='9' town='T'/>"])
 def test_files_that_cannot_be_read_are_left_out_too(
     text: str, tmp_path: Path, refused: Refuse
@@ -180,6 +182,7 @@ def test_where_no_route_is_valid_nothing_is_left_out(tmp_path: Path) -> None:
         plan_campaign(with_checkout(composed(*words, "routes.skip_invalid=true")))
 
 
+@pytest.mark.thorough
 def test_one_invalid_route_and_one_hazard_without_a_place_cost_nothing_else(
     tmp_path: Path,
 ) -> None:

@@ -62,6 +62,7 @@ def test_the_plan_names_the_common_truth(
     assert "cooperation" not in out.getvalue()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("truth", ["reference", "ego", "none"])
 def test_a_truth_that_depends_on_who_cooperates_is_refused(routes: Path, truth: str) -> None:
     with pytest.raises(UserError, match=r"truth_filter=anyone .* ahead and connected are compared"):
@@ -89,7 +90,7 @@ def test_no_cooperation_is_called_none(routes: Path) -> None:
         plan_campaign(settings)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_arms_of_all_cooperations_meet_the_same_truth(routes: Path, tmp_path: Path) -> None:
     """Driven on the wheel, since truth comes from LiDARs: until the egos go different ways."""
     out = tmp_path / "out"

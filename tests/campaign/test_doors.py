@@ -264,6 +264,7 @@ def test_a_strangers_word_for_a_key_is_blamed_on_its_file(
     assert "LD_PRELOAD" not in os.environ
 
 
+@pytest.mark.thorough
 def test_words_of_the_user_may_name_what_a_file_may_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -291,6 +292,7 @@ def test_a_child_has_the_search_paths_that_this_process_began_with(
     assert (environment["MY_MODELS"], environment["OMP_NUM_THREADS"]) == ("/models", "3")
 
 
+@pytest.mark.thorough
 def test_every_start_of_a_process_names_its_environment() -> None:
     """`keeper.py` is a program by itself, and was started with its environment."""
     starts = 0

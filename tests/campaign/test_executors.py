@@ -21,7 +21,7 @@ SETTINGS = ("system=ideal_late", "interference=[none]", "routes.hazards=null")
 ELSEWHERE = (["executor=ray"], ["executor=slurm", "executor.cluster=local"])
 PATIENCE = 300.0
 
-slow = pytest.mark.slow
+thorough = pytest.mark.thorough
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def run_and_lose_a_worker(routes: Path, *settings: str) -> list[psutil.Process]:
     return family
 
 
-@slow
+@thorough
 def test_two_workers_do_what_one_does(alone: Path, routes: Path, tmp_path: Path) -> None:
     done = run(routes, *SETTINGS, f"out={tmp_path / 'out'}", "executor.workers=2")
     assert (done.returncode, complaints(done.stderr)) == (0, [])
@@ -93,7 +93,7 @@ def test_two_workers_do_what_one_does(alone: Path, routes: Path, tmp_path: Path)
     }
 
 
-@slow
+@thorough
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_a_worker_that_is_lost_elsewhere_costs_its_try(
     elsewhere: list[str], alone: Path, routes: Path, tmp_path: Path
@@ -105,6 +105,7 @@ def test_a_worker_that_is_lost_elsewhere_costs_its_try(
     assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("executor", "module"), [("ray", "ray"), ("slurm", "submitit")])
 def test_an_extra_that_is_missing_is_named(executor: str, module: str, routes: Path) -> None:
     code = f"import sys; sys.modules['{module}'] = None; import run_campaign; run_campaign.main()"

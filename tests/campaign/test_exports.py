@@ -158,6 +158,7 @@ def test_without_exports_the_listener_is_the_same(campaign: Path) -> None:
         assert same is listener
 
 
+@pytest.mark.thorough
 def test_what_cannot_export_is_refused_at_planning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.campaign.exports.export.find_spec", lambda name: None)
     for name in ("tensorboard", "mlflow", "wandb"):

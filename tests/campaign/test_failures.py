@@ -33,7 +33,7 @@ ONE = ("system=ideal_single", "interference=none", "traffic=none", "routes.hazar
 PATIENCE = 300.0
 SMALL_DISK = "60k"
 
-slow = pytest.mark.slow
+thorough = pytest.mark.thorough
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def soon(runner: subprocess.Popen[str], kind: str) -> list[psutil.Process]:
     return running
 
 
-@slow
+@thorough
 def test_systems_that_fail_leave_the_others_alone(tmp_path: Path, routes: Path) -> None:
     out = tmp_path / "out"
     settings = [*named("Glutton", "Faller", "Deaf"), "attempts_per_route=1"]
@@ -109,7 +109,7 @@ def test_systems_that_fail_leave_the_others_alone(tmp_path: Path, routes: Path) 
     ] == []
 
 
-@slow
+@thorough
 def test_a_hazard_that_fails_is_no_fault_of_the_system(tmp_path: Path) -> None:
     routes = write_route(tmp_path)
     settings = (*named("Vandal"), f"routes.hazards={routes / 'hazards.json'}")
@@ -121,7 +121,7 @@ def test_a_hazard_that_fails_is_no_fault_of_the_system(tmp_path: Path) -> None:
     assert line["message"].startswith(said)
 
 
-@slow
+@thorough
 def test_a_system_that_never_returns_is_ended(tmp_path: Path, routes: Path) -> None:
     limits = ("attempts_per_route=1", "attempt_timeout=20")
     assert run(routes, *named("Sleeper"), *limits, f"out={tmp_path / 'out'}").returncode == 1
@@ -130,7 +130,7 @@ def test_a_system_that_never_returns_is_ended(tmp_path: Path, routes: Path) -> N
     assert line["message"] == "no result after 20 s; the server still answers"
 
 
-@slow
+@thorough
 def test_failed_attempts_stay_failed_until_they_are_asked_for_again(
     tmp_path: Path, routes: Path
 ) -> None:
@@ -153,7 +153,7 @@ def test_failed_attempts_stay_failed_until_they_are_asked_for_again(
     ]
 
 
-@slow
+@thorough
 def test_an_interrupted_runner_reports_it(tmp_path: Path, routes: Path) -> None:
     line = command(routes, *ONE, f"out={tmp_path / 'out'}", "attempts_per_route=1")
     for number, how in enumerate((signal.SIGINT, signal.SIGTERM), 1):
@@ -170,7 +170,7 @@ def test_an_interrupted_runner_reports_it(tmp_path: Path, routes: Path) -> None:
     assert [line["try"] for line in ledger(tmp_path / "out")] == [1, 2, 3]
 
 
-@slow
+@thorough
 def test_a_runner_under_nohup_outlives_its_terminal(tmp_path: Path, routes: Path) -> None:
     line = command(routes, *ONE, f"out={tmp_path / 'out'}", "attempts_per_route=1")
     with started("nohup", *line) as runner:
@@ -181,7 +181,7 @@ def test_a_runner_under_nohup_outlives_its_terminal(tmp_path: Path, routes: Path
     assert [line["outcome"] for line in ledger(tmp_path / "out")] == ["done"]
 
 
-@slow
+@thorough
 @pytest.mark.parametrize(
     ("how", "failure"), [(signal.SIGKILL, "server_crash"), (signal.SIGSTOP, "server_hang")]
 )
@@ -218,7 +218,7 @@ def without_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
 
-@slow
+@thorough
 def test_a_disk_without_room_for_records_ends_the_campaign(
     tmp_path: Path, routes: Path, without_bytecode: None
 ) -> None:
@@ -237,7 +237,7 @@ ROOM = ("unshare", "--map-root-user", "--mount", "sh", "-c")
 """Runs a command where it may mount file systems that no other process sees."""
 
 
-@slow
+@thorough
 def test_a_full_disk_ends_the_campaign_and_room_lets_it_go_on(tmp_path: Path, routes: Path) -> None:
     if subprocess.run(
         [*ROOM, "mount -t tmpfs tmpfs /mnt"], check=False, capture_output=True
@@ -267,7 +267,7 @@ def test_a_full_disk_ends_the_campaign_and_room_lets_it_go_on(tmp_path: Path, ro
     assert len(list_finished_attempts(saved)) == 1
 
 
-@slow
+@thorough
 def test_a_disk_without_room_for_the_ledger_ends_the_campaign(
     tmp_path: Path, routes: Path, without_bytecode: None
 ) -> None:
@@ -283,7 +283,7 @@ def test_a_disk_without_room_for_the_ledger_ends_the_campaign(
     assert [line["message"] for line in ledger(tmp_path / "out")] == ["rebuilt from its records"]
 
 
-@slow
+@thorough
 def test_without_a_simulator_the_campaign_ends(
     tmp_path: Path, routes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,7 +307,7 @@ class Rude(socketserver.BaseRequestHandler):
         self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
-@slow
+@thorough
 def test_another_program_on_the_port_ends_the_campaign(tmp_path: Path, routes: Path) -> None:
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Rude) as other:
         Thread(target=other.serve_forever, daemon=True).start()

@@ -124,6 +124,7 @@ def test_it_leads_a_session_until_it_is_killed(
     soon(lambda: not server.children())
 
 
+@pytest.mark.thorough
 def test_a_killed_server_is_replaced(
     forks: ForkServer, work: TaskSettings, answers: IO[str]
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_killed_server_is_replaced(
     again.close()
 
 
+@pytest.mark.thorough
 def test_a_server_ends_with_who_asks(work: TaskSettings, answers: IO[str]) -> None:
     forks = ForkServer(work)
     process = forked(forks, work, answers)
@@ -153,6 +155,7 @@ def test_a_server_ends_with_who_asks(work: TaskSettings, answers: IO[str]) -> No
     process.close()
 
 
+@pytest.mark.thorough
 def test_what_attempts_need_is_there_before_the_fork(tmp_path: Path, answers: IO[str]) -> None:
     work = campaign_in(tmp_path, "late")
     forks = ForkServer(work)
@@ -248,6 +251,7 @@ def with_package(folder: Path, work: TaskSettings, text: str) -> TaskSettings:
     return replace(work, folder=out, environment=environment)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("package", [THREAD, EXIT], ids=["thread", "exit"])
 def test_where_nothing_can_be_forked_processes_are_started(
     package: str, work: TaskSettings, tmp_path: Path

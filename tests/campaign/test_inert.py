@@ -184,6 +184,7 @@ def table_of(out: Path, name: str, system: str, of: str) -> pd.DataFrame:
     return read_stored_table(campaign.get_result_path(key).with_name(f"{name}.parquet"), name)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["frames", "boxes", "events"])
 @pytest.mark.parametrize("silent", ["lost", "emptied"])
 def test_all_lost_or_removed_is_the_arm_without_cooperation(
@@ -213,6 +214,7 @@ def messages_of(out: Path, system: str, of: str) -> dict[str, Any]:
     return record
 
 
+@pytest.mark.thorough
 def test_attempts_record_what_arrived(
     driven: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -249,6 +251,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.thorough
 def test_arms_that_show_nothing_are_named_and_are_no_rows(
     driven: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -269,6 +272,7 @@ def test_arms_that_show_nothing_are_named_and_are_no_rows(
     assert next(row[1:4] for row in cells if "emptied" in row) == ["emptied", "1", "0"]
 
 
+@pytest.mark.thorough
 def test_so_they_are_in_status(
     driven: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -285,6 +289,7 @@ def test_so_they_are_in_status(
     }
 
 
+@pytest.mark.thorough
 def test_and_in_the_analysis(
     driven: tuple[Path, subprocess.CompletedProcess[str]],
     tmp_path: Path,
@@ -303,6 +308,7 @@ def test_and_in_the_analysis(
     assert set(pd.read_csv(tmp_path / "attempts.csv")["condition"]) == set(written["condition"])
 
 
+@pytest.mark.thorough
 def test_an_arm_whose_partners_are_never_in_range_is_named(tmp_path: Path) -> None:
     out = tmp_path / "out"
     settings = ("system=ideal_late", "interference=none", "traffic=none")

@@ -44,7 +44,7 @@ LATE, SINGLE = (key_of(system, "none", "hop", 1) for system in ("ideal_late", "i
 EXAMPLE = "rerun+http://127.0.0.1:9876/proxy"
 PATIENCE = 60.0
 
-slow = pytest.mark.slow
+thorough = pytest.mark.thorough
 
 
 @contextmanager
@@ -166,7 +166,7 @@ def rows_of(recording: Recording) -> pd.DataFrame:
     return rows
 
 
-@slow
+@thorough
 def test_records_are_the_same_with_and_without(
     shown: Shown, routes: Path, arms: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -178,7 +178,7 @@ def test_records_are_the_same_with_and_without(
     assert shown.complaints == []
 
 
-@slow
+@thorough
 def test_a_broken_viewer_breaks_no_attempt(
     shown: Shown, routes: Path, arms: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -192,7 +192,7 @@ def test_a_broken_viewer_breaks_no_attempt(
     assert all(expected[path] == content for path, content in others.items())
 
 
-@slow
+@thorough
 def test_workers_report_how_far_they_drive(shown: Shown) -> None:
     assert shown.events[0]["event"] == "plan"
     for key in (LATE, SINGLE):
@@ -206,12 +206,12 @@ def test_workers_report_how_far_they_drive(shown: Shown) -> None:
     assert any(event["event"] == "drives" for event in shown.events)
 
 
-@slow
+@thorough
 def test_every_attempt_is_a_recording_with_its_name(shown: Shown) -> None:
     assert set(recordings(shown.file)) == {str(LATE), str(SINGLE)}
 
 
-@slow
+@thorough
 def test_what_is_shown_is_what_a_recording_of_the_records_shows(
     shown: Shown, tmp_path: Path
 ) -> None:

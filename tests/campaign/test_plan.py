@@ -220,6 +220,7 @@ def test_a_disturbance_of_what_one_system_does_not_send_leaves_that_one_out(
     assert left_out.startswith("ideal_late / stray_points: ")
 
 
+@pytest.mark.thorough
 def test_a_dry_run_says_what_would_be_run_and_writes_nothing(routes: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run(routes, f"out={out}", "dry_run=true", "seeds=[1,2]", "++executor.workers=2")

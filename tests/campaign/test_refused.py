@@ -118,6 +118,24 @@ LINES = {
 }
 
 
+ALWAYS = (
+    "study=nope",
+    "system=ideal_lat",
+    "interference=[latancy]",
+    "+sytem=oracle",
+    "driving.goal_share=0.9",
+    "--dry-run",
+    "tick=0",
+    "seeds=[1",
+    "system=[]",
+    "routes.file=nowhere.xml",
+    "sweep.latency=[0.5,late]",
+    "+metrics.m._target_=os.system",
+)
+"""One of each sort, tried by `make test`: Hydra takes a second for a line."""
+LINES_BY_COST = [
+    pytest.param(line, marks=[] if line in ALWAYS else pytest.mark.thorough) for line in LINES
+]
 IN_A_PROCESS = ("study=nope", "+sytem=oracle", "interference=[latancy]", "dry_run=maybe")
 """Tried from the command line; the others take the same path without starting Python again."""
 
@@ -143,6 +161,7 @@ def refused(
     return refuse
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("study", STUDIES)
 def test_bad_study(study: str, refused: Callable[..., str]) -> None:
     said = refused(f"study={study}", f"--config-dir={BAD}")
@@ -154,11 +173,12 @@ def test_every_bad_study_is_tried() -> None:
     assert {path.stem for path in (BAD / "study").iterdir()} == set(STUDIES)
 
 
-@pytest.mark.parametrize("setting", LINES)
+@pytest.mark.parametrize("setting", LINES_BY_COST)
 def test_bad_line(setting: str, refused: Callable[..., str]) -> None:
     assert LINES[setting] in refused(*setting.split(" "))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("setting", IN_A_PROCESS)
 def test_bad_line_as_people_type_it(setting: str, tmp_path: Path) -> None:
     done = run(write_route(tmp_path), f"out={tmp_path / 'out'}", setting)
@@ -237,6 +257,7 @@ def test_second_runner(tmp_path: Path, refused: Callable[..., str]) -> None:
     assert "another campaign is running in it" in said
 
 
+@pytest.mark.thorough
 def test_dry_run_prints_and_writes_nothing(tmp_path: Path) -> None:
     routes = write_route(tmp_path, "bend", "again")
     before = sorted(tmp_path.rglob("*"))
@@ -247,6 +268,7 @@ def test_dry_run_prints_and_writes_nothing(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.thorough
 def test_settings_can_be_shown(tmp_path: Path) -> None:
     done = run(write_route(tmp_path), "study=paper_code", "--cfg", "job")
     assert (done.returncode, done.stderr) == (0, "")

@@ -92,6 +92,7 @@ CHANGED = {"wall": 1, "aside": 1, "traffic": 1, "left_out": 1, "moved": 1, "anot
 """Actors of the first tick that are other ones, or elsewhere, or only in one of the two."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("condition", [*CONDITIONS, "mixed"])
 def test_all_but_the_changed_actor_are_where_they_were(out: Path, condition: str) -> None:
     before, after = first_tick(out, "none"), first_tick(out, condition)
@@ -102,6 +103,7 @@ def test_all_but_the_changed_actor_are_where_they_were(out: Path, condition: str
     assert len(both) >= 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("condition", ["aside", "late_hazard", "twice", "left_out", "moved"])
 def test_noise_and_partners_are_as_without_the_change(out: Path, condition: str) -> None:
     names = ["sender", "true_x", "true_y", "true_yaw"]
@@ -114,6 +116,7 @@ def test_noise_and_partners_are_as_without_the_change(out: Path, condition: str)
     pd.testing.assert_frame_equal(one.reset_index(drop=True), again, check_exact=True)
 
 
+@pytest.mark.thorough
 def test_a_standing_car_is_struck_and_is_ground_truth(out: Path) -> None:
     violation = ours(out, "wall")["violation"]
     assert isinstance(violation, dict)
@@ -126,11 +129,13 @@ def test_a_standing_car_is_struck_and_is_ground_truth(out: Path) -> None:
     assert violation["with_actor"] not in first_tick(out, "none").index
 
 
+@pytest.mark.thorough
 def test_the_oracle_stops_for_it(out: Path) -> None:
     violation = ours(out, "wall", ORACLE)["violation"]
     assert violation is None or violation["kind"] == "blocked"
 
 
+@pytest.mark.thorough
 def test_a_driven_actor_drives(out: Path) -> None:
     (added,) = first_tick(out, "traffic").index.difference(first_tick(out, "none").index)
     tracks = read_stored_table(attempt(out, "traffic") / "tracks.parquet", "tracks")
@@ -138,12 +143,14 @@ def test_a_driven_actor_drives(out: Path) -> None:
     assert np.hypot(np.ptp(mine["x"]), np.ptp(mine["y"])) * 0.001 > 5.0
 
 
+@pytest.mark.thorough
 def test_the_nearest_vehicle_is_left_out_and_no_other(out: Path) -> None:
     gone = first_tick(out, "none").index.difference(first_tick(out, "left_out").index)
     assert len(first_tick(out, "left_out").index.difference(first_tick(out, "none").index)) == 0
     assert len(gone) <= 1  # of those within 80 m
 
 
+@pytest.mark.thorough
 def test_the_hazard_is_later_in_the_records(out: Path) -> None:
     (before,), (after,) = (ours(out, name)["hazards"] for name in ("none", "late_hazard"))
     gap = after["encounter"]["phase"] - before["encounter"]["phase"]
@@ -151,6 +158,7 @@ def test_the_hazard_is_later_in_the_records(out: Path) -> None:
     assert after["encounter"]["parameters"]["phase"] == pytest.approx(0.3)
 
 
+@pytest.mark.thorough
 def test_the_unit_shares_twice(out: Path) -> None:
     messages = read_stored_table(attempt(out, "twice") / "messages.parquet", "messages")
     by = messages.astype({"sender": str}).groupby("sender")["bytes"].agg(["size", "sum"])
@@ -158,6 +166,7 @@ def test_the_unit_shares_twice(out: Path) -> None:
     assert tuple(by.loc["roadside-0"]) == tuple(by.loc["roadside-0-again"])
 
 
+@pytest.mark.thorough
 def test_systems_without_messages_meet_the_changes_of_the_scene_only(out: Path) -> None:
     arms = {
         key.arm.condition
@@ -167,6 +176,7 @@ def test_systems_without_messages_meet_the_changes_of_the_scene_only(out: Path) 
     assert arms == {"none", *CONDITIONS} - {"twice"}
 
 
+@pytest.mark.thorough
 def test_the_oracle_drives_the_same_bytes_with_other_noise(out: Path) -> None:
     drives = read_campaign_drives(CampaignRecords(out))
     digests = {
@@ -190,7 +200,7 @@ def twin(folder: Path, *change: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_withheld_change_is_none(out: Path, tmp_path: Path) -> None:
     shutil.copytree(out, tmp_path / "out")
     refused = twin(tmp_path / "out", "--window", "0", "1")

@@ -16,7 +16,7 @@ from harness.vocabulary import Boxes, Floats, Pose
 from tests.campaign.tiny import run, write_route
 from tests.once import once
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 GEOMETRY = ["x", "y", "z", "length", "width", "height", "yaw"]
 REACH = 80.0
 

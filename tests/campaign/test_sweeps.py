@@ -164,6 +164,7 @@ def test_every_disturbance_can_be_swept_and_has_its_place_in_the_settings() -> N
     assert set(described["sweep"].values()) == {None}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SIZES)
 def test_every_size_happens(name: str) -> None:
     size = MIDDLE.get(name, 0.5)

@@ -20,7 +20,7 @@ SYSTEMS = [
     for name in ("Deaf", "Quitter", "Unready")
 ]
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture(scope="module")

@@ -227,6 +227,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return routes / "out"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["twin", "attribute"])
 @pytest.mark.parametrize("place", ["system", "twins"])
 def test_a_strangers_folder_does_not_run_code(

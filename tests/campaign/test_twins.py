@@ -87,7 +87,7 @@ def place(campaign: Path, condition: str) -> Path:
     return CampaignRecords(campaign).find_attempts()[key_of("ideal_late", condition, "1", 1)]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_again_is_the_same_byte_for_byte_until_records_are_altered(out: Path) -> None:
     for name in (CASE, "1"):
         done = harness("twin", out, name)
@@ -129,7 +129,7 @@ def test_sweeps_that_differ_are_reported(tmp_path: Path) -> None:
     assert list_record_differences(*tries) == ["points.parquet: from row 0 on, there in points"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_without_the_disturbance_all_is_as_under_none(out: Path) -> None:
     done = harness("twin", out, CASE, "--without", "loss")
     assert done.returncode == 0, done.stderr
@@ -142,7 +142,7 @@ def test_without_the_disturbance_all_is_as_under_none(out: Path) -> None:
         assert_frame_equal(one, other, check_exact=True)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_in_a_window_messages_are_lost_and_at_other_times_not(out: Path) -> None:
     done = harness("twin", out, CASE, "--window", "1", "2.5")
     assert done.returncode == 0, done.stderr
@@ -152,7 +152,7 @@ def test_in_a_window_messages_are_lost_and_at_other_times_not(out: Path) -> None
     assert ((messages.fate == "lost") == inside).all()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_windows_of_an_attribution_are_needed_one_by_one(out: Path) -> None:
     done = harness("attribute", out, "--cells", "3")
     assert done.returncode == 0, done.stderr
@@ -182,7 +182,7 @@ def name_of(kept: tuple[Window, ...]) -> str:
     return f"loss within {'+'.join(f'{first}-{end}' for first, end in kept)}"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
@@ -207,7 +207,7 @@ def test_what_cannot_be_is_one_line(
     assert complaint in said
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_twins_of_another_campaign_and_of_carla_are_refused(
     out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

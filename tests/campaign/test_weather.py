@@ -77,6 +77,7 @@ def truth_of(place: Path) -> pd.DataFrame:
     return boxes[boxes["source"].astype(str) == "truth"].reset_index(drop=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("condition", WEATHERS[1:])
 def test_a_system_that_reads_nothing_drives_the_same_in_all_weathers(
     out: Path, condition: str
@@ -86,6 +87,7 @@ def test_a_system_that_reads_nothing_drives_the_same_in_all_weathers(
         assert (dry / f"{name}.parquet").read_bytes() == (wet / f"{name}.parquet").read_bytes()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("condition", WEATHERS)
 def test_ground_truth_is_that_of_undisturbed_sweeps_and_hits_after_are_fewer(
     out: Path, condition: str
@@ -108,6 +110,7 @@ def test_ground_truth_is_that_of_undisturbed_sweeps_and_hits_after_are_fewer(
     assert of_ego["hits_after"].tolist() == seen["hits_after_ego"].tolist()
 
 
+@pytest.mark.thorough
 def test_fog_leaves_fewer_hits_than_dry_air(out: Path) -> None:
     left = {name: truth_of(attempt(out, "clusters", name)) for name in ("none", "fog")}
     shares = {
@@ -116,6 +119,7 @@ def test_fog_leaves_fewer_hits_than_dry_air(out: Path) -> None:
     assert shares["fog"] < shares["none"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("condition", WEATHERS[1:])
 def test_what_reached_the_system_is_counted(out: Path, condition: str) -> None:
     result = json.loads((attempt(out, "clusters", condition) / "result.json").read_text())
@@ -128,7 +132,7 @@ def test_what_reached_the_system_is_counted(out: Path, condition: str) -> None:
     assert not messages["late"] + messages["displaced"] + messages["changed"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_twin_without_weather_is_the_drive_in_dry_air(out: Path, tmp_path: Path) -> None:
     copy = tmp_path / "out"
     subprocess.run(["cp", "-r", out, copy], check=True)
@@ -290,6 +294,7 @@ def test_sizes_of_weather_are_swept() -> None:
         planned("system=late", "rig=v2xverse_200m", "sweep.rain=[80]")
 
 
+@pytest.mark.thorough
 def test_tables_of_attempts_with_and_without_hits_after_can_be_pooled(out: Path) -> None:
     campaign = CampaignRecords(out)
     boxes = campaign.read_attempt_tables("boxes", campaign.find_attempts())

@@ -111,6 +111,7 @@ def test_random_places_are_on_sidewalks(world: carla.World, town: Town) -> None:
     assert spread.min() > 300.0
 
 
+@pytest.mark.thorough
 def test_walkers_reach_their_goals_over_sidewalks_and_crosswalks(
     world: carla.World, town: Town
 ) -> None:
@@ -146,6 +147,7 @@ def test_walkers_stand_on_the_ground(world: carla.World, town: Town) -> None:
         assert np.abs(near[:, 2] + half - place.z).min() < 0.15
 
 
+@pytest.mark.thorough
 def test_daring_walkers_cross_at_will(world: carla.World, town: Town) -> None:
     walked = walk(world, 16, 1.0, seconds=50)
     assert np.linalg.norm(np.diff(walked.places[..., :2], axis=0), axis=2).sum(axis=0).mean() > 45.0
@@ -156,6 +158,7 @@ def test_daring_walkers_cross_at_will(world: carla.World, town: Town) -> None:
     assert shapely.contains(everywhere, points).all()
 
 
+@pytest.mark.thorough
 def test_who_is_run_over_is_gone_after_ten_seconds(world: carla.World) -> None:
     world.tick()
     struck, spared = spawn(world, 2)

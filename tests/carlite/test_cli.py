@@ -104,6 +104,7 @@ def test_a_taken_port_is_named() -> None:
     assert any(names_a_taken_port() for _ in range(5))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("town", "number"),
     [
@@ -140,6 +141,7 @@ def test_a_signal_while_starting_is_no_accident() -> None:
     assert log == b""
 
 
+@pytest.mark.thorough
 def test_it_listens_at_the_given_address_only_next_to_another(
     carlite: Carlite, client: carla.Client
 ) -> None:
@@ -152,6 +154,7 @@ def test_it_listens_at_the_given_address_only_next_to_another(
             assert asking.get_world().get_map().name.endswith(running.town)
 
 
+@pytest.mark.thorough
 def test_on_all_addresses_a_client_gets_the_one_it_dialled() -> None:
     with Carlite("--host", "0.0.0.0") as server:
         for host in ("127.0.0.1", "127.0.0.3"):

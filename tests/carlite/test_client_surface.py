@@ -111,6 +111,7 @@ def ask_for(stage: Stage, *names: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.thorough
 @apart
 def test_the_world_answers(client: carla.Client, world: carla.World) -> None:
     ask_for(
@@ -119,6 +120,7 @@ def test_the_world_answers(client: carla.Client, world: carla.World) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.thorough
 @apart
 def test_the_map_answers(client: carla.Client, world: carla.World) -> None:
     ask_for(Stage(client, world), "Map", "Waypoint", "Junction", "Landmark")
@@ -131,6 +133,7 @@ def test_actors_answer(client: carla.Client, world: carla.World) -> None:
     ask_for(stage, "TrafficSign")
 
 
+@pytest.mark.thorough
 @apart
 def test_sensors_answer(client: carla.Client, world: carla.World) -> None:
     stage = Stage(client, world)
@@ -138,11 +141,13 @@ def test_sensors_answer(client: carla.Client, world: carla.World) -> None:
     ask_for(stage, "SemanticLidarMeasurement", "RadarMeasurement")
 
 
+@pytest.mark.thorough
 @apart
 def test_the_traffic_manager_answers(client: carla.Client, world: carla.World) -> None:
     ask_for(Stage(client, world), "TrafficManager")
 
 
+@pytest.mark.thorough
 @apart
 def test_the_client_answers(client: carla.Client, world: carla.World) -> None:
     ask_for(Stage(client, world), "Client")

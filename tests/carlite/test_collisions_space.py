@@ -110,6 +110,7 @@ def brawl() -> bytes:
     return log
 
 
+@pytest.mark.thorough
 def test_same_calls_give_same_bytes_in_another_process() -> None:
     program = (
         "from tests.carlite.test_collisions_space import brawl; import hashlib; "

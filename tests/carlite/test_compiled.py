@@ -106,6 +106,7 @@ compiled.listen(lambda name, is_on_disk: heard.append((name.partition("(")[0], i
 """
 
 
+@pytest.mark.thorough
 def test_what_is_needed_for_the_first_time_is_reported(house: House) -> None:
     for is_on_disk in (False, True):
         child = house.start(f"{LISTEN}{ASK}; print(*heard[0])")
@@ -113,6 +114,7 @@ def test_what_is_needed_for_the_first_time_is_reported(house: House) -> None:
         assert last == f"caller.answer {is_on_disk}"
 
 
+@pytest.mark.thorough
 def test_two_servers_start_at_once(house: House) -> None:
     both = [house.start(), house.start()]
     assert [answer_of(process)[0] for process in both] == [42.0, 42.0]
@@ -120,6 +122,7 @@ def test_two_servers_start_at_once(house: House) -> None:
     assert len(list(house.kept.iterdir())) == 2
 
 
+@pytest.mark.thorough
 def test_what_is_damaged_is_compiled_again(house: House) -> None:
     """And written again, to be loaded by the next process."""
     house.ask()
@@ -137,6 +140,7 @@ def test_what_is_damaged_is_compiled_again(house: House) -> None:
     assert house.ask() == (42.0, False)
 
 
+@pytest.mark.thorough
 def test_a_cache_that_cannot_be_written_is_not_missed(house: House) -> None:
     house.cache.write_text("in the way")
     assert house.ask() == (42.0, False)
@@ -149,6 +153,7 @@ def test_what_others_could_have_put_there_is_not_loaded(house: House) -> None:
     assert house.ask() == (42.0, False)
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_no_accident(house: House) -> None:
     small = (
         "import resource, sys; sys.dont_write_bytecode = True; "
@@ -158,6 +163,7 @@ def test_a_full_disk_is_no_accident(house: House) -> None:
     assert list(house.kept.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_entries_not_loaded_for_long_are_removed(house: House) -> None:
     house.ask()
     (entry,) = house.entries()

@@ -50,6 +50,7 @@ def lines_of(server: Carlite) -> list[str]:
     return [line for line in server.log().splitlines() if "compiling" not in line]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["connections", "stream connections", "connections to the Traffic Manager"]
 )

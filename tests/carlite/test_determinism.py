@@ -97,15 +97,18 @@ def test_another_process_sends_the_same_bytes(reference: list[str]) -> None:
     assert run(seed=7, wait=0.37) == reference
 
 
+@pytest.mark.thorough
 def test_another_seed_senses_otherwise(reference: list[str]) -> None:
     lidar = 1 + list(RIG).index("sensor.lidar.ray_cast")
     assert run(seed=8)[lidar] != reference[lidar]
 
 
+@pytest.mark.thorough
 def test_other_cars_make_other_bytes(reference: list[str]) -> None:
     assert run(seed=7, models=("vehicle.nissan.micra",))[0] != reference[0]
 
 
+@pytest.mark.thorough
 def test_an_episode_can_be_played_again() -> None:
     """After a reload only frame numbers and actor ids go on counting."""
     with Carlite() as server, Raw(server) as client:

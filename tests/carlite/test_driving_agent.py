@@ -50,6 +50,7 @@ def put(world: carla.World, way: Way, at: int, blueprint: str = MODEL3) -> carla
     return car
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("choose", [leftmost, rightmost])
 def test_two_cars_follow_a_route_through_lights(world: carla.World, choose: Choose) -> None:
     way = winding_way(world, choose)
@@ -79,6 +80,7 @@ def test_two_cars_follow_a_route_through_lights(world: carla.World, choose: Choo
     assert drivers[0].held_back > 100
 
 
+@pytest.mark.thorough
 def test_the_judge_catches_a_reckless_driver(world: carla.World) -> None:
     way = winding_way(world, rightmost)
     lights = world.get_actors().filter("traffic.traffic_light")

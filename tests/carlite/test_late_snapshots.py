@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import carla
+import pytest
 
 from tests.conftest import Carlite
 
@@ -95,6 +96,7 @@ def said(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
+@pytest.mark.thorough
 def test_a_client_far_behind_gets_the_snapshot_of_its_tick() -> None:
     """It was frozen while another ticked, which is dead when it ticks; no other client does."""
     with Carlite() as server:
@@ -117,6 +119,7 @@ def test_a_client_far_behind_gets_the_snapshot_of_its_tick() -> None:
             assert said(frozen) == "ticked"
 
 
+@pytest.mark.thorough
 def test_slow_callbacks_leave_ticks_alone_where_threads_are_left(carlite: Carlite) -> None:
     """Three sensors in an asynchronous world occupy three threads of the client; one is left."""
     with program(carlite, SLOW_CALLBACKS, threads=4) as busy:
@@ -124,6 +127,7 @@ def test_slow_callbacks_leave_ticks_alone_where_threads_are_left(carlite: Carlit
     carlite.begin_episode()
 
 
+@pytest.mark.thorough
 def test_a_snapshot_that_is_dropped_for_a_late_health_check_comes_again() -> None:
     """The library drops one when the Traffic Manager is late; the tick would wait for ever."""
     with Carlite() as server, program(server, BEHIND_A_FROZEN_SERVER) as client:

@@ -22,6 +22,7 @@ def straight(world: carla.World, length: float) -> tuple[carla.Transform, list[c
     raise LookupError(f"no straight lane of {length} m")
 
 
+@pytest.mark.thorough
 @apart
 def test_autopilot_drives_over_litter(client: carla.Client, world: carla.World) -> None:
     start, way = straight(world, 75.0)

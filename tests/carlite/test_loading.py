@@ -111,6 +111,7 @@ def test_a_file_that_is_not_text(maps: Path) -> None:
         towns.load_town("Corner", maps)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town05"])
 def test_a_town_comes_back_from_the_cache_as_it_was(name: str, cache_folder: Path) -> None:
     if MAPS is None and name.startswith("Town"):
@@ -129,6 +130,7 @@ def test_a_changed_file_is_built_again(maps: Path) -> None:
     assert len(after.lanes.key) < len(before.lanes.key)
 
 
+@pytest.mark.thorough
 def test_damaged_entries_are_built_again(maps: Path, cache_folder: Path) -> None:
     town = towns.load_town("Corner", maps)
     (entry,) = cache_folder.iterdir()
@@ -193,6 +195,7 @@ def street(sidewalk: float) -> str:
     return samples.document(samples.road(1, 100.0, plan, row))
 
 
+@pytest.mark.thorough
 def test_another_process_builds_the_same_town(tmp_path: Path) -> None:
     """Equal bytes whatever the process, its hash seed and the place of its cache."""
     script = (

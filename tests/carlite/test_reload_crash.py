@@ -66,12 +66,14 @@ def episodes(carlite: Carlite, program: str) -> list[int]:
     return [int(line) for line in done.stdout.split()]
 
 
+@pytest.mark.thorough
 def test_a_client_whose_listeners_are_slow(carlite: Carlite) -> None:
     carlite.begin_episode()
     numbers = episodes(carlite, BUSY)
     assert numbers == list(range(numbers[0], numbers[0] + RELOADS))
 
 
+@pytest.mark.thorough
 def test_a_client_with_a_traffic_manager(carlite: Carlite) -> None:
     carlite.begin_episode()
     numbers = episodes(carlite, TRAFFIC)

@@ -20,6 +20,7 @@ from tests.carlite.raw import call, in_order, rpc, rss, stream
 from tests.conftest import PATIENCE, READY, ROOT, Carlite
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", [rpc, stream])
 def test_garbage_and_half_messages(target: Carlite, where: object) -> None:
     client = target.client()
@@ -56,6 +57,7 @@ while True:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_client_that_dies_or_freezes_in_the_middle(number: signal.Signals) -> None:
     with Carlite() as server:
@@ -78,6 +80,7 @@ def test_a_client_that_dies_or_freezes_in_the_middle(number: signal.Signals) -> 
             victim.communicate()
 
 
+@pytest.mark.thorough
 def test_a_subscriber_that_stops_reading_stops_no_one(target: Carlite) -> None:
     client = target.client()
     client.reload_world()
@@ -127,6 +130,7 @@ def test_ids_that_never_existed(target: Carlite) -> None:
             in_order(target, client)
 
 
+@pytest.mark.thorough
 def test_a_log_without_a_reader() -> None:
     command = [sys.executable, "-m", "harness.carlite", "--port", "0"]
     process = subprocess.Popen(

@@ -37,7 +37,7 @@ os._exit(0)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_memory_stays_flat_over_rounds_of_actors(target: Carlite) -> None:
     client = target.client()
     levels, deaths = list[int](), 0
@@ -59,7 +59,7 @@ def test_memory_stays_flat_over_rounds_of_actors(target: Carlite) -> None:
     assert levels[-1] - levels[0] < 4 << 20
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_memory_stays_flat_over_many_ticks(target: Carlite) -> None:
     client = target.client()
     client.reload_world()

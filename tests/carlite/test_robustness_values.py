@@ -16,6 +16,7 @@ from tests.conftest import Carlite
 NONSENSE = [math.nan, math.inf, -math.inf, 1e300]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bad", NONSENSE)
 def test_nonsense_numbers_do_not_spread(target: Carlite, bad: float) -> None:
     client = target.client()
@@ -69,6 +70,7 @@ LARGEST = 1e9
 """The largest number that is not refused."""
 
 
+@pytest.mark.thorough
 def test_no_push_is_too_hard(target: Carlite) -> None:
     """However hard a client pushes, a tick comes to an end and everything is somewhere."""
     client = target.client()
@@ -128,6 +130,7 @@ def anything(rng: random.Random, depth: int = 0) -> object:
     return rng.choice(likely)
 
 
+@pytest.mark.thorough
 def test_every_call_survives_any_arguments(target: Carlite) -> None:
     client = target.client()
     client.reload_world()

@@ -33,6 +33,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.thorough
 def test_a_client_may_bring_a_traffic_manager() -> None:
     with Carlite("--traffic-manager", "client") as server:
         for _ in range(3):

@@ -99,6 +99,7 @@ def test_every_method_of_the_client_is_served(client: carla.Client, world: carla
         vehicle.set_autopilot(False, manager.get_port())
 
 
+@pytest.mark.thorough
 @apart
 def test_equal_seeds_drive_alike_through_the_client(client: carla.Client) -> None:
     """Two episodes of one server, seeded alike by the client, end in the same places."""
@@ -114,6 +115,7 @@ def test_equal_seeds_drive_alike_through_the_client(client: carla.Client) -> Non
     assert ends[0] == ends[1]
 
 
+@pytest.mark.thorough
 @apart
 def test_waits_for_a_standing_ego_of_another_client(carlite: Carlite, world: carla.World) -> None:
     """Every vehicle that comes upon a car without a driver stops behind it, and none hits it."""
@@ -236,6 +238,7 @@ def dial_on(address: tuple[str, int], enough: threading.Event) -> int:
     return dials
 
 
+@pytest.mark.thorough
 def test_clients_of_servers_that_are_gone_cannot_keep_it_busy() -> None:
     """The client library dials again as soon as it is hung up on, for as long as it lives."""
     with Carlite() as server, ThreadPoolExecutor() as pool:
@@ -251,6 +254,7 @@ def test_clients_of_servers_that_are_gone_cannot_keep_it_busy() -> None:
         assert len(server.log().splitlines()) == sum(dials)
 
 
+@pytest.mark.thorough
 def test_what_strangers_send_gets_a_line_and_no_traceback() -> None:
     """Maps with lists for keys, and a peer that hangs up before its 20 000 replies."""
     with Carlite() as server:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import msgpack
+import pytest
 
 from tests.carlite.byte_client import Raw
 from tests.conftest import ROOT, Carlite
@@ -87,6 +88,7 @@ def kept_busy(server: Carlite) -> Iterator[None]:
                 thread.join()
 
 
+@pytest.mark.thorough
 def test_a_busy_server_keeps_its_traffic_manager() -> None:
     with Carlite() as server:
         with Raw(server) as raw:
@@ -124,6 +126,7 @@ class Misdirection:
                 target.sendall(data.replace(self._real, self._false))
 
 
+@pytest.mark.thorough
 def test_the_fallback_is_refused_by_name() -> None:
     with Carlite() as server:
         with Raw(server) as raw:

@@ -13,7 +13,7 @@ from tests.carlite.traffic_runner import Scenario, load
 from tests.carlite.traffic_watch import Watch
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("town", "seed", "minutes"), [("Crucible05", 3, 3), ("Town05", 3, 3)])
 def test_eighty_vehicles(town: str, seed: int, minutes: int) -> None:
     scenario = Scenario(load(town), seed)
@@ -27,6 +27,7 @@ def test_eighty_vehicles(town: str, seed: int, minutes: int) -> None:
     assert record.metres / 80 / minutes > 150.0
 
 
+@pytest.mark.thorough
 def test_the_watch_sees_what_goes_wrong() -> None:
     """Blind drivers that run lights: the watch must find collisions and red lights run."""
     scenario = Scenario(load("Crucible05"), 1)

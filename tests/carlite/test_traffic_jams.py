@@ -79,6 +79,7 @@ def bend(scenario: Scenario, sign: float) -> tuple[int, float]:
     return int(points["link"][sharpest]), float(far_in[sharpest])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_a_lorry_passes_who_stands_in_the_other_lane_of_a_bend(sign: float) -> None:
     scenario = Scenario(load("CrucibleOld"))
@@ -128,6 +129,7 @@ def test_a_driver_that_pushes_a_post_reverses_and_gets_past() -> None:
     assert moved_on(scenario, car, 40.0) > 40.0
 
 
+@pytest.mark.thorough
 def test_of_two_stuck_in_a_junction_one_reverses() -> None:
     scenario = Scenario(load("Crucible05"))
     turning = scenario.spawn(TRUCK, (-79.8, 0.7, 0.3, 0.0, np.radians(-15.0), 0.0))
@@ -174,7 +176,7 @@ def test_who_waits_to_turn_left_goes_when_the_light_turns_yellow() -> None:
     assert link not in me["route"][me["at"] : me["known"]]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_old_town_full_of_lorries_does_not_jam() -> None:
     """A vehicle at every spawn point of the narrowest town, for five minutes."""
     scenario = Scenario(load("CrucibleOld"), 1)

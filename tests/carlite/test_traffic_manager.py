@@ -41,6 +41,7 @@ def digest(seed: int, reseed: int | None = None) -> str:
     return total.hexdigest()
 
 
+@pytest.mark.thorough
 def test_equal_seeds_drive_alike_in_another_process() -> None:
     command = "from tests.carlite.test_traffic_manager import digest; print(digest(3))"
     other = subprocess.run(

@@ -73,6 +73,7 @@ def play(client: carla.Client, world: carla.World) -> None:
     world.apply_settings(carla.WorldSettings())
 
 
+@pytest.mark.thorough
 def test_nothing_is_compiled_in_mid_session() -> None:
     with Carlite() as server:
         client = server.client(60.0)
@@ -87,6 +88,7 @@ def test_nothing_is_compiled_in_mid_session() -> None:
     assert [line for line in lines if not line.endswith(FIRST_START)] == []
 
 
+@pytest.mark.thorough
 def test_the_notice_is_printed_once_and_only_when_something_is_compiled(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

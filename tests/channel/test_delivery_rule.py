@@ -68,6 +68,7 @@ def slow_rule(
     return chosen
 
 
+@pytest.mark.thorough
 @given(st.data(), st.integers(1, 20))
 def test_the_rule_is_the_slow_rule_and_the_door_agrees(data: st.DataObject, steps: int) -> None:
     senders = [name for name, _ in NAMES]

@@ -62,6 +62,7 @@ def test_constant() -> None:
     assert shifts(Constant(0.3, -0.2, 1.5), 4) == pytest.approx(np.tile([0.3, -0.2, 1.5], (4, 1)))
 
 
+@pytest.mark.thorough
 def test_walk_grows_as_the_root_of_time() -> None:
     ends = []
     for seed in range(150):
@@ -92,6 +93,7 @@ TILTED: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough
 def test_z_pitch_and_roll_are_uniform_too() -> None:
     measured = out_of_plane(Uniform(**PLANE, **TILTED, per="frame"))
     for axis, (low, high) in enumerate([(0.1, 0.2), (0.5, 1.0), (0.0, 2.0)]):
@@ -99,6 +101,7 @@ def test_z_pitch_and_roll_are_uniform_too() -> None:
         assert abs(np.mean(measured[:, axis] > 0) - 0.5) < 0.04
 
 
+@pytest.mark.thorough
 def test_z_pitch_and_roll_are_normal_constant_or_walk_too() -> None:
     spread: dict[str, Any] = {"z_deviation": 0.1, "pitch_deviation": 0.2, "roll_deviation": 0.3}
     measured = out_of_plane(NormalPoseError(0.3, 0.5, per="frame", **spread))

@@ -44,6 +44,7 @@ def test_the_number_of_attempts_is_what_would_be_driven(tmp_path: Path) -> None:
     assert plans.sentence.startswith("24 attempts: 3 arms, 4 routes in Crucible05, 2 seeds")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "check"),
     [

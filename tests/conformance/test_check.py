@@ -20,13 +20,15 @@ from harness.findings import Finding
 from tests.conformance.broken import BROKEN
 from tests.conformance.conftest import Checked
 
-pytestmark = pytest.mark.slow
-
 WITHOUT_WEIGHTS = {"ideal_single", "ideal_late", "oracle"}
 OF_OTHERS = {"v2xverse"}
-IN_VERIFY = {"attfuse", "disconet", "v2vnet", "v2xvit"}
-"""Intermediate fusion that takes long; `make test` has two others of the kind."""
-SYSTEMS = sorted({path.stem for path in SHIPPED.glob("*.yaml")} - OF_OTHERS)
+ALWAYS = {"ideal_late", "late", "fcooper"}
+"""One of each kind, checked by `make test`; the others of their kind take as long again."""
+SYSTEMS = [
+    pytest.param(name, marks=[] if name in ALWAYS else pytest.mark.thorough)
+    for name in sorted({path.stem for path in SHIPPED.glob("*.yaml")} - OF_OTHERS)
+]
+QUICKLY_BROKEN, OTHERS_BROKEN = list(BROKEN)[:4], list(BROKEN)[4:]
 
 
 def failed(findings: list[Finding]) -> list[Finding]:
@@ -39,10 +41,7 @@ def test_every_check_says_something(street: Recording) -> None:
     assert {finding.verdict for finding in findings if finding.check != "time"} == {"passed"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.verify] * (name in IN_VERIFY)) for name in SYSTEMS],
-)
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_shipped_systems_pass(name: str, street: Recording) -> None:
     settings = [] if name in WITHOUT_WEIGHTS else ["weights=random"]
     findings = SystemExamination(make_system_factory(name, settings), street).list_findings()
@@ -51,7 +50,11 @@ def test_shipped_systems_pass(name: str, street: Recording) -> None:
     assert result == ({"truth"} if name in WITHOUT_WEIGHTS else set())
 
 
-@pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind",
+    [*QUICKLY_BROKEN, *(pytest.param(kind, marks=pytest.mark.thorough) for kind in OTHERS_BROKEN)],
+    ids=lambda kind: kind.__name__,
+)
 def test_broken_systems_fail_the_check_of_what_is_broken(
     kind: Callable[[], Any], street: Recording
 ) -> None:

@@ -18,7 +18,7 @@ from tests.campaign.tiny import command, ledger, write_route
 from tests.conftest import ROOT
 from tests.keys import arm_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture(scope="module")

@@ -103,7 +103,7 @@ def of_system(out: Path, system: str, of: str = "latency") -> SearchedAttempt:
     return one
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_known_flip_is_between_two_planning_steps(out: Path) -> None:
     one = of_system(out, "steady")
     assert one.interval == (0.6, 0.8)
@@ -115,7 +115,7 @@ def test_the_known_flip_is_between_two_planning_steps(out: Path) -> None:
     assert (flip.at_low, flip.at_high) == (NOTHING, ALL)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_flip_back_is_located_and_what_no_placebo_moves_is_unconfirmed(out: Path) -> None:
     one = of_system(out, "banded")
     assert one.interval == (0.2, 0.4)
@@ -131,7 +131,7 @@ def test_a_flip_back_is_located_and_what_no_placebo_moves_is_unconfirmed(out: Pa
     assert sum("not confirmed by placebos: 0 of 0, and 0 of 0" in line for line in lines) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_censored_attempts_stay(out: Path) -> None:
     left, right = of_system(out, "always"), of_system(out, "never")
     assert left.interval == (float("-inf"), 0.0)
@@ -141,7 +141,7 @@ def test_censored_attempts_stay(out: Path) -> None:
     assert list(left.outcomes) == list(right.outcomes) == [0.0, 0.4, 0.8]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_messages_are_as_old_as_the_size(out: Path) -> None:
     for condition, age in (("none with latency=0.6", 0.6), ("none with latency=0.4", 0.4)):
         place = CampaignRecords(out / TWINS).find_attempts()[key_of("steady", condition, "hop", 1)]
@@ -151,7 +151,7 @@ def test_messages_are_as_old_as_the_size(out: Path) -> None:
         assert ages.between(age - 1e-6, age + 1e-6).all()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_same_command_with_one_worker_drives_what_is_missing_and_writes_the_same_bytes(
     out: Path, tmp_path: Path
 ) -> None:
@@ -182,7 +182,7 @@ def test_the_same_command_with_one_worker_drives_what_is_missing_and_writes_the_
                 assert file.read_bytes() == (there[key] / file.name).read_bytes(), file
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_recorded_drives_nothing(out: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(out, tmp_path / "out")
     ledger = (copy / TWINS / "ledger.jsonl").read_bytes()
@@ -197,7 +197,7 @@ def test_recorded_drives_nothing(out: Path, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_packed_twins_are_driven_again_with_the_same_bytes(
     out: Path, tmp_path: Path, packages: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,7 +212,7 @@ def test_packed_twins_are_driven_again_with_the_same_bytes(
     assert CampaignRecords(tmp_path / twins.name).read_result(of)["crucible"]["violation"]
 
 
-@pytest.mark.verify
+@pytest.mark.thorough
 def test_the_known_displacement_and_loss_are_between_two_sizes(
     tmp_path: Path, packages: None
 ) -> None:

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,12 @@ def class_of(target: str) -> type[Any]:
     return made
 
 
+@cache
+def read_notes(named: type[Any]) -> dict[str, str]:
+    """Return the comments of a class: 90 classes stand in 400 places, and each is parsed slowly."""
+    return read_class_comments(named)
+
+
 def further_parameters(target: str, named: set[str]) -> Iterator[Setting]:
     """Yield the parameters of a class that a configuration file does not name."""
     made = class_of(target)
@@ -154,7 +161,7 @@ def further_parameters(target: str, named: set[str]) -> Iterator[Setting]:
             yield Setting(
                 path=f"+{parameter.name}",
                 value="" if parameter.default is parameter.empty else written(parameter.default),
-                note=read_class_comments(made).get(parameter.name, ""),
+                note=read_notes(made).get(parameter.name, ""),
             )
 
 
@@ -202,7 +209,7 @@ def explained(settings: list[Setting], listed: set[str]) -> Iterator[Setting]:
     """
     for part in by_class(settings):
         prefix, target = part[0].path.removesuffix("_target_"), part[0].value
-        notes = read_class_comments(class_of(target)) if part[0].path.endswith("_target_") else {}
+        notes = read_notes(class_of(target)) if part[0].path.endswith("_target_") else {}
         for setting in part:
             name = setting.path.removeprefix(prefix)
             yield replace(setting, note=setting.note or notes.get(name, ""))
@@ -227,6 +234,7 @@ def by_class(settings: list[Setting]) -> list[list[Setting]]:
     return parts
 
 
+@cache
 def settings_page() -> str:
     """Return the page of all groups and settings."""
     notes = collect_notes_by_place(CampaignSettings)

@@ -28,6 +28,7 @@ def build(site: Path, *, config: Path = ROOT / "mkdocs.yml") -> subprocess.Compl
     )
 
 
+@pytest.mark.thorough
 def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     built = build(tmp_path)
     assert built.returncode == 0, built.stderr
@@ -42,6 +43,7 @@ def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(tmp_path: P
         assert not LOADED.search(page.read_text(encoding="utf-8")), page
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("link", ["nowhere.md", "index.md#nowhere"])
 def test_a_broken_link_or_anchor_fails(tmp_path: Path, link: str) -> None:
     docs = tmp_path / "docs"

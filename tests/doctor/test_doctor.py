@@ -48,6 +48,7 @@ def doctor(*options: str, **environment: str) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.thorough
 def test_here_a_campaign_can_run(tmp_path: Path) -> None:
     done = doctor("--json", "--out", str(tmp_path / "runs"))
     assert done.returncode == 0, done.stderr
@@ -59,6 +60,7 @@ def test_here_a_campaign_can_run(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.thorough
 def test_with_base_packages_alone_it_says_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(BLOCKER)
     done = doctor(PYTHONPATH=str(tmp_path))

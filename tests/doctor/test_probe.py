@@ -67,7 +67,7 @@ def carlite_and_itself(folder: Path) -> tuple[str, dict[str, Any]]:
     return done.stdout, json.loads(file.read_text())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_carlite_does_not_differ_from_itself(itself: tuple[str, dict[str, Any]]) -> None:
     printed, report = itself
     assert printed.splitlines()[-1] == "no difference"
@@ -76,7 +76,7 @@ def test_carlite_does_not_differ_from_itself(itself: tuple[str, dict[str, Any]])
     assert (report["version"], report["town"]) == ("0.9.16", TOWN)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_what_works_is_reported(itself: tuple[str, dict[str, Any]]) -> None:
     printed, report = itself
     tried = report["other"]["rays"] | report["other"]["cameras"]
@@ -97,7 +97,7 @@ def test_what_does_not_work_has_a_reason() -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_there_is_something_in_every_section(itself: tuple[str, dict[str, Any]]) -> None:
     facts = itself[1]["carlite"]
     assert not [name for name, section in facts.items() if not section or "failed" in section]
@@ -113,7 +113,7 @@ def test_there_is_something_in_every_section(itself: tuple[str, dict[str, Any]])
     assert at["x 200 m"]["longitude"] > at["the origin"]["longitude"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_cut_map_shows(tmp_path: Path) -> None:
     whole = (SHIPPED_TOWNS / "Crucible05.xodr").read_text()
     cut = re.sub(r"<object [^>]*crosswalk.*?</object>", "", whole, flags=re.DOTALL)
@@ -127,7 +127,7 @@ def test_a_cut_map_shows(tmp_path: Path) -> None:
     assert "count: 340 here, 0 there" in crosswalks
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_server_is_left_free_running() -> None:
     with Carlite("--town", TOWN) as server:
         probe(f"{server.host}:{server.port}")
@@ -220,6 +220,7 @@ def answer_nonsense(listener: socket.socket) -> None:
     connection.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("address", "says"),
     [("nowhere", "is needed"), ("127.0.0.1:99999", "is needed"), ("127.0.0.1:1", "nothing")],

@@ -68,6 +68,7 @@ def test_classes_that_there_are_not_are_refused(strange: int) -> None:
             evaluated(NO_BOXES, ego, coop)
 
 
+@pytest.mark.thorough
 @given(classed(), classed(), classed(), st.sampled_from(RULES), st.sampled_from([0.0, 0.3]))
 def test_classes_are_evaluated_separately_by_their_taus(
     truth: Boxes, ego: Boxes, coop: Boxes, rule: Rule, tau: float

@@ -78,6 +78,7 @@ def test_classes_and_bands_share_everything_between_them(
         assert all(part.correct.sum() <= part.truths for part in parts)
 
 
+@pytest.mark.thorough
 @given(st.lists(frame(), max_size=4))
 def test_joined_tables_hold_what_their_parts_hold(
     pairs: list[tuple[EvaluatedBoxes, EvaluatedBoxes]],

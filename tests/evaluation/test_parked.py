@@ -35,6 +35,7 @@ def test_on_parked_as_it_is_written(
         assert expected is None or lies == expected
 
 
+@pytest.mark.thorough
 @given(classed(), classed(), classed(), classed(), st.sampled_from(RULES))
 def test_it_is_as_if_such_detections_were_not_there(
     truth: Boxes, ego: Boxes, coop: Boxes, parked: Boxes, rule: Rule

@@ -135,6 +135,7 @@ def test_a_model_belongs_to_the_campaign(tmp_path: Path) -> None:
         build_arm_intervention(settings, arm, 1)
 
 
+@pytest.mark.thorough
 def test_shipped_subsets_are_all_64_and_have_the_names_of_the_single_files() -> None:
     every = patterns_in("repair_subsets")
     assert len({frozenset(chosen) for chosen in every.values()}) == len(every) == 63
@@ -186,7 +187,7 @@ def places_of(out: Path) -> dict[str, Path]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_arms_with_interventions_are_driven_and_recorded(driven: Path) -> None:
     """Repairing nothing gives the plain arm's bytes; repairing all leaves no pattern."""
     places = places_of(driven)
@@ -227,7 +228,7 @@ def test_arms_with_interventions_are_driven_and_recorded(driven: Path) -> None:
     assert not injected["CADE"].any(), "this ego alone has no false detections to repeat"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_twin_keeps_the_intervention(driven: Path, tmp_path: Path) -> None:
     """Without a change it is equal to its attempt byte for byte."""
     out = shutil.copytree(driven, tmp_path / "out")

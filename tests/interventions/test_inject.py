@@ -143,6 +143,7 @@ def test_false_detections_are_copied_as_often_and_for_as_long(
     assert abs(lasting - stay) < ERRORS * math.sqrt(stay * (1 - stay) / followed.sum())
 
 
+@pytest.mark.thorough
 def test_copies_are_cade_and_nothing_else_and_go_with_what_they_copy(file: str) -> None:
     inject = Inject(file, patterns=["CADE"])
     drive = list(driven_steps(inject, 200, seed=2))
@@ -275,6 +276,7 @@ def test_additional_boxes_of_two_steps_are_one_if_they_are_near_and_of_a_class()
     assert match_additional_boxes(boxes(0), Boxes.none()) == []
 
 
+@pytest.mark.thorough
 def test_dose_nothing_is_perfect_and_twice_is_twice_as_much(file: str) -> None:
     none = list(driven_steps(Inject(file, times=0.0), 50, seed=1))
     assert not any(evaluated.count_patterns()[name] for evaluated in none for name in PATTERNS)

@@ -23,6 +23,7 @@ SUBSETS = st.sampled_from([chosen for n in range(1, 7) for chosen in combination
 QUICK = settings(max_examples=60, deadline=None)
 
 
+@pytest.mark.thorough
 @QUICK
 @given(scenes())
 def test_both_readings_of_the_patterns_agree(scene: Scene) -> None:
@@ -38,6 +39,7 @@ def test_repairing_nothing_changes_nothing(scene: Scene) -> None:
     assert result.changes == ()
 
 
+@pytest.mark.thorough
 @QUICK
 @given(scenes(), SUBSETS)
 def test_repaired_boxes_show_none_of_the_repaired_patterns(
@@ -64,6 +66,7 @@ def test_all_six_give_perfect_boxes_in_the_window(scene: Scene) -> None:
     assert not (evaluated.cooperative.pattern >= 0).any()
 
 
+@pytest.mark.thorough
 @QUICK
 @given(scenes(), SUBSETS)
 def test_changes_list_all_that_was_changed(scene: Scene, chosen: tuple[str, ...]) -> None:

@@ -58,6 +58,7 @@ def follow_of(operator: str, seed: int = 5, **fixed: float) -> FollowUp:
     return follow
 
 
+@pytest.mark.thorough
 def test_hits_after_weather_are_fewer_and_those_before_stay() -> None:
     follow = follow_of("fog", visibility=30.0)
     recorded = sparse().hits_anyone

@@ -37,6 +37,7 @@ def climbed(recording: Path, tmp_path_factory: pytest.TempPathFactory) -> ClimbS
     return climbing
 
 
+@pytest.mark.thorough
 def test_what_is_written_has_the_fitness_that_was_reached(climbed: ClimbSettings) -> None:
     system, worse = build_named_system("late"), 0
     for source in climbed.select_sources():
@@ -67,6 +68,7 @@ def test_what_is_written_has_the_fitness_that_was_reached(climbed: ClimbSettings
     assert worse
 
 
+@pytest.mark.thorough
 def test_rows_that_are_there_are_not_searched_again(
     climbed: ClimbSettings, recording: Path
 ) -> None:

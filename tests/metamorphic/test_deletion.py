@@ -290,6 +290,7 @@ def test_the_operator_deletes_a_road_user_that_was_seen() -> None:
         DeleteObject().apply(alone, {"object": 0.5}, np.random.default_rng(0))
 
 
+@pytest.mark.thorough
 def test_spaces_are_those_of_the_papers() -> None:
     """V2XGen 3.2: factors 0.9 to 1.1, turns of 5 to 30 degrees; ours: shifts of 0.5 to 5 m."""
     scene, random = sparse((NEW, USER)), np.random.default_rng(2)

@@ -96,6 +96,7 @@ def campaign(random: np.random.Generator, routes: int, worse: str = "") -> Outco
     return outcomes
 
 
+@pytest.mark.thorough
 def test_without_an_effect_false_findings_keep_to_the_level() -> None:
     random = np.random.default_rng(11)
     campaigns, tests, low, discoveries, broken, expected = 300, 0, 0, 0, 0, 0.0
@@ -255,6 +256,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_the_command_prints_and_writes_every_test(
     out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,6 +72,7 @@ def slow_count(look: AgentLook) -> Integers:
     return np.array(counts)
 
 
+@pytest.mark.thorough
 def test_training_reads_one_sample_of_a_changed_scene(made: Path) -> None:
     recorded = list_scenarios(made)
     assert {scenario.town for scenario in recorded} == {"CrucibleOld"}
@@ -139,6 +140,7 @@ def test_inserted_objects_are_labelled_and_what_is_made_up_is_ignored(made: Path
         assert len(known[look.agent] - set(look.truth.actor_ids.tolist())) == 1
 
 
+@pytest.mark.thorough
 def test_equal_commands_write_equal_bytes_and_go_on(
     recording: Path, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

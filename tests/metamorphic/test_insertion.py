@@ -72,6 +72,7 @@ def test_an_inserted_object_is_what_the_lidars_would_record(place: str) -> None:
     assert (insertion.changed > 0) == (place != "hidden")
 
 
+@pytest.mark.thorough
 def test_random_objects_on_hills_are_what_tilted_lidars_would_record() -> None:
     """Also where objects reach into houses, the ground or each other."""
     random = np.random.default_rng(11)

@@ -63,6 +63,7 @@ def row(sheet: TextSheet, *names: str) -> tuple[str, ...]:
     return rows[0][sheet.names :]
 
 
+@pytest.mark.thorough
 def test_weather_has_three_values_and_others_two(made: dict[str, TextSheet]) -> None:
     assert all(cell.count("→") == 2 for cell in row(made["precision"], "rain"))
     assert all(cell.count("→") == 1 for cell in row(made["precision"], "insert"))
@@ -162,6 +163,7 @@ def test_size_of_a_change(operator: str, values: dict[str, float | str], size: f
     assert compute_change_size(operator, values) == pytest.approx(size)
 
 
+@pytest.mark.thorough
 def test_packed_records_give_the_same_tables(
     study: Path, made: dict[str, TextSheet], tmp_path: Path
 ) -> None:
@@ -192,6 +194,7 @@ def test_tables_are_markdown(made: dict[str, TextSheet]) -> None:
     assert {line.count("|") for line in lines} == {len(made["mr1"].head) + 1}
 
 
+@pytest.mark.thorough
 def test_the_page_has_every_section_and_its_commands(html: Path) -> None:
     text = html.read_text()
     for name in ("relations", "bands", "alarms", "effects", "errors", "guidance", "smallest"):
@@ -201,6 +204,7 @@ def test_the_page_has_every_section_and_its_commands(html: Path) -> None:
     assert text.count("<svg") >= 4 + 1 + 2 + 4
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [1280, 400])
 def test_a_browser_shows_the_page(html: Path, tmp_path: Path, width: int) -> None:
     seen = look(html, width, tmp_path)
@@ -223,6 +227,7 @@ def test_pictures_put_the_ego_in_the_middle_and_ahead_up() -> None:
     assert len([mark for mark in canvas.marks if getattr(mark, "closed", False)]) == 1
 
 
+@pytest.mark.thorough
 def test_a_finding_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_recording(tmp_path / "rec")
     out = tmp_path / "shown.png"
@@ -236,6 +241,7 @@ def test_a_finding_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "unknown scene" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_commands_write_tables_pack_and_page(study: Path, tmp_path: Path) -> None:
     file = tmp_path / "study.parquet"
     assert main(["metamorphic", "pack", str(study), "--out", str(file)]) == 0

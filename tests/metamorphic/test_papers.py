@@ -39,6 +39,7 @@ def test_relations_are_there() -> None:
     assert named("relation") <= known
 
 
+@pytest.mark.thorough
 def test_checks_and_tables_are_there(tmp_path: Path) -> None:
     from metamorphic.choosing import build_guidance_sheet
     from metamorphic.judging import FAR_DISTANCES

@@ -117,6 +117,7 @@ def test_all_road_users_are_obstacles_once_and_carriers_too() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_places_are_the_generators_and_the_wanted_ones_come_first() -> None:
     site, size = build_placement_site(sparse()), find_shape_by_name(TESLA).size
     first, second = (

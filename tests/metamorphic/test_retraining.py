@@ -30,7 +30,7 @@ def test_no_scenario_is_in_two_parts(scenes: Path) -> None:
     assert EVERY == 4
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_all_arms_are_trained_once_and_tested(scenes: Path, tmp_path: Path) -> None:
     out = tmp_path / "retraining"
     words = ["metamorphic", "retrain", "--scenes", str(scenes), "--out", str(out)]

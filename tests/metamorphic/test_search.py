@@ -24,7 +24,10 @@ from tests.metamorphic.basins import ROOT, SETTINGS, evaluate, evaluate_slowly
 from tests.metamorphic.test_samplers import with_sampler
 
 
-@pytest.mark.parametrize("name", ["random", "tpe", "cma_me"])
+@pytest.mark.parametrize(
+    "name",
+    ["random", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("tpe", "cma_me"))],
+)
 def test_one_and_two_workers_give_the_same_bytes(tmp_path: Path, name: str) -> None:
     settings = with_sampler(name)
     one = run_search_loop(settings, evaluate, tmp_path / "1").read_bytes()
@@ -44,6 +47,7 @@ def test_workers_may_be_processes(tmp_path: Path) -> None:
     assert one == two
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["sobol", "nsga2", "map_elites", "tpe"])
 def test_a_killed_search_is_resumed_to_the_same_bytes(tmp_path: Path, name: str) -> None:
     settings = with_sampler(name)

@@ -26,6 +26,8 @@ from tests.metamorphic.searched import (
 )
 from tests.once import once
 
+pytestmark = pytest.mark.thorough
+
 PATIENCE = 300.0
 """Seconds that an evaluation may take on a busy machine."""
 
@@ -56,7 +58,6 @@ def rows(folder: Path) -> list[str]:
     return file.read_text().splitlines() if file.is_file() else []
 
 
-@pytest.mark.slow
 def test_two_workers_killed_and_resumed_leave_the_same_ledger(home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     line = line_of(home, f"out={out}", "executor.workers=2")
@@ -96,7 +97,6 @@ def test_status_plans_what_was_driven(home: Path) -> None:
     assert (status["planned"], status["done"], status["troubles"]) == (4, 4, [])
 
 
-@pytest.mark.slow
 def test_confirmation_uses_other_seeds_lists_what_is_unconfirmed_and_resumes(out: Path) -> None:
     line = ("confirm", out, "--redraws", "2", "--least", "2", "--workers", "2", "--trust")
     done = crucible(*line)

@@ -37,6 +37,7 @@ def file(searched: Path) -> Path:
     return file
 
 
+@pytest.mark.thorough
 def test_tables_of_an_unpacked_search_are_those_of_the_driven_one(
     searched: Path, file: Path, tmp_path: Path
 ) -> None:

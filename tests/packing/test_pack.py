@@ -58,6 +58,7 @@ def test_the_digest_is_over_all_files_but_the_timing(tmp_path: Path) -> None:
     assert hash_attempt_records(tmp_path) != known
 
 
+@pytest.mark.thorough
 def test_equal_campaigns_give_equal_bytes_on_every_machine(packed: Packed, tmp_path: Path) -> None:
     folder = shutil.copytree(packed.driven, tmp_path / "another machine" / "main")
     file = folder / "campaign.yaml"

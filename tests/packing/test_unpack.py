@@ -110,6 +110,7 @@ def test_several_unpacked_campaigns_share_one_note(packed: Packed, tmp_path: Pat
     ]
 
 
+@pytest.mark.thorough
 def test_tables_are_the_same_and_those_of_boxes_and_messages_left_out(
     packed: Packed, tmp_path: Path
 ) -> None:
@@ -123,6 +124,7 @@ def test_tables_are_the_same_and_those_of_boxes_and_messages_left_out(
                            driven[name].drop(columns="message", errors="ignore"))  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_regressions_are_the_same(packed: Packed, tmp_path: Path) -> None:
     driven, unpacked = both(packed, tmp_path, "regress")
     assert driven.keys() == unpacked.keys() == {"regression", "regression_checks"}
@@ -139,6 +141,7 @@ def test_comparisons_are_the_same(packed: Packed, tmp_path: Path) -> None:
         assert_frame_equal(table, unpacked[name])
 
 
+@pytest.mark.thorough
 def test_effects_are_the_same(tmp_path: Path) -> None:
     arms = {"repair_CCME": repair("CCME"), "inject": inject(2.0)}
     driven = write_interventions(

@@ -42,6 +42,7 @@ def grid() -> PillarGrid:
     return small("codriving")
 
 
+@pytest.mark.thorough
 def test_all_combinations_give_what_v2xverse_gave(grid: PillarGrid) -> None:
     with np.load(FILE) as stored:
         outputs, which = stored["outputs"], stored["which"]

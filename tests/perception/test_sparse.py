@@ -77,6 +77,7 @@ def test_pillars_on_a_map() -> None:
     assert int((dense != 0).any(1).sum()) == 40
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("layer", [SparseStart(CHANNELS, 5), PillarConvolution(CHANNELS, 5)])
 def test_gradients_are_those_of_dense_convolutions(layer: PillarConvolution | SparseStart) -> None:
     given = pillars(60)

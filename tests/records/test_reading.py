@@ -252,6 +252,7 @@ def _spliced(data: bytes, at: float, new: bytes, dropped: int) -> bytes:
     return data[:start] + new + data[start + dropped :]
 
 
+@pytest.mark.thorough
 @ONE_FOLDER
 @given(st.sampled_from([*sorted(FILES), "campaign.yaml"]), changes())
 def test_spoilt_files_are_read_or_refused(written: Path, file: str, change: Change) -> None:

@@ -65,6 +65,7 @@ def test_other_numbers_are_other_bytes(tmp_path: Path) -> None:
     assert {name for name in one if one[name] == two[name]} == {"result.json", "timing.json"}
 
 
+@pytest.mark.thorough
 def test_a_writer_killed_at_any_step_leaves_a_whole_try_or_none(tmp_path: Path) -> None:
     whole = contents(write_try(tmp_path / "unharmed"))
     write_apart("kill", tmp_path / "killed")

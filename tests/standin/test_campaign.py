@@ -15,8 +15,6 @@ SYSTEMS = "system=[oracle,ideal_single]"
 CONDITION = "interference=[none]"
 LAUNCHED = ("simulator=carla", f"simulator.root={ROOT / 'tests' / 'standin'}")
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(autouse=True)
 def interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,6 +34,7 @@ def tables(out: Path) -> dict[Path, bytes]:
     return {file: (out / file).read_bytes() for file in files(out) if file.suffix == ".parquet"}
 
 
+@pytest.mark.thorough
 def test_launched_for_every_try_or_not_the_records_are_carlites(tmp_path: Path) -> None:
     routes = short_route(tmp_path)
     arms = (SYSTEMS, CONDITION)

@@ -41,6 +41,7 @@ TINY: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("close", [False, True])
 def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
     wanted = RecordingPlan(
@@ -77,6 +78,7 @@ def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
+@pytest.mark.thorough
 def test_at_close_quarters_a_unit_stands_next_to_a_road_user_it_sees(tmp_path: Path) -> None:
     collect_recordings(
         RecordingPlan(
@@ -108,6 +110,7 @@ def assert_lidars_see_parked_cars(looks: list[AgentLook]) -> None:
     assert most >= 5
 
 
+@pytest.mark.thorough
 def test_an_interruption_is_one_line_and_leaves_no_process(tmp_path: Path) -> None:
     out = tmp_path / "recorded"
     words = ("collect", "--out", str(out), "--scenarios", "40", "--workers", "2")

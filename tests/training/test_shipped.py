@@ -71,11 +71,13 @@ def test_single_and_late_are_shipped() -> None:
     assert {"single", "late"} <= set(SHIPPED)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", SHIPPED)
 def test_shipped_weights_see(scheme: str, samples: list[EgoSample]) -> None:
     assert mean_precision(make_network_system(SCHEMES[scheme]()), samples) > SANE
 
 
+@pytest.mark.thorough
 def test_weights_at_random_do_not(samples: list[EgoSample]) -> None:
     assert mean_precision(make_network_system(SCHEMES["single"](), "random"), samples) < SANE / 4
 

@@ -20,16 +20,17 @@ from harness.vocabulary import Boxes
 from tests.training.made_up import write_recording
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    write_recording(tmp_path / "data")
-    return tmp_path / "data"
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded") / "data"
+    write_recording(folder)
+    return folder
 
 
-@pytest.fixture
-def evaluations(data: Path, tmp_path: Path) -> dict[str, Path]:
-    """One evaluation of each of two schemes."""
-    files = {scheme: tmp_path / f"{scheme}.json" for scheme in ("single", "late")}
+@pytest.fixture(scope="module")
+def evaluations(data: Path) -> dict[str, Path]:
+    """One evaluation of each of two schemes, not to be changed."""
+    files = {scheme: data.parent / f"{scheme}.json" for scheme in ("single", "late")}
     for scheme, file in files.items():
         words = ["evaluate", "--scheme", scheme, "--data", str(data), "--most", "2"]
         assert main([*words, "--out", str(file)]) == 0

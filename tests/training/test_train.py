@@ -106,7 +106,10 @@ def test_additional_detections_near_by_count_most() -> None:
     assert weight[1, rows // 2, columns // 2] == weight.max() > weight[1, 0, 0] == 1.0
 
 
-@pytest.mark.parametrize("scheme", ["single", "early", "fcooper"])
+@pytest.mark.parametrize(
+    "scheme",
+    ["single", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("early", "fcooper"))],
+)
 def test_steps_lower_the_loss_on_one_batch(config: TrainingConfig, scheme: str) -> None:
     current = training.start_run(replace(config, scheme=scheme))
     samples, random = (
@@ -284,6 +287,7 @@ for write in (write_weights, write_state):
 """
 
 
+@pytest.mark.thorough
 def test_where_there_is_no_room_is_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-c", NO_ROOM, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)

@@ -19,7 +19,7 @@ from harness.vocabulary import Boxes, Message, System
 from tests.v2xverse.made_up import PYTHON, ROOT, agent, needs_v2xverse
 from tests.v2xverse.published_folder import write_published_folder
 
-pytestmark = [pytest.mark.slow, needs_v2xverse]
+pytestmark = [pytest.mark.thorough, needs_v2xverse]
 
 
 @pytest.fixture(scope="module")

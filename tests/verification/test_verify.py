@@ -35,6 +35,8 @@ from harness.world.hazards.spec import HazardSpec
 from tests.checks.test_hazard import Barrel
 from tests.verification.conftest import Study
 
+pytestmark = pytest.mark.thorough  # its study is a campaign that is driven twice
+
 Record = dict[str, Any]
 
 

@@ -72,6 +72,7 @@ def wanting(low: float) -> RevealQuota:
     return quota
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stratum", list(pairwise([0.5, *STRATA, 6.0])))
 def test_the_gap_is_chosen_for_the_stratum_that_has_room(stratum: tuple[float, float]) -> None:
     kind, random = "occluded_pedestrian", np.random.default_rng(1)

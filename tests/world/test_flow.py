@@ -51,6 +51,7 @@ def watch(host: str, port: int, jammed: bool) -> dict[str, Any]:
         }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jammed", [False, True])
 def test_vehicles_that_stand_for_long_are_jams(carlite: Carlite, jammed: bool) -> None:
     seen = alone(watch, carlite.host, carlite.port, jammed)

@@ -67,6 +67,7 @@ def laid(folder: Path, maps: Path | None) -> tuple[list[Route], list[HazardSpec]
     return routes, hazards
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("town", ["Crucible05", "Town05"])
 def test_shipped_routes_are_what_was_promised(town: str) -> None:
     routes, _ = laid(*folder_of(town))
@@ -81,6 +82,7 @@ def test_shipped_routes_are_what_was_promised(town: str) -> None:
         }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("town", ["Crucible05", "Town05"])
 def test_every_shipped_route_has_a_hazard_and_every_kind_its_share(town: str) -> None:
     routes, hazards = laid(*folder_of(town))
@@ -90,6 +92,7 @@ def test_every_shipped_route_has_a_hazard_and_every_kind_its_share(town: str) ->
     assert all(kinds.count(kind) == COUNT // len(SHIPPED) for kind in SHIPPED)
 
 
+@pytest.mark.thorough
 def test_the_same_seed_makes_the_same_files_and_another_one_others(tmp_path: Path) -> None:
     for name, seed in (("a", "5"), ("b", "5"), ("c", "6")):
         arguments = ["--town", "Crucible05", "--seed", seed, "--count", "2"]
@@ -148,6 +151,7 @@ def test_a_mover_that_commits_too_far_ahead_is_not_taken() -> None:
     assert quota.accept_encounter(encounter(reveal=2.0))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -176,12 +180,14 @@ def test_an_unknown_hazard_is_answered_with_those_there_are(kind: str) -> None:
         )
 
 
+@pytest.mark.thorough
 def test_too_many_routes_for_a_town_are_said() -> None:
     network = load_road_network("CrucibleOld", None)
     with pytest.raises(UserError, match="no place left for any of them; ask for fewer"):
         generate_routes(network, "CrucibleOld", seed=1, count=1, kinds=["hard_braking"])
 
 
+@pytest.mark.thorough
 def test_those_that_have_room_are_made_where_not_all_have(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -66,6 +66,7 @@ def lose_the_server(host: str, port: int, pid: int) -> FailureClass | None:
     return None
 
 
+@pytest.mark.thorough
 def test_a_server_that_goes_within_a_hazard_has_crashed() -> None:
     with CarliteSimulator().lease_server("Crucible05") as server:
         process = server_of(family(), server.port)

@@ -78,7 +78,7 @@ def knowing(hazard: Hazard) -> Callable[[ScriptedEgo], bool]:
     return brakes
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", MEETING)
 def test_an_ego_that_does_not_know_is_hit(kind: str, context_for: ContextFor) -> None:
     route, spec = shipped(kind)
@@ -90,7 +90,7 @@ def test_an_ego_that_does_not_know_is_hit(kind: str, context_for: ContextFor) ->
     assert not hazard.actors
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", MEETING)
 def test_an_ego_that_knows_is_spared(kind: str, context_for: ContextFor) -> None:
     route, spec = shipped(kind)
@@ -110,7 +110,7 @@ def test_an_ego_that_knows_is_spared(kind: str, context_for: ContextFor) -> None
     assert report.encounter.commit_station < report.encounter.conflict_station
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("knows", [False, True])
 def test_past_a_left_turn_a_cyclist_meets_the_ego(knows: bool, context_for: ContextFor) -> None:
     town = load_road_network("Crucible05", None)
@@ -131,6 +131,7 @@ def test_past_a_left_turn_a_cyclist_meets_the_ego(knows: bool, context_for: Cont
     hazard.remove_from_world()
 
 
+@pytest.mark.thorough
 def test_a_hazard_that_the_ego_did_not_reach_was_not_run(context_for: ContextFor) -> None:
     route, spec = shipped("occluded_pedestrian")
     hazard = build_hazard(spec)
@@ -185,6 +186,7 @@ def test_where_everything_is_taken_nothing_of_it_stays(context_for: ContextFor) 
     hazard_actors.destroy_actors()
 
 
+@pytest.mark.thorough
 def test_an_ego_loses_grip_on_the_patches(context_for: ContextFor) -> None:
     route, spec = shipped("occluded_pedestrian")
     hazard = build_hazard(HazardSpec(route=spec.route, kind="control_loss", station=30.0))
@@ -203,6 +205,7 @@ def test_an_ego_loses_grip_on_the_patches(context_for: ContextFor) -> None:
     assert seen[-1] == "over"
 
 
+@pytest.mark.thorough
 def test_a_blocked_lane_is_free_again_after_a_while(context_for: ContextFor) -> None:
     route, spec = shipped("hard_braking")
     hazard = build_hazard(
@@ -276,7 +279,7 @@ def left_turn(context_for: ContextFor) -> tuple[AttemptContext, Encounter, Manoe
     return context, hazard, lorry
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_lorry_that_turns_lets_the_ego_past_first(context_for: ContextFor) -> None:
     """The ego stands before the junction for longer than the lorry pauses, then drives on."""
     context, hazard, lorry = left_turn(context_for)
@@ -301,7 +304,7 @@ def test_a_lorry_that_turns_lets_the_ego_past_first(context_for: ContextFor) -> 
     hazard.remove_from_world()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_lorry_that_cannot_go_on_is_taken_away(context_for: ContextFor) -> None:
     """A car stands in its way when its patience with an ego that never comes is over."""
     context, hazard, lorry = left_turn(context_for)

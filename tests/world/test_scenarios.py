@@ -111,6 +111,7 @@ def test_a_trigger_counts_within_two_metres_and_ten_degrees(
     assert bool(specs) == counts
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["left", "right", "straight"])
 def test_every_one_of_ten_types_runs_or_has_a_reason(tmp_path: Path, way: str) -> None:
     spec, route = route_that_turns(way)

@@ -185,7 +185,7 @@ def test_who_is_left_out_keeps_its_place_in_the_fleet(worlds: dict[str, Any]) ->
     assert [*after[:row], before[row], *after[row + 1 :]] == before
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_one_at_random_is_another_in_another_sample(server: SimulatorServer) -> None:
     twin = {"_target_": f"{AT}.twin_of.TwinOf", "of": ANY}
     parts = {str(sample): [{**twin, "sample": sample}] for sample in range(3)}
@@ -234,6 +234,7 @@ def test_a_change_that_did_nothing_fails_by_name(worlds: dict[str, Any]) -> None
         assert says in worlds[name]["problem"]
 
 
+@pytest.mark.thorough
 def test_an_overlap_is_refused(server: SimulatorServer) -> None:
     problem: str = alone(both, server.host, server.port, [JAMMED, JAMMED])
     assert problem == "added_actor: no room for vehicle.citroen.c3"
@@ -252,6 +253,7 @@ def both(host: str, port: int, parts: list[dict[str, Any]]) -> str:
     return ""
 
 
+@pytest.mark.thorough
 def test_nothing_is_moved_into_another(server: SimulatorServer) -> None:
     problem: str = alone(crowded, server.host, server.port)
     assert problem == "moved: something stands 9 m further on"

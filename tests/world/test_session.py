@@ -78,6 +78,7 @@ def registered(carlite: Carlite, manager_port: int) -> bool:
     return bool(answer[1])
 
 
+@pytest.mark.thorough
 def test_managers_that_were_left_behind_are_struck_off() -> None:
     with Carlite("--traffic-manager", "client") as server:
         drives = [alone(drive, server.host, server.port) for _ in range(2)]
@@ -94,6 +95,7 @@ def still_synchronous(host: str, port: int) -> bool:
     return bool(client.get_world().get_settings().synchronous_mode)
 
 
+@pytest.mark.thorough
 def test_every_session_starts_a_new_episode() -> None:
     with CarliteSimulator().lease_server("Crucible05") as server:
         looks = [alone(first_look, server.host, server.port, "Crucible05") for _ in range(2)]
@@ -107,6 +109,7 @@ def test_every_session_starts_a_new_episode() -> None:
     assert looks[0]["ticked"]
 
 
+@pytest.mark.thorough
 def test_another_town_is_loaded() -> None:
     with CarliteSimulator().lease_server("Crucible05") as server:
         assert alone(first_look, server.host, server.port, "CrucibleRing")["town"] == "CrucibleRing"
@@ -121,6 +124,7 @@ def refusal(host: str, port: int) -> list[str]:
         return [problem.failure, str(problem)]
 
 
+@pytest.mark.thorough
 def test_a_town_that_the_server_has_not_got(carlite: Carlite) -> None:
     failure, said = alone(refusal, carlite.host, carlite.port)
     assert failure == "world_load"
@@ -164,6 +168,7 @@ def lose_the_server(host: str, port: int, pid: int) -> list[str]:
     return []
 
 
+@pytest.mark.thorough
 def test_a_server_that_dies_under_a_session() -> None:
     with CarliteSimulator().lease_server("Crucible05") as server:
         process = server_of(family(), server.port)

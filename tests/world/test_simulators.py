@@ -44,6 +44,7 @@ while True:
 """
 
 
+@pytest.mark.thorough
 def test_a_server_that_prints_without_end_fills_no_disk() -> None:
     """A foreign one, as CARLA is: its log keeps the beginning and the end."""
     with launch_server([sys.executable, "-c", FLOOD], ROOT) as server:
@@ -66,6 +67,7 @@ def test_a_lease_ends_with_its_block() -> None:
     assert can_be_bound(server.port)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("frozen", [False, True], ids=["running", "frozen"])
 def test_a_killed_holder_takes_its_server_along(frozen: bool) -> None:
     holder = subprocess.Popen(
@@ -82,6 +84,7 @@ def test_a_killed_holder_takes_its_server_along(frozen: bool) -> None:
     assert until(lambda: left(members) == [] and can_be_bound(port))
 
 
+@pytest.mark.thorough
 def test_all_that_a_slow_start_says_is_passed_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,6 +100,7 @@ def test_all_that_a_slow_start_says_is_passed_on(
         assert process.read_log_since(0).decode() == capfd.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_lease_outlives_the_thread_that_asked_for_it() -> None:
     with ExitStack() as stack:
         lease = CarliteSimulator().lease_server("Crucible05")
@@ -127,6 +131,7 @@ def test_a_server_that_cannot_start_says_why() -> None:
     assert left(family()) == []
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_killed_has_crashed() -> None:
     with CarliteSimulator().lease_server("Crucible05") as server:
         members = family()
@@ -135,6 +140,7 @@ def test_a_server_that_is_killed_has_crashed() -> None:
     assert left(members) == []
 
 
+@pytest.mark.thorough
 def test_a_server_that_stands_still_hangs_and_is_ended() -> None:
     with CarliteSimulator().lease_server("Crucible05") as server:
         members = family()

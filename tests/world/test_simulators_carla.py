@@ -58,6 +58,7 @@ def test_what_was_launched_is_ended_with_its_block() -> None:
     assert ailment(server) == "server_crash"
 
 
+@pytest.mark.thorough
 def test_neighbours_have_separate_ports_and_take_turns_on_graphics_adapters() -> None:
     one_gpu = CarlaSimulator(
         root=INSTALL, quality="Low", off_screen=False, gpu=3, arguments=["-benchmark"]
@@ -81,6 +82,7 @@ def test_graphics_adapters_take_turns() -> None:
     assert [command[-1] for command in given] == [f"-graphicsadapter={gpu}" for gpu in (4, 7, 4)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("said", "quoted"),
     [
@@ -99,12 +101,14 @@ def test_who_ends_at_the_start_is_quoted(
     assert quoted in message
 
 
+@pytest.mark.thorough
 def test_who_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDIN_SILENT", "1")
     message = failure_at_start(CarlaSimulator(root=INSTALL, start_timeout=6.0))
     assert "not ready after 6 s; last line of its log: Disabling core dumps." in message
 
 
+@pytest.mark.thorough
 def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDIN_VERSION", "0.9.15")
     assert "CARLA 0.9.15; 0.9.16 is needed" in failure_at_start(CarlaSimulator(root=INSTALL))
@@ -125,6 +129,7 @@ def failure_at_start(simulator: CarlaSimulator) -> str:
     return str(caught.value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("executable", ["CarlaUE4.sh", SERVER_ALONE])
 def test_who_does_not_hear_is_killed(monkeypatch: pytest.MonkeyPatch, executable: str) -> None:
     monkeypatch.setenv("STANDIN_DEAF", "1")
@@ -143,6 +148,7 @@ def test_a_server_that_stands_still_hangs_and_is_ended() -> None:
     assert can_be_bound(server.port, server.port + 1, server.port + 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("victim", "number"),
     [(1, signal.SIGKILL), (2, signal.SIGSEGV)],
@@ -171,6 +177,7 @@ def test_a_killed_holder_takes_all_along() -> None:
     assert until(lambda: left(members) == [] and can_be_bound(port, port + 1, port + 2))
 
 
+@pytest.mark.thorough
 def test_a_killed_keeper_is_noticed_and_the_rest_ended() -> None:
     with CarlaSimulator(root=INSTALL).lease_server(TOWN) as server:
         members = family()
@@ -197,6 +204,7 @@ def test_installs_are_checked_when_settings_are_read(tmp_path: Path) -> None:
         CarlaSimulator(root=INSTALL, arguments=["-carla-rpc-port=2000"])
 
 
+@pytest.mark.thorough
 def test_a_running_carla_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDIN_VERSION", "0.9.15")
     with reserve_ports(range(7200, 7260, 3), 3) as ports:

@@ -116,7 +116,7 @@ def drive(
     return state, np.array(track).tobytes()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["occluded_pedestrian", "crossing_vehicle", "cut_in"])
 def test_after_it_has_committed_the_ego_changes_nothing(kind: str, context_for: ContextFor) -> None:
     """One ego drives on, the other brakes as soon as the mover has committed."""
@@ -135,7 +135,7 @@ def test_after_it_has_committed_the_ego_changes_nothing(kind: str, context_for: 
     assert len(tracks[0]) > 32 * 10
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_seed_alone_decides_the_phase(context_for: ContextFor) -> None:
     route, spec = shipped("occluded_cyclist")
     spec.parameters["spread"] = 0.4

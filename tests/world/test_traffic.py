@@ -107,11 +107,13 @@ def test_no_actor_is_left_behind(one: dict[str, Any]) -> None:
     assert one["left"] == []
 
 
+@pytest.mark.thorough
 def test_the_same_seed_makes_the_same_world(server: SimulatorServer, one: dict[str, Any]) -> None:
     again = alone(populate, server.host, server.port, 5, 120)
     assert again == one
 
 
+@pytest.mark.thorough
 def test_another_seed_makes_another_world(server: SimulatorServer, one: dict[str, Any]) -> None:
     other = alone(populate, server.host, server.port, 6, 20)
     assert other["models"] != one["models"]
@@ -169,6 +171,7 @@ def hurry(host: str, port: int, ticks: int) -> dict[str, Any]:
         return answer
 
 
+@pytest.mark.thorough
 def test_crazy_levels_are_v2xverses(server: SimulatorServer) -> None:
     """Half of the walkers run; four of twelve bicycles, two less than half, drive so."""
     filled = alone(hurry, server.host, server.port, 120)
