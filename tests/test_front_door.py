@@ -29,6 +29,7 @@ from tests.conftest import ROOT
 
 SUBCOMMANDS = list_subcommands()
 
+
 def crucible(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "crucible", *words],
