@@ -124,7 +124,7 @@ def add_confirm_parser(commands: Commands) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="of them with the same failure (default: half)",
+        help="seeds that must show the same failure (default: half of --redraws)",
     )
     add(
         "--most",
@@ -155,7 +155,7 @@ def add_shrink_parser(commands: Commands) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="of them with the same failure (default: half)",
+        help="seeds that must show the same failure (default: half of --redraws)",
     )
     add("--budget", type=int, default=60, metavar="N", help="evaluations for each (default: 60)")
     add(
