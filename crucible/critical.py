@@ -2,8 +2,8 @@
 
 Every attempt under `none` is driven again with the disturbance at several sizes: a coarse grid
 first, then the middle between neighbouring sizes of different outcome, down to the finest size
-that can be delivered. Nothing is assumed about how often it flips. On both sides of each flip,
-placebos show how often the outcome is as it was.
+that can be delivered. An outcome may flip more than once. On both sides of each flip, placebos are
+driven: changes that should not matter. The flip is confirmed if most placebos end as the drive did.
 """
 
 from __future__ import annotations

@@ -128,7 +128,10 @@ class RateSamples:
         )
 
     def build_candidates(self, points: Floats) -> list[list[SearchCandidate]]:
-        """Return what points stand for, in the worlds of their own seeds."""
+        """Return the drives to make for each point of the space.
+
+        Every drive has a seed and so a world of its own.
+        """
         from analysis.statistics.rare import convert_points_to_shares  # noqa: PLC0415
         from metamorphic.search.candidates import SearchCandidate  # noqa: PLC0415
         from metamorphic.search.template import ROUTE_PARAMETER  # noqa: PLC0415

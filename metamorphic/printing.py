@@ -16,11 +16,19 @@ from metamorphic.sheets import (
 )
 from metamorphic.summary import StudyTables
 
+OPERATOR_COLUMNS = ("operator", "level", "paper", "values", "needs", "relations")
+WIDE = 160
+"""Columns of a terminal on which nothing of the listing is cut."""
 
-def build_operator_listing() -> Table:
-    """Return the operators, what they need and what is asked of the answers."""
-    table = Table(title="Operators")
-    for column in ("operator", "level", "paper", "values", "needs", "relations"):
+
+def build_operator_listing(width: int) -> Table:
+    """Return the operators, what they need and what is asked of the answers.
+
+    Args:
+        width: columns of the terminal; where six cells would be cut, they stand below each other
+    """
+    table = Table(title="Operators", show_lines=width < WIDE)
+    for column in OPERATOR_COLUMNS if width >= WIDE else ("operator", "what it is"):
         table.add_column(column)
     for name, make in MAKERS.items():
         entry = make()
@@ -36,7 +44,11 @@ def build_operator_listing() -> Table:
             ", ".join(sorted(operator.needs)) or "-",
             ", ".join(relation.name for relation in entry.relations),
         )
-        table.add_row(*cells)
+        if width >= WIDE:
+            table.add_row(*cells)
+        else:
+            parts = zip(OPERATOR_COLUMNS[1:], cells[1:], strict=True)
+            table.add_row(name, "\n".join(f"{column}: {cell}" for column, cell in parts))
     return table
 
 

@@ -123,10 +123,10 @@ def parse_size_runs(text: str) -> list[Interval]:
 
 
 def select_confirmed_sizes(attempts: pd.DataFrame) -> pd.DataFrame:
-    """Return the attempts whose critical size is no flip that placebos do not confirm.
+    """Return the attempts without those whose flip the placebos did not confirm.
 
-    Of one that is not confirmed no interval is known, and an interval of all sizes would change
-    nothing in the estimate: it is left out. Censored attempts have no flip, and stay.
+    The interval of an unconfirmed flip is unknown. An interval of all sizes would not change the
+    estimate, so the attempt is left out. Censored attempts have no flip and stay.
     """
     return attempts[attempts["confirmed"] != "no"]
 

@@ -9,7 +9,12 @@ import pandas as pd
 import yaml
 
 from analysis.arms import collect_factors
-from analysis.collection import ATTEMPT_KEY, WARNING_PREFIX, get_campaign_settings
+from analysis.collection import (
+    ATTEMPT_KEY,
+    WARNING_PREFIX,
+    CampaignCollection,
+    get_campaign_settings,
+)
 from analysis.report import evidence, html_tables
 from analysis.report.attempts import render_attempts_section
 from analysis.report.campaigns import render_campaigns_section
@@ -33,6 +38,8 @@ from analysis.report.surrogates import render_surrogates_section
 from analysis.report.violations import render_attribution_section, render_violations_section
 from harness.records.reading import CampaignRecords
 
+MOST_NAMED = 3
+"""Campaigns that a title has room for."""
 MOST_MISSING = 300
 """Attempts without result in the page; `missing.csv` has all."""
 SECTIONS = {
@@ -56,10 +63,17 @@ SECTIONS = {
 }
 
 
+def format_report_title(collection: CampaignCollection) -> str:
+    """Return what the page is about: the names of a few campaigns, or how many there are."""
+    names = list(collection.labels or map(get_campaign_name, collection.campaigns))
+    if len(names) <= MOST_NAMED:
+        return f"Campaign report: {', '.join(names)}"
+    return f"Campaign report: {len(names)} campaigns, {names[0]} to {names[-1]}"
+
+
 def render_report_page(report: ReportContents) -> str:
     """Return the whole page."""
-    names = report.collection.labels or map(get_campaign_name, report.collection.campaigns)
-    title = f"Campaign report: {', '.join(names)}"
+    title = format_report_title(report.collection)
     compared = render_campaigns_section(report)
     sections = [
         render_findings_section(report),

@@ -118,15 +118,32 @@ def format_arm_label(arm: Arm, factors: Sequence[str]) -> str:
     return SHOWN_APART.join(arm.get_values(factors))
 
 
-def make_arm_sort_key(arm: Arm) -> tuple[tuple[bool, str], ...]:
-    """Return how arms are sorted: factor by factor, `none` first."""
+SYSTEM_ORDER = (
+    "single",
+    "late",
+    "early",
+    *("fcooper", "attfuse", "disconet", "v2vnet", "v2xvit", "codriving", "v2xverse"),
+)
+"""How tables list systems: alone, then late, early and intermediate fusion."""
+LAST_SYSTEMS = ("ideal_single", "ideal_late", "oracle")
+"""Systems with perfect perception, behind all others."""
+
+
+def rank_system(name: str) -> int:
+    """Return a system's place in tables; systems of the user come before the ideal ones."""
+    places = (*SYSTEM_ORDER, "", *LAST_SYSTEMS)
+    return places.index(name if name in places else "")
+
+
+def make_arm_sort_key(arm: Arm) -> tuple[tuple[int, str], ...]:
+    """Return how arms are sorted: by kind of system, then factor by factor, `none` first."""
     return make_factor_sort_key([value for _, value in arm.factors])
 
 
-def make_factor_sort_key(values: Sequence[str]) -> tuple[tuple[bool, str], ...]:
-    """Return how the values of factors are sorted, a system first: `none` before all others."""
+def make_factor_sort_key(values: Sequence[str]) -> tuple[tuple[int, str], ...]:
+    """Return how the values of factors are sorted: systems by kind, `none` before all others."""
     system, *others = values
-    return ((True, system), *((value != NONE, value) for value in others))
+    return ((rank_system(system), system), *((value != NONE, value) for value in others))
 
 
 def is_arm_meant(text: str, arm: Arm) -> bool:

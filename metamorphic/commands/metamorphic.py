@@ -293,7 +293,8 @@ def run_list(options: argparse.Namespace) -> None:
 
     from metamorphic.printing import build_operator_listing  # noqa: PLC0415
 
-    Console().print(build_operator_listing())
+    console = Console()
+    console.print(build_operator_listing(console.width))
 
 
 def run_metamorphic_check(options: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ from harness.records.arms import (
     format_arm_label,
     list_varying_factors,
     make_arm_sort_key,
+    rank_system,
 )
 from tests.records.test_keys import NAMES
 
@@ -110,4 +111,10 @@ def test_nothing_comes_before_something() -> None:
         SINGLE,
     ]
     pairs = [(arm.system, arm.condition) for arm in sorted(arms, key=make_arm_sort_key)]
-    assert pairs == [("late", "none"), ("late", "early"), ("late", "latency"), ("single", "none")]
+    assert pairs == [("single", "none"), ("late", "none"), ("late", "early"), ("late", "latency")]
+
+
+def test_systems_stand_alone_late_early_intermediate_theirs_ideal() -> None:
+    names = ["oracle", "ideal_late", "mine", "v2xvit", "early", "late", "ideal_single", "single"]
+    order = ["single", "late", "early", "v2xvit", "mine", "ideal_single", "ideal_late", "oracle"]
+    assert sorted(names, key=rank_system) == order

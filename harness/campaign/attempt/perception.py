@@ -384,6 +384,6 @@ def count_remaining_hits(truth: GroundTruth, scan: LidarScan, carrier: int) -> I
 
 
 def count_hits_by_lidar(truth: GroundTruth, scan: LidarScan, carrier: int) -> Integers:
-    """Return how often a LiDAR hits each; its own carrier's body is nothing that it sees."""
+    """Return the hits of a LiDAR on each road user; hits on the LiDAR's carrier count as zero."""
     hits = np.array([scan.hits.get(int(actor_id), 0) for actor_id in truth.actor_ids], np.int64)
     return np.asarray(hits * (truth.actor_ids != carrier))

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="of them with the same failure (default: half)",
+        help="seeds that must show the same failure (default: half of --redraws)",
     )
     add(
         "--most",

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="of them with the same failure (default: half)",
+        help="seeds that must show the same failure (default: half of --redraws)",
     )
     add("--budget", type=int, default=60, metavar="N", help="evaluations for each (default: 60)")
     add(
