@@ -30,11 +30,11 @@ class CompileHelpers:
         self._most = min(most, len(HELPERS))
         self._is_open = False
         self._lock: int | None = None
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self.processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> CompileHelpers:
         self._is_open = True
-        compiled.add_compile_listener(self._start_when_missing)
+        compiled.add_compile_listener(self.hear_of)
         return self
 
     def __exit__(
@@ -44,16 +44,19 @@ class CompileHelpers:
         traceback: TracebackType | None,
     ) -> None:
         self._is_open = False
-        for process in self._processes:
+        for process in self.processes:
             process.kill()
             process.communicate()
         if self._lock is not None:
             os.close(self._lock)
 
-    def _start_when_missing(self, _: str, is_on_disk: bool) -> None:
+    def hear_of(self, _: str, is_on_disk: bool) -> None:
         """Hear of a function that is needed for the first time."""
-        if self._is_open and not (is_on_disk or self._processes) and self._take_turn():
-            self._processes = [start_helper(stages) for stages in HELPERS[: self._most]]
+        is_due = self._is_open and self._most > 0 and not (is_on_disk or self.processes)
+        if is_due and self._take_turn():
+            for stages in HELPERS[: self._most]:
+                with contextlib.suppress(OSError):  # without a helper it takes longer
+                    self.processes.append(start_helper(stages))
 
     def _take_turn(self) -> bool:
         """Return whether no other process has helpers; they could not write to a closed folder."""
