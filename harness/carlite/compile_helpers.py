@@ -14,9 +14,9 @@ from types import TracebackType
 
 from harness.carlite import compiled
 
-HELPERS = (("sensors", "motion"), ("motion", "sensors"))
+HELPER_STAGES = (("sensors", "motion"), ("motion", "sensors"))
 """The stages of the warm-up that the first, the second helper begins with."""
-DIVIDED = compiled.FOLDER / ".helpers.lock"
+HELPERS_LOCK = compiled.FOLDER / ".helpers.lock"
 """Locked by the process whose helpers run: servers that start at once do not start more."""
 
 
@@ -27,7 +27,7 @@ class CompileHelpers:
     """
 
     def __init__(self, most: int) -> None:
-        self._most = min(most, len(HELPERS))
+        self._most = min(most, len(HELPER_STAGES))
         self._is_open = False
         self._lock: int | None = None
         self.processes: list[subprocess.Popen[bytes]] = []
@@ -54,7 +54,7 @@ class CompileHelpers:
         """Hear of a function that is needed for the first time."""
         is_due = self._is_open and self._most > 0 and not (is_on_disk or self.processes)
         if is_due and self._take_turn():
-            for stages in HELPERS[: self._most]:
+            for stages in HELPER_STAGES[: self._most]:
                 with contextlib.suppress(OSError):  # without a helper it takes longer
                     self.processes.append(start_helper(stages))
 
@@ -63,7 +63,7 @@ class CompileHelpers:
         if self._lock is None:
             with contextlib.suppress(OSError):
                 compiled.FOLDER.mkdir(parents=True, exist_ok=True)
-                self._lock = os.open(DIVIDED, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+                self._lock = os.open(HELPERS_LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         return self._lock is not None and compiled.take_lock(self._lock)
 
 

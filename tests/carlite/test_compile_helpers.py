@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from harness.carlite import compile_helpers
-from harness.carlite.compile_helpers import HELPERS, CompileHelpers, start_helper
-from harness.carlite.warmup import STAGES
+from harness.carlite.compile_helpers import HELPER_STAGES, CompileHelpers, start_helper
+from harness.carlite.warmup import WARMUP_STAGES
 
 
 @pytest.fixture(autouse=True)
 def no_other_helpers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compile_helpers, "DIVIDED", tmp_path / "helpers.lock")
+    monkeypatch.setattr(compile_helpers, "HELPERS_LOCK", tmp_path / "helpers.lock")
 
 
 def test_helpers_begin_with_stages_of_the_warm_up() -> None:
-    assert set(itertools.chain(*HELPERS)) == set(STAGES)
-    assert all(len(set(stages)) == len(stages) for stages in HELPERS)
+    assert set(itertools.chain(*HELPER_STAGES)) == set(WARMUP_STAGES)
+    assert all(len(set(stages)) == len(stages) for stages in HELPER_STAGES)
 
 
 def test_helpers_start_with_what_is_missing_and_end_with_the_block() -> None:
@@ -46,7 +46,7 @@ def test_no_core_to_spare_no_helper() -> None:
 
 
 def test_a_helper_exits_when_its_parent_is_gone() -> None:
-    process = start_helper(HELPERS[0])
+    process = start_helper(HELPER_STAGES[0])
     assert process.stdin is not None
     process.stdin.close()
     assert process.wait(timeout=300) == 1
