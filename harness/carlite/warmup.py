@@ -60,6 +60,7 @@ def _run_small_episode(town: Town, first: Sequence[str]) -> None:
     ]
     cast = [actor for name in CAST if (actor := _spawn_anywhere(episode, name, stages)) is not None]
     if not cast:
+        episode.traffic.fleet.compile_drivers()
         return
     for type_id in KINDS:
         known = {
