@@ -16,7 +16,13 @@ from harness.vocabulary import CLASSES, Boxes, Floats, Mask
 
 
 def decode_candidates(raw: RawOutput, grid: PillarGrid, decoding: DecodingThresholds) -> Boxes:
-    """Return one map's boxes above the score threshold, in the raised LiDAR frame."""
+    """Return one map's boxes above the score threshold, in the raised LiDAR frame.
+
+    Args:
+        raw: scores and codes of one map, as the heads give them.
+        grid: the window and the cells of the map.
+        decoding: the score threshold.
+    """
     scores = torch.sigmoid(raw.logits[0])
     codes = raw.codes[0].view(len(CLASSES), len(CODES), *scores.shape[1:])
     classes, rows, columns = torch.nonzero(scores > decoding.score, as_tuple=True)
@@ -51,6 +57,15 @@ def weighted_box_fusion(
 
     One cell's box varies from sweep to sweep; the mean of several varies less. Yaws are averaged as
     axes, so front and back are no longer distinguished.
+
+    Args:
+        best: N boxes that are kept, with their scores.
+        boxes: M boxes to take means of, `best` among them.
+        decoding: how many boxes of a class take part.
+        overlap: the least overlap with one of the best, 0 to 1.
+
+    Returns:
+        N boxes, class by class, with the scores of `best`.
     """
     parts = []
     for kind in range(len(CLASSES)):

@@ -44,13 +44,27 @@ class Detector:
 
     @torch.inference_mode()
     def encode_points(self, points_in_lidar: Singles, height: float) -> Maps:
-        """Return the feature maps of a sweep."""
+        """Return the feature maps of a sweep.
+
+        Args:
+            points_in_lidar: (points, 4) x y z in metres, intensity 0 to 1.
+            height: metres from the network's zero of heights up to the LiDAR.
+
+        Returns:
+            Maps of (1, channels, rows, columns).
+        """
         maps = self.network.encode_clouds([raise_points(points_in_lidar, height, self.design.grid)])
         return tuple(to_channels_last(level) for level in maps)
 
     @torch.inference_mode()
     def detect_boxes(self, ego: Maps, partners: Sequence[Partner], height: float) -> Boxes:
-        """Return the boxes detected from one agent's maps or from all, also beyond the window."""
+        """Return the boxes detected from one agent's maps or from all, also beyond the window.
+
+        Args:
+            ego: the ego's maps, (1, channels, rows, columns) each.
+            partners: what partners sent, and their LiDARs' poses in the ego's LiDAR frame.
+            height: metres from the network's zero of heights up to the ego's LiDAR.
+        """
         raw = self.network.run_heads(self.network.fuse_maps(ego, partners))
         decoding = self.design.decoding
         boxes = decode_candidates(raw, self.design.grid, decoding)

@@ -14,9 +14,9 @@ from types import TracebackType
 
 from harness.carlite import compiled
 
-HELPERS = (("sensors", "motion"), ("motion", "sensors"))
+HELPER_STAGES = (("sensors", "motion"), ("motion", "sensors"))
 """The stages of the warm-up that the first, the second helper begins with."""
-DIVIDED = compiled.FOLDER / ".helpers.lock"
+HELPERS_LOCK = compiled.FOLDER / ".helpers.lock"
 """Locked by the process whose helpers run: servers that start at once do not start more."""
 
 
@@ -27,14 +27,14 @@ class CompileHelpers:
     """
 
     def __init__(self, most: int) -> None:
-        self._most = min(most, len(HELPERS))
+        self._most = min(most, len(HELPER_STAGES))
         self._is_open = False
         self._lock: int | None = None
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self.processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> CompileHelpers:
         self._is_open = True
-        compiled.add_compile_listener(self._start_when_missing)
+        compiled.add_compile_listener(self.hear_of)
         return self
 
     def __exit__(
@@ -44,23 +44,26 @@ class CompileHelpers:
         traceback: TracebackType | None,
     ) -> None:
         self._is_open = False
-        for process in self._processes:
+        for process in self.processes:
             process.kill()
             process.communicate()
         if self._lock is not None:
             os.close(self._lock)
 
-    def _start_when_missing(self, _: str, is_on_disk: bool) -> None:
+    def hear_of(self, _: str, is_on_disk: bool) -> None:
         """Hear of a function that is needed for the first time."""
-        if self._is_open and not (is_on_disk or self._processes) and self._take_turn():
-            self._processes = [start_helper(stages) for stages in HELPERS[: self._most]]
+        is_due = self._is_open and self._most > 0 and not (is_on_disk or self.processes)
+        if is_due and self._take_turn():
+            for stages in HELPER_STAGES[: self._most]:
+                with contextlib.suppress(OSError):  # without a helper it takes longer
+                    self.processes.append(start_helper(stages))
 
     def _take_turn(self) -> bool:
         """Return whether no other process has helpers; they could not write to a closed folder."""
         if self._lock is None:
             with contextlib.suppress(OSError):
                 compiled.FOLDER.mkdir(parents=True, exist_ok=True)
-                self._lock = os.open(DIVIDED, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+                self._lock = os.open(HELPERS_LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         return self._lock is not None and compiled.take_lock(self._lock)
 
 

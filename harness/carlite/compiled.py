@@ -48,8 +48,10 @@ WAIT_STEP = 0.02
 CHECKSUM = hashlib.sha256().digest_size
 IMPORT = re.compile(r"^\s*from (harness[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 VERSIONS = f"{sys.version} {np.__version__} {numba.__version__}"
-untyped: Any = compiler.CompileResult, serialize.dumps, registry.CPUDispatcher
-CompileResult, dumps, CPUDispatcher = untyped
+untyped: Any = compiler.CompileResult, serialize.dumps, types.unliteral
+CompileResult, dumps, unliteral = untyped
+normalize_signature: Any = sigutils.normalize_signature
+CPUDispatcher: Any = registry.CPUDispatcher
 
 Listener = Callable[[str, bool], None]
 _listeners: list[Listener] = []
@@ -93,7 +95,7 @@ def _make_dispatcher(function: Kernel, *, counts_references: bool) -> Kernel:
     return cast(Kernel, dispatcher)
 
 
-class KernelDispatcher(CPUDispatcher):  # type: ignore[misc] - numba has no types
+class KernelDispatcher(CPUDispatcher):  # type: ignore[misc]  # numba has no types
     """A function that is compiled without an entry point for Python while only kernels call it.
 
     Such an entry point unpacks arguments. In the traffic's functions these are hundreds of arrays,
@@ -117,8 +119,8 @@ class KernelDispatcher(CPUDispatcher):  # type: ignore[misc] - numba has no type
 
         Constants among the arguments count as any value of their type: one compilation for all.
         """
-        args = tuple(types.unliteral(arg) for arg in args)
-        kws = {name: types.unliteral(arg) for name, arg in dict(kws).items()}
+        args = tuple(unliteral(arg) for arg in args)
+        kws = {name: unliteral(arg) for name, arg in dict(kws).items()}
         self._choose_callers(from_python=False)
         try:
             return super().get_call_template(args, kws)
@@ -127,7 +129,7 @@ class KernelDispatcher(CPUDispatcher):  # type: ignore[misc] - numba has no type
 
     def compile(self, sig: Any) -> Any:
         """Return the entry point for a signature, compiled here or by another process."""
-        args, _ = sigutils.normalize_signature(sig)
+        args, _ = normalize_signature(sig)
         # numba's lock comes first: a thread that waits for it must not hold a file
         with compiler_lock.global_compiler_lock:
             if self._is_for_python and args in self._internal:

@@ -42,7 +42,7 @@ def run_warmup(town: Town) -> None:
 
 
 def run_warmup_from(stages: Sequence[str]) -> None:
-    """Do the same on a road, some of `STAGES` first: another process begins elsewhere."""
+    """Do the same on a road, some of `WARMUP_STAGES` first: another process begins elsewhere."""
     _run_small_episode(build_road(200.0), stages)
 
 
@@ -52,7 +52,7 @@ def build_road(length: float) -> Town:
 
 
 def _run_small_episode(town: Town, first: Sequence[str]) -> None:
-    """Let a cast drive, collide, slide and be sensed; begin with some of `STAGES`."""
+    """Let a cast drive, collide, slide and be sensed; begin with some of `WARMUP_STAGES`."""
     episode = WorldEpisode(0, town, 0, count(1))
     stages = [
         Transform((x, y, z), Rotation((pitch, yaw, roll)))
@@ -60,6 +60,7 @@ def _run_small_episode(town: Town, first: Sequence[str]) -> None:
     ]
     cast = [actor for name in CAST if (actor := _spawn_anywhere(episode, name, stages)) is not None]
     if not cast:
+        episode.traffic.fleet.compile_drivers()
         return
     for type_id in KINDS:
         known = {
@@ -73,7 +74,7 @@ def _run_small_episode(town: Town, first: Sequence[str]) -> None:
     for actor in cast:
         episode.table.position[episode.table.find_slot(actor), :2] = stages[0].location[:2]
     for stage in first:
-        STAGES[stage](episode)
+        WARMUP_STAGES[stage](episode)
     for frame in range(3):
         episode.advance(STEP)
         _capture_frames(episode, frame)
@@ -93,7 +94,7 @@ def _move_actors(episode: WorldEpisode) -> None:
     episode.population.move_attached()
 
 
-STAGES: Mapping[str, Callable[[WorldEpisode], None]] = {
+WARMUP_STAGES: Mapping[str, Callable[[WorldEpisode], None]] = {
     "sensors": _capture_frames,
     "motion": _move_actors,
 }

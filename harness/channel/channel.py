@@ -94,7 +94,13 @@ class Channel:
         surfaces: Surfaces | None,
         sensitivity: LidarSensitivity | None = None,
     ) -> Sweep:
-        """Return the points that the observer's LiDAR returns in this air, from all it hits."""
+        """Return the points that the observer's LiDAR returns in this air, from all it hits.
+
+        Args:
+            observation: the sweep (points, 4) in the LiDAR's frame: metres, intensity 0 to 1.
+            surfaces: what each point lies on; None where no disturbance must know.
+            sensitivity: what the LiDAR detects of what comes back; None: all of it.
+        """
         self._note_first_frame(observation.frame)
         raw = Sweep(observation.points_in_lidar, surfaces, sensitivity)
         sensed = self.sensing.sense_sweep(raw, observation)
@@ -151,6 +157,10 @@ class Channel:
 
         Messages of partners out of range wait: a partner that comes back is received at once, but
         with nothing older than `maximum_age`.
+
+        Args:
+            now: seconds of simulated time.
+            present: names of the partners in range.
         """
         delivered: dict[tuple[str, int], MessageUnderway] = {}
         for sender in sorted(self._underway.keys() & set(present)):

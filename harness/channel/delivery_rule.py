@@ -33,7 +33,17 @@ class PlanningStep:
 def compute_first_uses(
     sender: str, messages: Iterable[SentMessage], steps: Iterable[PlanningStep], maximum_age: float
 ) -> dict[int, float]:
-    """Return when each message of a sender is due at the system's door, by frame of capture."""
+    """Return when each message of a sender is due at the system's door.
+
+    Args:
+        sender: the name of the partner.
+        messages: what it sent.
+        steps: the planning steps, in order of time.
+        maximum_age: seconds between capture and use, at most.
+
+    Returns:
+        Seconds of simulated time at first use, by frame of capture; without what is never used.
+    """
     coming = sorted(messages, key=lambda message: message.arrives, reverse=True)
     newest: SentMessage | None = None
     due: dict[int, float] = {}

@@ -98,9 +98,13 @@ def compute_shift(believed: Pose, true: Pose) -> Shift:
 
 
 def compute_relative_shift(sender: tuple[Pose, Pose], ego: tuple[Pose, Pose]) -> Shift:
-    """Return how far off a sender is as seen from the ego; both come as (believed, true) poses.
+    """Return how far off a sender is as seen from the ego.
 
     An error that the two share moves nothing.
+
+    Args:
+        sender: its LiDAR's pose in the world, as believed and in truth; metres and radians.
+        ego: the same of the ego.
     """
     if sender[0] == sender[1] and ego[0] == ego[1]:
         return NO_SHIFT
@@ -135,6 +139,13 @@ def is_different_in_window(
     """Return whether the system could find a difference: one within its window round the ego.
 
     Feature maps are compared as a whole.
+
+    Args:
+        one: a payload in the sender's LiDAR frame.
+        other: a payload of the same type.
+        sender: the sender's LiDAR in the world.
+        ego: the ego's LiDAR in the world.
+        window: metres round the ego's LiDAR.
     """
     return is_different_payload(
         *(crop_to_window(payload, sender, ego, window) for payload in (one, other))

@@ -149,9 +149,19 @@ def evaluate_frame(
     settings: EvaluationSettings,
     parked: Boxes = NO_BOXES,
 ) -> EvaluatedFrame:
-    """Evaluate one planning step; all boxes are in the ego's LiDAR frame.
+    """Evaluate one planning step; all boxes are in the ego's LiDAR frame, metres and radians.
 
-    `hits_observers` are the most LiDAR returns of one of the observers that the truth filter asks.
+    Args:
+        truth: the road users of the scene, N boxes.
+        hits_observers: (N,) for each, the most LiDAR returns that one of the observers has of it.
+            The truth filter names the observers.
+        ego_alone: K boxes that the system detects without messages.
+        cooperative: M boxes that it detects with messages.
+        settings: the window, overlaps, filters and the counting rule.
+        parked: parked cars that are scenery.
+
+    Returns:
+        All N, K and M boxes, with which of them count and which patterns they show.
     """
     _refuse_strangers(ego_alone)
     _refuse_strangers(cooperative)
@@ -209,7 +219,16 @@ def _refuse_strangers(detections: Boxes) -> None:
 def find_visible_truth(
     truth: GroundTruth, hits_observers: Integers, settings: EvaluationSettings
 ) -> Mask:
-    """Return which ground-truth boxes count by the truth filter."""
+    """Return which ground-truth boxes count by the truth filter.
+
+    Args:
+        truth: the road users of the scene, N boxes.
+        hits_observers: (N,) the most LiDAR returns that one of the observers has of each.
+        settings: the filter, and the number of returns that it asks for.
+
+    Returns:
+        (N,) true where a box counts, in the window or not.
+    """
     if settings.truth_filter == "none":
         return np.ones(len(truth), np.bool_)
     hits = truth.hits if settings.truth_filter == "ego" else hits_observers
@@ -217,7 +236,7 @@ def find_visible_truth(
 
 
 def find_boxes_in_window(boxes: Floats, settings: EvaluationSettings) -> Mask:
-    """Return which boxes have their centre in the window."""
+    """Return which boxes (N, 7), in the ego's LiDAR frame, have their centre in the window."""
     x, y = boxes[:, 0], boxes[:, 1]
     return np.asarray(
         (x >= -settings.behind) & (x <= settings.ahead) & (np.abs(y) <= settings.lateral)
@@ -225,7 +244,7 @@ def find_boxes_in_window(boxes: Floats, settings: EvaluationSettings) -> Mask:
 
 
 def compute_distance_bands(boxes: Floats) -> Integers:
-    """Return the distance band of each box."""
+    """Return the distance band of each box (N, 7) in the ego's LiDAR frame: (N,) indices."""
     return np.digitize(np.hypot(boxes[:, 0], boxes[:, 1]), BAND_EDGES[1:]).astype(np.int64)
 
 

@@ -42,7 +42,15 @@ class PatternCounts:
 def classify_patterns(
     truth: Floats, ego: Floats, *, coop: Floats, tau: float = 0.5, rule: Rule = "max"
 ) -> PatternCounts:
-    """Return which boxes of one class show which pattern (paper, section III-B, 1 to 6)."""
+    """Return which boxes of one class show which pattern (paper, section III-B, 1 to 6).
+
+    Args:
+        truth: (N, 7) true boxes; x y z l w h yaw, metres and radians, in one frame for all.
+        ego: (K, 7) detections of the ego alone.
+        coop: (M, 7) cooperative detections.
+        tau: the overlap that counts as detected, 0 to 1.
+        rule: how mislocalisations are counted.
+    """
     return classify_overlap_patterns(
         compute_bev_iou(truth, ego),
         compute_bev_iou(truth, coop),
@@ -62,7 +70,18 @@ def count_patterns(
 def classify_overlap_patterns(
     truth_ego: Floats, truth_coop: Floats, *, coop_ego: Floats, tau: float | Floats, rule: Rule
 ) -> PatternCounts:
-    """Return the patterns, given the overlap of each box with each; τ may differ by true box."""
+    """Return the patterns, given the overlap of each box with each.
+
+    Args:
+        truth_ego: (N, K) overlaps of true boxes with detections of the ego alone, 0 to 1.
+        truth_coop: (N, M) overlaps of true boxes with cooperative detections.
+        coop_ego: (M, K) overlaps of cooperative detections with those of the ego alone.
+        tau: the overlap that counts as detected, one for all or (N,) by true box.
+        rule: how mislocalisations are counted.
+
+    Returns:
+        The four patterns of true boxes, (N,), and the two of cooperative detections, (M,).
+    """
     detected = compute_highest_overlap(truth_ego) > tau
     missed = compute_highest_overlap(truth_coop) == 0
     mislocalised = count_mislocalisations(truth_coop, tau, rule)

@@ -61,7 +61,19 @@ def sum_windows(
     speeds: Floats | None = None,
     collided: bool = False,
 ) -> dict[str, dict[str, float | None]]:
-    """Return the sums for t1, t2, t3 and end_10s; None where a drive is too short."""
+    """Return the sums for t1, t2, t3 and end_10s; None where a drive is too short.
+
+    Args:
+        times: (frames,) seconds since the drive began.
+        counts: what is to be summed, by name; (frames,) each.
+        end: seconds at which the windows end: the first violation, or the end of the drive.
+        rules: where the study's code departs from its text; None: nowhere.
+        speeds: (frames,) of the ego, m/s; needed if the slow tail is cut.
+        collided: whether the drive ended in a collision.
+
+    Returns:
+        By window, the sum of each of `counts`.
+    """
     windows = select_frames_in_windows(times, end, rules=rules, speeds=speeds, collided=collided)
     return {name: sum_window_counts(part, counts) for name, part in windows.items()}
 

@@ -102,7 +102,7 @@ def test_a_change_in_another_file_is_seen(house: House) -> None:
 LISTEN = """
 from harness.carlite import compiled
 heard = []
-compiled.listen(lambda name, is_on_disk: heard.append((name.partition("(")[0], is_on_disk)))
+compiled.add_compile_listener(lambda name, on_disk: heard.append((name.partition("(")[0], on_disk)))
 """
 
 
@@ -115,11 +115,52 @@ def test_what_is_needed_for_the_first_time_is_reported(house: House) -> None:
 
 
 @pytest.mark.thorough
-def test_two_servers_start_at_once(house: House) -> None:
+def test_of_two_servers_that_start_at_once_one_compiles(house: House) -> None:
+    """The other waits for its entries."""
     both = [house.start(), house.start()]
-    assert [answer_of(process)[0] for process in both] == [42.0, 42.0]
+    assert sorted(answer_of(process) for process in both) == [(42.0, False), (42.0, True)]
     assert house.ask() == (42.0, True)
     assert len(list(house.kept.iterdir())) == 2
+
+
+def test_a_lock_is_free_again_when_its_holder_lets_go(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "entry.lock"
+    held = compiled.wait_for_lock(path)
+    assert held is not None
+    other = os.open(path, os.O_RDWR)
+    assert not compiled.take_lock(other)
+    os.close(held)
+    assert compiled.take_lock(other)
+    os.close(other)
+
+
+def test_what_only_kernels_call_gets_an_entry_point_when_python_calls_it(house: House) -> None:
+    ask_both = (
+        "from harness.carlite.caller import answer; from harness.carlite.callee import twice; "
+        "print(answer(20.0) + twice(1.0), *twice.stats.cache_hits)"
+    )
+    house.ask()
+    assert len(list(house.kept.iterdir())) == 2
+    assert answer_of(house.start(ask_both)) == (44.0, False)
+    assert len(list(house.kept.iterdir())) == 3
+    assert answer_of(house.start(ask_both)) == (44.0, True)
+
+
+CONSTANTS = """
+from harness.carlite.compiled import compiled
+from harness.carlite.callee import twice
+@compiled
+def answer(count: int) -> float:
+    return twice(3) + twice(True) + twice(False) + twice(count)
+"""
+
+
+def test_constants_are_compiled_as_any_value_of_their_type(house: House) -> None:
+    house.write("caller", CONSTANTS)
+    script = "from harness.carlite.caller import answer, twice; print(answer(4), *twice.signatures)"
+    words = house.start(script).communicate(timeout=120)[0].split(maxsplit=1)
+    assert float(words[0]) == 16.0
+    assert words[1].count("int64") == words[1].count("bool") == 1
 
 
 @pytest.mark.thorough

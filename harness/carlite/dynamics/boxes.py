@@ -86,11 +86,13 @@ def find_least_penetration(a: Any, b: Any, share: float) -> tuple[float, float, 
 
     Separating axes; a depth of zero or less means that the boxes are apart.
     """
+    # both boxes at that share of the tick
     rest = 1.0 - share
     yaw_a, yaw_b = a["yaw"] - rest * a["turn"], b["yaw"] - rest * b["turn"]
     x = b["x"] - a["x"] - rest * (b["dx"] - a["dx"])
     y = b["y"] - a["y"] - rest * (b["dy"] - a["dy"])
     least, normal_x, normal_y = 1e30, 1.0, 0.0
+    # two axes of each box
     for axis in range(4):
         yaw = (yaw_a if axis < 2 else yaw_b) + 0.5 * math.pi * (axis % 2)
         nx, ny = math.cos(yaw), math.sin(yaw)
@@ -107,6 +109,7 @@ def find_least_penetration(a: Any, b: Any, share: float) -> tuple[float, float, 
 @compiled
 def find_first_touch(a: Any, b: Any) -> float:
     """Return the share of the tick at which two boxes first overlap, -1 if they never do."""
+    # looks at intervals of at most `STRIDE` metres
     lever = math.hypot(a["half_length"], a["half_width"]) * abs(a["turn"])
     lever += math.hypot(b["half_length"], b["half_width"]) * abs(b["turn"])
     way = math.hypot(b["dx"] - a["dx"], b["dy"] - a["dy"]) + lever
@@ -114,6 +117,7 @@ def find_first_touch(a: Any, b: Any) -> float:
     for look in range(looks + 1):
         share = look / looks
         if find_least_penetration(a, b, share)[0] > 0.0:
+            # then halves the interval in which they meet
             apart = max(look - 1, 0) / looks
             for _ in range(REFINEMENTS if look > 0 else 0):
                 middle = 0.5 * (apart + share)
@@ -133,6 +137,7 @@ def compute_contact_point(
 
     `here` and `there` are (16, 2) scratch space.
     """
+    # the corners of `a`, cut off at the four sides of `b`
     rest = 1.0 - share
     _write_box_corners(a, rest, here)
     count = 4
@@ -145,6 +150,7 @@ def compute_contact_point(
         count = _clip_convex_polygon(here, count, nx, ny, limit, there)
         for corner in range(count):
             here[corner, 0], here[corner, 1] = there[corner, 0], there[corner, 1]
+    # no intersection: between the middles
     if count == 0:
         return 0.5 * (a["x"] - rest * a["dx"] + x), 0.5 * (a["y"] - rest * a["dy"] + y)
     sum_x, sum_y = 0.0, 0.0
@@ -176,9 +182,11 @@ def _clip_convex_polygon(
         follower = (corner + 1) % count
         here = polygon[corner, 0] * nx + polygon[corner, 1] * ny - limit
         there = polygon[follower, 0] * nx + polygon[follower, 1] * ny - limit
+        # a corner that is kept
         if here <= 0.0:
             out[kept, 0], out[kept, 1] = polygon[corner, 0], polygon[corner, 1]
             kept += 1
+        # an edge that crosses the limit
         if (here < 0.0 < there) or (there < 0.0 < here):
             share = here / (here - there)
             for axis in range(2):

@@ -16,6 +16,7 @@ from harness.carlite.dynamics.obstacles import CELL
 @allocating
 def find_moving_pairs(boxes: Boxes) -> Int32s:
     """Return (P, 2) pairs of movers that may touch, of which one can be moved, in order."""
+    # sweep along x: only boxes whose intervals overlap are compared
     order = _argsort_stably(boxes["x"] - boxes["reach_x"])
     pairs = np.empty((len(boxes) + 8, 2), np.int32)
     count = 0
@@ -33,6 +34,7 @@ def find_moving_pairs(boxes: Boxes) -> Int32s:
             pairs[count, 0] = min(order[place], order[later])
             pairs[count, 1] = max(order[place], order[later])
             count += 1
+    # in the order of slots, whatever the order along x
     keys = pairs[:count, 0].astype(np.float64) * len(boxes) + pairs[:count, 1]
     places = _argsort_stably(keys)
     ordered = np.empty((count, 2), np.int32)
@@ -54,6 +56,7 @@ def find_scenery_pairs(
         box = boxes[index]
         if box["lightness"] <= 0.0:
             continue
+        # the cells of the grid that the mover may touch
         left, right = _find_cell_span(box["x"], box["reach_x"], column0, columns)
         bottom, top = _find_cell_span(box["y"], box["reach_y"], row0, rows)
         for row in range(bottom, top + 1):
@@ -61,6 +64,7 @@ def find_scenery_pairs(
                 cell = row * columns + column
                 for member in members[first[cell] : first[cell + 1]]:
                     piece = scenery[member]
+                    # a piece in several cells counts in the first of them only
                     if not _is_first_common_cell(piece, column, row, left, bottom, column0, row0):
                         continue
                     if not can_boxes_touch(box, piece):

@@ -57,6 +57,7 @@ def choose_gear(
     It shifts up and down at shares of the top engine speed, one gear at a time through neutral, and
     not again before its latency has passed. From neutral it needs a share of its own.
     """
+    # between shifts: does engine speed ask for one
     if target == gear and since > vehicle["latency"]:
         share = engine_speed / vehicle["max_speed"]
         step = 0
@@ -71,6 +72,7 @@ def choose_gear(
             target, gear, shift, since = gear + step, 0, 0.0, 0.0
     else:
         since += dt
+    # during a shift: neutral until its time is over
     if target != gear:
         if shift > vehicle["switch_time"]:
             gear, shift = target, 0.0
@@ -90,6 +92,7 @@ def step_drivetrain(
     The clutch passes its strength times the difference in speed, and the differential shares that
     torque out; engine and wheels are solved together, implicitly, for it is stiff after a shift.
     """
+    # each body alone: torque and damping, implicitly
     torque = throttle * compute_engine_torque(vehicle, engine)
     front_mass = vehicle["front_inertia"] / dt
     rear_mass = vehicle["rear_inertia"] / dt
@@ -100,6 +103,7 @@ def step_drivetrain(
     front = (front_mass * front + front_torque) / front_weight
     rear = (rear_mass * rear + rear_torque) / rear_weight
     engine = (engine_mass * engine + torque) / engine_weight
+    # the clutch couples them, implicitly as well
     if ratio != 0.0:
         rear_share = 1.0 - front_share
         shaft = ratio * (front_share * front + rear_share * rear)

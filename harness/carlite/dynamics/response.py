@@ -51,6 +51,7 @@ SLOP = 1e-3
 @allocating
 def find_touches(boxes: Boxes, others: Boxes, pairs: Int32s, scenery: bool) -> Touches:
     """Return a touch for each pair that really meets during the tick."""
+    # touches: (pairs,) records; (16, 2) is room for the corners of an intersection
     touches = np.zeros(len(pairs), TOUCH)
     here, there = np.empty((16, 2)), np.empty((16, 2))
     count = 0
@@ -61,6 +62,7 @@ def find_touches(boxes: Boxes, others: Boxes, pairs: Int32s, scenery: bool) -> T
             continue
         record = touches[count]
         record["a"], record["b"], record["scenery"] = pairs[index, 0], pairs[index, 1], scenery
+        # the normal, and the arms from both middles to the point of contact
         _, record["normal_x"], record["normal_y"] = find_least_penetration(a, b, share)
         x, y = compute_contact_point(a, b, share, here, there)
         record["arm_a_x"], record["arm_a_y"] = _compute_lever_arm(a, share, x, y)
@@ -107,6 +109,7 @@ def _resolve_contact(
 ) -> None:
     nx, ny = record["normal_x"], record["normal_y"]
     ax, ay, bx, by = record["arm_a_x"], record["arm_a_y"], record["arm_b_x"], record["arm_b_y"]
+    # speed at which the points of contact approach each other
     approach_x = (ours[0] - ours[2] * ay) - (theirs[0] - theirs[2] * by)
     approach_y = (ours[1] + ours[2] * ax) - (theirs[1] + theirs[2] * bx)
     approach = approach_x * nx + approach_y * ny
@@ -114,9 +117,11 @@ def _resolve_contact(
         return
     if a["lightness"] + b["lightness"] <= 0.0:
         return
+    # impulse along the normal
     bounciness = RESTITUTION if bounce and approach > RESTING else 0.0
     impulse = (1.0 + bounciness) * approach / _compute_inverse_mass(a, b, record, nx, ny)
     _apply_impulse_pair(a, b, record, impulse * nx, impulse * ny, ours, theirs)
+    # friction along the side, from the speeds after that
     tx, ty = -ny, nx
     slide_x = (ours[0] - ours[2] * ay) - (theirs[0] - theirs[2] * by)
     slide_y = (ours[1] + ours[2] * ax) - (theirs[1] + theirs[2] * bx)
@@ -168,6 +173,7 @@ def push_overlaps_apart(boxes: Boxes, scenery: Boxes, touches: Touches, moves: F
             both = a["lightness"] + b["lightness"]
             if both <= 0.0:
                 continue
+            # from one middle to the other, with the moves so far
             x, y = b["x"] - a["x"] - moves[record["a"], 0], b["y"] - a["y"] - moves[record["a"], 1]
             if not record["scenery"]:
                 x, y = x + moves[record["b"], 0], y + moves[record["b"], 1]
@@ -175,6 +181,7 @@ def push_overlaps_apart(boxes: Boxes, scenery: Boxes, touches: Touches, moves: F
             depth = compute_axis_overlap(a, b, a["yaw"], b["yaw"], x, y, nx, ny) - SLOP
             if depth <= 0.0:
                 continue
+            # shared out by inverse mass
             ours = depth * a["lightness"] / both
             moves[record["a"], 0] -= ours * nx
             moves[record["a"], 1] -= ours * ny

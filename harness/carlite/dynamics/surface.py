@@ -19,6 +19,7 @@ def fit_wheel_plane(
     (cos, sin) is the heading, `front` and `rear` are the axles' places ahead of the origin;
     two-wheelers stay upright.
     """
+    # front and rear axle
     ax, ay = x + front * cos, y + front * sin
     bx, by = x + rear * cos, y + rear * sin
     if track < 0.3:
@@ -26,6 +27,7 @@ def fit_wheel_plane(
         behind = find_ground_height(x0, y0, cell, lower, upper, bx, by, z)
         roll = 0.0
     else:
+        # four wheels; the plane is the mean of their heights, ahead and behind, left and right
         sx, sy = -0.5 * track * sin, 0.5 * track * cos
         front_right = find_ground_height(x0, y0, cell, lower, upper, ax + sx, ay + sy, z)
         front_left = find_ground_height(x0, y0, cell, lower, upper, ax - sx, ay - sy, z)

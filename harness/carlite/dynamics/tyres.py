@@ -54,6 +54,7 @@ def compute_tyre_forces(
     """
     if grip <= 0.0:
         return 0.0, 0.0
+    # slip along and across, relative to the speed
     rolled = spin * radius
     fastest = max(abs(along), abs(rolled))
     slip = (rolled - along) / (fastest + DRIVEN_CREEP if worked else max(fastest, FREE_SPEED))
@@ -64,11 +65,13 @@ def compute_tyre_forces(
         drift = 0.0
     if slip == 0.0 and drift == 0.0:
         return 0.0, 0.0
+    # combined slip: the share of the grip that both ask for together
     demand = math.hypot(lat_stiffness * drift, long_stiffness * slip) / grip
     ratio = 1.0
     if demand <= 2.0 * math.pi:
         stiffer = lat_stiffness / max(long_stiffness, 1.0)
         ratio = 0.5 * (1.0 + stiffer - (1.0 - stiffer) * math.cos(0.5 * demand))
+    # the force, along and across in the ratio of the slips
     force = grip * _saturate_load(demand) / math.hypot(slip, ratio * drift)
     pull = slip * force
     if not worked:

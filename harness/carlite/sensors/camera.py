@@ -125,6 +125,7 @@ def _write_labels(
     origin: Floats,
     image: Bytes,
 ) -> None:
+    # nearness: (columns, rows), bottom row first; image: (rows, columns, 4), top row first
     width, height = nearness.shape
     for row in range(height):
         slope = fan.slopes[height - 1 - row]
@@ -132,6 +133,7 @@ def _write_labels(
             face, label, object_number = source[column, height - 1 - row], SKY, 0
             if face >= 0:
                 label, object_number = int(labels[face]), number[face]
+            # the ground's label where the ray meets it
             elif face == GROUND:
                 flat = 1 / nearness[column, height - 1 - row]
                 x, y = flat * fan.cosine[column], flat * fan.sine[column]
@@ -141,6 +143,7 @@ def _write_labels(
                 label = find_relief_label(
                     relief.labels, (east - relief.x) / relief.cell, (north - relief.y) / relief.cell
                 )
+            # number of the object in two bytes, label in the red channel
             image[row, column, 0] = (object_number >> 8) & 255
             image[row, column, 1] = object_number & 255
             image[row, column, 2] = label

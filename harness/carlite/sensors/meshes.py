@@ -123,6 +123,7 @@ def _merge_triangles(vertices: Floats, triangles: Int32s, labels: Bytes) -> tupl
         kept[made] = labels[one]
         for k in range(3):
             faces[made, k] = triangles[one, k]
+        # the first later triangle that makes a convex quad of it
         for other in range(one + 1, count):
             if not taken[other] and labels[other] == labels[one]:
                 _join_quad(triangles, one, other, quad)
@@ -149,6 +150,7 @@ def _join_quad(triangles: Int32s, one: int, other: int, quad: Int32s) -> None:
 
 @allocating
 def _is_flat_and_convex(vertices: Floats, quad: Int32s) -> bool:
+    # the turn at each corner, and their sum: the normal
     turns, normal = np.empty((4, 3)), np.zeros(3)
     for k in range(4):
         a, b, c = quad[k], quad[(k + 1) % 4], quad[(k + 2) % 4]
@@ -157,6 +159,7 @@ def _is_flat_and_convex(vertices: Floats, quad: Int32s) -> bool:
             turns[k, i] = (vertices[b, j] - vertices[a, j]) * (vertices[c, m] - vertices[b, m])
             turns[k, i] -= (vertices[b, m] - vertices[a, m]) * (vertices[c, j] - vertices[b, j])
             normal[i] += turns[k, i]
+    # flat if no corner is off the plane, convex if all turns have the normal's sense
     square = normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2
     if square < 1e-24:
         return False

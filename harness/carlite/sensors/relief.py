@@ -64,15 +64,18 @@ def prepare_relief(ground: TownGround) -> GroundRelief:
 @allocating
 def _measure_blocks(heights: Floats, cell: float) -> tuple[Floats, Floats, Floats, Floats]:
     """Return lid, lowest and highest point and steepest slope of every block."""
+    # heights: (rows + 1, columns + 1); a block has BLOCK cells a side
     rows, columns = heights.shape[0] - 1, heights.shape[1] - 1
     shape = ((rows + BLOCK - 1) // BLOCK, (columns + BLOCK - 1) // BLOCK)
     lid = np.empty((shape[0], shape[1], 3))
     low, high, steep = np.empty(shape), np.empty(shape), np.empty(shape)
     for i in range(shape[0]):
         for j in range(shape[1]):
+            # lowest and highest point
             top, left = i * BLOCK, j * BLOCK
             part = heights[top : min(top + BLOCK, rows) + 1, left : min(left + BLOCK, columns) + 1]
             low[i, j], high[i, j] = part.min(), part.max()
+            # the lid: a plane through the corners, raised until no point is above it
             last_row, last_column = part.shape[0] - 1, part.shape[1] - 1
             fall = part[last_row, last_column] - part[0, 0]
             slant = part[0, last_column] - part[last_row, 0]
@@ -121,10 +124,12 @@ def _measure_level_spans(low: Floats, high: Floats) -> Int32s:
     rows, columns = low.shape
     span = np.zeros((rows, columns), np.int32)
     far = rows + columns
+    # level blocks are as far away as can be, to begin with
     for row in range(rows):
         for column in range(columns):
             if low[row, column] == high[row, column]:
                 span[row, column] = far
+    # there and back: each block from its neighbours of the same level
     for sweep in range(2):
         for i in range(rows * columns):
             at = i if sweep == 0 else rows * columns - 1 - i

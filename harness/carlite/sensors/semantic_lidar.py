@@ -65,11 +65,13 @@ def _pack_semantic_points(
 ) -> int:
     """Write the hits, channel by channel in firing order."""
     total = 0
+    # points: (hits,) records; counts: (channels,)
     for channel in range(len(row_of_channel)):
         row = row_of_channel[channel]
         slope = fan.slopes[row]
         before = total
         for column in place:
+            # what the ray met, and where
             face = source[column, row]
             if face == NOTHING:
                 continue
@@ -77,12 +79,14 @@ def _pack_semantic_points(
             x, y, z = flat * fan.cosine[column], flat * fan.sine[column], flat * slope
             point = points[total]
             point["x"], point["y"], point["z"] = x, y, z
+            # normal and label, of a face or of the ground
             if face >= 0:
                 nx, ny, nz = normals[face, 0], normals[face, 1], normals[face, 2]
                 point["actor"], point["label"] = actor[face], label[face]
             else:
                 nx, ny, nz, tag = _find_normal_and_label(relief, rotation, origin, x, y, z)
                 point["actor"], point["label"] = 0, tag
+            # cosine of the angle between ray and normal
             dot = nx * x + ny * y + nz * z
             size = (nx * nx + ny * ny + nz * nz) * (x * x + y * y + z * z)
             point["cosine"] = abs(dot) / np.sqrt(size) if size > 0 else 1.0

@@ -84,15 +84,18 @@ def _compute_segment_cover(
     dx, dy = bx - ax, by - ay
     square = dx * dx + dy * dy
     px, py = x0 + column * cell - ax, y0 + row * cell - ay
+    # along the segment, 0 to 1, and a little beyond its ends
     t = (px * dx + py * dy) / square
     beyond = EDGE / math.sqrt(square)
     if t < -beyond or t > 1.0 + beyond:
         return 0.0, 0.0
+    # across it, 0 to 1 from the middle to the edge
     inside = min(max(t, 0.0), 1.0)
     reach = half[start[k]] + inside * (half[start[k] + 1] - half[start[k]]) + EDGE
     aside = abs(dx * py - dy * px) / math.sqrt(square) / reach
     if aside > 1.0:
         return 0.0, 0.0
+    # heavier in the middle; light beyond the ends
     weight = 1.0 - aside * aside + 1e-3
     return (weight if inside == t else weight * 1e-2), az + t * (bz - az)
 
@@ -151,6 +154,7 @@ def _average_surfaces(
     rank: Bytes,
 ) -> tuple[Floats, Floats, Bytes]:
     """Average the lane surfaces of each layer, NaN where it has none; rank the lower label."""
+    # two layers: below and above a bridge
     grid = np.array([x, y, cell])
     shape = inner.shape
     sums, weights = np.zeros((2, *shape)), np.zeros((2, *shape))
@@ -159,6 +163,7 @@ def _average_surfaces(
         left, right, near, far = _find_segment_range(k, start, points, half, grid, shape)
         for row in range(near, far + 1):
             for column in range(left, right + 1):
+                # a weighted mean of all segments that cover a grid point
                 weight, z = _compute_segment_cover(k, start, points, half, column, row, grid)
                 if weight == 0.0:
                     continue

@@ -70,11 +70,13 @@ def _mark_enclosed_points(free: Bools, inside: Bools) -> Bools:
     closed = free & inside
     waiting = np.empty(rows * columns, np.int64)
     size = 0
+    # begin at the free points outside
     for row in range(rows):
         for column in range(columns):
             if free[row, column] and not inside[row, column]:
                 waiting[size] = row * columns + column
                 size += 1
+    # what they lead to is not enclosed
     while size > 0:
         size -= 1
         row, column = waiting[size] // columns, waiting[size] % columns

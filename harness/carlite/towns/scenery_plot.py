@@ -99,6 +99,7 @@ def _measure_lane_distance(
     """Lower each cell's value to its distance from the edge of these lanes; negative is inside."""
     rows, columns = field.shape
     for segment in start:
+        # cells that this segment may be nearest to
         ax, ay = points[segment, 0] - x0, points[segment, 1] - y0
         bx, by = points[segment + 1, 0] - x0, points[segment + 1, 1] - y0
         reach = max(half[segment], half[segment + 1]) + REACH
@@ -111,6 +112,7 @@ def _measure_lane_distance(
             y = (j + 0.5) * CELL
             for i in range(low_i, high_i + 1):
                 x = (i + 0.5) * CELL
+                # distance from the segment, less half its width there
                 t = ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / square
                 t = min(max(t, 0.0), 1.0)
                 dx, dy = x - ax - t * (bx - ax), y - ay - t * (by - ay)
@@ -157,6 +159,7 @@ def _mark_islands(grid: Bytes, walls: int, use: int, most: int) -> None:
     patch = np.empty(rows * columns, np.int64)
     for j in range(rows):
         for i in range(columns):
+            # a new patch: flood it from its first cell
             if seen[j, i] or grid[j, i] & walls:
                 continue
             seen[j, i] = True
@@ -173,6 +176,7 @@ def _mark_islands(grid: Bytes, walls: int, use: int, most: int) -> None:
                         if not grid[y, x] & walls:
                             patch[size] = y * columns + x
                             size += 1
+            # small enough: mark all of its cells
             if size <= most:
                 for k in range(size):
                     grid[patch[k] // columns, patch[k] % columns] |= use

@@ -108,11 +108,13 @@ def fill_board(
     now: TrafficStep,
 ) -> None:
     """Note where everyone is, what each is cleared for and what it will ask for."""
+    # forget the last step
     board.used[:] = 0
     for link in range(len(net.links)):
         board.heads[link].held = board.heads[link].coming = -1
     for i in range(len(d)):
         slot = d[i].body
+        # the body of driver i, and its distance from the stop line while none is ahead
         board.who[i].entry = -1
         board.who[i].to_line = np.inf
         board.who[i].speed = np.hypot(b[slot].vx, b[slot].vy)
@@ -120,17 +122,21 @@ def fill_board(
         board.who[i].big = b[slot].half_length > LONG or b[slot].half_width > WIDE
         if not d[i].placed:
             continue
+        # how far it is cleared, and the junction that it comes to
         _extend_clearance(net, app, d, i)
         _revoke_clearance(net, app, d, board, now, i)
         _find_entry(net, app, d, board, i)
+        # its place from the beginning of the first link of its route
         rel = d[i].station
         for k in range(d[i].at - 1, -1, -1):
             rel += net.links[d[i].route[k]].length
+        # in junctions that it is cleared for
         for k in range(d[i].cleared):
             link = d[i].route[k]
             if net.links[link].junction >= 0:
                 enter_cleared_driver(board, link, i, rel)
             rel -= net.links[link].length
+        # in junctions that it comes to
         if board.who[i].entry >= 0:
             ahead = -rel - board.who[i].half
             for k in range(board.who[i].entry, board.who[i].leave):
@@ -186,10 +192,12 @@ def _revoke_clearance(
     for k in range(d[i].at + 1, d[i].cleared):
         if net.links[d[i].route[k]].junction < 0 or net.links[d[i].route[k - 1]].junction >= 0:
             continue
+        # too near to the line to stop before it
         room = _measure_line_distance(net, app, d, board.who[i].half, i, k)
         speed = board.who[i].speed
         if room < -0.3 or speed * speed > 2.0 * 2.5 * max(room, 0.0) + 0.1:
             continue
+        # closed to it: neither green, nor yellow for one that has set off, nor ignored
         light = app[d[i].route[k - 1]].light
         closed = (
             light >= 0

@@ -80,12 +80,14 @@ DRIVE_MODEL = make_record_dtype(DriveModel, steering=STEERING_SAMPLES)
 @compiled
 def drive_vehicle(me: TrafficDriver, m: DriveModel, body: RoadBody, dt: float) -> None:
     """Set the controls of one vehicle."""
+    # speed ahead, and timers
     yaw = body.yaw
     vx, vy = body.vx, body.vy
     speed = vx * np.cos(yaw) + vy * np.sin(yaw)
     me.standing = me.standing + dt if abs(speed) < 0.1 else 0.0
     me.since_cleared += dt
     me.let_go = max(me.let_go - dt, 0.0)
+    # a driver that has stood long before an obstacle at an angle may squeeze past it
     stuck = abs(speed) < 0.5 and me.askew and me.gap < me.distance + 1.0
     if stuck:
         me.squeezed += dt
@@ -93,11 +95,13 @@ def drive_vehicle(me: TrafficDriver, m: DriveModel, body: RoadBody, dt: float) -
             me.squeezed = SQUEEZED
     else:
         me.squeezed = max(me.squeezed - 0.5 * dt, 0.0)
+    # acceleration, m/s²
     wanted = _choose_acceleration(me, m, max(speed, 0.0))
     me.aside = max(me.aside - dt, 0.0) if me.backing <= 0.0 else me.aside
     me.pushing = me.pushing + dt if wanted > 0.3 and abs(speed) < 0.1 else 0.0
     gained = (speed - me.last_speed) / dt
     me.last_speed = speed
+    # steering, pedals, lamps
     me.steer = _compute_pursuit_steer(me, m, body, speed)
     if me.backing > 0.0:
         _drive_backwards(me, m, body, speed, dt)
@@ -125,6 +129,7 @@ def _drive_backwards(
 @compiled
 def _choose_acceleration(me: TrafficDriver, m: DriveModel, v: float) -> float:
     """The least that speed limit, bends, the vehicle ahead, and stops allow."""
+    # towards the speed of the path
     target = max(me.path_speed[0], 0.1)
     if me.squeezed > SQUEEZE or me.let_go > 0.0:
         target = min(target, 2.0)
@@ -135,6 +140,7 @@ def _choose_acceleration(me: TrafficDriver, m: DriveModel, v: float) -> float:
         wanted = eager * (1.0 - (v / target) ** 4)
     else:
         wanted = max(-0.8 * (v - target), -COMFORT)
+    # slower parts of the path, as far as it reaches
     for n in range(1, SAMPLES):
         allowed = me.path_speed[n]
         if allowed < v:
@@ -142,6 +148,7 @@ def _choose_acceleration(me: TrafficDriver, m: DriveModel, v: float) -> float:
             needed = (allowed * allowed - v * v) / (2.0 * max(away - 0.3 * v, 0.5))
             if needed < -0.6 * COMFORT:
                 wanted = min(wanted, max(needed, -HARD))
+    # the vehicle ahead, and a place to stop at
     if me.gap < np.inf:
         wanted = min(wanted, _compute_idm_acceleration(me, v, eager))
     if me.stop < np.inf:
@@ -152,12 +159,14 @@ def _choose_acceleration(me: TrafficDriver, m: DriveModel, v: float) -> float:
 @compiled
 def _compute_idm_acceleration(me: TrafficDriver, v: float, eager: float) -> float:
     """Intelligent-driver following, and plain physics where that would be too gentle."""
+    # the intelligent-driver model
     pace = max(me.gap_speed, 0.0)
     distance = min(me.distance, CLOSE) if me.squeezed > SQUEEZE else me.distance
     room = me.gap - distance
     closing = v - me.gap_speed
     desired = distance + max(HEADWAY * v + v * closing / (2.0 * np.sqrt(eager * COMFORT)), 0.0)
     wanted = eager * (1.0 - (desired / max(me.gap, 0.1)) ** 2)
+    # what physics asks for, after the driver's lag, where the other brakes as hard as it can
     if closing > 0.0:
         left = max(room - LAG * v, 0.3)
         needed = (v * v - pace * pace) / (2.0 * max(left + pace * pace / (2.0 * HARD), 0.2))
@@ -165,6 +174,7 @@ def _compute_idm_acceleration(me: TrafficDriver, v: float, eager: float) -> floa
             needed = v * v / (2.0 * left)
         if needed > COMFORT:
             wanted = min(wanted, -1.15 * needed)
+    # nearer than wanted to what stands
     if room <= 0.0 and pace < 0.3:
         wanted = min(wanted, -3.0)
     return float(max(wanted, -HARD))
@@ -189,6 +199,7 @@ def _compute_pursuit_steer(me: TrafficDriver, m: DriveModel, body: RoadBody, spe
     With the rear axle as origin the middle circles about (0, R) through (rear, 0); that it meets
     the point (x, y) asks for R = (x² + y² - rear²) / 2y.
     """
+    # the rear axle, and a point of the path ahead of it
     yaw = body.yaw
     rear_x = body.x - m.rear * np.cos(yaw)
     rear_y = body.y - m.rear * np.sin(yaw)
@@ -198,11 +209,13 @@ def _compute_pursuit_steer(me: TrafficDriver, m: DriveModel, body: RoadBody, spe
     f = t - n
     px = me.path_x[n] + f * (me.path_x[n + 1] - me.path_x[n])
     py = me.path_y[n] + f * (me.path_y[n + 1] - me.path_y[n])
+    # curvature of the circle through that point, then the wheels' angle
     dx, dy = px - rear_x, py - rear_y
     y = dy * np.cos(yaw) - dx * np.sin(yaw)
     square = max(dx * dx + dy * dy - m.rear * m.rear, 1.0)
     bend = 2.0 * y / square
     wheel = np.arctan(m.wheelbase * bend / max(1.0 - 0.5 * m.width * abs(bend), 0.2))
+    # the share of the full angle that the vehicle allows at its speed
     at = min(abs(speed) * 3.6 / 10.0, STEERING_SAMPLES - 1.001)
     k = int(at)
     share = m.steering[k] + (at - k) * (m.steering[k + 1] - m.steering[k])
@@ -223,12 +236,15 @@ def _set_pedals(
 
     An engine's drag is great with the throttle closed: even gentle braking needs some throttle.
     """
+    # hold a vehicle that is to rest
     if wanted <= 0.0 and speed < 0.3:
         me.effort = 0.0
         me.throttle, me.brake = 0.0, max(0.4, min(-wanted / m.brake, 1.0))
         return
+    # acceleration to ask for: what was missed so far, drag and slope added
     me.effort = min(max(me.effort + 2.0 * (wanted - gained) * dt, -3.0), 6.0)
     asked = wanted + me.effort + 0.0003 * speed * speed + 9.81 * np.sin(pitch)
+    # the throttle that gives it, from engine speed and lever arm
     engine = min(max(speed * m.lever, LAUNCH), m.cruising)
     lever = min(engine / max(speed, 0.5), m.lever)
     shaft = m.mass * asked / lever
@@ -237,6 +253,7 @@ def _set_pedals(
         me.throttle = min(max(pedal, 0.0), 1.0)
         me.brake = 0.0
     else:
+        # the brake, for what the engine's drag does not give
         coasting = m.closed * engine * lever / m.mass
         me.throttle = 0.0
         me.brake = min(max(-asked - coasting, 0.0) / m.brake, 1.0)

@@ -87,7 +87,6 @@ class DriverFleet:
         self._steps = 0
         self._first = int(table.id[0]) if len(table) else 0
         self.reseed_drivers(seed)
-        self._drive_all(0.0)  # compiles at start-up what would else hold up the first tick
 
     def reseed_drivers(self, seed: int) -> None:
         """Restart all random streams; drivers get theirs in the order of registration."""
@@ -139,6 +138,10 @@ class DriverFleet:
             self._machines = _build_drive_models(self._slots, table, self._physics)
         self._drive_all(dt)
         self._write_controls()
+
+    def compile_drivers(self) -> None:
+        """Compile what drives, where the warm-up has no place for a vehicle to drive."""
+        self._drive_all(0.0)
 
     def _drive_all(self, dt: float) -> None:
         d, table, lights = self.drivers, self._table, self._lights

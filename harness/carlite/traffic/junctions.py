@@ -46,6 +46,7 @@ def clear_junctions(
 ) -> None:
     """Decide for every driver how far it is cleared, and where it has to stop."""
     fill_board(net, app, d, b, board, now)
+    # who asks to enter a junction, in the order of its right
     key = np.full(len(d), np.inf)
     for i in range(len(d)):
         d[i].waits_for = 0
@@ -53,6 +54,7 @@ def clear_junctions(
             d[i].reason = 0
         else:
             key[i] = _compute_request_rank(net, app, d, board, i)
+    # a stable sort: equal ranks keep the order of the fleet
     order = np.argsort(key, kind="mergesort")
     for place in range(len(order)):
         i = order[place]
@@ -152,15 +154,18 @@ def _is_queued(net: TrafficNetwork, d: Drivers, board: JunctionBoard, i: int) ->
 def _has_room_to_leave(net: TrafficNetwork, d: Drivers, board: JunctionBoard, i: int) -> bool:
     """Whether the vehicle would fit behind those that stand beyond the junction."""
     leave = board.who[i].leave
+    # metres from the front to the end of the junction, and metres needed beyond it
     through = board.who[i].to_line + STOP_SHORT
     for k in range(board.who[i].entry, leave):
         through += net.links[d[i].route[k]].length
     need = 2.0 * board.who[i].half + 1.5
+    # a slow vehicle right ahead stands where this one would have to stop
     if d[i].gap_speed < 2.5 and d[i].gap < through + need and d[i].gap > board.who[i].to_line:
         d[i].waits_for = d[i].blocker
         return False
     if leave >= d[i].known:
         return True
+    # room on the link beyond: up to the last slow vehicle, less those on their way to it
     target = d[i].route[leave]
     room, queued, last = np.inf, 0.0, 0
     for j in range(len(d)):

@@ -78,10 +78,12 @@ def _find_neighbour_point(net: TrafficNetwork, me: TrafficDriver, wish: int, for
     link = me.route[me.at]
     if net.links[link].junction >= 0:
         return -1
+    # enough of the link has to be left
     room = net.links[link].length - me.station
     if room < (12.0 if forced else MIN_ROOM):
         return -1
     k = int(min(max(me.station / net.links[link].step, 0.0), net.links[link].count - 1.0))
+    # a neighbour here and for two more looks ahead, wide enough, and no dead end
     for ahead in (0, 8, 16):
         p = net.links[link].first + min(k + ahead, net.links[link].count - 1)
         neighbour = net.points[p].left if wish < 0 else net.points[p].right
@@ -89,6 +91,7 @@ def _find_neighbour_point(net: TrafficNetwork, me: TrafficDriver, wish: int, for
             return -1
         if not forced and net.points[neighbour].width < 2.5:
             return -1
+    # road markings allow it
     p = net.links[link].first + k
     if not forced and not net.points[p].change & (1 if wish < 0 else 2):
         return -1
@@ -107,6 +110,7 @@ def _is_lane_free(
 ) -> bool:
     """Whether no vehicle on the neighbouring lane would have to brake hard."""
     slot = me.body
+    # the frame of the neighbouring lane at the target
     yaw = net.points[target].yaw
     c, s = np.cos(yaw), np.sin(yaw)
     for other in range(len(b)):
@@ -114,8 +118,10 @@ def _is_lane_free(
         dy = b[other].y - net.points[target].y
         if other == slot or abs(dx) > 60.0 or abs(dy) > 60.0:
             continue
+        # not on another storey; ramps are as steep as 15 %
         if abs(b[other].z - b[slot].z) > STOREY + 0.15 * (abs(dx) + abs(dy)):
             continue
+        # on that lane, or bound for it
         along, aside = c * dx + s * dy, c * dy - s * dx
         half = b[other].half_width
         if abs(wrap_to_pi_in_kernel(b[other].yaw - yaw)) > 0.5:
@@ -125,6 +131,7 @@ def _is_lane_free(
             d, b[other].driver, net.points[target].link
         ):
             continue
+        # room for its speed and ours
         pace = b[other].vx * c + b[other].vy * s
         room = abs(along) - b[other].half_length - b[slot].half_length
         closing = speed - pace if along > 0.0 else pace - speed

@@ -243,6 +243,7 @@ def _find_holding_lights(
 ) -> None:
     """A vehicle is held from `HOLD_DISTANCE` ahead of the line until its centre has passed it."""
     for slot in slots:
+        # held by no light so far
         light_state[slot], has_light[slot], light_id[slot] = 2, False, 0
         reach = extent[slot, 0] + HOLD_DISTANCE
         nearest = reach
@@ -252,11 +253,13 @@ def _find_holding_lights(
             dy = lines[k, 1] - position[slot, 1]
             if abs(dx) > reach + 4.0 or abs(dy) > reach + 4.0:
                 continue
+            # ahead of this line, on its lanes, along its direction, on its storey
             ahead = dx * lines[k, 3] + dy * lines[k, 4]
             aside = -dx * lines[k, 4] + dy * lines[k, 3]
             aligned = heading_x * lines[k, 3] + heading_y * lines[k, 4] > 0.5
             level = abs(lines[k, 2] - position[slot, 2]) < 3.0
             if aligned and level and 0.0 <= ahead < nearest and abs(aside) <= lines[k, 5]:
+                # the nearest line counts
                 nearest = ahead
                 light = line_light[k]
                 light_state[slot], has_light[slot] = state[light], True

@@ -100,10 +100,12 @@ def _collect_body_rows(
     box_centre: Floats,
     lamps: Ints,
 ) -> Bodies:
+    # (slots,): the driver of each slot, -1 without one
     driver = np.full(len(ids), -1)
     for i in range(len(d)):
         driver[slots[i]] = i
         d[i].lit = lamps[slots[i]]
+    # one row for each solid road user, in the order of slots
     rows = np.zeros(len(ids), BODY)
     count = 0
     for slot in range(len(ids)):
@@ -192,13 +194,16 @@ def _make_way(
     net: TrafficNetwork, me: TrafficDriver, b: Bodies, other: int, gap: float, kept: float
 ) -> None:
     """Keep a little aside where that is enough to pass what stands or comes the other way."""
+    # the path where the other is
     n = min(int((gap + b[me.body].half_length) / me.spacing), SAMPLES - 1)
     yaw = compute_path_yaw(me, n)
     tx, ty = np.cos(yaw), np.sin(yaw)
     pace = b[other].vx * tx + b[other].vy * ty
     along = np.cos(b[other].yaw - yaw)
+    # only what stands, or comes towards this one
     if abs(pace) > 0.3 and along > -0.8:
         return
+    # how much farther aside this one has to be to pass it
     dx, dy = b[other].x - me.path_x[n], b[other].y - me.path_y[n]
     aside = dy * tx - dx * ty
     half = b[other].half_width * abs(along)
@@ -207,6 +212,7 @@ def _make_way(
     needed = half + b[me.body].half_width + margin - abs(aside)
     if aside * me.path_curvature[n] < 0.0:
         needed += _compute_corner_swing(me, n, b[me.body].half_length)
+    # as far as the lane and the verge have room
     most = DODGE_ONCOMING if along < -0.8 else DODGE
     if 0.0 < needed < most:
         shift = needed if aside < 0.0 else -0.5 * needed

@@ -42,12 +42,14 @@ def predict_overhang(me: TrafficDriver, half_length: float) -> None:
     """Find how far to the right of each point of the noted course the front bumper passes it."""
     me.overhang_due = False
     x, y, directions, spacing = me.course_x, me.course_y, me.course_direction, me.course_spacing
+    # samples from the middle to the front bumper
     ahead = int(half_length / spacing + 0.5)
     heading = me.course_yaw
     me.path_overhang[:] = 0.0
     me.most_overhang = 0.0
     for n in range(SAMPLES):
         directions[n] = compute_path_direction(x, y, me.course_lane_yaw, n)
+    # the heading trails the course; the bumper is ahead of the middle along it
     for n in range(SAMPLES - ahead):
         dx = x[n] + half_length * np.cos(heading) - x[n + ahead]
         dy = y[n] + half_length * np.sin(heading) - y[n + ahead]

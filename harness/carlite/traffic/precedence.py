@@ -31,6 +31,7 @@ def find_yield_reason(
     i: int,
 ) -> int:
     """Return why driver `i` must wait for others that cross its way, 0 if it need not."""
+    # metres from the front to the entry of the junction
     ahead = board.who[i].to_line + STOP_SHORT
     if board.who[i].entry > 0:
         before = d[i].route[board.who[i].entry - 1]
@@ -39,6 +40,7 @@ def find_yield_reason(
     for k in range(board.who[i].entry, board.who[i].leave):
         link = d[i].route[k]
         for z in range(conf.first[link], conf.first[link + 1]):
+            # when it reaches the conflict zone, and when it has left it
             arrive = _estimate_travel_time(ahead + conf.zones[z].enter, speed)
             gone = _estimate_travel_time(ahead + conf.zones[z].leave + length, speed)
             if _is_zone_taken(conf, d, board, now, i, z, arrive):

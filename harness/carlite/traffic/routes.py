@@ -33,6 +33,7 @@ def place_driver(
     net: TrafficNetwork, me: TrafficDriver, x: float, y: float, z: float, yaw: float
 ) -> None:
     """Put a driver onto the nearest link that runs its way, unless it is far below."""
+    # the nearest point; other heights, headings and dead ends count as farther
     best, nearest = -1, np.inf
     for p in range(len(net.points)):
         dx, dy, dz = x - net.points[p].x, y - net.points[p].y, z - net.points[p].z
@@ -48,6 +49,7 @@ def place_driver(
     me.placed = best >= 0 and z > net.points[best].z - UNDERGROUND
     if not me.placed:
         return
+    # a route of this one link, from here on
     link = net.points[best].link
     me.route[0], me.known, me.at = link, 1, 0
     me.station = (best - net.links[link].first) * net.links[link].step
@@ -57,6 +59,7 @@ def place_driver(
     me.side = 0
     resume_route_plan(me)
     advance_driver(net, me, x, y)
+    # back to the middle of the lane over 12 m
     start_swerve(me, me.lateral, 12.0)
 
 
@@ -73,8 +76,10 @@ def advance_driver(net: TrafficNetwork, me: TrafficDriver, x: float, y: float) -
     """Follow the vehicle's centre along its route and forget what lies behind."""
     before = me.station
     passed = 0.0
+    # project the centre onto the route; a step seldom crosses more than one link
     for _ in range(4):
         link = me.route[me.at]
+        # the point of the link at the station so far
         last = net.links[link].count - 1
         t = min(max(me.station / net.links[link].step, 0.0), float(last))
         k = min(int(t), last - 1)
@@ -83,10 +88,12 @@ def advance_driver(net: TrafficNetwork, me: TrafficDriver, x: float, y: float) -
         yaw = net.points[p].yaw + f * (net.points[p + 1].yaw - net.points[p].yaw)
         cx = net.points[p].x + f * (net.points[p + 1].x - net.points[p].x)
         cy = net.points[p].y + f * (net.points[p + 1].y - net.points[p].y)
+        # its station and lateral place are corrected by what is left
         dx, dy = x - cx, y - cy
         along = dx * np.cos(yaw) + dy * np.sin(yaw)
         me.lateral = dy * np.cos(yaw) - dx * np.sin(yaw)
         me.station = t * net.links[link].step + along
+        # on to the next link
         if me.station > net.links[link].length and me.at + 1 < me.known:
             me.station -= net.links[link].length
             passed += net.links[link].length
@@ -94,6 +101,7 @@ def advance_driver(net: TrafficNetwork, me: TrafficDriver, x: float, y: float) -
             me.approach += 1
         elif abs(along) < 0.05:
             break
+    # swerves and dodges go on by the way covered
     covered = max(me.station + passed - before, 0.0)
     me.swerved += covered
     me.dodge += (me.dodging - me.dodge) * min(covered / DODGE_LENGTH, 1.0)

@@ -62,16 +62,19 @@ def break_standoffs(net: TrafficNetwork, d: Drivers, b: Bodies, step: int) -> No
     for i in range(len(d)):
         if not d[i].placed:
             continue
+        # one that reverses: no farther than there is room behind
         if d[i].backing > 0.0:
             d[i].backing = min(
                 d[i].backing, max(measure_room_behind(b, d[i].body) - BACK_ROOM, 0.0)
             )
+        # one that wants to go and does not move
         elif d[i].pushing > IN_VAIN:
             _start_reversing(d[i], b)
             d[i].pushing, d[i].aside, d[i].dodge, d[i].dodging = 0.0, 0.0, 0.0, 0.0
             start_swerve(d[i], d[i].lateral, RETURN)
         elif d[i].standing < STANDOFF:
             continue
+        # one that waits for a body without a driver
         elif _is_waiting_for_stranger(net, d, b, i):
             if d[i].backed_for != d[i].blocker and _start_reversing(d[i], b):
                 d[i].backed_for = d[i].blocker
@@ -82,6 +85,7 @@ def break_standoffs(net: TrafficNetwork, d: Drivers, b: Bodies, step: int) -> No
 @allocating
 def _break_circle(d: Drivers, b: Bodies, i: int) -> None:
     """Follow the drivers waited for; if that leads back to the first, let one of them go."""
+    # the circle, if there is one
     members = np.empty(CIRCLE, np.int64)
     count, k = 0, i
     while count < CIRCLE:
@@ -94,6 +98,7 @@ def _break_circle(d: Drivers, b: Bodies, i: int) -> None:
             break
     if k != i:
         return
+    # let one go, or else let the youngest claim reverse, or the next youngest
     if _release_one_driver(d, members[:count]):
         return
     for _ in range(count):

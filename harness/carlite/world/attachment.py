@@ -13,6 +13,7 @@ from harness.carlite.compiled import allocating
 @allocating
 def _build_attachment_matrix(rotation: Floats) -> Floats:
     """Return the matrix that turns vectors of a rotated frame into its parent's frame."""
+    # pitch, yaw, roll; columns are the axes ahead, right and up
     sp, cp = sin(rotation[0]), cos(rotation[0])
     sy, cy = sin(rotation[1]), cos(rotation[1])
     sr, cr = sin(rotation[2]), cos(rotation[2])
@@ -58,9 +59,11 @@ def move_attached_actors(
 
     `child` and `parent` are slots, `offset` and `turn` the children's poses in the parents' frames.
     """
+    # position, rotation and the rest: (actors, 3)
     arm = np.empty(3)
     for n in range(len(child)):
         c, p = child[n], parent[n]
+        # the offset, turned with the parent
         matrix = _build_attachment_matrix(rotation[p])
         for i in range(3):
             arm[i] = (
@@ -69,10 +72,12 @@ def move_attached_actors(
                 + matrix[i, 2] * offset[n, 2]
             )
             position[c, i] = position[p, i] + arm[i]
+        # the child's rotation, from the product of both matrices
         turned = _multiply_matrices(matrix, _build_attachment_matrix(turn[n]))
         rotation[c, 0] = asin(min(max(turned[2, 0], -1.0), 1.0))
         rotation[c, 1] = atan2(turned[1, 0], turned[0, 0])
         rotation[c, 2] = atan2(-turned[2, 1], turned[2, 2])
+        # velocity and acceleration of a point of a turning body
         wx, wy, wz = angular_velocity[p, 0], angular_velocity[p, 1], angular_velocity[p, 2]
         sx, sy, sz = wy * arm[2] - wz * arm[1], wz * arm[0] - wx * arm[2], wx * arm[1] - wy * arm[0]
         velocity[c, 0] = velocity[p, 0] + sx

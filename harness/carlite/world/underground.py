@@ -36,9 +36,11 @@ def _find_buried_boxes(
     for index in range(len(slots)):
         slot = slots[index]
         x, y, z = position[slot]
+        # most are above the ground at their middle
         top = z + box_centre[slot, 2] + extent[slot, 2]
         if top >= find_ground_height(x0, y0, cell, lower, upper, x, y, z):
             continue
+        # below it at all four corners
         cos, sin = np.cos(rotation[slot, 1]), np.sin(rotation[slot, 1])
         below = True
         for corner in range(4):
