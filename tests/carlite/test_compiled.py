@@ -146,6 +146,7 @@ def test_a_cache_that_cannot_be_written_is_not_missed(house: House) -> None:
     assert house.ask() == (42.0, False)
 
 
+@pytest.mark.thorough
 def test_what_others_could_have_put_there_is_not_loaded(house: House) -> None:
     house.ask()
     assert house.ask() == (42.0, True)
@@ -215,6 +216,7 @@ def made(count: int):
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "argument"),
     [
