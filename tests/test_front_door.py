@@ -53,6 +53,7 @@ def test_every_subcommand_has_help_under_its_name(
     assert printed.endswith(format_examples(name) + "\n")
 
 
+@pytest.mark.thorough
 def test_the_help_of_run_ends_with_examples() -> None:
     printed = crucible("run", "--help").stdout
     assert "cooperation: ahead, " in printed

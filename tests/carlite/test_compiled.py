@@ -87,6 +87,7 @@ def house(tmp_path: Path) -> House:
     return House(tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_change_in_another_file_is_seen(house: House) -> None:
     """Of a function that is called, and of a constant; what did not change is not compiled."""
     assert house.ask() == (42.0, False)
