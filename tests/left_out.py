@@ -42,6 +42,7 @@ class LeftOutTests:
         if counts:
             self.count_of_room = Counter(counts)
 
+    @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print how many were left out, of which rooms, and the command that runs them."""
         if self.count_of_room:

@@ -172,6 +172,7 @@ def test_a_browser_shows_its_report(
     assert seen.layout["drawings"] > 0
 
 
+@pytest.mark.thorough
 def test_again_there_is_nothing_to_do(routes: Path, again: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in again.rglob("*") if path.is_file()}
     done = run(routes, *ARMS, f"out={again}")

@@ -231,6 +231,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
     return once(tmp_path_factory, "doors", run_commands)
 
 
+@pytest.mark.thorough
 def test_nothing_of_a_stranger_is_imported_run_or_written(
     answers: dict[str, dict[str, Any]],
 ) -> None:

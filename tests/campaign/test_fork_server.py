@@ -271,6 +271,7 @@ def test_where_nothing_can_be_forked_processes_are_started(
     forks.close_server()
 
 
+@pytest.mark.thorough
 def test_a_refusal_leaves_attempts_running(
     work: TaskSettings, tmp_path: Path, answers: IO[str]
 ) -> None:
@@ -288,6 +289,7 @@ def test_a_refusal_leaves_attempts_running(
     process.close()
 
 
+@pytest.mark.thorough
 def test_a_system_made_before_has_random_generators_and_a_key_for_every_attempt(
     work: TaskSettings, tmp_path: Path
 ) -> None:
@@ -327,6 +329,7 @@ def test_its_log_is_not_written_through_a_link(
     assert outside.read_text() == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_forked", [False, True], ids=["started", "forked"])
 def test_what_a_system_prints_is_bounded(
     work: TaskSettings, tmp_path: Path, is_forked: bool

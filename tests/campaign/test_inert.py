@@ -119,6 +119,7 @@ def test_the_plan_says_so(routes: Path, monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "size 0 zero: as none, which is driven once" in " ".join(out.getvalue().split())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_could_show_nothing_is_refused(routes: Path, name: str) -> None:
     disturbances, settings, says = REFUSED[name]

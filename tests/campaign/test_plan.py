@@ -235,6 +235,7 @@ def test_a_dry_run_says_what_would_be_run_and_writes_nothing(routes: Path, tmp_p
     assert "2 workers" in said
 
 
+@pytest.mark.thorough
 def test_a_dry_run_over_a_campaign_counts_what_is_done(routes: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")

@@ -76,6 +76,7 @@ def test_an_unknown_town_is_refused_with_the_valid_names() -> None:
     assert "Crucible05" in line
 
 
+@pytest.mark.thorough
 def test_a_broken_map_file_is_named(tmp_path: Path) -> None:
     for name, text in BROKEN_MAPS.items():
         (tmp_path / f"{name}.xodr").write_text(text)
@@ -99,6 +100,7 @@ def names_a_taken_port() -> bool:
     return all(f"127.0.0.1:{port}" in line for line in lines)
 
 
+@pytest.mark.thorough
 def test_a_taken_port_is_named() -> None:
     """Another program may have taken a port below it; not every time."""
     assert any(names_a_taken_port() for _ in range(5))
@@ -126,6 +128,7 @@ def test_every_town_of_ours_starts_and_a_signal_ends_it_cleanly(
             socket.create_connection((server.host, server.port), 1)
 
 
+@pytest.mark.thorough
 def test_a_signal_while_starting_is_no_accident() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "harness.carlite", "--port", "0"],

@@ -87,6 +87,7 @@ def house(tmp_path: Path) -> House:
     return House(tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_change_in_another_file_is_seen(house: House) -> None:
     """Of a function that is called, and of a constant; what did not change is not compiled."""
     assert house.ask() == (42.0, False)
@@ -187,6 +188,7 @@ def test_a_cache_that_cannot_be_written_is_not_missed(house: House) -> None:
     assert house.ask() == (42.0, False)
 
 
+@pytest.mark.thorough
 def test_what_others_could_have_put_there_is_not_loaded(house: House) -> None:
     house.ask()
     assert house.ask() == (42.0, True)
@@ -256,6 +258,7 @@ def made(count: int):
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "argument"),
     [

@@ -93,6 +93,7 @@ def reference() -> list[str]:
     return run(seed=7)
 
 
+@pytest.mark.thorough
 def test_another_process_sends_the_same_bytes(reference: list[str]) -> None:
     assert run(seed=7, wait=0.37) == reference
 

@@ -91,6 +91,7 @@ def message_of(values: int) -> bytes:
     return b"\xdc" + items + LISTS * whole + b"\xdc" + rest.to_bytes(2, "big") + b"\x90" * rest
 
 
+@pytest.mark.thorough
 def test_as_many_values_as_allowed_are_read() -> None:
     inbox = MessageInbox(MessageBacklog(), lambda reason: None)
     inbox.feed(message_of(MOST_VALUES))
@@ -100,6 +101,7 @@ def test_as_many_values_as_allowed_are_read() -> None:
         inbox.take_message()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("dial", "head", "said"),
     [

@@ -120,6 +120,7 @@ def components(walkable: NavigationMesh) -> list[int]:
     return sorted(sizes, reverse=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHIPPED + CARLAS)
 def test_file_holds_the_mesh(name: str) -> None:
     walkable, tile = mesh(name), read(navmesh.build_navigation_mesh(town(name)))

@@ -148,9 +148,9 @@ def class_of(target: str) -> type[Any]:
 
 
 @cache
-def read_notes(named: type[Any]) -> dict[str, str]:
-    """Return the comments of a class: 90 classes stand in 400 places, and each is parsed slowly."""
-    return read_class_comments(named)
+def read_notes(target: str) -> dict[str, str]:
+    """Return the comments of a class: classes stand in several files, and parsing takes long."""
+    return read_class_comments(class_of(target))
 
 
 def further_parameters(target: str, named: set[str]) -> Iterator[Setting]:
@@ -161,7 +161,7 @@ def further_parameters(target: str, named: set[str]) -> Iterator[Setting]:
             yield Setting(
                 path=f"+{parameter.name}",
                 value="" if parameter.default is parameter.empty else written(parameter.default),
-                note=read_notes(made).get(parameter.name, ""),
+                note=read_notes(target).get(parameter.name, ""),
             )
 
 
@@ -209,7 +209,7 @@ def explained(settings: list[Setting], listed: set[str]) -> Iterator[Setting]:
     """
     for part in by_class(settings):
         prefix, target = part[0].path.removesuffix("_target_"), part[0].value
-        notes = read_notes(class_of(target)) if part[0].path.endswith("_target_") else {}
+        notes = read_notes(target) if part[0].path.endswith("_target_") else {}
         for setting in part:
             name = setting.path.removeprefix(prefix)
             yield replace(setting, note=setting.note or notes.get(name, ""))

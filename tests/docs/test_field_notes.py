@@ -35,7 +35,7 @@ def targets() -> dict[str, type[Any]]:
 @pytest.mark.parametrize("name", targets())
 def test_every_parameter_says_what_it_is(name: str) -> None:
     named = class_of(name)
-    notes = read_notes(named)
+    notes = read_notes(name)
     hints = get_type_hints(named.__init__)
     for parameter in inspect.signature(named).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -49,7 +49,7 @@ def test_every_parameter_says_what_it_is(name: str) -> None:
 def test_files_and_classes_agree_about_units(file: Path) -> None:
     for part in by_class(list(settings_of(file.read_text()))):
         if part[0].path.endswith("_target_"):
-            notes = read_notes(class_of(part[0].value))
+            notes = read_notes(part[0].value)
             for setting in part:
                 unit = QUANTITY.match(notes.get(setting.path.rpartition(".")[2], ""))
                 if setting.note and unit:

@@ -58,6 +58,7 @@ def test_the_reference_says_how_far_placebos_agree() -> None:
     assert reference["placebo"]["condition"] == "placebo"
 
 
+@pytest.mark.thorough
 def test_searches_become_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

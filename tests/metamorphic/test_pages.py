@@ -71,6 +71,7 @@ def test_weather_has_three_values_and_others_two(made: dict[str, TextSheet]) -> 
     assert sides == ["recorded", "dry", "dry, hit in the weather"]
 
 
+@pytest.mark.thorough
 def test_cells_have_counts_and_exposures(made: dict[str, TextSheet], tables: StudyTables) -> None:
     rows = tables.checks
     rows = rows[(rows["check"] == "misled") & (rows["system"] == "late")]

@@ -85,6 +85,7 @@ def test_planning_steps_have_all_columns_and_nan_where_they_are_not_packed(packe
         assert np.isnan(new[list(LEFT_OUT)]).all(axis=None)
 
 
+@pytest.mark.thorough
 def test_results_and_missing_attempts_read_as_before(packed: Packed) -> None:
     driven, unpacked = (
         collect_campaigns([packed.driven], whole=True),
@@ -162,6 +163,7 @@ def test_effects_are_the_same(tmp_path: Path) -> None:
         assert_frame_equal(table, tables[1][name])
 
 
+@pytest.mark.thorough
 def test_a_report_leaves_out_what_it_cannot_have(packed: Packed, tmp_path: Path) -> None:
     assert analysis(["report", str(packed.unpacked), "--out", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
@@ -211,6 +213,7 @@ def test_a_folder_that_is_there_is_not_written_into(packed: Packed, tmp_path: Pa
     assert not list((tmp_path / "main").iterdir())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("broken", "message"),
     [

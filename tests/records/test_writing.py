@@ -51,6 +51,7 @@ def test_a_try_holds_its_files_and_nothing_lies_next_to_it(tmp_path: Path) -> No
     assert list_finished_attempts(tmp_path) == {KEY}
 
 
+@pytest.mark.thorough
 def test_equal_tries_are_equal_byte_for_byte(tmp_path: Path) -> None:
     for hash_seed in (1, 2):
         write_apart("once", tmp_path / str(hash_seed), hash_seed)

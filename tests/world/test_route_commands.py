@@ -166,6 +166,7 @@ class Greeter(socketserver.StreamRequestHandler):
         self.wfile.write(b"220 mail.example ready\r\n")
 
 
+@pytest.mark.thorough
 def test_what_is_not_carla_is_said(tmp_path: Path) -> None:
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeter) as stranger:
         threading.Thread(target=stranger.serve_forever, daemon=True).start()

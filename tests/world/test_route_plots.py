@@ -115,6 +115,7 @@ def test_a_polygon_is_cut_at_an_edge() -> None:
     assert len(clip_polygon(square, 0, 3.0, 1.0)) == 0
 
 
+@pytest.mark.thorough
 def test_a_route_of_ours_with_its_town(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "route.svg"
     asked = ["routes", "plot", *FILES, *HAZARDS, "--only", "4", "--surveyed", "--out", str(out)]
