@@ -88,7 +88,7 @@ def entries(*kinds: type) -> set[str]:
 @pytest.mark.parametrize(
     ("heading", "role", "kinds"),
     [
-        ("Accepted without effect", "_nothing", (Idle,)),
+        ("Accepted without effect", "_do_nothing", (Idle,)),
         ("Refused", "refuse", (Refused, Unheard)),
     ],
 )

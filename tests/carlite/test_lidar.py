@@ -178,10 +178,10 @@ def test_noise_depends_on_seeds_and_frames_and_on_nothing_else(scene: SensorScen
 DIGEST = """
 import hashlib
 from tests.carlite import test_lidar as t, ray_worlds as w
-scene = t.Scene(w.town(hills=1.0, deck=True), w.crowd(60, seed=3))
+scene = t.SensorScene(w.town(hills=1.0, deck=True), w.crowd(60, seed=3))
 digest = hashlib.sha256()
 for kind in (t.LIDAR, t.SEMANTIC, "sensor.other.radar", "sensor.camera.rgb"):
-    sensor = t.sensors.make(kind, {"noise_stddev": "0.02"}, 4, 2)
+    sensor = t.sensors.make_sensor(kind, {"noise_stddev": "0.02"}, 4, 2)
     for frame in range(3):
         digest.update(sensor.capture(scene, t.POSE, frame, 0.05))
 print(digest.hexdigest())
