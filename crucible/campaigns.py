@@ -245,7 +245,7 @@ def run_crucible_command(
 ) -> None:
     """Run the command, print its lines as they come, and raise its last one if it refused."""
     command = build_module_command("crucible", *arguments)
-    lines = list[str]()
+    last_line = ""  # the only one that is kept
     with subprocess.Popen(
         command,
         env=environment,
@@ -256,16 +256,14 @@ def run_crucible_command(
     ) as process:
         try:
             for line in iterate_output_lines(process):
-                lines.append(line)
+                last_line = line
                 if show:
                     print(line, end="")
         except BaseException:
             process.send_signal(signal.SIGINT)
             raise
     if process.returncode not in (FINISHED, SOME_FAILED):
-        raise CampaignError(
-            lines[-1].strip() if lines else f"ended {describe_exit(process.returncode)}"
-        )
+        raise CampaignError(last_line.strip() or f"ended {describe_exit(process.returncode)}")
 
 
 def iterate_output_lines(process: subprocess.Popen[str]) -> Iterator[str]:
