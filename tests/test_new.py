@@ -26,7 +26,7 @@ def run_python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 QUICK = ("metric", "disturbance", "export", "sampler", "study")
-OTHERS = [pytest.param(kind, marks=pytest.mark.slow) for kind in TEMPLATES if kind not in QUICK]
+OTHERS = [pytest.param(kind, marks=pytest.mark.thorough) for kind in TEMPLATES if kind not in QUICK]
 
 
 @pytest.mark.parametrize("kind", [*QUICK, *OTHERS])

@@ -116,9 +116,9 @@ def test_a_rate_of_few_effective_samples_is_refused(ready: SearchPlan) -> None:
 class Late:
     """Drives in which long delays fail."""
 
-    mapper = staticmethod(map)
+    map_candidates = staticmethod(map)
 
-    def evaluate(self, candidate: SearchCandidate) -> SearchOutcome:
+    def evaluate_candidate(self, candidate: SearchCandidate) -> SearchOutcome:
         delay = float(candidate.values["delay"])
         failed = delay > 0.9
         outcome = "hit" if failed else "clean"
