@@ -9,11 +9,12 @@ from pathlib import Path
 from tests.test_house import HOUSES, ROOT
 
 MANY_ARGUMENTS = {
-    *("zip", "suppress", "struct.pack", "module_command", "table.add_row"),
-    *("tag", "section", "paragraph", "brush.text", "scaled", "Table"),
-    *("at_least_one", "number", "numbers", "_schema"),
-    *("Fan", "boxes_of", "casting.cast", "rasterise_ground", "rasterise_things"),
-    *("calls.accept", "calls.refuse", "follow", "snapshot.write_lights"),
+    *("zip", "suppress", "struct.pack", "build_module_command", "table.add_row"),
+    *("render_tag", "render_section", "render_paragraph", "brush.text", "scale_sign_points"),
+    *("Table", "refuse_less_than_one", "get_number_setting", "get_number_list"),
+    *("_build_record_schema", "RayFan", "build_swept_boxes", "casting.cast_single_rays"),
+    *("rasterise_ground", "rasterise_things", "calls.accept_calls", "calls.refuse_calls"),
+    *("move_attached_actors", "snapshot.write_lights"),
 }
 """What may be called with five positional arguments or more: any number, columns, arrays."""
 

@@ -280,9 +280,9 @@ def test_points_far_outside_the_window_change_nothing(scheme: str) -> None:
     points = ego().points_in_lidar
     places = [(120.0, 0.0), (0.0, -120.0), (-90.0, 90.0), (60.0, 3.0)]
     stray = np.array([[x, y, -1.0, 0.5] for x, y in places], np.float32)
-    first = detector.encode(points, 1.85)
+    first = detector.encode_points(points, 1.85)
     for many in range(1, len(stray) + 1):
-        others = detector.encode(np.concatenate([stray[:many], points]), 1.85)
+        others = detector.encode_points(np.concatenate([stray[:many], points]), 1.85)
         assert all(torch.equal(*pair) for pair in zip(first, others, strict=True))
 
 
@@ -299,8 +299,8 @@ def test_where_few_points_of_a_pillar_count_none_from_outside_changes_which() ->
 def test_the_order_of_points_changes_next_to_nothing(scheme: str) -> None:
     detector = getattr(system_of(scheme), "detector")  # noqa: B009
     points = ego().points_in_lidar
-    first = detector.encode(points, 1.85)
-    others = detector.encode(points[::-1].copy(), 1.85)
+    first = detector.encode_points(points, 1.85)
+    others = detector.encode_points(points[::-1].copy(), 1.85)
     assert all(torch.allclose(*pair, atol=1e-4) for pair in zip(first, others, strict=True))
 
 

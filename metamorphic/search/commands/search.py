@@ -98,7 +98,7 @@ def confirm_and_print(ready: Any, confirming: Any) -> None:
 
     workers = ready.campaign["executor"].get("workers", 1)
     searched = read_search(ready.folder, workers=workers, trust=True)
-    total = len(confirming.chosen(searched)) * confirming.repeats.count
+    total = len(confirming.select_findings(searched)) * confirming.repeats.count
     with follow_evaluations(ready.campaign["progress"], total, 0) as progress:
         confirmations = confirm_search(searched, confirming, progress)
     console.print(render_confirmations_table(searched.evaluations, confirmations))
