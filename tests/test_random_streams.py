@@ -13,9 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("harness", "agents", "analysis", "metamorphic", "crucible")
-OPENERS = {"stream", "derived_seed", "subseed"}
+OPENERS = {"make_named_stream", "derive_seed", "make_random_stream", "derive_stream_seed"}
 """Functions whose first argument is a seed, and whose others are names."""
-METHODS = {"random", "noise_seed"}
+METHODS = {"random", "compute_noise_seed"}
 """Methods whose arguments are names, of what knows a seed."""
 PREFIX = "_noise"
 """The attribute with a seed and the first names, where a stream is opened for every tick."""

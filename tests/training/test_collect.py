@@ -172,7 +172,7 @@ def test_what_an_ended_try_left_is_not_kept(
     left = tmp_path / ".group" / "77"
     left.mkdir(parents=True)
     monkeypatch.setattr(recording, "write_moment", lambda *_, folder, **__: (folder / "-1").mkdir())
-    anything: Any = SimpleNamespace(tick=lambda: 0, move=lambda place: None)
+    anything: Any = SimpleNamespace(tick=lambda: 0, move_lidar=lambda place: None)
     stage: Any = SimpleNamespace(world=anything)
     crew: Any = SimpleNamespace(unit=anything, carriers={})
     (episode,) = plan_episodes(replace(collection_in(tmp_path), looks=1))
