@@ -60,7 +60,7 @@ LINES = {
     "tick=50": "tick = 50 s: must be > 0 and ≤ 0.1 s",
     "tick=0": "tick = 0 s: must be > 0 and ≤ 0.1 s",
     "cooperation=connected traffic=none": "cooperation.connected.connected = 3, and traffic.vehic",
-    "seeds=[1": "no viable alternative at input '[1'",
+    "seeds=[1": "seeds=[1: the bracket [ is not closed",
     "seeds=[-1]": "seeds is [-1]",
     "seeds=[1,1]": "seeds [1, 1] name one twice",
     "tick=nan": "tick = nan: must be finite",

@@ -256,7 +256,7 @@ def test_shipped_conditions_suit_the_demo_routes() -> None:
     ("part", "says"),
     [
         ("harness.world.traffic.Traffic", "only harness.channel.* and harness.world.changes.*"),
-        (f"{AT}.census.Census, actors: {{}}, hazards: [], noise_seeds: []", "neither a Dist"),
+        (f"{AT}.census.SceneCensus, actors: {{}}, hazards: [], noise_seeds: []", "neither a Dist"),
     ],
 )
 def test_a_condition_holds_nothing_else(tmp_path: Path, part: str, says: str) -> None:
