@@ -145,7 +145,7 @@ def test_a_late_answer_of_a_living_server_says_what_waited(carlite: Carlite) -> 
     failure, said = alone(impatient, carlite.host, carlite.port)
     assert failure == "rpc_timeout"
     assert said.startswith("time-out of 10ms while waiting for the simulator")
-    assert re.search(r"; in fresh_world \(session\.py:\d+\)$", said)
+    assert re.search(r"; in load_fresh_world \(session\.py:\d+\)$", said)
 
 
 def test_other_problems_keep_their_name(carlite: Carlite) -> None:

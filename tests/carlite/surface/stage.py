@@ -105,7 +105,7 @@ def _complaint(entry: Entry, stage: Stage) -> str | None:
                 return None if call in str(refusal) else f"refused as: {refusal}"
             return f"not refused: {answer!r}"
         case Unheard(call, ask) | Idle(call, ask):
-            role = "refuse" if isinstance(entry, Unheard) else "_nothing"
+            role = "refuse" if isinstance(entry, Unheard) else "_do_nothing"
             if calls.build_call_table()[call].run.__name__ != role:
                 return f"{call} does something after all"
             answer = ask(stage)
