@@ -99,6 +99,7 @@ def test_arms_without_effect_are_left_out_with_a_warning(tmp_path: Path) -> None
     assert faults["reason"].tolist() == ["the system was given no message in its one attempt"]
 
 
+@pytest.mark.thorough
 def test_an_attempt_may_finish_while_tables_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +119,7 @@ def test_an_attempt_may_finish_while_tables_are_read(
     assert len(frames) == len(campaign.frames())
 
 
+@pytest.mark.thorough
 def test_what_is_unknown_is_refused_in_one_line(
     campaign: crucible.Campaign, tmp_path: Path
 ) -> None:
@@ -132,6 +134,7 @@ def test_what_is_unknown_is_refused_in_one_line(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.thorough
 def test_a_notebook_with_carlas_agents_reads_records(
     campaign: crucible.Campaign, tmp_path: Path
 ) -> None:

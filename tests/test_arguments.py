@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.test_house import HOUSES, ROOT
 
 MANY_ARGUMENTS = {
@@ -42,6 +44,7 @@ def excepted_files(rule: str) -> set[Path]:
     }
 
 
+@pytest.mark.thorough
 def test_arguments_are_named_from_the_fifth_on() -> None:
     """Outside numeric kernels, which pyproject.toml excepts from PLR0917."""
     kernels = excepted_files("PLR0917")

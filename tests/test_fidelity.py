@@ -177,6 +177,7 @@ def test_the_command_prints_and_refuses(capsys: pytest.CaptureFixture[str], tmp_
     )
 
 
+@pytest.mark.thorough
 def test_it_is_a_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "harness.fidelity", "--help"],

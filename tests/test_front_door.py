@@ -121,6 +121,7 @@ def test_the_help_of_an_action_has_its_examples(capsys: pytest.CaptureFixture[st
     assert examples.split("\n") == ["", "  crucible maps check Seeded_1 --maps towns", ""]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted(SUBCOMMANDS))
 def test_examples_use_options_that_there_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for line in SUBCOMMANDS[name].declaration.examples:
@@ -150,6 +151,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("line", "there", "absent"),
     [
@@ -281,6 +283,7 @@ BAD_INPUT: list[tuple[list[str], str]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("words", "said"), BAD_INPUT)
 def test_bad_input_is_one_line(
     words: list[str], said: str, capfd: pytest.CaptureFixture[str]
@@ -308,6 +311,7 @@ def test_without_words_it_prints_its_help_and_refuses(capsys: pytest.CaptureFixt
     assert "usage: crucible" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_a_missing_package_is_named_with_what_brings_it() -> None:
     code = (
         "import sys; sys.modules['hydra'] = None;"

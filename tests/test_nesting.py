@@ -30,6 +30,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("reader", "text"),
     [
@@ -64,6 +65,7 @@ def test_a_line_of_the_ledger_of_nothing_but_brackets_is_torn() -> None:
     assert parse_ledger_line(b"[" * DEEP) is None
 
 
+@pytest.mark.thorough
 @given(VALUES)
 def test_brackets_in_words_are_no_nesting(value: Any) -> None:
     nested = [value, "[" * 200, '"' + "{" * 200]

@@ -40,6 +40,7 @@ def started(place: Path, name: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.thorough
 def test_others_wait_and_get_the_same(tmp_path: Path) -> None:
     first = started(tmp_path / "it", "first")
     assert first.stdout
@@ -51,6 +52,7 @@ def test_others_wait_and_get_the_same(tmp_path: Path) -> None:
     assert second.communicate()[0] == "['first']\n"
 
 
+@pytest.mark.thorough
 def test_after_a_death_it_is_made_from_the_beginning(tmp_path: Path) -> None:
     assert started(tmp_path / "it", "dies").wait() == -signal.SIGKILL
     lives = started(tmp_path / "it", "lives")

@@ -41,6 +41,7 @@ def commands(page: Path) -> Iterator[list[str]]:
                 yield shlex.split(words.strip())[1:]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_commands_have_subcommands_and_options_that_there_are(page: Path) -> None:
     for name, *rest in commands(page):

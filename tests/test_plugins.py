@@ -147,6 +147,7 @@ def crucible(folder: Path, *words: str, packages: str = "") -> subprocess.Comple
     )  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_plugins_lists_kind_name_and_origin(installed: Path) -> None:
     listed = crucible(installed, "plugins", "--others", packages="standing_lab")
     assert listed.returncode == 0, listed.stderr
@@ -161,6 +162,7 @@ def test_plugins_lists_kind_name_and_origin(installed: Path) -> None:
     assert ["a metric", "standing_lab.metric.Declared", "CRUCIBLE_PACKAGES"] in rows
 
 
+@pytest.mark.thorough
 def test_a_choice_that_a_package_brings_is_named(installed: Path) -> None:
     refused = crucible(installed, "run", "metrics=[standing]")
     assert refused.returncode == 2

@@ -32,6 +32,7 @@ sys.exit(agents.__file__)
 """
 
 
+@pytest.mark.thorough
 def test_a_module_imports_our_packages_wherever_it_is_started(tmp_path: Path) -> None:
     """With another `agents` in the working directory, and one on PYTHONPATH."""
     other = carla_like(tmp_path)

@@ -34,6 +34,7 @@ def test_an_empty_road_is_driven_at_cruising_speed_in_the_middle() -> None:
     assert max(abs(y) for _, y in world.places) < 0.1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("radius", [6.0, 9.0, 15.0, 30.0])
 def test_turns_are_driven_on_the_line_and_slowly(radius: float) -> None:
     route = right_turn(radius)
@@ -45,6 +46,7 @@ def test_turns_are_driven_on_the_line_and_slowly(radius: float) -> None:
     assert slowest**2 / radius < 3.5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("speed", [1.4, 3.0])
 @pytest.mark.parametrize("begin", [2.0, 3.0, 4.0, 5.0])
 def test_who_crosses_on_foot_is_not_touched(speed: float, begin: float) -> None:
@@ -59,6 +61,7 @@ def test_a_cyclist_from_the_side_is_not_touched() -> None:
     assert not LittleWorld(straight(), [cyclist]).drive(20).touched
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("speed", "away", "begin"),
     [(0.0, 24.0, 2.2), (3.0, 28.0, 2.0), (4.7, 28.0, 1.8), (6.0, 32.0, 2.2), (8.0, 36.0, 2.6)],
@@ -71,6 +74,7 @@ def test_a_cyclist_who_sets_off_is_not_raced(speed: float, away: float, begin: f
     assert world.ego.x > away + 10.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("aside", "over", "clear", "away"),
     [(0.8, 4, 1.9, 0.5), (1.2, 6, 1.9, 0.5), (1.6, 8, 2.2, 0.5), (2.0, 4, 2.2, 2.5)],
@@ -88,6 +92,7 @@ def test_a_parked_vehicle_close_to_a_lane_that_shifts_is_not_waited_for(
     assert world.ego.x > 80.0
 
 
+@pytest.mark.thorough
 def test_a_slow_leader_is_followed_at_its_pace() -> None:
     leader = moves(VEHICLE, (25.0, 0.0), 0.0, 4.0)
     world = LittleWorld(straight(), [leader]).drive(20)
@@ -107,6 +112,7 @@ def test_a_leader_that_brakes_hard_is_not_hit() -> None:
     assert world.speeds[-1] == 0.0
 
 
+@pytest.mark.thorough
 def test_who_stands_in_the_lane_is_waited_for() -> None:
     world = LittleWorld(straight(), [stands(VEHICLE, 60.0, 0.0)]).drive(20)
     assert not world.touched
@@ -121,6 +127,7 @@ def test_parked_cars_next_to_the_lane_are_passed() -> None:
     assert world.ego.x > 80.0
 
 
+@pytest.mark.thorough
 def test_a_pedestrian_standing_half_in_the_lane_is_passed_slowly() -> None:
     world = LittleWorld(straight(), [stands(PEDESTRIAN, 50.0, 0.9)]).drive(22)
     assert not world.touched
@@ -130,6 +137,7 @@ def test_a_pedestrian_standing_half_in_the_lane_is_passed_slowly() -> None:
     assert min(y for _, y in world.places) > -1.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("inward", [0.5, 0.0, -0.5])
 def test_in_a_tight_bend_the_nose_is_where_the_body_points(inward: float) -> None:
     """A pedestrian who walks outward, across the nose of a car that stands in a bend of 6 m."""
@@ -148,6 +156,7 @@ def on_the_bend(angle: float, radius: float, inward: float = 0.0) -> tuple[float
     return 20.0 + away * math.sin(angle), radius - away * math.cos(angle)
 
 
+@pytest.mark.thorough
 def test_traffic_in_the_other_lane_does_not_slow_the_ego() -> None:
     oncoming = [moves(VEHICLE, (60.0 + 25.0 * k, -3.5), math.pi, 8.0) for k in range(5)]
     world = LittleWorld(straight(), oncoming).drive(15)
@@ -167,6 +176,7 @@ def test_a_red_light_is_stopped_for_and_left_at_green() -> None:
     assert world.ego.x > 75.0
 
 
+@pytest.mark.thorough
 def test_a_light_that_turns_yellow_too_late_is_passed() -> None:
     def light(time: float) -> LightState:
         return "green" if time < 8.0 else "yellow"
@@ -179,6 +189,7 @@ def test_a_light_that_turns_yellow_too_late_is_passed() -> None:
     assert soon.speeds[-1] == 0.0
 
 
+@pytest.mark.thorough
 def test_cross_traffic_at_a_junction_is_given_way() -> None:
     crossing = [moves(VEHICLE, (50.0, -45.0 - 12.0 * k), RIGHTWARDS, 8.0) for k in range(3)]
     world = LittleWorld(straight(junction=(40.0, 60.0)), crossing).drive(25)
@@ -186,6 +197,7 @@ def test_cross_traffic_at_a_junction_is_given_way() -> None:
     assert world.ego.x > 70.0
 
 
+@pytest.mark.thorough
 def test_turning_across_an_oncoming_car_waits() -> None:
     route = right_turn(9.0, before=40.0)
     route.xyz[:, 1] *= -1.0
@@ -204,6 +216,7 @@ def test_the_ego_stops_for_an_oncoming_car_that_creeps() -> None:
     assert world.speeds[-1] < 0.1
 
 
+@pytest.mark.thorough
 def test_a_junction_is_kept_clear_but_not_for_ever() -> None:
     queue = stands(VEHICLE, 66.0, 0.0)
     world = LittleWorld(straight(junction=(45.0, 61.0)), [queue]).drive(14)
@@ -214,6 +227,7 @@ def test_a_junction_is_kept_clear_but_not_for_ever() -> None:
     assert 56.0 < world.ego.x < 61.0
 
 
+@pytest.mark.thorough
 def test_boxes_that_tremble_do_not_stop_the_car() -> None:
     parked = [stands(VEHICLE, x, 3.2) for x in range(20, 100, 7)]
     people = [stands(PEDESTRIAN, x, -4.0) for x in range(20, 100, 9)]

@@ -71,6 +71,7 @@ def test_the_cruise_speed_is_hardly_exceeded(
     assert driven(limit, start).max() < 8.0 + 0.5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("limit", "speed"), [(open_road, 8.0), (creeping, 2.5)])
 def test_a_constant_speed_is_kept(limit: Callable[[Floats], Floats], speed: float) -> None:
     kept = driven(limit, 0.0)[round(6.0 / TICK) :]

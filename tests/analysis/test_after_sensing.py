@@ -42,6 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_errors_are_those_on_what_is_left(folder: Path) -> None:
     (table,) = build_box_tables(collect_campaigns([folder]))
     rows = {names[-1]: row for names, row in table.list_rows()}

@@ -12,6 +12,8 @@ from analysis.__main__ import main
 from tests.analysis.little import write_little
 from tests.analysis.tab import Tab, new_tab
 
+pytestmark = pytest.mark.thorough
+
 TABLE = "table.filtered"
 TEXTS = """
 [...document.querySelectorAll('table.filtered tbody tr')].filter(row => !row.hidden)

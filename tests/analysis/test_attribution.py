@@ -27,6 +27,8 @@ from tests.analysis.little import Drive, write_little
 from tests.critical.little import sizes_with
 from tests.keys import key_of
 
+pytestmark = pytest.mark.thorough
+
 OF = key_of("late", "latency", "4", 1)
 HIT, CLEAN = Drive(12, "collision_vehicle"), Drive(20)
 OTHER = Drive(9, "off_road")

@@ -20,6 +20,8 @@ from harness.records.schema import TABLES
 from tests.analysis.little import write_little
 from tests.analysis.page import Page
 
+pytestmark = pytest.mark.thorough
+
 ARMS = [("late", "none"), ("late", "latency")]
 TRY = "episodes/late/ahead/none/1-s1/try1"
 FILES = ["result.json", *(f"{name}.parquet" for name in TABLES)]

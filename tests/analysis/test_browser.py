@@ -9,6 +9,8 @@ import pytest
 from analysis.drawing.palette import COLOURS
 from tests.analysis.browser import DARK, Seen, browse, look
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def report(out: Path) -> Path:

@@ -73,6 +73,7 @@ def test_by_all_signs_a_family_is_as_rarely_wrong_as_its_level() -> None:
     assert (plain < 0.05).mean() > 0.15, "many tests, uncorrected"
 
 
+@pytest.mark.thorough
 def test_irrelevant_repairs_are_rarely_significant_and_an_effective_one_often() -> None:
     """A small version of `make verify`."""
     scene = InterventionScenario(routes=24, systems=1, other_course=0.6, effective=1, prevented=0.9)

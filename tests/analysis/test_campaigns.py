@@ -28,6 +28,8 @@ from tests.analysis.little import Drive, write_little, write_route
 from tests.analysis.page import Page
 from tests.keys import key_of
 
+pytestmark = pytest.mark.thorough
+
 ROUTES = tuple(map(str, range(8)))
 ARMS = [("late", "none"), ("late", "latency")]
 CLEAN, STRUCK = Drive(16), Drive(16, "collision_vehicle")

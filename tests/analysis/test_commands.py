@@ -17,6 +17,8 @@ from harness.records.ledger import append_try
 from tests.analysis.little import Drive, write_little, write_route
 from tests.keys import key_of
 
+pytestmark = pytest.mark.thorough
+
 ARM = [("late", "none")]
 
 
@@ -244,7 +246,6 @@ def test_an_interrupted_command_says_so(
     assert err.count("\n") == 1
 
 
-@pytest.mark.thorough
 def test_power_and_calibrate_print_shares(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

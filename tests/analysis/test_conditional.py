@@ -46,6 +46,7 @@ def test_pairs_are_a_logit_of_differences_without_intercept(seed: int) -> None:
     assert fits.coefficients == pytest.approx(other, abs=1e-5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_maximum_of_the_penalised_conditional_likelihood(seed: int) -> None:
     sets = made(seed)

@@ -23,6 +23,7 @@ def excluded_ever(values: Floats, mean: float) -> bool:
     return bool(max(low.max(), high.max()) >= 2 / 0.05)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mean", [0.0, 0.0005, 0.01, 0.1, 0.5, 0.9, 0.999])
 def test_the_mean_is_inside_at_every_moment(mean: float) -> None:
     """1000 simulations of 500 values: at most 5 % leave, plus three standard errors."""

@@ -102,6 +102,7 @@ def hazard(kind: str, conflict: float, reveal: float, started: float) -> dict[st
     return {"kind": kind, **shared, "started_at": started, "encounter": encounter}
 
 
+@pytest.mark.thorough
 def test_shares_hold_all_attempts_censored_ones_too(campaign: Path) -> None:
     study = build_critical_study([campaign], "latency")
     shares = {names: cells[FREE].value for names, cells in study.free.list_rows()}
@@ -112,6 +113,7 @@ def test_shares_hold_all_attempts_censored_ones_too(campaign: Path) -> None:
     assert {cells[FREE].n for _, cells in study.free.list_rows()} == {6}
 
 
+@pytest.mark.thorough
 def test_attempts_show_intervals_and_censoring(campaign: Path) -> None:
     rows = build_critical_study([campaign], "latency").attempts.to_dict("records")
     table = {(row["called"], row["route"]): row for row in rows}
@@ -137,6 +139,7 @@ def test_arms_are_compared_in_pairs_of_routes(campaign: Path) -> None:
     assert row["p"] == row["p family"] == 2 / 2**5
 
 
+@pytest.mark.thorough
 def test_towns_are_estimated_together(campaign: Path, tmp_path: Path) -> None:
     other = campaign_in(tmp_path / "other", "CrucibleHill")
     one, both = (
@@ -152,6 +155,7 @@ def test_towns_are_estimated_together(campaign: Path, tmp_path: Path) -> None:
     assert pair["p"] < single["p"]
 
 
+@pytest.mark.thorough
 def test_other_roads_of_equal_names_are_in_no_pair(tmp_path: Path) -> None:
     folders = [campaign_in(tmp_path / name, "Crucible05", [name]) for name in FIRST]
     (row,) = build_critical_study(folders, "latency").differences.to_dict("records")
@@ -258,6 +262,7 @@ def test_the_figure_has_what_was_met(campaign: Path) -> None:
     assert render_reveal_figure(nowhere, "latency", 0.8) is None
 
 
+@pytest.mark.thorough
 def test_tables_and_figures_are_written(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert show_critical([campaign], "latency", None, ["csv", "latex"]) == 0
     printed = capsys.readouterr().out

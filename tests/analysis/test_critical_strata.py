@@ -114,6 +114,7 @@ def rows_of(
     return dict(study.strata[number].list_rows())
 
 
+@pytest.mark.thorough
 def test_strata_of_reveal_times_hold_the_routes_between_their_bounds(study: CriticalStudy) -> None:
     rows = rows_of(study, 0)
     assert set(rows) == {(system, stratum) for system in FIRST for stratum in STRATUM}
@@ -265,6 +266,7 @@ def test_the_figure_shows_where_a_drive_is_free_again(study: CriticalStudy) -> N
     assert len(again) == 2
 
 
+@pytest.mark.thorough
 def test_files_have_strata_and_what_two_searches_are_joined_by(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

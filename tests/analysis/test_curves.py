@@ -34,6 +34,8 @@ from tests.analysis.little import write_little
 from tests.keys import arm_of
 from tests.once import once
 
+pytestmark = pytest.mark.thorough
+
 SWEPT = [
     (system, condition)
     for system in ("late", "early")

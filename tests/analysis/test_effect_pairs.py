@@ -97,6 +97,7 @@ def test_stops_and_hard_braking_without_reason_are_described() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_pairs_with_a_hazard_in_one_arm_only_are_in_no_table() -> None:
     """On route 0 an arm had no place for the hazard: without it, routes 1 to 5 are left."""
     subsets = {subset for order in SAMPLED_ORDERS for subset in list_order_subsets(order) if subset}

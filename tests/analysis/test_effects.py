@@ -34,6 +34,8 @@ from harness.vocabulary import PATTERNS
 from tests.analysis.interventions import BASE, Ending, inject, repair, write_interventions
 from tests.analysis.little import Drive
 
+pytestmark = pytest.mark.thorough
+
 CRASH, CLEAN = Drive(12, "collision_pedestrian"), Drive(20)
 SIX = {f"repair_{name}": repair(name) for name in PATTERNS}
 

@@ -39,6 +39,7 @@ def test_numbers_and_dashes_stay_as_they_are() -> None:
     pd.testing.assert_frame_equal(escape_csv_formulas(frame), frame)
 
 
+@pytest.mark.thorough
 def test_a_reports_cells_are_no_formulas(tmp_path: Path) -> None:
     campaign = write_little(tmp_path / "c", [("=HYPERLINK(1)", "@none")], ["0"], [1])
     assert main(["report", str(campaign), "--results-only"]) == 0

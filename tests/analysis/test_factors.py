@@ -45,6 +45,7 @@ def collection(folder: Path) -> CampaignCollection:
     return collect_campaigns([folder])
 
 
+@pytest.mark.thorough
 def test_every_factor_is_a_column_and_a_pair(collection: CampaignCollection) -> None:
     assert collection.factors == ("system", "cooperation", "condition", "intervention")
     assert set(collection.attempts["intervention"]) == {"none", "no ghosts"}
@@ -62,6 +63,7 @@ def test_its_comparison_is_that_of_any_other_factor(collection: CampaignCollecti
     assert table["p"] < 0.05
 
 
+@pytest.mark.thorough
 def test_two_systems_that_read_no_messages_are_compared_once(tmp_path: Path) -> None:
     """They have the same drives under each cooperation."""
     arms = [Arm.from_factors(system="late", cooperation=name) for name in ("ahead", "surveyed")]
@@ -78,6 +80,7 @@ def test_two_systems_that_read_no_messages_are_compared_once(tmp_path: Path) -> 
     assert main(["report", str(folder), "--results-only", "--out", str(tmp_path)]) == 0
 
 
+@pytest.mark.thorough
 def test_commands_print_it_and_write_it(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,6 +119,7 @@ def test_a_factor_called_as_a_column_is_refused(tmp_path: Path) -> None:
         collect_campaigns([folder])
 
 
+@pytest.mark.thorough
 def test_arms_of_several_folders_are_paired_by_route_and_seed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,6 +34,8 @@ from tests.analysis.little import write_little
 from tests.analysis.replayed import CLEAN, HIT, Replayed, replayed
 from tests.keys import key_of
 
+pytestmark = pytest.mark.thorough
+
 TOO_LARGE = """
 import resource, sys
 from analysis.__main__ import main

@@ -18,6 +18,7 @@ from tests.analysis.page import Page
 from tests.keys import key_of
 
 
+@pytest.mark.thorough
 def test_a_difference_that_is_the_same_on_every_route_is_clear(tmp_path: Path) -> None:
     """No collision in one arm, one in every drive of the other: no spread, a clear difference."""
     arms = [("late", "none"), ("late", "latency")]

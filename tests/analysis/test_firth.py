@@ -70,6 +70,7 @@ def test_maximum_of_the_penalised_likelihood(seed: int) -> None:
     assert fits.coefficients[1] == pytest.approx(slow_fit(y, design, weights), abs=2e-5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [5, 6])
 def test_a_lower_maximum_is_left_for_a_higher_one(seed: int) -> None:
     """From zero alone some fits end in a lower maximum; a wide search finds no higher one."""

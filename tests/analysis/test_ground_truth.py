@@ -31,12 +31,14 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return made
 
 
+@pytest.mark.thorough
 def test_the_ground_truth_is_named_once_or_by_campaign(folders: list[Path]) -> None:
     known = [describe_collection_truth(collect_campaigns([folder])) for folder in folders]
     assert known == ["seen", "all", "not recorded"]
     assert describe_collection_truth(collect_campaigns(folders[:2])) == "seen (a), all (b)"
 
 
+@pytest.mark.thorough
 def test_titles_of_tables_with_patterns_name_it(folders: list[Path]) -> None:
     tables = build_all_tables(collect_campaigns(folders[:1]), results_only=False)
     named = {table.name for table in tables if table.title.endswith("; ground truth: seen")}
@@ -44,6 +46,7 @@ def test_titles_of_tables_with_patterns_name_it(folders: list[Path]) -> None:
     assert named.isdisjoint({"driving", "curves", "messages", "seeds"})
 
 
+@pytest.mark.thorough
 def test_so_does_the_table_of_all_attempts(folders: list[Path], tmp_path: Path) -> None:
     assert main(["report", str(folders[1]), "--results-only", "--out", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()

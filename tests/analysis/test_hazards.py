@@ -15,6 +15,8 @@ from harness.records.metrics import NOT_RUN
 from tests.analysis.little import Drive, write_little
 from tests.keys import arm_of
 
+pytestmark = pytest.mark.thorough
+
 A, B = arm_of("early", "none"), arm_of("late", "none")
 ROUTES = tuple(map(str, range(8)))
 CLEAN, STRUCK = Drive(20), Drive(20, "collision_vehicle")

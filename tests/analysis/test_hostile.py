@@ -19,6 +19,8 @@ from harness.records.writing import EpisodeWriter
 from tests.analysis.little import Drive, write_little
 from tests.keys import key_of
 
+pytestmark = pytest.mark.thorough
+
 KEY = key_of("late", "none", "0", 1)
 HUGE = 10**400
 NAN, INF = float("nan"), float("inf")

@@ -64,6 +64,7 @@ def ends_of(seen: list[tuple[int, int]]) -> tuple[Floats, Floats]:
     return low, high
 
 
+@pytest.mark.thorough
 @given(observations)
 @settings(max_examples=60, deadline=None)
 def test_no_distribution_is_more_likely(seen: list[tuple[int, int]]) -> None:

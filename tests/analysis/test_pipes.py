@@ -14,6 +14,7 @@ from tests.analysis.little import write_little
 from tests.conftest import ROOT
 
 
+@pytest.mark.thorough
 def test_tables_are_written_before_they_are_printed(tmp_path: Path) -> None:
     """`analysis tables DIR | head` leaves all files, not those before the pipe broke."""
     campaign = write_little(tmp_path / "c", [("late", "none")], ["0", "1"], [1])

@@ -97,6 +97,7 @@ def test_routes_without_a_pair_are_in_no_auc() -> None:
     assert (right.tolist(), pairs.tolist()) == ([1.0], [1.0])
 
 
+@pytest.mark.thorough
 def test_a_route_is_in_one_fold_and_its_outcomes_do_not_reach_its_predictions() -> None:
     moments = made_up(3.0)
     clusters = np.unique(moments["cluster"], return_inverse=True)[1]
@@ -165,6 +166,7 @@ def changed_after(source: Path, folder: Path, seconds: float) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_nothing_after_a_window_is_known_at_its_moment(drives: Path, tmp_path: Path) -> None:
     """Violations come after 30 s and other drives end after 29 s: the last windows 2 s earlier."""
     before = collect_moments(collect_campaigns([drives]), RULES)
@@ -193,6 +195,7 @@ def test_surrogates_computed_again_are_those_recorded(drives: Path) -> None:
                 assert again[name] == pytest.approx(value), name
 
 
+@pytest.mark.thorough
 def test_the_command(drives: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["predict", str(drives), "--window", "5", "--step", "3", "--out", str(tmp_path)]
     assert main(asked) == 0
@@ -205,6 +208,7 @@ def test_the_command(drives: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert {"p both", "p base rate", "smallest_gap"} <= set(moments)
 
 
+@pytest.mark.thorough
 def test_without_moments_nothing_is_fitted(
     drives: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

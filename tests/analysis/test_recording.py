@@ -62,11 +62,13 @@ def shown(drive: Replayed, source: str, step: int) -> pd.DataFrame:
     return boxes[part if source == "truth" else part & boxes["counted"]]
 
 
+@pytest.mark.thorough
 def test_there_is_one_time_line(reading: Reading) -> None:
     (index,) = reading.recording.schema().index_columns()
     assert index.name == "episode"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", ["truth", "ego_alone", "cooperative"])
 def test_boxes_stand_where_they_were_recorded(
     drive: Replayed, reading: Reading, source: str
@@ -133,6 +135,7 @@ def test_curves_are_those_of_the_records(drive: Replayed, reading: Reading) -> N
         assert counts == frames[[f"{pattern}_{kind}" for pattern in PATTERNS]].sum(axis=1).tolist()
 
 
+@pytest.mark.thorough
 def test_sweeps_of_all_are_in_one_world(drive: Replayed, reading: Reading) -> None:
     poses = drive.table("poses")
     seen = reading.places("/world/lidar/ego", "Position3D")
@@ -147,6 +150,7 @@ def test_sweeps_of_all_are_in_one_world(drive: Replayed, reading: Reading) -> No
         assert aside[step] == pytest.approx(wanted, abs=1e-4)
 
 
+@pytest.mark.thorough
 def test_lines_lead_from_every_lidar_to_what_it_hits(drive: Replayed, reading: Reading) -> None:
     sightings, boxes, poses = (drive.table(name) for name in ("sightings", "boxes", "poses"))
     shown = 0

@@ -81,6 +81,7 @@ def test_plain_logit_names_what_runs_away() -> None:
         fit_paper_logit(counted(y, design[:, 1:]))
 
 
+@pytest.mark.thorough
 def test_primary_is_firth_of_standardised_rates_with_a_jackknife_over_routes() -> None:
     sample = made()
     design = build_regression_design(sample)
@@ -104,6 +105,7 @@ def test_primary_is_firth_of_standardised_rates_with_a_jackknife_over_routes() -
     assert (terms["p_holm"] >= terms["p"]).all()
 
 
+@pytest.mark.thorough
 def test_marginal_effects_are_slopes_of_the_mean_prediction() -> None:
     sample = made(1)
     design = build_regression_design(sample)
@@ -125,6 +127,7 @@ def test_marginal_effects_are_slopes_of_the_mean_prediction() -> None:
     ).all()
 
 
+@pytest.mark.thorough
 def test_route_bootstrap_agrees_with_the_jackknife() -> None:
     terms = fit_firth_jackknife(build_regression_design(made(2, routes=40)), resamples=400).terms
     wide = np.log(terms["high"] / terms["low"])
@@ -204,6 +207,7 @@ def test_hopeless_samples_are_refused_in_words(
         build_regression_design(spoil(made(5)))
 
 
+@pytest.mark.thorough
 def test_fully_separated_outcomes_leave_firth_standing() -> None:
     sample = made(6)
     high = sample.rates[:, 1] > np.median(sample.rates[:, 1])
@@ -221,6 +225,7 @@ def test_fully_separated_outcomes_leave_firth_standing() -> None:
         fit_bias_reduced_gee(design)
 
 
+@pytest.mark.thorough
 def test_a_fit_that_has_no_end_without_some_route_is_refused() -> None:
     """As many rows as columns are left: the penalised likelihood climbs for ever."""
     design = build_regression_design(
@@ -286,6 +291,7 @@ def test_sample_drops_what_it_says_and_systems_that_do_not_cooperate(
     assert set(build_regression_sample(part, ["alone", "late"]).systems) == {"alone", "late"}
 
 
+@pytest.mark.thorough
 def test_systems_that_are_asked_for_are_in_every_model(collection: CampaignCollection) -> None:
     chosen = fit_condition(collection.attempts, "none", ["alone", "late"], collection)
     for item in (chosen.checks, chosen.set_checks):

@@ -40,6 +40,7 @@ def refused(capsys: pytest.CaptureFixture[str], drive: Replayed, *words: str) ->
     return output
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("module", "words", "extra"),
     [
@@ -114,6 +115,7 @@ def test_a_film_of_more_seconds_than_the_drive_has_is_of_the_whole_drive(drive: 
     assert make_film([read], "", before=1e308).first == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_drive_of_one_step_and_one_of_which_little_is_known(tmp_path: Path, empty: bool) -> None:
     """No road user, no partner, no message, no map; and nothing that a viewer would warn of."""
@@ -155,6 +157,7 @@ def open3d_if_there() -> Any:
     return pytest.importorskip("open3d", reason="extra `clouds` is not installed: not tested")
 
 
+@pytest.mark.thorough
 def test_clouds_and_boxes_are_read_again_by_open3d(
     drive: Replayed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,6 +29,8 @@ from tests.analysis.little import Drive, write_little
 from tests.analysis.page import Page
 from tests.keys import key_of
 
+pytestmark = pytest.mark.thorough
+
 ARM = [("late", "none")]
 TABLES = [
     *("driving", "patterns", "patterns_disturbed", "before_violation", "bands", "along_route"),

@@ -86,6 +86,7 @@ def test_all_orders_give_shapleys_formula_and_the_mean_by_brute_force() -> None:
         assert computed[name] == pytest.approx(brute) == pytest.approx(formula)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("game", [airport, unstructured])
 def test_sampled_orders_are_unbiased_with_the_error_that_is_stated(game: Game) -> None:
     """Over many samples of five, the mean is exact and the mean squared error the stated one."""
@@ -167,6 +168,7 @@ def test_shares_of_attempts_are_the_planted_ones() -> None:
     assert of["share"].sum() == pytest.approx(whole)
 
 
+@pytest.mark.thorough
 def test_arms_of_other_whole_orders_give_no_share_and_a_line(tmp_path: Path) -> None:
     order = ("CCLE", *(name for name in PATTERNS if name != "CCLE"))
     arms = {arm.name: repair(*arm.patterns) for arm in arms_along([order])}

@@ -27,6 +27,7 @@ def campaign(folder: Path, absent: str, arms: list[tuple[str, str]]) -> Path:
     return write_little(folder / "campaign", arms, ROUTES, [1], drives=drives)
 
 
+@pytest.mark.thorough
 def test_two_hazards_of_a_kind_that_ran_in_the_first_arm_are_shown(tmp_path: Path) -> None:
     folder = campaign(tmp_path, absent="1", arms=ARMS)
     keys = [hazard.key for hazard in select_sheet_hazards(CampaignRecords(folder))]
@@ -45,6 +46,7 @@ def test_two_hazards_of_a_kind_that_ran_in_the_first_arm_are_shown(tmp_path: Pat
     assert right.std() == 0.0, "only two panels"
 
 
+@pytest.mark.thorough
 def test_a_hazard_is_shown_shortly_before_the_meeting(tmp_path: Path) -> None:
     records = CampaignRecords(campaign(tmp_path, absent="1", arms=ARMS))
     hazard = next(select_sheet_hazards(records))
@@ -69,6 +71,7 @@ def test_without_a_hazard_there_is_no_sheet(
     assert not file.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "hazards",
     [

@@ -16,6 +16,8 @@ from analysis.tables.from_results import build_result_tables
 from harness.records.reading import CampaignRecords
 from tests.analysis.little import write_little
 
+pytestmark = pytest.mark.thorough
+
 NOTHING = dict.fromkeys(("used", "uses", "late"), 0)
 
 

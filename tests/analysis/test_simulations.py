@@ -35,6 +35,7 @@ from analysis.simulation.report_pages import (
 from analysis.statistics.significance import run_sign_flip_test
 
 
+@pytest.mark.thorough
 def test_campaigns_have_the_shape_and_the_route_effect_they_were_asked_for() -> None:
     scene = CampaignScenario(routes=300, systems=4, seeds=2, route_sd=1.5)
     sample = select_last_window(simulate_drives(scene, np.random.default_rng(0)))
@@ -98,6 +99,7 @@ def test_calibration_repeats_itself() -> None:
     assert len(first) == len(list_regression_scenarios(size)) * len(METHODS)
 
 
+@pytest.mark.thorough
 def test_where_errors_differ_by_place_the_headline_keeps_its_level() -> None:
     """A small version of `make verify`: campaigns without effects, 95 % intervals."""
     size = CampaignScenario(routes=12, systems=3, seeds=2)

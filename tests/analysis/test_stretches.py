@@ -69,6 +69,7 @@ def test_nothing_to_compare_is_said_in_words() -> None:
         build_matched_design(build_risk_sets([track(5, 20, False)], {}))
 
 
+@pytest.mark.thorough
 def test_every_violation_that_others_passed_is_one_risk_set(collection: CampaignCollection) -> None:
     rows = np.flatnonzero(collection.attempts["condition"] == "none")
     tracks = list(iterate_tracks(collection, rows, {"alone": "for no reason"}))

@@ -145,6 +145,7 @@ def test_cases_are_numbered_alike_and_chosen_from_every_arm(collection: Campaign
     assert select_shown_cases(cases, 1000) == cases
 
 
+@pytest.mark.thorough
 def test_replay_lists_and_plots(
     little: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,6 +187,7 @@ def test_a_campaign_without_violations_has_no_cases(
     assert "no drive ended in a violation" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "rings"), [("off_road", 0), ("collision_vehicle", 3)])
 def test_only_the_actor_that_the_ego_hit_is_ringed(tmp_path: Path, kind: str, rings: int) -> None:
     key = key_of("late", "none", "0", 1)

@@ -90,6 +90,7 @@ def test_a_pair_is_in_the_groups_of_all_its_kinds_and_of_its_town() -> None:
     assert all(name.startswith(town) for town, names in clusters.items() for name in names)
 
 
+@pytest.mark.thorough
 def test_a_subgroup_is_compared_as_if_it_were_all(tmp_path: Path) -> None:
     folders = [write_little(tmp_path / town, town=town) for town in ("TownA", "TownB")]
     pooled = compute_subgroup_differences(
@@ -166,6 +167,7 @@ def test_kinds_that_no_hazard_has_are_refused_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.thorough
 def test_a_kind_may_be_missing_from_one_comparison_of_several(tmp_path: Path) -> None:
     folders = [write_little(tmp_path / town, town=town) for town in ("TownA", "TownB")]
     with_hazards, without = (

@@ -54,6 +54,7 @@ def table(collection: CampaignCollection, name: str) -> EstimatesTable:
     return next(item for item in build_result_tables(collection) if item.name == name)
 
 
+@pytest.mark.thorough
 def test_attempts_are_next_to_oracle_on_their_route(read: CampaignCollection) -> None:
     """A drive of n planning steps, one a second, is n - 1 seconds long, at 100 / n m/s."""
     rows = read.attempts.set_index(["arm", "route"])
@@ -100,6 +101,7 @@ def test_the_oracle_of_the_same_campaign_comes_first(read: CampaignCollection) -
     assert both[column].iloc[len(slower) :].equals(read.attempts[column].set_axis(both.index[3:]))
 
 
+@pytest.mark.thorough
 def test_the_cost_stands_next_to_scores(read: CampaignCollection) -> None:
     rows = dict(table(read, "time_cost").list_rows())
     late = rows["late", "latency"]
@@ -136,6 +138,7 @@ def test_sentences_carry_the_cost(read: CampaignCollection) -> None:
     assert format_cost_sentence(contrasts, "late/none", "nothing") == " Time cost: not recorded."
 
 
+@pytest.mark.thorough
 def test_the_figure_has_a_point_for_every_arm(
     read: CampaignCollection, collection: CampaignCollection
 ) -> None:
@@ -145,6 +148,7 @@ def test_the_figure_has_a_point_for_every_arm(
     assert any("late, latency: 33.33" in title for title in titles)
 
 
+@pytest.mark.thorough
 def test_records_without_surrogates_are_shown_as_missing(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -81,6 +81,7 @@ def driving(some: list[Attempt]) -> dict[str, float]:
     }
 
 
+@pytest.mark.thorough
 def test_driving(tables: dict[str, EstimatesTable], attempts: list[Attempt]) -> None:
     slow: dict[tuple[str, ...], dict[str, float]] = {
         (*arm, STAGES[arm[0]]): {**driving(some), "without messages": sum(map(silent, some))}
@@ -128,6 +129,7 @@ PRECISIONS: list[tuple[str, str, Callable[[Any], Any]]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", ["cooperative", "ego_alone"])
 def test_precision_of_the_last_ten_seconds_is_that_of_their_boxes(
     attempts: list[Attempt], source: str
@@ -170,6 +172,7 @@ def test_patterns(tables: dict[str, EstimatesTable], attempts: list[Attempt]) ->
         hold(values(tables[table]), slow)
 
 
+@pytest.mark.thorough
 def test_errors_before_violations_count_frames(
     tables: dict[str, EstimatesTable], attempts: list[Attempt]
 ) -> None:
@@ -189,6 +192,7 @@ def test_errors_before_violations_count_frames(
             assert value[(*arm, window)]["CCME"] == pytest.approx(again.mean(sums), nan_ok=True)
 
 
+@pytest.mark.thorough
 def test_bands(tables: dict[str, EstimatesTable], attempts: list[Attempt]) -> None:
     slow: dict[tuple[str, ...], dict[str, float]] = {}
     for arm, some in by_arm(attempts).items():
@@ -211,6 +215,7 @@ def test_bands(tables: dict[str, EstimatesTable], attempts: list[Attempt]) -> No
     hold(values(tables["bands"]), slow)
 
 
+@pytest.mark.thorough
 def test_metrics_may_be_called_like_sums_over_planning_steps(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "plain", routes=("0", "1"), seeds=(1,))
     plain = build_frame_tables(collect_campaigns([folder]))
@@ -248,6 +253,7 @@ def test_messages(tables: dict[str, EstimatesTable], attempts: list[Attempt]) ->
     hold(values(tables["fates"]), fates)
 
 
+@pytest.mark.thorough
 def test_pooled_precision(tables: dict[str, EstimatesTable], attempts: list[Attempt]) -> None:
     arm = ("late", "latency")
     some = by_arm(attempts)[arm]
@@ -290,6 +296,7 @@ def test_every_cell_has_its_n_and_most_an_interval_round_the_value(
         assert none["low"].isna().all(), table.name
 
 
+@pytest.mark.thorough
 def test_rates_know_whether_every_route_counts_once(collection: CampaignCollection) -> None:
     once = CampaignCollection(
         campaigns=collection.campaigns,
@@ -311,6 +318,7 @@ def test_p_values_are_never_zero() -> None:
     assert result == ["1.000", "0.047", "0.001", "< 0.001", "< 0.001", "-"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [60, 200])
 def test_no_number_is_cut_off_on_a_narrow_terminal(
     tables: dict[str, EstimatesTable], monkeypatch: pytest.MonkeyPatch, width: int

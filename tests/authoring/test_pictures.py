@@ -56,11 +56,13 @@ def test_the_page_has_what_the_command_prints(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out in (DOCS / "reference" / "towns.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_check_finds_the_files_as_planned(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_authoring_command(["build", "--check"]) == 0
     assert capsys.readouterr().out.count("as planned") == len(SHIPPED)
 
 
+@pytest.mark.thorough
 def test_check_notices_a_changed_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,6 +62,7 @@ def small_text_of(seed: int, **given: float) -> str:
     )
 
 
+@pytest.mark.thorough
 def test_another_process_writes_the_same_bytes() -> None:
     code = (
         "from harness.authoring.seeded import *; from hashlib import sha256;"
@@ -199,6 +200,7 @@ def test_parameters_do_what_they_are_called() -> None:
     assert {street.profile.lanes for street in wide.streets} == {2}
 
 
+@pytest.mark.thorough
 def test_what_the_file_says_of_houses_is_built() -> None:
     near, far = (
         checks.load_subject("Small", small_text_of(2, setback=setback)) for setback in (0.5, 6.0)

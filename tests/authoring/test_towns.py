@@ -46,12 +46,14 @@ def xml_of(name: str) -> ElementTree.Element:
     return ElementTree.fromstring(text_of(name))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHIPPED)
 def test_checked_in_file_equals_a_fresh_build(name: str) -> None:
     assert authoring.write_town_opendrive(name) == text_of(name)
     assert len(text_of(name)) < 1_500_000
 
 
+@pytest.mark.thorough
 @every_town
 def test_the_client_reads_it_without_a_word(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     carla.Map(name, text_of(name))
@@ -76,6 +78,7 @@ def test_only_turn_pockets_lack_a_way_in(name: str) -> None:
             assert neighbour.get_right_lane().lane_id * neighbour.lane_id > 0
 
 
+@pytest.mark.thorough
 @every_town
 def test_size(name: str) -> None:
     length, junctions = MINIMUM.get(name, (1000.0, 6))

@@ -63,6 +63,7 @@ def refused(
     return refuse
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("study", PAPERS)
 def test_without_a_checkout_a_paper_is_refused_with_the_command(
     study: str, refused: Refuse
@@ -87,6 +88,7 @@ def test_a_checkout_that_lacks_a_part_is_refused_by_its_name(
     assert part in refused("study=paper_text", f"routes.checkout={checkout}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("study", PAPERS)
 def test_a_paper_drives_the_checkouts_routes_with_repeats(study: str, tmp_path: Path) -> None:
     checkout = write_checkout(tmp_path / "V2Xverse")
@@ -109,6 +111,7 @@ def test_a_paper_drives_the_checkouts_routes_with_repeats(study: str, tmp_path: 
     }
 
 
+@pytest.mark.thorough
 def test_other_traffic_in_the_checkout_is_another_campaign(tmp_path: Path) -> None:
     checkout = write_checkout(tmp_path / "V2Xverse")
     before = hash_settings(settings_of(checkout))

@@ -44,6 +44,7 @@ def test_every_cooperation_is_an_arm_of_systems_that_read_messages(routes: Path)
         assert met == [("bend", 1), ("hop", 1), ("bend", 2), ("hop", 2)]
 
 
+@pytest.mark.thorough
 def test_the_plan_names_the_common_truth(
     routes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,7 @@ def test_the_file_is_where_caches_are(tmp_path: Path, monkeypatch: pytest.Monkey
     assert get_pace_file() == tmp_path / FILE
 
 
+@pytest.mark.thorough
 def test_what_is_finished_counts_for_the_next_campaign(
     cache: Path, made: tuple[CampaignPlan, Path, CampaignSettings]
 ) -> None:
@@ -98,6 +99,7 @@ def test_what_was_finished_before_is_not_added_again(
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "settings", [("record.points=true",), ("simulator=carla",), ("+system.ideal_late.size=full",)]
 )
@@ -111,6 +113,7 @@ def test_what_takes_longer_is_another_kind(
     assert "ideal_late" not in other
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "text",
     [
@@ -162,6 +165,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     return out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["live", "plain"])
 def test_the_plan_in_short(
     cache: Path,
@@ -187,6 +191,7 @@ def test_the_plan_in_short(
     )
 
 
+@pytest.mark.thorough
 def test_the_plan_for_programs(
     cache: Path,
     made: tuple[CampaignPlan, Path, CampaignSettings],

@@ -106,6 +106,7 @@ def test_a_runner_killed_while_it_writes_its_settings_starts_again(
     assert {path.name for path in tmp_path.iterdir()} == {"campaign.yaml", left.name}
 
 
+@pytest.mark.thorough
 def test_a_ledger_without_room_at_the_start_is_one_line(
     routes: Path,
     tmp_path: Path,
@@ -132,6 +133,7 @@ def test_settings_that_refer_to_others_are_written_out(tmp_path: Path) -> None:
     assert load_campaign_header(tmp_path / "campaign.yaml")["settings"] == settings
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("changed", ["routes.xml", "hazards.json", "mine.safetensors"])
 def test_files_that_have_changed_are_other_settings(
     changed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -174,6 +176,7 @@ def test_pairs_meet_the_same_routes_and_seeds(routes: Path) -> None:
         assert met == [("bend", 7), ("hop", 7), ("bend", 3), ("hop", 3)]
 
 
+@pytest.mark.thorough
 def test_one_of_every_way_is_driven_and_the_others_are_named(routes: Path) -> None:
     made = planned(routes)
     assert [assignment.route.name for assignment in made.assignments] == ["bend", "hop"]
@@ -192,6 +195,7 @@ def test_a_name_too_long_for_a_folder_is_refused_before_anything_is_driven(route
         plan_campaign(settings)
 
 
+@pytest.mark.thorough
 def test_a_disturbance_without_agents_is_refused(routes: Path) -> None:
     settings = ("interference=paper_code_latency", "cooperation=connected")
     with pytest.raises(UserError, match=r"interference\.paper_code_latency: .* disturbs roadside"):

@@ -81,6 +81,7 @@ LINES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("word", LINES)
 def test_one_line_on_the_command_line(
     word: str,

@@ -173,6 +173,7 @@ def test_every_bad_study_is_tried() -> None:
     assert {path.stem for path in (BAD / "study").iterdir()} == set(STUDIES)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("setting", LINES_BY_COST)
 def test_bad_line(setting: str, refused: Callable[..., str]) -> None:
     assert LINES[setting] in refused(*setting.split(" "))
@@ -200,6 +201,7 @@ def broken(folder: Path, how: str) -> str:
     return f"checkpoint={folder / 'run'}" if how == "run" else f"weights={folder / how}.safetensors"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
@@ -217,6 +219,7 @@ def test_weights_that_cannot_be_loaded(
     assert reason in refused("system=fcooper", f"system.fcooper.{named}")
 
 
+@pytest.mark.thorough
 def test_a_town_that_the_running_server_lacks(
     carlite: Carlite, tmp_path: Path, refused: Callable[..., str]
 ) -> None:

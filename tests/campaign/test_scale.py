@@ -52,6 +52,7 @@ def finished_of(folder: Path, settings: tuple[str, ...]) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_sums_are_those_of_the_records(folder: Path) -> None:
     campaign = CampaignRecords(folder)
     keys = sorted(campaign.find_attempts())
@@ -107,6 +108,7 @@ def test_tables_fit(folder: Path, width: int, columns: tuple[str, ...]) -> None:
     assert all(name in out.getvalue() for name in columns)
 
 
+@pytest.mark.thorough
 def test_all_results_are_read_and_the_ledger_needs_no_rebuilding(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -122,6 +124,7 @@ def test_all_results_are_read_and_the_ledger_needs_no_rebuilding(
     )
 
 
+@pytest.mark.thorough
 def test_clean_routes_are_those_without_violation(of_the_oracle: Path) -> None:
     campaign = CampaignRecords(of_the_oracle)
     clean = set()
@@ -133,6 +136,7 @@ def test_clean_routes_are_those_without_violation(of_the_oracle: Path) -> None:
     assert read_clean_routes(of_the_oracle) == clean
 
 
+@pytest.mark.thorough
 def test_clean_under_wants_a_campaign_that_is_finished(tmp_path: Path) -> None:
     first = [key_of("oracle", "none", str(route), 1) for route in range(30)]
     finish(tmp_path / "out", composed(*ORACLE), first)
@@ -140,6 +144,7 @@ def test_clean_under_wants_a_campaign_that_is_finished(tmp_path: Path) -> None:
         read_clean_routes(tmp_path / "out")
 
 
+@pytest.mark.thorough
 def test_clean_under_wants_a_campaign_of_the_same_town(of_the_oracle: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(of_the_oracle, tmp_path / "out"))
     settings = composed("routes=crucible05", f"routes.clean_under={folder}")

@@ -228,6 +228,7 @@ def conditions(made: CampaignPlan, system: str = "ideal_late") -> list[str]:
     return [key.arm.condition for key in made.attempts if key.arm.system == system]
 
 
+@pytest.mark.thorough
 def test_changes_and_disturbances_make_a_condition_together(tmp_path: Path) -> None:
     write_route(tmp_path, "bend")
     far, still = f"{AT}.added_far.AddedFar", f"{AT}.moved.Moved, metres: 0"
@@ -243,6 +244,7 @@ def test_changes_and_disturbances_make_a_condition_together(tmp_path: Path) -> N
         assert made.size_zero == (() if driven else ("mine",))
 
 
+@pytest.mark.thorough
 def test_shipped_conditions_suit_the_demo_routes() -> None:
     files = sorted((ROOT / "conf" / "interference").glob("*.yaml"))
     names = [file.stem for file in files if f"{AT}." in file.read_text()]
@@ -252,6 +254,7 @@ def test_shipped_conditions_suit_the_demo_routes() -> None:
     assert {*conditions(made)} == {"none", *names}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("part", "says"),
     [
@@ -275,6 +278,7 @@ def test_none_holds_no_change(tmp_path: Path) -> None:
         plan_campaign(settings)
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_planned_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     write_route(tmp_path, "bend", "hop")
     hazard = f"{AT}.hazard_changed.HazardChanged"

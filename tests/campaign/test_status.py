@@ -90,6 +90,7 @@ def counted(printed: Callable[..., str]) -> Callable[[Path], dict]:
     return lambda folder: json.loads(printed(folder, "--json"))
 
 
+@pytest.mark.thorough
 def test_progress_failures_and_missing_routes_are_reported(
     made: Path, printed: Callable[[Path], str]
 ) -> None:
@@ -250,6 +251,7 @@ SPOILT: dict[Callable[[Path], None], str] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spoil", SPOILT, ids=lambda line: line.__name__)
 def test_what_is_broken_is_one_line_and_the_rest_is_reported(
     spoil: Callable[[Path], None], folder: Path, printed: Callable[[Path], str]
@@ -346,6 +348,7 @@ def test_a_line_written_while_it_is_read_is_no_trouble(
     assert len(tries[LOST]) == 2
 
 
+@pytest.mark.thorough
 def test_a_closed_pipe_is_no_error(made: Path) -> None:
     read, write = os.pipe()
     os.close(read)

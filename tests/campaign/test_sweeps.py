@@ -82,6 +82,7 @@ def test_sizes_are_conditions_next_to_none(routes: Path) -> None:
         assert str(key.arm.path).isascii()
 
 
+@pytest.mark.thorough
 def test_settings_hold_the_conditions_and_no_sweep() -> None:
     settings = composed("interference=none", "sweep.latency=[0.5]", "sweep.burst_loss=[0.3]")
     assert "sweep" not in settings

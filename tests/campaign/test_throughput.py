@@ -21,6 +21,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_all_that_was_driven_counts(folder: Path) -> None:
     speed = measure_throughput(folder, set(), tick=0.05, seconds=30.0)
     assert speed.attempts == 2

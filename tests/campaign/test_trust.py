@@ -203,6 +203,7 @@ def test_a_declaration_is_not_inherited() -> None:
     assert is_declared_safe(DrivingRules)  # made again by its decorator, with slots
 
 
+@pytest.mark.thorough
 def test_building_what_is_declared_safe_starts_and_writes_nothing() -> None:
     done = subprocess.run(
         [sys.executable, "-c", WATCHED],

@@ -178,6 +178,7 @@ def scan_and_truth(context: AttemptContext, ego: EgoVehicle) -> tuple[LidarScan,
     return scan, GroundTruth(boxes, ids, hits)
 
 
+@pytest.mark.thorough
 def test_hits_after_are_the_points_that_are_left(context: AttemptContext, ego: EgoVehicle) -> None:
     scan, truth = scan_and_truth(context, ego)
     assert (truth.hits > 5).all()
@@ -247,6 +248,7 @@ def test_systems_without_messages_are_planned_in_weather() -> None:
     }
 
 
+@pytest.mark.thorough
 def test_systems_that_read_messages_and_no_points_are_left_out() -> None:
     study = ("system=[ideal_late,late]", "rig=v2xverse_200m", "interference=[none,rain]")
     made = planned(*study)
@@ -255,6 +257,7 @@ def test_systems_that_read_messages_and_no_points_are_left_out() -> None:
     assert ("ideal_late", "rain") in arms(*study, "record.points=true")
 
 
+@pytest.mark.thorough
 def test_weather_needs_a_sensitivity() -> None:
     with pytest.raises(UserError, match=r"rain needs to know what .* rig\.ego\.r_max is null; "):
         planned("system=late", "interference=[none,rain]")

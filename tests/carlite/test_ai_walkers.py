@@ -102,6 +102,7 @@ def walk(world: carla.World, count: int, cross_factor: float, seconds: int) -> W
     return Walk(np.array(places), np.array([(goal.x, goal.y) for goal in goals]))
 
 
+@pytest.mark.thorough
 def test_random_places_are_on_sidewalks(world: carla.World, town: Town) -> None:
     world.tick()
     places = [world.get_random_location_from_navigation() for _ in range(300)]

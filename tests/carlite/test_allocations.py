@@ -78,6 +78,7 @@ def play(world: ServerWorld) -> None:
         world.tick()
 
 
+@pytest.mark.thorough
 def test_no_array_of_compiled_code_is_lost(counted: None) -> None:
     world = ServerWorld(TOWN, None, 0, Listeners())
     play(world)

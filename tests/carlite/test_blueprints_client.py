@@ -29,6 +29,7 @@ def test_the_client_sees_every_blueprint_and_attribute(world: carla.World) -> No
                 assert shown.as_str() == attribute.value
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [ActorKind.VEHICLE, ActorKind.WALKER, ActorKind.PROP])
 def test_everything_of_a_kind_can_be_spawned(world: carla.World, kind: ActorKind) -> None:
     point = world.get_map().get_spawn_points()[0]

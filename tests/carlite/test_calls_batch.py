@@ -91,6 +91,7 @@ def test_children_are_spawned_with_their_parent(client: carla.Client, world: car
     )
 
 
+@pytest.mark.thorough
 def test_every_command_of_the_wheel(client: carla.Client, world: carla.World) -> None:
     command = carla.command
     cars = [spawn(world, MODEL3, index) for index in range(8)]

@@ -67,6 +67,7 @@ def test_teleporting_keeps_the_velocity(world: carla.World) -> None:
     assert car.get_location().distance_2d(there.location) == pytest.approx(0.5, abs=0.1)
 
 
+@pytest.mark.thorough
 def test_constant_velocity_is_in_the_body_frame(world: carla.World) -> None:
     car = settled(world)
     car.enable_constant_velocity(carla.Vector3D(7, 0, 0))
@@ -122,6 +123,7 @@ def test_without_physics_an_actor_stays_where_it_is_put(world: carla.World) -> N
     assert car.get_location().z < 69
 
 
+@pytest.mark.thorough
 def test_the_dead_lie_still_for_ten_seconds(world: carla.World, carlite: Carlite) -> None:
     walker, car = spawn(world, "walker.pedestrian.0001"), settled(world, 1)
     with Raw(carlite) as raw:
@@ -180,6 +182,7 @@ def test_nothing_is_spawned_into_something(world: carla.World) -> None:
     assert world.try_spawn_actor(blueprint, inside) is None
 
 
+@pytest.mark.thorough
 def test_ackermann_control_reaches_its_speed_and_stops(world: carla.World) -> None:
     car = settled(world)
     for wanted in (8.0, 3.0, 0.0):

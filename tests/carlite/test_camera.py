@@ -61,6 +61,7 @@ def scene() -> SensorScene:
     return SensorScene(ray_worlds.town(hills=1.0, deck=True), ray_worlds.crowd(60, seed=3))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pose", POSES.values(), ids=POSES.keys())
 def test_embree_sees_the_same_picture(scene: SensorScene, pose: SensorPose) -> None:
     origin, ahead = np.array(pose.position, np.float64), rays()

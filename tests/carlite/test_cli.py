@@ -64,12 +64,14 @@ def test_bad_input_ends_it_with_one_line() -> None:
     assert "--port" in line
 
 
+@pytest.mark.thorough
 def test_bad_options_get_one_line() -> None:
     options = [bad for bad, _ in BAD_OPTIONS]
     for line, (_, words) in zip(complaints(*options), BAD_OPTIONS, strict=True):
         assert words in line
 
 
+@pytest.mark.thorough
 def test_an_unknown_town_is_refused_with_the_valid_names() -> None:
     (line,) = complaints(["--port", "0", "--town", "Atlantis"])
     assert "Atlantis" in line
@@ -193,6 +195,7 @@ def test_a_command_line_leaves_no_signal_handler_behind(line: list[str]) -> None
     assert [signal.getsignal(number) for number in numbers] == before
 
 
+@pytest.mark.thorough
 def test_a_server_that_was_stopped_leaves_no_signal_handler_behind() -> None:
     code = "import signal, sys; from harness.carlite.__main__ import main; handler = lambda *_: 0;"
     code += " signal.signal(signal.SIGTERM, handler); code = main(['--port', '0']);"

@@ -126,6 +126,7 @@ def test_the_map_answers(client: carla.Client, world: carla.World) -> None:
     ask_for(Stage(client, world), "Map", "Waypoint", "Junction", "Landmark")
 
 
+@pytest.mark.thorough
 @apart
 def test_actors_answer(client: carla.Client, world: carla.World) -> None:
     stage = Stage(client, world)

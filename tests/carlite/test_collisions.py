@@ -59,6 +59,7 @@ def test_a_car_stops_at_a_wall(speed: float) -> None:
     assert mass * speed * 0.5 < -contacts[0].impulse[0] < mass * (1.2 * speed + 15.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("speed", [1.0, 5.0, 15.0, 30.0, 60.0])
 @pytest.mark.parametrize("off_centre", [0.0, 0.3, -0.9])
 def test_a_car_never_passes_through_a_pole(speed: float, off_centre: float) -> None:
@@ -203,6 +204,7 @@ def test_props_stand_fast_and_attached_ones_are_left_out() -> None:
         assert place.table.position[1].tolist() == [10.0, 0.0, 0.0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(60))
 def test_two_free_bodies_keep_their_momentum_and_gain_no_energy(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -45,6 +45,7 @@ def test_no_core_to_spare_no_helper() -> None:
         assert helpers.processes == []
 
 
+@pytest.mark.thorough
 def test_a_helper_exits_when_its_parent_is_gone() -> None:
     process = start_helper(HELPER_STAGES[0])
     assert process.stdin is not None

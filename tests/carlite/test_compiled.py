@@ -135,6 +135,7 @@ def test_a_lock_is_free_again_when_its_holder_lets_go(tmp_path: Path) -> None:
     os.close(other)
 
 
+@pytest.mark.thorough
 def test_what_only_kernels_call_gets_an_entry_point_when_python_calls_it(house: House) -> None:
     ask_both = (
         "from harness.carlite.caller import answer; from harness.carlite.callee import twice; "
@@ -156,6 +157,7 @@ def answer(count: int) -> float:
 """
 
 
+@pytest.mark.thorough
 def test_constants_are_compiled_as_any_value_of_their_type(house: House) -> None:
     house.write("caller", CONSTANTS)
     script = "from harness.carlite.caller import answer, twice; print(answer(4), *twice.signatures)"

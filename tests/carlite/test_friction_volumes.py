@@ -97,6 +97,7 @@ def friction_felt(car: carla.Vehicle) -> float:
     return float(car.get_telemetry_data().wheels[0].tire_friction)
 
 
+@pytest.mark.thorough
 def test_brakes_fail_on_ice_through_the_client(world: carla.World) -> None:
     start = next(
         point
@@ -136,6 +137,7 @@ def test_brakes_fail_on_ice_through_the_client(world: carla.World) -> None:
     assert ways[1] > 15.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("attribute", [{"friction": "-1"}, {"extent_x": "nan"}])
 def test_volumes_that_make_no_sense_are_refused(
     world: carla.World, attribute: dict[str, str]

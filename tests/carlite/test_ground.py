@@ -31,6 +31,7 @@ def ground_of(name: str) -> tuple[TownLanes, TownGround]:
     return lanes, relief.build_ground(lanes)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TOWNS)
 def test_lanes_lie_on_the_ground(name: str) -> None:
     """Sampled lanes equal the client's waypoints; where roads overlap, theirs differ by 4 cm."""
@@ -154,6 +155,7 @@ def test_terrain_between_two_levels_slopes_evenly() -> None:
     np.testing.assert_allclose(filled[30], np.linspace(0, 4, 41), atol=0.3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Crucible05", "CrucibleHill", "Town05"])
 def test_gaps_between_the_lanes_of_a_junction_are_road(name: str) -> None:
     """And what lies beyond its corners is not, although it is within its hull."""

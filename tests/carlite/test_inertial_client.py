@@ -58,6 +58,7 @@ def test_standing_car_feels_only_gravity(world: carla.World, car: carla.Vehicle)
     sensor.destroy()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("steer", [0.1, -0.1])
 def test_turning_car_feels_its_turn(world: carla.World, car: carla.Vehicle, steer: float) -> None:
     sensor, frames = attach(car, "imu", carla.Transform())

@@ -23,6 +23,7 @@ from tests.carlite.client_map import (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TOWNS)
 def test_samples_equal_the_clients_waypoints(name: str) -> None:
     lanes, reference = loaded(name)
@@ -133,6 +134,7 @@ def nearest_of_all_segments(lanes: TownLanes, point: np.ndarray, kinds: int) -> 
     return float(np.linalg.norm(a + np.clip(t, 0, 1)[:, None] * along - point, axis=1).min())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town05"])
 @pytest.mark.parametrize(
     "kinds", [DRIVING, ANY, make_lane_mask(LaneKind.SIDEWALK, LaneKind.PARKING)]

@@ -151,6 +151,7 @@ def test_noise_is_normal_and_runs_along_the_ray(plain: SensorScene) -> None:
     assert np.mean(np.abs(shift) > 0.1) == pytest.approx(0.0455, rel=0.1)
 
 
+@pytest.mark.thorough
 def test_counted_noise_is_uniform_and_normal() -> None:
     table = build_quantile_table()
     bits = [np.uint64(hash_counter(np.uint64(n))) for n in range(20000)]
@@ -188,6 +189,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.thorough
 def test_other_processes_sense_the_same_bytes() -> None:
     digests = [
         subprocess.run(

@@ -162,6 +162,7 @@ def test_a_light_holds_who_stands_before_its_line(
     assert table.light_id[0] == (11 if held else 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("town", ["Crucible05", "Town05"])
 def test_no_two_phases_of_a_town_are_open_at_once(town: str) -> None:
     signals = load(town).signals

@@ -48,6 +48,7 @@ def test_autopilot_drives_over_litter(client: carla.Client, world: carla.World) 
     assert not touched
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", LITTER)
 def test_litter_stays_where_it_is_put(world: carla.World, name: str) -> None:
     place = world.get_map().get_spawn_points()[3]

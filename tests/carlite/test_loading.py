@@ -73,6 +73,7 @@ def test_shipped_towns_and_a_folder_of_maps_are_listed(maps: Path) -> None:
     assert towns.list_available_towns(maps) == sorted([*shipped, "Corner", "Lane_Opt"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("asked", "given"),
     [

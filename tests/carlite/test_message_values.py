@@ -65,6 +65,7 @@ def single(number: float) -> bytes:
     return bytes(msgpack.packb(number, use_single_float=True))
 
 
+@pytest.mark.thorough
 @given(VALUES)
 def test_values_are_counted_as_they_decode(value: object) -> None:
     assert counted(msgpack.packb(value)) == count(value)
@@ -133,6 +134,7 @@ def peak(server: Carlite) -> int:
     return int(line.split()[1]) << 10
 
 
+@pytest.mark.thorough
 def test_thousands_of_commands_in_one_call_are_served(
     client: carla.Client, world: carla.World
 ) -> None:

@@ -19,6 +19,8 @@ from harness.carlite.towns import load_town, navmesh
 from harness.carlite.towns.detour import NavigationArea, NavigationMesh, encode_navigation_mesh
 from harness.carlite.towns.model import LaneKind, SceneryShape, Town, TownScenery
 
+pytestmark = pytest.mark.thorough
+
 SHIPPED = ["Crucible05", "CrucibleOld", "CrucibleRing", "CrucibleHill"]
 CARLAS = ["Town01", "Town02", "Town05"]
 
@@ -120,7 +122,6 @@ def components(walkable: NavigationMesh) -> list[int]:
     return sorted(sizes, reverse=True)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHIPPED + CARLAS)
 def test_file_holds_the_mesh(name: str) -> None:
     walkable, tile = mesh(name), read(navmesh.build_navigation_mesh(town(name)))

@@ -80,6 +80,7 @@ def winding_road(shape: str) -> str:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_runs_where_the_client_has_it(shape: str) -> None:
     course = SHAPES[shape]

@@ -68,6 +68,7 @@ def swings(me: np.void, yaw: float, half_length: float) -> Floats:
     return result
 
 
+@pytest.mark.thorough
 def test_overhang_is_that_of_the_course_that_was_noted() -> None:
     """Whenever it is asked for: by then the path may be another."""
     random = make_random_stream(1, "overhang")
@@ -85,6 +86,7 @@ def test_overhang_is_that_of_the_course_that_was_noted() -> None:
         assert me["most_overhang"] == pytest.approx(np.abs(expected).max(), abs=1e-9)
 
 
+@pytest.mark.thorough
 def test_what_may_pass_aside_is_bounded() -> None:
     random, bounded = make_random_stream(2, "overhang"), 0
     for _ in range(WORLDS):
@@ -110,6 +112,7 @@ def test_a_path_that_jumps_or_bends_sharply_has_no_bound() -> None:
     assert estimate_most_aside(me, 2.4) == np.inf
 
 
+@pytest.mark.thorough
 def test_who_is_apart_is_in_no_way() -> None:
     """Neither now nor as far as motion is extrapolated, which is asked step by step."""
     random, apart, met = make_random_stream(4, "overhang"), 0, 0

@@ -22,6 +22,8 @@ from harness.carlite.sensors.things import PlacedThings
 from harness.carlite.towns.model import Town
 from tests.carlite import ray_worlds
 
+pytestmark = pytest.mark.thorough
+
 CHANNELS, FIRINGS, REACH = 48, 512, 90.0
 ATTRIBUTES = {
     "channels": str(CHANNELS),

@@ -178,6 +178,7 @@ def test_a_lights_state_and_times(world: carla.World) -> None:
     light.get_light_boxes()
 
 
+@pytest.mark.thorough
 def test_environment_objects(world: carla.World, town: Town) -> None:
     scenery = town.scenery
     everything = world.get_environment_objects(carla.CityObjectLabel.Any)

@@ -109,6 +109,7 @@ def test_a_subscriber_that_stops_reading_stops_no_one(target: Carlite) -> None:
     world.apply_settings(carla.WorldSettings())
 
 
+@pytest.mark.thorough
 def test_ids_that_never_existed(target: Carlite) -> None:
     client = target.client()
     world = client.get_world()
@@ -155,6 +156,7 @@ def test_a_log_without_a_reader() -> None:
         assert process.wait(PATIENCE) == 0
 
 
+@pytest.mark.thorough
 def test_nothing_received_is_evaluated_or_unpickled() -> None:
     """Machine code is the exception: it is read from the user's own cache, never from a client."""
     forbidden = {"eval", "exec", "compile", "pickle", "marshal", "shelve", "dill", "ctypes"}

@@ -327,6 +327,7 @@ def test_a_half_message_costs_no_more_than_its_bytes() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.thorough
 def test_a_client_that_never_reads_is_served_no_further() -> None:
     async def story() -> None:
         async with opened() as (house, connect):

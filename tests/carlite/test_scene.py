@@ -38,6 +38,7 @@ def add_box(table: ActorTable, actor_id: int, label: SemanticLabel) -> None:
     table.add_actor(actor_id, label=label, position=(10, 0, 0), **shape)
 
 
+@pytest.mark.thorough
 def test_single_rays_agree_with_embree() -> None:
     place, table = ray_worlds.town(hills=1.0, deck=True), ray_worlds.crowd(60, seed=2)
     scene = SensorScene(place, table)
@@ -183,6 +184,7 @@ def test_what_cannot_be_built_is_refused_by_name(kind: str, attributes: dict[str
         sensors.make_sensor(kind, attributes, 0, 1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", sorted(set(sensors.KINDS) - {"sensor.other.gnss"}))
 @pytest.mark.parametrize("odd", [np.nan, np.inf, 1e300, -1e9])
 def test_senseless_poses_harm_no_one(kind: str, odd: float) -> None:

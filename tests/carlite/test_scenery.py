@@ -25,6 +25,8 @@ from harness.carlite.labels import SemanticLabel
 from harness.carlite.towns.model import LaneKind, SceneryShape, Town, TownLanes, TownScenery
 from harness.carlite.towns.scenery import furnish_town
 
+pytestmark = pytest.mark.thorough
+
 SHIPPED = towns.list_available_towns(None)
 CARLA = ["Town01", "Town02", "Town05"]
 MAPS = os.environ.get("CRUCIBLE_MAPS")

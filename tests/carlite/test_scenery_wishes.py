@@ -30,6 +30,7 @@ def test_wishes_replace_a_style() -> None:
     assert style.gap == SUBURB.gap
 
 
+@pytest.mark.thorough
 def test_houses_are_as_high_as_the_file_says() -> None:
     def highest(storeys: str) -> float:
         scenery = towns.from_opendrive("Same", with_wishes(storeys=storeys)).scenery
@@ -39,6 +40,7 @@ def test_houses_are_as_high_as_the_file_says() -> None:
     assert highest("2") < 9.0 < highest("12")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("wishes", "said"),
     [

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import count
 
 import numpy as np
+import pytest
 
 from harness.carlite.blueprints import build_blueprint_library
 from harness.carlite.sensors.scene import relief_of
@@ -53,11 +54,13 @@ def digest(things: object) -> str:
     return repr(things)
 
 
+@pytest.mark.thorough
 def test_a_town_surveyed_again_is_the_same() -> None:
     town = load("Crucible05")
     assert digest(survey_roads(replace(town))) == digest(survey_roads(town))
 
 
+@pytest.mark.thorough
 def test_episodes_share_what_none_of_them_changes() -> None:
     """Cars drive, run into each other and the scenery, and a LiDAR looks on."""
     town = load("Crucible05")

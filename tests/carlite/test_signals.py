@@ -16,6 +16,8 @@ from harness.carlite.towns.model import LaneKind, TownLanes, TownSignal
 from tests.carlite import opendrive_samples as samples
 from tests.carlite.client_map import CARLA_TOWNS, TOWNS, angle_between, loaded, town_file
 
+pytestmark = pytest.mark.thorough
+
 LIGHT = "traffic.traffic_light"
 Posts = tuple[TownSignal, ...]
 

@@ -57,6 +57,7 @@ def test_the_first_few_are_all_over_the_town() -> None:
     np.testing.assert_array_equal(spawn.build_spawn_points(lanes)[:, :2], points)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town02"])
 def test_a_van_fits_at_every_spawn_point(name: str) -> None:
     """No scenery, parked cars included, within a box of 6 by 2.4 m that stands there."""
@@ -84,6 +85,7 @@ def footprint(x: float, y: float, half_length: float, half_width: float, yaw: fl
     return affinity.translate(box, x, y)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TOWNS)
 def test_crosswalks_are_the_clients(name: str) -> None:
     _, reference = loaded(name)

@@ -35,6 +35,7 @@ def drive(world: carla.World, sticky: str | None, again: carla.VehicleControl | 
     return way
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sticky", [None, "true", "True"])
 def test_sticky_controls_stay(world: carla.World, sticky: str | None) -> None:
     once, always = drive(world, sticky, None), drive(world, sticky, FULL)
@@ -42,6 +43,7 @@ def test_sticky_controls_stay(world: carla.World, sticky: str | None) -> None:
     assert once > 3.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sticky", ["false", "False"])
 def test_other_controls_last_one_tick(world: carla.World, sticky: str) -> None:
     once = drive(world, sticky, None)
@@ -69,6 +71,7 @@ def test_a_control_in_the_batch_that_spawns_counts(
     assert car.get_control().throttle == 0.0
 
 
+@pytest.mark.thorough
 @apart
 def test_the_traffic_manager_and_ackermann_drive_without_glue(
     client: carla.Client, world: carla.World

@@ -229,6 +229,7 @@ def test_the_last_snapshot_that_was_lost_comes_in_the_end(patient: bool) -> None
     run(story())
 
 
+@pytest.mark.thorough
 def test_an_expected_reader_is_waited_for_until_it_dials(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         async with opened() as hub:

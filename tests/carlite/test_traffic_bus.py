@@ -75,6 +75,7 @@ def facing_right_turns(scenario: Scenario) -> list[tuple[int, int, int]]:
     return places
 
 
+@pytest.mark.thorough
 def test_stops_for_a_standing_ego_that_its_nose_would_sweep(scenario: Scenario) -> None:
     """Wherever a bus turns right next to an ego at the end of its lane, it stops short of it."""
     scenario.lights.state[:] = TrafficLightState.GREEN

@@ -37,6 +37,7 @@ def metres(vehicle: carla.Vehicle) -> float:
     return float((velocity.x**2 + velocity.y**2) ** 0.5)
 
 
+@pytest.mark.thorough
 @apart
 def test_autopilot_drives_and_lets_go(client: carla.Client, world: carla.World) -> None:
     vehicles = drive_off(client, world)
@@ -87,6 +88,7 @@ WISHES: list[Callable[[carla.TrafficManager, carla.Vehicle, carla.Vehicle], obje
 ]
 
 
+@pytest.mark.thorough
 @apart
 def test_every_method_of_the_client_is_served(client: carla.Client, world: carla.World) -> None:
     manager = client.get_trafficmanager()
@@ -280,6 +282,7 @@ def test_what_strangers_send_gets_a_line_and_no_traceback() -> None:
     assert all(line.startswith("carlite: closed a connection to the Traffic") for line in lines)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "garbage",
     [b"\xc1" * 50, b"\xdd\xff\xff\xff\xff", msgpack.packb({1: 2}), b"\x91" * 5000,

@@ -41,6 +41,7 @@ def test_the_watch_sees_what_goes_wrong() -> None:
     assert len(record.ran_red) > 5
 
 
+@pytest.mark.thorough
 def test_the_watch_sees_the_stuck_and_the_lost() -> None:
     scenario = Scenario(load("Crucible05"), 1)
     scenario.lights.state[:] = TrafficLightState.GREEN

@@ -55,6 +55,7 @@ def test_equal_seeds_drive_alike_in_another_process() -> None:
     assert other.stdout.strip() == digest(3)
 
 
+@pytest.mark.thorough
 def test_the_seed_matters_and_a_client_can_set_it() -> None:
     assert digest(3) != digest(4)
     assert digest(3, reseed=9) == digest(4, reseed=9)

@@ -23,6 +23,7 @@ def places(world: carla.World) -> tuple[carla.Transform, carla.Transform]:
     return first, second
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("blueprint", [WALKER, MODEL3])
 @pytest.mark.parametrize("switched_off", ["nothing", "physics", "gravity", "physics a tick later"])
@@ -50,6 +51,7 @@ def test_what_is_put_below_the_ground_stays_there_until_it_is_brought_up(
     assert floats(actor.get_location()) == pytest.approx(floats(there.location), abs=0.05)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("blueprint", [WALKER, MODEL3])
 def test_what_is_spawned_below_the_ground_stays_there(
@@ -106,6 +108,7 @@ def hits(world: carla.World, actor: carla.Actor, at: carla.Transform, **sensor: 
     return sum(point.object_idx == actor.id for point in scan)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("blueprint", [WALKER, MODEL3])
 def test_sensors_do_not_see_what_is_below_the_ground(world: carla.World, blueprint: str) -> None:
     start, _ = places(world)

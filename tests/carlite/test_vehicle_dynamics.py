@@ -42,6 +42,7 @@ def test_without_its_tyres_pull_a_car_runs_straight() -> None:
     assert abs(place.table.rotation[0, 1]) < 1e-12
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("blueprint", VEHICLES)
 def test_every_vehicle_drives_shifts_brakes_and_stops(blueprint: str) -> None:
     place = Place()
@@ -190,6 +191,7 @@ def test_a_car_that_rolls_comes_to_rest() -> None:
     assert place.table.position[0, 0] > 2.0
 
 
+@pytest.mark.thorough
 def test_same_calls_give_same_bytes_in_another_process() -> None:
     program = (
         "from tests.carlite.test_vehicle_dynamics import fleet; import hashlib; "

@@ -34,6 +34,7 @@ def test_a_dropped_car_lands_without_a_bounce(height: float) -> None:
     assert heights[-1] == 0.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("car", [TESLA, LINCOLN, "vehicle.carlamotors.firetruck"])
 @pytest.mark.parametrize("grade", [-0.3, -0.1, 0.02, 0.2])
 @pytest.mark.parametrize("yaw", [0.0, 1.0])

@@ -47,6 +47,7 @@ def test_reloading_empties_the_world(client: carla.Client) -> None:
     assert spawn(again, MODEL3).id > car.id
 
 
+@pytest.mark.thorough
 def test_loading_another_town(client: carla.Client) -> None:
     first = client.get_world().get_map()
     others = [
@@ -66,6 +67,7 @@ def test_loading_another_town(client: carla.Client) -> None:
     client.load_world(first.name)
 
 
+@pytest.mark.thorough
 def test_a_world_from_opendrive(client: carla.Client, carlite: Carlite) -> None:
     text = towns.load_town("CrucibleRing", None).opendrive
     world = client.generate_opendrive_world(text)
@@ -91,6 +93,7 @@ def test_settings_may_outlive_the_episode(client: carla.Client) -> None:
     assert reset.get_settings().fixed_delta_seconds is None
 
 
+@pytest.mark.thorough
 def test_an_asynchronous_world_runs_by_itself(asynchronous: carla.World) -> None:
     """In steps of 0.05 s; `test_free_running.py` has how they follow the clock."""
     start = asynchronous.wait_for_tick().timestamp
@@ -154,6 +157,7 @@ def test_several_clients_share_the_world(world: carla.World, carlite: Carlite) -
     assert world.get_snapshot().frame in (frame, frame + 1)
 
 
+@pytest.mark.thorough
 def test_another_client_notices_a_new_episode(client: carla.Client, carlite: Carlite) -> None:
     watching = carlite.client()
     before = watching.get_world()

@@ -91,6 +91,7 @@ def test_a_lidar_that_rests_between_ticks_still_fires_for_one_tick(world: carla.
     assert counts[0] == pytest.approx(counts[1], rel=0.05)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("interval", "expected"), [(0.0, 12), (0.05, 12), (0.1, 6), (0.15, 4)])
 def test_sensors_keep_their_interval(world: carla.World, interval: float, expected: int) -> None:
     ear = Ear(spawn(world, "sensor.other.gnss", sensor_tick=str(interval)))
@@ -100,6 +101,7 @@ def test_sensors_keep_their_interval(world: carla.World, interval: float, expect
     assert heard == frames[:: 12 // expected]
 
 
+@pytest.mark.thorough
 def test_a_stopped_sensor_is_silent_and_can_listen_again(world: carla.World) -> None:
     ear = Ear(spawn(world, "sensor.other.gnss"))
     world.tick()

@@ -39,6 +39,7 @@ def episode(name: str, seed: int = 1, steps: int = 60) -> Episode:
     return driven.run(steps, PARTNERS[:1], SENT.get(name, some_boxes))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_it_happens_and_the_door_agrees(path: Path) -> None:
     driven = episode(path.stem)

@@ -43,6 +43,7 @@ def happened(*disturbances: Disturbance) -> dict[tuple[str, int], Fate]:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", EVERY)
 def test_at_all_times_it_is_the_disturbance_itself(name: str) -> None:
     make, payload = EVERY[name]

@@ -110,6 +110,7 @@ def test_nor_do_episodes_before_nor_the_frame_counter(name: str) -> None:
     assert story(alone) == story(later.run(STEPS, ONE, payload))
 
 
+@pytest.mark.thorough
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(sorted(ON_BOXES)), unique=True, min_size=1), st.integers(0, 5))
 def test_whatever_is_switched_on_with_it_a_disturbance_samples_the_same(

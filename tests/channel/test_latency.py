@@ -29,17 +29,20 @@ def test_fixed() -> None:
     assert delays(Fixed(0.3), 10) == [0.3] * 10
 
 
+@pytest.mark.thorough
 def test_uniform_for_every_message() -> None:
     samples = delays(Uniform(0.5, 1.0, per="message"))
     assert follows(samples, uniform_cdf(0.5, 1.0))
     assert abs(np.corrcoef(samples[1:], samples[:-1])[0, 1]) < 0.08
 
 
+@pytest.mark.thorough
 def test_normal_for_every_message() -> None:
     samples = delays(Normal(0.8, 0.1))
     assert follows(samples, normal_cdf(0.8, 0.1))
 
 
+@pytest.mark.thorough
 def test_normal_is_never_early() -> None:
     samples = np.array(delays(Normal(0.05, 0.1)))
     assert samples.min() == 0

@@ -28,18 +28,21 @@ def bursts(losses: list[bool]) -> list[int]:
     return [len(list(run)) for was_lost, run in groupby(losses) if was_lost]
 
 
+@pytest.mark.thorough
 def test_messages_are_lost_independently() -> None:
     losses = lost(Loss(0.3))
     assert np.mean(losses) == pytest.approx(0.3, abs=0.03)
     assert np.mean(bursts(losses)) == pytest.approx(1 / 0.7, abs=0.1)
 
 
+@pytest.mark.thorough
 def test_in_bursts() -> None:
     losses = lost(BurstLoss(0.06, 0.14))
     assert np.mean(losses) == pytest.approx(0.3, abs=0.06)
     assert np.mean(bursts(losses)) == pytest.approx(1 / 0.14, rel=0.3)
 
 
+@pytest.mark.thorough
 def test_bursts_with_losses_in_good_air_and_survivors_in_bad() -> None:
     losses = lost(BurstLoss(0.1, 0.3, lost_in_good=0.05, lost_in_bad=0.8))
     assert np.mean(losses) == pytest.approx(0.75 * 0.05 + 0.25 * 0.8, abs=0.04)
@@ -79,6 +82,7 @@ def test_none_lost_although_all_but_impossible_fails(make: Callable[[], Disturba
         Episode(make()).run(300).channel.audit.verify_deliveries()
 
 
+@pytest.mark.thorough
 def test_the_chance_of_no_loss_is_reckoned_right() -> None:
     disturbance = BurstLoss(0.05, 0.4)
     without = 0

@@ -32,6 +32,7 @@ def shifts(disturbance: Disturbance, steps: int = SAMPLES, seed: int = 1) -> Flo
     return measured
 
 
+@pytest.mark.thorough
 def test_uniform_for_every_frame_with_random_signs() -> None:
     measured = shifts(Uniform(0.2, 0.6, yaw_low=1.0, yaw_high=3.0, per="frame"))
     for axis, (low, high) in enumerate([(0.2, 0.6), (0.2, 0.6), (1.0, 3.0)]):
@@ -42,6 +43,7 @@ def test_uniform_for_every_frame_with_random_signs() -> None:
     assert abs(np.corrcoef(measured[1:, 0], measured[:-1, 0])[0, 1]) < 0.08
 
 
+@pytest.mark.thorough
 def test_normal_for_every_frame() -> None:
     measured = shifts(NormalPoseError(0.3, 0.5, per="frame"))
     for axis, deviation in enumerate([0.3, 0.3, 0.5]):

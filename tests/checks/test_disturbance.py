@@ -106,12 +106,14 @@ def verdicts(make: Callable[[], Disturbance]) -> dict[str, str]:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", EVERY)
 def test_shipped_disturbances_pass(name: str) -> None:
     make, _ = EVERY[name]
     assert verdicts(make) | {"time": "passed"} == dict.fromkeys(CHECKS, "passed")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("named", "check"),
     [

@@ -111,6 +111,7 @@ def verdicts(name: str, carlite: Carlite) -> dict[str, str]:
     return result
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["Barrel", pytest.param("control_loss", marks=pytest.mark.thorough)]
 )
@@ -118,6 +119,7 @@ def test_good_hazards_pass(name: str, carlite: Carlite) -> None:
     assert verdicts(name, carlite) == dict.fromkeys(CHECKS, "passed")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "check"),
     [

@@ -105,6 +105,7 @@ def shipped() -> RouteSource:
     return RouteFiles("routes/crucible05/routes.xml", "routes/crucible05/hazards.json")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", [Street, Hazardous, shipped])
 def test_good_sources_pass(make: Any) -> None:
     assert verdicts(make) | {"time": "passed"} == dict.fromkeys(CHECKS, "passed")
@@ -154,6 +155,7 @@ def test_a_campaign_drives_what_a_source_yields(monkeypatch: pytest.MonkeyPatch)
     assert hash_route_files(settings["routes"]) == {}
 
 
+@pytest.mark.thorough
 def test_what_a_source_raises_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=r"routes\.source: Raises: KeyError: 'table'"):
         choose_routes(of_class(monkeypatch, "Raises"))
@@ -161,6 +163,7 @@ def test_what_a_source_raises_is_one_line(monkeypatch: pytest.MonkeyPatch) -> No
         choose_routes(of_class(monkeypatch, "RouteSpec"))
 
 
+@pytest.mark.thorough
 def test_files_are_the_shipped_source() -> None:
     file = ROOT / "routes" / "crucible05" / "routes.xml"
     routes, _ = choose_routes(composed("routes=crucible05"))

@@ -59,6 +59,7 @@ def examined(host: str, port: int, name: str) -> dict[str, str]:
     return {finding.check: finding.verdict for finding in findings}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "failing"),
     [

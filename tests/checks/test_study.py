@@ -26,6 +26,7 @@ def verdicts(folder: Path) -> dict[str, str]:
     return {finding.check: finding.verdict for finding in findings}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["recommended", "first_look", "demo"])
 def test_shipped_studies_pass(name: str) -> None:
     result = {
@@ -35,6 +36,7 @@ def test_shipped_studies_pass(name: str) -> None:
     assert result == {**dict.fromkeys(CHECKS, "passed"), "changes": expected}
 
 
+@pytest.mark.thorough
 def test_the_number_of_attempts_is_what_would_be_driven(tmp_path: Path) -> None:
     (plans,) = (
         finding
@@ -60,6 +62,7 @@ def test_a_mistake_fails_its_check(text: str, check: str, tmp_path: Path) -> Non
     assert [name for name, verdict in result.items() if verdict == "failed"] == [check]
 
 
+@pytest.mark.thorough
 def test_what_is_only_doubtful_is_a_warning(tmp_path: Path) -> None:
     folder = write(tmp_path, "interference: {}\nsystem: {}\n")
     (folder / "study" / "mine.yaml").write_text(
@@ -70,6 +73,7 @@ def test_what_is_only_doubtful_is_a_warning(tmp_path: Path) -> None:
     assert (result["name"], result["pairs"]) == ("warning", "warning")
 
 
+@pytest.mark.thorough
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write(tmp_path, GOOD)
     assert main([str(folder / "study" / "mine.yaml")]) == 0

@@ -158,6 +158,7 @@ def verdicts(make: Callable[[], Disturbance]) -> dict[str, str]:
     return {finding.check: finding.verdict for finding in findings_of(make)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_disturbances_pass(name: str) -> None:
     assert verdicts(SHIPPED[name]) | {"time": "passed"} == dict.fromkeys(CHECKS, "passed")
@@ -167,6 +168,7 @@ def test_another_disturbance_passes() -> None:
     assert verdicts(Thinned) | {"time": "passed"} == dict.fromkeys(CHECKS, "passed")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("named", "check"),
     [
@@ -197,6 +199,7 @@ def test_a_disturbance_without_chance_is_to_be_declared() -> None:
     assert verdicts(SameForAllSeeds)["seed"] == "warning"
 
 
+@pytest.mark.thorough
 def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["harness.channel.interference.weather:Snow", "rate=2"]) == 0
     assert "as a disturbance" in capsys.readouterr().out

@@ -35,12 +35,14 @@ def failed(findings: list[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.verdict == "failed"]
 
 
+@pytest.mark.thorough
 def test_every_check_says_something(street: Recording) -> None:
     findings = SystemExamination(Clusters, street).list_findings()
     assert {finding.check for finding in findings} == set(CHECKS)
     assert {finding.verdict for finding in findings if finding.check != "time"} == {"passed"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_shipped_systems_pass(name: str, street: Recording) -> None:
     settings = [] if name in WITHOUT_WEIGHTS else ["weights=random"]
@@ -64,6 +66,7 @@ def test_broken_systems_fail_the_check_of_what_is_broken(
     assert words in finding.sentence
 
 
+@pytest.mark.thorough
 def test_a_recording_is_read_as_it_was_written(street: Recording, tmp_path: Path) -> None:
     write_recording(tmp_path / "again.npz", street)
     again = read_recording(tmp_path / "again.npz")

@@ -119,11 +119,13 @@ def verdicts(make: type[IntermediateFusion]) -> dict[str, str]:
     return {finding.check: finding.verdict for finding in FusionExamination(make).list_findings()}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", INTERMEDIATE)
 def test_shipped_modules_pass(scheme: str) -> None:
     assert verdicts(INTERMEDIATE[scheme]) == dict.fromkeys(CHECKS, "passed")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("module", "check"),
     [
@@ -164,6 +166,7 @@ def test_the_size_of_messages_is_reported() -> None:
     assert "50% of the ego's maps" in message.sentence
 
 
+@pytest.mark.thorough
 def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     name = "agents.perception.fusion.codriving:CoDriving"
     assert main([name, "confidence=0.5"]) == 0

@@ -31,6 +31,7 @@ def coarse_grids(grid: int) -> Iterator[tuple[int, ...]]:
             yield (0, *chosen, grid - 1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("grid", range(2, 9))
 def test_every_flip_that_the_coarse_grid_brackets_is_located(grid: int) -> None:
     for coarse in coarse_grids(grid):

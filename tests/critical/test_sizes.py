@@ -28,6 +28,7 @@ def settings_of(every: int = 4) -> CampaignSettings:
     return composed(f"perceive_every={every}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("every", "period"), [(4, 0.2), (1, 0.05), (2, 0.1)])
 def test_ages_are_multiples_of_a_planning_step(every: int, period: float) -> None:
     grid = build_size_grid("latency", settings_of(every), "0,0.4,2", None)
@@ -98,6 +99,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return routes / "out"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

@@ -32,6 +32,7 @@ def targets() -> dict[str, type[Any]]:
     return {name: class_of(name) for name in sorted(names)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", targets())
 def test_every_parameter_says_what_it_is(name: str) -> None:
     named = class_of(name)

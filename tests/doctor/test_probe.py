@@ -203,6 +203,7 @@ def test_zero_extents_are_named() -> None:
     assert list_zero_extents(comparison) == ["vehicle.bh.crossbike"]
 
 
+@pytest.mark.thorough
 def test_a_port_where_something_else_listens_is_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=answer_nonsense, args=(listener,), daemon=True).start()

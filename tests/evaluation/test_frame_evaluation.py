@@ -83,6 +83,7 @@ def test_classes_are_evaluated_separately_by_their_taus(
         assert {pattern: counts[f"{pattern}_{name}"] for pattern in PATTERNS} == expected
 
 
+@pytest.mark.thorough
 @given(classed(), classed(), classed(), st.floats(0, 8))
 def test_what_is_counted_stands_in_the_window_and_adds_up(
     truth: Boxes, ego: Boxes, coop: Boxes, reach: float

@@ -46,6 +46,7 @@ def frame(sample: st.DrawFn) -> tuple[EvaluatedBoxes, EvaluatedBoxes]:
     return parts[0], parts[1]
 
 
+@pytest.mark.thorough
 @given(frame())
 def test_where_all_count_classes_are_matched_as_if_alone(
     pair: tuple[EvaluatedBoxes, EvaluatedBoxes],
@@ -61,6 +62,7 @@ def test_where_all_count_classes_are_matched_as_if_alone(
         np.testing.assert_array_equal(selected.correct, right)
 
 
+@pytest.mark.thorough
 @given(frame())
 def test_classes_and_bands_share_everything_between_them(
     pair: tuple[EvaluatedBoxes, EvaluatedBoxes],

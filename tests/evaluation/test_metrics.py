@@ -45,6 +45,7 @@ def slowly(one: Floats, other: Floats) -> float:
     return float(np.linalg.norm(a[:, None] - b[None], axis=2).min())
 
 
+@pytest.mark.thorough
 @given(BOXES, BOXES)
 def test_the_distance_of_boxes_is_that_of_their_points(one: Floats, other: Floats) -> None:
     spacing = math.hypot(8, 3) / 19

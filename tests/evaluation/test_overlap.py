@@ -25,6 +25,7 @@ def moved(rectangles: Floats, x: float, y: float, turn: float = 0.0) -> Floats:
     return result
 
 
+@pytest.mark.thorough
 @given(boxes(), boxes())
 def test_overlaps_are_those_of_polygons(a: Floats, b: Floats) -> None:
     overlaps = compute_bev_iou(a, b)
@@ -35,6 +36,7 @@ def test_overlaps_are_those_of_polygons(a: Floats, b: Floats) -> None:
                 assert overlaps[i, j] == pytest.approx(slowly.iou(p, q), abs=1e-9)
 
 
+@pytest.mark.thorough
 @given(boxes(), boxes())
 def test_overlaps_are_mutual_and_at_most_one(a: Floats, b: Floats) -> None:
     overlaps = compute_bev_iou(a, b)
@@ -42,6 +44,7 @@ def test_overlaps_are_mutual_and_at_most_one(a: Floats, b: Floats) -> None:
     assert ((overlaps >= 0) & (overlaps <= 1)).all()
 
 
+@pytest.mark.thorough
 @given(boxes(), boxes(), st.sampled_from([0.0, 1e4, -1e4]), st.floats(-10, 10), TURN)
 def test_it_does_not_matter_where_one_looks_from(
     a: Floats, b: Floats, x: float, y: float, turn: float

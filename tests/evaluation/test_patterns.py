@@ -43,6 +43,7 @@ def test_counts_are_the_papers(
     )
 
 
+@pytest.mark.thorough
 @given(boxes(5), boxes(5), boxes(5), TAU, RULE)
 def test_a_box_shows_one_pattern_at_most(
     truth: Floats, ego: Floats, coop: Floats, tau: float, rule: Rule

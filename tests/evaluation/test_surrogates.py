@@ -76,6 +76,7 @@ def test_gaps_and_overlaps_are_those_of_polygons(one: Floats, other: Floats) -> 
         assert not find_overlapping_pairs(one, other)[0]
 
 
+@pytest.mark.thorough
 @settings(max_examples=60)
 @given(RECTANGLES, RECTANGLES, SPEEDS)
 def test_time_to_collision_is_the_first_overlap_of_fine_steps(
@@ -162,6 +163,7 @@ def measured(of: RoadUserMotion, *signals: SignalInterval, **ending: Any) -> dic
     return compute_surrogates(of, way(of, *signals), end)
 
 
+@pytest.mark.thorough
 @settings(max_examples=25, deadline=None)
 @given(
     st.floats(2, 10), st.floats(1, 10), st.floats(-1, 2.5), st.floats(-20, 20), st.floats(-20, 20)

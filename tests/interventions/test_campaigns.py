@@ -55,6 +55,7 @@ def test_interventions_are_arms_next_to_those_without(routes: Path) -> None:
     assert len({tuple(pairs) for pairs in met.values()}) == 1
 
 
+@pytest.mark.thorough
 def test_a_whole_system_is_left_out_by_its_name(
     routes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,11 +81,13 @@ def test_settings_without_interventions_do_not_name_the_group() -> None:
     assert "intervention" not in composed("study=demo")
 
 
+@pytest.mark.thorough
 def test_other_interventions_are_other_settings() -> None:
     digests = {hash_settings(composed(f"intervention={name}")) for name in ("[]", "repair_all")}
     assert len(digests | {hash_settings(composed("intervention=repair_LADE"))}) == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -118,6 +121,7 @@ def test_a_model_of_other_steps_is_refused_before_anything_is_driven(tmp_path: P
         refuse_misshapen(composed(*settings))
 
 
+@pytest.mark.thorough
 def test_a_model_belongs_to_the_campaign(tmp_path: Path) -> None:
     """Its digest is an input: another file under the same name is refused by attempts."""
     file = tmp_path / "model.json"

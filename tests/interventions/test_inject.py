@@ -77,6 +77,7 @@ def shown(frames: list[EvaluatedFrame]) -> np.ndarray[Any, Any]:
     return np.array([evaluated.truth.pattern for evaluated in frames])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pattern", OF_BOXES)
 @pytest.mark.parametrize("band", [0, 1])
 def test_rates_are_those_of_the_model(drive: list[EvaluatedFrame], pattern: str, band: int) -> None:
@@ -158,6 +159,7 @@ def test_copies_are_cade_and_nothing_else_and_go_with_what_they_copy(file: str) 
     assert {(one.kind, one.pattern, one.actor) for one in changes} == {("added", "CADE", -1)}
 
 
+@pytest.mark.thorough
 def test_all_false_detections_are_copied_at_most(tmp_path: Path) -> None:
     """Where all are, a dose is not cut; twice as many are all, and that is recorded."""
     share = {**model_with().share, "CADE": np.array([1.0, 0.6, 0.0])}
@@ -239,6 +241,7 @@ def test_only_what_is_judged_is_perfect(file: str) -> None:
     assert boxes_after.scores.tolist() == [0.5] * 3 + [1.0] * (ACTORS - 1)
 
 
+@pytest.mark.thorough
 def test_the_model_is_measured_back(drive: list[EvaluatedFrame]) -> None:
     """What `crucible errors` measures of drives with injected errors are those errors."""
     model, again = model_with(), measure_errors([tables(drive)], EvaluationSettings(), {"arm": "a"})
@@ -331,6 +334,7 @@ def matrix_of(chain: Chain) -> np.ndarray[Any, Any]:
     return np.array([[1 - sum(row), *row] for row in rows])
 
 
+@pytest.mark.thorough
 def test_doses_beyond_all_boxes_are_cut_and_recorded(file: str) -> None:
     inject = Inject(file, times=3.0)
     assert inject.record()["capped"] == ["L 30_50", "C 0_30", "C 30_50", "CADE 0_30"]
@@ -339,6 +343,7 @@ def test_doses_beyond_all_boxes_are_cut_and_recorded(file: str) -> None:
     assert 0.9 < (drive[:, ~KNOWN] >= 0).mean() < 1
 
 
+@pytest.mark.thorough
 def test_patterns_are_chosen(file: str) -> None:
     drive = list(driven_steps(Inject(file, patterns=["CCME"]), 100, seed=1))
     total = {
@@ -348,6 +353,7 @@ def test_patterns_are_chosen(file: str) -> None:
     assert sum(total.values()) == total["CCME"]
 
 
+@pytest.mark.thorough
 def test_equal_seeds_give_equal_errors_and_ego_alone_is_left_alone(file: str) -> None:
     inject = Inject(file)
     one, again, other = (shown(list(driven_steps(inject, 60, seed=seed))) for seed in (1, 1, 2))

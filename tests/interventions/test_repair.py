@@ -31,6 +31,7 @@ def test_both_readings_of_the_patterns_agree(scene: Scene) -> None:
     assert {name: counts[name] for name in PATTERNS} == patterns(scene, scene.perceived.cooperative)
 
 
+@pytest.mark.thorough
 @QUICK
 @given(scenes())
 def test_repairing_nothing_changes_nothing(scene: Scene) -> None:
@@ -55,6 +56,7 @@ def test_repaired_boxes_show_none_of_the_repaired_patterns(
         assert all(after[name] <= before[name] for name in rest)
 
 
+@pytest.mark.thorough
 @QUICK
 @given(scenes())
 def test_all_six_give_perfect_boxes_in_the_window(scene: Scene) -> None:

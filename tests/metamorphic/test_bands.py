@@ -113,6 +113,7 @@ def false_findings(by_cluster: bool) -> int:
     return wrong
 
 
+@pytest.mark.thorough
 def test_placebos_by_cluster_keep_the_level() -> None:
     """N = 4000 bands of 39 clusters, 0.05: found 0.048, exact interval (99.99 %) 0.036 to 0.063."""
     low, high = interval(false_findings(by_cluster=True), TRIALS)
@@ -120,6 +121,7 @@ def test_placebos_by_cluster_keep_the_level() -> None:
     assert high < 0.07
 
 
+@pytest.mark.thorough
 def test_placebos_by_scene_do_not_keep_the_level() -> None:
     """The mutant that takes scenes of one cluster for independent is wrong more often."""
     low, _ = interval(false_findings(by_cluster=False), TRIALS)

@@ -34,6 +34,7 @@ def slow_hit(direction: Floats, corners: Floats) -> tuple[float, int]:
     return best, which
 
 
+@pytest.mark.thorough
 @given(seed=SEEDS)
 @settings(max_examples=25)
 def test_hits_are_those_of_a_slow_caster(seed: int) -> None:
@@ -53,6 +54,7 @@ def test_hits_are_those_of_a_slow_caster(seed: int) -> None:
         assert cosine == pytest.approx(-normal @ direction / np.linalg.norm(normal))
 
 
+@pytest.mark.thorough
 @given(seed=SEEDS)
 @settings(max_examples=25)
 def test_boxes_are_entered_where_a_mesh_of_theirs_is_hit(seed: int) -> None:

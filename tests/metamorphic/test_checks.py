@@ -109,6 +109,7 @@ def test_every_judged_object_needs_an_occlusion() -> None:
         check_occlusion_errors(Boxes.none(), objects(join(box(5, 0), box(15, 0))), np.zeros(1))
 
 
+@pytest.mark.thorough
 @given(seed=SEEDS)
 def test_missed_mislocalised_and_additional(seed: int) -> None:
     """MultiTest 3: no overlap at all; some, but no more than tau; a detection of nothing."""

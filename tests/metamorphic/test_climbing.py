@@ -84,6 +84,7 @@ def test_rows_that_are_there_are_not_searched_again(
     assert [row[0] for row in table.rows] == list(SIDES.values())
 
 
+@pytest.mark.thorough
 def test_chance_puts_as_many_road_users(recording: Path) -> None:
     seed = CrowdedScene(read_scene(list_scene_sources([recording])[0]))
     crowded = crowd_by_chance(seed, 2, make_named_stream(1, "chance"))

@@ -51,6 +51,7 @@ def with_new(user: Standing) -> CooperativeScene:
     return insert_object(sparse(), user.placed(NEW)).scene
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "user", [USER, Standing(VAN, 6.5, 3.5, 1.3), Standing(ADULT, -5.0, -2.0, 0.0)]
 )
@@ -110,6 +111,7 @@ def test_the_box_leaves_all_views() -> None:
     assert deletion.changed == sum(hits_of(view)[NEW] for view in with_new(USER).views)
 
 
+@pytest.mark.thorough
 def test_other_agents_points_fill_what_they_see() -> None:
     """A wall behind a van, hidden from one agent, in sight of another one."""
     users = {
@@ -176,6 +178,7 @@ def test_beams_through_another_box_come_back_with_nothing_rather_than_ground() -
     assert not len(behind[np.abs(behind[:, 2] + 1.85) < 0.1])
 
 
+@pytest.mark.thorough
 def test_surfaces_are_not_needed() -> None:
     scene = bare_surfaces(with_new(USER))
     for deleted, view in zip(delete_actor(scene, NEW).views, with_new(USER).views, strict=True):
@@ -227,6 +230,7 @@ def test_a_road_user_that_moves_away_is_judged_where_it_is_now() -> None:
     assert (compute_bev_iou(places.geometry, box) > 0).any()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted(OPERATORS))
 def test_operators_put_one_road_user_otherwise(name: str) -> None:
     scene = sparse((NEW, USER))

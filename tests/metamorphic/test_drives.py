@@ -272,6 +272,7 @@ def test_the_command_prints_and_writes_every_test(
     assert not set(controls["follow"]) & set(sensed["follow"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "says"),
     [

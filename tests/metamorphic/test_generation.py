@@ -84,6 +84,7 @@ def test_training_reads_one_sample_of_a_changed_scene(made: Path) -> None:
     assert len(sample.truth) == len(sample.hits_anyone)
 
 
+@pytest.mark.thorough
 def test_headers_have_how_they_were_made(made: Path) -> None:
     for protocol in made.glob("[!.]*/data_protocol.yaml"):
         record = json.loads(protocol.read_text())

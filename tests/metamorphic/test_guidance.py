@@ -69,6 +69,7 @@ def test_published_vgt_is_equation_4(seed: int) -> None:
     assert compute_published_vgt(answer_with(together, alone)) == expected
 
 
+@pytest.mark.thorough
 @given(seeds=st.lists(SEEDS, max_size=6))
 def test_published_vgt_is_normalised_over_the_pool(seeds: list[int]) -> None:
     pool = [answer_with(disturbed(random_boxes(seed), seed), random_boxes(seed)) for seed in seeds]

@@ -53,6 +53,7 @@ def hits_of(view: AgentView) -> dict[int, int]:
     return dict(zip(view.truth.actor_ids.tolist(), view.truth.hits.tolist(), strict=True))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", sorted(PLACES))
 def test_an_inserted_object_is_what_the_lidars_would_record(place: str) -> None:
     """Every beam: where it ends, on what, at which angle, how bright; and all hits."""
@@ -122,6 +123,7 @@ def test_slants_are_the_semantic_lidars() -> None:
         np.testing.assert_allclose(slants[0], slants[1], atol=1e-4)
 
 
+@pytest.mark.thorough
 def test_the_places_put_the_caster_to_the_test() -> None:
     """New points, points that moved, and objects that are partly hidden by several things."""
     moved = new = partly = 0

@@ -80,6 +80,7 @@ def test_cells_have_counts_and_exposures(made: dict[str, TextSheet], tables: Stu
     assert row(made["misled"], "rain", "dry")[0].startswith(f"{dry} of 440 → {wet} of 440 (")
 
 
+@pytest.mark.thorough
 def test_mr1_is_by_number_of_points_and_class(
     made: dict[str, TextSheet], tables: StudyTables
 ) -> None:

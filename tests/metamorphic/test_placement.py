@@ -68,6 +68,7 @@ def test_boxes_are_separated_where_their_outlines_are(seed: int) -> None:
         assert min(outline(box).distance(outline(other)) for other in others) >= MARGIN - 1e-9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("labelled", [True, False])
 @given(seed=SEEDS, name=st.sampled_from([TESLA, ADULT, "vehicle.mitsubishi.fusorosa"]))
 @settings(max_examples=8)

@@ -24,6 +24,8 @@ from tests.metamorphic.basins import (
     evaluations_of,
 )
 
+pytestmark = pytest.mark.thorough
+
 GUIDED = {"tpe": "optuna", "nsga2": "optuna", "map_elites": "ribs", "cma_me": "ribs"}
 
 
@@ -42,7 +44,6 @@ def candidates_of(settings: SearchSettings) -> list:
     return candidates
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_equal_seeds_and_outcomes_give_equal_candidates_of_the_space(name: str) -> None:
     settings = with_sampler(name, MIXED, budget=60, objectives=("gap", "rain"))
@@ -76,7 +77,6 @@ def medians(settings: SearchSettings) -> float:
     return float(np.median([budget_for_both(evaluations_of(one)) for one in seeds]))
 
 
-@pytest.mark.thorough
 def test_guided_samplers_meet_both_kinds_of_failures_before_random() -> None:
     """Measured over six seeds: medians 1638 (random), 224 (TPE), 250 (CMA-ME)."""
     tpe = with_sampler("tpe", budget=300, objectives=("first", "second"))

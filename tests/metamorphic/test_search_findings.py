@@ -53,6 +53,7 @@ EVALUATIONS = (
 )
 
 
+@pytest.mark.thorough
 def test_findings_are_the_first_of_every_distinct_failure(ready: SearchPlan) -> None:
     searched = FinishedSearch(ready, EVALUATIONS, "")
     assert [one.candidate.number for one in searched.findings] == [1, 3, 4]
@@ -134,6 +135,7 @@ def test_conditions_are_named_by_evaluation_and_probes_by_their_values() -> None
     assert format_probe_name(one).startswith("e0007-")
 
 
+@pytest.mark.thorough
 def test_an_evaluation_has_its_condition_and_hazards_in_the_folder_and_so_have_its_twins(
     ready: SearchPlan, tmp_path: Path
 ) -> None:

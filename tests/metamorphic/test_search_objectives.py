@@ -150,6 +150,7 @@ def test_gaps_are_the_least_of_all_ticks(seed: int) -> None:
     assert compute_smallest_moving_gap(records) == pytest.approx(min(least[3], least[7]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_the_least_time_to_collision_is_that_of_small_steps(seed: int) -> None:
     records = made(seed=seed)
@@ -166,6 +167,7 @@ def test_the_least_time_to_collision_is_that_of_small_steps(seed: int) -> None:
     assert compute_smallest_time_to_collision(records) == pytest.approx(min(times), abs=0.051)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_missed_boxes_near_the_route_are_counted_one_by_one(seed: int) -> None:
     records = made(seed=seed)

@@ -21,6 +21,8 @@ from metamorphic.search.template import read_template
 from metamorphic.space import SpaceParameter
 from tests.metamorphic.searched import write_configuration
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

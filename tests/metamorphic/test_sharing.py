@@ -367,6 +367,7 @@ def test_placebos_are_small(scene: CooperativeScene) -> None:
     assert (apart[:, 3] == 0).all()
 
 
+@pytest.mark.thorough
 def test_a_silent_partner_sends_nothing_and_others_are_heard(scene: CooperativeScene) -> None:
     for scheme, sizes in (("late", 0), ("early", 0)):
         silent = applied(SilentPartners(), scene, {"partner": 1.0})
@@ -394,6 +395,7 @@ BITS = EqualAnswer(name="bits")
 RELATIONS = {relation.name: relation for relation in make_equal_relations()}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["late", "fcooper"])
 def test_shipped_systems_satisfy_the_exact_relations(scheme: str, scene: CooperativeScene) -> None:
     """R1 to R5, for late fusion and for the strongest feature: nothing depends on what it must not.

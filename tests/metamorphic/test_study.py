@@ -37,6 +37,8 @@ from metamorphic.summary import (
 from metamorphic.systems import build_named_system
 from tests.training.made_up import write_recording
 
+pytestmark = pytest.mark.thorough
+
 OPERATORS = ("latency", "rain", "stray_points_100", "silent", "placebo_millimetre")
 
 

@@ -159,6 +159,7 @@ def test_scattered_shares_at_50_m(way: Way, rate: float, share: float) -> None:
     assert (lost, kept + scattered) == (0, count)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("particles", "way"),
     [
@@ -191,6 +192,7 @@ def test_the_sampler_agrees_with_one_that_samples_all_particles(
         assert abs(below - quartile) < 4 * spread
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "particles", [extinction.make_rain_drops(50), extinction.make_snow_flakes(10)]
 )

@@ -61,6 +61,7 @@ def test_tables_of_an_unpacked_search_are_those_of_the_driven_one(
     assert twins[0] == twins[1]
 
 
+@pytest.mark.thorough
 def test_twins_are_attempts_to_verify_as_others_are(file: Path) -> None:
     campaigns = read_packed_campaigns([file])
     assert [name for name, one in campaigns.items() if one.holds_twins] == ["ages/twins"]
@@ -70,6 +71,7 @@ def test_twins_are_attempts_to_verify_as_others_are(file: Path) -> None:
     }
 
 
+@pytest.mark.thorough
 def test_a_later_part_with_other_sizes_is_refused(
     searched: Path, file: Path, tmp_path: Path
 ) -> None:

@@ -30,6 +30,7 @@ def texts_in(file: Path) -> str:
     return "\n".join([*cells, str(table.schema.metadata)])
 
 
+@pytest.mark.thorough
 def test_every_attempt_has_a_row(packed: Packed) -> None:
     table = pq.read_table(packed.file).to_pandas()
     attempts = table[table["kind"] == ATTEMPT]
@@ -101,6 +102,7 @@ def test_failures_and_what_is_missing_stay_visible(packed: Packed) -> None:
     assert len(missing) == len(collect_campaigns([packed.driven]).missing)
 
 
+@pytest.mark.thorough
 def test_parts_hold_what_earlier_parts_do_not(packed: Packed, tmp_path: Path) -> None:
     half = shutil.copytree(packed.driven, tmp_path / "half" / "main")
     for folder in (half / "episodes").glob("late/*/*/*-s2"):
@@ -142,6 +144,7 @@ def test_another_campaign_of_that_name_is_refused(packed: Packed, tmp_path: Path
         pack_campaigns([other], tmp_path / "part.parquet", [packed.file])
 
 
+@pytest.mark.thorough
 def test_a_broken_record_is_named_and_nothing_is_written(
     packed: Packed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,6 +179,7 @@ def test_foreign_files_are_refused(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.thorough
 def test_the_command_prints_what_it_packed(
     packed: Packed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ FOLDERS = st.lists(NAMES, min_size=1, max_size=4)
 STARTS = st.sampled_from(["/", "~/", "~jane/", "file:///", "C:/", "../", "../../", "runs/../../"])
 
 
+@pytest.mark.thorough
 @given(STARTS, FOLDERS, NAMES)
 def test_a_path_of_one_machine_is_its_name(start: str, folders: list[str], name: str) -> None:
     assert strip_paths("/".join([f"{start}{folders[0]}", *folders[1:], name])) == name

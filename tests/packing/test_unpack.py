@@ -59,6 +59,7 @@ def test_results_and_timings_are_there_byte_for_byte(packed: Packed) -> None:
         assert (packed.unpacked / "routes" / file.name).read_bytes() == file.read_bytes()
 
 
+@pytest.mark.thorough
 def test_a_folder_of_routes_may_come_before_the_first_route(packed: Packed, tmp_path: Path) -> None:
     driven = shutil.copytree(packed.driven, tmp_path / "main")
     (driven / "routes" / "alike").mkdir()
@@ -72,6 +73,7 @@ def test_a_folder_of_routes_may_come_before_the_first_route(packed: Packed, tmp_
         assert again.read_bytes() == file.read_bytes()
 
 
+@pytest.mark.thorough
 def test_planning_steps_have_all_columns_and_nan_where_they_are_not_packed(packed: Packed) -> None:
     driven, unpacked = CampaignRecords(packed.driven), CampaignRecords(packed.unpacked)
     for key in driven.find_attempts():
@@ -101,6 +103,7 @@ def test_results_and_missing_attempts_read_as_before(packed: Packed) -> None:
     }
 
 
+@pytest.mark.thorough
 def test_several_unpacked_campaigns_share_one_note(packed: Packed, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(packed.unpacked, other)
@@ -134,6 +137,7 @@ def test_regressions_are_the_same(packed: Packed, tmp_path: Path) -> None:
         assert_frame_equal(table, unpacked[name])
 
 
+@pytest.mark.thorough
 def test_comparisons_are_the_same(packed: Packed, tmp_path: Path) -> None:
     driven, unpacked = both(packed, tmp_path, "compare", "late/none", "late/latency")
     assert driven.keys() == unpacked.keys()
@@ -172,6 +176,7 @@ def test_a_report_leaves_out_what_it_cannot_have(packed: Packed, tmp_path: Path)
     assert "made with --results-only" not in page
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "line",
     [

@@ -69,6 +69,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_a_whole_folder_is_taken_whole(folder: Path) -> None:
     network = load_network(SCHEMES["fcooper"](), "lite", None, str(folder))
     given = torch.load(folder / "net_epoch7.pth", weights_only=True)

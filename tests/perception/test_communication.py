@@ -73,6 +73,7 @@ def sent_bytes(grid: PillarGrid, confidence: float, request: DrivingRequest | No
     return fusion.payload(tuple(level[0].numpy() for level in levels)).size_bytes
 
 
+@pytest.mark.thorough
 def test_masks_change_what_is_sent_and_its_bytes(grid: PillarGrid) -> None:
     everything, confident = sent_bytes(grid, 0.0), sent_bytes(grid, 0.2)
     asked = sent_bytes(grid, 0.2, DrivingRequest(AHEAD, Pose(0.0, 0.0)))

@@ -14,6 +14,7 @@ SCHEMES = sorted(golden.FULL_SCHEMES)
 CLOSE = 1e-4
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_outputs_and_boxes_are_v2xverses(scheme: str) -> None:
     grid = golden.small(scheme)

@@ -45,6 +45,7 @@ def sweep(network: PerceptionNetwork, name: str = "0", points: int = 800) -> Sin
     return cloud(network.design.grid, EGO, points, name)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", PUBLISHED)
 def test_full_networks_are_v2xverses_in_size(scheme: str) -> None:
     with torch.device("meta"):
@@ -52,6 +53,7 @@ def test_full_networks_are_v2xverses_in_size(scheme: str) -> None:
     assert (network.parameter_count, len(network.state_dict())) == PUBLISHED[scheme]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_lite_networks_are_small_and_see_far_enough(scheme: str) -> None:
     network = PerceptionNetwork(SCHEMES[scheme](), SCHEMES[scheme].choose_design("lite"))

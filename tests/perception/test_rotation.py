@@ -47,6 +47,7 @@ def test_where_nothing_was_sent_nothing_is_said() -> None:
     assert (trained()(sent, 0.5) != 0).any(1).nonzero().tolist() == [[0, 1, 1]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", INTERMEDIATE)
 def test_what_partners_send_is_turned_before_it_is_fused(scheme: str) -> None:
     torch.manual_seed(0)

@@ -86,6 +86,7 @@ def test_settings_fit_what_they_name(scheme: str) -> None:
     assert kind.reads_messages == (scheme != "single")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_step_finds_boxes_in_the_window_and_drives(scheme: str) -> None:
     system = started(scheme)
@@ -104,6 +105,7 @@ def test_a_step_finds_boxes_in_the_window_and_drives(scheme: str) -> None:
     assert abs(step.control.steer) <= 1.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_equal_moments_give_equal_bytes_whatever_came_before(scheme: str) -> None:
     first = started(scheme)
@@ -123,6 +125,7 @@ def test_without_messages_both_answers_are_one(scheme: str) -> None:
     assert np.array_equal(step.cooperative.geometry, step.ego_alone.geometry)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", list(SCHEMES)[1:])
 def test_what_the_ego_has_alone_knows_no_message(scheme: str) -> None:
     system = started(scheme)
@@ -132,6 +135,7 @@ def test_what_the_ego_has_alone_knows_no_message(scheme: str) -> None:
     assert unlike(step.cooperative.scores, alone.scores)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", list(SCHEMES)[1:])
 def test_where_a_partner_believes_to_be_reaches_the_answer(scheme: str) -> None:
     system = started(scheme)

@@ -65,6 +65,7 @@ def refused(campaign: CampaignRecords, *words: str) -> None:
         assert word in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("rows", [0, 1, 200])
 def test_a_table_comes_back_as_it_was(tmp_path: Path, name: str, rows: int) -> None:
@@ -128,12 +129,14 @@ def test_an_attempt_without_result_is_said(campaign: CampaignRecords) -> None:
         campaign.read_result(replace(KEY, seed=99))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file", sorted(FILES))
 def test_a_missing_file_is_named(campaign: CampaignRecords, file: str) -> None:
     (place(campaign) / file).unlink()
     refused(campaign, f"{place(campaign) / file}: No such file or directory")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file", sorted(FILES))
 @pytest.mark.parametrize("kept", [0, 3, 0.5, 0.99])
 def test_a_truncated_file_is_named(campaign: CampaignRecords, file: str, kept: float) -> None:
@@ -280,6 +283,7 @@ def test_results_hold_no_code(campaign: CampaignRecords) -> None:
     assert not marker.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TABLES)
 def test_more_rows_than_an_attempt_can_have_are_not_read(
     campaign: CampaignRecords, name: str, monkeypatch: pytest.MonkeyPatch

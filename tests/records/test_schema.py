@@ -51,6 +51,7 @@ def test_the_page_names_every_file_and_column() -> None:
                 assert f"`{name}`" in section, f"{table}: {name}"
 
 
+@pytest.mark.thorough
 def test_records_need_nothing_but_the_base_dependencies() -> None:
     code = (
         "import sys, harness.records.reading, harness.records.leaderboard;"

@@ -165,6 +165,7 @@ def held_out(tmp_path: Path) -> RecordedSamples:
     return RecordedSamples(list_scenarios(tmp_path / "data"), units=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [Single, Late])
 def test_a_system_uses_what_is_chosen(held_out: RecordedSamples, kind: type[Single | Late]) -> None:
     system = kind()

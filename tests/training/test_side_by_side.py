@@ -43,6 +43,7 @@ def edited(file: Path, to: Path, change: dict[str, Any]) -> str:
     return str(to)
 
 
+@pytest.mark.thorough
 def test_an_evaluation_has_all_that_tables_show(evaluations: dict[str, Path]) -> None:
     late = json.loads(evaluations["late"].read_text())
     assert set(late["conditions"]) == {"none", "pose error", "latency"}

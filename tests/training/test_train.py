@@ -106,6 +106,7 @@ def test_additional_detections_near_by_count_most() -> None:
     assert weight[1, rows // 2, columns // 2] == weight.max() > weight[1, 0, 0] == 1.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "scheme",
     ["single", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("early", "fcooper"))],
@@ -137,6 +138,7 @@ def test_front_and_back_have_equal_targets() -> None:
     assert np.allclose(LITE_GRID.decode_boxes(cells, codes) - box, -math.pi * np.eye(7)[6])
 
 
+@pytest.mark.thorough
 def test_a_run_stops_and_goes_on(config: TrainingConfig) -> None:
     whole = training.train_network(replace(config, epochs=2, out=config.out / "whole"))
     half = training.start_run(replace(config, epochs=2))

@@ -43,6 +43,7 @@ def test_it_answers_as_often_as_it_is_asked() -> None:
     assert not is_running(pid)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
@@ -61,6 +62,7 @@ def test_a_wrong_answer_is_named_in_the_error(fault: str, expected: str) -> None
     assert not is_running(pid)
 
 
+@pytest.mark.thorough
 def test_who_does_not_answer_is_not_waited_for() -> None:
     far = child("hanging")
     pid = far._process.pid
@@ -69,6 +71,7 @@ def test_who_does_not_answer_is_not_waited_for() -> None:
     assert not is_running(pid)
 
 
+@pytest.mark.thorough
 def test_who_does_not_listen_is_not_waited_for() -> None:
     far = child("deaf")
     much = np.zeros((1 << 20, 4), np.float32)

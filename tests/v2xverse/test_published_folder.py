@@ -63,6 +63,7 @@ def test_a_file_that_has_the_filter_is_the_same_network(folder: Path, tmp_path: 
     load_network(CoDriving(), checkpoint=str(tmp_path))
 
 
+@pytest.mark.thorough
 def test_one_more_key_missing_is_refused(tmp_path: Path) -> None:
     folder = write_published_folder(
         tmp_path / "codriving", without=(ONE_MORE, "decoder.layers.2.bias")

@@ -152,6 +152,7 @@ def test_the_road_is_rendered_as_the_planner_sees_it() -> None:
     assert ahead < 47.5 < behind
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif("CRUCIBLE_MAPS" not in os.environ, reason="CRUCIBLE_MAPS names no maps")
 def test_with_a_map_all_lanes_are_rendered() -> None:
     maps = os.environ["CRUCIBLE_MAPS"]

@@ -39,6 +39,7 @@ def ego(context: AttemptContext) -> Iterator[EgoVehicle]:
     ego.destroy_ego()
 
 
+@pytest.mark.thorough
 def test_a_control_that_is_no_number_fails_the_attempt(ego: EgoVehicle) -> None:
     """Servers would pass over it, and the ego drive on as it did before."""
     with pytest.raises(AttemptError, match=r"must be finite: .*throttle=nan") as problem:
@@ -62,6 +63,7 @@ def test_a_start_that_is_taken(context: AttemptContext, ego: EgoVehicle) -> None
     assert caught.value.failure == "route_invalid"
 
 
+@pytest.mark.thorough
 def test_it_gets_on(context: AttemptContext, ego: EgoVehicle) -> None:
     ego.apply_driving_control(Control(throttle=0.7))
     stations = []
@@ -103,6 +105,7 @@ def crash(
     raise AssertionError("nothing was touched")
 
 
+@pytest.mark.thorough
 def test_every_collision_is_reported_one_tick_later(
     context: AttemptContext, ego: EgoVehicle
 ) -> None:
@@ -139,6 +142,7 @@ class Slow(SimpleQueue[Any]):
         super().put(item)
 
 
+@pytest.mark.thorough
 def test_a_collision_that_is_reported_late_belongs_to_its_tick(
     context: AttemptContext, ego: EgoVehicle
 ) -> None:
@@ -153,6 +157,7 @@ def test_a_collision_that_is_reported_late_belongs_to_its_tick(
     assert delay == 1
 
 
+@pytest.mark.thorough
 def test_a_soft_collision_that_is_reported_late_belongs_to_its_tick(
     context: AttemptContext, ego: EgoVehicle
 ) -> None:
@@ -166,6 +171,7 @@ def test_a_soft_collision_that_is_reported_late_belongs_to_its_tick(
     assert delay == 1
 
 
+@pytest.mark.thorough
 def test_what_stands_next_to_the_ego_is_not_waited_for(
     context: AttemptContext, ego: EgoVehicle
 ) -> None:
@@ -184,6 +190,7 @@ def test_what_stands_next_to_the_ego_is_not_waited_for(
     assert truck.is_alive
 
 
+@pytest.mark.thorough
 def test_full_braking_is_no_jolt(context: AttemptContext, ego: EgoVehicle) -> None:
     """A jolt is waited for on the clock: every stop would cost seconds."""
     speeds = []
@@ -200,6 +207,7 @@ def test_full_braking_is_no_jolt(context: AttemptContext, ego: EgoVehicle) -> No
     assert hardest > 20.0
 
 
+@pytest.mark.thorough
 def test_who_is_struck_standing_stood(context: AttemptContext, ego: EgoVehicle) -> None:
     """The impact has changed the ego's speed already when it is reported."""
     ego.apply_driving_control(Control(brake=1.0))
@@ -213,6 +221,7 @@ def test_who_is_struck_standing_stood(context: AttemptContext, ego: EgoVehicle) 
     assert ego.read_state(context.world.get_snapshot()).speed > 1.0
 
 
+@pytest.mark.thorough
 def test_a_kerb_is_no_collision(context: AttemptContext, ego: EgoVehicle) -> None:
     context.world.tick()
     snapshot = context.world.get_snapshot()

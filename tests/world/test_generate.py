@@ -131,6 +131,7 @@ def encounter(*, reveal: float) -> EncounterReport:
     )
 
 
+@pytest.mark.thorough
 @given(reveals=st.lists(st.floats(0.0, 12.0), min_size=200, max_size=200))
 def test_the_routes_of_a_kind_are_spread_over_strata(reveals: list[float]) -> None:
     """Ten routes, five strata: two each, and more only after others have been waited for."""
@@ -203,6 +204,7 @@ def test_those_that_have_room_are_made_where_not_all_have(
         generate_routes(network, "CrucibleOld", seed=1, count=1, kinds=["hard_braking"], fewer=True)
 
 
+@pytest.mark.thorough
 def test_the_turns_of_a_kind_without_a_place_left_go_to_the_others() -> None:
     network, kinds = load_road_network("CrucibleOld", None), ["hard_braking", FEW[0]]
     routes, hazards = generate_routes(network, "CrucibleOld", seed=1, count=2, kinds=kinds)

@@ -126,6 +126,7 @@ def truth(golden: Golden, scan: LidarScan) -> dict[str, tuple[Floats, int]]:
     }
 
 
+@pytest.mark.thorough
 def test_boxes_stand_where_they_were_put(golden: Golden) -> None:
     seen_boxes = truth(golden, golden.ego_scan)
     assert set(seen_boxes) == set(STANDING)

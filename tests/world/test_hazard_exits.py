@@ -47,6 +47,7 @@ def middle(route: Route, first: int, last: int) -> float:
     return float(route.station[(first + last) // 2])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("town", ["Crucible05", "Town05"])
 @pytest.mark.parametrize("turn", ["left", "right"])
 @pytest.mark.parametrize("kind", KINDS)

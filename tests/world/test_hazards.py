@@ -147,6 +147,7 @@ def test_a_hazard_that_the_ego_did_not_reach_was_not_run(context_for: ContextFor
     assert "ended before" in hazard.make_report().reason
 
 
+@pytest.mark.thorough
 def test_where_the_road_has_no_place_it_is_not_run(context_for: ContextFor) -> None:
     route, _ = shipped("occluded_pedestrian")
     inside = route.station[route.in_junction]
@@ -164,6 +165,7 @@ def test_where_the_road_has_no_place_it_is_not_run(context_for: ContextFor) -> N
     hazard.remove_from_world()
 
 
+@pytest.mark.thorough
 def test_where_everything_is_taken_nothing_of_it_stays(context_for: ContextFor) -> None:
     """Pedestrians stand wherever the hazard could start."""
     route, spec = shipped("occluded_pedestrian")

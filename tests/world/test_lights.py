@@ -52,6 +52,7 @@ def watched() -> Iterator[dict[str, Any]]:
         yield alone(watch_lights, server.host, server.port)
 
 
+@pytest.mark.thorough
 def test_lights_stand_before_junctions(watched: dict[str, Any]) -> None:
     assert watched["stations"]
     for station, clear in watched["stations"]:

@@ -92,6 +92,7 @@ def on_the_way(
     return poses
 
 
+@pytest.mark.thorough
 def test_the_unit_stands_ahead_on_the_right_along_the_road(
     context: AttemptContext, ego: EgoVehicle
 ) -> None:
@@ -115,16 +116,19 @@ def test_the_unit_stands_ahead_on_the_right_along_the_road(
     assert math.cos(pose.yaw - before.vehicle_in_world.yaw) > 0.999
 
 
+@pytest.mark.thorough
 def test_never_a_planning_step_without_it(context: AttemptContext, ego: EgoVehicle) -> None:
     poses = on_the_way(context, ego, Ahead(**PLACE), 40)
     assert [len(step) for step in poses] == [1] * 40
 
 
+@pytest.mark.thorough
 def test_it_rests_only_when_asked(context: AttemptContext, ego: EgoVehicle) -> None:
     poses = on_the_way(context, ego, Ahead(**PLACE, rest_every=5), 10)
     assert [len(step) for step in poses] == [1, 1, 1, 1, 0] * 2
 
 
+@pytest.mark.thorough
 def test_it_is_moved_on_time(context: AttemptContext, ego: EgoVehicle) -> None:
     poses = on_the_way(context, ego, Ahead(**PLACE, renew_seconds=1.0, renew_when_passed=False), 20)
     x = [pose.x for (pose,) in poses]
@@ -132,12 +136,14 @@ def test_it_is_moved_on_time(context: AttemptContext, ego: EgoVehicle) -> None:
     assert moved.tolist() == [5, 10, 15]
 
 
+@pytest.mark.thorough
 def test_it_is_moved_when_passed(context: AttemptContext, ego: EgoVehicle) -> None:
     poses = on_the_way(context, ego, Ahead(**PLACE, renew_seconds=1000.0), 20)
     places = {round(pose.x, 1) for (pose,) in poses}
     assert len(places) == 3  # 32 m at 12 m a time
 
 
+@pytest.mark.thorough
 def test_units_are_moved_not_spawned(context: AttemptContext, ego: EgoVehicle) -> None:
     before = context.world.get_actors().filter("sensor.*")
     partners = spawn_partners(
@@ -158,6 +164,7 @@ def test_units_are_moved_not_spawned(context: AttemptContext, ego: EgoVehicle) -
     partners.destroy_posts()
 
 
+@pytest.mark.thorough
 def test_surveyed_units_stand_at_the_corners_in_range(
     context: AttemptContext, ego: EgoVehicle
 ) -> None:
@@ -198,6 +205,7 @@ def fleet_of(context: AttemptContext, ego: EgoVehicle, distances: list[float]) -
     return [stand(context.world, car, origin, gap, 3.5, 0.0) for gap in distances]
 
 
+@pytest.mark.thorough
 def test_the_nearest_vehicles_share(context: AttemptContext, ego: EgoVehicle) -> None:
     fleet = fleet_of(context, ego, [30.0, 10.0, 20.0, 95.0])
     context.world.tick()
@@ -212,6 +220,7 @@ def test_the_nearest_vehicles_share(context: AttemptContext, ego: EgoVehicle) ->
     assert [name for name, _ in drive.plan()] == ["vehicle-2", "vehicle-0"]
 
 
+@pytest.mark.thorough
 def test_no_partner_out_of_range(context: AttemptContext, ego: EgoVehicle) -> None:
     fleet = fleet_of(context, ego, [25.0, 60.0])
     context.world.tick()
@@ -227,6 +236,7 @@ def test_no_partner_out_of_range(context: AttemptContext, ego: EgoVehicle) -> No
     partners.destroy_posts()
 
 
+@pytest.mark.thorough
 def test_no_more_than_asked(context: AttemptContext, ego: EgoVehicle) -> None:
     fleet = fleet_of(context, ego, [20.0, 30.0, 40.0])
     context.world.tick()

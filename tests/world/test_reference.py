@@ -30,6 +30,7 @@ def sensors(context: AttemptContext) -> int:
     return len(context.world.get_actors().filter("sensor.*"))
 
 
+@pytest.mark.thorough
 def test_the_reference_rig_sees_the_same_in_every_arm(
     context: AttemptContext, ego: EgoVehicle
 ) -> None:
@@ -69,6 +70,7 @@ def test_the_reference_rig_sees_the_same_in_every_arm(
         partners.destroy_posts()
 
 
+@pytest.mark.thorough
 def test_a_unit_that_is_the_reference_is_not_scanned_twice(
     context: AttemptContext, ego: EgoVehicle
 ) -> None:
@@ -98,6 +100,7 @@ def test_a_unit_that_is_the_reference_is_not_scanned_twice(
     partners.destroy_posts()
 
 
+@pytest.mark.thorough
 def test_without_a_reference_nothing_more_is_scanned(
     context: AttemptContext, ego: EgoVehicle
 ) -> None:
@@ -126,6 +129,7 @@ def random_partner(context: AttemptContext, fleet: list[carla.Actor], seed: int)
     return spawn_partners(one, there, rig=RIG, period=0.2, reads_points=False, fleet=fleet)
 
 
+@pytest.mark.thorough
 def test_one_partner_is_chosen_at_random_and_kept_while_in_range(
     context: AttemptContext, ego: EgoVehicle
 ) -> None:

@@ -53,6 +53,7 @@ def next_scan(context: AttemptContext, post: ScanningPost, ticks: int) -> LidarS
     return post.collect_scan(frame)
 
 
+@pytest.mark.thorough
 def test_a_sweep_is_one_turn(context: AttemptContext, post: ScanningPost) -> None:
     for scan in (next_scan(context, post, 1), next_scan(context, post, 4)):
         x, y = scan.points_in_lidar[:, 0], scan.points_in_lidar[:, 1]
@@ -61,6 +62,7 @@ def test_a_sweep_is_one_turn(context: AttemptContext, post: ScanningPost) -> Non
         assert RAYS / 2 < len(scan.points_in_lidar) <= RAYS
 
 
+@pytest.mark.thorough
 def test_once_in_a_planning_period(context: AttemptContext, post: ScanningPost) -> None:
     swept = []
     for _ in range(9):
@@ -80,6 +82,7 @@ def test_rest_and_listen_again(context: AttemptContext, post: ScanningPost) -> N
     assert len(next_scan(context, post, 1).points_in_lidar) > RAYS / 2
 
 
+@pytest.mark.thorough
 def test_a_missing_frame_is_named(
     context: AttemptContext, post: ScanningPost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +93,7 @@ def test_a_missing_frame_is_named(
     assert caught.value.failure == "sensor_timeout"
 
 
+@pytest.mark.thorough
 def test_hits_are_counted_without_points(context: AttemptContext, ego: EgoVehicle) -> None:
     post = ScanningPost(context, RIG.ego, period=PLANNING, reads_points=False, carrier=ego.actor)
     post.start_scanning()
@@ -99,6 +103,7 @@ def test_hits_are_counted_without_points(context: AttemptContext, ego: EgoVehicl
     assert scan.hits[ego.actor.id] > 0
 
 
+@pytest.mark.thorough
 def test_a_post_moves(context: AttemptContext, ego: EgoVehicle) -> None:
     home = where(ego.actor)
     first, second = (Pose(home.x, home.y, 7.5 + n, yaw=0.5 + n) for n in range(2))
@@ -117,6 +122,7 @@ def test_a_post_moves(context: AttemptContext, ego: EgoVehicle) -> None:
         )
 
 
+@pytest.mark.thorough
 def test_the_same_seed_makes_the_same_noise(context: AttemptContext, ego: EgoVehicle) -> None:
     mount = replace(RIG.ego, noise_stddev=0.05, dropoff_general_rate=0.2)
     posts = [

@@ -50,6 +50,7 @@ def fleet(context: AttemptContext) -> Iterator[list[carla.Actor]]:
         actor.destroy()
 
 
+@pytest.mark.thorough
 def test_only_vehicles_that_the_rig_fits_are_equipped(
     context: AttemptContext, fleet: list[carla.Actor]
 ) -> None:
@@ -72,6 +73,7 @@ def test_only_vehicles_that_the_rig_fits_are_equipped(
         partner.post.destroy_sensors()
 
 
+@pytest.mark.thorough
 def test_a_higher_mount_fits_taller_vehicles(
     context: AttemptContext, fleet: list[carla.Actor]
 ) -> None:
@@ -83,6 +85,7 @@ def test_a_higher_mount_fits_taller_vehicles(
     assert not any(can_carry_lidar(cycle, high) for cycle in cycles)
 
 
+@pytest.mark.thorough
 def test_the_share_is_of_the_vehicles_that_it_fits(
     context: AttemptContext, fleet: list[carla.Actor]
 ) -> None:
@@ -101,6 +104,7 @@ def test_the_share_is_of_the_vehicles_that_it_fits(
     assert abs(counts[0.5] - n / 2) < 4 * np.sqrt(n / 4)
 
 
+@pytest.mark.thorough
 def test_a_mounted_lidar_sees_round_itself(
     context: AttemptContext, fleet: list[carla.Actor]
 ) -> None:

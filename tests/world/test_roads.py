@@ -58,6 +58,7 @@ def first_change(network: RoadNetwork, side: int, room: int) -> int:
     raise AssertionError("no such place")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("town", TOWNS)
 def test_a_route_has_a_row_every_metre_on_the_lane_s_centre(town: str) -> None:
     network = roads(town)
@@ -77,6 +78,7 @@ def test_a_route_has_a_row_every_metre_on_the_lane_s_centre(town: str) -> None:
                 assert folded(np.radians(lane.transform.rotation.yaw) - route.yaw[row]) < 0.2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("town", TOWNS)
 def test_a_trace_follows_lanes_and_changes_only_to_permitted_ones(town: str) -> None:
     network = roads(town)
@@ -104,6 +106,7 @@ def test_a_trace_follows_lanes_and_changes_only_to_permitted_ones(town: str) -> 
             assert get_lane_key(ahead) in onward | next_lanes or beyond & onward
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("town", TOWNS)
 def test_no_detour_is_shorter(town: str) -> None:
     network = roads(town)
@@ -149,6 +152,7 @@ def test_a_lane_change_with_little_room_is_rounded() -> None:
     assert np.degrees(bends.max()) < 25.0
 
 
+@pytest.mark.thorough
 def test_a_point_within_a_junction_means_any_of_its_lanes() -> None:
     network = roads("Crucible05")
     graph = network.graph

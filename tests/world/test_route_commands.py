@@ -147,6 +147,7 @@ def harness(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 def test_a_town_s_map_is_saved_from_a_running_server(carlite: Carlite, tmp_path: Path) -> None:
     done = harness(
         *("maps", "export", "--host", carlite.host, "--port", str(carlite.port)),

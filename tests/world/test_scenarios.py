@@ -99,6 +99,7 @@ def test_scenarios_of_other_towns_only_are_refused(tmp_path: Path) -> None:
         hazards(tmp_path, elsewhere, ("Scenario1", [on(route, 20)]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("aside", "turned", "counts"),
     [(0.0, 0.0, True), (1.9, 0.0, True), (2.1, 0.0, False), (0, 9.0, True), (0, -11.0, False)],
@@ -140,6 +141,7 @@ def test_what_needs_a_junction_meets_the_ego_in_it(tmp_path: Path) -> None:
     assert reasons([late]) == {"Scenario2": "the route ends before it"}
 
 
+@pytest.mark.thorough
 def test_the_highest_type_that_the_route_can_run_takes_a_place(tmp_path: Path) -> None:
     spec, route = route_that_turns("straight")
     here = [on(route, 30)]
@@ -176,6 +178,7 @@ def test_an_unknown_type_and_a_kind_we_lack_are_named(tmp_path: Path) -> None:
     assert reasons([lacking]) == {"Scenario1": "no hazard of kind control_loss"}
 
 
+@pytest.mark.thorough
 def test_right_and_left_turns_are_distinguished() -> None:
     for way in ("left", "right", "straight"):
         _, route = route_that_turns(way)

@@ -167,6 +167,7 @@ def nearest(worlds: dict[str, Any], kind: int, rank: int) -> str:
     return who
 
 
+@pytest.mark.thorough
 def test_all_are_delivered(worlds: dict[str, Any]) -> None:
     failed = {name for name, world in worlds.items() if world["problem"]}
     assert failed == {"nothing", "elsewhere"}

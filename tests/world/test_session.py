@@ -141,6 +141,7 @@ def impatient(host: str, port: int) -> list[str]:
     return [caught.value.failure, str(caught.value)]
 
 
+@pytest.mark.thorough
 def test_a_late_answer_of_a_living_server_says_what_waited(carlite: Carlite) -> None:
     failure, said = alone(impatient, carlite.host, carlite.port)
     assert failure == "rpc_timeout"

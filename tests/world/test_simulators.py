@@ -56,6 +56,7 @@ def test_a_server_that_prints_without_end_fills_no_disk() -> None:
         assert len(server.read_log_tail()) <= TAIL
 
 
+@pytest.mark.thorough
 def test_a_lease_ends_with_its_block() -> None:
     with CarliteSimulator().lease_server("Crucible05") as server:
         assert server.is_alive()
@@ -114,6 +115,7 @@ def test_a_lease_outlives_the_thread_that_asked_for_it() -> None:
     assert left(members) == []
 
 
+@pytest.mark.thorough
 def test_a_killed_keeper_takes_its_server_along() -> None:
     with CarliteSimulator().lease_server("Crucible05") as server:
         keeper, process = family()
@@ -122,6 +124,7 @@ def test_a_killed_keeper_takes_its_server_along() -> None:
         assert ailment(server) == "server_crash"
 
 
+@pytest.mark.thorough
 def test_a_server_that_cannot_start_says_why() -> None:
     with pytest.raises(LaunchError, match="Nowhere99") as caught:
         CarliteSimulator().lease_server("Nowhere99").__enter__()

@@ -41,6 +41,7 @@ def arguments_of(port: int) -> list[str]:
     return server_of(family(), port).cmdline()
 
 
+@pytest.mark.thorough
 def test_what_was_launched_is_ended_with_its_block() -> None:
     with CarlaSimulator(root=INSTALL).lease_server(TOWN) as server:
         assert server.name == "CARLA 0.9.16"
@@ -139,6 +140,7 @@ def test_who_does_not_hear_is_killed(monkeypatch: pytest.MonkeyPatch, executable
     assert can_be_bound(server.port, server.port + 1, server.port + 2)
 
 
+@pytest.mark.thorough
 def test_a_server_that_stands_still_hangs_and_is_ended() -> None:
     with CarlaSimulator(root=INSTALL).lease_server(TOWN) as server:
         members = family()
@@ -163,6 +165,7 @@ def test_when_one_process_ends_the_others_do(victim: int, number: signal.Signals
     assert can_be_bound(server.port, server.port + 1, server.port + 2)
 
 
+@pytest.mark.thorough
 def test_a_killed_holder_takes_all_along() -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", LEASE], cwd=ROOT, stdout=subprocess.PIPE, text=True

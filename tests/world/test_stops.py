@@ -102,6 +102,7 @@ def looked() -> Iterator[list[dict[str, Any]]]:
         yield alone(look, server.host, server.port)["signs"]
 
 
+@pytest.mark.thorough
 def test_the_ego_must_stop_at_all_seven_signs_of_the_town(looked: list[dict[str, Any]]) -> None:
     assert len(looked) == 7
     for sign in looked:

@@ -92,6 +92,7 @@ def one(server: SimulatorServer) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.thorough
 def test_the_town_is_full_and_alive(one: dict[str, Any]) -> None:
     assert one["vehicles"] >= 33
     assert one["walkers"] >= 28
