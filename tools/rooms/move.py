@@ -451,7 +451,7 @@ def rewrite_imports(path: Path) -> None:
         if not moved:
             continue
         first, last_line = node.lineno - 1, (node.end_lineno or node.lineno) - 1
-        indent = re.match(r"\s*", lines[first])[0]  # type: ignore[index]
+        indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
         tail = lines[last_line][node.end_col_offset :].rstrip("\n")
         comment = re.search(r"#.*", lines[first]) if first != last_line else None
         note = tail or (f"  {comment[0]}" if comment else "")
@@ -526,7 +526,7 @@ def rewrite_texts() -> None:
             continue
         made = text
         for pattern, new in rules:
-            made = pattern.sub(new, made)  # type: ignore[arg-type]
+            made = pattern.sub(new, made)
         if made != text:
             path.write_bytes(made.encode("utf-8"))
 
