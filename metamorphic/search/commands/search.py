@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from harness.command_registry import CommandDeclaration
 from metamorphic.search.command_options import (
@@ -14,6 +14,10 @@ from metamorphic.search.command_options import (
     order_settings_first,
     show_search_curves,
 )
+
+if TYPE_CHECKING:
+    from metamorphic.search.configuration import SearchPlan
+    from metamorphic.search.confirming import ConfirmationSettings
 
 COMMAND = CommandDeclaration(
     group="Search",
@@ -70,7 +74,7 @@ def run_search_command(options: argparse.Namespace) -> int:
     return search_and_print(ready)
 
 
-def search_and_print(ready: Any) -> int:
+def search_and_print(ready: SearchPlan) -> int:
     """Run one search, with its table at the end."""
     from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
     from harness.campaign.run import DONE, SOME_FAILED  # noqa: PLC0415
@@ -89,7 +93,7 @@ def search_and_print(ready: Any) -> int:
     return DONE if whole else SOME_FAILED
 
 
-def confirm_and_print(ready: Any, confirming: Any) -> None:
+def confirm_and_print(ready: SearchPlan, confirming: ConfirmationSettings) -> None:
     """Confirm a search of a study, on the workers of the study."""
     from harness.campaign.printing.terminal import console  # noqa: PLC0415
     from metamorphic.search.confirming import confirm_search  # noqa: PLC0415
