@@ -78,6 +78,7 @@ def start_helper(stages: tuple[str, ...]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "harness.carlite.precompile", *stages],
         cwd=compiled.ROOT,
+        env=os.environ,  # that of this process: no configuration and no file adds to it
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
