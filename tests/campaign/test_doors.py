@@ -241,6 +241,7 @@ def test_nothing_of_a_stranger_is_imported_run_or_written(
     assert len(answers) > 50
 
 
+@pytest.mark.thorough
 def test_every_hostile_study_is_one_line(answers: dict[str, dict[str, Any]]) -> None:
     allowed = {"first", "search path is without effect", "control"}
     reading = {"status", "pack"}

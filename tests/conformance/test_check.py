@@ -52,6 +52,7 @@ def test_shipped_systems_pass(name: str, street: Recording) -> None:
     assert result == ({"truth"} if name in WITHOUT_WEIGHTS else set())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "kind",
     [*QUICKLY_BROKEN, *(pytest.param(kind, marks=pytest.mark.thorough) for kind in OTHERS_BROKEN)],

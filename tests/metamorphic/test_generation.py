@@ -95,6 +95,7 @@ def test_headers_have_how_they_were_made(made: Path) -> None:
     assert json.loads((made / "header.json").read_text())["seed"] == 3
 
 
+@pytest.mark.thorough
 def test_labels_are_counted_again_in_weather(made: Path) -> None:
     fewer = 0
     for scenario in list_scenarios(made):

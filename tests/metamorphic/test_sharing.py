@@ -420,6 +420,7 @@ def test_shipped_systems_satisfy_the_exact_relations(scheme: str, scene: Coopera
     assert measured(RELATIONS["R5_duplicate"], scheme, scene, twice) == 0
 
 
+@pytest.mark.thorough
 def test_early_fusion_depends_on_order_by_rounding_alone_and_on_points_sent_twice(
     scene: CooperativeScene,
 ) -> None:

@@ -95,6 +95,7 @@ def test_a_request_is_highest_at_the_waypoints() -> None:
 WHOLE: dict[str, Any] = {"thre": 0.1, "cav_lidar_range": [*RANGE], "driving_request": True}
 
 
+@pytest.mark.thorough
 def test_settings_are_read() -> None:
     settings = read_communication({**WHOLE, "radius": 40, "round": 2}, "place")
     assert settings == CommunicationSettings(threshold=0.1, detection_range=RANGE, radius=40.0)

@@ -49,7 +49,6 @@ def test_launched_for_every_try_or_not_the_records_are_carlites(tmp_path: Path) 
     assert left(family()) == []
 
 
-@pytest.mark.thorough
 def test_what_a_failed_launch_said_is_in_the_ledger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,6 +174,7 @@ def test_all_are_delivered(worlds: dict[str, Any]) -> None:
     assert len(worlds["none"]["there"]) > 12
 
 
+@pytest.mark.thorough
 def test_the_nearest_is_left_out(worlds: dict[str, Any]) -> None:
     gone = {nearest(worlds, 0, 0), nearest(worlds, 1, 1)}
     assert differing(worlds, "left_out") == (gone, set(), set())
