@@ -40,7 +40,7 @@ FEW = ("occluded_pedestrian", "oncoming_turn")
 def generated(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command, which has a Traffic Manager, in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "harness", "routes", "generate", *arguments],
+        [sys.executable, "-m", "crucible", "routes", "generate", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
