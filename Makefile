@@ -7,7 +7,7 @@ SETUP := .venv/ready-run
 READY := .venv/ready
 # Compiled on all cores, ours as well: every process of a campaign starts faster, even where
 # PYTHONDONTWRITEBYTECODE is set. Torch has a file for later Pythons, which is no failure.
-COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib agents analysis crucible harness metamorphic tests; \
+COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib agents analysis crucible harness studies tools tests; \
 	$(BIN)/python -m harness.carlite.precompile
 
 .PHONY: demo setup test test-all test-rest verify lint docs bench chaos wheel lock clean

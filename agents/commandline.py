@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from harness.errors import AttemptError, UserError
+from harness.common.errors import AttemptError, UserError
 
 BAD_INPUT, NO_GROUND = 2, 3
 

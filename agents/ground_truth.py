@@ -8,7 +8,8 @@ import numpy as np
 
 from agents.driving.driver import Driver
 from agents.driving.settings import DrivingSettings
-from harness.vocabulary import (
+from harness.types.systems import PrivilegedPerceivingSystem
+from harness.types.vocabulary import (
     Boxes,
     Control,
     EgoObservation,
@@ -17,7 +18,6 @@ from harness.vocabulary import (
     Message,
     Observation,
     Perceived,
-    PrivilegedPerceivingSystem,
     Route,
 )
 

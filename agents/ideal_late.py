@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from agents.ground_truth import IdealSystem, crop_to_window_boxes, select_hit_boxes
 from agents.merging import merge_partner_boxes
-from harness.vocabulary import Boxes, EgoObservation, GroundTruth, Message, Observation, Perceived
+from harness.types.vocabulary import (
+    Boxes,
+    EgoObservation,
+    GroundTruth,
+    Message,
+    Observation,
+    Perceived,
+)
 
 
 class IdealLate(IdealSystem):

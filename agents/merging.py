@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.geometry import transform_boxes
-from harness.vocabulary import Boxes, Mask, Message, Pose
+from harness.types.geometry import transform_boxes
+from harness.types.vocabulary import Boxes, Mask, Message, Pose
 
 EGO = Pose(0.0, 0.0)
 

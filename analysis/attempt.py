@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from analysis.hazards import make_hazard_columns
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.evaluation.windows import WINDOWS
 from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage
@@ -21,7 +21,8 @@ from harness.records.packing.layout import LEFT_OUT
 from harness.records.reading import CampaignRecords, convert_to_dataframe
 from harness.records.schema import ALL_TABLES, SOURCES
 from harness.records.surrogates import read_reached_times, read_surrogates
-from harness.vocabulary import BANDS, CLASSES, PATTERNS
+from harness.types.record_names import BANDS, PATTERNS
+from harness.types.vocabulary import CLASSES
 
 SPANS = ("total", *WINDOWS)
 """Periods over which errors are counted: the whole drive, and the windows before its end."""

@@ -22,11 +22,11 @@ from analysis.attempt import (
     read_result,
     read_violation_place,
 )
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
-from harness.vocabulary import Mask
+from harness.types.vocabulary import Mask
 
 COLUMNS = ["arm", "route", "seed", "source", "left out as", "reason"]
 BROKEN, PARTNER = "broken record", "pair partner"

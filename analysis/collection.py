@@ -29,12 +29,13 @@ from analysis.hazards import describe_hazards_not_run, make_hazard_columns
 from analysis.routes import RouteWay, read_route_ways, resolve_geometries
 from analysis.statistics.intervals import FEWEST_RESAMPLED_ROUTES
 from analysis.surrogates import REACHED, SURROGATE_COLUMNS, add_oracle_columns
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import CORE, NONE, Arm, list_varying_factors
 from harness.records.keys import AttemptKey
 from harness.records.ledger import get_line_key as ledger_key
 from harness.records.ledger import iter_ledger_lines
 from harness.records.reading import CampaignRecords
+from harness.types.record_names import IRRELEVANT_SETTINGS
 
 ATTEMPT_KEY = ["arm", "route", "seed"]
 CASE = "case"
@@ -42,19 +43,6 @@ CASE = "case"
 CAMPAIGN = "campaign"
 """The factor of arms whose campaigns are compared; its values are their numbers and folders."""
 RESERVED = ("source", "cluster", "try", CASE, CAMPAIGN)
-IRRELEVANT_SETTINGS = {
-    "out",
-    "protocol",
-    "dry_run",
-    "executor",
-    "progress",
-    "export",
-    "live",
-    "attempts_per_route",
-    "attempt_timeout",
-    "retry_failed",
-}
-"""Settings that do not change results."""
 UNKNOWN_TOWN = "?"
 """The town of a route that is not in its campaign's folder."""
 UNPACKED = "unpacked, so that what needs boxes, messages or tracks is left out of all tables"

@@ -19,9 +19,9 @@ from analysis.statistics.significance import (
 )
 from analysis.surrogates import GOAL_TIME, TIME_COSTS
 from analysis.tables.table import encode_names
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import Arm, find_meant_arms, list_varying_factors
-from harness.vocabulary import Mask
+from harness.types.vocabulary import Mask
 
 COMPARED_MEASURES = {
     "driving score": ("driving_score", 1.0),

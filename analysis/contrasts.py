@@ -19,7 +19,7 @@ from analysis.collection import CampaignCollection
 from analysis.comparison import ArmComparison, build_comparison_sides, compare_sides
 from analysis.surrogates import SURROGATE_MEASURES as DANGERS
 from analysis.tables.table import ESTIMATE, EstimatesTable
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import CONDITION, NONE, SYSTEM, Arm, format_arm_label
 
 ALPHA = 0.05

@@ -13,10 +13,10 @@ import pandas as pd
 
 from analysis.attempt import read_checked_table, read_result, read_violation_place
 from analysis.cases import describe_violation, format_attempt_title
-from harness.geometry import transform_boxes
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
-from harness.vocabulary import Boxes, Floats, Pose
+from harness.types.geometry import transform_boxes
+from harness.types.vocabulary import Boxes, Floats, Pose
 
 WORLD = Pose(0.0, 0.0)
 GEOMETRY = ["x", "y", "z", "length", "width", "height", "yaw"]

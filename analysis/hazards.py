@@ -19,7 +19,7 @@ import pandas as pd
 from analysis.arms import format_short_arm_name, list_arms, match_arms
 from harness.records.arms import list_varying_factors
 from harness.records.metrics import NOT_RUN
-from harness.vocabulary import Mask
+from harness.types.vocabulary import Mask
 
 HAZARDS = "hazards"
 """The column with all hazards: kind, why it was not run, and a mover's reveal times, as JSON."""

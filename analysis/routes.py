@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.errors import UserError
-from harness.geometry import is_same_way
+from harness.common.errors import UserError
+from harness.common.safe_reading import LAID_ROUTE, refuse_link
 from harness.records.keys import MOST_ROUTES
 from harness.records.reading import read_json_object
-from harness.safe_reading import LAID_ROUTE, refuse_link
-from harness.vocabulary import Floats
+from harness.types.geometry import is_same_way
+from harness.types.vocabulary import Floats
 
 ROUTES = "routes"
 """The folder of a campaign in which its routes lie as they were laid."""

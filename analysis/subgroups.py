@@ -18,8 +18,8 @@ from analysis.comparison import (
 )
 from analysis.hazards import HAZARDS, REVEALS
 from analysis.surrogates import TIME_COSTS
-from harness.errors import UserError
-from harness.vocabulary import Mask
+from harness.common.errors import UserError
+from harness.types.vocabulary import Mask
 
 COLUMNS = ["measure", "a", "b", "difference", "low", "high", "pairs", "routes"]
 

@@ -16,8 +16,9 @@ from harness.evaluation.surrogates.motion import RoadUserMotion, build_motion
 from harness.evaluation.surrogates.reasons import EgoWay, SignalInterval
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
-from harness.records.schema import MICRO, MILLI
-from harness.vocabulary import SURROGATES, Floats
+from harness.records.schema import POSITION_UNIT, YAW_UNIT
+from harness.types.record_names import SURROGATES
+from harness.types.vocabulary import Floats
 
 PREFIX = "surrogate_"
 SPEED, GOAL = f"{PREFIX}mean_speed", f"{PREFIX}time_to_goal"
@@ -97,7 +98,9 @@ def read_motion(
     frames = read_checked_table(campaign, "frames", key)
     ours = campaign.read_result(key)["crucible"]
     try:
-        motion = build_motion(tracks, actors, tick_seconds=tick_seconds, units=(MILLI, MICRO))
+        motion = build_motion(
+            tracks, actors, tick_seconds=tick_seconds, units=(POSITION_UNIT, YAW_UNIT)
+        )
         signals = [
             SignalInterval(
                 station=float(item["station"]), start=int(item["start"]), last=int(item["last"])

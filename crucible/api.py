@@ -37,28 +37,13 @@ if TYPE_CHECKING:
     from harness.channel.disturbance import Sweep as Sweep
     from harness.channel.disturbance import cannot_touch as cannot_touch
     from harness.channel.effects import Shift as Shift
-    from harness.errors import UserError as UserError
     from harness.evaluation.metrics.metric import AttemptData as AttemptData
     from harness.evaluation.metrics.metric import Metric as Metric
     from harness.evaluation.metrics.metric import StepData as StepData
     from harness.evaluation.patterns import classify_patterns as classify_patterns
     from harness.evaluation.patterns import count_patterns as count_patterns
-    from harness.randomness import make_named_stream as make_named_stream
     from harness.records.arms import Arm as Arm
     from harness.records.reading import CampaignRecords as CampaignRecords
-    from harness.vocabulary import Boxes as Boxes
-    from harness.vocabulary import Control as Control
-    from harness.vocabulary import EgoObservation as EgoObservation
-    from harness.vocabulary import Features as Features
-    from harness.vocabulary import Kind as Kind
-    from harness.vocabulary import Message as Message
-    from harness.vocabulary import Observation as Observation
-    from harness.vocabulary import Perceived as Perceived
-    from harness.vocabulary import PerceivingSystem as PerceivingSystem
-    from harness.vocabulary import Points as Points
-    from harness.vocabulary import Pose as Pose
-    from harness.vocabulary import Route as Route
-    from harness.vocabulary import Step as Step
     from harness.world.attempt_context import EgoState as EgoState
     from harness.world.changes.background import BackgroundChange as BackgroundChange
     from harness.world.changes.census import SceneCensus as SceneCensus
@@ -74,11 +59,6 @@ if TYPE_CHECKING:
     from harness.world.routes.files import RouteSpec as RouteSpec
     from harness.world.routes.sources import RouteSource as RouteSource
     from harness.world.routes.sources import make_route_spec as make_route_spec
-    from metamorphic.search.candidates import SearchCandidate as SearchCandidate
-    from metamorphic.search.candidates import SearchOutcome as SearchOutcome
-    from metamorphic.search.candidates import number_candidates as number_candidates
-    from metamorphic.search.settings import SearchSettings as SearchSettings
-    from metamorphic.space import sample_values as sample_values
 
 
 def __getattr__(name: str) -> Any:

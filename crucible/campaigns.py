@@ -18,13 +18,13 @@ from typing import Any
 import pandas as pd
 
 from analysis.collection import CampaignCollection, collect_campaigns, parse_attempt_key
-from harness.environments import build_child_environment
-from harness.errors import UserError
+from harness.common.environments import build_child_environment
+from harness.common.errors import UserError
+from harness.common.subprocesses import build_module_command, describe_exit
+from harness.common.suggestions import describe_unknown_name
 from harness.records import reading
 from harness.records.keys import AttemptKey
 from harness.records.schema import ALL_TABLES
-from harness.subprocesses import build_module_command, describe_exit
-from harness.suggestions import describe_unknown_name
 
 FINISHED, SOME_FAILED = 0, 1
 

@@ -16,10 +16,10 @@ from agents.conformance.instantiation import (
     resolve_system_settings,
 )
 from agents.v2xverse.agent_files import WHERE
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
-from harness.findings import Finding
-from harness.options import OneLineParser
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
+from harness.common.findings import Finding
+from harness.common.options import OneLineParser
 
 COMMAND = CommandDeclaration(
     group="Plug-ins",
@@ -98,7 +98,7 @@ def run_plugin_check(options: argparse.Namespace) -> int:
     from rich.console import Console  # noqa: PLC0415
 
     from crucible.check_study import check_composed_study, is_study  # noqa: PLC0415
-    from harness.findings import show_findings  # noqa: PLC0415
+    from harness.common.findings import show_findings  # noqa: PLC0415
 
     if is_study(options.plug_in):
         if options.settings:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from harness.findings import Finding, make_checks
-from harness.randomness import make_named_stream
-from metamorphic.search.candidates import SearchCandidate, SearchOutcome
-from metamorphic.search.settings import SearchSettings
-from metamorphic.space import SpaceParameter
+from harness.common.findings import Finding, make_checks
+from harness.common.randomness import make_named_stream
+from studies.search.candidates import SearchCandidate, SearchOutcome
+from studies.search.settings import SearchSettings
+from studies.space import SpaceParameter
 
 BATCHES, BATCH = 6, 4
 SPACE = (

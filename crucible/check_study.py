@@ -10,10 +10,10 @@ from harness.campaign.settings.composition import explain_composition_error
 from harness.campaign.settings.config import resolve_settings
 from harness.campaign.settings.declared import CampaignSettings
 from harness.checks.study import StudyExamination
-from harness.errors import UserError
-from harness.findings import Finding
-from harness.installation import CONF
-from harness.suggestions import describe_unknown_name
+from harness.common.errors import UserError
+from harness.common.findings import Finding
+from harness.common.installation import CONF
+from harness.common.suggestions import describe_unknown_name
 
 CHOICE, GROUP, SUFFIX = "study=", "study", ".yaml"
 

@@ -30,7 +30,7 @@ def start_subcommand(arguments: list[str]) -> int:
         return BAD_INPUT
     sys.path.insert(0, str(Path(__file__).absolute().parents[1]))
     from crucible.subcommands import dispatch_subcommand  # noqa: PLC0415 - needs a supported Python
-    from harness.installation import import_crucible_packages  # noqa: PLC0415
+    from harness.common.installation import import_crucible_packages  # noqa: PLC0415
 
     import_crucible_packages()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
 
 COMMAND = CommandDeclaration(
     group="Shell",
@@ -88,9 +88,9 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 def main(arguments: list[str], program: str) -> int:
     """Print the script."""
-    from harness.command_registry import list_subcommands  # noqa: PLC0415 - only here
-    from harness.installation import CONF  # noqa: PLC0415 - only here
-    from harness.options import OneLineParser  # noqa: PLC0415
+    from harness.common.command_registry import list_subcommands  # noqa: PLC0415 - only here
+    from harness.common.installation import CONF  # noqa: PLC0415 - only here
+    from harness.common.options import OneLineParser  # noqa: PLC0415
 
     parser = OneLineParser(prog=program, description=__doc__)
     parser.add_argument("shell", choices=SCRIPTS, help="the shell that reads the script")

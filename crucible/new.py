@@ -7,9 +7,9 @@ from keyword import iskeyword
 from pathlib import Path
 
 from crucible.plugin_templates import TEMPLATES, PluginTemplate
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
-from harness.files import write_whole
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
+from harness.common.files import write_whole
 
 COMMAND = CommandDeclaration(
     group="Plug-ins",

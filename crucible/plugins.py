@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
-from harness.command_registry import CommandDeclaration
-from harness.installation import CONF
-from harness.plugins import InstalledPlugin, list_installed_plugins, list_plugin_packages
+from harness.common.command_registry import CommandDeclaration
+from harness.common.installation import CONF
+from harness.common.plugins import InstalledPlugin, list_installed_plugins, list_plugin_packages
 
 COMMAND = CommandDeclaration(
     group="Plug-ins",
@@ -77,7 +77,7 @@ def iter_shipped_rows() -> Iterator[PluginRow]:
     """Yield what comes with Crucible, one row for each kind."""
     from agents.perception.fusion.catalogue import SCHEMES  # noqa: PLC0415 - needs torch
     from harness.world.hazards.catalogue import SHIPPED_KINDS  # noqa: PLC0415 - needs carla
-    from metamorphic.search.making import SAMPLERS  # noqa: PLC0415
+    from studies.search.making import SAMPLERS  # noqa: PLC0415
 
     names = {
         kind: [file.stem for file in CONF.joinpath(group).glob("*.yaml")]

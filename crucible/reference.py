@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
-from harness.options import OneLineParser
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
+from harness.common.options import OneLineParser
 from harness.records.arms import NONE
 from harness.records.keys import AttemptKey
 from harness.records.packing.parts import (
@@ -72,7 +72,7 @@ def write_study_reference(options: argparse.Namespace) -> int:
     )
     from crucible.verification.towns import collect_towns, compute_map_digests  # noqa: PLC0415
     from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
-    from harness.protocols import hash_protocol, is_test_town  # noqa: PLC0415
+    from harness.common.protocols import hash_protocol, is_test_town  # noqa: PLC0415
     from harness.records.schema import VERSION  # noqa: PLC0415
 
     campaigns = read_packed_campaigns(options.packs)
@@ -178,7 +178,7 @@ def refuse_unknown_campaign(
     option: str, names: Sequence[str], campaigns: Mapping[str, PackedCampaign]
 ) -> None:
     """Refuse names of campaigns that no packed file holds."""
-    from harness.suggestions import describe_unknown_name  # noqa: PLC0415
+    from harness.common.suggestions import describe_unknown_name  # noqa: PLC0415
 
     for name in names:
         if name not in campaigns:

@@ -16,7 +16,6 @@ from analysis.drawing.picture import render_canvas, write_png
 from analysis.drawing.svg import render_svg_file
 from analysis.figures.route_plan import HazardMarker, RoutePlan, render_route_plans
 from harness.campaign.attempt.surroundings import REACH, list_scenery_near_route
-from harness.command_registry import CommandDeclaration
 from harness.commands.route_listing import (
     add_file_options,
     add_route_file_argument,
@@ -24,9 +23,10 @@ from harness.commands.route_listing import (
     list_routes,
     load_route_hazards,
 )
-from harness.errors import AttemptError, UserError
-from harness.files import write_whole
-from harness.vocabulary import Floats, Pose, Route
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import AttemptError, UserError
+from harness.common.files import write_whole
+from harness.types.vocabulary import Floats, Pose, Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lane_graph import LaneGraph
 from harness.world.maps import load_road_network

@@ -19,10 +19,10 @@ from harness.campaign.settings.composition import explain_composition_error
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.sweeps import SWEEP
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
-from harness.installation import CONF
-from harness.options import OneLineParser
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
+from harness.common.installation import CONF
+from harness.common.options import OneLineParser
 from harness.records.arms import NONE
 
 COMMAND = CommandDeclaration(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
 
 COMMAND = CommandDeclaration(
     group="Routes and simulators",

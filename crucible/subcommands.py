@@ -1,6 +1,6 @@
 """The front door: one command with a subcommand for everything that the packages can do.
 
-A subcommand is one file that declares itself (`harness/command_registry.py`); its module is
+A subcommand is one file that declares itself (`harness/common/command_registry.py`); its module is
 imported when it is asked for, so that each needs its own packages only.
 """
 
@@ -29,8 +29,8 @@ def dispatch_subcommand(arguments: Sequence[str]) -> int:
     if name in {"-V", "--version"}:
         print(f"crucible {version('v2x-crucible')}")
         return 0
-    from harness.command_registry import find_subcommand  # noqa: PLC0415 - the path is set by now
-    from harness.command_running import describe_unknown_subcommand, run_subcommand  # noqa: PLC0415
+    from harness.common.command_registry import find_subcommand  # noqa: PLC0415 - the path is set by now
+    from harness.common.command_running import describe_unknown_subcommand, run_subcommand  # noqa: PLC0415
 
     chosen = find_subcommand(name)
     if chosen is None:
@@ -41,7 +41,7 @@ def dispatch_subcommand(arguments: Sequence[str]) -> int:
 
 def format_help() -> str:
     """Return what `crucible --help` prints."""
-    from harness.command_registry import group_subcommands, list_subcommands  # noqa: PLC0415
+    from harness.common.command_registry import group_subcommands, list_subcommands  # noqa: PLC0415
 
     subcommands = list_subcommands()
     width = max(map(len, subcommands))

@@ -11,8 +11,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.command_registry import CommandDeclaration
-from harness.options import OneLineParser
+from harness.common.command_registry import CommandDeclaration
+from harness.common.options import OneLineParser
 
 COMMAND = CommandDeclaration(
     group="Studies",
@@ -65,7 +65,7 @@ def run_verify_command(options: argparse.Namespace) -> int:
     from crucible.verification.printing import print_redrive_comparison  # noqa: PLC0415
     from crucible.verification.reference import read_reference  # noqa: PLC0415
     from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
-    from harness.errors import UserError  # noqa: PLC0415
+    from harness.common.errors import UserError  # noqa: PLC0415
     from harness.records.digests import hash_file  # noqa: PLC0415
 
     for name in ("sample", "workers"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.command_running import run_package_command
+from harness.common.command_running import run_package_command
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "python -m harness") -> int:
     """Run one subcommand; what the user can put right is one line and an exit code."""
-    return run_package_command("harness.commands", arguments, program)
+    return run_package_command(
+        "harness.commands", arguments, program, studies=("studies.attribution",)
+    )
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from harness.environments import build_child_environment
-from harness.errors import UserError
+from harness.common.environments import build_child_environment
+from harness.common.errors import UserError
 from tests.hostile_readers import READERS, Reader
 
 MOST_MEMORY = 1_000_000_000

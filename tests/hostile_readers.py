@@ -33,10 +33,10 @@ from harness.campaign.folder.assignments import (
 from harness.campaign.planning.survey import survey_campaign
 from harness.carlite.errors import UserError as CarliteError
 from harness.carlite.towns.loading import load_town
-from harness.errors import UserError
+from harness.common.errors import UserError
+from harness.common.protocols import hash_protocol
+from harness.common.recordings import list_scenarios, read_look
 from harness.evaluation.interventions.error_model import read_error_model
-from harness.protocols import hash_protocol
-from harness.recordings import list_scenarios, read_look
 from harness.records.critical import read_critical, write_critical
 from harness.records.packing.pack import pack_campaigns
 from harness.records.packing.unpack import unpack_campaigns
@@ -44,19 +44,24 @@ from harness.records.points import read_point_sweeps
 from harness.records.reading import CampaignRecords
 from harness.records.schema import POINTS, TABLES
 from harness.records.writing import get_storage_options
-from harness.vocabulary import Route
+from harness.types.vocabulary import Route
 from harness.world.maps import SHIPPED_TOWNS, load_road_network
 from harness.world.routes.checkout import read_traffic_parameters
 from harness.world.routes.documents import read_json as read_document
 from harness.world.routes.files import read_routes
 from harness.world.routes.space import read_space
-from metamorphic.packing import read_packed_study
-from metamorphic.records import STUDY_SCHEMAS as STUDY_TABLES
-from metamorphic.records import make_empty_rows, read_study_header, read_study_table, write_block
-from metamorphic.search.ledger import LEDGER_FILE, make_ledger_header, open_ledger, read_ledger
+from studies.metamorphic.storage.packing import read_packed_study
+from studies.metamorphic.storage.records import STUDY_SCHEMAS as STUDY_TABLES
+from studies.metamorphic.storage.records import (
+    make_empty_rows,
+    read_study_header,
+    read_study_table,
+    write_block,
+)
+from studies.search.ledger import LEDGER_FILE, make_ledger_header, open_ledger, read_ledger
 from tests.analysis.little import write_little
-from tests.critical.little import sizes_with
 from tests.interventions.street import model_with
+from tests.studies.critical.little import sizes_with
 
 Read = Callable[[Path, Path], tuple[str, bool]]
 """From a home and a folder for output: what comes out, and whether files are called damaged."""

@@ -16,7 +16,7 @@ import pytest
 import crucible
 from analysis.collection import CampaignCollection, collect_campaigns
 from crucible.campaigns import as_choice_list, format_override_value, split_system_choice
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import Arm
 from tests.analysis.little import write_little
 from tests.campaign.tiny import write_route

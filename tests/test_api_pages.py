@@ -42,7 +42,7 @@ def test_no_page_imports_deeper_than_the_api(page: Path) -> None:
 
 def test_a_deeper_import_is_seen() -> None:
     for line in (
-        "from harness.vocabulary import Boxes",
+        "from harness.types.vocabulary import Boxes",
         '    "from analysis.drawing.plots import PlotLine\\n",',
         "import agents.merging",
         "from crucible.check import main",

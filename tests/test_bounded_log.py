@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import pytest
 
-from harness.bounded_log import (
+from harness.common.bounded_log import (
     LONGEST_FAILURE,
     LONGEST_LOG,
     NOTE,

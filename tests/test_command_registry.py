@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.command_registry import (
+from harness.common.command_registry import (
     COMMAND_PACKAGES,
     GROUP_ORDER,
     find_subcommand,
     group_subcommands,
     list_subcommands,
 )
-from harness.command_running import run_package_command, run_subcommand
-from harness.errors import UserError
+from harness.common.command_running import run_package_command, run_subcommand
+from harness.common.errors import UserError
 from tests.conftest import ROOT
 
 COUNT = """\"\"\"Counts words.\"\"\"
@@ -25,7 +25,7 @@ import argparse
 
 import no_such_package_at_all
 
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
 
 COMMAND = CommandDeclaration(
     group="Words",
@@ -98,7 +98,7 @@ def test_the_help_loads_nothing_that_subcommands_need() -> None:
 def test_no_other_file_has_a_purpose_again() -> None:
     sources = {
         file: file.read_text()
-        for room in ("crucible", "harness", "analysis", "agents", "metamorphic")
+        for room in ("crucible", "harness", "analysis", "agents", "studies")
         for file in (ROOT / room).rglob("*.py")
     }
     for subcommand in list_subcommands().values():
@@ -110,8 +110,8 @@ def test_no_other_file_has_a_purpose_again() -> None:
 @pytest.mark.parametrize(
     ("problem", "code", "line"),
     [
-        ("harness.errors.UserError('wrong')", 2, "wrong\n"),
-        ("harness.errors.AttemptError('server_crash', 'down')", 3, ""),
+        ("harness.common.errors.UserError('wrong')", 2, "wrong\n"),
+        ("harness.common.errors.AttemptError('server_crash', 'down')", 3, ""),
         ("FileNotFoundError(2, 'No such file', 'x.txt')", 2, "x.txt: No such file\n"),
         ("KeyboardInterrupt()", 130, "crucible count: interrupted; files written so far are"),
         ("ModuleNotFoundError('no', name='torch')", 2, "crucible count: torch is not installed: "),
@@ -125,7 +125,8 @@ def test_what_the_user_can_put_right_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    body = f"\n\ndef main(arguments, program):\n    import harness.errors\n    raise {problem}\n"
+    head = "\n\ndef main(arguments, program):\n    import harness.common.errors\n"
+    body = f"{head}    raise {problem}\n"
     package = f"own_{code}_{len(problem)}"  # a module is imported once
     (tmp_path / package).mkdir()
     text = COUNT.replace("import no_such_package_at_all\n", "") + body

@@ -19,12 +19,12 @@ from harness.carlite.dynamics.models import (
 )
 from harness.carlite.dynamics.parameters import LATENCY
 from harness.carlite.errors import UserError
-from harness.fidelity import __main__ as command
-from harness.fidelity.driving import FittedValues, SimulatedCar, measure_curvature, simulate_drive
-from harness.fidelity.leaving_out import compute_fit_cost, fit_values
-from harness.fidelity.measures import compare_drive
-from harness.fidelity.records import is_steering_record, read_drive, read_turns
-from harness.fidelity.roads import DATA, find_drive_ground, make_flat_ground
+from tools.fidelity import __main__ as command
+from tools.fidelity.driving import FittedValues, SimulatedCar, measure_curvature, simulate_drive
+from tools.fidelity.leaving_out import compute_fit_cost, fit_values
+from tools.fidelity.measures import compare_drive
+from tools.fidelity.records import is_steering_record, read_drive, read_turns
+from tools.fidelity.roads import DATA, find_drive_ground, make_flat_ground
 
 MKZ = "vehicle.lincoln.mkz_2020"
 DRIVES = sorted(DATA.glob("mkz2020-throttle-*.csv"))
@@ -180,7 +180,7 @@ def test_the_command_prints_and_refuses(capsys: pytest.CaptureFixture[str], tmp_
 @pytest.mark.thorough
 def test_it_is_a_command() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "harness.fidelity", "--help"],
+        [sys.executable, "-m", "tools.fidelity", "--help"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "curvature_per_m" in done.stdout

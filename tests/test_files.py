@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UserError
-from harness.files import write_whole
+from harness.common.errors import UserError
+from harness.common.files import write_whole
 
 
 def test_a_place_is_made_and_a_file_replaced(tmp_path: Path) -> None:

@@ -19,12 +19,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from crucible.subcommands import dispatch_subcommand
-from harness.command_registry import (
-    group_subcommands,
-    list_subcommands,
-)
-from harness.command_running import format_examples
-from harness.installation import CONF, install_command
+from harness.common.command_registry import group_subcommands, list_subcommands
+from harness.common.command_running import format_examples
+from harness.common.installation import CONF, install_command
 from tests.conftest import ROOT
 
 SUBCOMMANDS = list_subcommands()

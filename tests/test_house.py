@@ -15,8 +15,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 CARLITE = ROOT / "harness" / "carlite"
 AUTHORING = ROOT / "harness" / "authoring"
-FIDELITY = ROOT / "harness" / "fidelity"
-HOUSES = ("harness", "agents", "analysis", "metamorphic", "crucible")
+TOOLS = ROOT / "tools"
+PUBLISHED = ROOT / "studies" / "published"
+HOUSES = ("harness", "agents", "analysis", "studies", "crucible", "tools")
 COMMANDS = ROOT / "harness" / "commands"
 COMMON = {
     "actors",
@@ -40,38 +41,8 @@ ROOMS = {
     "wire": set[str](),
 }
 
-GROUND = {
-    "bounded_log",
-    "command_registry",
-    "command_running",
-    "colours",
-    "ego_body",
-    "environments",
-    "field_notes",
-    "errors",
-    "files",
-    "findings",
-    "geometry",
-    "installation",
-    "kernels",
-    "locks",
-    "nesting",
-    "options",
-    "overlap",
-    "parquet_pages",
-    "parquet_reading",
-    "plugins",
-    "precision",
-    "protocols",
-    "randomness",
-    "recordings",
-    "safe_reading",
-    "sensitivity",
-    "subprocesses",
-    "suggestions",
-    "vocabulary",
-}
-COMMON_GROUND = tuple(f"harness.{name}" for name in sorted(GROUND))
+GROUND = {"common", "types"}
+COMMON_GROUND = tuple(f"harness.{name}." for name in sorted(GROUND))
 HOUSE = {
     "world": set[str](),
     "channel": set[str](),
@@ -89,6 +60,18 @@ CAMPAIGN = (
     *("planning", "printing", "run", "twins"),
 )
 """From the bottom to the top: each may import itself and those before it, so there is no circle."""
+STUDIES = {
+    "space": set[str](),
+    "attribution": set[str](),
+    "critical": set[str](),
+    "interventions": set[str](),
+    "metamorphic": {"space"},
+    "search": {"space", "attribution"},
+    "rates": {"space", "search"},
+}
+"""Which studies each study may import, besides itself."""
+SHOWN = ("studies.attribution.", "studies.interventions.")
+"""Studies whose tables the commands and the report of `analysis` show."""
 
 
 @functools.cache
@@ -104,12 +87,12 @@ def imports(path: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-def test_nothing_but_authoring_and_fidelity_imports_carlite() -> None:
+def test_nothing_but_authoring_and_tools_imports_carlite() -> None:
     outside = [
         path
-        for folder in ("harness", "agents", "analysis", "metamorphic")
+        for folder in ("harness", "agents", "analysis", "studies")
         for path in (ROOT / folder).rglob("*.py")
-        if not {CARLITE, AUTHORING, FIDELITY} & set(path.parents)
+        if not {CARLITE, AUTHORING} & set(path.parents)
     ]
     assert outside
     for path in outside:
@@ -126,28 +109,28 @@ def test_carlite_imports_nothing_else() -> None:
                 assert name.startswith("harness.carlite"), f"{path}: {name}"
 
 
-def test_authoring_imports_carlite_alone_and_commands_alone_import_it() -> None:
+def test_authoring_imports_carlite_alone_and_commands_and_tools_import_it() -> None:
     paths = [path for folder in HOUSES for path in (ROOT / folder).rglob("*.py")]
     assert any(AUTHORING in path.parents for path in paths)
     for path in paths:
         inside = AUTHORING in path.parents
-        may_import = inside or COMMANDS in path.parents
+        may_import = inside or {COMMANDS, TOOLS} & set(path.parents)
         for name in imports(path):
             where = f"{path.relative_to(ROOT)} imports {name}"
-            assert name.startswith("harness.authoring") <= may_import, where
+            assert name.startswith("harness.authoring") <= bool(may_import), where
             if inside and name.startswith(HOUSES):
                 assert name.startswith(("harness.authoring", "harness.carlite")), where
 
 
-def test_fidelity_imports_carlite_alone_and_nothing_imports_it() -> None:
+def test_tools_import_carlite_and_authoring_and_nothing_imports_them() -> None:
     for folder in HOUSES:
         for path in (ROOT / folder).rglob("*.py"):
-            inside = FIDELITY in path.parents
+            inside = TOOLS in path.parents
             for name in imports(path):
                 where = f"{path.relative_to(ROOT)} imports {name}"
-                assert name.startswith("harness.fidelity") <= inside, where
+                assert name.startswith("tools.") <= inside, where
                 if inside and name.startswith(HOUSES):
-                    assert name.startswith(("harness.fidelity", "harness.carlite")), where
+                    assert name.startswith(("tools", "harness.authoring", "harness.carlite")), where
 
 
 @pytest.mark.parametrize("room", sorted(ROOMS))
@@ -171,8 +154,12 @@ def test_analysis_knows_records_and_evaluation_only() -> None:
         for name in imports(path):
             top = name.split(".")[0]
             assert top not in {"carla", "torch", "hydra", "omegaconf", "agents"}, f"{path}: {name}"
+            where = f"{path.relative_to(ROOT)} imports {name}"
             if top == "harness":
-                assert name.startswith(allowed), f"{path.relative_to(ROOT)} imports {name}"
+                assert name.startswith(allowed), where
+            if top == "studies":
+                assert path.relative_to(ROOT).parts[1] in {"commands", "report"}, where
+                assert name.startswith(SHOWN), where
     for room in ("harness", "agents"):
         for path in (ROOT / room).rglob("*.py"):
             assert not [name for name in imports(path) if name.split(".")[0] == "analysis"], path
@@ -230,17 +217,45 @@ def test_only_training_drives_the_harness_and_nothing_imports_it() -> None:
             assert training or not name.startswith("agents.training"), where
 
 
-def test_metamorphic_asks_systems_by_name_and_nothing_imports_it() -> None:
+@pytest.mark.parametrize("study", sorted(STUDIES))
+def test_studies_ask_systems_by_name(study: str) -> None:
+    """A study imports what is below campaigns' commands, and only the studies that it builds on."""
     rooms = ("world", "channel", "evaluation", "records", "campaign")
-    allowed = ("metamorphic", *(f"harness.{room}" for room in rooms), *COMMON_GROUND)
+    allowed = (*(f"harness.{room}." for room in rooms), *COMMON_GROUND, "analysis.")
+    allowed += tuple(f"studies.{name}" for name in {study, *STUDIES[study]})
+    folder = ROOT / "studies"
+    paths = list((folder / study).rglob("*.py")) or [folder / f"{study}.py"]
+    for path in paths:
+        ours = [name for name in imports(path) if name.split(".")[0] in {*HOUSES, "torch"}]
+        wrong = [name for name in ours if not f"{name}.".startswith(allowed)]
+        assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
+
+
+@pytest.mark.parametrize("study", ["metamorphic", "search"])
+def test_studies_without_campaigns_tables_share_drawing_and_statistics_alone(study: str) -> None:
     shared = r"analysis\.(drawing|statistics|report\.(html|script|style))\b"
-    for room in ("harness", "agents", "analysis", "metamorphic"):
+    for path in (ROOT / "studies" / study).rglob("*.py"):
+        for name in imports(path):
+            assert not name.startswith("analysis.") or re.match(shared, name), f"{path}: {name}"
+
+
+def test_every_study_has_its_rules_and_a_page() -> None:
+    folder = ROOT / "studies"
+    studies = {path.parent.name for path in folder.glob("*/README.md")}
+    assert studies == {*STUDIES, "published"} - {"space"}
+    assert {path.stem for path in folder.glob("*.py")} == {"__init__", "space"}
+
+
+def test_nothing_below_studies_imports_them() -> None:
+    for room in ("harness", "agents", "tools"):
         for path in (ROOT / room).rglob("*.py"):
-            ours = [name for name in imports(path) if name.split(".")[0] in {*HOUSES, "torch"}]
-            if room == "metamorphic":
-                assert all(it.startswith(allowed) or re.match(shared, it) for it in ours), path
-            else:
-                assert not [name for name in ours if name.startswith("metamorphic")], path
+            assert not [name for name in imports(path) if name.split(".")[0] == "studies"], path
+
+
+def test_types_import_nothing_of_the_house() -> None:
+    for path in (ROOT / "harness" / "types").rglob("*.py"):
+        ours = [name for name in imports(path) if name.split(".")[0] in HOUSES]
+        assert all(name.startswith("harness.types.") for name in ours), path
 
 
 def test_a_server_process_loads_neither_carla_nor_torch() -> None:
@@ -265,16 +280,19 @@ def test_a_campaign_starts_without_pandas() -> None:
 def test_files_stay_short() -> None:
     assert not {
         str(path.relative_to(ROOT)): lines
-        for folder in ("harness", "analysis", "tests")
+        for folder in ("harness", "analysis", "studies", "tools", "tests")
         for path in (ROOT / folder).rglob("*.py")
         if (lines := len(path.read_text().splitlines())) > 450
     }
 
 
 def test_nothing_imports_the_front_door() -> None:
-    for folder in ("harness", "agents", "analysis", "metamorphic"):
+    for folder in ("harness", "agents", "analysis", "studies"):
         for path in (ROOT / folder).rglob("*.py"):
-            assert not [name for name in imports(path) if name.split(".")[0] == "crucible"], path
+            if PUBLISHED not in path.parents:  # scripts, which run commands
+                assert not [name for name in imports(path) if name.split(".")[0] == "crucible"], (
+                    path
+                )
 
 
 def test_the_front_door_imports_a_room_only_when_it_is_asked_for() -> None:
@@ -287,10 +305,17 @@ def test_the_front_door_imports_a_room_only_when_it_is_asked_for() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("command", ["compare", "tables", "effects", "report", "critical"])
-def test_commands_of_analysis_start_without_what_few_of_them_need(command: str) -> None:
+@pytest.mark.parametrize(
+    "module",
+    [
+        *(f"analysis.commands.{name}" for name in ("compare", "tables", "report")),
+        "studies.interventions.effects",
+        "studies.critical.printing",
+    ],
+)
+def test_commands_of_analysis_start_without_what_few_of_them_need(module: str) -> None:
     slow = "{'statsmodels', 'scipy.stats', 'matplotlib'}"
-    code = f"import sys, analysis.commands.{command}; print(sorted({slow} & set(sys.modules)))"
+    code = f"import sys, {module}; print(sorted({slow} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -347,7 +372,7 @@ def test_no_name_means_two_things_where_it_is_used() -> None:
 def test_names_that_meet_are_seen(tmp_path: Path) -> None:
     module = tmp_path / "module.py"
     module.write_text(
-        "from harness.vocabulary import Pose\n"
+        "from harness.types.vocabulary import Pose\n"
         "from harness.authoring.geometry import Pose as Place\n"
         "from harness.campaign.attempt import live\n"
         "from harness.campaign.running import live as shown\n"
@@ -381,12 +406,14 @@ def test_fields_are_named_from_the_fifth_on() -> None:
     """Except a pose's, which records hold as six numbers in a row."""
     ordered = {
         f"{path.relative_to(ROOT)}: {name}": count
-        for room in ("harness", "agents", "analysis", "metamorphic", "crucible", "tests")
+        for room in (*HOUSES, "tests")
         for path in (ROOT / room).rglob("*.py")
         for name, count in ordered_fields(path)
     }
     assert len(ordered) > 350
-    assert {name for name, count in ordered.items() if count > 4} == {"harness/vocabulary.py: Pose"}
+    assert {name for name, count in ordered.items() if count > 4} == {
+        "harness/types/vocabulary.py: Pose"
+    }
 
 
 @pytest.mark.parametrize(

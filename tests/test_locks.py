@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.locks import lock_file
+from harness.common.locks import lock_file
 
 HOLD = """
 import sys
-from harness.locks import lock_file
+from harness.common.locks import lock_file
 with open(sys.argv[1]) as file:
     print(lock_file(file.fileno(), shared=sys.argv[2] == "shared"), flush=True)
     sys.stdin.read()

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.perception.published_settings import read_settings
-from harness.errors import UserError
-from harness.nesting import DEEPEST, NestingError, check_yaml, parse_json
+from harness.common.errors import UserError
+from harness.common.nesting import DEEPEST, NestingError, check_yaml, parse_json
 from harness.records import reading
 from harness.records.ledger import parse_ledger_line
 from harness.world.routes import documents

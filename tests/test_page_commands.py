@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crucible.subcommands import dispatch_subcommand
-from harness.command_registry import list_subcommands
+from harness.common.command_registry import list_subcommands
 from tests.analysis.little import write_little
 from tests.conftest import ROOT
 from tests.docs.reference import help_of

@@ -12,9 +12,9 @@ import pytest
 
 from harness.campaign.settings.config import build_part, find_class
 from harness.campaign.settings.trust import refuse_untrusted
-from harness.errors import UserError
-from harness.plugins import describe_plugin_origin, list_installed_plugins
-from metamorphic.search.making import find_sampler
+from harness.common.errors import UserError
+from harness.common.plugins import describe_plugin_origin, list_installed_plugins
+from studies.search.making import find_sampler
 from tests.conftest import ROOT
 
 METRIC = """
@@ -134,7 +134,13 @@ def test_an_unknown_name_says_which_package_brings_it(installed: Path) -> None:
         "; standing-lab 0.3 brings it as standing_lab.metric.Standing"
     )
     assert describe_plugin_origin("nothing") == ""
-    for target in ("os.system", "numpy.f2py.main", "harness.files.write_whole", "__main__.X", "a"):
+    for target in (
+        "os.system",
+        "numpy.f2py.main",
+        "harness.common.files.write_whole",
+        "__main__.X",
+        "a",
+    ):
         assert describe_plugin_origin(target) == ""
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agents.v2xverse.process import Child, ChildError
-from harness.environments import AT_START, build_foreign_environment
-from harness.installation import PACKAGES
-from harness.subprocesses import (
+from harness.common.environments import AT_START, build_foreign_environment
+from harness.common.installation import PACKAGES
+from harness.common.subprocesses import (
     build_module_command,
     describe_exit,
     end_group,

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
-ROOMS = ("harness", "agents", "analysis", "metamorphic", "crucible", "tests")
+ROOMS = ("harness", "agents", "analysis", "studies", "tools", "crucible", "tests")
 PAGES = sorted(
     path for path in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")] if path != GLOSSARY
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-FOLDERS = ("harness", "agents", "analysis", "metamorphic", "crucible", "conf", "routes")
+FOLDERS = ("harness", "agents", "analysis", "studies", "crucible", "conf", "routes")
 FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
 OTHER_AGENTS = "raise ImportError('these are the agents of CARLA')\n"
 
@@ -20,7 +20,9 @@ OTHER_AGENTS = "raise ImportError('these are the agents of CARLA')\n"
 def built(folder: Path) -> Path:
     """Build sdist and, from it alone, the wheel; return the wheel."""
     source = folder / "source"
-    skipped = shutil.ignore_patterns("__pycache__")
+    skipped = shutil.ignore_patterns(
+        "__pycache__", "published"
+    )  # data of studies: not in the wheel
     for name in FOLDERS:
         shutil.copytree(ROOT / name, source / name, ignore=skipped)
     for name in FILES:

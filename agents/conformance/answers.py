@@ -1,4 +1,4 @@
-"""Whether payloads and steps have the types, shapes and ranges of `harness.vocabulary`."""
+"""Whether payloads and steps have the types, shapes and ranges of `harness.types.vocabulary`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from agents.merging import find_ego_boxes
-from harness.findings import Finding
-from harness.vocabulary import (
+from harness.common.findings import Finding
+from harness.types.vocabulary import (
     CLASSES,
     Boxes,
     Control,
@@ -80,7 +80,7 @@ def check_step_types(steps: Sequence[Any]) -> Iterator[Finding]:
                 "step",
                 "failed",
                 f"it returns {type(step).__name__}; Step(control, cooperative, ego_alone) of"
-                " harness.vocabulary is needed",
+                " harness.types.vocabulary is needed",
             )
             return
         parts = ((step.control, Control), (step.cooperative, Boxes), (step.ego_alone, Boxes))

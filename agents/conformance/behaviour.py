@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from agents.conformance.playback import PlaybackRun, hash_nested_value
-from harness.findings import Finding
-from harness.vocabulary import Boxes, Step
+from harness.common.findings import Finding
+from harness.types.vocabulary import Boxes, Step
 
 PERIOD = 0.2
 """Seconds between two planning steps."""

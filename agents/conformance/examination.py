@@ -15,7 +15,7 @@ from agents.conformance.playback import (
 )
 from agents.conformance.recorded_steps import Recording
 from agents.conformance.two_parts import CHECK, check_two_parts
-from harness.findings import Finding
+from harness.common.findings import Finding
 
 DISPLACEMENT = 3.0 / 2**0.5
 """Metres along both axes: 3 m in total."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from agents.conformance.recorded_steps import RecordedStep
-from harness.findings import Finding
-from harness.geometry import transform_boxes
-from harness.vocabulary import Boxes, Floats, Pose, Step
+from harness.common.findings import Finding
+from harness.types.geometry import transform_boxes
+from harness.types.vocabulary import Boxes, Floats, Pose, Step
 
 FARTHEST, HIGHEST = 120.0, 30.0
 """Metres along each axis within which boxes may be."""

@@ -12,8 +12,8 @@ from agents.perception.designs import LITE
 from agents.perception.fusion.base import FeatureSpec, IntermediateFusion, Maps, Partner
 from agents.perception.network import PerceptionNetwork, set_one_thread
 from agents.perception.random_weights import make_random_weights
-from harness.findings import Check, Finding, make_checks
-from harness.vocabulary import Pose
+from harness.common.findings import Check, Finding, make_checks
+from harness.types.vocabulary import Pose
 
 CHECKS = {
     "forward": "runs with 0, 1, 2 and 4 partners",

@@ -14,10 +14,10 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from harness.errors import UserError
-from harness.installation import CONF
-from harness.plugins import describe_plugin_origin
-from harness.suggestions import describe_unknown_name
+from harness.common.errors import UserError
+from harness.common.installation import CONF
+from harness.common.plugins import describe_plugin_origin
+from harness.common.suggestions import describe_unknown_name
 
 SHIPPED = CONF / "system"
 

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from harness.findings import Finding
-from harness.vocabulary import FUSION_STAGES, is_privileged
+from harness.common.findings import Finding
+from harness.types.systems import FUSION_STAGES, is_privileged
 
 GIVEN = {
     "reset": ("seed", "route"),

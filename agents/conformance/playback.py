@@ -14,15 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from agents.conformance.recorded_steps import RecordedStep, Recording
-from harness.vocabulary import (
-    EgoObservation,
-    Message,
-    Observation,
-    Payload,
-    Singles,
-    Step,
-    is_privileged,
-)
+from harness.types.systems import is_privileged
+from harness.types.vocabulary import EgoObservation, Message, Observation, Payload, Singles, Step
 
 
 def hash_nested_value(thing: object) -> str:

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from harness.errors import UserError
-from harness.nesting import parse_json
-from harness.safe_reading import open_arrays
-from harness.vocabulary import (
+from harness.common.errors import UserError
+from harness.common.nesting import parse_json
+from harness.common.safe_reading import open_arrays
+from harness.types.vocabulary import (
     Boxes,
     EgoObservation,
     GroundTruth,

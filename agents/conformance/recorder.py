@@ -7,7 +7,15 @@ from typing import Literal
 
 from agents.conformance.recorded_steps import PartnerView, RecordedStep, Recording, write_recording
 from agents.driving.driver import Driver
-from harness.vocabulary import Boxes, EgoObservation, GroundTruth, Message, Observation, Route, Step
+from harness.types.vocabulary import (
+    Boxes,
+    EgoObservation,
+    GroundTruth,
+    Message,
+    Observation,
+    Route,
+    Step,
+)
 
 
 class Recorder:

@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 
 from agents.conformance.recorded_steps import Recording, read_recording
-from harness.environments import build_child_environment
-from harness.errors import AttemptError
-from harness.nesting import parse_json
-from harness.subprocesses import build_module_command
+from harness.common.environments import build_child_environment
+from harness.common.errors import AttemptError
+from harness.common.nesting import parse_json
+from harness.common.subprocesses import build_module_command
 
 ROUTE = """<routes><route id="street" town="Crucible05">
 <waypoint x="185.2" y="70.2" z="1.9" pitch="0" roll="0" yaw="0"/>

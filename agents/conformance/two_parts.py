@@ -19,8 +19,9 @@ from agents.conformance.playback import (
     share_partner_messages,
 )
 from agents.conformance.recorded_steps import RecordedStep, Recording
-from harness.findings import Finding
-from harness.vocabulary import Perceived, Step, is_perceiving_system, is_privileged
+from harness.common.findings import Finding
+from harness.types.systems import is_perceiving_system, is_privileged
+from harness.types.vocabulary import Perceived, Step
 
 PARTS = ("perceive", "drive")
 CHECK = "perceive and drive"

@@ -17,7 +17,7 @@ from agents.driving.prediction import PredictedMotion
 from agents.driving.settings import EgoVehicleModel
 from agents.driving.speed import SpeedProfiles
 from agents.driving.tracking import RoadUserTracks, find_setting_off_tracks
-from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Floats, Mask
+from harness.types.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Floats, Mask
 
 SOFT_PRICE, HARD_PRICE, MOVING_PRICE = 20.0, 200.0, 20.0
 """Cost of coming close, of contact, and of each metre driven in contact."""

@@ -9,8 +9,8 @@ import numpy as np
 from agents.driving.path import RoutePath
 from agents.driving.planner import SpeedPlan
 from agents.driving.settings import EgoVehicleModel
-from harness.geometry import wrap_angle
-from harness.vocabulary import Pose
+from harness.types.geometry import wrap_angle
+from harness.types.vocabulary import Pose
 
 HOLD_BRAKE = 0.5
 """Brake while standing."""

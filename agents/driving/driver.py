@@ -14,8 +14,8 @@ from agents.driving.planner import SpeedPlanner
 from agents.driving.settings import DrivingSettings
 from agents.driving.sidestep import shift_path_aside
 from agents.driving.tracking import RoadUserTracker
-from harness.geometry import compose_poses, transform_boxes
-from harness.vocabulary import Boxes, Control, EgoObservation, Floats, Pose, Route
+from harness.types.geometry import compose_poses, transform_boxes
+from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, Pose, Route
 
 WORLD = Pose(0.0, 0.0)
 WAYPOINTS = 10

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.vocabulary import Floats, Mask
+from harness.types.vocabulary import Floats, Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.vocabulary import Floats, Route
+from harness.types.vocabulary import Floats, Route
 
 BEHIND, AHEAD = 5.0, 20.0
 """Metres around the last known station in which the car is looked for."""

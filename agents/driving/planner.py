@@ -30,7 +30,7 @@ from agents.driving.surroundings import (
     reduce_speed_at_standing,
 )
 from agents.driving.tracking import RoadUserTracks
-from harness.vocabulary import Floats, LightAhead
+from harness.types.vocabulary import Floats, LightAhead
 
 YIELDING = 2.5
 """m/s² by which crossing traffic is expected to brake if the ego has a green light."""

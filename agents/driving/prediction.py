@@ -12,8 +12,8 @@ import numpy as np
 
 from agents.driving.path import RoutePath
 from agents.driving.tracking import RoadUserTracks
-from harness.geometry import wrap_angle
-from harness.vocabulary import PEDESTRIAN, Floats, Mask
+from harness.types.geometry import wrap_angle
+from harness.types.vocabulary import PEDESTRIAN, Floats, Mask
 
 STANDING = np.array([0.5, 0.25, 0.5])
 """m/s below which a vehicle, pedestrian, cyclist stands."""

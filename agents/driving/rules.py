@@ -9,7 +9,7 @@ import numpy as np
 from agents.driving.path import RoutePath
 from agents.driving.settings import DrivingSettings
 from agents.driving.speed import PathLeader, StopPoint
-from harness.vocabulary import LightAhead
+from harness.types.vocabulary import LightAhead
 
 RED_BRAKING = 6.5
 """m/s² at most to stop for a red light; if it takes more, the ego crosses."""

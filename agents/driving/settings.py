@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from harness import ego_body
-from harness.vocabulary import Floats
+from harness.types import ego_body
+from harness.types.vocabulary import Floats
 
 Curve: TypeAlias = tuple[tuple[float, float], ...]
 

@@ -9,7 +9,7 @@ from agents.driving.path import RoutePath
 from agents.driving.prediction import STANDING, compute_track_motion
 from agents.driving.settings import EgoVehicleModel
 from agents.driving.tracking import RoadUserTracks
-from harness.vocabulary import PEDESTRIAN, Floats
+from harness.types.vocabulary import PEDESTRIAN, Floats
 
 ROOM, ROOM_FOR_PEOPLE = 0.6, 1.0
 """Metres wanted between the ego's side and a standing vehicle or cyclist; a pedestrian."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from agents.driving.path import RoutePath
 from agents.driving.settings import DrivingSettings
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 GENTLE_BRAKING = 3.0
 """m/s² of braking at most for a bend, a limit or a standing road user at the side."""

@@ -12,7 +12,7 @@ from agents.driving.prediction import PredictedMotion
 from agents.driving.settings import DrivingSettings, EgoVehicleModel
 from agents.driving.speed import PathLeader, compute_following_acceleration
 from agents.driving.tracking import RoadUserTracks
-from harness.vocabulary import PEDESTRIAN, Floats, Mask
+from harness.types.vocabulary import PEDESTRIAN, Floats, Mask
 
 PASSABLE = 0.3
 """Metres at the side of a standing road user that are enough to pass."""

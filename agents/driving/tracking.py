@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.geometry import wrap_angle, wrap_line_angle
-from harness.vocabulary import Boxes, Floats, Integers, Mask
+from harness.types.geometry import wrap_angle, wrap_line_angle
+from harness.types.vocabulary import Boxes, Floats, Integers, Mask
 
 POSITION_NOISE = 0.35
 """Standard deviation in metres of a detection's centre."""

@@ -6,7 +6,8 @@ import numpy as np
 
 from agents.driving.driver import Driver
 from agents.merging import find_ego_boxes, merge_partner_boxes
-from harness.vocabulary import (
+from harness.types.systems import PerceivingSystem
+from harness.types.vocabulary import (
     Boxes,
     Control,
     EgoObservation,
@@ -14,7 +15,6 @@ from harness.vocabulary import (
     Message,
     Observation,
     Perceived,
-    PerceivingSystem,
     Route,
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 BEST = re.compile(r"net_epoch_bestval_at(\d+)\.pth")
 EPOCH = re.compile(r"net_epoch(\d+)\.pth")

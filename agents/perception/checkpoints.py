@@ -26,8 +26,8 @@ from agents.perception.fusion.base import FusionModule
 from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.grid import PillarGrid
 from agents.perception.published_settings import read_settings
-from harness.errors import UserError
-from harness.safe_reading import CHECKPOINT, open_regular, refuse_inflating
+from harness.common.errors import UserError
+from harness.common.safe_reading import CHECKPOINT, open_regular, refuse_inflating
 
 ONLY_V2XVERSE = (
     "Crucible reads networks that V2Xverse's trainer wrote; networks of OpenCOOD, CoAlign and HEAL"

@@ -11,8 +11,8 @@ from agents.perception.designs import DecodingThresholds
 from agents.perception.grid import CODES, PillarGrid
 from agents.perception.network import RawOutput
 from agents.perception.suppression import compute_overlap_matrix, select_kept_rows
-from harness.overlap import check_boxes
-from harness.vocabulary import CLASSES, Boxes, Floats, Mask
+from harness.types.overlap import check_boxes
+from harness.types.vocabulary import CLASSES, Boxes, Floats, Mask
 
 
 def decode_candidates(raw: RawOutput, grid: PillarGrid, decoding: DecodingThresholds) -> Boxes:

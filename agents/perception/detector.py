@@ -24,7 +24,7 @@ from agents.perception.fusion.base import Maps, Partner
 from agents.perception.fusion.driving_request import DrivingRequest
 from agents.perception.network import PerceptionNetwork, choose_device, disable_tf32, set_one_thread
 from agents.perception.raising import estimate_lidar_height, lower_boxes, raise_points
-from harness.vocabulary import Boxes, Features, Pose, Singles
+from harness.types.vocabulary import Boxes, Features, Pose, Singles
 
 
 class Detector:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.vocabulary import CLASSES, Floats, Integers
+from harness.types.vocabulary import CLASSES, Floats, Integers
 
 CODES = ("x", "y", "z", "height", "width", "length", "sin", "cos")
 """The codes of a box: x and y from the lower corner of its cell, the rest absolute."""

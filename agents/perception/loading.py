@@ -23,8 +23,8 @@ from agents.perception.operating_point import (
 )
 from agents.perception.random_weights import make_random_weights
 from agents.v2xverse.child.absent_keys import MAY_BE_ABSENT
-from harness.errors import UserError
-from harness.safe_reading import CHECKPOINT, check_regular
+from harness.common.errors import UserError
+from harness.common.safe_reading import CHECKPOINT, check_regular
 
 FOLDER = Path(__file__).parent / "weights"
 RANDOM = "random"

@@ -29,7 +29,7 @@ from agents.perception.pillars import PillarEncoder
 from agents.perception.pointwise import CellConvolution
 from agents.perception.sparse import SparseBackbone
 from agents.perception.warping import FeatureRotation
-from harness.vocabulary import Pose, Singles
+from harness.types.vocabulary import Pose, Singles
 
 PRIOR = 0.01
 """Score everywhere before training."""

@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from harness.errors import UserError
-from harness.safe_reading import CHECKPOINT, check_regular
-from harness.vocabulary import CLASSES, Boxes, Floats, Integers
+from harness.common.errors import UserError
+from harness.common.safe_reading import CHECKPOINT, check_regular
+from harness.types.vocabulary import CLASSES, Boxes, Floats, Integers
 
 Record: TypeAlias = dict[str, Any]
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_linear_bn_eval
 
 from agents.perception.grid import PillarGrid
-from harness.vocabulary import Singles
+from harness.types.vocabulary import Singles
 
 Numbers: TypeAlias = NDArray[np.int32]
 Numbers64: TypeAlias = NDArray[np.int64]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import yaml
 
-from harness.errors import UserError
-from harness.nesting import check_yaml
-from harness.safe_reading import SETTINGS_FILE, read_text_within
+from harness.common.errors import UserError
+from harness.common.nesting import check_yaml
+from harness.common.safe_reading import SETTINGS_FILE, read_text_within
 
 PYTHON = "tag:yaml.org,2002:python/"
 KINDS = "biuf"

@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.perception.designs import HeightReference
 from agents.perception.grid import PillarGrid
-from harness.vocabulary import Boxes, Pose, Singles
+from harness.types.vocabulary import Boxes, Pose, Singles
 
 NEAR = 20.0
 """Metres round a LiDAR in which the height of the road is estimated."""

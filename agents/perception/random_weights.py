@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from agents.perception.grid import CODES, PillarGrid
-from harness.randomness import make_named_stream
-from harness.vocabulary import CLASSES
+from harness.common.randomness import make_named_stream
+from harness.types.vocabulary import CLASSES
 
 SIZES = ((4.5, 1.9, 1.6), (0.6, 0.6, 1.8), (1.8, 0.7, 1.7))
 """Length, width and height of a vehicle, a pedestrian and a cyclist."""

@@ -23,7 +23,7 @@ from agents.perception.backbones import make_plain_level
 from agents.perception.designs import BackboneDesign
 from agents.perception.pillars import Numbers64, PillarFeatures
 from agents.perception.pointwise import CellUpsampling, apply_linear
-from harness.vocabulary import Singles
+from harness.types.vocabulary import Singles
 
 Shape: TypeAlias = tuple[int, int, int]
 """Maps, rows and columns of pillars."""

@@ -1,7 +1,7 @@
 """Non-maximum suppression, compiled: overlaps of pairs of boxes, as many as are needed.
 
-An overlap is `harness.overlap.compute_bev_iou` of one pair, computed in the same order, to the
-last bit where numpy's cosines are the C library's.
+An overlap is `harness.types.overlap.compute_bev_iou` of one pair, computed in the same order, to
+the last bit where numpy's cosines are the C library's.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import math
 import numba
 import numpy as np
 
-from harness.vocabulary import Floats, Integers
+from harness.types.vocabulary import Floats, Integers
 
 NOTHING, LEVEL = 1e-9, 1e-12
-"""As in `harness.overlap`; numba's cache does not see what changes in another file."""
+"""As in `harness.types.overlap`; numba's cache does not see what changes in another file."""
 
 
 @numba.njit(cache=True, nogil=True)

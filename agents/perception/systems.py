@@ -32,19 +32,18 @@ from agents.perception.loading import (
     load_operating_point,
     refuse_unloadable_weights,
 )
-from harness.geometry import compute_relative_pose, transform_boxes, transform_points
-from harness.vocabulary import (
+from harness.types.geometry import compute_relative_pose, transform_boxes, transform_points
+from harness.types.systems import FusionStage, PerceivingSystem
+from harness.types.vocabulary import (
     Boxes,
     Control,
     EgoObservation,
     Features,
     Floats,
-    FusionStage,
     Message,
     Observation,
     Payload,
     Perceived,
-    PerceivingSystem,
     Points,
     Pose,
     Route,

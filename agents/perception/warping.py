@@ -15,8 +15,8 @@ from torch.nn import functional
 
 from agents.perception.grid import PillarGrid
 from agents.perception.pointwise import apply_linear
-from harness.geometry import build_pose_matrix
-from harness.vocabulary import Floats, Pose
+from harness.types.geometry import build_pose_matrix
+from harness.types.vocabulary import Floats, Pose
 
 WAVES = 5
 """1, cosine and sine of the angle, and of its double: offsets turn once with it, axes twice."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.command_running import run_package_command
+from harness.common.command_running import run_package_command
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "python -m agents.training") -> int:

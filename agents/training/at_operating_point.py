@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.training.detection_metrics import DetectionOutcomes, Visible
-from harness.precision import OVERLAP, ClassMatches, pool_matches
-from harness.vocabulary import CLASSES, Floats, Mask
+from harness.types.precision import OVERLAP, ClassMatches, pool_matches
+from harness.types.vocabulary import CLASSES, Floats, Mask
 
 BINS = 10
 """Of scores, for the calibration error."""

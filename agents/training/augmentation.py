@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from agents.training.samples import EgoSample, LidarView
-from harness.geometry import compose_poses, transform_boxes, transform_points
-from harness.vocabulary import Boxes, Pose
+from harness.types.geometry import compose_poses, transform_boxes, transform_points
+from harness.types.vocabulary import Boxes, Pose
 
 LARGEST = 1.05
 WIDEST_TURN = math.radians(45.0)

@@ -12,7 +12,7 @@ import carla
 import numpy as np
 
 from agents.training.population import LIFT, find_outermost_lane, list_lane_places
-from harness.vocabulary import Pose
+from harness.types.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext
 from harness.world.roadside import find_roadside_pose
 from harness.world.scene import GroundTruthScene

@@ -19,8 +19,8 @@ from rich.progress import Progress
 
 from agents.training.recording import RecordingEpisode, record_episode
 from agents.training.towns import check_towns
-from harness.errors import AttemptError, UserError
-from harness.recordings import PROTOCOL, read_protocol
+from harness.common.errors import AttemptError, UserError
+from harness.common.recordings import PROTOCOL, read_protocol
 from harness.world.simulators.carlite import CarliteSimulator
 
 TRIES = 3

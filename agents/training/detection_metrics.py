@@ -15,14 +15,14 @@ import numpy as np
 
 from agents.perception.grid import PillarGrid
 from agents.training.samples import EgoSample
-from harness.precision import (
+from harness.types.precision import (
     ClassMatches,
     compute_average_precision,
     find_parked_detections,
     match_detections,
     pool_matches,
 )
-from harness.vocabulary import CLASSES, Boxes, Floats, Integers, Mask
+from harness.types.vocabulary import CLASSES, Boxes, Floats, Integers, Mask
 
 Visible: TypeAlias = Literal["ego", "anyone"]
 Detector: TypeAlias = Callable[[EgoSample], Boxes]

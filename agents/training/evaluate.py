@@ -46,11 +46,11 @@ from agents.training.weight_files import (
     read_training_facts,
     read_weight_card,
 )
-from harness.errors import UserError
-from harness.files import write_whole
-from harness.precision import OVERLAP
-from harness.recordings import list_scenarios
-from harness.vocabulary import CLASSES, Boxes
+from harness.common.errors import UserError
+from harness.common.files import write_whole
+from harness.common.recordings import list_scenarios
+from harness.types.precision import OVERLAP
+from harness.types.vocabulary import CLASSES, Boxes
 
 BOOTSTRAP_SAMPLES = 400
 """Over scenarios."""

@@ -24,7 +24,7 @@ from agents.training.samples import (
     RecordedSamples,
 )
 from agents.training.training_config import TrainingConfig
-from harness.vocabulary import Boxes, Pose, Singles
+from harness.types.vocabulary import Boxes, Pose, Singles
 
 CROP = 0.5
 """Share of the window along x and along y that a batch shows."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from agents.conformance.instantiation import make_system_factory
 from agents.perception.fusion.base import FusionModule, IntermediateFusion
 from agents.perception.fusion.catalogue import SCHEMES
-from harness.errors import UserError
-from harness.suggestions import describe_unknown_name
+from harness.common.errors import UserError
+from harness.common.suggestions import describe_unknown_name
 
 
 def make_fusion_module(scheme: str, settings: Sequence[str] = ()) -> FusionModule:

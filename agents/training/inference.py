@@ -5,8 +5,8 @@ from __future__ import annotations
 from agents.perception.systems import NetworkSystem
 from agents.training.detection_metrics import Visible
 from agents.training.samples import EgoSample, LidarView
-from harness.geometry import compose_poses, compute_relative_pose
-from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose
+from harness.types.geometry import compose_poses, compute_relative_pose
+from harness.types.vocabulary import Boxes, EgoObservation, Message, Observation, Pose
 from harness.world.rig import read_rig
 
 

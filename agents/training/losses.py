@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from agents.perception.grid import CODES, PillarGrid
 from agents.perception.network import RawOutput
-from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Mask, Singles
+from harness.types.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Mask, Singles
 
 REACH = {kind: 2 if kind == VEHICLE else 1 for kind in range(len(CLASSES))}
 """Cells from a centre in which its heat map rises, and codes are trained."""

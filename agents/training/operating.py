@@ -17,8 +17,8 @@ from agents.perception.systems import Late, NetworkSystem
 from agents.training.detection_metrics import DetectionOutcomes, Visible, compute_outcomes
 from agents.training.inference import detect_in_sample, get_visibility
 from agents.training.samples import EgoSample, RecordedSamples
-from harness.precision import OVERLAP, ClassMatches, pool_matches
-from harness.vocabulary import CLASSES, Floats, Mask
+from harness.types.precision import OVERLAP, ClassMatches, pool_matches
+from harness.types.vocabulary import CLASSES, Floats, Mask
 
 DISTANCES = ("0-30", "30-50", "50-100")
 """Bands of the evaluation that are the operating point's."""

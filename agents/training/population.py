@@ -7,7 +7,7 @@ import math
 import carla
 import numpy as np
 
-from harness.vocabulary import CYCLIST, VEHICLE
+from harness.types.vocabulary import CYCLIST, VEHICLE
 from harness.world.attempt_context import AttemptContext
 from harness.world.scene import get_base_type_class
 

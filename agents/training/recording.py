@@ -20,9 +20,9 @@ import numpy as np
 from agents.training.close_quarters import place_unit_nearby, spawn_close_quarters
 from agents.training.population import spawn_drivers, spawn_parked_vehicles
 from agents.training.samples import PARTNER_RANGE
-from harness.randomness import derive_seed
-from harness.recordings import PROTOCOL, AgentLook, write_look
-from harness.vocabulary import VEHICLE, Boxes, Pose
+from harness.common.randomness import derive_seed
+from harness.common.recordings import PROTOCOL, AgentLook, write_look
+from harness.types.vocabulary import VEHICLE, Boxes, Pose
 from harness.world.attempt_context import AttemptContext, make_empty_route
 from harness.world.partners import can_carry_lidar
 from harness.world.poses import to_carla_transform, to_pose

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.randomness import make_named_stream
-from harness.recordings import AgentLook, RecordedScenario, read_look
-from harness.vocabulary import Boxes, GroundTruth, Integers, Pose, Singles
+from harness.common.randomness import make_named_stream
+from harness.common.recordings import AgentLook, RecordedScenario, read_look
+from harness.types.vocabulary import Boxes, GroundTruth, Integers, Pose, Singles
 
 PARTNERS = 2
 """At most: the roadside unit, then the nearest vehicles."""

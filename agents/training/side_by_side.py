@@ -20,10 +20,10 @@ from rich.table import Table
 
 from agents.training.detection_metrics import HEADLINE
 from agents.training.samples import CONDITIONS
-from harness.errors import UserError
-from harness.files import write_whole
-from harness.safe_reading import STUDY_RECORD, read_json_within
-from harness.vocabulary import Floats
+from harness.common.errors import UserError
+from harness.common.files import write_whole
+from harness.common.safe_reading import STUDY_RECORD, read_json_within
+from harness.types.vocabulary import Floats
 
 Rows: TypeAlias = list[list[str]]
 LEVEL = (2.5, 97.5)

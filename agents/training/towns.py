@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.errors import UserError
-from harness.protocols import is_test_town
+from harness.common.errors import UserError
+from harness.common.protocols import is_test_town
 
 TRAINING_TOWNS = ("CrucibleOld", "CrucibleRing", "CrucibleHill")
 TEST_TOWNS = ("Crucible05", "Town05")

@@ -46,11 +46,11 @@ from agents.training.weight_files import (
     save_state,
     save_weights,
 )
-from harness.errors import UserError
-from harness.kernels import get_processor_name
-from harness.randomness import derive_seed, make_named_stream
-from harness.recordings import RecordedScenario, list_scenarios
-from harness.safe_reading import CHECKPOINT, open_regular, refuse_inflating
+from harness.common.errors import UserError
+from harness.common.kernels import get_processor_name
+from harness.common.randomness import derive_seed, make_named_stream
+from harness.common.recordings import RecordedScenario, list_scenarios
+from harness.common.safe_reading import CHECKPOINT, open_regular, refuse_inflating
 
 STATE = "state.pt"
 ELSEWHERE = "name another --out, or remove the file to start again"

@@ -10,8 +10,8 @@ from typing import Any
 from agents.perception.fusion.base import FusionModule
 from agents.training.detection_metrics import Visible
 from agents.training.fusion_names import make_fusion_module
-from harness.recordings import list_scenarios
-from harness.safe_reading import CHECKPOINT, sum_of_file
+from harness.common.recordings import list_scenarios
+from harness.common.safe_reading import CHECKPOINT, sum_of_file
 
 FILES = ("data", "held_out", "start", "out", "weights")
 """Options that name files: where those lie does not matter."""

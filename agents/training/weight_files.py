@@ -21,10 +21,10 @@ from agents.perception.network import PerceptionNetwork
 from agents.perception.operating_point import METADATA, OperatingPoint, to_operating_record
 from agents.training.detection_metrics import HEADLINE, VISIBLE, Cell, DetectionPrecision
 from agents.training.training_config import TrainingConfig
-from harness.errors import UserError
-from harness.files import write_whole
-from harness.recordings import RecordedScenario
-from harness.safe_reading import CHECKPOINT, read_json_within, sum_of_file
+from harness.common.errors import UserError
+from harness.common.files import write_whole
+from harness.common.recordings import RecordedScenario
+from harness.common.safe_reading import CHECKPOINT, read_json_within, sum_of_file
 
 EVALUATED = "AP@0.5, eleven-point"
 SHARED = ("pillar_vfe.", "backbone.", "shrink_conv.", "cls_head.", "reg_head.")

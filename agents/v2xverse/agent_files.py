@@ -16,7 +16,7 @@ from typing import Any
 from agents.perception.checkpoint_files import find_newest_weights
 from agents.perception.published_settings import read_settings
 from agents.v2xverse.child.stack import refuse_disturbing
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 PERCEPTION, PLANNING = "perception", ("planning", "planner")
 """Folders of a checkpoint; the hub's folder and V2Xverse's agents name the second differently."""

@@ -23,8 +23,8 @@ from agents.perception.published_settings import read_settings
 from agents.v2xverse.agent_files import find_perception, find_planner
 from agents.v2xverse.child.absent_keys import MAY_BE_ABSENT
 from agents.v2xverse.planner_shapes import list_planner_shapes
-from harness.errors import UserError
-from harness.findings import Finding
+from harness.common.errors import UserError
+from harness.common.findings import Finding
 
 PUBLISHED_COUNTS = {"perception": (8_177_435, 8_187_194), "planner": (1_660_229, 1_662_290)}
 """Of V2Xverse's CoDriving, the one set of weights that it publishes: trained numbers, and all

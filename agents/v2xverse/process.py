@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from agents.v2xverse.child import wire
-from harness.bounded_log import CopiedOutput
-from harness.environments import build_foreign_environment
-from harness.subprocesses import describe_exit
+from harness.common.bounded_log import CopiedOutput
+from harness.common.environments import build_foreign_environment
+from harness.common.subprocesses import describe_exit
 
 LAST_WORDS = 600
 """Characters of what a child said on stderr that go into a failure's message."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.safe_reading import OPENDRIVE_MAP, read_text_within
-from harness.vocabulary import Floats, Integers, Pose, Route
+from harness.common.safe_reading import OPENDRIVE_MAP, read_text_within
+from harness.types.vocabulary import Floats, Integers, Pose, Route
 
 AHEAD, BEHIND, ASIDE, PER_METRE = 36.0, 12.0, 12.0, 4
 REACH = 45.0

@@ -17,14 +17,14 @@ from agents.v2xverse.agent_files import AgentFiles, find_agent_files
 from agents.v2xverse.child import wire
 from agents.v2xverse.process import Child, ChildError
 from agents.v2xverse.roads import TownRoads
-from harness.errors import UserError
-from harness.geometry import compose_poses, compute_relative_pose
-from harness.vocabulary import (
+from harness.common.errors import UserError
+from harness.types.geometry import compose_poses, compute_relative_pose
+from harness.types.systems import FusionStage
+from harness.types.vocabulary import (
     Boxes,
     Control,
     EgoObservation,
     Floats,
-    FusionStage,
     Integers,
     Message,
     Observation,

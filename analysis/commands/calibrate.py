@@ -10,21 +10,21 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.commands.options import describe_command
-from analysis.effects.paired import TESTED_OUTCOMES
 from analysis.simulation.calibration import ALPHA, HEADLINE, METHODS, measure_rejection_rates
 from analysis.simulation.campaigns import CampaignScenario
-from analysis.simulation.interventions import (
+from analysis.simulation.report_pages import calibrate_pages
+from analysis.tables.writing import write_frame
+from analysis.terminal import print_escaped_line, show_grid
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
+from harness.common.suggestions import describe_unknown_name
+from studies.interventions.paired import TESTED_OUTCOMES
+from studies.interventions.simulation import (
     ARMS,
     InterventionScenario,
     calibrate_effects,
     list_intervention_scenarios,
 )
-from analysis.simulation.report_pages import calibrate_pages
-from analysis.tables.writing import write_frame
-from analysis.terminal import print_escaped_line, show_grid
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
-from harness.suggestions import describe_unknown_name
 
 COMMAND = CommandDeclaration(
     group="Analysis",

@@ -41,8 +41,8 @@ from analysis.subgroups import compute_subgroup_differences, parse_grouping
 from analysis.surrogates import GOAL_TIME
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_escaped_line, show_grid
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
 from harness.records.arms import list_varying_factors
 from harness.records.names import escape_file_name
 

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from analysis.collection import CampaignCollection, collect_campaigns
-from harness.errors import UserError
-from harness.files import LINK
-from harness.suggestions import describe_unknown_name
+from harness.common.errors import UserError
+from harness.common.files import LINK
+from harness.common.suggestions import describe_unknown_name
 
 FORMATS = ("csv", "parquet", "latex")
 

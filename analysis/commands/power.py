@@ -9,8 +9,8 @@ from dataclasses import replace
 from analysis.commands.options import describe_command
 from analysis.simulation.power import PairedDesign, estimate_power
 from analysis.terminal import print_escaped_line, show_grid
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
 
 COMMAND = CommandDeclaration(
     group="Analysis",

@@ -21,8 +21,8 @@ from analysis.regression.prediction import PredictionScores, evaluate_prediction
 from analysis.regression.sample import NoFitError
 from analysis.tables.writing import write_frame
 from analysis.terminal import make_progress_bar, print_escaped_line, show_grid
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
 from harness.evaluation.surrogates.rules import RULES
 
 COMMAND = CommandDeclaration(

@@ -26,9 +26,9 @@ from analysis.regression.sample import read_attempts_table
 from analysis.regression.typeset import format_regression_latex
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_escaped_line, show_grid
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
-from harness.suggestions import describe_unknown_name
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
+from harness.common.suggestions import describe_unknown_name
 
 COMMAND = CommandDeclaration(
     group="Analysis",

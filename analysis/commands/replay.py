@@ -20,8 +20,8 @@ from analysis.replay.scene import Sweeps, read_kept_sweeps
 from analysis.replay.sheet import write_hazard_sheet
 from analysis.replay.stills import write_stills
 from analysis.terminal import make_progress_bar, print_escaped_line
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
 from harness.records.arms import NONE
 from harness.records.cases import find_case as attempt_named
 from harness.records.keys import AttemptKey

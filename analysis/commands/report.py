@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.arms import group_arms_by_setting, list_arms
-from analysis.attribution import build_attributions_frame as attributed
-from analysis.attribution import build_twins_table
 from analysis.cases import build_case_table
 from analysis.collection import WARNING_PREFIX, CampaignCollection
 from analysis.commands.options import (
@@ -30,7 +28,9 @@ from analysis.report.gather import MOST_STRIPS, PASSES, ReportContents, gather_r
 from analysis.report.page import render_report_page
 from analysis.tables.writing import format_latex_table, write_frame, write_text
 from analysis.terminal import make_progress_bar, print_escaped_line
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
+from studies.attribution.tables import build_attributions_frame as attributed
+from studies.attribution.tables import build_twins_table
 
 COMMAND = CommandDeclaration(
     group="Analysis",

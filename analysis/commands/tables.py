@@ -27,7 +27,7 @@ from analysis.tables.all_tables import build_all_tables
 from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import write_frame, write_table, write_text
 from analysis.terminal import print_escaped_line, show_table
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
 
 COMMAND = CommandDeclaration(
     group="Analysis",

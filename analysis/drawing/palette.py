@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from harness.colours import COLOURS, ERROR_COLOURS, ERROR_KINDS, HUES, get_error_colour, is_misled
+from harness.common.colours import (
+    COLOURS,
+    ERROR_COLOURS,
+    ERROR_KINDS,
+    HUES,
+    get_error_colour,
+    is_misled,
+)
 
 __all__ = [
     "COLOURS",

@@ -11,7 +11,7 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from analysis.drawing.canvas import Canvas, Circle, Mark, Point, Polyline, TextLabel
 from analysis.drawing.palette import COLOURS
-from harness.files import write_whole
+from harness.common.files import write_whole
 
 FINER = 3
 """Drawn so many times larger, then made small: that is what smooths the edges."""

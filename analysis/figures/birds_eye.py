@@ -12,8 +12,8 @@ import pandas as pd
 from analysis.drawing.canvas import Canvas, Mark, Polyline
 from analysis.drawing.palette import ERROR_COLOURS, is_misled
 from analysis.drive import DriveSnapshot, RecordedDrive, build_snapshot
-from harness import ego_body
-from harness.vocabulary import Floats
+from harness.types import ego_body
+from harness.types.vocabulary import Floats
 
 SECONDS_BEFORE = (4.0, 2.0, 0.0)
 """Seconds before the end at which a drive is shown."""

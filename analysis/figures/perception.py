@@ -24,7 +24,7 @@ from analysis.regression.estimators import RegressionFit, format_ratio
 from analysis.statistics.intervals import IntervalEstimate
 from analysis.tables.from_frames import QUANTILES
 from analysis.tables.table import EstimatesTable
-from harness.vocabulary import BANDS, PATTERNS
+from harness.types.record_names import BANDS, PATTERNS
 
 TRIPLE = 27.0
 """Height of a row of three."""

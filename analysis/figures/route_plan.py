@@ -23,7 +23,7 @@ from analysis.drawing.canvas import (
 )
 from analysis.drawing.palette import ROUTE_WIDTH, SCENERY_COLOURS
 from analysis.figures.birds_eye import extract_polylines
-from harness.vocabulary import Floats, Mask
+from harness.types.vocabulary import Floats, Mask
 
 WIDE, SQUARE, GAP = 720.0, 300.0, 14.0
 """Width of one route's panel, sides of the panels of several, and the space around them."""

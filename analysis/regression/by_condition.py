@@ -34,7 +34,7 @@ from analysis.statistics.diagnostics import (
     compute_variance_inflation,
     detect_separation,
 )
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 
 FEW_ROUTES = 15
 """Below this, jackknife and GEE rest on little."""

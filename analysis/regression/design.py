@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.regression.sample import NoFitError, RegressionSample
-from harness.vocabulary import PATTERNS, Floats, Integers
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Floats, Integers
 
 FEWEST_ROUTES = 3
 FLAT = 1e-8

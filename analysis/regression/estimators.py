@@ -22,7 +22,8 @@ from analysis.statistics.intervals import (
     sample_bootstrap_weights,
 )
 from analysis.statistics.significance import compute_holm_p_values
-from harness.vocabulary import PATTERNS, Floats
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Floats
 
 LARGEST = 600.0
 """Largest log odds ratio that is reported: beyond it the fit diverged."""

@@ -13,7 +13,8 @@ from analysis.regression.sample import NoFitError
 from analysis.statistics.conditional import PaddedSets, fit_firth_conditional
 from analysis.statistics.diagnostics import detect_separation
 from analysis.statistics.intervals import compute_jackknife_errors, make_leave_one_out_weights
-from harness.vocabulary import PATTERNS, Floats, Integers
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Floats, Integers
 
 NOT_ESTIMABLE = (
     "it is equal within each risk set, varies on one route only, or is a combination of the others"

@@ -18,12 +18,13 @@ import pandas as pd
 from analysis.attempt import read_checked_table
 from analysis.collection import CampaignCollection, get_campaign_settings
 from analysis.surrogates import read_motion
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.evaluation.surrogates.measures import compute_window_measures
 from harness.evaluation.surrogates.rules import RULES, SurrogateRules
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
-from harness.vocabulary import PATTERNS, SURROGATES, Floats
+from harness.types.record_names import PATTERNS, SURROGATES
+from harness.types.vocabulary import Floats
 
 KNOWN_SURROGATES = tuple(name for name in SURROGATES if name != "time_to_goal")
 """The surrogates that a window has."""

@@ -24,8 +24,9 @@ from analysis.regression.sample import NoFitError
 from analysis.statistics.firth import correct_intercept, fit_firth
 from analysis.statistics.intervals import IntervalEstimate, estimate_mean, estimate_ratio
 from analysis.tables.table import encode_names
-from harness.randomness import make_named_stream
-from harness.vocabulary import PATTERNS, Floats, Integers
+from harness.common.randomness import make_named_stream
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Floats, Integers
 
 BASE = "base rate"
 MODELS: dict[str, tuple[str, ...]] = {

@@ -19,7 +19,8 @@ import pandas as pd
 from analysis.attempt import read_checked_table
 from analysis.collection import CampaignCollection
 from analysis.regression.sample import RegressionSample
-from harness.vocabulary import PATTERNS, Floats, Integers
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Floats, Integers
 
 LOOK_BACK = 10.0
 SHORTEST = 10.0

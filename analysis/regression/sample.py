@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from analysis.arms import ARM
-from harness.errors import UserError
-from harness.parquet_reading import TableLimits, read_parquet_within
+from harness.common.errors import UserError
+from harness.common.parquet_reading import TableLimits, read_parquet_within
+from harness.common.safe_reading import TEXT_TABLE, read_within
 from harness.records.arms import Arm
 from harness.records.reading import BROKEN, make_unreadable_error
-from harness.safe_reading import TEXT_TABLE, read_within
-from harness.vocabulary import PATTERNS, Floats, Integers
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Floats, Integers
 
 LAST_TEN_SECONDS = "end_10s"
 COUNTS = [f"{name}_{LAST_TEN_SECONDS}" for name in PATTERNS]

@@ -15,11 +15,11 @@ from PIL import ImageColor
 from analysis.drawing.palette import COLOURS, HUES, get_error_colour
 from analysis.drive import DriveSnapshot, RecordedDrive, build_recorded_boxes
 from analysis.replay.scene import Sweeps, select_source_boxes, transform_sweep_to_ego_lidar
-from harness.errors import UserError
-from harness.files import write_whole
+from harness.common.errors import UserError
+from harness.common.files import write_whole
 from harness.records.schema import SOURCES
+from harness.types.vocabulary import Boxes, Floats
 from harness.viewing.scene import BOX_COLOURS, convert_to_right_handed
-from harness.vocabulary import Boxes, Floats
 
 if TYPE_CHECKING:
     import open3d

@@ -26,8 +26,8 @@ from analysis.replay.ground import FilmGround, FollowCamera, make_follow_camera,
 from analysis.replay.legend import render_film_legend
 from analysis.replay.panel import DriveFootage, render_drive_panel
 from analysis.replay.scene import read_kept_sweeps
-from harness.errors import UserError
-from harness.files import write_whole
+from harness.common.errors import UserError
+from harness.common.files import write_whole
 
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont

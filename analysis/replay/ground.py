@@ -18,8 +18,8 @@ from PIL import Image, ImageDraw
 from analysis.drawing.palette import ROUTE_WIDTH, SCENERY_COLOURS
 from analysis.drawing.picture import get_rgb_colour
 from analysis.figures.birds_eye import extract_polylines
-from harness.errors import UserError
-from harness.vocabulary import Floats
+from harness.common.errors import UserError
+from harness.types.vocabulary import Floats
 
 Placed: TypeAlias = Callable[[Floats], list[tuple[float, float]]]
 """Turns places of the world into pixels."""

@@ -25,9 +25,9 @@ from analysis.replay.ground import (
     rotate_box_points,
 )
 from analysis.replay.scene import Sweeps, transform_sweep_to_world
-from harness.errors import UserError
-from harness.records.schema import MICRO, MILLI
-from harness.vocabulary import Floats, Integers
+from harness.common.errors import UserError
+from harness.records.schema import POSITION_UNIT, YAW_UNIT
+from harness.types.vocabulary import Floats, Integers
 
 Pixel: TypeAlias = tuple[float, float]
 EGO = 0
@@ -107,7 +107,7 @@ class DriveFootage:
     @cached_property
     def _boxes(self) -> Floats:
         columns = self._sorted[["x", "y", "length", "width", "yaw"]].to_numpy(np.float64)
-        return np.asarray(columns * [MILLI, MILLI, 1.0, 1.0, MICRO])
+        return np.asarray(columns * [POSITION_UNIT, POSITION_UNIT, 1.0, 1.0, YAW_UNIT])
 
     def get_road_users(self, tick: int) -> TickRoadUsers:
         """Return who is near at a tick; after the last one, who was near then."""

@@ -17,12 +17,12 @@ from analysis.drive import (
 )
 from analysis.replay import scene
 from analysis.replay.scene import Sweeps, transform_sweep_to_world
-from harness.files import write_whole
+from harness.common.files import write_whole
 from harness.records.schema import SOURCES
+from harness.types.vocabulary import CLASSES, Boxes, Floats
 from harness.viewing.drive_stream import APPLICATION, DriveStream
 from harness.viewing.layout import format_legend
 from harness.viewing.step import ShownBoxes, ShownPartner, ShownStep
-from harness.vocabulary import CLASSES, Boxes, Floats
 
 if TYPE_CHECKING:
     from rerun import RecordingStream

@@ -11,10 +11,11 @@ import pandas as pd
 
 from analysis.drive import WORLD, DriveSnapshot, RecordedDrive, get_recorded_pose
 from analysis.figures.birds_eye import extract_polylines
-from harness.geometry import transform_points
 from harness.records.points import read_point_sweeps
+from harness.types.geometry import transform_points
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import CLASSES, Floats, Pose, Singles
 from harness.viewing.scene import LINES
-from harness.vocabulary import CLASSES, PATTERNS, Floats, Pose, Singles
 
 CONTROLS = ("throttle", "brake", "steer")
 

@@ -19,7 +19,7 @@ from analysis.replay.film import GAP, MARGIN, PANEL_PIXELS, load_film_font
 from analysis.replay.ground import make_follow_camera, render_film_ground
 from analysis.replay.legend import render_film_legend
 from analysis.replay.panel import DriveFootage, render_drive_panel
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords, make_unreadable_error
 

@@ -12,7 +12,7 @@ from analysis.collection import CampaignCollection
 from analysis.report.gather import ReportContents
 from analysis.report.html import Content, Markup, render_paragraph, render_section, render_tag
 from analysis.tables.ground_truth import describe_collection_truth
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 
 MOST_ATTEMPTS = 1000
 """Rows in the page; `attempts.csv` has all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.collection import IRRELEVANT_SETTINGS, CampaignCollection
+from analysis.collection import CampaignCollection
 from analysis.report import html_tables
 from analysis.report.gather import ReportContents
 from analysis.report.html import (
@@ -17,6 +17,7 @@ from analysis.report.html import (
     render_tag,
 )
 from analysis.tables.campaigns import compute_campaign_differences
+from harness.types.record_names import IRRELEVANT_SETTINGS
 
 MOST_SETTINGS = 60
 """Settings that are listed; all are at the end of the page."""

@@ -9,7 +9,6 @@ import pandas as pd
 
 from analysis.arms import group_arms_by_setting, list_arms
 from analysis.attempt import escape_surrogates
-from analysis.attribution import ViolationAttribution, attribute_violations, describe_unpacked_twins
 from analysis.cases import ViolationCase, list_violation_cases, select_shown_cases
 from analysis.collection import ATTEMPT_KEY, CampaignCollection, make_row_key, restore_arm_names
 from analysis.contrasts import ArmContrasts, compute_contrasts
@@ -21,6 +20,11 @@ from analysis.regression.by_condition import ConditionFits, fit_condition
 from analysis.tables.all_tables import build_all_tables
 from analysis.tables.table import EstimatesTable
 from harness.records.ledger import get_line_key, iter_ledger_lines
+from studies.attribution.tables import (
+    ViolationAttribution,
+    attribute_violations,
+    describe_unpacked_twins,
+)
 
 MOST_STRIPS = 40
 """Violations that are drawn; the others are listed."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from analysis.attribution import ViolationAttribution, format_twin_outcome
 from analysis.cases import ViolationCase
 from analysis.drawing.canvas import Canvas, Circle, Mark, Polyline
 from analysis.drawing.svg import render_inline_svg
@@ -19,6 +18,7 @@ from analysis.report.html import (
     render_section,
     render_tag,
 )
+from studies.attribution.tables import ViolationAttribution, format_twin_outcome
 
 SIGNS: dict[str, Mark] = {
     "ego": Polyline(

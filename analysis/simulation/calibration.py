@@ -25,8 +25,8 @@ from analysis.simulation.campaigns import (
     simulate_drives,
 )
 from analysis.statistics.intervals import compute_clopper_pearson_interval
-from harness.randomness import make_named_stream
-from harness.vocabulary import PATTERNS
+from harness.common.randomness import make_named_stream
+from harness.types.record_names import PATTERNS
 
 ALPHA = 0.05
 HEADLINE = "timing-fair"

@@ -9,7 +9,8 @@ from scipy.special import expit
 
 from analysis.regression.risk_sets import LOOK_BACK, RouteTrack
 from analysis.regression.sample import RegressionSample
-from harness.vocabulary import PATTERNS, Floats, Integers
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Floats, Integers
 
 PER_BOX = 0.05
 """Errors for each true box, typically."""

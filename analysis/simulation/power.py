@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 from scipy.stats import norm
 
-from harness.randomness import make_named_stream
-from harness.vocabulary import Floats
+from harness.common.randomness import make_named_stream
+from harness.types.vocabulary import Floats
 
 ALPHA = 0.05
 MOST_EXACT = 10

@@ -25,9 +25,9 @@ from analysis.statistics.significance import (
     run_sign_flip_test,
 )
 from analysis.tables.campaigns import FAMILY
-from harness.randomness import make_named_stream
+from harness.common.randomness import make_named_stream
 from harness.records.arms import NONE, Arm
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 PENALTY = 0.6
 DISTURBANCE = "disturbed"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.statistics.firth import FirthFits
-from harness.vocabulary import Floats, Integers, Mask
+from harness.types.vocabulary import Floats, Integers, Mask
 
 STEPS = 200
 LONGEST = 2.0

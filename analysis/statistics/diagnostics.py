@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import linprog
 
-from harness.vocabulary import Floats, Mask
+from harness.types.vocabulary import Floats, Mask
 
 TOLERANCE = 1e-7
 

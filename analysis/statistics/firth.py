@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from harness.randomness import make_named_stream
-from harness.vocabulary import Floats, Mask
+from harness.common.randomness import make_named_stream
+from harness.types.vocabulary import Floats, Mask
 
 STEPS = 100
 SCORING = 8

@@ -17,7 +17,7 @@ from analysis.statistics.intervals import (
     compute_wilson_interval,
     sample_bootstrap_weights,
 )
-from harness.vocabulary import Floats, Mask
+from harness.types.vocabulary import Floats, Mask
 
 RESAMPLES = 2000
 STEPS = 20_000

@@ -17,8 +17,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy import special
 
-from harness.randomness import make_named_stream
-from harness.vocabulary import Floats, Integers
+from harness.common.randomness import make_named_stream
+from harness.types.vocabulary import Floats, Integers
 
 Method: TypeAlias = Literal["bootstrap", "wilson", "wilson over routes", "percentiles", "none"]
 

@@ -22,8 +22,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from analysis.statistics.confidence_sequence import LEVEL, compute_confidence_sequence
-from harness.errors import UserError
-from harness.vocabulary import Floats, Mask
+from harness.common.errors import UserError
+from harness.types.vocabulary import Floats, Mask
 
 NOMINAL_SHARE = 0.5
 """Of the samples, from the nominal distribution."""

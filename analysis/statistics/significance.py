@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from harness.randomness import make_named_stream
-from harness.vocabulary import Floats
+from harness.common.randomness import make_named_stream
+from harness.types.vocabulary import Floats
 
 MOST_EXACT = 18
 """Routes with a difference up to which all signs are tried."""

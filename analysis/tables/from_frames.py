@@ -35,7 +35,8 @@ from analysis.tables.table import (
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
-from harness.vocabulary import BANDS, PATTERNS, Floats
+from harness.types.record_names import BANDS, PATTERNS
+from harness.types.vocabulary import Floats
 
 FATES = ("delivered", "superseded", "lost", "unsent", "unheard", "in_flight")
 ON_AIR = "unsent"

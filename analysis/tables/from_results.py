@@ -24,7 +24,7 @@ from analysis.tables.table import (
 )
 from harness.evaluation.windows import WINDOWS
 from harness.records.arms import NONE
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 
 DRIVING: dict[str, Measure] = {
     "DS": make_mean_measure("driving_score"),

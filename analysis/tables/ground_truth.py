@@ -8,7 +8,7 @@ from dataclasses import replace
 from analysis.collection import CampaignCollection, get_campaign_settings
 from analysis.tables.table import EstimatesTable
 from harness.records.reading import CampaignRecords
-from harness.vocabulary import GROUND_TRUTHS, PATTERNS
+from harness.types.record_names import GROUND_TRUTHS, PATTERNS
 
 NOT_RECORDED = "not recorded"
 

@@ -24,12 +24,13 @@ from analysis.statistics.intervals import (
     sample_bootstrap_weights,
 )
 from analysis.tables.table import ESTIMATE, EstimatesTable
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.evaluation.frame_evaluation import TABLE, EvaluatedBoxes, compute_distance_bands
 from harness.evaluation.matching import MatchTable, match_frame
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
-from harness.vocabulary import BANDS, CLASSES, Boxes, Floats, Integers, Mask
+from harness.types.record_names import BANDS
+from harness.types.vocabulary import CLASSES, Boxes, Floats, Integers, Mask
 
 SOURCES = ("cooperative", "ego_alone")
 PARTS = 10

@@ -12,7 +12,7 @@ from analysis.arms import add_factor_columns
 from analysis.attempt import escape_surrogates
 from analysis.statistics.intervals import IntervalEstimate
 from analysis.tables.table import EstimatesTable
-from harness.files import write_whole
+from harness.common.files import write_whole
 
 FORMULAS = ("=", "+", "-", "@", "\t", "'")
 """What a cell begins with that spreadsheets run, and the apostrophe that keeps them from it."""

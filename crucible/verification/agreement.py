@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.statistics.intervals import compute_clopper_pearson_interval
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 CLEAN = "clean"
 DIGITS = 6

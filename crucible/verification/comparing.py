@@ -30,7 +30,7 @@ from crucible.verification.reference import StudyReference, find_changed_files, 
 from crucible.verification.sampling import find_network_systems, sample_attempts
 from crucible.verification.towns import find_changed_towns, prepare_town_maps
 from harness.campaign.twins.record_diff import compare_columns, iter_record_leaves
-from harness.nesting import parse_json
+from harness.common.nesting import parse_json
 from harness.records.digests import hash_attempt_records
 from harness.records.packing.layout import STEPS
 from harness.records.packing.parts import PackedAttempt, PackedCampaign, read_packed_campaigns

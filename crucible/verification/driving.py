@@ -18,14 +18,14 @@ from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.trust import refuse_untrusted
 from harness.campaign.twins.twins import HERE, refuse_carla, refuse_untrusted_hazards
-from harness.errors import UserError
-from harness.files import write_whole
-from harness.protocols import refuse_unannounced
+from harness.common.errors import UserError
+from harness.common.files import write_whole
+from harness.common.protocols import refuse_unannounced
+from harness.common.safe_reading import LAID_ROUTE, read_within, refuse_link
 from harness.records.keys import AttemptKey
 from harness.records.ledger import rebuild_ledger
 from harness.records.packing.parts import PackedCampaign
 from harness.records.reading import CampaignRecords
-from harness.safe_reading import LAID_ROUTE, read_within, refuse_link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.campaign.folder.campaign_folder import VERSIONED, get_package_version
-from harness.errors import UserError
-from harness.installation import PACKAGES
-from harness.kernels import (
+from harness.common.errors import UserError
+from harness.common.installation import PACKAGES
+from harness.common.kernels import (
     NEEDED,
     get_processor_name,
     make_shared_kernel_environment,

@@ -14,7 +14,7 @@ from harness.evaluation.driving import VIOLATIONS
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WINDOWS
 from harness.records.reading import read_json_object, read_stored_table
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 
 COUNTED = (*PATTERNS, "truth_all")
 CLOSE = 1e-9

@@ -10,13 +10,13 @@ from typing import Any
 
 from crucible.verification.agreement import EndingAgreement
 from crucible.verification.machine import MachinePlatform, parse_machine
-from harness.errors import UserError
-from harness.files import write_whole
+from harness.common.errors import UserError
+from harness.common.files import write_whole
+from harness.common.safe_reading import STUDY_RECORD, refuse_link
 from harness.records.digests import hash_file
 from harness.records.packing.parts import PackedCampaign
 from harness.records.reading import read_json_object
 from harness.records.schema import VERSION
-from harness.safe_reading import STUDY_RECORD, refuse_link
 
 FORMAT = 1
 MOST_TOWNS = 1_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from harness.randomness import make_named_stream
+from harness.common.randomness import make_named_stream
 from harness.records.packing.parts import PackedAttempt, PackedCampaign
 
 LEAST_SHARE = 0.25

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from crucible.verification.reference import StudyReference
-from harness.errors import UserError
-from harness.nesting import parse_json
-from harness.protocols import is_test_town
+from harness.common.errors import UserError
+from harness.common.nesting import parse_json
+from harness.common.protocols import is_test_town
 from harness.records.digests import hash_file
 from harness.records.packing.parts import PackedCampaign
 from harness.world.maps import find_map

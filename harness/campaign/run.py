@@ -49,8 +49,8 @@ from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.checkout import with_checkout
 from harness.campaign.settings.config import build_part, format_one_line, resolve_settings
 from harness.campaign.settings.declared import CampaignSettings
-from harness.environments import select_remote_environment
-from harness.errors import AttemptError, UserError
+from harness.common.environments import select_remote_environment
+from harness.common.errors import AttemptError, UserError
 from harness.records.ledger import list_finished_attempts, rebuild_ledger
 from harness.world.simulators import Simulator
 

@@ -21,9 +21,9 @@ from harness.channel.effects import (
 )
 from harness.channel.sensing import LidarSensing
 from harness.channel.tally import DisturbanceAct, MessageUnderway
-from harness.errors import UserError
-from harness.sensitivity import LidarSensitivity
-from harness.vocabulary import Boxes, Message, Observation, Payload, Points, Surfaces
+from harness.common.errors import UserError
+from harness.common.sensitivity import LidarSensitivity
+from harness.types.vocabulary import Boxes, Message, Observation, Payload, Points, Surfaces
 
 
 class NamedPart(Protocol):

@@ -17,8 +17,8 @@ from harness.channel.delivery_rule import SAME_MOMENT, PlanningStep, SentMessage
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, compute_shift
 from harness.channel.tally import EffectTally, Key, MessageUnderway, Place
-from harness.errors import AttemptError
-from harness.vocabulary import Message, Observation, Pose
+from harness.common.errors import AttemptError
+from harness.types.vocabulary import Message, Observation, Pose
 
 EXACT = 1e-6
 """Metres or radians that a displacement may be off by rounding."""

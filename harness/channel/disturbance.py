@@ -15,10 +15,10 @@ from typing import get_args
 import numpy as np
 
 from harness.channel.effects import NO_SHIFT, Shift, Window
-from harness.errors import AttemptError, UserError
-from harness.randomness import make_named_stream
-from harness.sensitivity import LidarSensitivity
-from harness.vocabulary import Kind, Message, Observation, Singles, Surfaces
+from harness.common.errors import AttemptError, UserError
+from harness.common.randomness import make_named_stream
+from harness.common.sensitivity import LidarSensitivity
+from harness.types.vocabulary import Kind, Message, Observation, Singles, Surfaces
 
 PARTNERS: tuple[Kind, ...] = ("roadside", "vehicle")
 ALL_BUT_IMPOSSIBLE = 1e-6

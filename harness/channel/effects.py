@@ -13,9 +13,14 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from harness.errors import AttemptError
-from harness.geometry import compute_relative_pose, transform_boxes, transform_points, wrap_angle
-from harness.vocabulary import Boxes, Features, Payload, Points, Pose
+from harness.common.errors import AttemptError
+from harness.types.geometry import (
+    compute_relative_pose,
+    transform_boxes,
+    transform_points,
+    wrap_angle,
+)
+from harness.types.vocabulary import Boxes, Features, Payload, Points, Pose
 
 
 class Shift(NamedTuple):

@@ -13,8 +13,8 @@ import numpy as np
 
 from harness.channel.disturbance import Disturbance, Sweep, make_sweep_stream
 from harness.channel.interference import scattering
-from harness.errors import AttemptError, UserError
-from harness.vocabulary import Observation
+from harness.common.errors import AttemptError, UserError
+from harness.types.vocabulary import Observation
 
 
 class LidarSensing:

@@ -18,7 +18,7 @@ from harness.channel.effects import (
     is_displacement,
     join_names,
 )
-from harness.vocabulary import Message, Payload, Pose
+from harness.types.vocabulary import Message, Payload, Pose
 
 Key = tuple[str, int]
 """Sender and frame of capture."""

@@ -14,10 +14,10 @@ from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import list_payload_arrays
 from harness.checks.sweep_disturbance import SweepExamination
-from harness.errors import AttemptError
-from harness.findings import Finding, make_checks
-from harness.randomness import make_named_stream
-from harness.vocabulary import (
+from harness.common.errors import AttemptError
+from harness.common.findings import Finding, make_checks
+from harness.common.randomness import make_named_stream
+from harness.types.vocabulary import (
     VEHICLE,
     Boxes,
     Features,

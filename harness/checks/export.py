@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from harness.campaign.exports.export import AttemptValues, CampaignFacts, Export
-from harness.findings import Finding, make_checks
+from harness.common.findings import Finding, make_checks
 from harness.records.arms import Arm
 
 ARMS = tuple(

@@ -10,9 +10,9 @@ from functools import cached_property
 import carla
 import numpy as np
 
-from harness.errors import UserError
-from harness.findings import Finding, make_checks
-from harness.vocabulary import Pose, Route
+from harness.common.errors import UserError
+from harness.common.findings import Finding, make_checks
+from harness.types.vocabulary import Pose, Route
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.parameters import ChoiceParameter, NumberParameter, Value

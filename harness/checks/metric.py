@@ -10,6 +10,8 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from harness.common.findings import Finding, make_checks
+from harness.common.randomness import make_named_stream
 from harness.evaluation.metrics.metric import (
     AttemptData,
     Metric,
@@ -18,10 +20,8 @@ from harness.evaluation.metrics.metric import (
     has_attempt_number,
     has_step_numbers,
 )
-from harness.findings import Finding, make_checks
-from harness.randomness import make_named_stream
 from harness.records.schema import FRAMES
-from harness.vocabulary import Boxes, Control, Floats, Message, Pose, Route
+from harness.types.vocabulary import Boxes, Control, Floats, Message, Pose, Route
 from harness.world.rig import read_rig
 
 STEPS, OTHER_STEPS = 20, 7

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from harness.campaign.planning.plan import refuse_unnameable
-from harness.findings import Finding, make_checks
+from harness.common.findings import Finding, make_checks
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.world.hazards.catalogue import KINDS, build_hazard

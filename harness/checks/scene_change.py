@@ -14,8 +14,8 @@ from harness.checks.hazard import (
     make_hazard_context,
     make_test_street,
 )
-from harness.errors import AttemptError
-from harness.findings import Finding, make_checks
+from harness.common.errors import AttemptError
+from harness.common.findings import Finding, make_checks
 from harness.world.changes.applied import AppliedChanges
 from harness.world.changes.census import SceneCensus, build_scene_census
 from harness.world.changes.change import PlannedScene, SceneChange

@@ -15,7 +15,7 @@ from harness.campaign.settings.checkout import with_checkout
 from harness.campaign.settings.config import hash_settings
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.differences import list_setting_differences
-from harness.findings import Finding, make_checks
+from harness.common.findings import Finding, make_checks
 
 SHOWN = 8
 """Differences that are listed."""

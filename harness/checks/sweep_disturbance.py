@@ -11,11 +11,11 @@ import numpy as np
 
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance, Sweep
-from harness.errors import AttemptError
-from harness.findings import Finding, make_checks
-from harness.randomness import make_named_stream
-from harness.sensitivity import LidarSensitivity
-from harness.vocabulary import Kind, Observation, Pose, Surfaces
+from harness.common.errors import AttemptError
+from harness.common.findings import Finding, make_checks
+from harness.common.randomness import make_named_stream
+from harness.common.sensitivity import LidarSensitivity
+from harness.types.vocabulary import Kind, Observation, Pose, Surfaces
 
 STEPS, TICKS, PERIOD = 6, 4, 0.2
 """Planning steps, ticks and seconds between two."""

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
 from harness.doctor.examination import examine_machine
 from harness.doctor.finding import DoctorFinding, DoctorPlaces, get_worst_verdict
-from harness.errors import UserError
 
 COMMAND = CommandDeclaration(
     group="Routes and simulators",

@@ -16,13 +16,13 @@ from harness.campaign.exports.values import number_steps, read_attempt_values, r
 from harness.campaign.planning.validation import refuse_misfit
 from harness.campaign.settings.config import format_one_line
 from harness.campaign.settings.declared import PartSettings
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
-from harness.files import refuse_links
-from harness.installation import CONF
-from harness.plugins import describe_plugin_origin
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
+from harness.common.files import refuse_links
+from harness.common.installation import CONF
+from harness.common.plugins import describe_plugin_origin
+from harness.common.suggestions import describe_unknown_name
 from harness.records.reading import CampaignRecords
-from harness.suggestions import describe_unknown_name
 
 COMMAND = CommandDeclaration(
     group="Campaigns",

@@ -9,10 +9,15 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.command_registry import CommandDeclaration
-from harness.errors import AttemptError, UserError
-from harness.files import write_whole
-from harness.protocols import derive_protocol_seed, format_town_name, get_town_prefix, hash_protocol
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import AttemptError, UserError
+from harness.common.files import write_whole
+from harness.common.protocols import (
+    derive_protocol_seed,
+    format_town_name,
+    get_town_prefix,
+    hash_protocol,
+)
 from harness.world.maps import NAME
 
 if TYPE_CHECKING:
@@ -64,7 +69,7 @@ def add_maps_generate(actions: Commands) -> None:
     """Add `maps generate`, with an option for each parameter of a town."""
     from harness.authoring.seeded.parameters import RANGES  # noqa: PLC0415
     from harness.authoring.seeded.parameters import TownParameters as Town  # noqa: PLC0415
-    from harness.field_notes import read_class_comments  # noqa: PLC0415
+    from harness.common.field_notes import read_class_comments  # noqa: PLC0415
 
     action = actions.add_parser("generate", help="make towns from seeds, and check them")
     source = action.add_mutually_exclusive_group(required=True)
@@ -247,7 +252,7 @@ def write_town(out: Path, seed: int, name: str, given: dict[str, float]) -> list
 def run_maps_check(options: argparse.Namespace) -> int:
     """Check a town's map, then its traffic; 1 if anything is wrong."""
     from harness.authoring.checks import DRIVABLE, list_faults, load_subject  # noqa: PLC0415
-    from harness.safe_reading import OPENDRIVE_MAP, read_text_within  # noqa: PLC0415
+    from harness.common.safe_reading import OPENDRIVE_MAP, read_text_within  # noqa: PLC0415
     from harness.world.flow import measure_traffic_flow  # noqa: PLC0415
     from harness.world.maps import find_map  # noqa: PLC0415
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.table import Table
 
 from harness.campaign.printing.terminal import console, print_unwrapped_line
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
 from harness.records.packing.pack import pack_campaigns
 
 COMMAND = CommandDeclaration(

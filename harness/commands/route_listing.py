@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from harness.errors import UserError
-from harness.vocabulary import Route
+from harness.common.errors import UserError
+from harness.types.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import load_road_network
 from harness.world.routes.duplicates import find_duplicate_routes

@@ -19,7 +19,7 @@ from harness.campaign.planning.survey import (
     survey_campaign,
 )
 from harness.campaign.printing.terminal import console, print_unwrapped_line
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
 from harness.records.arms import format_arm_label, list_varying_factors
 
 COMMAND = CommandDeclaration(

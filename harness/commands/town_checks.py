@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.authoring.checks import TownSubject, list_faults, load_subject, summarize_subject
 from harness.authoring.seeded.checks import CHECKS
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.roads import RoadNetwork
 from harness.world.routes.generate import SHIPPED, generate_routes
 

@@ -9,8 +9,8 @@ from harness.campaign.printing.terminal import print_unwrapped_line
 from harness.campaign.run import DONE, SOME_FAILED, run_with_exit_code
 from harness.campaign.twins.record_diff import list_record_differences
 from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
 from harness.records.cases import find_case
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from harness.campaign.printing.terminal import print_unwrapped_line
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
 from harness.records.packing.unpack import unpack_campaigns
 
 COMMAND = CommandDeclaration(

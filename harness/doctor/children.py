@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from harness.environments import build_child_environment
-from harness.installation import PACKAGES
-from harness.subprocesses import describe_exit
+from harness.common.environments import build_child_environment
+from harness.common.installation import PACKAGES
+from harness.common.subprocesses import describe_exit
 
 PATIENCE = 120.0
 """Seconds; the first import after an install may be slow."""

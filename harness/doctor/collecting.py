@@ -15,9 +15,9 @@ from pathlib import Path
 
 import carla
 
+from harness.common.files import write_whole
 from harness.doctor import facts, trials, working
 from harness.doctor.facts import Section
-from harness.files import write_whole
 from harness.world.session import load_fresh_world
 
 TIMEOUT = 120.0

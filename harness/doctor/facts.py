@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import carla
 
-from harness.geometry import wrap_angle
+from harness.types.geometry import wrap_angle
 from harness.world.routes.files import WEATHER
 
 Value: TypeAlias = float | str | bool

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from harness.common.environments import build_child_environment
 from harness.doctor.children import run_code
 from harness.doctor.finding import DoctorFinding, DoctorPlaces
-from harness.environments import build_child_environment
 
 OLDEST, NEWEST = (3, 10), (3, 12)
 WORKER_GB = 1.0

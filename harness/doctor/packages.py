@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 
+from harness.common.installation import install_command
 from harness.doctor.children import run_code
 from harness.doctor.finding import DoctorFinding
-from harness.installation import install_command
 
 DISTRIBUTION = "v2x-crucible"
 NEEDED = ("", "carlite", "run")

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.bounded_log import CopiedOutput
+from harness.common.bounded_log import CopiedOutput
+from harness.common.environments import build_child_environment
+from harness.common.errors import AttemptError, UserError
+from harness.common.subprocesses import build_module_command
 from harness.doctor.comparing import ServerDifference, compare_server_facts
 from harness.doctor.facts import Section
-from harness.environments import build_child_environment
-from harness.errors import AttemptError, UserError
-from harness.subprocesses import build_module_command
 from harness.world.maps import NAME, find_map
 from harness.world.probe import probe_carla
 from harness.world.simulators import CarliteSimulator

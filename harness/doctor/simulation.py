@@ -7,10 +7,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from harness.common.errors import AttemptError, UserError
+from harness.common.installation import PACKAGES, SHIPPED, install_command
 from harness.doctor.children import run_code, run_python
 from harness.doctor.finding import DoctorFinding, DoctorPlaces
-from harness.errors import AttemptError, UserError
-from harness.installation import PACKAGES, SHIPPED, install_command
 
 SHIPPED_TOWN = "Crucible05"
 FILES = {"configuration files": "conf/**/*.yaml", "route files": "routes/**/*.xml"}

@@ -17,19 +17,10 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from harness.evaluation.patterns import RULES, Rule, classify_overlap_patterns
-from harness.overlap import compute_class_overlaps
-from harness.precision import find_parked_detections
-from harness.vocabulary import (
-    BANDS,
-    CLASSES,
-    PATTERNS,
-    VEHICLE,
-    Boxes,
-    Floats,
-    GroundTruth,
-    Integers,
-    Mask,
-)
+from harness.types.overlap import compute_class_overlaps
+from harness.types.precision import find_parked_detections
+from harness.types.record_names import BANDS, PATTERNS
+from harness.types.vocabulary import CLASSES, VEHICLE, Boxes, Floats, GroundTruth, Integers, Mask
 
 TruthFilter: TypeAlias = Literal["reference", "anyone", "ego", "none"]
 Parked: TypeAlias = Literal["ignored", "wrong"]

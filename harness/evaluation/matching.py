@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.evaluation.frame_evaluation import TABLE, EvaluatedBoxes
-from harness.precision import OVERLAP, ClassMatches, match_detections
-from harness.vocabulary import Floats, Integers, Mask
+from harness.types.precision import OVERLAP, ClassMatches, match_detections
+from harness.types.vocabulary import Floats, Integers, Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

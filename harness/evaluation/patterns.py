@@ -19,8 +19,9 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from harness.overlap import compute_bev_iou
-from harness.vocabulary import PATTERNS, Floats, Integers
+from harness.types.overlap import compute_bev_iou
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Floats, Integers
 
 Rule: TypeAlias = Literal["max", "exists", "pairs"]
 RULES: tuple[Rule, ...] = get_args(Rule)

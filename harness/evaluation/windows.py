@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from harness.vocabulary import Floats, Integers, Mask
+from harness.types.vocabulary import Floats, Integers, Mask
 
 SPAN = 5.0
 """Seconds in t2 and in t3, and the unit of t1."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import is_arm_meant
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords

@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UserError
-from harness.files import LINK, write_whole
+from harness.common.errors import UserError
+from harness.common.files import LINK, write_whole
+from harness.common.safe_reading import STUDY_RECORD
 from harness.records.arms import NONE
 from harness.records.keys import AttemptKey
 from harness.records.reading import read_json_object
-from harness.safe_reading import STUDY_RECORD
 
 CRITICAL = "critical"
 """The folder in that of the campaign."""

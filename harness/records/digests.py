@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from harness.errors import UserError
-from harness.safe_reading import sum_of_file
+from harness.common.errors import UserError
+from harness.common.safe_reading import sum_of_file
 
 TIMING = "timing.json"
 """The only file of a try that may differ between equal runs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 SCORES = {
     "score_composed": "Avg. driving score",

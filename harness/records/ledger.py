@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UserError
-from harness.nesting import parse_json
+from harness.common.errors import UserError
+from harness.common.nesting import parse_json
+from harness.common.safe_reading import LEDGER_FILE, read_lines_within, refuse_link
 from harness.records.arms import CORE
 from harness.records.keys import AttemptKey
 from harness.records.writing import EPISODES, classify_disk_problem
-from harness.safe_reading import LEDGER_FILE, read_lines_within, refuse_link
 
 LEDGER = "ledger.jsonl"
 MOST_LINES = 200_000

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from harness.records.arms import CORE
 from harness.records.schema import FRAMES
-from harness.vocabulary import BANDS, CLASSES, PATTERNS, SURROGATES
+from harness.types.record_names import BANDS, PATTERNS, SURROGATES
+from harness.types.vocabulary import CLASSES
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 PARTS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote, unquote
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 LONGEST = 200
 """Characters of an escaped name; file systems allow 255 bytes, and a seed comes behind."""

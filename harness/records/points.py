@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.reading import read_stored_table
-from harness.vocabulary import Singles
+from harness.types.vocabulary import Singles
 
 STEP = np.array([1 / 128, 1 / 128, 1 / 128, 1 / 32767], np.float32)
 """Metres, metres, metres, shares of full intensity: what one means."""

@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import yaml
 
-from harness.errors import UserError
-from harness.parquet_reading import TableLimits, count_table_rows, open_table
-from harness.records.arms import CORE, Arm
-from harness.records.keys import AttemptKey
-from harness.records.ledger import find_finished_tries
-from harness.records.metrics import has_only_metrics
-from harness.records.packing.layout import PACKED, describe_missing_table
-from harness.records.schema import AFTER_SENSING, ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
-from harness.records.writing import EPISODES
-from harness.safe_reading import (
+from harness.common.errors import UserError
+from harness.common.parquet_reading import TableLimits, count_table_rows, open_table
+from harness.common.safe_reading import (
     JSON_RECORD,
     MEGABYTE,
     SETTINGS_FILE,
@@ -31,6 +24,13 @@ from harness.safe_reading import (
     read_yaml_within,
     refuse_link,
 )
+from harness.records.arms import CORE, Arm
+from harness.records.keys import AttemptKey
+from harness.records.ledger import find_finished_tries
+from harness.records.metrics import has_only_metrics
+from harness.records.packing.layout import PACKED, describe_missing_table
+from harness.records.schema import AFTER_SENSING, ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
+from harness.records.writing import EPISODES
 
 if TYPE_CHECKING:  # loading pandas takes half a second, and only tables need it
     import pandas as pd

@@ -6,7 +6,8 @@ from itertools import product
 
 import pyarrow as pa
 
-from harness.vocabulary import BANDS, CLASSES, PATTERNS
+from harness.types.record_names import BANDS, PATTERNS
+from harness.types.vocabulary import CLASSES
 
 VERSION = 2
 SOURCES = ("truth", "ego_alone", "cooperative")
@@ -160,7 +161,7 @@ POINTS = _build_record_schema(
     ),
 )
 
-MILLI, MICRO = 1e-3, 1e-4
+POSITION_UNIT, YAW_UNIT = 1e-3, 1e-4
 """Metres and radians that the whole numbers of `tracks` count."""
 
 TRACKS = _build_record_schema(

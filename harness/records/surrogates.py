@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from harness.vocabulary import SURROGATES
+from harness.types.record_names import SURROGATES
 
 
 def read_surrogates(result: Mapping[str, Any]) -> dict[str, float]:

@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.errors import AttemptError
-from harness.files import LINK
+from harness.common.errors import AttemptError
+from harness.common.files import LINK
 from harness.records.keys import AttemptKey
 from harness.records.schema import ALL_TABLES, TABLES
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness import ego_body
-from harness.colours import COLOURS
+from harness.common.colours import COLOURS
+from harness.types import ego_body
+from harness.types.vocabulary import Floats
 from harness.viewing import scene
 from harness.viewing.layout import build_viewer_layout
 from harness.viewing.scene import BOX_COLOURS, LINES, convert_to_right_handed
 from harness.viewing.step import Curve, ShownBoxes, ShownStep, Sweeps
-from harness.vocabulary import Floats
 
 if TYPE_CHECKING:
     import rerun

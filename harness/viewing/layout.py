@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.colours import COLOURS, get_error_colour
+from harness.common.colours import COLOURS, get_error_colour
+from harness.types.record_names import PATTERNS
 from harness.viewing.scene import BOX_COLOURS
-from harness.vocabulary import PATTERNS
 
 if TYPE_CHECKING:
     from rerun.blueprint import Blueprint

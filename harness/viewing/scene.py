@@ -15,11 +15,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.colours import COLOURS, HUES, get_error_colour
-from harness.geometry import transform_boxes
-from harness.overlap import AHEAD, ASIDE
+from harness.common.colours import COLOURS, HUES, get_error_colour
+from harness.types.geometry import transform_boxes
+from harness.types.overlap import AHEAD, ASIDE
+from harness.types.vocabulary import CLASSES, Floats, Pose
 from harness.viewing.step import ShownBoxes, ShownStep
-from harness.vocabulary import CLASSES, Floats, Pose
 
 Hues: TypeAlias = NDArray[np.uint32]
 WORLD = Pose(0.0, 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from harness.vocabulary import Boxes, Floats, Integers, Mask, Pose, Singles
+from harness.types.vocabulary import Boxes, Floats, Integers, Mask, Pose, Singles
 
 Sweeps: TypeAlias = Mapping[str, Singles]
 """Points of each agent's LiDAR, rows of x, y, z in the world."""

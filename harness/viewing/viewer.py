@@ -10,7 +10,7 @@ import sys
 import time
 from contextlib import suppress
 
-from harness.environments import build_child_environment
+from harness.common.environments import build_child_environment
 
 PORT = 9876
 """Rerun's own choice."""

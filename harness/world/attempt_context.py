@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import carla
 import numpy as np
 
-from harness.randomness import make_named_stream
-from harness.vocabulary import Pose, Route
+from harness.common.randomness import make_named_stream
+from harness.types.vocabulary import Pose, Route
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

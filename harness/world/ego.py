@@ -12,8 +12,8 @@ from queue import Empty, SimpleQueue
 import carla
 import numpy as np
 
-from harness.errors import AttemptError
-from harness.vocabulary import Control, Pose, Route
+from harness.common.errors import AttemptError
+from harness.types.vocabulary import Control, Pose, Route
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.poses import to_carla_transform, to_pose
 

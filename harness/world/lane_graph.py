@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness.vocabulary import Floats, Integers, Mask
+from harness.types.vocabulary import Floats, Integers, Mask
 
 LaneKey = tuple[int, int, int]
 SPACING = 1.0

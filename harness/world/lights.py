@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness.geometry import wrap_angle
-from harness.vocabulary import LightAhead, LightState, Route
+from harness.types.geometry import wrap_angle
+from harness.types.vocabulary import LightAhead, LightState, Route
 from harness.world.attempt_context import AttemptContext
 
 ON_ROUTE = 1.5

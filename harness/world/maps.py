@@ -9,8 +9,8 @@ from pathlib import Path
 
 import carla
 
-from harness.errors import UserError
-from harness.safe_reading import OPENDRIVE_MAP, read_text_within
+from harness.common.errors import UserError
+from harness.common.safe_reading import OPENDRIVE_MAP, read_text_within
 from harness.world.roads import RoadNetwork
 
 SHIPPED_TOWNS = Path(__file__).parent.parent / "carlite" / "towns" / "data"

@@ -15,8 +15,8 @@ from typing import Literal, Protocol, TypeAlias, get_args
 import carla
 import numpy as np
 
-from harness.errors import UserError
-from harness.vocabulary import VEHICLE, Kind, Pose
+from harness.common.errors import UserError
+from harness.types.vocabulary import VEHICLE, Kind, Pose
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.poses import to_carla_transform, to_pose
 from harness.world.rig import LidarMount, LidarScan, Rig, ScanningPost

@@ -15,8 +15,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import AttemptError
-from harness.locks import lock_file
+from harness.common.errors import AttemptError
+from harness.common.locks import lock_file
 
 FOLDER = Path("/tmp/crucible-ports")
 

@@ -6,7 +6,7 @@ import math
 
 import carla
 
-from harness.vocabulary import Pose
+from harness.types.vocabulary import Pose
 
 
 def to_pose(transform: carla.Transform) -> Pose:

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import msgpack
 
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 
 LARGEST_REPLY = 4096
 

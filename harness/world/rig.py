@@ -12,11 +12,11 @@ import carla
 import numpy as np
 import yaml
 
-from harness.errors import AttemptError, UserError
-from harness.geometry import build_pose_matrix, get_matrix_pose
-from harness.installation import CONF
-from harness.sensitivity import LidarSensitivity
-from harness.vocabulary import Kind, Mask, Pose, Singles, Surfaces
+from harness.common.errors import AttemptError, UserError
+from harness.common.installation import CONF
+from harness.common.sensitivity import LidarSensitivity
+from harness.types.geometry import build_pose_matrix, get_matrix_pose
+from harness.types.vocabulary import Kind, Mask, Pose, Singles, Surfaces
 from harness.world import poses
 from harness.world.attempt_context import AttemptContext
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 import carla
 import numpy as np
 
-from harness.errors import UserError
-from harness.geometry import wrap_angle
-from harness.vocabulary import Floats, Integers, Mask, Route
+from harness.common.errors import UserError
+from harness.types.geometry import wrap_angle
+from harness.types.vocabulary import Floats, Integers, Mask, Route
 from harness.world import lane_graph
 from harness.world.speed_limits import compute_speed_limits
 

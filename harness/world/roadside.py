@@ -6,7 +6,7 @@ import math
 
 import carla
 
-from harness.vocabulary import Pose
+from harness.types.vocabulary import Pose
 
 STEP = 1.0
 WIDEST = 12

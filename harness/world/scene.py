@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness.geometry import transform_boxes
-from harness.vocabulary import (
+from harness.types.geometry import transform_boxes
+from harness.types.vocabulary import (
     CYCLIST,
     PEDESTRIAN,
     VEHICLE,

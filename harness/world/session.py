@@ -11,8 +11,8 @@ from traceback import walk_tb
 
 import carla
 
-from harness.errors import AttemptError, FailureClass, ScenarioError
-from harness.installation import PACKAGES
+from harness.common.errors import AttemptError, FailureClass, ScenarioError
+from harness.common.installation import PACKAGES
 from harness.world.ports import reserve_ports
 from harness.world.probe import call_remote, probe_carla
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import carla
 import numpy as np
 
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 from harness.world.lane_graph import SPACING, LaneGraph, LaneKey
 from harness.world.routes.documents import XmlElement, parse_finite, parse_xml
 

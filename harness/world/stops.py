@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness.vocabulary import LightAhead, Route
+from harness.types.vocabulary import LightAhead, Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.lights import find_junction_clear_station
 

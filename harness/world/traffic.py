@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import carla
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.attempt_context import AttemptContext
 
 CYCLES = ("bicycle", "motorcycle")

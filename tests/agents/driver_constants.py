@@ -27,7 +27,7 @@ from agents.driving import tracking
 from agents.driving.driver import Driver
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
-from harness.vocabulary import CLASSES, Boxes, EgoObservation, Floats, Pose, Route
+from harness.types.vocabulary import CLASSES, Boxes, EgoObservation, Floats, Pose, Route
 from harness.world.rig import read_rig
 from tests.agents.little_world import route_along
 

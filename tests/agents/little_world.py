@@ -11,8 +11,8 @@ import numpy as np
 from agents.driving.driver import WORLD, Driver
 from agents.driving.footprint import GroundRectangles, find_touching_pairs
 from agents.driving.settings import EgoVehicleModel
-from harness.geometry import transform_boxes
-from harness.vocabulary import (
+from harness.types.geometry import transform_boxes
+from harness.types.vocabulary import (
     CYCLIST,
     PEDESTRIAN,
     VEHICLE,

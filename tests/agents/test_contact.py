@@ -18,7 +18,7 @@ from agents.driving.prediction import predict_motion
 from agents.driving.settings import EgoVehicleModel
 from agents.driving.speed import SpeedProfiles
 from agents.driving.tracking import RoadUserTracks, list_other_rows
-from harness.vocabulary import Boxes, Floats, Mask
+from harness.types.vocabulary import Boxes, Floats, Mask
 from tests.agents.little_world import straight
 
 PLACE = st.floats(-12, 12) | st.integers(-24, 24).map(lambda halves: halves / 2)

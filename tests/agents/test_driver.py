@@ -10,7 +10,7 @@ import pytest
 from agents.driving.footprint import compute_footprint_corners
 from agents.driving.path import RoutePath
 from agents.driving.settings import EgoVehicleModel
-from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, LightState
+from harness.types.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, LightState
 from tests.agents.little_world import (
     Ego,
     LittleWorld,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from agents.merging import merge_partner_boxes
-from harness.geometry import transform_boxes
-from harness.vocabulary import PEDESTRIAN, VEHICLE, Boxes, Message, Payload, Points, Pose
+from harness.types.geometry import transform_boxes
+from harness.types.vocabulary import PEDESTRIAN, VEHICLE, Boxes, Message, Payload, Points, Pose
 
 WORLD = Pose(0.0, 0.0)
 MOUNT = Pose(1.3, 0.0, 1.85)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from agents.driving.driver import Driver
-from harness.fidelity.driving import FittedValues, SimulatedCar
-from harness.fidelity.roads import make_flat_ground
-from harness.vocabulary import Boxes, EgoObservation, Floats, Pose
+from harness.types.vocabulary import Boxes, EgoObservation, Floats, Pose
 from tests.agents.little_world import TICK, TICKS_PER_LOOK, straight
+from tools.fidelity.driving import FittedValues, SimulatedCar
+from tools.fidelity.roads import make_flat_ground
 
 GROUND = make_flat_ground()
 

@@ -9,15 +9,8 @@ import numpy as np
 from agents.ideal_late import IdealLate
 from agents.ideal_single import IdealSingle
 from agents.oracle import Oracle
-from harness.vocabulary import (
-    Boxes,
-    EgoObservation,
-    GroundTruth,
-    Message,
-    Observation,
-    Pose,
-    get_fusion_stage,
-)
+from harness.types.systems import get_fusion_stage
+from harness.types.vocabulary import Boxes, EgoObservation, GroundTruth, Message, Observation, Pose
 from tests.agents.little_world import straight
 
 EGO = EgoObservation(

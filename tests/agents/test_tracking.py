@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agents.driving.tracking import RoadUserTracker, find_setting_off_tracks
-from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes
+from harness.types.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes
 
 STEP = 0.2
 

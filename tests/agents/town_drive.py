@@ -9,8 +9,8 @@ import carla
 import numpy as np
 
 from agents.driving.driver import WORLD, Driver
-from harness.geometry import transform_boxes
-from harness.vocabulary import (
+from harness.types.geometry import transform_boxes
+from harness.types.vocabulary import (
     CYCLIST,
     PEDESTRIAN,
     VEHICLE,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.effects.arms import INJECT, REPAIR, InterventionArm, add_goal_times
 from analysis.surrogates import PREFIX, REACHED
 from harness.records.arms import Arm
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
+from studies.interventions.arms import INJECT, REPAIR, InterventionArm, add_goal_times
 from tests.analysis.interventions import BASE
 
 Row = dict[str, Any]

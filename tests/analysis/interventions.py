@@ -14,7 +14,7 @@ from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append_try
 from harness.records.schema import VERSION
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 from tests.analysis.little import Drive, write_attempt, write_route
 from tests.keys import arm_of
 

@@ -15,6 +15,7 @@ import numpy as np
 import yaml
 
 from harness.campaign.attempt.results import PrecisionAccumulator
+from harness.common.randomness import make_named_stream
 from harness.evaluation.frame_evaluation import (
     EvaluatedBoxes,
     EvaluatedFrame,
@@ -29,12 +30,12 @@ from harness.evaluation.surrogates.measures import (
 from harness.evaluation.surrogates.motion import build_motion
 from harness.evaluation.surrogates.reasons import EgoWay
 from harness.evaluation.windows import select_frames_in_windows, sum_windows
-from harness.randomness import make_named_stream
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append_try
-from harness.records.schema import FRAMES, MICRO, MILLI, TABLES, VERSION
+from harness.records.schema import FRAMES, POSITION_UNIT, TABLES, VERSION, YAW_UNIT
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import CLASSES, PATTERNS, SURROGATES, Boxes, GroundTruth
+from harness.types.record_names import PATTERNS, SURROGATES
+from harness.types.vocabulary import CLASSES, Boxes, GroundTruth
 from tests.keys import key_of
 
 ARMS = (("alone", "none"), ("late", "none"), ("late", "latency"), ("early", "none"))
@@ -277,7 +278,7 @@ def surrogate_record(steps: Any, drive: Drive, frames: Any) -> dict[str, Any]:
     """Return the surrogates of a drive, from its tracks as attempts compute them."""
     tables = surroundings(steps, drive.seconds)
     motion = build_motion(
-        tables["tracks"], tables["actors"], tick_seconds=0.05, units=(MILLI, MICRO)
+        tables["tracks"], tables["actors"], tick_seconds=0.05, units=(POSITION_UNIT, YAW_UNIT)
     )
     stations = np.interp(np.arange(len(motion)), frames["frame"], frames["station"])
     route = np.column_stack([np.arange(-50.0, LENGTH + 50, 2.0), np.zeros(100)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 # neovasculization, pulsatility index, endometrium height in hundredths, histology
 ENDOMETRIAL = """

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from harness.records.points import pack_points, unpack_points
 from harness.records.reading import read_stored_table
 from harness.records.schema import POINTS
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 from tests.analysis.little import Drive, write_little
 from tests.keys import key_of
 

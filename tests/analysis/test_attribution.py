@@ -11,21 +11,21 @@ import pytest
 import yaml
 
 from analysis.__main__ import main
-from analysis.attribution import (
-    ViolationAttribution,
-    attribute_violations,
-    build_attributions_frame,
-)
 from analysis.cases import list_violation_cases
 from analysis.collection import collect_campaigns
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.critical import SearchedAttempt, write_critical
 from harness.records.packing.pack import pack_campaigns
 from harness.records.packing.unpack import unpack_campaigns
 from harness.records.twins import TWINS, TwinChange, Window
+from studies.attribution.tables import (
+    ViolationAttribution,
+    attribute_violations,
+    build_attributions_frame,
+)
 from tests.analysis.little import Drive, write_little
-from tests.critical.little import sizes_with
 from tests.keys import key_of
+from tests.studies.critical.little import sizes_with
 
 pytestmark = pytest.mark.thorough
 

@@ -15,7 +15,7 @@ from analysis.broken import MOST_LISTED
 from analysis.cases import list_violation_cases
 from analysis.collection import CampaignCollection, collect_campaigns
 from crucible.api import Campaign
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.schema import TABLES
 from tests.analysis.little import write_little
 from tests.analysis.page import Page

@@ -12,8 +12,14 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.commands.calibrate import report_rates_above_level
-from analysis.effects.paired import TESTED_OUTCOMES, add_family_p_values, estimate_value_difference
-from analysis.simulation.interventions import (
+from analysis.statistics.significance import MOST_EXACT
+from harness.types.record_names import PATTERNS
+from studies.interventions.paired import (
+    TESTED_OUTCOMES,
+    add_family_p_values,
+    estimate_value_difference,
+)
+from studies.interventions.simulation import (
     ARMS,
     WITH_ONE_PATTERN,
     InterventionScenario,
@@ -23,8 +29,6 @@ from analysis.simulation.interventions import (
     sample_route_chances,
     simulate_route_differences,
 )
-from analysis.statistics.significance import MOST_EXACT
-from harness.vocabulary import PATTERNS
 
 SMALL = InterventionScenario(routes=14, systems=2, seeds=1)
 STUDY = list_intervention_scenarios(InterventionScenario())[

@@ -22,7 +22,7 @@ from analysis.tables.campaigns import (
     build_campaigns_table,
     compute_campaign_differences,
 )
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.keys import AttemptKey
 from tests.analysis.little import Drive, write_little, write_route
 from tests.analysis.page import Page

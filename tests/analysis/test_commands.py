@@ -12,7 +12,7 @@ import yaml
 from analysis.__main__ import main
 from analysis.collection import collect_campaigns
 from analysis.routes import RouteWay, resolve_geometries
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.ledger import append_try
 from tests.analysis.little import Drive, write_little, write_route
 from tests.keys import key_of

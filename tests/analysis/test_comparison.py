@@ -19,7 +19,7 @@ from analysis.comparison import (
     select_clean_attempts,
 )
 from analysis.statistics.significance import compute_mcnemar_p
-from harness.errors import UserError
+from harness.common.errors import UserError
 from tests.analysis import again
 from tests.analysis.little import Drive, write_attempt, write_little
 from tests.keys import arm_of, key_of

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from analysis.statistics.conditional import PaddedSets, fit_firth_conditional
 from analysis.statistics.firth import fit_firth
-from harness.vocabulary import Floats, Mask
+from harness.types.vocabulary import Floats, Mask
 
 
 def made(seed: int, sets: int = 14, columns: int = 3) -> PaddedSets:

@@ -12,7 +12,7 @@ from analysis.statistics.confidence_sequence import (
     compute_predictable_bets,
 )
 from analysis.statistics.intervals import compute_clopper_pearson_interval
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 
 def excluded_ever(values: Floats, mean: float) -> bool:

@@ -17,14 +17,8 @@ import yaml
 from PIL import Image
 
 from agents.driving.settings import DrivingSettings
-from analysis.commands.critical import show_critical
-from analysis.critical.stopping import HARDEST_BRAKING, compute_stopping_time, find_hazard_meeting
-from analysis.critical.study import build_critical_study
-from analysis.critical.tables import FREE, compute_fisher_p
 from analysis.drawing.canvas import TextLabel
-from analysis.figures.critical import render_reveal_figure
-from harness import ego_body
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.critical import (
     OutcomeFlip,
     PlaceboDrives,
@@ -33,9 +27,15 @@ from harness.records.critical import (
 )
 from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
+from harness.types import ego_body
+from studies.critical.figures import render_reveal_figure
+from studies.critical.printing import show_critical
+from studies.critical.stopping import HARDEST_BRAKING, compute_stopping_time, find_hazard_meeting
+from studies.critical.study import build_critical_study
+from studies.critical.tables import FREE, compute_fisher_p
 from tests.analysis.little import Drive, write_little, write_route
-from tests.critical.little import sizes_with
 from tests.keys import key_of
+from tests.studies.critical.little import sizes_with
 
 GRID = (0.0, 0.2, 0.4, 0.6, 0.8)
 FIRST = {  # number of the first size with a violation, by system and route; 5: none

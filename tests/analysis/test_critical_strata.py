@@ -11,14 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.commands.critical import show_critical
-from analysis.critical.strata import ALL, format_mean_names, parse_strata
-from analysis.critical.study import CriticalStudy, build_critical_study
-from analysis.critical.tables import FREE, find_free_runs, parse_size_runs
 from analysis.drawing.canvas import Circle, Polyline
-from analysis.figures.critical import LIGHT, RING, render_reveal_figure
 from analysis.statistics.intervals import IntervalEstimate
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.critical import (
     OutcomeFlip,
     PlaceboDrives,
@@ -28,10 +23,15 @@ from harness.records.critical import (
 )
 from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
+from studies.critical.figures import LIGHT, RING, render_reveal_figure
+from studies.critical.printing import show_critical
+from studies.critical.strata import ALL, format_mean_names, parse_strata
+from studies.critical.study import CriticalStudy, build_critical_study
+from studies.critical.tables import FREE, find_free_runs, parse_size_runs
 from tests.analysis.little import Drive, write_little
 from tests.analysis.test_critical import FIRST, GRID, SURE, searched
-from tests.critical.little import sizes_with
 from tests.keys import key_of
+from tests.studies.critical.little import sizes_with
 
 REVEAL = {"0": 0.7, "1": 1.0, "2": 1.0, "3": 2.0, "4": 3.0, "5": None}
 """Reveal times by geometry of each route's hazard, s; on the last nothing moves."""

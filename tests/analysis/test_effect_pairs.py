@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.effects.agreement import compare_directions
-from analysis.effects.arms import (
+from analysis.surrogates import REACHED, SURROGATE_MEASURES
+from harness.types.record_names import PATTERNS
+from studies.interventions.agreement import compare_directions
+from studies.interventions.arms import (
     BRAKING,
     SPEED,
     STOPS,
@@ -19,13 +21,20 @@ from analysis.effects.arms import (
     match_attempts,
     pair_arms,
 )
-from analysis.effects.doses import build_dose_curves, estimate_dose_slopes
-from analysis.effects.last import WITH, WITHOUT, compare_last_repairs
-from analysis.effects.paired import OUTCOMES, SHARED_SPEED, TESTED_OUTCOMES, estimate_paired_effect
-from analysis.effects.shapley import SAMPLED_ORDERS, estimate_shapley_shares, list_order_subsets
-from analysis.effects.study import describe_left_out_pairs, list_missing_outcomes
-from analysis.surrogates import REACHED, SURROGATE_MEASURES
-from harness.vocabulary import PATTERNS
+from studies.interventions.doses import build_dose_curves, estimate_dose_slopes
+from studies.interventions.last import WITH, WITHOUT, compare_last_repairs
+from studies.interventions.paired import (
+    OUTCOMES,
+    SHARED_SPEED,
+    TESTED_OUTCOMES,
+    estimate_paired_effect,
+)
+from studies.interventions.shapley import (
+    SAMPLED_ORDERS,
+    estimate_shapley_shares,
+    list_order_subsets,
+)
+from studies.interventions.study import describe_left_out_pairs, list_missing_outcomes
 from tests.analysis.effect_frames import (
     CLEAN,
     CRASH,

@@ -16,21 +16,21 @@ import pytest
 from analysis.__main__ import main
 from analysis.collection import collect_campaigns
 from analysis.drawing.svg import render_svg_file
-from analysis.effects.agreement import classify_agreement, fit_base_arm
-from analysis.effects.arms import BRAKING, STOPS
-from analysis.effects.doses import SPEED_SHARE, fit_slopes
-from analysis.effects.paired import (
+from analysis.statistics.intervals import compute_wilson_interval
+from harness.records.arms import Arm
+from harness.types.record_names import PATTERNS
+from studies.interventions.agreement import classify_agreement, fit_base_arm
+from studies.interventions.arms import BRAKING, STOPS
+from studies.interventions.dose_figures import render_dose_figures
+from studies.interventions.doses import SPEED_SHARE, fit_slopes
+from studies.interventions.effect_figures import render_effects_figure, render_ratios_figure
+from studies.interventions.paired import (
     OUTCOMES,
     SHARED_SPEED,
     add_family_p_values,
     estimate_value_difference,
 )
-from analysis.effects.study import EffectsStudy, build_effects_study
-from analysis.figures.doses import render_dose_figures
-from analysis.figures.effects import render_effects_figure, render_ratios_figure
-from analysis.statistics.intervals import compute_wilson_interval
-from harness.records.arms import Arm
-from harness.vocabulary import PATTERNS
+from studies.interventions.study import EffectsStudy, build_effects_study
 from tests.analysis.interventions import BASE, Ending, inject, repair, write_interventions
 from tests.analysis.little import Drive
 

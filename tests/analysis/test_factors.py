@@ -11,7 +11,7 @@ from analysis.__main__ import main
 from analysis.collection import CampaignCollection, collect_campaigns
 from analysis.contrasts import DISTURBED, compute_contrasts, plan_comparisons
 from analysis.declaration import declare_tests
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.cases import find_case
 from harness.records.keys import AttemptKey

@@ -26,7 +26,7 @@ from analysis.replay.film import (
 )
 from analysis.replay.ground import AHEAD, HALF, make_follow_camera, render_film_ground
 from analysis.replay.panel import DriveFootage, render_drive_panel
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
 from tests.analysis.little import Drive as Made

@@ -11,7 +11,7 @@ from analysis.regression.design import build_regression_design
 from analysis.simulation.campaigns import CampaignScenario, select_last_window, simulate_drives
 from analysis.statistics.firth import correct_intercept, fit_firth
 from analysis.statistics.intervals import compute_jackknife_errors, make_leave_one_out_weights
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 from tests.analysis.published import endometrial, sex2
 
 

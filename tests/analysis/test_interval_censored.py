@@ -19,7 +19,7 @@ from analysis.statistics.interval_censored import (
     fit_resampled_turnbull,
     fit_turnbull,
 )
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 ENDS = (-math.inf, 0.0, 1.0, 2.0, math.inf)
 CELLS = len(ENDS) - 1

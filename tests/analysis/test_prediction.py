@@ -31,10 +31,10 @@ from analysis.regression.prediction import (
 )
 from analysis.regression.sample import NoFitError
 from analysis.surrogates import read_motion
+from harness.common.randomness import make_named_stream
 from harness.evaluation.surrogates.measures import compute_surrogates
-from harness.randomness import make_named_stream
 from harness.records.surrogates import read_surrogates
-from harness.vocabulary import PATTERNS, SURROGATES
+from harness.types.record_names import PATTERNS, SURROGATES
 from tests.analysis.little import Drive, write_little
 from tests.keys import key_of
 

@@ -18,8 +18,8 @@ from analysis.statistics.rare import (
     fit_proposal_centre,
     sample_proposal,
 )
-from harness.errors import UserError
-from harness.vocabulary import Floats
+from harness.common.errors import UserError
+from harness.types.vocabulary import Floats
 
 
 def beyond(distance: float, dimensions: int) -> Callable[[Floats], Floats]:

@@ -13,7 +13,7 @@ from rerun.dataframe import load_recording
 
 from analysis.__main__ import main
 from analysis.drawing.palette import COLOURS, get_error_colour
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 from tests.analysis.replayed import CLEAN, SECONDS, YAW, Replayed, replayed
 
 TURNED = np.array([1.0, -1.0, 1.0])

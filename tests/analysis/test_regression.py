@@ -33,8 +33,9 @@ from analysis.regression.sample import (
 from analysis.simulation.campaigns import CampaignScenario, select_last_window, simulate_drives
 from analysis.statistics.firth import correct_intercept, fit_firth
 from analysis.statistics.intervals import make_leave_one_out_weights
-from harness.errors import UserError
-from harness.vocabulary import PATTERNS, Floats
+from harness.common.errors import UserError
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Floats
 from tests.analysis.published import endometrial, motor_cars
 
 

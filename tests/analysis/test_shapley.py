@@ -14,9 +14,10 @@ import pytest
 import yaml
 
 from analysis.collection import collect_campaigns
-from analysis.commands.effects import show_shapley_shares
-from analysis.effects.arms import InterventionArm
-from analysis.effects.shapley import (
+from harness.types.record_names import PATTERNS
+from studies.interventions.arms import InterventionArm
+from studies.interventions.effects import show_shapley_shares
+from studies.interventions.shapley import (
     NEEDED,
     SAMPLED_ORDERS,
     Order,
@@ -27,8 +28,7 @@ from analysis.effects.shapley import (
     list_order_subsets,
     select_orders,
 )
-from analysis.effects.study import build_effects_study
-from harness.vocabulary import PATTERNS
+from studies.interventions.study import build_effects_study
 from tests.analysis.effect_frames import CLEAN, CRASH, Row, attempts_of, repair_arm
 from tests.analysis.interventions import BASE, repair, write_interventions
 from tests.analysis.little import Drive

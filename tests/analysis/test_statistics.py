@@ -29,7 +29,7 @@ from analysis.statistics.significance import (
     compute_mcnemar_p,
     run_sign_flip_test,
 )
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 from tests.analysis.published import endometrial, sex2
 
 

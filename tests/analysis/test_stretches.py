@@ -21,7 +21,7 @@ from analysis.regression.risk_sets import (
 )
 from analysis.regression.sample import NoFitError
 from analysis.simulation.campaigns import CampaignScenario, simulate_drives
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 
 def track(

@@ -26,8 +26,8 @@ from analysis.subgroups import (
     parse_grouping,
 )
 from analysis.surrogates import GOAL_TIME
-from harness.errors import UserError
-from harness.randomness import make_named_stream
+from harness.common.errors import UserError
+from harness.common.randomness import make_named_stream
 from tests.analysis.little import write_little
 from tests.keys import arm_of
 

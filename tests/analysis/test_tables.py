@@ -21,7 +21,7 @@ from analysis.tables.from_frames import build_frame_tables
 from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import format_latex_table, format_p, write_table
 from harness.records.metrics import OF_SUMS
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 from tests.analysis import again
 from tests.analysis.again import Attempt
 from tests.analysis.little import STAGES, write_little

@@ -15,7 +15,7 @@ from harness.authoring.seeded import (
     write_seeded_opendrive,
 )
 from harness.commands import town_checks
-from harness.protocols import derive_protocol_seed
+from harness.common.protocols import derive_protocol_seed
 
 
 @pytest.mark.thorough

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from harness import authoring
-from harness.authoring.__main__ import run_authoring_command
-from harness.authoring.plan_view import render_plan_view
 from harness.carlite import towns
+from tools.authoring import shipped_towns as authoring
+from tools.authoring.__main__ import run_authoring_command
+from tools.authoring.plan_view import render_plan_view
 
 DOCS = Path(__file__).parents[2] / "docs"
 SHIPPED = sorted(authoring.PLANS)

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.authoring import PLANS, write_town_opendrive
 from harness.authoring.build import build_document
 from harness.authoring.document import OpenDriveDocument
 from harness.authoring.plan import JunctionControl, Node, Street, StreetProfile, TownPlan, Via
+from tools.authoring.shipped_towns import PLANS, write_town_opendrive
 
 NARROW, WIDE = StreetProfile(lanes=1, rank=1), StreetProfile(lanes=2, rank=2)
 FAR = {"east": Node(100, 0), "north": Node(0, 100), "west": Node(-100, 0), "south": Node(0, -100)}

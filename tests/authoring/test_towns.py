@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 import carla
 import pytest
 
-from harness import authoring
 from harness.authoring import checks, seeded
 from harness.authoring.build import build_document
 from harness.authoring.plan import TownPlan
 from harness.authoring.seeded import format_development_name
 from harness.authoring.writing import format_opendrive
+from tools.authoring import shipped_towns as authoring
 
 SHIPPED = sorted(authoring.PLANS)
 SEEDED = {format_development_name(seed, {}): seed for seed in (1, 4)}

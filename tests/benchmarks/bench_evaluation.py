@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.matching import match_frame
 from harness.evaluation.patterns import RULES, PatternCounts, Rule, classify_overlap_patterns
-from harness.overlap import NOTHING, compute_bev_iou, compute_class_overlaps
-from harness.precision import (
+from harness.types.overlap import NOTHING, compute_bev_iou, compute_class_overlaps
+from harness.types.precision import (
     ClassMatches,
     compute_average_precision,
     match_overlaps,
     pool_matches,
 )
-from harness.vocabulary import PATTERNS, Boxes, Floats, GroundTruth
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Boxes, Floats, GroundTruth
 
 ROAD_USERS, FRAMES, ROUNDS = 50, 20, 5
 SIZES = np.array([[4.6, 2.0, 1.6], [0.6, 0.6, 1.8], [1.8, 0.7, 1.7]])

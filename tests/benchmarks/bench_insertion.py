@@ -16,13 +16,13 @@ from functools import partial
 from pathlib import Path
 
 from agents.training.collect import RecordingPlan, collect_recordings
-from harness.vocabulary import Pose
-from metamorphic.deletion import delete_actor
-from metamorphic.insertion import choose_fresh_actor, insert_object
-from metamorphic.placement import build_placement_site, iterate_near_poses
-from metamorphic.rays import fit_beam_grid
-from metamorphic.scene import CooperativeScene, list_scene_sources, read_scene
-from metamorphic.shapes import PlacedShape, find_shape_by_name
+from harness.types.vocabulary import Pose
+from studies.metamorphic.geometry.deletion import delete_actor
+from studies.metamorphic.geometry.insertion import choose_fresh_actor, insert_object
+from studies.metamorphic.geometry.placement import build_placement_site, iterate_near_poses
+from studies.metamorphic.geometry.rays import fit_beam_grid
+from studies.metamorphic.geometry.shapes import PlacedShape, find_shape_by_name
+from studies.metamorphic.scenes.scene import CooperativeScene, list_scene_sources, read_scene
 
 SHAPE = "vehicle.tesla.model3"
 ROUNDS = 25

@@ -28,9 +28,9 @@ from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.loading import load_network
 from agents.perception.raising import raise_points
 from agents.training.collect import RecordingPlan, collect_recordings
-from harness.geometry import compute_relative_pose, transform_boxes
-from harness.recordings import list_scenarios, read_look
-from harness.vocabulary import Boxes, Pose, Singles
+from harness.common.recordings import list_scenarios, read_look
+from harness.types.geometry import compute_relative_pose, transform_boxes
+from harness.types.vocabulary import Boxes, Pose, Singles
 
 COUNTS = (0, 1, 2, 4)
 ROUNDS: dict[Size, int] = {"lite": 15, "full": 1}

@@ -21,7 +21,7 @@ from analysis.regression.design import build_regression_design
 from analysis.simulation.campaigns import CampaignScenario, select_last_window, simulate_drives
 from analysis.statistics.firth import fit_firth
 from analysis.statistics.intervals import sample_bootstrap_weights
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 from tests.analysis.little import write_little
 from tests.analysis.tab import new_tab
 from tests.benchmarks.bench_scale import CHOICES, measured

@@ -19,9 +19,9 @@ from harness.channel.interference.backscatter import get_fog_responses
 from harness.channel.interference.extinction import ParticleDistribution
 from harness.channel.interference.reflectivity import compute_reflectivity
 from harness.channel.interference.scattering import SweepOutcome
-from harness.sensitivity import LidarSensitivity
-from harness.vocabulary import Surfaces
-from tests.metamorphic.naive_weather import naive
+from harness.common.sensitivity import LidarSensitivity
+from harness.types.vocabulary import Surfaces
+from tests.studies.metamorphic.naive_weather import naive
 
 POINTS, NAIVE_POINTS, ROUNDS = 25_000, 2500, 25
 USUAL = LidarSensitivity()

@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from agents.driving.driver import Driver
-from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Route, Step
+from harness.types.vocabulary import Boxes, EgoObservation, Message, Observation, Route, Step
 from harness.world.attempt_context import AttemptContext
 
 STAYING = ["sleep", "86399"]

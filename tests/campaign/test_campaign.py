@@ -19,9 +19,9 @@ from pandas.testing import assert_frame_equal
 
 from analysis.__main__ import main as run_analysis
 from analysis.surrogates import read_motion
+from harness.common.kernels import get_processor_name
 from harness.evaluation.surrogates.measures import compute_surrogates
 from harness.evaluation.surrogates.rules import RULES
-from harness.kernels import get_processor_name
 from harness.records.reading import CampaignRecords, read_stored_table
 from tests.analysis.browser import look
 from tests.campaign.tiny import (

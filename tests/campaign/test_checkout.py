@@ -17,7 +17,7 @@ from harness.campaign.printing.tables import list_plan_notes
 from harness.campaign.settings.checkout import with_checkout
 from harness.campaign.settings.config import hash_settings
 from harness.campaign.settings.declared import CampaignSettings
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.maps import load_road_network
 from harness.world.routes.checkout import (
     CLONE,

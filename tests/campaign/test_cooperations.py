@@ -11,7 +11,7 @@ from rich.console import Console
 
 from harness.campaign.planning.plan import CampaignPlan, plan_campaign
 from harness.campaign.printing import tables, terminal
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.reading import CampaignRecords
 from tests.campaign.tiny import composed, run, write_route
 

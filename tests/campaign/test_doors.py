@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from crucible.run import main
-from harness.environments import AT_START, build_child_environment, select_remote_environment
+from harness.common.environments import AT_START, build_child_environment, select_remote_environment
 from tests.analysis.little import write_little
 from tests.conftest import ROOT
 from tests.once import once
@@ -298,7 +298,7 @@ def test_a_child_has_the_search_paths_that_this_process_began_with(
 def test_every_start_of_a_process_names_its_environment() -> None:
     """`keeper.py` is a program by itself, and was started with its environment."""
     starts = 0
-    for room in ("harness", "agents", "analysis", "metamorphic", "crucible"):
+    for room in ("harness", "agents", "analysis", "studies", "crucible"):
         for file in (ROOT / room).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text())):
                 if not isinstance(node, ast.Call):

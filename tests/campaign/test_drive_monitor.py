@@ -18,8 +18,8 @@ from harness.campaign.attempt.perception import count_hits_by_lidar
 from harness.campaign.attempt.setting_up import set_up_system
 from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.settings.declared import PartSettings
-from harness.errors import AttemptError
-from harness.vocabulary import Boxes, GroundTruth, Pose
+from harness.common.errors import AttemptError
+from harness.types.vocabulary import Boxes, GroundTruth, Pose
 from harness.world.rig import LidarScan
 from tests.campaign.tiny import composed
 

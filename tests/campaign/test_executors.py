@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.installation import install_command
+from harness.common.installation import install_command
 from harness.records.ledger import find_finished_tries
 from tests.campaign.chaos import contents, kind_of, processes
 from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route

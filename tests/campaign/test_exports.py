@@ -20,7 +20,7 @@ from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.printing.progress import QuietListener
 from harness.campaign.settings import config
 from harness.campaign.settings.config import hash_settings
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.ledger import find_finished_tries
 from tests.analysis.little import Drive, write_little
@@ -200,7 +200,10 @@ def test_the_command_passes_on_what_is_recorded(
             [f"{__name__}:Broken"],
             "export to tests.campaign.test_exports:Broken: ConnectionError: no route",
         ),
-        (["harness.files:UserError"], "only harness.campaign.exports.* and tests.* may be named"),
+        (
+            ["harness.common.files:UserError"],
+            "only harness.campaign.exports.* and tests.* may be named",
+        ),
     ],
 )
 def test_the_command_refuses_in_one_line(

@@ -19,7 +19,7 @@ import pytest
 
 from harness.campaign.attempt.tasks import AttemptOutcome
 from harness.campaign.running.work_queue import MAX_INFRASTRUCTURE_RETRIES, WorkQueue
-from harness.errors import FailureClass
+from harness.common.errors import FailureClass
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append_try, list_finished_attempts
 from tests.campaign.chaos import processes

@@ -17,14 +17,14 @@ from typing import IO, Any
 import psutil
 import pytest
 
-from harness.bounded_log import LONGEST_FAILURE, LONGEST_LOG, NOTE
 from harness.campaign.attempt.tasks import AttemptTask, read_answer
 from harness.campaign.folder.assignments import RouteAssignment, write_assignments
 from harness.campaign.folder.campaign_folder import prepare_campaign
 from harness.campaign.running.executors.forks import ForkedProcess, ForkServer
 from harness.campaign.running.executors.interface import TaskSettings
 from harness.campaign.running.executors.process import AttemptProcess
-from harness.subprocesses import is_running
+from harness.common.bounded_log import LONGEST_FAILURE, LONGEST_LOG, NOTE
+from harness.common.subprocesses import is_running
 from tests.agents.little_world import straight
 from tests.campaign.test_worker_slots import work_in
 from tests.campaign.tiny import composed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.campaign.attempt.hazard_reports import iter_hazard_reports
-from harness.vocabulary import Pose
+from harness.types.vocabulary import Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.spec import HazardSpec

@@ -13,7 +13,7 @@ import yaml
 from harness.__main__ import main
 from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.twins import TWINS, TwinChange
 from tests.campaign.many import finished_bend
 from tests.campaign.tiny import composed

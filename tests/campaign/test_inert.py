@@ -17,7 +17,7 @@ from analysis.__main__ import main as analyse
 from harness.campaign.planning.plan import CampaignPlan, plan_campaign
 from harness.campaign.planning.survey import survey_campaign
 from harness.campaign.printing import tables, terminal
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.reading import CampaignRecords, read_stored_table
 from tests.campaign.tiny import HAZARD, composed, run, write_route
 from tests.once import once

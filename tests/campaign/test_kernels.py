@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import kernels
-from harness.kernels import (
+from harness.common import kernels
+from harness.common.kernels import (
     list_numpy_kernels,
     make_shared_kernel_environment,
     read_processor_features,

@@ -13,7 +13,7 @@ from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.folder.campaign_folder import get_campaign_path, lock_campaign
 from harness.campaign.planning.survey import is_campaign_running
 from harness.campaign.running.executors.process import AttemptProcess
-from harness.errors import AttemptError, UserError
+from harness.common.errors import AttemptError, UserError
 from harness.records.ledger import LEDGER, append_try
 from harness.records.writing import EPISODES, EpisodeWriter
 from tests.campaign.many import finished_bend

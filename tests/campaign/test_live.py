@@ -22,7 +22,6 @@ import pytest
 from rerun.dataframe import Recording, load_archive, load_recording
 
 from analysis.__main__ import main
-from analysis.collection import IRRELEVANT_SETTINGS
 from harness.campaign.attempt import live as attempt_live
 from harness.campaign.attempt.live import NoView, open_live_view
 from harness.campaign.attempt.tasks import AttemptTask
@@ -30,10 +29,11 @@ from harness.campaign.folder.campaign_folder import refuse_other_settings, write
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.running import live
 from harness.campaign.running.live import refuse_live, resolve_live_address
-from harness.campaign.settings.config import NOT_OF_THE_RESULT, hash_settings
-from harness.errors import UserError
+from harness.campaign.settings.config import hash_settings
+from harness.common.errors import UserError
+from harness.common.subprocesses import wait_until_true
 from harness.records.ledger import find_finished_tries
-from harness.subprocesses import wait_until_true
+from harness.types.record_names import IRRELEVANT_SETTINGS
 from harness.viewing import viewer
 from tests.campaign.tiny import complaints, composed, run, write_route
 from tests.keys import key_of
@@ -401,8 +401,7 @@ def test_a_viewer_that_does_not_start_is_reported(
 
 
 def test_no_result_depends_on_it(tmp_path: Path) -> None:
-    assert "live" in NOT_OF_THE_RESULT
-    assert {"live", *NOT_OF_THE_RESULT} == IRRELEVANT_SETTINGS
+    assert "live" in IRRELEVANT_SETTINGS
     with_one, without = composed(f"live={EXAMPLE}"), composed()
     assert hash_settings(with_one) == hash_settings(without)
     write_header(tmp_path / "campaign.yaml", without, "carlite")

@@ -14,12 +14,12 @@ from harness.campaign.attempt.planning_step import (
 )
 from harness.campaign.settings.metrics import build_metrics
 from harness.checks.metric import make_straight_route, make_test_step
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 from harness.evaluation.driving import DriveEvaluation, DrivingRules
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.metrics.clearance import Clearance
 from harness.evaluation.metrics.metric import AttemptData, Metric, StepData
-from harness.vocabulary import Control, EgoObservation, GroundTruth, Pose, Route, Step
+from harness.types.vocabulary import Control, EgoObservation, GroundTruth, Pose, Route, Step
 from harness.world.attempt_context import EgoState
 from harness.world.rig import LidarScan
 from tests.campaign.tiny import composed

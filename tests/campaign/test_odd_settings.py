@@ -16,8 +16,9 @@ from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.type_checks import find_type_mistakes
-from harness.errors import UserError
-from harness.vocabulary import (
+from harness.common.errors import UserError
+from harness.types.systems import System
+from harness.types.vocabulary import (
     Boxes,
     Control,
     EgoObservation,
@@ -25,7 +26,6 @@ from harness.vocabulary import (
     Observation,
     Route,
     Step,
-    System,
 )
 from tests.campaign.tiny import composed, write_route
 

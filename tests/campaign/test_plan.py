@@ -22,8 +22,8 @@ from harness.campaign.planning.plan import CampaignPlan, plan_campaign
 from harness.campaign.run import run_campaign_config as run_config
 from harness.campaign.settings.config import hash_settings
 from harness.campaign.settings.differences import list_setting_differences
-from harness.errors import UserError
-from harness.vocabulary import Observation, Points
+from harness.common.errors import UserError
+from harness.types.vocabulary import Observation, Points
 from tests.campaign.many import finish
 from tests.campaign.tiny import HAZARD, composed, run, write_route
 from tests.records.samples import write_try

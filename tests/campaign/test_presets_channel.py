@@ -12,7 +12,7 @@ from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import compute_shift
-from harness.vocabulary import Pose
+from harness.types.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import EgoVehicle
 from harness.world.partners import Ahead

@@ -10,7 +10,7 @@ from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
 from harness.evaluation.frame_evaluation import EvaluatedFrame, evaluate_frame
 from harness.evaluation.windows import sum_windows
-from harness.vocabulary import CYCLIST, PEDESTRIAN, Boxes, GroundTruth
+from harness.types.vocabulary import CYCLIST, PEDESTRIAN, Boxes, GroundTruth
 from tests.campaign.test_presets_driving import STUDIES, by_study, studies
 from tests.evaluation.scenes import row
 from tests.evaluation.test_text_and_code import NO_BOXES, of

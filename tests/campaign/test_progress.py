@@ -15,11 +15,11 @@ from harness.campaign.printing.progress import LiveTable, follow_progress, forma
 from harness.campaign.printing.tables import build_summary_table
 from harness.campaign.running.runner import ProgressListener
 from harness.campaign.running.work_queue import CampaignProgress
-from harness.campaign.twins.attribution import AttemptAttribution
-from harness.commands.attribute import build_attribution_table as attributed
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.message_usage import MessageUsage
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
+from studies.attribution.attribute import build_attribution_table as attributed
+from studies.attribution.driving import AttemptAttribution
 from tests.keys import arm_of, key_of
 
 A, B = key_of("early", "none", "7", 1), key_of("late", "latency", "[7]", 1)

@@ -14,8 +14,13 @@ from harness.campaign.planning.plan import plan_campaign
 from harness.campaign.run import run_campaign_config as run_config
 from harness.campaign.settings.config import hash_settings
 from harness.campaign.settings.declared import CampaignSettings
-from harness.errors import UserError
-from harness.protocols import derive_protocol_seed, format_town_name, hash_protocol, is_test_town
+from harness.common.errors import UserError
+from harness.common.protocols import (
+    derive_protocol_seed,
+    format_town_name,
+    hash_protocol,
+    is_test_town,
+)
 from harness.world.maps import NAME, SHIPPED_TOWNS
 from harness.world.routes.generate import choose_routes_seed
 from tests.campaign.tiny import composed, write_route

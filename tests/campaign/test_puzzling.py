@@ -16,7 +16,7 @@ from harness.campaign.planning.plan import plan_campaign, refuse_unnameable
 from harness.campaign.planning.writable import refuse_unwritable
 from harness.campaign.printing.tables import describe_workers
 from harness.campaign.settings.override_errors import explain_unread_override, explain_unread_yaml
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from tests.campaign.tiny import composed, write_route

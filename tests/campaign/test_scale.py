@@ -16,10 +16,10 @@ from harness.campaign.planning.plan import plan_campaign, read_clean_routes
 from harness.campaign.planning.survey import survey_campaign
 from harness.campaign.printing.tables import DRIVING, build_summary_table
 from harness.campaign.printing.terminal import NARROWEST
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.ledger import iter_ledger_lines, list_finished_attempts, rebuild_ledger
 from harness.records.reading import CampaignRecords
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed
 from tests.keys import arm_of, key_of

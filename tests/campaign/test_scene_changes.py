@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 
 from harness.campaign.planning.plan import CampaignPlan, plan_campaign
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.reading import CampaignRecords, read_json_object, read_stored_table
 from harness.records.twins import TWINS
-from metamorphic.drives.drive_records import read_campaign_drives
+from studies.metamorphic.drives.drive_records import read_campaign_drives
 from tests.campaign.tiny import composed, environment, run, write_route
 from tests.conftest import ROOT
 from tests.keys import arm_of, key_of

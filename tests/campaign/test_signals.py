@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.campaign.attempt.signals import SignalLog
 from harness.evaluation.surrogates.reasons import SignalInterval
-from harness.vocabulary import LightAhead, LightState
+from harness.types.vocabulary import LightAhead, LightState
 
 
 def light(station: float, state: LightState) -> LightAhead:

@@ -21,7 +21,7 @@ from harness.campaign.folder.campaign_folder import (
     write_header,
 )
 from harness.campaign.planning.survey import read_ledger_lines
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.ledger import LEDGER
 from harness.records.ledger import get_line_key as ledger_key
 from harness.records.surrogates import read_surrogates

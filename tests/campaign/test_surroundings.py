@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.geometry import transform_boxes
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
-from harness.records.schema import MICRO, MILLI
-from harness.vocabulary import Boxes, Floats, Pose
+from harness.records.schema import POSITION_UNIT, YAW_UNIT
+from harness.types.geometry import transform_boxes
+from harness.types.vocabulary import Boxes, Floats, Pose
 from tests.campaign.tiny import run, write_route
 from tests.once import once
 
@@ -64,7 +64,12 @@ def true_boxes(campaign: CampaignRecords, key: AttemptKey) -> pd.DataFrame:
 
 def metres(tracks: pd.DataFrame) -> Floats:
     """Return x, y, z and yaw of tracks in metres and radians."""
-    return tracks[["x", "y", "z", "yaw"]].to_numpy(np.float64) * [MILLI, MILLI, MILLI, MICRO]
+    return tracks[["x", "y", "z", "yaw"]].to_numpy(np.float64) * [
+        POSITION_UNIT,
+        POSITION_UNIT,
+        POSITION_UNIT,
+        YAW_UNIT,
+    ]
 
 
 def test_tracks_hold_every_true_box_of_every_planning_step(
@@ -87,7 +92,7 @@ def test_tracks_hold_every_true_box_of_every_planning_step(
         )[:, :3]
     )
     assert np.abs(off).max() < 2e-3
-    turned = met["yaw"].to_numpy() - met["yaw_known"].to_numpy() * MICRO
+    turned = met["yaw"].to_numpy() - met["yaw_known"].to_numpy() * YAW_UNIT
     assert np.abs(np.sin(turned)).max() < 2e-3
     for name in ("length", "width", "height"):
         np.testing.assert_allclose(met[name], met[f"{name}_known"], atol=1e-4)
@@ -97,7 +102,7 @@ def test_tracks_hold_every_true_box_of_every_planning_step(
 def ego_at(tracks: pd.DataFrame, frames: pd.Series) -> Floats:
     """Return where the ego was in some frames."""
     ego = tracks[tracks["actor_id"] == 0].set_index("frame")
-    return np.asarray(ego.loc[frames, ["x", "y"]].to_numpy() * MILLI)
+    return np.asarray(ego.loc[frames, ["x", "y"]].to_numpy() * POSITION_UNIT)
 
 
 def test_tracks_are_of_every_tick_and_no_farther_than_the_reach(
@@ -111,7 +116,7 @@ def test_tracks_are_of_every_tick_and_no_farther_than_the_reach(
     assert (np.diff(ego["frame"]) == 1).all()
     assert ego["frame"].iloc[0] == 0
     assert ego["frame"].iloc[-1] >= frames["frame"].iloc[-1]
-    away = tracks[["x", "y"]].to_numpy() * MILLI - ego_at(tracks, tracks["frame"])
+    away = tracks[["x", "y"]].to_numpy() * POSITION_UNIT - ego_at(tracks, tracks["frame"])
     assert np.hypot(*away.T).max() < REACH + 0.01
     assert tracks["actor_id"].nunique() >= 4
     assert set(tracks["actor_id"]) == set(campaign.read_attempt_table("actors", key)["actor_id"])

@@ -24,9 +24,9 @@ from harness.channel.interference.latency import Fixed, Uniform
 from harness.channel.interference.loss import Loss
 from harness.channel.interference.pose_error import Fixed as FixedPoseError
 from harness.checks.sweep_disturbance import make_raw_sweep
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import Arm
-from harness.vocabulary import Features, Kind, Payload, Points
+from harness.types.vocabulary import Features, Kind, Payload, Points
 from tests.campaign.tiny import composed, write_route
 from tests.channel.episode import (
     PERIOD,

@@ -19,7 +19,7 @@ from harness.__main__ import main
 from harness.campaign.settings.config import OURS, build_part
 from harness.campaign.settings.trust import is_declared_safe, refuse_untrusted
 from harness.channel.interference.loss import Loss
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.evaluation.driving import DrivingRules
 from harness.records.twins import TWINS
 from tests.campaign.many import finish

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from harness.__main__ import main
-from harness.campaign.twins.attribution import minimize_windows, split_into_windows
 from harness.campaign.twins.record_diff import list_record_differences
 from harness.records.reading import CampaignRecords, read_stored_table
 from harness.records.schema import TABLES
 from harness.records.twins import TWINS, Window
 from harness.records.writing import EPISODES, EpisodeWriter
+from studies.attribution.driving import minimize_windows, split_into_windows
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed, environment, write_route
 from tests.conftest import ROOT

@@ -18,11 +18,11 @@ from harness.campaign.attempt.perception import count_remaining_hits
 from harness.campaign.planning.plan import plan_campaign
 from harness.channel.channel import Channel
 from harness.channel.interference.weather import Fog, Rain
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import NONE
 from harness.records.reading import CampaignRecords, read_stored_table
 from harness.records.schema import AFTER_SENSING, TABLES
-from harness.vocabulary import Boxes, GroundTruth, Observation
+from harness.types.vocabulary import Boxes, GroundTruth, Observation
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import EgoVehicle
 from harness.world.rig import LidarScan, ScanningPost, read_rig

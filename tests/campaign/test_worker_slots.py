@@ -35,8 +35,8 @@ from harness.campaign.running.executors.slurm import JobWorkerSlot
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 from harness.campaign.running.runner import CampaignRunner, InfrastructureError
 from harness.campaign.running.work_queue import WorkQueue
-from harness.environments import AT_START
-from harness.errors import AttemptError
+from harness.common.environments import AT_START
+from harness.common.errors import AttemptError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import iter_ledger_lines
 from tests.keys import key_of

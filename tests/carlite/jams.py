@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 from harness.world.flow import TICK, make_traffic_context
 from harness.world.session import CarlaSession, open_session
 from harness.world.traffic import Traffic

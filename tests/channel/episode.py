@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
-from harness.vocabulary import (
+from harness.types.vocabulary import (
     VEHICLE,
     Boxes,
     Features,

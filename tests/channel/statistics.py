@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 Cdf = Callable[[Floats], Floats]
 

@@ -7,8 +7,8 @@ import pytest
 from harness.channel.interference.bandwidth import Bandwidth
 from harness.channel.interference.latency import Fixed
 from harness.channel.interference.loss import Loss
-from harness.errors import AttemptError, UserError
-from harness.vocabulary import Boxes, Kind, Message, Points
+from harness.common.errors import AttemptError, UserError
+from harness.types.vocabulary import Boxes, Kind, Message, Points
 from tests.channel.episode import Episode, some_boxes, some_points
 
 SWEEP = 16 * 400

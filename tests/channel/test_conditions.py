@@ -11,7 +11,7 @@ import yaml
 from harness.campaign.settings.config import build_part
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
-from harness.vocabulary import Kind, Payload
+from harness.types.vocabulary import Kind, Payload
 from tests.channel.episode import PERIOD, Episode, some_boxes, some_features, some_points
 
 FOLDER = Path(__file__).parents[2] / "conf" / "interference"

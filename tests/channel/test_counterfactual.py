@@ -14,7 +14,7 @@ from harness.channel.interference.latency import Fixed
 from harness.channel.interference.latency import Uniform as UniformLatency
 from harness.channel.interference.loss import BurstLoss, Loss
 from harness.channel.interference.pose_error import Constant, Walk
-from harness.errors import UserError
+from harness.common.errors import UserError
 from tests.channel.episode import FIRST_FRAME, Episode, some_boxes
 from tests.channel.test_independence import EVERY, MORE, Make, story
 

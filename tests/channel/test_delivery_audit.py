@@ -12,8 +12,8 @@ from harness.channel.disturbance import Disturbance
 from harness.channel.effects import Shift
 from harness.channel.interference.latency import Fixed
 from harness.channel.interference.pose_error import Constant
-from harness.errors import AttemptError
-from harness.vocabulary import Boxes, Message, Observation, Points
+from harness.common.errors import AttemptError
+from harness.types.vocabulary import Boxes, Message, Observation, Points
 from tests.channel.episode import FIRST_FRAME, PERIOD, Episode, time_of, where
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.latency import Fixed
-from harness.vocabulary import Kind, Message
+from harness.types.vocabulary import Kind, Message
 from tests.channel.episode import BEGAN, FIRST_FRAME, PERIOD, TICKS, Episode, time_of
 
 NAMES: tuple[tuple[str, Kind], ...] = (

@@ -7,8 +7,8 @@ import pytest
 
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.feature_corruption import Scattered, WholeChannels
-from harness.errors import AttemptError, UserError
-from harness.vocabulary import Features, Singles
+from harness.common.errors import AttemptError, UserError
+from harness.types.vocabulary import Features, Singles
 from tests.channel.episode import Episode, some_features
 from tests.channel.statistics import follows, uniform_cdf
 

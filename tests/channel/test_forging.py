@@ -8,8 +8,8 @@ import pytest
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.ghosts import SIZE, Ghosts, sample_box_surface
 from harness.channel.interference.removed import Removed
-from harness.errors import AttemptError, UserError
-from harness.vocabulary import VEHICLE, Boxes, Kind, Message, Points
+from harness.common.errors import AttemptError, UserError
+from harness.types.vocabulary import VEHICLE, Boxes, Kind, Message, Points
 from tests.channel.episode import Episode, some_boxes, some_features, some_points
 from tests.channel.statistics import follows, uniform_cdf
 

@@ -23,7 +23,7 @@ from harness.channel.interference.pose_error import NormalPoseError, Walk
 from harness.channel.interference.pose_error import Uniform as UniformPoseError
 from harness.channel.interference.removed import Removed
 from harness.channel.interference.stray_points import StrayPoints
-from harness.vocabulary import Kind, Payload
+from harness.types.vocabulary import Kind, Payload
 from tests.channel.episode import Episode, some_boxes, some_features, some_points
 
 Make = Callable[[], Disturbance]

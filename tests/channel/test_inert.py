@@ -22,8 +22,17 @@ from harness.channel.interference.pose_error import Constant, NormalPoseError, W
 from harness.channel.interference.pose_error import Uniform as UniformPoseError
 from harness.channel.interference.removed import Removed
 from harness.channel.interference.stray_points import StrayPoints
-from harness.errors import AttemptError
-from harness.vocabulary import VEHICLE, Boxes, Floats, Kind, Message, Observation, Payload, Points
+from harness.common.errors import AttemptError
+from harness.types.vocabulary import (
+    VEHICLE,
+    Boxes,
+    Floats,
+    Kind,
+    Message,
+    Observation,
+    Payload,
+    Points,
+)
 from tests.channel.episode import PERIOD, Episode, some_boxes, some_points
 
 WINDOW = (85.0, 85.0)

@@ -11,8 +11,8 @@ import pytest
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.latency import Fixed, Normal, Uniform
 from harness.channel.interference.paper_code_latency import PaperCodeLatency
-from harness.errors import AttemptError, UserError
-from harness.vocabulary import Kind, Message, Pose
+from harness.common.errors import AttemptError, UserError
+from harness.types.vocabulary import Kind, Message, Pose
 from tests.channel.episode import Episode, some_boxes
 from tests.channel.statistics import follows, normal_cdf, uniform_cdf
 

@@ -11,8 +11,8 @@ import pytest
 
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.loss import BurstLoss, Loss
-from harness.errors import AttemptError, UserError
-from harness.vocabulary import Message
+from harness.common.errors import AttemptError, UserError
+from harness.types.vocabulary import Message
 from tests.channel.episode import Episode
 
 MANY = 2000

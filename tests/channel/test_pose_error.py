@@ -12,9 +12,9 @@ from harness.channel.delivery_audit import describe_shift, is_same_shift
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import NO_SHIFT, Shift, apply_pose_shifts, is_displacement
 from harness.channel.interference.pose_error import Constant, NormalPoseError, Uniform, Walk
-from harness.errors import UserError
-from harness.randomness import make_named_stream
-from harness.vocabulary import Floats, Pose
+from harness.common.errors import UserError
+from harness.common.randomness import make_named_stream
+from harness.types.vocabulary import Floats, Pose
 from tests.channel.episode import PERIOD, Episode
 from tests.channel.statistics import follows, normal_cdf, uniform_cdf
 

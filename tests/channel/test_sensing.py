@@ -11,8 +11,8 @@ import pytest
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance, Sweep
 from harness.channel.interference.counterfactual import Counterfactual
-from harness.errors import AttemptError
-from harness.vocabulary import Kind, Observation, Surfaces
+from harness.common.errors import AttemptError
+from harness.types.vocabulary import Kind, Observation, Surfaces
 from tests.channel.episode import FIRST_FRAME, TICKS, observation
 
 ALL: tuple[Kind, ...] = ("ego", "roadside", "vehicle")

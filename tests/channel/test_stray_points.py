@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from harness.channel.interference.stray_points import StrayPoints
-from harness.errors import AttemptError, UserError
-from harness.vocabulary import Points, Singles
+from harness.common.errors import AttemptError, UserError
+from harness.types.vocabulary import Points, Singles
 from tests.channel.episode import Episode, some_points
 
 

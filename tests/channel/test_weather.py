@@ -21,10 +21,10 @@ from harness.channel.interference.scattering import KEPT, LOST, SweepOutcome
 from harness.channel.interference.stray_points import StrayReturns
 from harness.channel.interference.weather import Fog, Rain, Snow, WetGround
 from harness.checks.sweep_disturbance import AGENTS, make_raw_sweep
-from harness.errors import AttemptError, UserError
-from harness.randomness import make_named_stream
-from harness.sensitivity import LidarSensitivity
-from harness.vocabulary import Kind
+from harness.common.errors import AttemptError, UserError
+from harness.common.randomness import make_named_stream
+from harness.common.sensitivity import LidarSensitivity
+from harness.types.vocabulary import Kind
 from tests.channel.episode import TICKS, Episode, observation
 from tests.channel.statistics import follows, uniform_cdf
 

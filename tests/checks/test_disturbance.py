@@ -12,7 +12,7 @@ from crucible.check import main
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import Shift
 from harness.checks.disturbance import CHECKS, DisturbanceExamination
-from harness.vocabulary import Boxes, Message, Observation
+from harness.types.vocabulary import Boxes, Message, Observation
 from tests.channel.test_independence import EVERY
 
 

@@ -14,7 +14,7 @@ from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.twins.twins import refuse_untrusted_hazards
 from harness.checks.hazard import CHECKS, HazardExamination
 from harness.checks.metric import make_straight_route
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.catalogue import KINDS, SHIPPED_KINDS, build_hazard
 from harness.world.hazards.hazard import Hazard, NoPlaceError

@@ -13,7 +13,7 @@ from harness.checks.metric import CHECKS, MetricExamination
 from harness.evaluation.metrics.braking import HardestBraking
 from harness.evaluation.metrics.clearance import Clearance
 from harness.evaluation.metrics.metric import AttemptData, Metric, StepData
-from harness.vocabulary import Route
+from harness.types.vocabulary import Route
 
 
 class Speed(Metric):
@@ -124,7 +124,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "it writes into truth" in capsys.readouterr().out
     assert main(["tests.checks.test_metric:Speed", "limit=3"]) == 2
     assert "Speed takes no arguments" in capsys.readouterr().err
-    assert main(["harness.vocabulary:Pose"]) == 2
+    assert main(["harness.types.vocabulary:Pose"]) == 2
     error = capsys.readouterr().err
-    assert "harness.vocabulary:Pose is no plug-in" in error
+    assert "harness.types.vocabulary:Pose is no plug-in" in error
     assert error.count("\n") == 1

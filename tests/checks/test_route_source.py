@@ -14,7 +14,7 @@ from harness.campaign.folder.inputs import hash_route_files
 from harness.campaign.planning.plan import assign_routes, choose_routes
 from harness.campaign.settings.declared import CampaignSettings
 from harness.checks.route_source import CHECKS, RouteSourceExamination
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.files import RouteSpec, read_routes
 from harness.world.routes.sources import RouteFiles, RouteSource, make_route_spec

@@ -15,7 +15,7 @@ from harness.channel.interference.stray_points import StrayReturns
 from harness.channel.interference.weather import ALL_AGENTS, Fog, Rain, Snow, WetGround
 from harness.checks.disturbance import findings_of
 from harness.checks.sweep_disturbance import CHECKS
-from harness.vocabulary import Observation, Surfaces
+from harness.types.vocabulary import Observation, Surfaces
 
 SHIPPED: dict[str, Callable[[], Disturbance]] = {
     "rain": lambda: Rain(20.0),

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from agents.examples.clusters import Clusters
-from harness.geometry import transform_boxes
-from harness.vocabulary import (
+from harness.types.geometry import transform_boxes
+from harness.types.vocabulary import (
     Boxes,
     Control,
     EgoObservation,

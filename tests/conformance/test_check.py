@@ -16,7 +16,7 @@ from agents.conformance.recorded_steps import Recording, read_recording, write_r
 from agents.conformance.recording import find_recording_failure
 from agents.examples.clusters import Clusters
 from crucible.check import main
-from harness.findings import Finding
+from harness.common.findings import Finding
 from tests.conformance.broken import BROKEN
 from tests.conformance.conftest import Checked
 

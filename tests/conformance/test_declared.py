@@ -12,7 +12,7 @@ from agents.conformance.answers import check_shared_payloads
 from agents.conformance.interface import check_call_interface, check_ground_truth_use
 from agents.conformance.recording import escape_for_hydra
 from agents.examples.clusters import Clusters
-from harness.vocabulary import Boxes, Observation
+from harness.types.vocabulary import Boxes, Observation
 
 
 class Compiled(Clusters):

@@ -25,8 +25,8 @@ import yaml
 from crucible.subcommands import dispatch_subcommand
 from harness.campaign.settings.annotated import collect_notes_by_place
 from harness.campaign.settings.declared import CampaignSettings
-from harness.command_registry import group_subcommands, list_subcommands
-from harness.field_notes import read_class_comments
+from harness.common.command_registry import group_subcommands, list_subcommands
+from harness.common.field_notes import read_class_comments
 from harness.world.hazards.catalogue import SHIPPED_KINDS
 from harness.world.hazards.parameters import Parameter
 from tests.docs.notebook import notebook_files

@@ -14,8 +14,8 @@ import yaml
 from harness.campaign.planning.validation import refuse_misfit
 from harness.campaign.settings.annotated import annotate_settings, collect_notes_by_place
 from harness.campaign.settings.declared import CampaignSettings
-from harness.errors import UserError
-from harness.field_notes import read_class_comments
+from harness.common.errors import UserError
+from harness.common.field_notes import read_class_comments
 from tests.docs.reference import CONF, by_class, class_of, read_notes, settings_of
 
 UNIT = re.compile(

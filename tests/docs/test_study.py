@@ -14,7 +14,8 @@ import pytest
 from crucible.subcommands import dispatch_subcommand as crucible
 from tests.analysis.test_critical import campaign_in
 
-STUDY = Path("docs/study")
+STUDY = Path("studies/published")
+PAGES = Path("docs/study")
 NAN = float("nan")
 
 
@@ -48,9 +49,15 @@ def test_a_step_that_differs_is_counted(tmp_path: Path) -> None:
 
 
 def test_every_packed_file_is_listed() -> None:
-    listed = (STUDY / "parts" / "README.md").read_text()
+    listed = (PAGES / "parts.md").read_text()
     files = [file.name for file in STUDY.glob("parts/*.parquet")]
     assert [name for name in files if f"`{name}`" not in listed] == []
+
+
+def test_the_protocol_next_to_the_reference_is_the_page() -> None:
+    """A reference names files in its folder only, and a protocol keeps every byte."""
+    file = json.loads((STUDY / "reference.json").read_text(encoding="utf-8"))["protocol"]["file"]
+    assert (STUDY / file).read_bytes() == (PAGES / file).read_bytes()
 
 
 def test_the_reference_says_how_far_placebos_agree() -> None:

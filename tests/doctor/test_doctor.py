@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.common.environments import AT_START
+from harness.common.installation import install_command
 from harness.doctor import simulation
 from harness.doctor.finding import DoctorFinding, DoctorPlaces, get_worst_verdict
 from harness.doctor.machine import check_disk, check_gpu, is_port_free
@@ -20,8 +22,6 @@ from harness.doctor.packages import (
     read_requirements,
 )
 from harness.doctor.simulation import check_cache, check_carla, check_files, check_maps
-from harness.environments import AT_START
-from harness.installation import install_command
 from harness.world.maps import SHIPPED_TOWNS
 from tests.conftest import ROOT
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 ANYWHERE = st.floats(-8, 8) | st.integers(-16, 16).map(lambda halves: halves / 2)
 SIZE = st.floats(0.05, 9) | st.sampled_from([0.0, 0.5, 1.0, 2.0, 4.0])

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 import shapely
 
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 TOUCHING = 1e-9
 

@@ -19,7 +19,8 @@ from harness.evaluation.frame_evaluation import (
 from harness.evaluation.matching import match_frame
 from harness.evaluation.patterns import RULES, Rule, count_patterns
 from harness.records import schema
-from harness.vocabulary import BANDS, CLASSES, CYCLIST, PATTERNS, VEHICLE, Boxes, GroundTruth
+from harness.types.record_names import BANDS, PATTERNS
+from harness.types.vocabulary import CLASSES, CYCLIST, VEHICLE, Boxes, GroundTruth
 from tests.evaluation.scenes import boxes, row, rows
 
 ALL_COUNT = EvaluationSettings(truth_filter="none", ahead=1e3, behind=1e3, lateral=1e3)

@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from harness.evaluation.frame_evaluation import EGO_BOX, EvaluatedBoxes, compute_distance_bands
 from harness.evaluation.matching import MatchTable, match_frame
-from harness.precision import compute_average_precision, compute_mean_precision, match_detections
-from harness.vocabulary import BANDS, CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
+from harness.types.precision import (
+    compute_average_precision,
+    compute_mean_precision,
+    match_detections,
+)
+from harness.types.record_names import BANDS
+from harness.types.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
 from tests.evaluation.scenes import row, rows, scored
 
 

@@ -18,7 +18,7 @@ from harness.evaluation.metrics.metric import (
     has_attempt_number,
     has_step_numbers,
 )
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 BOXES = st.tuples(
     st.floats(-15, 15),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.overlap import compute_bev_iou
-from harness.vocabulary import Floats
+from harness.types.overlap import compute_bev_iou
+from harness.types.vocabulary import Floats
 from tests.evaluation import slowly
 from tests.evaluation.scenes import TURN, boxes, row, rows
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.matching import match_frame
 from harness.evaluation.patterns import RULES, Rule
-from harness.precision import find_parked_detections
-from harness.vocabulary import CYCLIST, PATTERNS, VEHICLE, Boxes
+from harness.types.precision import find_parked_detections
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import CYCLIST, VEHICLE, Boxes
 from tests.evaluation import slowly
 from tests.evaluation.scenes import boxes, row
 from tests.evaluation.test_frame_evaluation import NO_BOXES, classed, of, shown, truth_of

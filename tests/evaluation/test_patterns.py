@@ -8,8 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from harness.evaluation.patterns import RULES, Rule, classify_patterns, count_patterns
-from harness.overlap import compute_bev_iou
-from harness.vocabulary import PATTERNS, Floats
+from harness.types.overlap import compute_bev_iou
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Floats
 from tests.evaluation import slowly
 from tests.evaluation.scenes import boxes, row, rows
 

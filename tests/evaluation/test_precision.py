@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.overlap import compute_bev_iou
-from harness.precision import (
+from harness.types.overlap import compute_bev_iou
+from harness.types.precision import (
     ClassMatches,
     Interpolation,
     compute_average_precision,
@@ -19,7 +19,7 @@ from harness.precision import (
     match_detections,
     pool_matches,
 )
-from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
+from harness.types.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
 from tests.evaluation import slowly
 from tests.evaluation.scenes import boxes, row, rows, scored
 

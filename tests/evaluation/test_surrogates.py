@@ -39,7 +39,8 @@ from harness.evaluation.surrogates.motion import (
 )
 from harness.evaluation.surrogates.reasons import EgoWay, SignalInterval
 from harness.evaluation.surrogates.rules import RULES, SurrogateRules
-from harness.vocabulary import SURROGATES, Floats
+from harness.types.record_names import SURROGATES
+from harness.types.vocabulary import Floats
 from tests.evaluation.slowly import polygon
 
 DT = 0.05

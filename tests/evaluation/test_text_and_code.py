@@ -12,8 +12,8 @@ from harness.evaluation.frame_evaluation import (
 )
 from harness.evaluation.matching import MatchTable, match_frame
 from harness.evaluation.windows import WindowRules, sum_windows
-from harness.precision import compute_average_precision, compute_mean_precision
-from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, GroundTruth
+from harness.types.precision import compute_average_precision, compute_mean_precision
+from harness.types.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, GroundTruth
 from tests.evaluation.scenes import row, rows
 
 TEXT = EvaluationSettings(rule="exists", truth_filter="none")

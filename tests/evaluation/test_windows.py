@@ -14,7 +14,7 @@ from harness.evaluation.windows import (
     select_frames_in_windows,
     sum_windows,
 )
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 PERIOD = 0.2
 BY_FRAMES = WindowRules(by_frames=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from harness.evaluation.frame_evaluation import EvaluationSettings, TruthFilter
 from harness.evaluation.interventions.intervention import Scene
 from harness.evaluation.patterns import Rule
-from harness.vocabulary import Boxes, Floats, GroundTruth, Perceived, Pose
+from harness.types.vocabulary import Boxes, Floats, GroundTruth, Perceived, Pose
 
 SPACING = 12.0
 """Metres between the places of true boxes: longer than the diagonal of any of them."""

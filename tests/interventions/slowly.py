@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.evaluation.interventions.intervention import Scene
-from harness.vocabulary import Boxes, Floats
+from harness.types.vocabulary import Boxes, Floats
 from tests.evaluation import slowly
 
 

@@ -12,7 +12,8 @@ import pandas as pd
 from harness.evaluation.frame_evaluation import EvaluatedFrame, EvaluationSettings
 from harness.evaluation.interventions.error_model import ErrorModel
 from harness.evaluation.interventions.intervention import Intervention, Scene
-from harness.vocabulary import CLASSES, PATTERNS, Boxes, GroundTruth, Mask, Perceived, Pose
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import CLASSES, Boxes, GroundTruth, Mask, Perceived, Pose
 
 PERIOD = 0.2
 ACTORS = 10

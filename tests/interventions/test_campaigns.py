@@ -16,13 +16,13 @@ from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.config import hash_settings
 from harness.campaign.twins.record_diff import list_record_differences
 from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
-from harness.errors import AttemptError, UserError
-from harness.installation import CONF
+from harness.common.errors import AttemptError, UserError
+from harness.common.installation import CONF
 from harness.records.arms import Arm
 from harness.records.reading import CampaignRecords, read_stored_table
 from harness.records.schema import TABLES
 from harness.records.twins import TWINS, TwinChange
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 from tests.campaign.tiny import composed, run, write_route
 from tests.interventions.street import model_with
 from tests.once import once

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.effects.measure import estimate_persistence, measure_errors
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.evaluation.frame_evaluation import EvaluatedFrame, EvaluationSettings
 from harness.evaluation.interventions.error_model import (
     IN_BANDS,
@@ -31,7 +30,9 @@ from harness.evaluation.interventions.inject import (
     build_error_chain,
 )
 from harness.evaluation.patterns import compute_highest_overlap
-from harness.vocabulary import PATTERNS, Boxes, Perceived
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Boxes, Perceived
+from studies.interventions.measure import estimate_persistence, measure_errors
 from tests.interventions.street import (
     ACTORS,
     BLINKS,

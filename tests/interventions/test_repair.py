@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from harness.evaluation.interventions.intervention import Intervened, Scene
 from harness.evaluation.interventions.repair import Repair
 from harness.evaluation.patterns import compute_highest_overlap
-from harness.overlap import compute_class_overlaps
-from harness.vocabulary import PATTERNS, Boxes, GroundTruth, Perceived, Pose
+from harness.types.overlap import compute_class_overlaps
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Boxes, GroundTruth, Perceived, Pose
 from tests.evaluation.scenes import row, rows
 from tests.interventions.scenes import scenes
 from tests.interventions.slowly import patterns

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from pandas.testing import assert_frame_equal
 
-from analysis.critical.study import build_critical_study
 from crucible.verification.sampling import sample_attempts
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.critical import get_sizes_path
 from harness.records.packing.pack import pack_campaigns
 from harness.records.packing.parts import (
@@ -22,6 +21,7 @@ from harness.records.packing.parts import (
 from harness.records.packing.unpack import unpack_campaigns
 from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
+from studies.critical.study import build_critical_study
 from tests.analysis.test_critical import campaign_in
 
 

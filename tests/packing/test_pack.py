@@ -12,7 +12,7 @@ import yaml
 
 from analysis.collection import collect_campaigns
 from harness.__main__ import main
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.digests import hash_attempt_records
 from harness.records.ledger import iter_ledger_lines
 from harness.records.packing.layout import ATTEMPT

@@ -17,7 +17,7 @@ from analysis.__main__ import main as analysis
 from analysis.collection import collect_campaigns
 from harness.__main__ import main as harness
 from harness.campaign.folder.campaign_folder import prepare_campaign
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.packing.layout import LEFT_OUT, STEPS
 from harness.records.packing.pack import pack_campaigns
 from harness.records.packing.unpack import unpack_campaigns

@@ -6,10 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.geometry import compute_relative_pose
-from harness.randomness import make_named_stream
-from harness.vocabulary import EgoObservation, Kind, Message, Observation, Payload, Pose, Singles
-from harness.vocabulary import System as SystemUnderTest
+from harness.common.randomness import make_named_stream
+from harness.types.geometry import compute_relative_pose
+from harness.types.systems import System as SystemUnderTest
+from harness.types.vocabulary import (
+    EgoObservation,
+    Kind,
+    Message,
+    Observation,
+    Payload,
+    Pose,
+    Singles,
+)
 
 EGO_IN_WORLD = Pose(11.3, 0.0, 1.85)
 ROADSIDE_IN_WORLD = Pose(24.0, 7.0, 7.5, yaw=0.3)

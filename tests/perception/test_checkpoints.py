@@ -22,7 +22,7 @@ from agents.perception.loading import fill_network, load_network
 from agents.perception.network import PerceptionNetwork
 from agents.perception.published_settings import read_settings
 from agents.perception.random_weights import make_random_weights
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 WINDOW = [-36, -12, -22, 36, 12, 14]
 

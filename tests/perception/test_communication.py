@@ -17,8 +17,8 @@ from agents.perception.fusion.communication import (
 )
 from agents.perception.fusion.driving_request import DrivingRequest, render_request_map
 from agents.perception.grid import PillarGrid
-from harness.errors import UserError
-from harness.vocabulary import Pose
+from harness.common.errors import UserError
+from harness.types.vocabulary import Pose
 from tests.perception.parity import theirs
 from tests.perception.parity.communication import (
     AHEAD,

@@ -17,7 +17,7 @@ from agents.perception.decoding import (
 from agents.perception.designs import FULL_GRID, LITE_GRID, DecodingThresholds
 from agents.perception.grid import CODE_CHANNELS, CODES, SCORE_CHANNELS, PillarGrid
 from agents.perception.network import RawOutput
-from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
+from harness.types.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
 
 PLACES = np.array(
     [

@@ -14,8 +14,8 @@ from agents.perception.fusion.catalogue import INTERMEDIATE, SCHEMES
 from agents.perception.network import PerceptionNetwork
 from agents.perception.random_weights import make_random_weights
 from agents.perception.warping import warp_maps
-from harness.errors import UserError
-from harness.vocabulary import Pose, Singles
+from harness.common.errors import UserError
+from harness.types.vocabulary import Pose, Singles
 from tests.perception.parity.ours import windowed
 from tests.perception.parity.scene import EGO, cloud
 

@@ -11,7 +11,7 @@ from agents.perception.fusion.base import Partner
 from agents.perception.fusion.catalogue import INTERMEDIATE, SCHEMES
 from agents.perception.network import PerceptionNetwork
 from agents.perception.warping import FeatureRotation
-from harness.vocabulary import Pose
+from harness.types.vocabulary import Pose
 
 
 def trained() -> FeatureRotation:

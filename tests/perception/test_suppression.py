@@ -1,4 +1,4 @@
-"""Compiled overlaps and suppression, held against `harness.overlap` and a slow reading."""
+"""Compiled overlaps and suppression, held against `harness.types.overlap` and a slow reading."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from agents.perception.decoding import apply_nms, find_short_boxes
 from agents.perception.designs import DecodingThresholds
 from agents.perception.suppression import compute_overlap_matrix, select_kept_rows
-from harness.overlap import compute_bev_iou
-from harness.vocabulary import CLASSES, Boxes, Floats
+from harness.types.overlap import compute_bev_iou
+from harness.types.vocabulary import CLASSES, Boxes, Floats
 from tests.evaluation.scenes import boxes, row, rows, scored
 
 

@@ -19,19 +19,10 @@ from agents.perception.raising import estimate_lidar_height, raise_points
 from agents.perception.systems import Early, Intermediate, Late, Single, get_sent_points
 from harness.campaign.planning.validation import refuse_misfit
 from harness.campaign.settings.config import build_part, find_class
-from harness.errors import UserError
-from harness.geometry import transform_points
-from harness.vocabulary import (
-    Boxes,
-    Features,
-    Floats,
-    Payload,
-    Points,
-    Pose,
-    Step,
-    System,
-    get_fusion_stage,
-)
+from harness.common.errors import UserError
+from harness.types.geometry import transform_points
+from harness.types.systems import System, get_fusion_stage
+from harness.types.vocabulary import Boxes, Features, Floats, Payload, Points, Pose, Step
 from tests.agents.little_world import straight
 from tests.perception.street import (
     EGO_IN_WORLD,

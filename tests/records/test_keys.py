@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.names import LONGEST, escape_file_name, unescape_file_name
 from tests.keys import key_of

@@ -9,7 +9,7 @@ import pytest
 
 from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.results import build_result_record
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.evaluation.driving import DriveEvaluation, DriveSample, DrivingRules, ReportedCollision
 from harness.evaluation.scoring import Coefficients
 from harness.records.leaderboard import build_leaderboard_results

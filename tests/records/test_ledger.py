@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.errors import AttemptError, UserError
+from harness.common.errors import AttemptError, UserError
 from harness.records.ledger import (
     LEDGER,
     append_try,

@@ -15,7 +15,7 @@ from analysis.attempt import build_result_row
 from analysis.collection import RESERVED as OF_COLLECTIONS
 from analysis.collection import make_empty_attempts
 from analysis.tables.from_frames import sum_frames
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.metrics import (
     OF_ATTEMPTS,
     OF_SUMS,

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.points import REACH, STEP, pack_points, read_point_sweeps, unpack_points
-from harness.vocabulary import Singles
+from harness.types.vocabulary import Singles
 
 numbers = st.floats(-REACH, REACH, width=32)
 

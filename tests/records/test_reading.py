@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records import reading
 from harness.records.arms import CORE
 from harness.records.keys import AttemptKey

@@ -13,7 +13,8 @@ import pytest
 from harness.evaluation import frame_evaluation as frames
 from harness.records.schema import FRAMES, SOURCES, TABLES
 from harness.records.writing import FILES
-from harness.vocabulary import PATTERNS, Boxes, GroundTruth
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Boxes, GroundTruth
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "records.md").read_text()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.records.surrogates import read_reached_times, read_surrogates
-from harness.vocabulary import SURROGATES
+from harness.types.record_names import SURROGATES
 
 
 def result(**measures: Any) -> dict[str, Any]:

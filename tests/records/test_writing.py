@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 from harness.records.ledger import list_finished_attempts
 from harness.records.schema import TABLES
 from harness.records.writing import EPISODES, FILES, EpisodeWriter

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.geometry import transform_boxes, transform_points
-from harness.recordings import PROTOCOL, AgentLook, write_look
-from harness.vocabulary import (
+from harness.common.recordings import PROTOCOL, AgentLook, write_look
+from harness.types.geometry import transform_boxes, transform_points
+from harness.types.vocabulary import (
     CYCLIST,
     PEDESTRIAN,
     VEHICLE,

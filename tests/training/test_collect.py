@@ -22,9 +22,9 @@ from agents.training.collect import RecordingPlan, collect_recordings, plan_epis
 from agents.training.detection_metrics import LEAST_HITS
 from agents.training.towns import TRAINING_TOWNS, check_towns
 from harness.authoring.seeded import DEVELOPMENT_SEEDS, format_development_name
-from harness.errors import UserError
-from harness.recordings import PROTOCOL, AgentLook, list_scenarios, read_look
-from harness.vocabulary import Pose
+from harness.common.errors import UserError
+from harness.common.recordings import PROTOCOL, AgentLook, list_scenarios, read_look
+from harness.types.vocabulary import Pose
 from tests.conftest import ROOT
 from tests.standin.watch import until
 

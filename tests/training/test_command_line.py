@@ -10,7 +10,7 @@ from agents.perception.fusion.base import NoFusion
 from agents.perception.loading import FOLDER, get_weight_file_name
 from agents.training.__main__ import main
 from crucible.check import main as check
-from harness.recordings import PROTOCOL
+from harness.common.recordings import PROTOCOL
 from tests.training.made_up import write_recording
 
 

@@ -12,8 +12,8 @@ from agents.perception.designs import LITE_GRID
 from agents.training.detection_metrics import evaluate_detections, select_headline
 from agents.training.evaluate import to_precision_records, to_precision_table
 from agents.training.samples import EgoSample, RecordedSamples
-from harness.recordings import list_scenarios
-from harness.vocabulary import Boxes
+from harness.common.recordings import list_scenarios
+from harness.types.vocabulary import Boxes
 from tests.training.made_up import write_recording
 
 

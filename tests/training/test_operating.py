@@ -37,10 +37,10 @@ from agents.training.operating import (
 )
 from agents.training.samples import EgoSample, RecordedSamples
 from agents.training.weight_files import save_weights
-from harness.errors import UserError
-from harness.precision import ClassMatches
-from harness.recordings import list_scenarios
-from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes
+from harness.common.errors import UserError
+from harness.common.recordings import list_scenarios
+from harness.types.precision import ClassMatches
+from harness.types.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes
 from tests.training.made_up import write_recording
 
 POINT = OperatingPoint(

@@ -12,10 +12,10 @@ import yaml
 
 from agents.training.augmentation import mirror_sample, rotate_sample, scale_sample
 from agents.training.samples import EgoSample, LidarView, MessageDisturbance, RecordedSamples
-from harness.errors import UserError
-from harness.geometry import transform_points
-from harness.recordings import POINT_UNIT, list_scenarios, read_look
-from harness.vocabulary import Floats
+from harness.common.errors import UserError
+from harness.common.recordings import POINT_UNIT, list_scenarios, read_look
+from harness.types.geometry import transform_points
+from harness.types.vocabulary import Floats
 from tests.training.made_up import boxes_in_world, look_of, write_recording
 
 

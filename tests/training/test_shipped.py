@@ -17,7 +17,7 @@ from agents.training.detection_metrics import evaluate_detections, select_headli
 from agents.training.inference import detect_in_sample
 from agents.training.samples import EgoSample, RecordedSamples
 from agents.training.weight_files import EVALUATED
-from harness.recordings import list_scenarios
+from harness.common.recordings import list_scenarios
 from tests.once import once
 
 SHIPPED = [

@@ -15,8 +15,8 @@ from agents.perception.designs import LITE_GRID
 from agents.training.__main__ import main
 from agents.training.detection_metrics import compute_outcomes, sample_scenario_counts
 from agents.training.samples import EgoSample, RecordedSamples
-from harness.recordings import list_scenarios
-from harness.vocabulary import Boxes
+from harness.common.recordings import list_scenarios
+from harness.types.vocabulary import Boxes
 from tests.training.made_up import write_recording
 
 

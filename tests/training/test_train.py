@@ -32,9 +32,9 @@ from agents.training.samples import CONDITIONS, RecordedSamples
 from agents.training.train import compute_learning_rate, get_device_name, iter_batches
 from agents.training.training_config import TrainingConfig
 from agents.training.weight_files import EVALUATED, load_shared_layers, save_weights
-from harness.errors import UserError
-from harness.overlap import compute_bev_iou
-from harness.recordings import list_scenarios
+from harness.common.errors import UserError
+from harness.common.recordings import list_scenarios
+from harness.types.overlap import compute_bev_iou
 from tests.conftest import ROOT
 from tests.training.made_up import boxes_in_world, write_recording
 
@@ -274,7 +274,7 @@ import resource, signal, sys
 from pathlib import Path
 import torch
 from agents.training.weight_files import save_weights, save_state
-from harness.errors import UserError
+from harness.common.errors import UserError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))

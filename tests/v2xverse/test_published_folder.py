@@ -22,8 +22,8 @@ from agents.v2xverse.child.absent_keys import (
 )
 from agents.v2xverse.child.stack import link_checkpoint
 from crucible.check import main
-from harness.errors import UserError
-from harness.findings import Finding
+from harness.common.errors import UserError
+from harness.common.findings import Finding
 from tests.v2xverse.published_folder import (
     AGENT,
     WEIGHTS,

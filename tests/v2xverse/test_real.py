@@ -13,9 +13,10 @@ from agents.perception.fusion.codriving import CoDriving
 from agents.perception.fusion.fcooper import FCooper
 from agents.perception.systems import Intermediate
 from agents.v2xverse.system import V2Xverse
-from harness.errors import UserError
-from harness.overlap import compute_bev_iou
-from harness.vocabulary import Boxes, Message, System
+from harness.common.errors import UserError
+from harness.types.overlap import compute_bev_iou
+from harness.types.systems import System
+from harness.types.vocabulary import Boxes, Message
 from tests.v2xverse.made_up import PYTHON, ROOT, agent, needs_v2xverse
 from tests.v2xverse.published_folder import write_published_folder
 

@@ -20,8 +20,8 @@ from agents.v2xverse.system import (
     make_step_request,
     select_nearest_messages,
 )
-from harness.errors import UserError
-from harness.vocabulary import EgoObservation, Message, Points, Pose
+from harness.common.errors import UserError
+from harness.types.vocabulary import EgoObservation, Message, Points, Pose
 from tests.agents.little_world import straight
 from tests.v2xverse.published_folder import NAMED_BY_AGENT, write_checkout
 

@@ -24,8 +24,8 @@ from crucible.verification.comparing import (
 )
 from crucible.verification.driving import RedriveSettings, drive_attempts_again
 from crucible.verification.reference import read_reference
-from harness.errors import UserError
-from harness.kernels import NEEDED, read_processor_features
+from harness.common.errors import UserError
+from harness.common.kernels import NEEDED, read_processor_features
 from harness.records.digests import hash_bytes, hash_file
 from harness.records.ledger import iter_ledger_lines
 from harness.records.packing.parts import read_packed_campaigns

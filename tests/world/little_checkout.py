@@ -6,7 +6,7 @@ import json
 import math
 from pathlib import Path
 
-from harness.vocabulary import Route
+from harness.types.vocabulary import Route
 from harness.world.routes.checkout import PARAMETERS, ROUTES, SCENARIOS
 
 POINTS = {

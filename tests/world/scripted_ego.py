@@ -8,7 +8,7 @@ from collections.abc import Callable
 import carla
 import numpy as np
 
-from harness.vocabulary import Pose
+from harness.types.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.courses import make_course
 from harness.world.hazards.hazard import Hazard

@@ -7,7 +7,7 @@ import math
 import carla
 import numpy as np
 
-from harness.vocabulary import Pose, Route
+from harness.types.vocabulary import Pose, Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.poses import to_carla_transform, to_pose
 

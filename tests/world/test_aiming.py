@@ -8,8 +8,8 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 
-from harness.randomness import make_named_stream
-from harness.vocabulary import Floats
+from harness.common.randomness import make_named_stream
+from harness.types.vocabulary import Floats
 from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.kerbside import EmergingEncounter

@@ -14,8 +14,8 @@ import carla
 import pytest
 
 from harness.campaign.attempt.closeness import ClosenessMonitor
-from harness.errors import AttemptError
-from harness.vocabulary import Control
+from harness.common.errors import AttemptError
+from harness.types.vocabulary import Control
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import EgoContact, EgoVehicle
 from harness.world.scene import ActorRegistry

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import UserError
-from harness.vocabulary import Route
+from harness.common.errors import UserError
+from harness.types.vocabulary import Route
 from harness.world.hazards.catalogue import KINDS
 from harness.world.hazards.reports import EncounterReport
 from harness.world.hazards.spec import HazardSpec

@@ -13,14 +13,23 @@ import carla
 import numpy as np
 import pytest
 
-from harness.geometry import (
+from harness.types.geometry import (
     build_pose_matrix,
     compose_poses,
     compute_relative_pose,
     transform_boxes,
     transform_points,
 )
-from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats, Mask, Pose, Singles
+from harness.types.vocabulary import (
+    CYCLIST,
+    PEDESTRIAN,
+    VEHICLE,
+    Boxes,
+    Floats,
+    Mask,
+    Pose,
+    Singles,
+)
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import EgoVehicle
 from harness.world.poses import to_carla_transform, to_pose

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from harness.errors import UserError
-from harness.vocabulary import Floats, Pose, Route
+from harness.common.errors import UserError
+from harness.types.vocabulary import Floats, Pose, Route
 from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.parameters import Value

@@ -8,8 +8,8 @@ import signal
 import carla
 import pytest
 
-from harness.errors import AttemptError, FailureClass, ScenarioError, UserError
-from harness.vocabulary import Pose
+from harness.common.errors import AttemptError, FailureClass, ScenarioError, UserError
+from harness.types.vocabulary import Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.actors import HazardActors
 from harness.world.hazards.catalogue import build_hazard

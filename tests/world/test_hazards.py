@@ -10,8 +10,8 @@ import carla
 import numpy as np
 import pytest
 
-from harness.errors import UserError
-from harness.vocabulary import Pose, Route
+from harness.common.errors import UserError
+from harness.types.vocabulary import Pose, Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.actors import HazardActors
 from harness.world.hazards.catalogue import KINDS, build_hazard

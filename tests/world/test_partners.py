@@ -10,7 +10,7 @@ import carla
 import numpy as np
 import pytest
 
-from harness.vocabulary import Pose
+from harness.types.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import EgoVehicle
 from harness.world.partners import Ahead, Cooperation, PartnerFleet, Surveyed, spawn_partners

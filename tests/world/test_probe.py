@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import msgpack
 import pytest
 
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 from harness.world.probe import probe_carla
 from tests.conftest import Carlite
 

@@ -10,8 +10,8 @@ import carla
 import numpy as np
 import pytest
 
-from harness.errors import AttemptError
-from harness.vocabulary import Pose
+from harness.common.errors import AttemptError
+from harness.types.vocabulary import Pose
 from harness.world import rig
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import EgoVehicle

@@ -10,8 +10,8 @@ import carla
 import numpy as np
 import pytest
 
-from harness.errors import UserError
-from harness.vocabulary import Route
+from harness.common.errors import UserError
+from harness.types.vocabulary import Route
 from harness.world.lane_graph import LaneKey, get_lane_key
 from harness.world.maps import find_map
 from harness.world.roads import RoadNetwork

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.errors import UserError
-from harness.vocabulary import Route
+from harness.common.errors import UserError
+from harness.types.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.duplicates import find_duplicate_routes
 from harness.world.routes.files import RouteSpec, read_routes, write_routes

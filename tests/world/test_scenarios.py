@@ -12,8 +12,8 @@ import carla
 import numpy as np
 import pytest
 
-from harness.errors import UserError
-from harness.vocabulary import Route
+from harness.common.errors import UserError
+from harness.types.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.files import RouteSpec
 from harness.world.routes.hazard_files import read_hazards

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from harness.campaign.settings.config import build_part
-from harness.errors import AttemptError, UserError
-from harness.vocabulary import Pose
+from harness.common.errors import AttemptError, UserError
+from harness.types.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, make_empty_route
 from harness.world.changes.added import AddedActor
 from harness.world.changes.added_far import AddedFar

@@ -11,7 +11,7 @@ import sys
 import carla
 import pytest
 
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 from harness.world.probe import call_remote
 from harness.world.session import (
     convert_client_errors,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.vocabulary import Pose, Route
+from harness.types.vocabulary import Pose, Route
 from harness.world.hazards.courses import make_course
 from harness.world.hazards.meeting import MovingActor, PlannedMeeting, StaticActor
 from harness.world.hazards.nominal import ACCELERATION, CRUISE, NominalDrive

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.bounded_log import LONGEST_LOG, NOTE
-from harness.errors import AttemptError, UserError
+from harness.common.bounded_log import LONGEST_LOG, NOTE
+from harness.common.errors import AttemptError, UserError
 from harness.world.simulators import CarlaSimulator, CarliteSimulator, LaunchError, carlite
 from harness.world.simulators.launching import TAIL, launch_server
 from tests.conftest import ROOT, Carlite

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import AttemptError, UserError
+from harness.common.errors import AttemptError, UserError
 from harness.world.ports import ReservedPorts, reserve_ports
 from harness.world.simulators import CarlaSimulator
 from harness.world.simulators.carla_server import FIRST_PORTS, CarlaInstall, probe_launched_version

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 from harness.world.ports import reserve_ports
 from tests.conftest import ROOT
 from tests.standin.watch import until
@@ -24,7 +24,7 @@ ROUNDS = 400
 RACE = f"""
 import os, sys
 from pathlib import Path
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 from harness.world.ports import reserve_ports
 folder, had = Path(sys.argv[1]), 0
 print("ready", flush=True)

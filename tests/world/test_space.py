@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.parameters import ChoiceParameter, NumberParameter
 from harness.world.hazards.spec import HazardSpec

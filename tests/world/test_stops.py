@@ -10,7 +10,7 @@ import carla
 import numpy as np
 import pytest
 
-from harness.vocabulary import Route
+from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.session import open_session
 from harness.world.simulators import CarliteSimulator

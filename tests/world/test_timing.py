@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import ego_body
-from harness.vocabulary import Pose
+from harness.types import ego_body
+from harness.types.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.courses import make_course

@@ -12,7 +12,7 @@ import carla
 import numpy as np
 import pytest
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.attempt_context import AttemptContext
 from harness.world.roads import RoadNetwork
 from harness.world.session import CarlaSession, open_session

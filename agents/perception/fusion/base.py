@@ -20,9 +20,10 @@ from agents.perception.designs import LITE, NetworkDesign, PublishedNetwork, Siz
 from agents.perception.fusion.driving_request import DrivingRequest
 from agents.perception.grid import PillarGrid
 from agents.perception.warping import warp_maps
-from harness.errors import UserError
-from harness.geometry import compute_relative_pose, transform_points
-from harness.vocabulary import Features, FusionStage, Pose, Singles
+from harness.common.errors import UserError
+from harness.types.geometry import compute_relative_pose, transform_points
+from harness.types.systems import FusionStage
+from harness.types.vocabulary import Features, Pose, Singles
 
 Maps: TypeAlias = tuple[Tensor, ...]
 """Feature maps of an agent, (1, channels, rows, columns): one, or one for each backbone level."""

@@ -26,9 +26,9 @@ from agents.perception.fusion.driving_request import (
     warp_request,
     weigh_confidence,
 )
-from harness.errors import UserError
-from harness.geometry import compute_relative_pose
-from harness.vocabulary import Features, Pose, Singles
+from harness.common.errors import UserError
+from harness.types.geometry import compute_relative_pose
+from harness.types.vocabulary import Features, Pose, Singles
 
 CONFIDENCE = {"lite": 0.01, "full": 0.0}
 

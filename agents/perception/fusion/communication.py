@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 RADIUS, SIGMA_REVERSE = 160.0, 2.0
 """Reach of a bump in cells of 0.25 m; cells of a bump per standard deviation. V2Xverse's own."""

@@ -18,7 +18,7 @@ from torch.nn import functional
 from agents.perception.fusion.communication import CommunicationSettings
 from agents.perception.grid import PillarGrid
 from agents.perception.warping import compute_affine_matrix
-from harness.vocabulary import Floats, Pose
+from harness.types.vocabulary import Floats, Pose
 
 GAIN, LEAST, MOST = 5.0, 1e-4, 1.0 - 1e-4
 """The request is multiplied by `GAIN` and kept between `LEAST` and `MOST`."""

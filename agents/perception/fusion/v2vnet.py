@@ -16,9 +16,9 @@ from torch.nn import functional
 from agents.perception.designs import FULL_COARSE, PublishedNetwork
 from agents.perception.fusion.base import FeatureSpec, IntermediateFusion, Maps, Partner
 from agents.perception.pointwise import TokenLinear
-from harness.errors import UserError
-from harness.geometry import compute_relative_pose
-from harness.vocabulary import Pose
+from harness.common.errors import UserError
+from harness.types.geometry import compute_relative_pose
+from harness.types.vocabulary import Pose
 
 EGO = Pose(0.0, 0.0)
 

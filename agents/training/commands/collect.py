@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agents.commandline import refuse_less_than_one
 from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
 
 COMMAND = CommandDeclaration(
     group="Systems",

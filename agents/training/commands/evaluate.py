@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agents.commandline import refuse_less_than_one
 from agents.training.scheme_options import add_scheme_options, get_scheme_option_values
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
 
 COMMAND = CommandDeclaration(
     group="Systems",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.command_registry import CommandDeclaration
+from harness.common.command_registry import CommandDeclaration
 
 COMMAND = CommandDeclaration(
     group="Systems",

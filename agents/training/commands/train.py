@@ -10,8 +10,8 @@ from agents.commandline import refuse_less_than_one
 from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.loading import FOLDER, get_weight_file_name
 from agents.training.scheme_options import add_scheme_options, get_scheme_option_values
-from harness.command_registry import CommandDeclaration
-from harness.errors import UserError
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
 
 COMMAND = CommandDeclaration(
     group="Systems",

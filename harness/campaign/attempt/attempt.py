@@ -36,12 +36,12 @@ from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.cooperation import build_arm_cooperation
 from harness.campaign.settings.declared import CampaignSettings
+from harness.common.kernels import get_processor_name
 from harness.evaluation.driving import DriveEvaluation
 from harness.evaluation.windows import WindowRules
-from harness.kernels import get_processor_name
 from harness.records.message_usage import MessageUsage
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import get_fusion_stage
+from harness.types.systems import get_fusion_stage
 
 
 def run_attempt_task(task: AttemptTask, report: Report) -> str:

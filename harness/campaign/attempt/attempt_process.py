@@ -15,7 +15,6 @@ import sys
 import traceback
 from contextlib import suppress
 
-from harness.bounded_log import BoundedLog, LogPipe, shorten_message
 from harness.campaign.attempt.tasks import (
     AttemptTask,
     DrivePosition,
@@ -23,7 +22,8 @@ from harness.campaign.attempt.tasks import (
     format_position,
     make_reply,
 )
-from harness.errors import AttemptError, FailureClass, UserError
+from harness.common.bounded_log import BoundedLog, LogPipe, shorten_message
+from harness.common.errors import AttemptError, FailureClass, UserError
 from harness.world.simulators import LINUX, end_with_parent
 
 GIB = 1 << 30

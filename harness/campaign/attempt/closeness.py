@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.evaluation.surrogates.boxes import build_rectangles, compute_gaps
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 from harness.world.scene import GroundTruthScene
 
 NEAR = 0.1

@@ -8,8 +8,8 @@ import carla
 
 from harness.campaign.attempt.closeness import ClosenessMonitor
 from harness.evaluation.driving import DriveSample, ReportedCollision
-from harness.geometry import wrap_angle
-from harness.vocabulary import Pose
+from harness.types.geometry import wrap_angle
+from harness.types.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import EgoVehicle
 from harness.world.lights import RouteLights

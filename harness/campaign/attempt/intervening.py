@@ -9,24 +9,20 @@ from harness.campaign.attempt.planning_step import SensedStep
 from harness.campaign.folder.inputs import list_file_changes
 from harness.campaign.settings.config import INTERVENTION, build_part
 from harness.campaign.settings.declared import CampaignSettings
-from harness.errors import AttemptError, UserError
+from harness.common.errors import AttemptError, UserError
 from harness.evaluation.frame_evaluation import EvaluationSettings
 from harness.evaluation.interventions.intervention import CHANGES, BoxChange, Intervention, Scene
 from harness.records.arms import NONE, Arm
 from harness.records.schema import BOX_CHANGES
-from harness.vocabulary import (
-    CLASSES,
-    PATTERNS,
-    EgoObservation,
-    Message,
-    Perceived,
+from harness.types.record_names import PATTERNS
+from harness.types.systems import (
     PrivilegedSystem,
-    Step,
     System,
     drive_by_perception,
     is_perceiving_system,
     is_privileged,
 )
+from harness.types.vocabulary import CLASSES, EgoObservation, Message, Perceived, Step
 
 AXES = ("x", "y", "z", "length", "width", "height", "yaw")
 

@@ -22,12 +22,13 @@ from harness.campaign.attempt.tasks import AttemptTask
 from harness.channel.delivery_audit import MessageRecord
 from harness.evaluation.driving import DriveEvaluation, DriveInfraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes
-from harness.geometry import transform_boxes, transform_points
+from harness.types.geometry import transform_boxes, transform_points
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import CLASSES, Floats, Integers, Pose
 from harness.viewing.drive_stream import APPLICATION, DriveStream
 from harness.viewing.layout import format_legend
 from harness.viewing.scene import LINES
 from harness.viewing.step import Curve, ShownBoxes, ShownPartner, ShownStep, Sweeps
-from harness.vocabulary import CLASSES, PATTERNS, Floats, Integers, Pose
 from harness.world.hazards.reports import HazardReport
 
 WORLD = Pose(0.0, 0.0)

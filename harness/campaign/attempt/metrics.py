@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from harness.campaign.attempt.planning_step import DecidedStep
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 from harness.evaluation.driving import DriveEvaluation
 from harness.evaluation.metrics.metric import (
     AttemptData,
@@ -20,7 +20,7 @@ from harness.evaluation.metrics.metric import (
     has_step_numbers,
 )
 from harness.records.metrics import MetricValue
-from harness.vocabulary import Boxes, Route
+from harness.types.vocabulary import Boxes, Route
 
 
 class AttemptMetrics:

@@ -22,9 +22,10 @@ from harness.campaign.attempt.planning_step import (
 from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.channel.channel import Channel
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
-from harness.vocabulary import (
+from harness.types.systems import PrivilegedSystem, System, is_privileged
+from harness.types.vocabulary import (
     Control,
     EgoObservation,
     GroundTruth,
@@ -35,10 +36,7 @@ from harness.vocabulary import (
     Observation,
     Payload,
     Pose,
-    PrivilegedSystem,
     Step,
-    System,
-    is_privileged,
 )
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import EgoVehicle

@@ -9,7 +9,15 @@ from typing import Literal
 import numpy as np
 
 from harness.evaluation.frame_evaluation import EvaluatedFrame
-from harness.vocabulary import Boxes, EgoObservation, GroundTruth, Integers, Message, Pose, Step
+from harness.types.vocabulary import (
+    Boxes,
+    EgoObservation,
+    GroundTruth,
+    Integers,
+    Message,
+    Pose,
+    Step,
+)
 from harness.world.attempt_context import EgoState
 from harness.world.partners import ScanningPartner
 from harness.world.rig import LidarScan

@@ -15,7 +15,7 @@ from harness.campaign.attempt.surrogates import build_surrogate_record
 from harness.campaign.attempt.surroundings import TrackRecorder
 from harness.campaign.attempt.tasks import DrivePosition, Report
 from harness.evaluation.driving import DriveEvaluation
-from harness.vocabulary import Control
+from harness.types.vocabulary import Control
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.hazard import convert_hazard_errors
 from harness.world.scene import ActorRegistry

@@ -30,7 +30,8 @@ from harness.records.schema import (
     POSES,
 )
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import CLASSES, PATTERNS, Floats, Integers, Pose, Singles
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import CLASSES, Floats, Integers, Pose, Singles
 from harness.world.hazards.reports import HazardReport
 
 AXES = ("x", "y", "z", "length", "width", "height", "yaw")

@@ -20,11 +20,12 @@ from harness.evaluation.windows import (
     select_frames_in_windows,
     sum_window_counts,
 )
-from harness.precision import compute_average_precision, compute_mean_precision
 from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage
 from harness.records.schema import VERSION
-from harness.vocabulary import BANDS, CLASSES, PATTERNS
+from harness.types.precision import compute_average_precision, compute_mean_precision
+from harness.types.record_names import BANDS, PATTERNS
+from harness.types.vocabulary import CLASSES
 from harness.world.hazards.reports import EncounterReport, HazardReport
 
 LEADERBOARD_NAMES = {

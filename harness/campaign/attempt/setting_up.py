@@ -25,9 +25,10 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.metrics import build_metrics
 from harness.channel.channel import Channel, number_equal_names
 from harness.channel.effects import Window
-from harness.errors import AttemptError, UserError
-from harness.randomness import derive_seed
-from harness.vocabulary import PrivilegedSystem, Route, System
+from harness.common.errors import AttemptError, UserError
+from harness.common.randomness import derive_seed
+from harness.types.systems import PrivilegedSystem, System
+from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.changes.applied import AppliedChanges
 from harness.world.ego import EgoVehicle

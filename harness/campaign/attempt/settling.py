@@ -5,7 +5,7 @@ from __future__ import annotations
 import carla
 
 from harness.campaign.attempt.actors import AttemptActors
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 from harness.world.attempt_context import AttemptContext
 
 SETTLE_TICKS = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.evaluation.surrogates.reasons import SignalInterval
-from harness.vocabulary import LightAhead
+from harness.types.vocabulary import LightAhead
 from harness.world.lights import RouteLights
 from harness.world.stops import RouteStops
 

@@ -17,8 +17,9 @@ from harness.evaluation.surrogates.measures import (
 from harness.evaluation.surrogates.motion import build_motion
 from harness.evaluation.surrogates.reasons import EgoWay
 from harness.evaluation.surrogates.rules import RULES
-from harness.records.schema import MICRO, MILLI
-from harness.vocabulary import SURROGATES, Route
+from harness.records.schema import POSITION_UNIT, YAW_UNIT
+from harness.types.record_names import SURROGATES
+from harness.types.vocabulary import Route
 
 
 def build_surrogate_record(
@@ -29,7 +30,7 @@ def build_surrogate_record(
         recorder.tracks["tracks"],
         recorder.tracks["actors"],
         tick_seconds=recorder.tick_seconds,
-        units=(MILLI, MICRO),
+        units=(POSITION_UNIT, YAW_UNIT),
     )
     frames = recorder.frames
     stations = np.interp(np.arange(len(motion)), frames["frame"], frames["station"])

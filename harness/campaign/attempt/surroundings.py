@@ -13,9 +13,9 @@ from typing import Any
 import carla
 import numpy as np
 
-from harness.geometry import wrap_angle
-from harness.records.schema import ACTORS, MICRO, MILLI, SCENERY, SIGHTINGS, TRACKS
-from harness.vocabulary import CLASSES, Floats, Integers, Route
+from harness.records.schema import ACTORS, POSITION_UNIT, SCENERY, SIGHTINGS, TRACKS, YAW_UNIT
+from harness.types.geometry import wrap_angle
+from harness.types.vocabulary import CLASSES, Floats, Integers, Route
 from harness.world.scene import ActorRegistry, GroundTruthScene
 
 REACH = 80.0
@@ -31,7 +31,7 @@ LABELS = {
 """CARLA's labels of the scenery that is kept, by the name in the records. Ground is not."""
 PLACE = [0, 1, 2, 6]
 """x, y, z and yaw among the columns of a box."""
-UNITS = np.array([MILLI, MILLI, MILLI, MICRO])
+UNITS = np.array([POSITION_UNIT, POSITION_UNIT, POSITION_UNIT, YAW_UNIT])
 
 
 class TrackRecorder:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from harness.errors import FailureClass
+from harness.common.errors import FailureClass
 from harness.records.keys import AttemptKey
 
 

@@ -9,7 +9,7 @@ import carla
 import numpy as np
 
 from harness.campaign.attempt.recorder import MapLine
-from harness.vocabulary import Floats, Route
+from harness.types.vocabulary import Floats, Route
 
 AROUND = 60.0
 """Metres from the route within which lanes are kept."""

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import Arm
 
 

@@ -24,7 +24,7 @@ from harness.campaign.exports.values import (
 from harness.campaign.running.runner import ProgressListener
 from harness.campaign.settings.config import build_part, format_one_line
 from harness.campaign.settings.declared import CampaignSettings, PartSettings
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords

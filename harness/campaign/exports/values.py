@@ -11,14 +11,14 @@ from typing import Any
 from harness.campaign.exports.export import AttemptValues, CampaignFacts
 from harness.campaign.folder.assignments import list_assigned_routes
 from harness.campaign.folder.campaign_folder import load_campaign_header
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage, find_arm_fault
 from harness.records.metrics import parse_result_metrics
 from harness.records.reading import CampaignRecords
 from harness.records.surrogates import read_surrogates
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 
 COUNTED = (*PATTERNS, "truth_all")
 INCOMPLETE = (KeyError, TypeError, ValueError, AttributeError)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from harness.files import write_whole
-from harness.nesting import parse_json
+from harness.common.files import write_whole
+from harness.common.nesting import parse_json
+from harness.common.safe_reading import LAID_ROUTE, is_regular, read_text_within, refuse_link
 from harness.records.names import escape_file_name, unescape_file_name
 from harness.records.reading import BROKEN, make_unreadable_error
-from harness.safe_reading import LAID_ROUTE, is_regular, read_text_within, refuse_link
-from harness.vocabulary import Route
+from harness.types.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.kinds import NOT_RUN
 

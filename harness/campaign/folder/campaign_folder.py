@@ -15,18 +15,19 @@ from typing import Any
 
 import yaml
 
-from harness.campaign.settings.config import NOT_OF_THE_RESULT, hash_settings
+from harness.campaign.settings.config import hash_settings
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.differences import list_setting_differences
-from harness.environments import build_child_environment
-from harness.errors import UserError
-from harness.files import expand_home, refuse_links, write_whole
-from harness.installation import PACKAGES
-from harness.locks import lock_file
+from harness.common.environments import build_child_environment
+from harness.common.errors import UserError
+from harness.common.files import expand_home, refuse_links, write_whole
+from harness.common.installation import PACKAGES
+from harness.common.locks import lock_file
 from harness.records import reading
 from harness.records.names import escape_file_name
 from harness.records.packing.layout import PACKED
 from harness.records.schema import VERSION
+from harness.types.record_names import IRRELEVANT_SETTINGS
 
 OURS = re.compile(r"\.lock|\.\d+\.campaign\.yaml")
 """The files that a runner killed at its start leaves behind."""
@@ -93,7 +94,7 @@ def refuse_other_settings(file: Path, settings: CampaignSettings) -> None:
     header = load_campaign_header(file)
     refuse_unpacked(file.parent, header)
     known, chosen = (
-        {name: value for name, value in given.items() if name not in NOT_OF_THE_RESULT}
+        {name: value for name, value in given.items() if name not in IRRELEVANT_SETTINGS}
         for given in (header["settings"], settings)
     )
     if changes := list(list_setting_differences(known, chosen)):

@@ -22,10 +22,10 @@ from harness.campaign.settings.declared import (
 )
 from harness.campaign.settings.differences import list_setting_differences
 from harness.campaign.settings.routes import build_route_source, convert_source_errors
-from harness.errors import UserError
-from harness.files import expand_home
-from harness.protocols import hash_protocol
-from harness.safe_reading import CHECKPOINT, sum_of_file
+from harness.common.errors import UserError
+from harness.common.files import expand_home
+from harness.common.protocols import hash_protocol
+from harness.common.safe_reading import CHECKPOINT, sum_of_file
 from harness.world.routes.files import list_route_files
 
 DIGITS = 12

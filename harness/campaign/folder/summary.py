@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage, find_arm_fault
 from harness.records.reading import CampaignRecords
 from harness.records.surrogates import read_surrogates
-from harness.vocabulary import PATTERNS
+from harness.types.record_names import PATTERNS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,9 +19,9 @@ from harness.campaign.settings.config import build_part, find_class
 from harness.campaign.settings.cooperation import build_arm_cooperation
 from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.disturbance import Disturbance
-from harness.errors import AttemptError, UserError
+from harness.common.errors import AttemptError, UserError
 from harness.records.arms import NONE, Arm
-from harness.vocabulary import Boxes, Features, Kind, Message, Payload, Points, Pose
+from harness.types.vocabulary import Boxes, Features, Kind, Message, Payload, Points, Pose
 from harness.world.partners import Cooperation
 from harness.world.rig import Rig
 

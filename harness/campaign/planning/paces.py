@@ -16,8 +16,8 @@ from pathlib import Path
 from harness.campaign.planning.plan import CampaignPlan
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.trust import iter_targets
-from harness.errors import UserError
-from harness.files import write_whole
+from harness.common.errors import UserError
+from harness.common.files import write_whole
 from harness.records.keys import AttemptKey
 from harness.records.ledger import find_finished_tries
 from harness.records.reading import read_json_object

@@ -35,9 +35,9 @@ from harness.campaign.settings.interventions import (
 )
 from harness.campaign.settings.routes import build_route_source, convert_source_errors
 from harness.channel.disturbance import Disturbance
-from harness.errors import UserError
-from harness.files import expand_home
-from harness.protocols import refuse_unannounced
+from harness.common.errors import UserError
+from harness.common.files import expand_home
+from harness.common.protocols import refuse_unannounced
 from harness.records.arms import NONE, Arm, format_arm_label, list_varying_factors
 from harness.records.keys import (
     MOST_ARMS,
@@ -47,7 +47,7 @@ from harness.records.keys import (
     AttemptKey,
 )
 from harness.records.reading import CampaignRecords
-from harness.vocabulary import Route
+from harness.types.vocabulary import Route
 from harness.world.hazards.catalogue import KINDS, build_hazard
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track

@@ -9,7 +9,7 @@ from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.settings.conditions import build_condition_changes
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.changes.change import PlannedScene
 from harness.world.hazards.track import Track
 from harness.world.maps import load_road_network

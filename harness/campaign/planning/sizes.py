@@ -22,9 +22,9 @@ from harness.channel.channel import Channel
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance
 from harness.channel.sensing import refuse_two_weathers
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import NONE
-from harness.vocabulary import Kind
+from harness.types.vocabulary import Kind
 
 LONG = 10.0
 """Seconds beyond which a duration is taken for one in milliseconds."""

@@ -18,8 +18,8 @@ from harness.campaign.planning.plan import build_arms, check_seeds, pair_attempt
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.trust import refuse_untrusted
 from harness.campaign.settings.type_checks import find_type_mistakes
-from harness.errors import UserError
-from harness.locks import lock_file
+from harness.common.errors import UserError
+from harness.common.locks import lock_file
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER, get_line_key, parse_ledger_line, read_written_lines

@@ -15,9 +15,9 @@ from harness.campaign.settings.metrics import build_metrics
 from harness.campaign.settings.trust import iter_targets
 from harness.campaign.settings.type_checks import find_type_mistakes
 from harness.channel.disturbance import Disturbance
-from harness.errors import UserError
-from harness.field_notes import read_class_comments
-from harness.suggestions import describe_unknown_name
+from harness.common.errors import UserError
+from harness.common.field_notes import read_class_comments
+from harness.common.suggestions import describe_unknown_name
 from harness.world.partners import Cooperation
 from harness.world.session import LONGEST_TICK
 from harness.world.traffic import Traffic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 
 def refuse_unwritable(folder: Path) -> None:

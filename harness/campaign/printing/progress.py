@@ -18,7 +18,7 @@ from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
 from harness.campaign.printing.terminal import console
 from harness.campaign.running.runner import ProgressListener
 from harness.campaign.running.work_queue import CampaignProgress
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.keys import AttemptKey
 
 BAR = 40

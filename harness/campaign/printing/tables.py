@@ -20,7 +20,7 @@ from harness.campaign.printing.terminal import console, print_unwrapped_line
 from harness.campaign.printing.units import format_bytes, format_duration
 from harness.records.arms import Arm, format_arm_label, list_varying_factors
 from harness.records.ledger import list_finished_attempts
-from harness.vocabulary import GROUND_TRUTHS, PATTERNS
+from harness.types.record_names import GROUND_TRUTHS, PATTERNS
 from harness.world.routes.kinds import NOT_RUN
 
 DRIVING = ("n", "DS", "CR %", "RCR %", "violations", "time s")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.campaign.printing.tables import format_quantity
 from harness.campaign.printing.units import format_duration
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import find_finished_tries
 from harness.records.reading import read_json_object

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-from harness.errors import UserError
-from harness.installation import format_missing_package
+from harness.common.errors import UserError
+from harness.common.installation import format_missing_package
 from harness.viewing import viewer
 
 PACKAGE = "rerun"

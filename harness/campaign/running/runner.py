@@ -13,7 +13,7 @@ from typing import Protocol
 from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
 from harness.campaign.running.executors.interface import WorkerSlot
 from harness.campaign.running.work_queue import WorkQueue
-from harness.errors import AttemptError, FailureClass
+from harness.common.errors import AttemptError, FailureClass
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append_try
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.campaign.attempt.tasks import AttemptOutcome
-from harness.errors import FailureClass
+from harness.common.errors import FailureClass
 from harness.records.keys import AttemptKey
 from harness.records.ledger import (
     INFRASTRUCTURE_FAILURES,

@@ -9,8 +9,8 @@ import yaml
 
 from harness.campaign.settings.config import find_class
 from harness.campaign.settings.declared import CampaignSettings
-from harness.errors import UserError
-from harness.field_notes import read_class_comments
+from harness.common.errors import UserError
+from harness.common.field_notes import read_class_comments
 
 
 def annotate_settings(text: str) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import cast
 
 from harness.campaign.settings.declared import CampaignSettings, PartSettings
-from harness.errors import UserError
-from harness.files import expand_home
+from harness.common.errors import UserError
+from harness.common.files import expand_home
 from harness.world.routes.checkout import (
     CLONE,
     ROUTES,

@@ -28,9 +28,9 @@ from harness.campaign.settings.hydra_node import (
     load_hydra_plugins,
 )
 from harness.campaign.settings.resolvers import ENVIRONMENT, pure_resolvers
-from harness.errors import UserError
-from harness.installation import CONF
-from harness.safe_reading import SETTINGS_FILE, check_regular
+from harness.common.errors import UserError
+from harness.common.installation import CONF
+from harness.common.safe_reading import SETTINGS_FILE, check_regular
 
 TOP = "config"
 """The file that all others are composed into."""

@@ -25,10 +25,10 @@ from harness.campaign.settings.override_errors import (
     explain_unread_override,
     explain_unread_yaml,
 )
-from harness.errors import UserError
-from harness.installation import CONF
-from harness.plugins import describe_plugin_origin
-from harness.suggestions import describe_unknown_name
+from harness.common.errors import UserError
+from harness.common.installation import CONF
+from harness.common.plugins import describe_plugin_origin
+from harness.common.suggestions import describe_unknown_name
 
 BLAMED = re.compile(r"Could not (?:override|delete(?: from config)?\.?) ?'([^']+)'")
 """How Hydra names the key that the configuration lacks."""

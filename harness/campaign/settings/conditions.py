@@ -7,7 +7,7 @@ from typing import TypeAlias
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings, PartSettings
 from harness.channel.disturbance import Disturbance
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.changes.change import SceneChange
 
 Interference: TypeAlias = Disturbance | SceneChange

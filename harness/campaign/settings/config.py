@@ -19,13 +19,14 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from harness.campaign.settings.declared import CampaignSettings, PartSettings
 from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.sweeps import with_sweeps
-from harness.errors import UserError
-from harness.installation import EXTRAS, format_missing_package
-from harness.plugins import (
+from harness.common.errors import UserError
+from harness.common.installation import EXTRAS, format_missing_package
+from harness.common.plugins import (
     describe_plugin_origin,
     list_installed_prefixes,
     list_plugin_packages,
 )
+from harness.types.record_names import IRRELEVANT_SETTINGS
 
 T = TypeVar("T")
 
@@ -55,18 +56,6 @@ INTERVENTION: Literal["intervention"] = "intervention"
 """The group and the factor of arms; absent from settings that name none."""
 INPUTS = "inputs"
 """What a campaign adds to its settings: the digests of the files that it reads."""
-NOT_OF_THE_RESULT = (
-    "out",
-    "protocol",
-    "dry_run",
-    "executor",
-    "progress",
-    "export",
-    "live",
-    "attempts_per_route",
-    "attempt_timeout",
-    "retry_failed",
-)
 
 
 def resolve_settings(config: DictConfig) -> CampaignSettings:
@@ -173,7 +162,9 @@ def build_nested_parts(value: Any, place: str, **more: Any) -> Any:
 
 def hash_settings(settings: Mapping[str, object]) -> str:
     """Return eight characters that change with anything that changes results."""
-    meaning = {name: setting for name, setting in settings.items() if name not in NOT_OF_THE_RESULT}
+    meaning = {
+        name: setting for name, setting in settings.items() if name not in IRRELEVANT_SETTINGS
+    }
     text = json.dumps(meaning, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 

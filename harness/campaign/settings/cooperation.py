@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.arms import NONE, Arm
 from harness.world.partners import Cooperation, RoadsidePlacement
 

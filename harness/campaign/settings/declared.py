@@ -12,7 +12,7 @@ from harness.evaluation.interventions.intervention import Intervention
 from harness.evaluation.metrics.metric import Metric
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
-from harness.vocabulary import PrivilegedSystem, System
+from harness.types.systems import PrivilegedSystem, System
 from harness.world.changes.change import SceneChange
 from harness.world.partners import Cooperation, RoadsidePlacement
 from harness.world.rig import Rig

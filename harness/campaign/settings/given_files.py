@@ -19,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 from harness.campaign.settings.config import find_class, format_one_line, is_of_user
 from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.trust import is_declared_safe, iter_targets
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 GROUP_OF = {"search": "interference"}
 """The group whose classes a part of another group may name: a search has a condition."""

@@ -17,7 +17,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
-from harness.installation import CONF
+from harness.common.installation import CONF
 
 NODE = "hydra"
 WITHOUT_EFFECT: Mapping[str, object] = {

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from harness.campaign.settings.config import INTERVENTION, build_part, find_class
 from harness.campaign.settings.declared import CampaignSettings
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.evaluation.interventions.intervention import Intervention
 from harness.records.arms import NONE, Arm
-from harness.vocabulary import is_perceiving_system
+from harness.types.systems import is_perceiving_system
 
 WHOLE = "it has no perceive and drive, between which interventions stand; it is driven without them"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.evaluation.metrics.metric import Metric, has_attempt_number
 from harness.records.metrics import find_metric_name_problem
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from harness.campaign.settings.config import build_part, format_one_line
 from harness.campaign.settings.declared import RouteSettings
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.routes.sources import RouteSource
 
 PLACE = "routes.source"

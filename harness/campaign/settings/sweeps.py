@@ -13,9 +13,9 @@ from typing import Any
 
 from harness.channel.interference.extinction import RAIN_RATES, SNOW_RATES, VISIBILITIES
 from harness.channel.interference.reflectivity import WATER_DEPTHS
-from harness.errors import UserError
+from harness.common.errors import UserError
+from harness.common.suggestions import describe_unknown_name
 from harness.records.arms import NONE
-from harness.suggestions import describe_unknown_name
 
 SWEEP = "sweep"
 """The setting."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.campaign.settings.config import find_class
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 DECLARATION = "safe_from_file"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from harness.suggestions import describe_unknown_name
+from harness.common.suggestions import describe_unknown_name
 
 WORDS: dict[Any, str] = {
     bool: "true or false",

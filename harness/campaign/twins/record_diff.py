@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from harness.common.safe_reading import sum_of_file
 from harness.records.reading import read_json_object, read_stored_table
 from harness.records.schema import ALL_TABLES, TABLES
 from harness.records.writing import FILES
-from harness.safe_reading import sum_of_file
 
 IF_ASKED_FOR = [f"{name}.parquet" for name in ALL_TABLES if name not in TABLES]
 """Files that a try has only where its campaign keeps them."""

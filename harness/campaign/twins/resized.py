@@ -14,10 +14,10 @@ from harness.campaign.settings.declared import CampaignSettings, PartSettings
 from harness.campaign.settings.sweeps import SIZES, list_size_problems
 from harness.channel.interference.counterfactual import Counterfactual
 from harness.channel.interference.pose_error import Fixed
-from harness.errors import UserError
+from harness.common.errors import UserError
+from harness.common.suggestions import describe_unknown_name
 from harness.records.critical import format_twin_condition
 from harness.records.keys import AttemptKey
-from harness.suggestions import describe_unknown_name
 from harness.world.changes.noise_seed import NoiseSeed
 
 LATENCY = "latency"

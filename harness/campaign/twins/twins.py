@@ -42,8 +42,8 @@ from harness.campaign.twins.resized import SizedTwin
 from harness.channel.channel import number_equal_names
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.counterfactual import Counterfactual
-from harness.errors import UserError
-from harness.files import refuse_links
+from harness.common.errors import UserError
+from harness.common.files import refuse_links
 from harness.records.keys import AttemptKey
 from harness.records.ledger import rebuild_ledger
 from harness.records.reading import CampaignRecords

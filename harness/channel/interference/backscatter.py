@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 LIGHT = 299_792_458.0
 """m/s."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance
-from harness.errors import UserError
-from harness.vocabulary import Kind, Message
+from harness.common.errors import UserError
+from harness.types.vocabulary import Kind, Message
 
 
 @dataclass(slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from harness.channel.disturbance import Disturbance, Sweep
 from harness.channel.effects import NO_SHIFT, Shift, Window
-from harness.errors import UserError
-from harness.randomness import derive_seed
-from harness.vocabulary import Message, Observation
+from harness.common.errors import UserError
+from harness.common.randomness import derive_seed
+from harness.types.vocabulary import Message, Observation
 
 Ticks = tuple[int, int]
 """Ticks since the episode's first capture, the last not included."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 RAIN_RATES = (0.1, 50.0)
 """mm/h; CooTest (Guo et al., 2024, 3.3.1) has 0.1 to 10."""

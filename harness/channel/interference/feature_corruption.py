@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.channel.disturbance import PARTNERS, Disturbance, cannot_touch
 from harness.channel.interference.loss import check_share
-from harness.vocabulary import Features, Kind, Message, Singles
+from harness.types.vocabulary import Features, Kind, Message, Singles
 
 ROUNDING = 1e-9
 """So that 0.29 of a hundred channels are 29."""

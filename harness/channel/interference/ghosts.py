@@ -10,8 +10,8 @@ import numpy as np
 
 from harness.channel.disturbance import Disturbance, cannot_touch
 from harness.channel.effects import Window
-from harness.errors import UserError
-from harness.vocabulary import VEHICLE, Boxes, Floats, Kind, Message, Points, Singles
+from harness.common.errors import UserError
+from harness.types.vocabulary import VEHICLE, Boxes, Floats, Kind, Message, Points, Singles
 
 SIZE = (4.5, 1.9, 1.6)
 """Metres: an ordinary car."""

@@ -11,8 +11,8 @@ import numpy as np
 
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance, refuse_negative
-from harness.errors import UserError
-from harness.vocabulary import Kind, Message
+from harness.common.errors import UserError
+from harness.types.vocabulary import Kind, Message
 
 Per = Literal["episode", "message"]
 FAR = 5.0

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.channel.disturbance import PARTNERS, Disturbance
-from harness.errors import UserError
-from harness.vocabulary import Floats, Kind, Message
+from harness.common.errors import UserError
+from harness.types.vocabulary import Floats, Kind, Message
 
 
 class Loss(Disturbance):

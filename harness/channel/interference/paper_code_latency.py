@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance
-from harness.errors import AttemptError, UserError
-from harness.vocabulary import Kind, Message
+from harness.common.errors import AttemptError, UserError
+from harness.types.vocabulary import Kind, Message
 
 
 class PaperCodeLatency(Disturbance):

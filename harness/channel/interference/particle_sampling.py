@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from harness.channel.interference.extinction import LEAST_DIAMETER, ParticleDistribution
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 NEAREST = 1.5
 """m, before which no particle is sensed."""

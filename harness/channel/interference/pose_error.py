@@ -16,8 +16,8 @@ import numpy as np
 
 from harness.channel.disturbance import PARTNERS, Disturbance, refuse_negative
 from harness.channel.effects import LEAST_METRES, LEAST_RADIANS, Shift, is_displacement
-from harness.errors import UserError
-from harness.vocabulary import Floats, Kind, Observation
+from harness.common.errors import UserError
+from harness.types.vocabulary import Floats, Kind, Observation
 
 Per = Literal["episode", "frame"]
 LEAST = np.array([*[LEAST_METRES] * 2, LEAST_RADIANS, LEAST_METRES, *[LEAST_RADIANS] * 2])

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from harness.vocabulary import Floats, Mask, Surfaces
+from harness.types.vocabulary import Floats, Mask, Surfaces
 
 UNKNOWN = 0.3
 """Reflectivity where surfaces were not recorded; the angle of incidence is not known then."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from harness.channel.disturbance import PARTNERS, Disturbance, cannot_touch
 from harness.channel.interference.loss import check_share
-from harness.errors import UserError
-from harness.vocabulary import Boxes, Kind, Message, Points, Singles
+from harness.common.errors import UserError
+from harness.types.vocabulary import Boxes, Kind, Message, Points, Singles
 
 
 class Removed(Disturbance):

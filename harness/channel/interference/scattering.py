@@ -26,9 +26,9 @@ from harness.channel.interference.particle_sampling import (
     sample_strongest_particles,
 )
 from harness.channel.interference.reflectivity import compute_reflectivity, compute_wet_reflectivity
-from harness.errors import UserError
-from harness.sensitivity import LidarSensitivity
-from harness.vocabulary import Floats, Integers, Mask, Singles, Surfaces
+from harness.common.errors import UserError
+from harness.common.sensitivity import LidarSensitivity
+from harness.types.vocabulary import Floats, Integers, Mask, Singles, Surfaces
 
 ATTENUATION = 0.004
 """1/m: CARLA's intensity in dry air is exp(-0.004 r), whatever is hit."""

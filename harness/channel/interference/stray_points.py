@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.channel.disturbance import PARTNERS, Disturbance, Sweep, cannot_touch
-from harness.errors import UserError
-from harness.vocabulary import Kind, Message, Observation, Points, Singles, Surfaces
+from harness.common.errors import UserError
+from harness.types.vocabulary import Kind, Message, Observation, Points, Singles, Surfaces
 
 
 class StrayReturns(Disturbance):

@@ -29,9 +29,9 @@ from harness.channel.interference.reflectivity import (
     find_paved_points,
 )
 from harness.channel.interference.scattering import SweepOutcome
-from harness.errors import AttemptError, UserError
-from harness.sensitivity import LidarSensitivity
-from harness.vocabulary import Floats, Kind, Observation
+from harness.common.errors import AttemptError, UserError
+from harness.common.sensitivity import LidarSensitivity
+from harness.types.vocabulary import Floats, Kind, Observation
 
 ALL_AGENTS: tuple[Kind, ...] = ("ego", "roadside", "vehicle")
 DAMP = 1e-3 * WATER_DEPTHS[1]

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from harness.errors import UserError
-from harness.files import expand_home
-from harness.safe_reading import read_json_within
-from harness.vocabulary import BANDS, CLASSES, Boxes, Floats
+from harness.common.errors import UserError
+from harness.common.files import expand_home
+from harness.common.safe_reading import read_json_within
+from harness.types.record_names import BANDS
+from harness.types.vocabulary import CLASSES, Boxes, Floats
 
 VERSION = 2
 OF_BOXES = ("LCME", "LCLE", "CCME", "CCLE")

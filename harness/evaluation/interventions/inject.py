@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from harness.common.randomness import make_named_stream
 from harness.evaluation.frame_evaluation import (
     compute_distance_bands,
     find_boxes_in_window,
@@ -40,10 +41,10 @@ from harness.evaluation.interventions.intervention import (
     check_patterns,
 )
 from harness.evaluation.patterns import compute_highest_overlap
-from harness.geometry import transform_boxes
-from harness.overlap import compute_bev_iou, compute_class_overlaps
-from harness.randomness import make_named_stream
-from harness.vocabulary import BANDS, PATTERNS, Boxes, Floats, Mask, Pose
+from harness.types.geometry import transform_boxes
+from harness.types.overlap import compute_bev_iou, compute_class_overlaps
+from harness.types.record_names import BANDS, PATTERNS
+from harness.types.vocabulary import Boxes, Floats, Mask, Pose
 
 WORLD = Pose(0.0, 0.0)
 NONE, MISSED, MISLOCALISED = "", "ME", "LE"

@@ -16,18 +16,10 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 
 from harness.evaluation.frame_evaluation import EvaluatedFrame, EvaluationSettings, evaluate_frame
-from harness.overlap import compute_class_overlaps
-from harness.precision import find_parked_detections
-from harness.vocabulary import (
-    PATTERNS,
-    Boxes,
-    Floats,
-    GroundTruth,
-    Integers,
-    Mask,
-    Perceived,
-    Pose,
-)
+from harness.types.overlap import compute_class_overlaps
+from harness.types.precision import find_parked_detections
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Boxes, Floats, GroundTruth, Integers, Mask, Perceived, Pose
 
 ChangeKind: TypeAlias = Literal["removed", "moved", "added"]
 CHANGES: tuple[ChangeKind, ...] = get_args(ChangeKind)

@@ -36,8 +36,9 @@ from harness.evaluation.interventions.intervention import (
     check_patterns,
 )
 from harness.evaluation.patterns import compute_highest_overlap
-from harness.overlap import compute_class_overlaps
-from harness.vocabulary import PATTERNS, Boxes, Floats, Integers, Mask
+from harness.types.overlap import compute_class_overlaps
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import Boxes, Floats, Integers, Mask
 
 MISSED, MISLOCALISED, ADDITIONAL = ("LCME", "CCME"), ("LCLE", "CCLE"), ("LADE", "CADE")
 

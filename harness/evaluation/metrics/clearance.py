@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.evaluation.frame_evaluation import EGO_BOX
 from harness.evaluation.metrics.metric import AttemptData, Metric, StepData
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 CORNERS = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, -0.5], [-0.5, 0.5]])
 """In lengths and widths of a box."""

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from harness.evaluation.driving import DriveInfraction
-from harness.vocabulary import Boxes, Control, Floats, Message, Pose, Route
+from harness.types.vocabulary import Boxes, Control, Floats, Message, Pose, Route
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.vocabulary import Floats, Mask
+from harness.types.vocabulary import Floats, Mask
 
 CORNERS = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, -0.5], [-0.5, 0.5]])
 STILL = 1e-9

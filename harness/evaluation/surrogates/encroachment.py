@@ -10,7 +10,7 @@ import numpy as np
 from harness.evaluation.surrogates.boxes import build_rectangles, find_overlapping_pairs
 from harness.evaluation.surrogates.motion import RoadUserMotion
 from harness.evaluation.surrogates.rules import SurrogateRules
-from harness.vocabulary import Floats, Integers
+from harness.types.vocabulary import Floats, Integers
 
 STRIDE = 4
 """Ticks in a block of the coarse search."""

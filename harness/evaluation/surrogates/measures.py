@@ -24,7 +24,7 @@ from harness.evaluation.surrogates.encroachment import compute_post_encroachment
 from harness.evaluation.surrogates.motion import RoadUserMotion, compute_slopes, find_episodes
 from harness.evaluation.surrogates.reasons import DriveSurroundings, EgoWay, has_reason
 from harness.evaluation.surrogates.rules import RULES, SurrogateRules
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 IMPACT = 2
 """Last ticks of a collision that its impact may have moved: it is noted a tick after its own."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from harness.vocabulary import Floats, Integers
+from harness.types.vocabulary import Floats, Integers
 
 SIDE = 2
 """Ticks on either side over which a velocity is a difference of places."""

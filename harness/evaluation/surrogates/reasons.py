@@ -25,7 +25,7 @@ import numpy as np
 from harness.evaluation.surrogates.boxes import build_rectangles
 from harness.evaluation.surrogates.motion import RoadUserMotion
 from harness.evaluation.surrogates.rules import SurrogateRules
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 
 EVERY = 4
 """Ticks between the moments that are looked at."""

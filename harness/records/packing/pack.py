@@ -14,8 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from harness.errors import UserError
-from harness.files import write_whole
+from harness.common.errors import UserError
+from harness.common.files import write_whole
+from harness.common.safe_reading import (
+    JSON_RECORD,
+    LAID_ROUTE,
+    STUDY_RECORD,
+    FileKind,
+    read_text_within,
+    refuse_link,
+)
 from harness.records.critical import CRITICAL
 from harness.records.digests import hash_attempt_records, hash_bytes
 from harness.records.keys import AttemptKey
@@ -37,14 +45,6 @@ from harness.records.packing.parts import PackedCampaign, read_packed_campaigns
 from harness.records.packing.paths import make_portable_settings, make_portable_text
 from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
-from harness.safe_reading import (
-    JSON_RECORD,
-    LAID_ROUTE,
-    STUDY_RECORD,
-    FileKind,
-    read_text_within,
-    refuse_link,
-)
 
 Row = dict[str, Any]
 

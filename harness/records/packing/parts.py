@@ -11,9 +11,19 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from harness.errors import UserError
-from harness.nesting import parse_json, parse_yaml
-from harness.parquet_reading import TableLimits, open_table
+from harness.common.errors import UserError
+from harness.common.nesting import parse_json, parse_yaml
+from harness.common.parquet_reading import TableLimits, open_table
+from harness.common.safe_reading import (
+    JSON_RECORD,
+    LAID_ROUTE,
+    LEDGER_LINE,
+    MEGABYTE,
+    PACKED_STUDY,
+    SETTINGS_FILE,
+    STUDY_RECORD,
+    FileKind,
+)
 from harness.records.arms import Arm
 from harness.records.critical import CRITICAL
 from harness.records.digests import hash_bytes
@@ -35,16 +45,6 @@ from harness.records.packing.layout import (
 from harness.records.reading import BROKEN, make_unreadable_error
 from harness.records.schema import VERSION
 from harness.records.twins import TWINS
-from harness.safe_reading import (
-    JSON_RECORD,
-    LAID_ROUTE,
-    LEDGER_LINE,
-    MEGABYTE,
-    PACKED_STUDY,
-    SETTINGS_FILE,
-    STUDY_RECORD,
-    FileKind,
-)
 
 LIMITS = TableLimits(unpacked=256 * MEGABYTE, rows=MOST_ROWS, kind=PACKED_STUDY)
 """Of a part: its texts, or its planning steps, in memory; the largest published one has 41 MB."""

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.ledger import LEDGER
 from harness.records.packing.layout import STEPS
 from harness.records.packing.parts import PackedAttempt, PackedCampaign, read_packed_campaigns

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias, get_args
 
 import carla
 
-from harness.errors import UserError
-from harness.vocabulary import Pose
+from harness.common.errors import UserError
+from harness.types.vocabulary import Pose
 from harness.world.changes.census import SceneCensus, describe_displacement
 from harness.world.changes.change import PlannedScene, SceneChange
 from harness.world.changes.stage import SpawnedScene, compute_standing_transform

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import carla
 import numpy as np
 
-from harness.errors import UserError
-from harness.vocabulary import Pose, Route
+from harness.common.errors import UserError
+from harness.types.vocabulary import Pose, Route
 from harness.world.changes.added import AddedActor
 from harness.world.changes.change import PlannedScene
 from harness.world.changes.stage import SpawnedScene

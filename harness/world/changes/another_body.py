@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import carla
 import numpy as np
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.changes.background import BackgroundChange
 from harness.world.changes.census import SceneCensus
 from harness.world.changes.stage import SpawnedScene

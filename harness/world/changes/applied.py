@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import carla
 
-from harness.errors import AttemptError, ScenarioError, UserError
+from harness.common.errors import AttemptError, ScenarioError, UserError
 from harness.world.attempt_context import AttemptContext
 from harness.world.changes.census import build_scene_census
 from harness.world.changes.change import SceneChange

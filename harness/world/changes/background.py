@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 import carla
 import numpy as np
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.changes.change import PlannedScene, SceneChange
 from harness.world.changes.stage import SpawnedScene
 

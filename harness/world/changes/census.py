@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import carla
 
-from harness.geometry import wrap_angle
-from harness.vocabulary import Pose
+from harness.types.geometry import wrap_angle
+from harness.types.vocabulary import Pose
 from harness.world.hazards.hazard import Hazard
 from harness.world.poses import to_pose
 

@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from harness.errors import AttemptError
-from harness.randomness import derive_seed, make_named_stream
-from harness.vocabulary import Kind
+from harness.common.errors import AttemptError
+from harness.common.randomness import derive_seed, make_named_stream
+from harness.types.vocabulary import Kind
 from harness.world.attempt_context import AttemptContext
 from harness.world.changes.census import SceneCensus
 from harness.world.changes.stage import SpawnedScene

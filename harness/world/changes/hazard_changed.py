@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.changes.census import SceneCensus
 from harness.world.changes.change import PlannedScene, SceneChange
 from harness.world.hazards.catalogue import KINDS, build_hazard

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.attempt_context import AttemptContext
 from harness.world.changes.census import SceneCensus
 from harness.world.changes.change import PlannedScene, SceneChange

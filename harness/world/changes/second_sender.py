@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar
 
-from harness.vocabulary import Kind
+from harness.types.vocabulary import Kind
 from harness.world.changes.change import SceneChange
 from harness.world.partners import PartnerFleet
 

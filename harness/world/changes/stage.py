@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import carla
 import numpy as np
 
-from harness.overlap import compute_bev_iou
-from harness.vocabulary import Floats, Pose
+from harness.types.overlap import compute_bev_iou
+from harness.types.vocabulary import Floats, Pose
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.actors import DROP, MIDDLE
 from harness.world.hazards.track import to_raised_transform

@@ -6,7 +6,7 @@ import math
 
 import carla
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.world.changes.background import BackgroundChange, Road
 from harness.world.changes.census import ANGLE, SceneCensus, describe_displacement
 from harness.world.changes.stage import SpawnedScene, rotate_transform

@@ -8,7 +8,7 @@ import math
 import carla
 import numpy as np
 
-from harness.vocabulary import Floats, Pose
+from harness.types.vocabulary import Floats, Pose
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.courses import MoverCourse
 from harness.world.hazards.followers import ActorFollower, VehicleFollower, WalkerFollower

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import entry_points
 
-from harness.errors import UserError
-from harness.plugins import (
+from harness.common.errors import UserError
+from harness.common.plugins import (
     describe_plugin_origin,
     list_installed_prefixes,
     list_plugin_packages,
     load_class,
 )
-from harness.suggestions import describe_unknown_name
+from harness.common.suggestions import describe_unknown_name
 from harness.world.hazards.control_loss import ControlLoss
 from harness.world.hazards.crossing import CrossingVehicle, RedLightRunner
 from harness.world.hazards.hazard import Hazard

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from harness import ego_body
-from harness.vocabulary import Pose
+from harness.types import ego_body
+from harness.types.vocabulary import Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.parameters import NumberParameter, Parameter

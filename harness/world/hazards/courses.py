@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.vocabulary import Floats, Pose
+from harness.types.vocabulary import Floats, Pose
 
 STEP = 0.25
 """Metres between the points of a course."""

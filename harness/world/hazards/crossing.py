@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from harness.vocabulary import Floats, Pose
+from harness.types.vocabulary import Floats, Pose
 from harness.world.hazards.courses import make_course
 from harness.world.hazards.emerging import ANY, BETWEEN, LEEWAY, LORRY, VAN
 from harness.world.hazards.encounter import TIMING, Encounter

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 from harness.world.hazards.courses import MoverCourse, make_course
 from harness.world.hazards.junctions import find_junction_rows
 from harness.world.hazards.meeting import (

@@ -10,8 +10,8 @@ from typing import ClassVar
 import carla
 import numpy as np
 
-from harness import ego_body
-from harness.vocabulary import Pose
+from harness.types import ego_body
+from harness.types.vocabulary import Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.followers import Manoeuvre, VehicleFollower
 from harness.world.hazards.hazard import Hazard, NoPlaceError

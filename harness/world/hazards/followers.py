@@ -9,8 +9,8 @@ from typing import Protocol
 import carla
 import numpy as np
 
-from harness.geometry import wrap_angle
-from harness.vocabulary import Floats
+from harness.types.geometry import wrap_angle
+from harness.types.vocabulary import Floats
 from harness.world.hazards.courses import MoverCourse
 
 CORRECTION = 2.0

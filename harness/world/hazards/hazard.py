@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import carla
 
-from harness.errors import AttemptError, ScenarioError, UserError
+from harness.common.errors import AttemptError, ScenarioError, UserError
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.actors import HazardActors
 from harness.world.hazards.parameters import Parameter

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness.geometry import wrap_angle
-from harness.vocabulary import Floats
+from harness.types.geometry import wrap_angle
+from harness.types.vocabulary import Floats
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.courses import MoverCourse, make_course
 from harness.world.hazards.track import DRIVEN, Track

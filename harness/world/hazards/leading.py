@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 from harness.world.hazards.courses import MoverCourse, make_course
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.meeting import EncounterPlan, MovingActor, PlannedMeeting

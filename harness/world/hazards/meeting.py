@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from harness import ego_body
-from harness.vocabulary import Floats, Pose
+from harness.types import ego_body
+from harness.types.vocabulary import Floats, Pose
 from harness.world.hazards.courses import MoverCourse
 from harness.world.hazards.parameters import Value
 from harness.world.hazards.sizes import get_blueprint_size

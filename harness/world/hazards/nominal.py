@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.vocabulary import Floats, Route
+from harness.types.vocabulary import Floats, Route
 
 CRUISE = 8.0
 """Speed, m/s, of an ego that nothing hinders."""

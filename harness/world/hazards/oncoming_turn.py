@@ -10,7 +10,7 @@ from typing import ClassVar
 import carla
 import numpy as np
 
-from harness import ego_body
+from harness.types import ego_body
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.courses import make_course
 from harness.world.hazards.crossing import VEHICLES

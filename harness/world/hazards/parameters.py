@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 Value: TypeAlias = float | str
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness import ego_body
-from harness.vocabulary import Floats, Mask
+from harness.types import ego_body
+from harness.types.vocabulary import Floats, Mask
 from harness.world.hazards.meeting import (
     MovingActor,
     PlannedMeeting,

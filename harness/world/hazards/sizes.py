@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from harness.errors import UserError
+from harness.common.errors import UserError
 
 Size: TypeAlias = tuple[float, float, float]
 

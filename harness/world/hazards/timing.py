@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness import ego_body
+from harness.types import ego_body
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.meeting import EncounterPlan
 from harness.world.hazards.nominal import NominalDrive

@@ -10,7 +10,7 @@ from typing import Protocol
 import carla
 import numpy as np
 
-from harness.vocabulary import Floats, Pose, Route
+from harness.types.vocabulary import Floats, Pose, Route
 
 DRIVEN = carla.LaneType.Driving
 WIDEST = 40.0

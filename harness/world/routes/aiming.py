@@ -8,7 +8,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from harness.vocabulary import Floats
+from harness.types.vocabulary import Floats
 from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.emerging import EmergingMeetings, iter_emerging_plans
 from harness.world.hazards.kerbside import EmergingEncounter

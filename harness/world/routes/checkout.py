@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from harness.errors import UserError
-from harness.safe_reading import read_yaml_within
+from harness.common.errors import UserError
+from harness.common.safe_reading import read_yaml_within
 
 CLONE = "git clone https://github.com/CollaborativePerception/V2Xverse"
 ROUTES = "simulation/leaderboard/data/evaluation_routes"

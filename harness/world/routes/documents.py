@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
 
-from harness.errors import UserError
-from harness.nesting import DEEPEST, TOO_DEEP, NestingError, parse_json
-from harness.safe_reading import ROUTE_DOCUMENT, read_within
+from harness.common.errors import UserError
+from harness.common.nesting import DEEPEST, TOO_DEEP, NestingError, parse_json
+from harness.common.safe_reading import ROUTE_DOCUMENT, read_within
 
 FURTHEST = 1e6
 """Metres from the origin: no town is as large, and CARLA's single floats end there."""

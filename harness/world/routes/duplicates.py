@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.geometry import is_same_way
-from harness.vocabulary import Route
+from harness.types.geometry import is_same_way
+from harness.types.vocabulary import Route
 
 
 def find_duplicate_routes(routes: Sequence[Route]) -> list[list[str]]:

@@ -14,10 +14,10 @@ from xml.sax.saxutils import quoteattr
 import carla
 import numpy as np
 
-from harness.errors import UserError
-from harness.files import write_whole
-from harness.safe_reading import refuse_link
-from harness.vocabulary import Floats
+from harness.common.errors import UserError
+from harness.common.files import write_whole
+from harness.common.safe_reading import refuse_link
+from harness.types.vocabulary import Floats
 from harness.world.maps import NAME
 from harness.world.routes.documents import XmlElement, parse_finite, read_xml
 

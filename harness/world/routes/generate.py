@@ -23,16 +23,16 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from harness.errors import AttemptError, UserError
-from harness.protocols import (
+from harness.common.errors import AttemptError, UserError
+from harness.common.protocols import (
     ROUTES,
     derive_protocol_seed,
     hash_protocol,
     is_test_town,
     refuse_unannounced,
 )
-from harness.randomness import derive_seed, make_named_stream
-from harness.vocabulary import Route
+from harness.common.randomness import derive_seed, make_named_stream
+from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.catalogue import SHIPPED_KINDS, build_hazard
 from harness.world.hazards.encounter import Encounter

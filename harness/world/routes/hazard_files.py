@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UserError
-from harness.files import write_whole
+from harness.common.errors import UserError
+from harness.common.files import write_whole
 from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import find_map
 from harness.world.routes.documents import (

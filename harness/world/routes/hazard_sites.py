@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
-from harness.geometry import wrap_angle
+from harness.types.geometry import wrap_angle
 from harness.world.roads import RoadNetwork
 
 LIGHT, STOP, YIELD = "1000001", "206", "205"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.errors import UserError
-from harness.vocabulary import Route
+from harness.common.errors import UserError
+from harness.types.vocabulary import Route
 from harness.world.maps import load_road_network
 from harness.world.roads import RoadNetwork
 from harness.world.routes.files import RouteSpec

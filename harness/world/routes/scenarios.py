@@ -18,8 +18,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from harness.geometry import wrap_angle
-from harness.vocabulary import Floats, Mask, Route
+from harness.types.geometry import wrap_angle
+from harness.types.vocabulary import Floats, Mask, Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.documents import (
     check_json_list,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.files import expand_home, find_file
+from harness.common.files import expand_home, find_file
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.checkout import refuse_incomplete_checkout
 from harness.world.routes.files import RouteSpec, read_routes

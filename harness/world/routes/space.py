@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 import yaml
 
-from harness.errors import UserError
-from harness.nesting import NestingError
-from harness.safe_reading import read_yaml_within
+from harness.common.errors import UserError
+from harness.common.nesting import NestingError
+from harness.common.safe_reading import read_yaml_within
 from harness.world.hazards.catalogue import SHIPPED_KINDS
 from harness.world.hazards.emerging import ANY
 from harness.world.hazards.encounter import TIMING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.vocabulary import Route
+from harness.types.vocabulary import Route
 from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.spec import HazardSpec

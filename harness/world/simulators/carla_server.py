@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from harness.errors import AttemptError, UserError
-from harness.suggestions import describe_unknown_name
+from harness.common.errors import AttemptError, UserError
+from harness.common.suggestions import describe_unknown_name
 from harness.world.ports import ReservedPorts, hold_named_lock, reserve_ports
 from harness.world.probe import list_server_towns, probe_carla
 from harness.world.simulators.carlite import check_maps_folder

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.errors import UserError
-from harness.installation import PACKAGES
-from harness.subprocesses import build_module_command
+from harness.common.errors import UserError
+from harness.common.installation import PACKAGES
+from harness.common.subprocesses import build_module_command
 from harness.world.simulators.launching import LaunchedServer, launch_server
 from harness.world.simulators.lease import LaunchError, SimulatorServer
 

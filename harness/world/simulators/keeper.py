@@ -21,7 +21,7 @@ from pathlib import Path
 if not __package__:  # as a program it finds nothing but Python's own library
     sys.path.append(str(Path(__file__).parents[3]))
 
-from harness.bounded_log import BoundedLog, LogPipe
+from harness.common.bounded_log import BoundedLog, LogPipe
 
 LINUX = sys.platform == "linux"
 DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG

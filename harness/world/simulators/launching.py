@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
-from harness.environments import build_child_environment
-from harness.errors import AttemptError
-from harness.kernels import make_shared_kernel_environment
-from harness.subprocesses import end_group, group_is_there, is_running, wait_until_true
+from harness.common.environments import build_child_environment
+from harness.common.errors import AttemptError
+from harness.common.kernels import make_shared_kernel_environment
+from harness.common.subprocesses import end_group, group_is_there, is_running, wait_until_true
 from harness.world.simulators import keeper
 from harness.world.simulators.lease import LaunchError
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.errors import AttemptError
+from harness.common.errors import AttemptError
 from harness.world.probe import probe_carla
 
 

@@ -21,8 +21,8 @@ from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.grid import PillarGrid
 from agents.perception.network import PerceptionNetwork
 from agents.perception.random_weights import make_random_weights
-from harness.geometry import transform_points
-from harness.vocabulary import Floats, Pose, Singles
+from harness.types.geometry import transform_points
+from harness.types.vocabulary import Floats, Pose, Singles
 from tests.perception.parity import ours
 from tests.perception.parity.scene import EGO, PARTNERS, cloud
 from tests.perception.parity.theirs import FILES, Theirs, missing

@@ -24,7 +24,7 @@ from agents.perception.fusion.driving_request import DrivingRequest
 from agents.perception.grid import PillarGrid
 from agents.perception.network import PerceptionNetwork, RawOutput
 from agents.perception.random_weights import make_random_weights
-from harness.vocabulary import Floats, Singles
+from harness.types.vocabulary import Floats, Singles
 from tests.perception.parity.golden import FOLDER, POSES, sampled, scene, small
 from tests.perception.parity.scene import EGO
 

@@ -17,7 +17,7 @@ import torch
 from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.grid import PillarGrid
 from agents.perception.random_weights import make_random_weights
-from harness.vocabulary import Pose, Singles
+from harness.types.vocabulary import Pose, Singles
 from tests.perception.parity.ours import windowed
 from tests.perception.parity.scene import EGO, PARTNERS, cloud
 

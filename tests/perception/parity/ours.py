@@ -14,8 +14,8 @@ from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.grid import PillarGrid
 from agents.perception.network import PerceptionNetwork, RawOutput
 from agents.perception.random_weights import make_random_weights
-from harness.geometry import transform_boxes, transform_points
-from harness.vocabulary import Boxes, Pose, Singles
+from harness.types.geometry import transform_boxes, transform_points
+from harness.types.vocabulary import Boxes, Pose, Singles
 from tests.perception.parity.scene import EGO
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from agents.perception.grid import PillarGrid
-from harness.geometry import compute_relative_pose
-from harness.randomness import make_named_stream
-from harness.vocabulary import Pose, Singles
+from harness.common.randomness import make_named_stream
+from harness.types.geometry import compute_relative_pose
+from harness.types.vocabulary import Pose, Singles
 
 EGO = Pose(0.0, 0.0)
 PARTNERS = (Pose(7.3, 2.1, yaw=0.4), Pose(-5.2, -1.7, yaw=-2.3))

@@ -21,8 +21,8 @@ import torch
 import yaml
 
 from agents.perception.grid import PillarGrid
-from harness.geometry import build_pose_matrix
-from harness.vocabulary import Floats, Pose, Singles
+from harness.types.geometry import build_pose_matrix
+from harness.types.vocabulary import Floats, Pose, Singles
 
 ENVIRONMENT = "V2XVERSE_ROOT"
 NEEDED = ("einops", "spconv")

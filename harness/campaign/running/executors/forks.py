@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from threading import Lock
 
-from harness.bounded_log import CopiedOutput
 from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.running.executors.interface import ONE_CORE, TaskSettings
-from harness.environments import build_child_environment
-from harness.files import open_here
-from harness.kernels import make_shared_kernel_environment
-from harness.subprocesses import build_module_command
+from harness.common.bounded_log import CopiedOutput
+from harness.common.environments import build_child_environment
+from harness.common.files import open_here
+from harness.common.kernels import make_shared_kernel_environment
+from harness.common.subprocesses import build_module_command
 from harness.world.simulators import LINUX
 
 PATIENCE = 120.0

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
 from harness.campaign.settings.declared import PartSettings
-from harness.errors import UserError
-from harness.installation import format_missing_package
+from harness.common.errors import UserError
+from harness.common.installation import format_missing_package
 from harness.records.keys import AttemptKey
 from harness.world.simulators import Simulator
 

@@ -21,8 +21,8 @@ from typing import Any
 from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
 from harness.campaign.running.executors.interface import TaskSettings
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
+from harness.common.safe_reading import read_json_within
 from harness.records.keys import AttemptKey
-from harness.safe_reading import read_json_within
 
 PAUSE = 0.5
 """Seconds between two looks."""

@@ -11,22 +11,22 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
-from harness.bounded_log import BoundedLog
 from harness.campaign.attempt.tasks import AttemptTask, DrivePosition, read_answer, read_position
 from harness.campaign.running.executors.forks import ForkedProcess, ForkServer
 from harness.campaign.running.executors.interface import ONE_CORE
-from harness.environments import build_child_environment
-from harness.errors import AttemptError, FailureClass
-from harness.files import open_here
-from harness.kernels import make_shared_kernel_environment
-from harness.records.writing import classify_disk_problem
-from harness.subprocesses import (
+from harness.common.bounded_log import BoundedLog
+from harness.common.environments import build_child_environment
+from harness.common.errors import AttemptError, FailureClass
+from harness.common.files import open_here
+from harness.common.kernels import make_shared_kernel_environment
+from harness.common.subprocesses import (
     build_module_command,
     count_kernel_kills,
     describe_exit,
     end_group,
     get_exit_signal,
 )
+from harness.records.writing import classify_disk_problem
 from harness.world.simulators import SimulatorServer
 
 SETTLE = 5.0

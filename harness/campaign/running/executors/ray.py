@@ -20,7 +20,7 @@ from harness.campaign.running.executors.interface import (
     import_extra,
 )
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
-from harness.errors import UserError
+from harness.common.errors import UserError
 from harness.records.keys import AttemptKey
 
 

@@ -22,7 +22,7 @@ from harness.campaign.running.executors.interface import (
     import_extra,
 )
 from harness.campaign.running.executors.mailbox import PAUSE, JobMailbox, serve_mailbox
-from harness.errors import FailureClass, UserError
+from harness.common.errors import FailureClass, UserError
 from harness.records.keys import AttemptKey
 from harness.records.writing import classify_disk_problem
 

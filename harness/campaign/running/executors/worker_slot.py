@@ -12,7 +12,7 @@ from harness.campaign.running.executors.forks import ForkServer
 from harness.campaign.running.executors.interface import TaskSettings
 from harness.campaign.running.executors.process import AttemptProcess, Ending
 from harness.campaign.settings.config import build_part
-from harness.errors import AttemptError, UserError
+from harness.common.errors import AttemptError, UserError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import is_try_committed
 from harness.records.writing import classify_disk_problem

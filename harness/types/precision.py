@@ -1,0 +1,126 @@
+"""Which detections are right, and their average precision (paper, section IV-E).
+
+Scores are sorted over all frames of a pool, never frame by frame: frames give `ClassMatches`,
+matches of any frames join into a pool, and a pool has a precision. Eleven-point is the paper's
+(Pascal VOC
+2007); all-point is the area under the whole curve. An empty class has none: NaN, n = 0.
+
+Equal scores stand and fall together: no threshold parts them, so the order of frames in a pool and
+of boxes in a frame does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from harness.types.overlap import compute_class_overlaps
+from harness.types.vocabulary import Boxes, Floats, Integers, Mask
+
+Interpolation: TypeAlias = Literal["eleven_point", "all_point"]
+
+OVERLAP = 0.5
+"""Intersection over union from which on a detection has found a true box."""
+ON_PARKED = 0.1
+"""Overlap with a parked car from which a detection is of it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassMatches:
+    """Detections of one class, true or false, and how many true boxes there were."""
+
+    scores: Floats
+    correct: Mask
+    truths: int
+
+
+def match_detections(
+    detections: Boxes, truth: Boxes, overlap: float = OVERLAP
+) -> tuple[Integers, Mask]:
+    """Match one frame, class by class; return what `match_overlaps` does."""
+    return match_overlaps(compute_class_overlaps(detections, truth), detections.scores, overlap)
+
+
+def match_overlaps(
+    overlaps: Floats, scores: Floats, overlap: float = OVERLAP
+) -> tuple[Integers, Mask]:
+    """Return the true box that each detection is of, -1 for none, and whether it is first there.
+
+    A detection is of the true box that it overlaps most, if by as much as asked: the first of them
+    by score is right, every further one wrong. Equal scores keep their order.
+    """
+    best = np.full(len(overlaps), -1)
+    correct = np.zeros(len(overlaps), np.bool_)
+    if overlaps.shape[1]:
+        most = overlaps.argmax(axis=1)
+        best = np.where(overlaps[np.arange(len(most)), most] >= overlap, most, -1)
+        order = np.argsort(-scores, kind="stable")
+        order = order[best[order] >= 0]
+        correct[order[np.unique(best[order], return_index=True)[1]]] = True
+    return best, correct
+
+
+def pool_matches(parts: Iterable[ClassMatches]) -> ClassMatches:
+    """Return the matches of many frames as one."""
+    parts = list(parts)
+    if not parts:
+        return ClassMatches(np.zeros(0), np.zeros(0, np.bool_), 0)
+    return ClassMatches(
+        np.concatenate([part.scores for part in parts]),
+        np.concatenate([part.correct for part in parts]),
+        sum(part.truths for part in parts),
+    )
+
+
+def compute_average_precision(
+    matches: ClassMatches, interpolation: Interpolation = "eleven_point"
+) -> float:
+    """Return the precision averaged over recall; NaN where there was nothing to find."""
+    if matches.truths == 0:
+        return math.nan
+    order = np.argsort(-matches.scores, kind="stable")
+    last_of_its_score = np.flatnonzero(np.diff(matches.scores[order], append=np.nan) != 0)
+    correct = np.cumsum(matches.correct[order])[last_of_its_score]
+    recall = correct / matches.truths
+    precision = correct / (last_of_its_score + 1)
+    best_from_here = np.maximum.accumulate(precision[::-1])[::-1]
+    if interpolation == "eleven_point":
+        points = np.searchsorted(recall, np.arange(11) / 10)
+        return float(sum(best_from_here[at] for at in points if at < len(recall)) / 11)
+    if interpolation == "all_point":
+        steps = np.diff(recall, prepend=0.0)
+        return float((steps * best_from_here).sum())
+    raise ValueError(f"interpolation {interpolation!r}: eleven_point or all_point")
+
+
+def compute_mean_precision(
+    classes: Sequence[ClassMatches], interpolation: Interpolation = "eleven_point"
+) -> float:
+    """Return the mean over the classes that occur."""
+    values = [
+        compute_average_precision(matches, interpolation) for matches in classes if matches.truths
+    ]
+    return float(np.mean(values)) if values else math.nan
+
+
+def find_parked_detections(detections: Boxes, truth: Boxes, parked: Boxes) -> Mask:
+    """Return which detections are of parked cars: on one of their class, not on a road user."""
+    overlaps = compute_class_overlaps(detections, Boxes.join([parked, truth]))
+    of_parked, of_truth = overlaps[:, : len(parked)], overlaps[:, len(parked) :]
+    same = detections.classes[:, None] == parked.classes[None, :]
+    inside = same & find_centres_inside(detections.geometry, parked.geometry)
+    best = of_parked.max(axis=1, initial=0.0)
+    lies = (best >= ON_PARKED) | inside.any(axis=1)
+    return np.asarray(lies & (best >= of_truth.max(axis=1, initial=0.0)))
+
+
+def find_centres_inside(a: Floats, b: Floats) -> Mask:
+    """Return which of `a` have their centres in which of `b`, seen from above: (N, M)."""
+    x, y = np.moveaxis(a[:, None, :2] - b[None, :, :2], 2, 0)
+    cos, sin = np.cos(b[:, 6]), np.sin(b[:, 6])
+    ahead, aside = x * cos + y * sin, y * cos - x * sin
+    return np.asarray((np.abs(ahead) <= b[:, 3] / 2) & (np.abs(aside) <= b[:, 4] / 2))

@@ -1,0 +1,236 @@
+"""The types that the rooms exchange: frozen, typed, named with their frames.
+
+Frames are CARLA's: left-handed, x forward, y right, z up, yaw clockwise from above. Metres, seconds
+and radians. An observer's LiDAR frame stands where its sensor stands and looks where the observer
+looks: however the sensor was mounted has been undone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    pass
+
+Floats: TypeAlias = NDArray[np.float64]
+Singles: TypeAlias = NDArray[np.float32]
+Integers: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
+
+CLASSES = ("vehicle", "pedestrian", "cyclist")
+VEHICLE, PEDESTRIAN, CYCLIST = range(len(CLASSES))
+
+Kind = Literal["ego", "roadside", "vehicle"]
+LightState = Literal["green", "yellow", "red", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """Where something stands and which way it looks."""
+
+    x: float
+    y: float
+    z: float = 0.0
+    yaw: float = 0.0
+    pitch: float = 0.0
+    roll: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxes:
+    """Road users as boxes: rows of `x y z length width height yaw` (centre, full sizes)."""
+
+    geometry: Floats  # (N, 7)
+    classes: Integers  # (N,) index into CLASSES
+    scores: Floats  # (N,) 0 to 1
+
+    def __post_init__(self) -> None:
+        if self.geometry.shape != (len(self.classes), 7) or len(self.scores) != len(self.classes):
+            raise ValueError(f"boxes do not fit together: {self.geometry.shape}")
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __getitem__(self, chosen: Mask | Integers | slice) -> Boxes:
+        return Boxes(self.geometry[chosen], self.classes[chosen], self.scores[chosen])
+
+    @staticmethod
+    def none() -> Boxes:
+        """Return no boxes at all."""
+        return Boxes(np.zeros((0, 7)), np.zeros(0, np.int64), np.zeros(0))
+
+    @staticmethod
+    def join(parts: list[Boxes]) -> Boxes:
+        """Return the boxes of all parts, in order."""
+        if not parts:
+            return Boxes.none()
+        return Boxes(
+            np.concatenate([part.geometry for part in parts]),
+            np.concatenate([part.classes for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes on the air: seven float32, a score and a class each."""
+        return len(self) * (7 * 4 + 4 + 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surfaces:
+    """What the points of a sweep lie on, as a semantic LiDAR says."""
+
+    labels: NDArray[np.uint8]  # CARLA's tags
+    cosines: Singles  # of the angle between ray and normal, 0 to 1
+    actors: Integers | None = None  # ids; 0: of no actor; None where this was not recorded
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, chosen: Mask | Integers) -> Surfaces:
+        actors = None if self.actors is None else self.actors[chosen]
+        return Surfaces(self.labels[chosen], self.cosines[chosen], actors)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """A LiDAR sweep as it is sent: rows of `x y z intensity`."""
+
+    in_lidar: Singles  # (N, 4)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes on the air: four float32 each."""
+        return 16 * len(self.in_lidar)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """What a network sends between its layers: maps of (channels, rows, columns)."""
+
+    maps: tuple[Singles, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes on the air: float32, as computed."""
+        return 4 * sum(feature_map.size for feature_map in self.maps)
+
+
+Payload: TypeAlias = Boxes | Points | Features
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroundTruth:
+    """What really stands round one observer: for judges and privileged systems only."""
+
+    boxes_in_lidar: Boxes  # scores are 1
+    actor_ids: Integers
+    hits: Integers  # returns of this observer's own LiDAR on each
+
+    def __getitem__(self, chosen: Mask | Integers) -> GroundTruth:
+        return GroundTruth(self.boxes_in_lidar[chosen], self.actor_ids[chosen], self.hits[chosen])
+
+    def __len__(self) -> int:
+        return len(self.actor_ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Observation:
+    """What one observer senses by itself at one moment."""
+
+    sender: str  # "ego", "roadside-0", "vehicle-117"
+    kind: Kind
+    frame: int
+    time: float  # of capture
+    lidar_in_world: Pose  # as the observer believes
+    points_in_lidar: Singles  # (N, 4) x y z intensity; empty unless the system reads points
+
+
+@dataclass(frozen=True, slots=True)
+class LightAhead:
+    """A traffic light on the route."""
+
+    station: float  # of its stop line, metres along the route
+    clear_station: float  # where the junction behind it has been left
+    state: LightState
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EgoObservation(Observation):
+    """What the ego knows besides its sensors: its own state, and the lights on its route.
+
+    Its own way it finds by `vehicle_in_world`; `lidar_in_world` is what it believes when it puts
+    its own and others' data together, and what a pose error disturbs.
+    """
+
+    vehicle_in_world: Pose
+    lidar_in_vehicle: Pose  # where the LiDAR is mounted
+    speed: float
+    lights: tuple[LightAhead, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Message:
+    """What one partner shared, stamped when it was captured."""
+
+    sender: str
+    kind: Kind
+    capture_frame: int
+    capture_time: float
+    lidar_in_world: Pose  # as believed by the sender at capture
+    payload: Payload
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes on the air, without the header."""
+        return self.payload.size_bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Control:
+    """Pedals and wheel, as CARLA takes them."""
+
+    throttle: float = 0.0  # 0 to 1
+    steer: float = 0.0  # -1 (left) to 1
+    brake: float = 0.0  # 0 to 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """What a system makes of one moment; boxes stand in the ego's LiDAR frame."""
+
+    control: Control
+    cooperative: Boxes
+    ego_alone: Boxes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Perceived:
+    """What a system detects at one moment, in the ego's LiDAR frame: a step without its control."""
+
+    cooperative: Boxes
+    ego_alone: Boxes
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Route:
+    """A way through a town, one row for each metre."""
+
+    name: str
+    town: str
+    xyz: Floats  # (N, 3) lane centres in the world
+    yaw: Floats  # (N,)
+    station: Floats  # (N,) arc length from the start
+    lane_width: Floats  # (N,)
+    speed_limit: Floats  # (N,) m/s
+    in_junction: Mask  # (N,)
+    lane_change: Mask  # (N,) between two lanes, where the centre is neither's
+
+    @property
+    def length(self) -> float:
+        """Metres from start to goal."""
+        return float(self.station[-1])

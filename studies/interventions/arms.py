@@ -1,0 +1,204 @@
+"""Arms with interventions on errors, each with the arm that it is compared with, in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis import hazards
+from analysis.arms import get_arm_names, match_arms
+from analysis.attempt import make_result_error
+from analysis.collection import CampaignCollection
+from analysis.comparison import PAIRED_BY
+from analysis.surrogates import (
+    REACHED,
+    SURROGATE_MEASURES,
+    compute_speed_share,
+    parse_reached_times,
+)
+from harness.common.errors import UserError
+from harness.evaluation.surrogates.measures import SPACING
+from harness.records.arms import NONE, Arm
+from harness.types.record_names import GROUND_TRUTHS, PATTERNS
+
+INTERVENTION = "intervention"
+REPAIR, INJECT = "repair", "inject"
+SPEED, GOAL_TIME = "shared_speed", "time_to_goal"
+STOPS, BRAKING = "stops without reason", "hard braking without reason"
+MEASURED = (
+    "violated",
+    "collided",
+    "driving_score",
+    GOAL_TIME,
+    SURROGATE_MEASURES[STOPS],
+    SURROGATE_MEASURES[BRAKING],
+)
+"""Columns of attempts that pairs have of both sides."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class InterventionArm:
+    """An arm with an intervention, and what its attempts recorded about it."""
+
+    arm: Arm
+    kind: str  # repair or inject
+    patterns: frozenset[str]
+    times: float  # of the measured rates, of injections
+    truth_filter: str
+    rule: str
+    attempts: int
+    unchanged: int  # attempts in which no box was changed
+    capped: frozenset[str]  # kinds of boxes and bands in which a dose was cut
+    changes: float  # boxes changed at a planning step, on average
+
+    @property
+    def base(self) -> Arm:
+        """The arm without an intervention."""
+        return self.arm.replace_factors(**{INTERVENTION: NONE})
+
+    @property
+    def name(self) -> str:
+        """The intervention's name."""
+        return self.arm[INTERVENTION]
+
+    @property
+    def effect_of(self) -> str:
+        """What is repaired or injected, in short."""
+        ordered = sort_patterns(self.patterns)
+        if self.kind == INJECT:
+            return f"inject {self.times:g} times"
+        if len(ordered) == len(PATTERNS):
+            return "repair all six"
+        if len(ordered) == len(PATTERNS) - 1:
+            (left,) = set(PATTERNS) - self.patterns
+            return f"repair all but {left}"
+        return f"repair {' '.join(ordered)}" if ordered else "repair none"
+
+
+def sort_patterns(patterns: Iterable[str]) -> list[str]:
+    """Return patterns in their usual order."""
+    return sorted(patterns, key=PATTERNS.index)
+
+
+def collect_intervention_arms(collection: CampaignCollection) -> list[InterventionArm]:
+    """Return the arms with interventions, from what their results say."""
+    records: dict[Arm, list[dict[str, Any]]] = {}
+    arms = (
+        get_arm_names(collection.attempts).map(Arm.parse_name).tolist()
+    )  # with the factor of campaigns
+    for row, campaign, key in collection.iterate_attempts():
+        if key.arm[INTERVENTION] != NONE:
+            result = campaign.read_result(key)
+            try:
+                records.setdefault(arms[row], []).append(
+                    check_intervention_record(result["crucible"])
+                )
+            except (KeyError, TypeError, ValueError) as problem:
+                raise make_result_error(campaign, key, problem) from None
+    return [merge_intervention_records(arm, rows) for arm, rows in sorted(records.items())]
+
+
+def check_intervention_record(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of an intervention, if it is whole."""
+    record = result[INTERVENTION]
+    kinds = [dict(record[kind]) for kind in ("removed", "moved", "added")]
+    patterns = frozenset(map(str, record["patterns"]))
+    if record["kind"] not in (REPAIR, INJECT) or not patterns <= set(PATTERNS):
+        raise ValueError(f"{record['kind']} of {sorted(patterns)}")
+    return {
+        "kind": str(record["kind"]),
+        "patterns": patterns,
+        "times": float(record.get("times", 1.0)),
+        "truth_filter": str(record["truth_filter"]),
+        "rule": str(record["rule"]),
+        "capped": frozenset(map(str, record.get("capped", []))),
+        "steps": int(record["steps"]),
+        "changed": int(record["changed"]),
+        "changes": sum(int(count) for counts in kinds for count in counts.values()),
+    }
+
+
+def merge_intervention_records(arm: Arm, records: list[dict[str, Any]]) -> InterventionArm:
+    """Return an arm's attempts together; they must be of one intervention."""
+    same = ("kind", "patterns", "times", "truth_filter", "rule", "capped")
+    first = {name: records[0][name] for name in same}
+    if any({name: record[name] for name in same} != first for record in records):
+        raise UserError(f"{arm}: its attempts have different interventions")
+    steps = sum(record["steps"] for record in records)
+    return InterventionArm(
+        arm=arm,
+        **first,
+        attempts=len(records),
+        unchanged=sum(record["changed"] == 0 for record in records),
+        changes=sum(record["changes"] for record in records) / steps if steps else np.nan,
+    )
+
+
+def format_ground_truth(truth_filters: Iterable[str]) -> str:
+    """Return which ground truth tables and figures are about, in the words of the docs."""
+    words = (GROUND_TRUTHS.get(name, name) for name in sorted(set(truth_filters)))
+    return f"ground truth: {'; '.join(words)}"
+
+
+def add_goal_times(attempts: pd.DataFrame) -> pd.DataFrame:
+    """Return attempts with the time to the goal of those that reached it."""
+    duration = attempts["duration"].where(attempts["duration"] > 0)
+    return attempts.assign(**{GOAL_TIME: duration.where(~attempts["violated"].astype(bool))})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchedAttempts:
+    """Attempts of some arms on the same routes with the same seeds."""
+
+    rows: pd.DataFrame  # a row for each route and seed that all arms have: (column, arm's key)
+    left_out: int  # routes and seeds on which a hazard had a place in some of the arms only
+
+
+def match_attempts(
+    attempts: pd.DataFrame, arms: Mapping[Any, Arm], columns: Sequence[str]
+) -> MatchedAttempts:
+    """Return what all arms have in common; every table of effects chooses attempts by this."""
+    names = [*columns, hazards.ABSENT]
+    sides = [
+        attempts.loc[match_arms(attempts, [arm]), [*PAIRED_BY, *names]]
+        .set_index(PAIRED_BY)
+        .rename(columns={name: (name, key) for name in names})
+        for key, arm in arms.items()
+    ]
+    rows = pd.concat(sides, axis=1, join="inner")
+    absent = [rows[(hazards.ABSENT, key)] for key in arms]
+    equal = np.logical_and.reduce([side == absent[0] for side in absent])
+    return MatchedAttempts(rows[equal], int((~equal).sum()))
+
+
+def pair_arms(attempts: pd.DataFrame, a: Arm, b: Arm) -> pd.DataFrame:
+    """Return two arms' attempts in pairs of route and seed, with their speeds."""
+    columns = [*MEASURED, REACHED]
+    rows = match_attempts(attempts, {"a": a, "b": b}, columns).rows
+    sides = {f"{name}_{side}": rows[(name, side)] for name in columns for side in "ab"}
+    pairs = pd.DataFrame(sides).reset_index()
+    reached = (map(parse_reached_times, pairs[f"{REACHED}_{side}"]) for side in "ab")
+    speeds = np.array(
+        [compute_shared_speeds(*both) for both in zip(*reached, strict=True)], np.float64
+    )
+    a_speeds, b_speeds = speeds.reshape(-1, 2).T
+    return pairs.assign(**{f"{SPEED}_a": a_speeds, f"{SPEED}_b": b_speeds})
+
+
+def compute_shared_speeds(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
+    """Return two drives' mean speeds over the stretch that both drove, m/s; NaN under 10 m."""
+    share, last = compute_speed_share(b, a), min(len(a), len(b)) - 1
+    speed = SPACING * last / a[last] if share > 0 else np.nan
+    return speed, speed * share
+
+
+def group_by_base_arm(arms: list[InterventionArm]) -> Iterator[tuple[Arm, list[InterventionArm]]]:
+    """Yield the arms without intervention, each with those that differ from it by one."""
+    groups: dict[Arm, list[InterventionArm]] = {}
+    for arm in arms:
+        groups.setdefault(arm.base, []).append(arm)
+    yield from sorted(groups.items())

@@ -1,0 +1,332 @@
+"""`crucible metamorphic`: what must not change in a system's answers when a scene is changed."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
+from studies.metamorphic.catalogue import MAKERS
+from studies.metamorphic.options import add_process_options, add_scenes_option, refuse_below_one
+from studies.metamorphic.pages.commands import (
+    add_pack_options,
+    add_report_options,
+    add_show_options,
+    add_tables_options,
+)
+from studies.metamorphic.retraining.commands import add_retrain_options
+
+COMMAND = CommandDeclaration(
+    group="Systems",
+    rank=60,
+    purpose="change recorded scenes, and find what must not change in the answers",
+    extra="run,learn",
+    examples=(
+        "crucible metamorphic list",
+        "crucible metamorphic check --scenes data/test --out runs/metamorphic",
+        "crucible metamorphic check --scenes data/test --out runs/late --systems late"
+        " --operators latency stray_points_1000 --count 50",
+        "crucible metamorphic drives runs/metamorphic-drives",
+        "crucible metamorphic report runs/metamorphic",
+        "crucible metamorphic generate --scenes data/train --out data/hard --operators rain"
+        " insert --keep vgt:0.15",
+        "crucible metamorphic climb --scenes data/train --system fcooper --out data/worse",
+    ),
+)
+
+
+SYSTEMS = (
+    *("single", "late", "early", "fcooper", "attfuse"),
+    *("disconet", "v2vnet", "v2xvit", "codriving"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions of `crucible metamorphic`."""
+    parser.description = __doc__
+    actions = parser.add_subparsers(dest="action", required=True)
+    listing = actions.add_parser("list", help="list operators, what they need, their relations")
+    listing.set_defaults(run=run_list)
+    add_check_options(
+        actions.add_parser("check", help="ask systems about recorded and changed scenes")
+    )
+    add_drives_options(actions.add_parser("drives", help="compare a campaign's drives in pairs"))
+    add_generate_options(
+        actions.add_parser("generate", help="write changed scenes that `train` reads")
+    )
+    add_climb_options(actions.add_parser("climb", help="insert road users as long as errors grow"))
+    add_retrain_options(
+        actions.add_parser("retrain", help="train on what guides keep, and compare")
+    )
+    add_tables_options(actions.add_parser("tables", help="write all tables of a study as Markdown"))
+    add_pack_options(
+        actions.add_parser("pack", help="write the records of a study as one small file")
+    )
+    add_report_options(actions.add_parser("report", help="write a study as one HTML page"))
+    add_show_options(
+        actions.add_parser("show", help="picture of a scene, changed and not, and answers")
+    )
+
+
+def add_check_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `check`."""
+    add_scenes_option(parser)
+    add = parser.add_argument
+    add(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of the records; the same command again goes on (default: none)",
+    )
+    add(
+        "--systems",
+        nargs="+",
+        default=SYSTEMS,
+        metavar="NAME",
+        help=f"shipped systems, or package.module:Class (default: {' '.join(SYSTEMS)})",
+    )
+    add(
+        "--operators",
+        nargs="+",
+        default=tuple(MAKERS),
+        metavar="NAME",
+        help="operators of `crucible metamorphic list` (default: all)",
+    )
+    add(
+        "--far",
+        type=float,
+        nargs="+",
+        default=(30.0, 50.0),
+        metavar="M",
+        help="distances from which on objects are far, each a check (default: 30 50)",
+    )
+    add("--count", type=int, default=200, metavar="N", help="scenes at most (default: 200)")
+    add_process_options(parser)
+    parser.set_defaults(run=run_metamorphic_check)
+
+
+FORMATS = ("csv", "parquet")
+
+
+def add_drives_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `drives`."""
+    add = parser.add_argument
+    add(
+        "folder",
+        type=Path,
+        metavar="DIR",
+        help="a campaign of `crucible run study=metamorphic`",
+    )
+    add(
+        "--level",
+        type=float,
+        default=0.05,
+        metavar="L",
+        help="false discovery rate, and level of bands (default: 0.05)",
+    )
+    add(
+        "--format",
+        default="csv",
+        metavar="FORMAT[,FORMAT ...]",
+        help=f"file formats, of {', '.join(FORMATS)} (default: csv)",
+    )
+    add(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder to write to (default: report/ in the campaign folder)",
+    )
+    parser.set_defaults(run=run_drives)
+
+
+def run_drives(options: argparse.Namespace) -> None:
+    """Write and print the relations over a campaign's drives."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from harness.common.suggestions import describe_unknown_name  # noqa: PLC0415
+    from harness.records.reading import CampaignRecords  # noqa: PLC0415
+    from studies.metamorphic.drives.findings import evaluate_drive_relations  # noqa: PLC0415
+    from studies.metamorphic.drives.printing import (  # noqa: PLC0415
+        format_drive_lines,
+        render_drive_table,
+        write_drive_findings,
+    )
+
+    formats = list(dict.fromkeys(options.format.split(",")))
+    for name in formats:
+        if name not in FORMATS:
+            raise UserError(f"--format: {describe_unknown_name('format', name, FORMATS)}")
+    findings = evaluate_drive_relations(CampaignRecords(options.folder), options.level)
+    out = options.out or options.folder / "report"
+    if out.is_symlink():
+        raise UserError(f"{out}: is a link; remove it, or choose another --out DIR")
+    write_drive_findings(findings, out, formats)
+    console = Console()
+    console.print(render_drive_table(findings, options.level))
+    for line in format_drive_lines(findings, options.level):
+        console.print(line, highlight=False, markup=False)
+    console.print(f"table: {out}", highlight=False)
+
+
+def add_generate_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `generate`."""
+    add_scenes_option(parser)
+    add_recording_option(parser)
+    add = parser.add_argument
+    add(
+        "--operators",
+        nargs="+",
+        required=True,
+        metavar="NAME",
+        help="operators that change sweeps or objects (default: none)",
+    )
+    add(
+        "--keep",
+        default="random:1",
+        metavar="GUIDE:SHARE",
+        help="random, vgt, vgt_published, v2xgen or multitest, and a share (default: random:1)",
+    )
+    add(
+        "--budget",
+        choices=("frames", "objects"),
+        default="frames",
+        help="of what the share is: scenes or objects in them (default: frames)",
+    )
+    add_guiding_options(parser)
+    add_process_options(parser)
+    parser.set_defaults(run=run_generate)
+
+
+def add_recording_option(parser: argparse.ArgumentParser) -> None:
+    """Add where changed scenes are written."""
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of the recording; the same command again goes on (default: none)",
+    )
+
+
+def add_guiding_options(parser: argparse.ArgumentParser) -> None:
+    """Add who guides, and from how many scenes."""
+    add = parser.add_argument
+    add(
+        "--system",
+        default="late",
+        metavar="NAME",
+        help="system whose answers guide, as in `check`, or NAME=WEIGHTS (default: late)",
+    )
+    add("--count", type=int, metavar="N", help="scenes to start from at most (default: all)")
+
+
+def run_generate(options: argparse.Namespace) -> None:
+    """Write changed scenes."""
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
+
+    from studies.metamorphic.running.generation import (  # noqa: PLC0415
+        GenerationSettings,
+        generate_recordings,
+        parse_keep_rule,
+    )
+
+    refuse_below_one(options, "count", "workers")
+    generation = GenerationSettings(
+        recordings=tuple(options.scenes),
+        operators=tuple(options.operators),
+        keep=parse_keep_rule(options.keep, options.budget),
+        system=options.system,
+        scenes=options.count,
+        seed=options.seed,
+        keep_seed=options.seed,
+        folder=options.out,
+    )
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
+        bar = progress.add_task("scenes", total=len(generation.select_sources()))
+        best = generate_recordings(generation, options.workers, lambda n: progress.advance(bar, n))
+    objects = sum(candidate.objects for candidate in best)
+    print(f"{options.out}: {len(best)} changed scenes with {objects} judged objects")
+
+
+def add_climb_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `climb`."""
+    add_scenes_option(parser)
+    add_recording_option(parser)
+    add = parser.add_argument
+    add_guiding_options(parser)
+    add("--tries", type=int, default=5, metavar="N", help="places for a road user (default: 5)")
+    add("--most", type=int, default=3, metavar="N", help="road users at most (default: 3)")
+    add_process_options(parser)
+    parser.set_defaults(run=run_climb)
+
+
+def run_climb(options: argparse.Namespace) -> None:
+    """Search from every scene, write those that were made worse, and print what they hold."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
+
+    from studies.metamorphic.running.climbing import ClimbSettings, build_climb_sheet, run_climbing  # noqa: PLC0415
+    from studies.metamorphic.tables.printing import to_rich_table  # noqa: PLC0415
+
+    refuse_below_one(options, "count", "workers")
+    refuse_below_one(options, "tries", "most")
+    climbing = ClimbSettings(
+        recordings=tuple(options.scenes),
+        system=options.system,
+        scenes=options.count,
+        seed=options.seed,
+        folder=options.out,
+        tries=options.tries,
+        most=options.most,
+    )
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
+        bar = progress.add_task("scenes", total=len(climbing.select_sources()))
+        rows = run_climbing(climbing, options.workers, lambda scenes: progress.advance(bar, scenes))
+    console = Console()
+    console.print(to_rich_table(build_climb_sheet(climbing, rows)))
+    worse = sum(row["accepted"] > 0 for row in rows)
+    console.print(f"{options.out}: {worse} scenes", highlight=False)
+
+
+def run_list(options: argparse.Namespace) -> None:
+    """Print all operators."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from studies.metamorphic.tables.printing import build_operator_listing  # noqa: PLC0415
+
+    console = Console()
+    console.print(build_operator_listing(console.width))
+
+
+def run_metamorphic_check(options: argparse.Namespace) -> None:
+    """Ask systems, and print what came out."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
+
+    from studies.metamorphic.catalogue import select_catalogue_entries  # noqa: PLC0415
+    from studies.metamorphic.running.study import OfflineStudy, run_study  # noqa: PLC0415
+    from studies.metamorphic.tables.printing import render_study_tables  # noqa: PLC0415
+
+    refuse_below_one(options, "count", "workers")
+    select_catalogue_entries(tuple(options.operators))
+    if not all(0 < beyond < math.inf for beyond in options.far):
+        raise UserError(f"--far {' '.join(map(str, options.far))}: must be > 0")
+    study = OfflineStudy(
+        recordings=tuple(options.scenes),
+        systems=tuple(options.systems),
+        operators=tuple(options.operators),
+        scenes=options.count,
+        seed=options.seed,
+        folder=options.out,
+        far=tuple(options.far),
+    )
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
+        bar = progress.add_task("scenes", total=len(study.select_sources()))
+        run_study(study, options.workers, lambda scenes: progress.advance(bar, scenes))
+    console = Console()
+    for table in render_study_tables(options.out):
+        console.print(table)
+    console.print(f"records: {options.out}")

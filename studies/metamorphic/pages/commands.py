@@ -1,0 +1,116 @@
+"""`crucible metamorphic tables`, `pack`, `report` and `show`: from records to what is read."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from harness.common.files import write_whole
+from studies.metamorphic.options import add_scenes_option, add_study_argument
+
+PAGE = "report.html"
+
+
+def add_tables_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `tables`."""
+    add_study_argument(parser)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="Markdown file that the tables are written to (default: printed)",
+    )
+    parser.set_defaults(run=run_study_tables)
+
+
+def run_study_tables(options: argparse.Namespace) -> None:
+    """Print or write all tables."""
+    from studies.metamorphic.tables.choosing import build_guidance_sheet  # noqa: PLC0415
+    from studies.metamorphic.tables.sheets import (  # noqa: PLC0415
+        build_sheets,
+        format_markdown,
+        format_tables_heading,
+    )
+    from studies.metamorphic.tables.summary import StudyTables  # noqa: PLC0415
+
+    tables = StudyTables(options.study)
+    text = "\n".join(
+        [
+            format_tables_heading(tables),
+            *map(format_markdown, [*build_sheets(tables), build_guidance_sheet(tables)]),
+        ]
+    )
+    if options.out is None:
+        print(text)
+        return
+    write_whole(options.out, text)
+    print(options.out)
+
+
+def add_pack_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `pack`."""
+    add_study_argument(parser)
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help="Parquet file (default: none)"
+    )
+    parser.set_defaults(run=run_study_pack)
+
+
+def run_study_pack(options: argparse.Namespace) -> None:
+    """Write the records of a study as one file, with boxes for the smallest findings only."""
+    from studies.metamorphic.storage.packing import pack_study  # noqa: PLC0415
+    from studies.metamorphic.tables.smallest import select_smallest_findings  # noqa: PLC0415
+    from studies.metamorphic.tables.summary import StudyTables  # noqa: PLC0415
+
+    scenes = {finding.scene for finding in select_smallest_findings(StudyTables(options.study))}
+    pack_study(options.study, options.out, scenes)
+    print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB")
+
+
+def add_report_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `report`."""
+    add_study_argument(parser)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help=f"folder of {PAGE} (default: the study's folder, or that of the packed file)",
+    )
+    parser.set_defaults(run=run_study_report)
+
+
+def run_study_report(options: argparse.Namespace) -> None:
+    """Write the page."""
+    from studies.metamorphic.pages.page import render_study_page  # noqa: PLC0415
+    from studies.metamorphic.tables.summary import StudyTables  # noqa: PLC0415
+
+    tables = StudyTables(options.study)
+    usual = options.study if options.study.is_dir() else options.study.parent
+    folder = options.out or usual
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / PAGE, render_study_page(tables))
+    print(folder / PAGE)
+
+
+def add_show_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `show`."""
+    add_scenes_option(parser)
+    add = parser.add_argument
+    add("--scene", required=True, metavar="NAME", help="name of the scene (default: none)")
+    add("--system", required=True, metavar="NAME", help="system, as in `check` (default: none)")
+    add("--operator", required=True, metavar="NAME", help="operator (default: none)")
+    add("--seed", type=int, default=1, metavar="N", help="seed of the study (default: 1)")
+    add("--out", type=Path, required=True, metavar="FILE", help="PNG file (default: none)")
+    parser.set_defaults(run=run_study_show)
+
+
+def run_study_show(options: argparse.Namespace) -> None:
+    """Write a picture, and print what the relations say."""
+    from studies.metamorphic.pages.show import find_scene_source, show_scene  # noqa: PLC0415
+
+    source = find_scene_source(options.scenes, options.scene)
+    shown = show_scene(
+        source, options.system, options.operator, seed=options.seed, file=options.out
+    )
+    for line in (*shown.lines, str(options.out)):
+        print(line)

@@ -1,0 +1,241 @@
+"""An offline study: systems are asked about recorded scenes, and about what operators make of them.
+
+Scenes come in blocks, blocks are computed in any order by any number of processes, and everything
+that is random comes from the study's seed, the scene's name and the operator's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from harness.campaign.settings.config import find_class
+from harness.common.errors import AttemptError, UserError
+from harness.common.randomness import make_named_stream
+from harness.common.safe_reading import CHECKPOINT, read_within
+from studies.metamorphic.catalogue import CatalogueEntry, select_catalogue_entries
+from studies.metamorphic.geometry.sight import AgentSight, measure_sight
+from studies.metamorphic.judging.checks import JudgedObjects
+from studies.metamorphic.judging.following import make_follow_up
+from studies.metamorphic.judging.rows import (
+    FAR_DISTANCES,
+    RECORDED_OPERATOR,
+    AnswerPair,
+    ByHits,
+    FollowUp,
+    JudgeContext,
+    Side,
+    add_box_rows,
+    add_check_rows,
+    add_measure_rows,
+    add_score_row,
+    select_checked_objects,
+)
+from studies.metamorphic.running.systems import build_named_system, read_system_settings
+from studies.metamorphic.scenes.answers import AskableSystem, SystemAnswer, ask_system
+from studies.metamorphic.scenes.operator import TruthExpectation
+from studies.metamorphic.scenes.scene import (
+    CooperativeScene,
+    SceneSource,
+    list_scene_sources,
+    read_scene,
+)
+from studies.metamorphic.storage.records import (
+    TableRows,
+    begin_records,
+    is_block_written,
+    make_empty_rows,
+    make_row_head,
+    split_into_blocks,
+    write_block,
+)
+
+BLOCK = 5
+"""Scenes that are computed together."""
+THREADS = {"OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
+Done = Callable[[int], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfflineStudy:
+    """What is asked of which systems, about which scenes."""
+
+    recordings: tuple[Path, ...]
+    systems: tuple[str, ...]
+    operators: tuple[str, ...]
+    scenes: int  # at most
+    seed: int
+    folder: Path
+    far: tuple[float, ...] = FAR_DISTANCES  # m, of long-range errors
+
+    def make_header(self) -> dict[str, Any]:
+        """Return what makes equal studies equal: settings, scenes and weights."""
+        chosen = [source.name for source in self.select_sources()]
+        return {
+            "recordings": [path.name for path in self.recordings],
+            "systems": {name: compute_system_digest(name) for name in self.systems},
+            "operators": list(self.operators),
+            "seed": self.seed,
+            "far": list(self.far),
+            "scenes": len(chosen),
+            "scenes_sha256": hashlib.sha256("\n".join(chosen).encode()).hexdigest(),
+        }
+
+    def select_sources(self) -> list[SceneSource]:
+        """Return scenes of all scenarios in random order, each with an earlier moment."""
+        known = list_scene_sources(list(self.recordings), first_moment=2)
+        if not known:
+            raise UserError(f"{self.recordings[0]}: no scenario has three moments")
+        order = make_named_stream(self.seed, "scenes").permutation(len(known))
+        return [known[number] for number in order[: self.scenes]]
+
+
+def compute_system_digest(system: str) -> str:
+    """Return the digest of the files that a system reads; nothing if it reads none."""
+    settings = dict(read_system_settings(system))
+    kind = find_class(settings.pop("_target_"), f"system.{system}")
+    files = kind.files(**settings) if hasattr(kind, "files") else []
+    content = b"".join(read_within(path, CHECKPOINT, follow=True) for path in sorted(files))
+    return hashlib.sha256(content).hexdigest() if files else ""
+
+
+def run_study(study: OfflineStudy, workers: int, done: Done) -> None:
+    """Compute all blocks that are not there yet; `done` is given the scenes of each."""
+    chosen = study.select_sources()
+    begin_records(study.folder, study.make_header())
+    blocks = split_into_blocks(len(chosen), BLOCK)
+    left = []
+    for number, block in enumerate(blocks):
+        if is_block_written(study.folder, number):
+            done(len(block))
+        else:
+            left.append((number, [chosen[scene] for scene in block]))
+    work = partial(compute_block, study)
+    with limit_process_threads():
+        if workers == 1 or len(left) < 2:
+            for task in left:
+                done(work(task))
+            return
+        with multiprocessing.get_context("spawn").Pool(workers) as pool:
+            for count in pool.imap_unordered(work, left):
+                done(count)
+
+
+@contextmanager
+def limit_process_threads() -> Iterator[None]:
+    """Give started processes one thread of torch, and memory that they keep."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(THREADS)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+_systems: dict[str, AskableSystem] = {}
+
+
+def compute_block(study: OfflineStudy, task: tuple[int, Sequence[SceneSource]]) -> int:
+    """Compute one block, write it, and return how many scenes it has."""
+    number, block = task
+    for name in study.systems:
+        if name not in _systems:
+            _systems[name] = build_named_system(name)
+    rows = make_empty_rows()
+    systems = {name: _systems[name] for name in study.systems}
+    tests = select_catalogue_entries(study.operators)
+    for source in block:
+        asking = SceneRows(study=study, scene=read_scene(source), rows=rows)
+        asking.ask_systems(systems, tests)
+    write_block(study.folder, number, rows)
+    return len(block)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SceneRows:
+    """One scene of a study, and the rows that come of it."""
+
+    study: OfflineStudy
+    scene: CooperativeScene
+    rows: TableRows
+
+    def ask_systems(
+        self, systems: dict[str, AskableSystem], tests: dict[str, CatalogueEntry]
+    ) -> None:
+        """Ask all systems about the scene, and about what every operator makes of it."""
+        scene, before = self.scene, dict[str, SystemAnswer]()
+        sight, objects = (
+            measure_sight(scene),
+            select_checked_objects(scene, scene, TruthExpectation()),
+        )
+        add_box_rows(self.rows, scene, objects)
+        for name, system in systems.items():
+            before[name] = ask_system(system, scene)
+            judge = self.make_judge_context(
+                name, RECORDED_OPERATOR, sight=sight, key=("recorded", "before"), of=objects
+            )
+            add_check_rows(self.rows, before[name], judge)
+            add_score_row(self.rows, before[name], judge)
+        for operator, test in tests.items():
+            follow = make_follow_up(scene, operator, test, seed=self.study.seed, sight=sight)
+            if isinstance(follow, str):
+                self.add_skip_row("", operator, follow)
+                continue
+            for name, system in systems.items():
+                try:
+                    given, source = ask_system(system, follow.scene), before[name]
+                    if follow.source is not scene:
+                        source = ask_system(system, follow.source)
+                except AttemptError as why:  # no such message can be changed so
+                    self.add_skip_row(name, operator, str(why))
+                    continue
+                self.add_answer_rows(name, test, follow=follow, answers=AnswerPair(source, given))
+
+    def add_answer_rows(
+        self, system: str, test: CatalogueEntry, *, follow: FollowUp, answers: AnswerPair
+    ) -> None:
+        """Add the rows of a system's answers."""
+        add_measure_rows(self.rows, test, system, follow=follow, answers=answers)
+        for (side, hits), objects in follow.objects.items():
+            judge = self.make_judge_context(
+                system, follow.operator, sight=follow.sight, key=(side, hits), of=objects
+            )
+            given = answers.source if side == "dry" else answers.follow
+            add_check_rows(self.rows, given, judge)
+            if (side, hits) == ("changed", "before"):
+                add_score_row(self.rows, given, judge)
+
+    def make_judge_context(
+        self,
+        system: str,
+        operator: str,
+        *,
+        sight: AgentSight,
+        key: tuple[Side, ByHits],
+        of: JudgedObjects,
+    ) -> JudgeContext:
+        """Return what an answer is held against."""
+        head = self.make_scene_head(system, operator)
+        side, hits = key
+        return JudgeContext(
+            head=head, side=side, hits=hits, objects=of, sight=sight, far=self.study.far
+        )
+
+    def add_skip_row(self, system: str, operator: str, why: str) -> None:
+        """Add that an operator could not change the scene."""
+        self.rows["skipped"].append({**self.make_scene_head(system, operator), "reason": why})
+
+    def make_scene_head(self, system: str, operator: str) -> dict[str, str]:
+        """Return what a row of this scene begins with."""
+        return make_row_head(self.scene.source.name, self.scene.source.cluster, system, operator)

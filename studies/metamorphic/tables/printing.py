@@ -1,0 +1,74 @@
+"""Tables of operators and of an offline study's results in a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.table import Table
+
+from studies.metamorphic.catalogue import MAKERS
+from studies.metamorphic.tables.sheets import (
+    TextSheet,
+    build_errors_sheet,
+    build_precision_sheet,
+    build_relations_sheet,
+    build_skipped_sheet,
+)
+from studies.metamorphic.tables.summary import StudyTables
+
+OPERATOR_COLUMNS = ("operator", "level", "paper", "values", "needs", "relations")
+WIDE = 160
+"""Columns of a terminal on which nothing of the listing is cut."""
+
+
+def build_operator_listing(width: int) -> Table:
+    """Return the operators, what they need and what is asked of the answers.
+
+    Args:
+        width: columns of the terminal; where six cells would be cut, they stand below each other
+    """
+    table = Table(title="Operators", show_lines=width < WIDE)
+    for column in OPERATOR_COLUMNS if width >= WIDE else ("operator", "what it is"):
+        table.add_column(column)
+    for name, make in MAKERS.items():
+        entry = make()
+        operator = entry.operator
+        values = [
+            f"{parameter.name} {parameter.low:g} to {parameter.high:g} {parameter.unit}"
+            for parameter in operator.space
+            if parameter.name not in entry.fixed
+        ]
+        values += [f"{value} {name}" for name, value in entry.fixed.items()]
+        cells = (
+            *(name, operator.level, operator.paper, "; ".join(values) or "-"),
+            ", ".join(sorted(operator.needs)) or "-",
+            ", ".join(relation.name for relation in entry.relations),
+        )
+        if width >= WIDE:
+            table.add_row(*cells)
+        else:
+            parts = zip(OPERATOR_COLUMNS[1:], cells[1:], strict=True)
+            table.add_row(name, "\n".join(f"{column}: {cell}" for column, cell in parts))
+    return table
+
+
+def render_study_tables(folder: Path) -> list[Table]:
+    """Return the main results of a study; `crucible metamorphic tables` has all."""
+    records = StudyTables(folder)
+    shown = (
+        build_precision_sheet(records),
+        build_errors_sheet(records, "misled"),
+        build_relations_sheet(records),
+        build_skipped_sheet(records),
+    )
+    return [to_rich_table(sheet) for sheet in shown]
+
+
+def to_rich_table(sheet: TextSheet) -> Table:
+    """Return a table for a terminal."""
+    table = Table(title=sheet.title, caption=sheet.note or None)
+    for column in sheet.head:
+        table.add_column(column)
+    for row in sheet.rows:
+        table.add_row(*row)
+    return table

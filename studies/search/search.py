@@ -1,0 +1,211 @@
+"""A search: a sampler asks for candidates, they are evaluated, the ledger keeps what they gave.
+
+Batches are of one size and are reported in the order in which they were asked for: the ledger does
+not depend on the number of workers. An interrupted search is resumed by asking the sampler again
+for what the ledger holds.
+
+`crucible search`: a search driven in its folder; and a study of several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+from harness.common.errors import UserError
+from studies.search.candidates import (
+    Evaluate,
+    Mapper,
+    SearchCandidate,
+    SearchEvaluation,
+    SearchOutcome,
+)
+from studies.search.configuration import SearchPlan, compose_search_config, plan_search
+from studies.search.confirm import ConfirmationSettings, RepeatRule
+from studies.search.driving import LEDGER_FOLDER, open_driver
+from studies.search.folders import choose_evaluation_seed, get_ledger_file
+from studies.search.ledger import SearchLedger, make_search_header, open_ledger, read_ledger
+from studies.search.making import SAMPLERS, list_sampler_versions, make_sampler
+from studies.search.setting_checks import (
+    check_known_names,
+    get_whole_number,
+    make_settings_error,
+    refuse_unknown_keys,
+)
+from studies.search.settings import SearchSettings
+
+
+def run_search_loop(
+    settings: SearchSettings,
+    evaluate: Evaluate,
+    folder: Path,
+    *,
+    mapper: Mapper = map,
+    progress: Callable[[SearchEvaluation], object] = lambda _: None,
+) -> Path:
+    """Search, or resume a search, up to the budget; return the ledger's path.
+
+    `mapper` evaluates a batch, such as the `map` of an executor of `concurrent.futures`. `progress`
+    gets every new evaluation once it is on the disk.
+    """
+    sampler = make_sampler(settings)
+    with open_ledger(
+        folder, make_search_header(settings, list_sampler_versions(sampler))
+    ) as ledger:
+        if len(ledger.evaluations) > settings.budget:
+            raise UserError(f"{ledger.file}: more evaluations than budget = {settings.budget}")
+        for first in range(0, settings.budget, settings.batch):
+            candidates = sampler.ask(settings.batch)
+            known = ledger.evaluations[first : first + settings.batch]
+            refuse_other_candidates(ledger, known, candidates)
+            outcomes = [evaluation.outcome for evaluation in known]
+            remaining = candidates[len(known) :]
+            results = mapper(evaluate, remaining) if remaining else ()
+            for candidate, outcome in zip(remaining, results, strict=True):
+                check_outcome_names(settings, outcome)
+                evaluation = SearchEvaluation(candidate, outcome)
+                ledger.append_evaluation(evaluation)
+                outcomes.append(outcome)
+                progress(evaluation)
+            sampler.report(outcomes)
+    return ledger.file
+
+
+def refuse_other_candidates(
+    ledger: SearchLedger, known: Sequence[SearchEvaluation], asked: Sequence[SearchCandidate]
+) -> None:
+    """Refuse a ledger of which the sampler would have asked something else."""
+    for evaluation, candidate in zip(known, asked, strict=False):
+        if evaluation.candidate != candidate:
+            raise UserError(
+                f"{ledger.file}: line {candidate.number + 2}:"
+                f" {describe_candidate_difference(evaluation, candidate)}:"
+                " the ledger was changed, or comes from another kind of machine"
+            )
+
+
+def describe_candidate_difference(evaluation: SearchEvaluation, asked: SearchCandidate) -> str:
+    """Return in which value an evaluation is not what the sampler asks for."""
+    values = evaluation.candidate.values
+    for name, value in asked.values.items():
+        if values.get(name) != value:
+            return f"{name} = {values.get(name)}, but the sampler asks for {value}"
+    return f"seed {evaluation.candidate.seed}, but the sampler asks for {asked.seed}"
+
+
+def check_outcome_names(settings: SearchSettings, outcome: SearchOutcome) -> None:
+    """Refuse a result that lacks an objective or a behaviour measure of the settings."""
+    if not outcome.has_result:
+        return
+    for kind, names, given in (
+        ("objective", settings.objectives, outcome.objectives),
+        ("measure", tuple(axis.name for axis in settings.behaviour), outcome.measures),
+    ):
+        missing = sorted(set(names) - set(given))
+        if missing:
+            raise UserError(f"evaluation: no {kind} {missing[0]} (has: {', '.join(sorted(given))})")
+
+
+def drive_search(
+    ready: SearchPlan, progress: Callable[[SearchEvaluation], object] = lambda _: None
+) -> list[SearchEvaluation]:
+    """Drive what is left of a search; return all of its evaluations."""
+    with open_driver(
+        ready, ready.folder, seed=lambda one: choose_evaluation_seed(ready, one)
+    ) as drives:
+        ledger = run_search_loop(
+            ready.search,
+            drives.evaluate_candidate,
+            ready.folder / LEDGER_FOLDER,
+            mapper=drives.map_candidates,
+            progress=progress,
+        )
+    return read_ledger(ledger)[1]
+
+
+def count_done_evaluations(ready: SearchPlan) -> int:
+    """Return how many evaluations a search has."""
+    file = get_ledger_file(ready.folder)
+    return len(read_ledger(file)[1]) if file.is_file() and file.stat().st_size else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchStudy:
+    """Searches of several systems and samplers, each with several search seeds."""
+
+    searches: tuple[SearchPlan, ...]  # seed by seed, so that an interrupted study is balanced
+    confirming: ConfirmationSettings
+    folder: Path
+
+
+def plan_search_study(
+    name: str, overrides: Sequence[str], folders: Sequence[Path] = (), *, trust: bool = False
+) -> SearchStudy:
+    """Return all searches of a configuration's `search.study`; nothing is written."""
+    config = compose_search_config(name, overrides, folders, trust=trust)
+    given = OmegaConf.to_container(config["search"], resolve=False)
+    assert isinstance(given, dict)
+    study = given.get("study")
+    if not isinstance(study, dict):
+        raise make_settings_error(
+            "study", "is needed for --study: systems, samplers, seeds and confirm"
+        )
+    refuse_unknown_keys(
+        convert_names_to_text(study), ("systems", "samplers", "seeds", "confirm"), "study"
+    )
+    systems = study.get("systems")
+    if not isinstance(systems, list) or not systems:
+        raise make_settings_error("study.systems", f"= {systems}: must be a list of systems")
+    seeds = study.get("seeds")
+    if not isinstance(seeds, list) or not seeds or not all(type(seed) is int for seed in seeds):
+        raise make_settings_error("study.seeds", f"= {seeds}: must be a list of whole numbers")
+    samplers = check_known_names(study.get("samplers"), "study.samplers", SAMPLERS)
+    out = Path(config["out"] or f"runs/{config['study']['name']}-study")
+    searches = tuple(
+        plan_search(
+            compose_search_config(
+                name,
+                [
+                    *overrides,
+                    f"system={system}",
+                    f"search.sampler={sampler}",
+                    f"search.seed={seed}",
+                    f"out={quote_path(out / system / f'{sampler}-s{seed}')}",
+                ],
+                folders,
+                trust=trust,
+            )
+        )
+        for seed in seeds
+        for system in systems
+        for sampler in samplers
+    )
+    return SearchStudy(searches=searches, confirming=parse_confirmation_settings(study), folder=out)
+
+
+def parse_confirmation_settings(study: dict[str, object]) -> ConfirmationSettings:
+    """Return what a study confirms."""
+    given = study.get("confirm")
+    if not isinstance(given, dict):
+        raise make_settings_error("study.confirm", "must have most, redraws and least")
+    refuse_unknown_keys(convert_names_to_text(given), ("most", "redraws", "least"), "study.confirm")
+    most, redraws, least = (
+        get_whole_number(convert_names_to_text(given), name, "study.confirm")
+        for name in ("most", "redraws", "least")
+    )
+    return ConfirmationSettings(repeats=RepeatRule(count=redraws, least=least), most=most)
+
+
+def convert_names_to_text(given: dict[object, object]) -> dict[str, object]:
+    """Return a mapping with names as text."""
+    return {str(name): value for name, value in given.items()}
+
+
+def quote_path(path: Path) -> str:
+    """Return a path as Hydra's overrides have it."""
+    if "'" in str(path):
+        raise UserError(f"out = {path}: must have no quotation mark")
+    return f"'{path}'"

@@ -1,0 +1,80 @@
+"""Everything that the table of papers names is there, and everything of a paper is in the table."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from crucible.subcommands import dispatch_subcommand
+from studies.metamorphic.catalogue import MAKERS
+from studies.metamorphic.running.generation import KEEP_GUIDES
+from studies.metamorphic.tables.summary import StudyTables
+from tests.conftest import ROOT
+from tests.docs.reference import help_of
+from tests.studies.metamorphic.made_study import write_study
+
+PAGE = ROOT / "docs" / "reference" / "metamorphic-papers.md"
+NAMED = re.compile(r"\b(operator|relation|check|guide|table|function)s? ((?:`[^`]+`(?:, )?)+)")
+COMMAND = re.compile(r"`(crucible metamorphic [^`]+)`")
+
+
+def named(kind: str) -> set[str]:
+    """Return what the page's tables name of a kind."""
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("|")]
+    matches = NAMED.findall("\n".join(lines))
+    return {name for of, names in matches for name in re.findall(r"`([^`]+)`", names) if of == kind}
+
+
+def test_operators_are_those_of_the_papers() -> None:
+    published = {name for name, make in MAKERS.items() if make().operator.paper != "ours"}
+    assert named("operator") == published | {"wet_ground"}
+
+
+def test_relations_are_there() -> None:
+    known = {relation.name for make in MAKERS.values() for relation in make().relations}
+    assert len(named("relation")) > 5
+    assert named("relation") <= known
+
+
+@pytest.mark.thorough
+def test_checks_and_tables_are_there(tmp_path: Path) -> None:
+    from studies.metamorphic.judging.rows import FAR_DISTANCES
+    from studies.metamorphic.tables.choosing import build_guidance_sheet
+    from studies.metamorphic.tables.sheets import build_sheets
+
+    tables = StudyTables(write_study(tmp_path))
+    checks = {*tables.checks["check"], *(f"long_range_{beyond:g}" for beyond in FAR_DISTANCES)}
+    assert named("check") == checks
+    assert named("table") <= {
+        sheet.name for sheet in [*build_sheets(tables), build_guidance_sheet(tables)]
+    }
+
+
+def test_guides_are_there() -> None:
+    assert named("guide") == set(KEEP_GUIDES) - {"random"}
+
+
+def test_functions_are_there() -> None:
+    for name in named("function"):
+        module, _, function = name.rpartition(".")
+        assert callable(getattr(import_module(module), function))
+
+
+def test_commands_are_there() -> None:
+    commands = COMMAND.findall(PAGE.read_text())
+    assert len(commands) > 3
+    for command in commands:
+        _, name, action, *rest = command.split()
+        if action in ("list",):
+            continue
+        options = set(re.findall(r"--[a-z-]+", help_of(name, action)))
+        assert {word for word in rest if word.startswith("--")} <= options, command
+
+
+def test_an_unknown_action_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        dispatch_subcommand(["metamorphic", "retrian"])
+    assert "invalid choice" in capsys.readouterr().err
