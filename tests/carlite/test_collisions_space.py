@@ -36,7 +36,7 @@ def crowd(seed: int, cars: int, pieces: int, side: float) -> Place:
 @pytest.mark.parametrize("seed", range(4))
 def test_overlaps_agrees_with_polygons(seed: int) -> None:
     place = crowd(seed, 20, 60, 120.0)
-    table, boxes = place.table, place.obstacles.boxes
+    table, boxes = place.table, place.obstacles.cells.boxes
     taken = [
         polygon(x, y, half_length, half_width, yaw)
         for (x, y, _), (half_length, half_width, _), (_, yaw, _) in zip(
@@ -83,7 +83,7 @@ def test_an_empty_town_has_no_obstacles() -> None:
     place = Place(obstacles=scenery())
     place.car(velocity=(10.0, 0.0))
     assert place.tick(10) == []
-    assert place.obstacles.columns == place.obstacles.rows == 1
+    assert place.obstacles.cells.columns == place.obstacles.cells.rows == 1
 
 
 def test_no_overlap_is_missed_however_many_there_are() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.carlite.actors import ActorKind, ActorTable
-from harness.carlite.arrays import Bools, Bytes, Floats, Int32s, Ints
+from harness.carlite.arrays import Ints
 from harness.carlite.compiled import allocating
 from harness.carlite.dynamics.boxes import (
     BOX,
@@ -17,7 +17,8 @@ from harness.carlite.dynamics.boxes import (
     fill_box_reach,
     find_least_penetration,
 )
-from harness.carlite.dynamics.obstacles import ObstacleGrid
+from harness.carlite.dynamics.columns import BodyColumns, take_columns
+from harness.carlite.dynamics.obstacles import ObstacleGrid, SceneryCells
 from harness.carlite.dynamics.pairs import find_moving_pairs, find_scenery_pairs
 from harness.carlite.dynamics.parameters import compute_yaw_inertia
 from harness.carlite.dynamics.response import (
@@ -56,13 +57,7 @@ def resolve_collisions(
     table: ActorTable, obstacles: ObstacleGrid, dt: float
 ) -> list[CollisionContact]:
     """Separate what collided during the last `dt`, and return the contacts, in slot order."""
-    slots, touches = _resolve_touches(
-        table.solid, table.parent, obstacles.boxes, obstacles.first, obstacles.members,
-        obstacles.column, obstacles.row, obstacles.columns, obstacles.rows,
-        table.kind, table.simulated, table.position, table.rotation, table.velocity,
-        table.acceleration, table.angular_velocity, table.yaw_rate, table.box_centre,
-        table.extent, table.mirrors, table.mass, dt,
-    )  # fmt: skip
+    slots, touches = _resolve_touches(take_columns(table, BodyColumns), obstacles.cells, dt)
     if not len(touches):
         return []
     ids = table.id[slots]
@@ -96,49 +91,31 @@ def has_solid_overlap(
     box["bottom"] = centre[2] - extent[2] + min(CLEARANCE, extent[2])
     box["top"] = centre[2] + extent[2]
     box["lightness"] = 1.0
-    return bool(
-        _has_box_overlap(
-            box, table.solid, table.parent, obstacles.boxes, obstacles.first, obstacles.members,
-            obstacles.column, obstacles.row, obstacles.columns, obstacles.rows,
-            table.kind, table.simulated, table.position, table.rotation, table.velocity,
-            table.yaw_rate, table.box_centre, table.extent, table.mirrors, table.mass,
-        )
-    )  # fmt: skip
+    return bool(_has_box_overlap(box, take_columns(table, BodyColumns), obstacles.cells))
 
 
 @allocating
-def _list_solid_slots(kind: Bytes, solid: Bools, parent: Ints) -> Ints:
+def _list_solid_slots(table: BodyColumns) -> Ints:
     """Return the slots of what can be hit; what is attached to something moves along with it."""
-    slots, count = np.empty(len(kind), np.int64), 0
-    for slot in range(len(kind)):
-        body = kind[slot] == VEHICLE or kind[slot] == WALKER or kind[slot] == PROP
-        if body and solid[slot] and parent[slot] == 0:
+    slots, count = np.empty(len(table.kind), np.int64), 0
+    for slot in range(len(table.kind)):
+        kind = table.kind[slot]
+        body = kind == VEHICLE or kind == WALKER or kind == PROP  # noqa: PLR1714
+        if body and table.solid[slot] and table.parent[slot] == 0:
             slots[count] = slot
             count += 1
     return slots[:count]
 
 
 @allocating
-def _resolve_touches(
-    solid: Bools, parent: Ints, scenery: Boxes, first: Int32s, members: Int32s,
-    column: int, row: int, columns: int, rows: int,
-    kind: Bytes, simulated: Bools, position: Floats, rotation: Floats, velocity: Floats,
-    acceleration: Floats, angular_velocity: Floats, yaw_rate: Floats, box_centre: Floats,
-    extent: Floats, mirrors: Floats, mass: Floats, dt: float,
-) -> tuple[Ints, Touches]:  # fmt: skip
+def _resolve_touches(table: BodyColumns, cells: SceneryCells, dt: float) -> tuple[Ints, Touches]:
     """Return the slots of what can be hit, and who of them touched."""
     # boxes: (slots,) records, swept by the motion of this tick
-    slots = _list_solid_slots(kind, solid, parent)
-    boxes = build_swept_boxes(
-        slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent,
-        mirrors, mass, dt,
-    )  # fmt: skip
+    slots, scenery = _list_solid_slots(table), cells.boxes
+    boxes = build_swept_boxes(slots, table, dt)
     # who touches: movers among themselves, and movers with scenery
     movers = find_touches(boxes, boxes, find_moving_pairs(boxes), False)
-    pieces = find_touches(
-        boxes, scenery,
-        find_scenery_pairs(boxes, scenery, first, members, column, row, columns, rows), True,
-    )  # fmt: skip
+    pieces = find_touches(boxes, scenery, find_scenery_pairs(boxes, cells), True)
     touches = np.concatenate((movers, pieces))
     if len(touches) == 0:
         return slots, touches
@@ -146,8 +123,11 @@ def _resolve_touches(
     motion, moves = np.empty((len(slots), 3)), np.zeros((len(slots), 2))
     # gather
     for index in range(len(slots)):
-        motion[index, 0], motion[index, 1] = velocity[slots[index], 0], velocity[slots[index], 1]
-        motion[index, 2] = yaw_rate[slots[index]]
+        motion[index, 0], motion[index, 1] = (
+            table.velocity[slots[index], 0],
+            table.velocity[slots[index], 1],
+        )
+        motion[index, 2] = table.yaw_rate[slots[index]]
     # impulses change velocities; overlaps that are left are pushed apart
     apply_contact_impulses(boxes, scenery, touches, motion)
     push_overlaps_apart(boxes, scenery, touches, moves)
@@ -157,73 +137,68 @@ def _resolve_touches(
         if boxes[index]["lightness"] <= 0.0:
             continue
         for axis in range(2):
-            acceleration[slot, axis] += (motion[index, axis] - velocity[slot, axis]) / dt
-            velocity[slot, axis] = motion[index, axis]
-            position[slot, axis] += moves[index, axis]
-        yaw_rate[slot] = motion[index, 2]
-        if kind[slot] == VEHICLE:
-            angular_velocity[slot, 2] = motion[index, 2]
+            table.acceleration[slot, axis] += (
+                motion[index, axis] - table.velocity[slot, axis]
+            ) / dt
+            table.velocity[slot, axis] = motion[index, axis]
+            table.position[slot, axis] += moves[index, axis]
+        table.yaw_rate[slot] = motion[index, 2]
+        if table.kind[slot] == VEHICLE:
+            table.angular_velocity[slot, 2] = motion[index, 2]
     # contacts without an impulse are not reported
     struck: Touches = touches[(touches["impulse_x"] != 0.0) | (touches["impulse_y"] != 0.0)]
     return slots, struck
 
 
 @allocating
-def build_swept_boxes(
-    slots: Ints, kind: Bytes, simulated: Bools, position: Floats, rotation: Floats,
-    velocity: Floats, yaw_rate: Floats, box_centre: Floats, extent: Floats, mirrors: Floats,
-    mass: Floats, dt: float,
-) -> Boxes:  # fmt: skip
+def build_swept_boxes(slots: Ints, table: BodyColumns, dt: float) -> Boxes:
     """Return the upright boxes, without mirrors, of those in `slots` as they moved during `dt`."""
     boxes = np.zeros(len(slots), BOX)
     for index in range(len(slots)):
         slot, box = slots[index], boxes[index]
         # the middle of the box, from the actor's origin
-        yaw = rotation[slot, 1]
+        yaw = table.rotation[slot, 1]
         cos, sin = np.cos(yaw), np.sin(yaw)
-        box["arm_x"] = box_centre[slot, 0] * cos - box_centre[slot, 1] * sin
-        box["arm_y"] = box_centre[slot, 0] * sin + box_centre[slot, 1] * cos
-        box["x"], box["y"] = position[slot, 0] + box["arm_x"], position[slot, 1] + box["arm_y"]
-        box["half_length"], box["half_width"] = extent[slot, 0], extent[slot, 1] - mirrors[slot]
+        box["arm_x"] = table.box_centre[slot, 0] * cos - table.box_centre[slot, 1] * sin
+        box["arm_y"] = table.box_centre[slot, 0] * sin + table.box_centre[slot, 1] * cos
+        box["x"], box["y"] = (
+            table.position[slot, 0] + box["arm_x"],
+            table.position[slot, 1] + box["arm_y"],
+        )
+        box["half_length"], box["half_width"] = (
+            table.extent[slot, 0],
+            table.extent[slot, 1] - table.mirrors[slot],
+        )
         box["yaw"] = yaw
         # from below to above, a leaning body taller; vehicles roll over what is low
-        middle = position[slot, 2] + box_centre[slot, 2]
-        lean = abs(np.sin(rotation[slot, 0])) * extent[slot, 0]
-        lean += abs(np.sin(rotation[slot, 2])) * extent[slot, 1]
-        clear = min(CLEARANCE, extent[slot, 2]) if kind[slot] == VEHICLE else 0.02
-        box["bottom"] = middle - extent[slot, 2] - lean + clear
-        box["top"] = middle + extent[slot, 2] + lean
+        middle = table.position[slot, 2] + table.box_centre[slot, 2]
+        lean = abs(np.sin(table.rotation[slot, 0])) * table.extent[slot, 0]
+        lean += abs(np.sin(table.rotation[slot, 2])) * table.extent[slot, 1]
+        clear = min(CLEARANCE, table.extent[slot, 2]) if table.kind[slot] == VEHICLE else 0.02
+        box["bottom"] = middle - table.extent[slot, 2] - lean + clear
+        box["top"] = middle + table.extent[slot, 2] + lean
         # what can move: inverse mass and inertia, and the motion of this tick
-        if kind[slot] != PROP and simulated[slot] and mass[slot] > 0.0:
-            box["lightness"] = 1.0 / mass[slot]
-            box["dx"], box["dy"] = velocity[slot, 0] * dt, velocity[slot, 1] * dt
-            if kind[slot] == VEHICLE:
-                box["turn"] = yaw_rate[slot] * dt
+        if table.kind[slot] != PROP and table.simulated[slot] and table.mass[slot] > 0.0:
+            box["lightness"] = 1.0 / table.mass[slot]
+            box["dx"], box["dy"] = table.velocity[slot, 0] * dt, table.velocity[slot, 1] * dt
+            if table.kind[slot] == VEHICLE:
+                box["turn"] = table.yaw_rate[slot] * dt
                 box["nimbleness"] = 1.0 / compute_yaw_inertia(
-                    mass[slot], extent[slot, 0], extent[slot, 1]
+                    table.mass[slot], table.extent[slot, 0], table.extent[slot, 1]
                 )
         fill_box_reach(box)
     return boxes
 
 
 @allocating
-def _has_box_overlap(
-    asked: Boxes, solid: Bools, parent: Ints, scenery: Boxes, first: Int32s, members: Int32s,
-    column: int, row: int, columns: int, rows: int,
-    kind: Bytes, simulated: Bools, position: Floats, rotation: Floats, velocity: Floats,
-    yaw_rate: Floats, box_centre: Floats, extent: Floats, mirrors: Floats, mass: Floats,
-) -> bool:  # fmt: skip
+def _has_box_overlap(asked: Boxes, table: BodyColumns, cells: SceneryCells) -> bool:
     box = asked[0]
     fill_box_reach(box)
-    movers = build_swept_boxes(
-        _list_solid_slots(kind, solid, parent), kind, simulated, position, rotation, velocity,
-        yaw_rate,
-        box_centre, extent, mirrors, mass, 0.0,
-    )  # fmt: skip
+    movers = build_swept_boxes(_list_solid_slots(table), table, 0.0)
     taken = False
     for mover in movers:
         taken |= can_boxes_touch(box, mover) and find_least_penetration(box, mover, 1.0)[0] > 0.0
-    pairs = find_scenery_pairs(asked, scenery, first, members, column, row, columns, rows)
+    pairs = find_scenery_pairs(asked, cells)
     for index in range(len(pairs)):
-        taken |= find_least_penetration(box, scenery[pairs[index, 1]], 1.0)[0] > 0.0
+        taken |= find_least_penetration(box, cells.boxes[pairs[index, 1]], 1.0)[0] > 0.0
     return taken

@@ -11,6 +11,7 @@ from harness.carlite.arrays import Int32s, Ints
 from harness.carlite.compiled import allocating
 from harness.carlite.dynamics.boxes import BOX, Boxes, can_boxes_touch, find_least_penetration
 from harness.carlite.dynamics.collisions import build_swept_boxes
+from harness.carlite.dynamics.columns import BodyColumns, take_columns
 from harness.carlite.dynamics.parameters import PhysicsTable
 
 
@@ -89,10 +90,7 @@ class FrictionVolumes:
 
 
 def _build_vehicle_boxes(table: ActorTable, slots: Ints) -> Boxes:
-    boxes: Boxes = build_swept_boxes(
-        slots, table.kind, table.simulated, table.position, table.rotation, table.velocity,
-        table.yaw_rate, table.box_centre, table.extent, table.mirrors, table.mass, 0.0,
-    )  # fmt: skip
+    boxes: Boxes = build_swept_boxes(slots, take_columns(table, BodyColumns), 0.0)
     return boxes
 
 

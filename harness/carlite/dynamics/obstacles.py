@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from harness.carlite.arrays import Int32s, Ints
@@ -13,21 +15,38 @@ CELL = 8.0
 """Metres."""
 
 
-class ObstacleGrid:
-    """Every solid piece of scenery as an upright box, and the boxes that each grid cell meets.
+class SceneryCells(NamedTuple):
+    """Solid pieces of scenery as upright boxes, and the boxes that each grid cell meets.
 
     Attributes:
-        boxes: one per solid piece. piece: its index in the scenery.
+        boxes: one per solid piece.
+        first, members: cell i, counted row by row, meets boxes members[first[i] : first[i + 1]].
         column, row: the grid's first cell; cell (c, r) begins at CELL times (c, r).
         columns, rows: the grid's size.
-        first, members: cell i, counted row by row, meets boxes members[first[i] : first[i + 1]].
+    """
+
+    boxes: Boxes
+    first: Int32s
+    members: Int32s
+    column: int
+    row: int
+    columns: int
+    rows: int
+
+
+class ObstacleGrid:
+    """Every solid piece of scenery.
+
+    Attributes:
+        piece: (boxes,) index of each box in the scenery.
+        cells: the boxes by grid cell.
     """
 
     def __init__(self, scenery: TownScenery) -> None:
         self.piece: Int32s = np.flatnonzero(scenery.solid).astype(np.int32)
-        self.boxes = _build_piece_boxes(scenery, self.piece)
-        place = np.stack([self.boxes["x"], self.boxes["y"]], 1)
-        reach = np.stack([self.boxes["reach_x"], self.boxes["reach_y"]], 1)
+        boxes = _build_piece_boxes(scenery, self.piece)
+        place = np.stack([boxes["x"], boxes["y"]], 1)
+        reach = np.stack([boxes["reach_x"], boxes["reach_y"]], 1)
         low = np.floor((place - reach) / CELL).astype(np.int64)
         high = np.floor((place + reach) / CELL).astype(np.int64)
         if not len(low):
@@ -35,10 +54,10 @@ class ObstacleGrid:
             start = end = np.zeros(2, np.int64)
         else:
             start, end = low.min(0), high.max(0)
-        self.column, self.row = int(start[0]), int(start[1])
-        self.columns, self.rows = (int(size) for size in end - start + 1)
-        self.first, self.members = _fill_grid_cells(
-            low - start, high - start, self.columns, self.rows
+        columns, rows = (int(size) for size in end - start + 1)
+        first, members = _fill_grid_cells(low - start, high - start, columns, rows)
+        self.cells = SceneryCells(
+            boxes, first, members, int(start[0]), int(start[1]), columns=columns, rows=rows
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import allocating, compiled
 from harness.carlite.dynamics.boxes import Boxes, can_boxes_touch
-from harness.carlite.dynamics.obstacles import CELL
+from harness.carlite.dynamics.obstacles import CELL, SceneryCells
 
 
 @allocating
@@ -45,10 +45,7 @@ def find_moving_pairs(boxes: Boxes) -> Int32s:
 
 
 @allocating
-def find_scenery_pairs(
-    boxes: Boxes, scenery: Boxes, first: Int32s, members: Int32s,
-    column0: int, row0: int, columns: int, rows: int,
-) -> Int32s:  # fmt: skip
+def find_scenery_pairs(boxes: Boxes, cells: SceneryCells) -> Int32s:
     """Return (P, 2) pairs of a mover and a piece of scenery that may touch, in order of movers."""
     pairs = np.empty((len(boxes) + 8, 2), np.int32)
     count = 0
@@ -57,15 +54,17 @@ def find_scenery_pairs(
         if box["lightness"] <= 0.0:
             continue
         # the cells of the grid that the mover may touch
-        left, right = _find_cell_span(box["x"], box["reach_x"], column0, columns)
-        bottom, top = _find_cell_span(box["y"], box["reach_y"], row0, rows)
+        left, right = _find_cell_span(box["x"], box["reach_x"], cells.column, cells.columns)
+        bottom, top = _find_cell_span(box["y"], box["reach_y"], cells.row, cells.rows)
         for row in range(bottom, top + 1):
             for column in range(left, right + 1):
-                cell = row * columns + column
-                for member in members[first[cell] : first[cell + 1]]:
-                    piece = scenery[member]
+                cell = row * cells.columns + column
+                for member in cells.members[cells.first[cell] : cells.first[cell + 1]]:
+                    piece = cells.boxes[member]
                     # a piece in several cells counts in the first of them only
-                    if not _is_first_common_cell(piece, column, row, left, bottom, column0, row0):
+                    if not _is_first_common_cell(
+                        piece, column, row, left, bottom, cells.column, cells.row
+                    ):
                         continue
                     if not can_boxes_touch(box, piece):
                         continue

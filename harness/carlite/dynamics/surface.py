@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-from harness.carlite.arrays import Float32s
 from harness.carlite.compiled import compiled
-from harness.carlite.towns.lookup import find_ground_height
+from harness.carlite.towns.lookup import GroundArrays, find_ground_height
 
 
 @compiled
 def fit_wheel_plane(
-    x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
+    ground: GroundArrays,
     x: float, y: float, z: float, cos: float, sin: float, front: float, rear: float, track: float,
 ) -> tuple[float, float, float]:  # fmt: skip
     """Return height at the origin, pitch and roll of the plane nearest to the four wheel contacts.
@@ -19,6 +18,7 @@ def fit_wheel_plane(
     (cos, sin) is the heading, `front` and `rear` are the axles' places ahead of the origin;
     two-wheelers stay upright.
     """
+    x0, y0, cell, lower, upper = ground
     # front and rear axle
     ax, ay = x + front * cos, y + front * sin
     bx, by = x + rear * cos, y + rear * sin

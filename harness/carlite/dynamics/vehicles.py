@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.arrays import Bools, Float32s, Floats, Int32s, Ints
+from harness.carlite.arrays import Ints
 from harness.carlite.compiled import compiled
+from harness.carlite.dynamics.columns import VehicleColumns, take_columns
 from harness.carlite.dynamics.parameters import (
     GRAVITY,
     STEERING_SAMPLES,
@@ -39,6 +40,7 @@ from harness.carlite.dynamics.state import (
 )
 from harness.carlite.dynamics.surface import fit_wheel_plane
 from harness.carlite.dynamics.suspension import DROOP, LEVELLING, step_body_angle, step_heave
+from harness.carlite.towns.lookup import GroundArrays, to_ground_arrays
 from harness.carlite.towns.model import TownGround
 
 SUBSTEP = 0.01
@@ -51,67 +53,51 @@ def step_vehicles(
     table: ActorTable, slots: Ints, *, physics: PhysicsTable, ground: TownGround, dt: float
 ) -> None:
     """Move the vehicles in `slots` by `dt`; unsimulated ones and those without physics stay."""
-    _step_vehicle_kernel(
-        slots, physics.rows, dt, max(1, math.ceil(dt / SUBSTEP - 1e-9)),
-        ground.x, ground.y, ground.cell, ground.lower, ground.upper,
-        table.physics, table.simulated, table.gravity,
-        table.position, table.rotation, table.velocity, table.acceleration,
-        table.angular_velocity, table.throttle, table.steer, table.brake, table.hand_brake,
-        table.reverse, table.manual_gear, table.gear, table.wheel_angle, table.slip,
-        table.yaw_rate, table.engine_speed, table.shift, table.drivetrain, table.held_velocity,
-        table.force, table.torque,
-    )  # fmt: skip
+    substeps = max(1, math.ceil(dt / SUBSTEP - 1e-9))
+    columns, heights = take_columns(table, VehicleColumns), to_ground_arrays(ground)
+    _step_vehicle_kernel(slots, columns, physics.rows, heights, dt, substeps)
 
 
 @compiled
 def _step_vehicle_kernel(
-    slots: Ints, rows: Rows, dt: float, substeps: int,
-    x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
-    physics: Int32s, simulated: Bools, gravity: Bools,
-    position: Floats, rotation: Floats, velocity: Floats, acceleration: Floats,
-    angular_velocity: Floats, throttles: Floats, steers: Floats, brakes: Floats,
-    handbrakes: Bools, reverses: Bools, manual_gears: Bools, gears: Int32s,
-    wheel_angles: Floats, slips: Floats, yaw_rates: Floats, engine_speeds: Floats,
-    shifts: Floats, drivetrains: Floats, held_velocity: Floats, force: Floats, torque: Floats,
-) -> None:  # fmt: skip
-    # rows: (kinds of physics,) records; all other arrays: (actors, …), of which `slots` are moved
+    slots: Ints, table: VehicleColumns, rows: Rows, ground: GroundArrays, dt: float, substeps: int
+) -> None:
+    # rows: (kinds of physics,) records; columns: (actors, …), of which `slots` are moved
     h = dt / substeps
     settling = math.exp(-LEVELLING * h)
     for slot in slots:
-        if not simulated[slot] or physics[slot] < 0:
+        if not table.simulated[slot] or table.physics[slot] < 0:
             continue
         # Pose, velocity and pushes in the vehicle's frame; its controls and drivetrain.
-        vehicle = rows[physics[slot]]
-        x, y, z = position[slot, 0], position[slot, 1], position[slot, 2]
-        pitch, yaw, roll = rotation[slot, 0], rotation[slot, 1], rotation[slot, 2]
+        vehicle = rows[table.physics[slot]]
+        x, y, z = table.position[slot, 0], table.position[slot, 1], table.position[slot, 2]
+        pitch, yaw, roll = table.rotation[slot, 0], table.rotation[slot, 1], table.rotation[slot, 2]
         cos, sin = math.cos(yaw), math.sin(yaw)
-        vx, vy, rising = velocity[slot, 0], velocity[slot, 1], velocity[slot, 2]
+        vx, vy, rising = table.velocity[slot, 0], table.velocity[slot, 1], table.velocity[slot, 2]
         start_x, start_y, start_rising, start_yaw = vx, vy, rising, yaw
-        turn = yaw_rates[slot]
+        turn = table.yaw_rate[slot]
         centre = vehicle["centre"]
         along = vx * cos + vy * sin
         across = vy * cos - vx * sin + turn * centre
-        push_along = (force[slot, 0] * cos + force[slot, 1] * sin) / vehicle["mass"]
-        push_across = (force[slot, 1] * cos - force[slot, 0] * sin) / vehicle["mass"]
-        lift = force[slot, 2] / vehicle["mass"]
-        spin = torque[slot, 2] / vehicle["yaw_inertia"]
-        state = drivetrains[slot]
-        throttle = min(max(throttles[slot], 0.0), 1.0)
-        brake = min(max(brakes[slot], 0.0), 1.0)
-        hand_brake = 1.0 if handbrakes[slot] else 0.0
-        steer = min(max(steers[slot], -1.0), 1.0)
-        wheel_angle, gear, shift = wheel_angles[slot], int(gears[slot]), shifts[slot]
+        push_along = (table.force[slot, 0] * cos + table.force[slot, 1] * sin) / vehicle["mass"]
+        push_across = (table.force[slot, 1] * cos - table.force[slot, 0] * sin) / vehicle["mass"]
+        lift = table.force[slot, 2] / vehicle["mass"]
+        spin = table.torque[slot, 2] / vehicle["yaw_inertia"]
+        state = table.drivetrain[slot]
+        throttle = min(max(table.throttle[slot], 0.0), 1.0)
+        brake = min(max(table.brake[slot], 0.0), 1.0)
+        hand_brake = 1.0 if table.hand_brake[slot] else 0.0
+        steer = min(max(table.steer[slot], -1.0), 1.0)
+        wheel_angle, gear, shift = table.wheel_angle[slot], int(table.gear[slot]), table.shift[slot]
         target, since = int(state[TARGET_GEAR]), state[SINCE_SHIFT]
-        engine_speed = engine_speeds[slot]
-        held = not math.isnan(held_velocity[slot, 0])
+        engine_speed = table.engine_speed[slot]
+        held = not math.isnan(table.held_velocity[slot, 0])
         front, rear = centre + vehicle["front"], centre - vehicle["rear"]
         track = vehicle["track"]
-        plane, slope, bank = fit_wheel_plane(
-            x0, y0, cell, lower, upper, x, y, z, cos, sin, front, rear, track
-        )
+        plane, slope, bank = fit_wheel_plane(ground, x, y, z, cos, sin, front, rear, track)
         for _ in range(substeps):
             # Pedals and steering follow the client.
-            grounded = gravity[slot] and z - plane < DROOP
+            grounded = table.gravity[slot] and z - plane < DROOP
             state[THROTTLE] = limit_control_rate(
                 state[THROTTLE], throttle, PEDAL_RISE, PEDAL_FALL, h
             )
@@ -123,9 +109,9 @@ def _step_vehicle_kernel(
             wheel_angle = _compute_steer_angle(vehicle, state[STEER], along)
             # Gearbox.
             accel = state[THROTTLE]
-            if manual_gears[slot]:
+            if table.manual_gear[slot]:
                 gear = target = min(max(gear, -1), vehicle["gears"])
-            elif reverses[slot]:
+            elif table.reverse[slot]:
                 gear = target = -1
             elif gear < 0:
                 gear = target = 1
@@ -147,9 +133,9 @@ def _step_vehicle_kernel(
                 grounded, slope, bank, push_along, push_across, spin, h,
             )  # fmt: skip
             if held:
-                along = held_velocity[slot, 0]
+                along = table.held_velocity[slot, 0]
                 turn = along * math.tan(wheel_angle) / (vehicle["front"] + vehicle["rear"])
-                across = held_velocity[slot, 1] + turn * centre
+                across = table.held_velocity[slot, 1] + turn * centre
                 state[FRONT_SPIN] = along / vehicle["front_radius"]
                 state[REAR_SPIN] = along / vehicle["rear_radius"]
             # Onward in the plane, and the ground there.
@@ -161,9 +147,7 @@ def _step_vehicle_kernel(
                 cos, sin = math.cos(yaw), math.sin(yaw)
                 x += 0.5 * h * (along * (old_cos + cos) - drift * (old_sin + sin))
                 y += 0.5 * h * (along * (old_sin + sin) + drift * (old_cos + cos))
-                plane, slope, bank = fit_wheel_plane(
-                    x0, y0, cell, lower, upper, x, y, z, cos, sin, front, rear, track
-                )
+                plane, slope, bank = fit_wheel_plane(ground, x, y, z, cos, sin, front, rear, track)
             # Height, pitch and roll: on the springs, or in the air.
             steepest = STEEPEST * abs(along) + 0.3
             ground_rising = min(max((plane - before) / h, -steepest), steepest)
@@ -174,7 +158,7 @@ def _step_vehicle_kernel(
                     step_body_angle(roll, bank, settling),
                 )
             else:
-                rising += h * (lift - (GRAVITY if gravity[slot] else 0.0))
+                rising += h * (lift - (GRAVITY if table.gravity[slot] else 0.0))
                 z += h * rising
                 if z < plane:
                     z, rising = plane, max(rising, ground_rising)
@@ -184,21 +168,21 @@ def _step_vehicle_kernel(
         # Back into the table.
         drift = across - turn * centre
         vx, vy = along * cos - drift * sin, along * sin + drift * cos
-        position[slot, 0], position[slot, 1], position[slot, 2] = x, y, z
-        rotation[slot, 0], rotation[slot, 2] = pitch, roll
-        rotation[slot, 1] = math.atan2(sin, cos) if abs(yaw) > math.pi else yaw
-        velocity[slot, 0], velocity[slot, 1], velocity[slot, 2] = vx, vy, rising
-        acceleration[slot, 0] = (vx - start_x) / dt
-        acceleration[slot, 1] = (vy - start_y) / dt
-        acceleration[slot, 2] = (rising - start_rising) / dt
-        angular_velocity[slot, 0] = pitch_rate * sin - roll_rate * cos
-        angular_velocity[slot, 1] = -pitch_rate * cos - roll_rate * sin
-        angular_velocity[slot, 2] = (yaw - start_yaw) / dt
-        wheel_angles[slot], slips[slot], yaw_rates[slot] = wheel_angle, drift, turn
-        gears[slot], shifts[slot], engine_speeds[slot] = gear, shift, engine_speed
+        table.position[slot, 0], table.position[slot, 1], table.position[slot, 2] = x, y, z
+        table.rotation[slot, 0], table.rotation[slot, 2] = pitch, roll
+        table.rotation[slot, 1] = math.atan2(sin, cos) if abs(yaw) > math.pi else yaw
+        table.velocity[slot, 0], table.velocity[slot, 1], table.velocity[slot, 2] = vx, vy, rising
+        table.acceleration[slot, 0] = (vx - start_x) / dt
+        table.acceleration[slot, 1] = (vy - start_y) / dt
+        table.acceleration[slot, 2] = (rising - start_rising) / dt
+        table.angular_velocity[slot, 0] = pitch_rate * sin - roll_rate * cos
+        table.angular_velocity[slot, 1] = -pitch_rate * cos - roll_rate * sin
+        table.angular_velocity[slot, 2] = (yaw - start_yaw) / dt
+        table.wheel_angle[slot], table.slip[slot], table.yaw_rate[slot] = wheel_angle, drift, turn
+        table.gear[slot], table.shift[slot], table.engine_speed[slot] = gear, shift, engine_speed
         state[TARGET_GEAR], state[SINCE_SHIFT] = target, since
-        force[slot] = 0.0
-        torque[slot] = 0.0
+        table.force[slot] = 0.0
+        table.torque[slot] = 0.0
 
 
 @compiled

@@ -6,9 +6,10 @@ import math
 
 from harness.carlite.actors import ActorTable
 from harness.carlite.angles import wrap_to_pi_in_kernel
-from harness.carlite.arrays import Bools, Float32s, Floats, Ints
+from harness.carlite.arrays import Float32s, Floats, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.towns.lookup import find_ground_height, to_ground_arrays
+from harness.carlite.dynamics.columns import WalkerColumns, take_columns
+from harness.carlite.towns.lookup import GroundArrays, find_ground_height, to_ground_arrays
 from harness.carlite.towns.model import TownGround
 
 GRAVITY = 9.81
@@ -28,13 +29,7 @@ STEP = 0.35
 
 def step_walkers(table: ActorTable, slots: Ints, ground: TownGround, dt: float) -> None:
     """Move the walkers in `slots` by `dt`; unsimulated ones stay."""
-    _step_walker_kernel(
-        slots, dt, ground.x, ground.y, ground.cell, ground.lower, ground.upper,
-        table.simulated, table.gravity, table.position, table.rotation, table.velocity,
-        table.acceleration, table.angular_velocity, table.yaw_rate, table.box_centre,
-        table.extent, table.mass, table.walk_direction, table.walk_speed, table.jump,
-        table.held_velocity, table.force, table.torque,
-    )  # fmt: skip
+    _step_walker_kernel(slots, take_columns(table, WalkerColumns), to_ground_arrays(ground), dt)
 
 
 def lift_walkers(table: ActorTable, slots: Ints, ground: TownGround) -> None:
@@ -56,63 +51,67 @@ def _lift_walker_kernel(
 
 
 @compiled
-def _step_walker_kernel(
-    slots: Ints, dt: float,
-    x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
-    simulated: Bools, gravity: Bools, position: Floats, rotation: Floats, velocity: Floats,
-    acceleration: Floats, angular_velocity: Floats, yaw_rate: Floats, box_centre: Floats,
-    extent: Floats, mass: Floats, walk_direction: Floats, walk_speed: Floats, jump: Bools,
-    held_velocity: Floats, force: Floats, torque: Floats,
-) -> None:  # fmt: skip
+def _step_walker_kernel(slots: Ints, table: WalkerColumns, ground: GroundArrays, dt: float) -> None:
+    x0, y0, cell, lower, upper = ground
     for slot in slots:
-        if not simulated[slot]:
+        if not table.simulated[slot]:
             continue
         # where the feet are, and whether they are on the ground
-        feet = extent[slot, 2] - box_centre[slot, 2]
-        x, y, z = position[slot, 0], position[slot, 1], position[slot, 2] - feet
+        feet = table.extent[slot, 2] - table.box_centre[slot, 2]
+        x, y, z = table.position[slot, 0], table.position[slot, 1], table.position[slot, 2] - feet
         floor = find_ground_height(x0, y0, cell, lower, upper, x, y, z)
-        rising = velocity[slot, 2]
-        standing = gravity[slot] and (z <= floor or (z - floor < STEP and rising <= 0.0))
+        rising = table.velocity[slot, 2]
+        standing = table.gravity[slot] and (z <= floor or (z - floor < STEP and rising <= 0.0))
         # horizontal velocity: held by a client, walked, or kept while in the air
-        vx, vy = velocity[slot, 0], velocity[slot, 1]
-        if not math.isnan(held_velocity[slot, 0]):
-            yaw = rotation[slot, 1]
-            vx = held_velocity[slot, 0] * math.cos(yaw) - held_velocity[slot, 1] * math.sin(yaw)
-            vy = held_velocity[slot, 0] * math.sin(yaw) + held_velocity[slot, 1] * math.cos(yaw)
-        elif standing or not gravity[slot]:
-            vx, vy = _step_walk_velocity(vx, vy, walk_direction[slot], walk_speed[slot], dt)
+        vx, vy = table.velocity[slot, 0], table.velocity[slot, 1]
+        if not math.isnan(table.held_velocity[slot, 0]):
+            yaw = table.rotation[slot, 1]
+            vx = table.held_velocity[slot, 0] * math.cos(yaw) - table.held_velocity[
+                slot, 1
+            ] * math.sin(yaw)
+            vy = table.held_velocity[slot, 0] * math.sin(yaw) + table.held_velocity[
+                slot, 1
+            ] * math.cos(yaw)
+        elif standing or not table.gravity[slot]:
+            vx, vy = _step_walk_velocity(
+                vx, vy, table.walk_direction[slot], table.walk_speed[slot], dt
+            )
         # pushes, then the new place
-        vx += dt * force[slot, 0] / mass[slot]
-        vy += dt * force[slot, 1] / mass[slot]
+        vx += dt * table.force[slot, 0] / table.mass[slot]
+        vy += dt * table.force[slot, 1] / table.mass[slot]
         x += vx * dt
         y += vy * dt
         floor = find_ground_height(x0, y0, cell, lower, upper, x, y, z)
         # height: a jump, a step on the ground, or a fall
-        if standing and jump[slot]:
+        if standing and table.jump[slot]:
             rising, standing = JUMP, False
-            jump[slot] = False
+            table.jump[slot] = False
         if standing and z - floor < STEP:
             rising, z = (floor - z) / dt, floor
         else:
-            rising += dt * (force[slot, 2] / mass[slot] - (GRAVITY if gravity[slot] else 0.0))
+            rising += dt * (
+                table.force[slot, 2] / table.mass[slot] - (GRAVITY if table.gravity[slot] else 0.0)
+            )
             z += rising * dt
             if z <= floor:
                 z, rising = floor, 0.0
         # the body turns to where it walks
-        turn = _compute_facing_turn(rotation[slot, 1], walk_direction[slot], walk_speed[slot], dt)
-        yaw = rotation[slot, 1] + turn
-        rotation[slot, 1] = wrap_to_pi_in_kernel(yaw) if abs(yaw) > math.pi else yaw
-        yaw_rate[slot] = turn / dt
+        turn = _compute_facing_turn(
+            table.rotation[slot, 1], table.walk_direction[slot], table.walk_speed[slot], dt
+        )
+        yaw = table.rotation[slot, 1] + turn
+        table.rotation[slot, 1] = wrap_to_pi_in_kernel(yaw) if abs(yaw) > math.pi else yaw
+        table.yaw_rate[slot] = turn / dt
         # back into the table; pushes act for one tick
-        angular_velocity[slot, 0] = angular_velocity[slot, 1] = 0.0
-        angular_velocity[slot, 2] = turn / dt
-        acceleration[slot, 0] = (vx - velocity[slot, 0]) / dt
-        acceleration[slot, 1] = (vy - velocity[slot, 1]) / dt
-        acceleration[slot, 2] = (rising - velocity[slot, 2]) / dt
-        velocity[slot, 0], velocity[slot, 1], velocity[slot, 2] = vx, vy, rising
-        position[slot, 0], position[slot, 1], position[slot, 2] = x, y, z + feet
-        force[slot] = 0.0
-        torque[slot] = 0.0
+        table.angular_velocity[slot, 0] = table.angular_velocity[slot, 1] = 0.0
+        table.angular_velocity[slot, 2] = turn / dt
+        table.acceleration[slot, 0] = (vx - table.velocity[slot, 0]) / dt
+        table.acceleration[slot, 1] = (vy - table.velocity[slot, 1]) / dt
+        table.acceleration[slot, 2] = (rising - table.velocity[slot, 2]) / dt
+        table.velocity[slot, 0], table.velocity[slot, 1], table.velocity[slot, 2] = vx, vy, rising
+        table.position[slot, 0], table.position[slot, 1], table.position[slot, 2] = x, y, z + feet
+        table.force[slot] = 0.0
+        table.torque[slot] = 0.0
 
 
 @compiled
