@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from harness.channel.disturbance import Sweep as Sweep
     from harness.channel.disturbance import cannot_touch as cannot_touch
     from harness.channel.effects import Shift as Shift
+    from harness.common.errors import UserError as UserError
+    from harness.common.randomness import make_named_stream as make_named_stream
     from harness.evaluation.metrics.metric import AttemptData as AttemptData
     from harness.evaluation.metrics.metric import Metric as Metric
     from harness.evaluation.metrics.metric import StepData as StepData
@@ -44,6 +46,19 @@ if TYPE_CHECKING:
     from harness.evaluation.patterns import count_patterns as count_patterns
     from harness.records.arms import Arm as Arm
     from harness.records.reading import CampaignRecords as CampaignRecords
+    from harness.types.systems import PerceivingSystem as PerceivingSystem
+    from harness.types.vocabulary import Boxes as Boxes
+    from harness.types.vocabulary import Control as Control
+    from harness.types.vocabulary import EgoObservation as EgoObservation
+    from harness.types.vocabulary import Features as Features
+    from harness.types.vocabulary import Kind as Kind
+    from harness.types.vocabulary import Message as Message
+    from harness.types.vocabulary import Observation as Observation
+    from harness.types.vocabulary import Perceived as Perceived
+    from harness.types.vocabulary import Points as Points
+    from harness.types.vocabulary import Pose as Pose
+    from harness.types.vocabulary import Route as Route
+    from harness.types.vocabulary import Step as Step
     from harness.world.attempt_context import EgoState as EgoState
     from harness.world.changes.background import BackgroundChange as BackgroundChange
     from harness.world.changes.census import SceneCensus as SceneCensus
@@ -59,6 +74,11 @@ if TYPE_CHECKING:
     from harness.world.routes.files import RouteSpec as RouteSpec
     from harness.world.routes.sources import RouteSource as RouteSource
     from harness.world.routes.sources import make_route_spec as make_route_spec
+    from studies.search.candidates import SearchCandidate as SearchCandidate
+    from studies.search.candidates import SearchOutcome as SearchOutcome
+    from studies.search.candidates import number_candidates as number_candidates
+    from studies.search.settings import SearchSettings as SearchSettings
+    from studies.space import sample_values as sample_values
 
 
 def __getattr__(name: str) -> Any:

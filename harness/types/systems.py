@@ -1,4 +1,4 @@
-"""What a system under test must offer: protocols, and how the harness tells them apart."""
+"""What a system under test must offer: protocols, and how the harness distinguishes them."""
 
 from __future__ import annotations
 

@@ -41,23 +41,23 @@ HEAD = ("system", "effect of", "violations, %", "difference", "95 % interval", "
 
 
 def main(folders: Sequence[Path], figure: Path | None) -> None:
-    """Print the one primary test, and the family of the secondary ones; draw all."""
+    """Print the one primary test, and the family of the secondary ones; render all."""
     collection = collect_campaigns(folders)
     pairs = pairs_by_system(collection)
     mean = add_family_p_values([mean_effect([pairs[name] for name in pairs if name[1] == PRIMARY])])
     print("Primary: the mean of the systems, one test.\n")
     print_table(mean)
     print("\nSecondary: each system, one family.\n")
-    single = [effect_of_system(*name, found) for name, found in sorted(pairs.items())]
+    single = [effect_of_system(*name, matched) for name, matched in sorted(pairs.items())]
     secondary = add_family_p_values(single)
     print_table(secondary)
     print("\nWhat the repairs cost, and other descriptions, without tests.\n")
     print_costs(pairs)
     if figure is not None:
-        draw(pd.concat([mean, secondary]), collection, figure)
+        render_effects(pd.concat([mean, secondary]), collection, figure)
 
 
-def draw(effects: pd.DataFrame, collection: CampaignCollection, figure: Path) -> None:
+def render_effects(effects: pd.DataFrame, collection: CampaignCollection, figure: Path) -> None:
     """Draw all effects on violations; what is significant is so in its own family."""
     (truth,) = {arm.truth_filter for arm in collect_intervention_arms(collection)}
     canvas = render_effects_figure(effects.assign(arm=effects["system"], truth=truth))
@@ -96,8 +96,8 @@ def print_costs(pairs: Mapping[tuple[str, str], pd.DataFrame]) -> None:
     """Print a line for each system and repair: differences of time and speed with intervals."""
     head = ("system", "effect of", *(outcome.name for outcome in COSTS))
     print("| " + " | ".join(head) + " |\n" + "| --- " * len(head) + "|")
-    for (system, repair), found in sorted(pairs.items()):
-        rows = [estimate_paired_effect(found, outcome).row for outcome in COSTS]
+    for (system, repair), matched in sorted(pairs.items()):
+        rows = [estimate_paired_effect(matched, outcome).row for outcome in COSTS]
         cells = (
             f"{row['difference']:+.2f} ({row['low']:+.2f} to {row['high']:+.2f})" for row in rows
         )
