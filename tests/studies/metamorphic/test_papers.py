@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from crucible.subcommands import dispatch_subcommand
 from studies.metamorphic.catalogue import MAKERS
 from studies.metamorphic.running.generation import KEEP_GUIDES
+from studies.metamorphic.tables.printing import build_operator_listing
 from studies.metamorphic.tables.summary import StudyTables
 from tests.conftest import ROOT
 from tests.docs.reference import help_of
@@ -78,3 +81,13 @@ def test_an_unknown_action_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         dispatch_subcommand(["metamorphic", "retrian"])
     assert "invalid choice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_listing_names_what_can_be_chosen(width: int) -> None:
+    console = Console(width=width, file=StringIO())
+    console.print(build_operator_listing(width))
+    assert isinstance(console.file, StringIO)
+    shown = " ".join(console.file.getvalue().split())
+    assert "side left, right" in shown
+    assert "0 to 0" not in shown
