@@ -26,9 +26,9 @@ test: $(READY)
 test-all: $(READY)
 	$(BIN)/python -m pytest --numprocesses=auto -m '' --hypothesis-profile=many
 
-# What `make test` has left out.
+# What `make test` has left out, with as few examples as there.
 test-rest: $(READY)
-	$(BIN)/python -m pytest --numprocesses=auto -m thorough --hypothesis-profile=many
+	$(BIN)/python -m pytest --numprocesses=auto -m thorough
 
 # Error rates of the analysis by simulation, and ten minutes of traffic in each of the development
 # towns and for jams in ours; about an hour of one core. The tests have small ones.

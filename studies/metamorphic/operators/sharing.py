@@ -14,6 +14,7 @@ import numpy as np
 
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.feature_corruption import Scattered, WholeChannels
+from harness.common.errors import UserError
 from harness.types.vocabulary import Floats, Pose
 from studies.metamorphic.scenes.operator import (
     ChangedScene,
@@ -124,7 +125,7 @@ class ChannelLoss:
     """Whole channels of feature maps are replaced by noise (CooTest, operator CL).
 
     Of C channels, floor(share * C) are replaced. The space starts at one channel of 16, which the
-    shipped networks send: with less, nothing would change.
+    shipped networks send. A share below one channel is refused: nothing would change.
     """
 
     name = "channel_loss"
@@ -133,6 +134,8 @@ class ChannelLoss:
     needs: frozenset[Need] = frozenset({"features"})
 
     def __init__(self, channels: int = 16) -> None:
+        """Take how many channels a feature map has."""
+        self._channels = channels
         self.space: Space = (
             SpaceParameter(name="share", unit="of channels", low=1 / channels, high=1.0),
         )
@@ -141,7 +144,13 @@ class ChannelLoss:
         self, scene: CooperativeScene, values: Values, random: np.random.Generator
     ) -> ChangedScene:
         """Return the scene with noise on the air."""
-        return add_air_disturbance(scene, get_numeric_value(values, "share"), WholeChannels, random)
+        share = get_numeric_value(values, "share")
+        if share * self._channels < 1.0:
+            raise UserError(
+                f"channel_loss: share = {share:g} is less than one of {self._channels} channels;"
+                f" {1 / self._channels:g} or more is needed"
+            )
+        return add_air_disturbance(scene, share, WholeChannels, random)
 
 
 def add_air_disturbance(

@@ -15,10 +15,13 @@ from studies.metamorphic.tables.sheets import (
     build_skipped_sheet,
 )
 from studies.metamorphic.tables.summary import StudyTables
+from studies.space import SpaceParameter
 
 OPERATOR_COLUMNS = ("operator", "level", "paper", "values", "needs", "relations")
 WIDE = 160
 """Columns of a terminal on which nothing of the listing is cut."""
+NAMES_SHOWN = 4
+"""Names of a choice that the listing shows."""
 
 
 def build_operator_listing(width: int) -> Table:
@@ -34,7 +37,7 @@ def build_operator_listing(width: int) -> Table:
         entry = make()
         operator = entry.operator
         values = [
-            f"{parameter.name} {parameter.low:g} to {parameter.high:g} {parameter.unit}"
+            describe_parameter_range(parameter)
             for parameter in operator.space
             if parameter.name not in entry.fixed
         ]
@@ -50,6 +53,15 @@ def build_operator_listing(width: int) -> Table:
             parts = zip(OPERATOR_COLUMNS[1:], cells[1:], strict=True)
             table.add_row(name, "\n".join(f"{column}: {cell}" for column, cell in parts))
     return table
+
+
+def describe_parameter_range(parameter: SpaceParameter) -> str:
+    """Return the values that a parameter can have: a range with its unit, or names."""
+    if parameter.kind != "choice":
+        return f"{parameter.name} {parameter.low:g} to {parameter.high:g} {parameter.unit}".rstrip()
+    shown = ", ".join(parameter.choices[:NAMES_SHOWN])
+    more = len(parameter.choices) - NAMES_SHOWN
+    return f"{parameter.name} {shown}" + (f" and {more} more" if more > 0 else "")
 
 
 def render_study_tables(folder: Path) -> list[Table]:

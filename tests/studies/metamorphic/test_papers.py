@@ -11,6 +11,7 @@ import pytest
 from crucible.subcommands import dispatch_subcommand
 from studies.metamorphic.catalogue import MAKERS
 from studies.metamorphic.running.generation import KEEP_GUIDES
+from studies.metamorphic.tables.printing import build_operator_listing
 from studies.metamorphic.tables.summary import StudyTables
 from tests.conftest import ROOT
 from tests.docs.reference import help_of
@@ -78,3 +79,11 @@ def test_an_unknown_action_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         dispatch_subcommand(["metamorphic", "retrian"])
     assert "invalid choice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_listing_names_what_can_be_chosen(width: int) -> None:
+    cells = [cell for column in build_operator_listing(width).columns for cell in column.cells]
+    shown = "\n".join(map(str, cells))
+    assert "side left, right" in shown
+    assert not re.search(r"0 to 0(?![.\d])", shown)

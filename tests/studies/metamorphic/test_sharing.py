@@ -212,16 +212,18 @@ def test_global_loss_replaces_that_share_of_all_numbers(probability: float, seed
     assert before.min() <= after.min() <= after.max() <= before.max()
 
 
-@given(share=st.floats(0.0, 1.0), channels=st.integers(1, 24), seed=SEEDS)
+@given(place=st.floats(0.0, 1.0), channels=st.integers(1, 24), seed=SEEDS)
 @settings(max_examples=40)
 def test_channel_loss_replaces_whole_channels_rounded_down(
-    share: float, channels: int, seed: int
+    place: float, channels: int, seed: int
 ) -> None:
     """CooTest, table 1 (CL): floor(p C) channels, at least one from the space's low end on."""
+    operator = ChannelLoss(channels)
+    share = max(1 / channels, place)
     sent = maps_message(make_named_stream(seed), channels)
     assert isinstance(sent.payload, Features)
     before = sent.payload.maps[0]
-    after = after_air(applied(ChannelLoss(), bare(), {"share": share}, seed), sent)
+    after = after_air(applied(operator, bare(), {"share": share}, seed), sent)
     changed = [c for c in range(channels) if (after[c] != before[c]).any()]
     assert len(changed) == math.floor(share * channels + 1e-9)
     assert all((after[c] != before[c]).mean() > 0.9 for c in changed)
@@ -244,6 +246,11 @@ def test_the_least_channel_loss_takes_one_channel() -> None:
     assert isinstance(sent.payload, Features)
     after = after_air(applied(ChannelLoss(), bare(), {"share": parameter.low}), sent)
     assert (after != sent.payload.maps[0]).any(axis=(1, 2)).sum() == 1
+
+
+def test_less_than_one_channel_is_refused() -> None:
+    with pytest.raises(UserError, match=r"channel_loss: share = 0.06 is less than one of 16"):
+        applied(ChannelLoss(), bare(), {"share": 0.06})
 
 
 @cache
