@@ -1,7 +1,8 @@
 """Firth's logit and the detection of separation against firthmodels, an implementation of others.
 
-firthmodels starts from zero alone, so that it may end in a lower one of several maxima. It has profile
-intervals, which we do not report: they say how high the penalised likelihood is around its maximum.
+firthmodels starts from zero alone, so that it may end in a lower one of several maxima. It has
+profile intervals, which we do not report: they say how high the penalised likelihood is around its
+maximum.
 """
 
 from __future__ import annotations
