@@ -67,7 +67,7 @@ def test_tabs_and_ends_of_lines_stay() -> None:
 @pytest.mark.parametrize(
     "text", [Markup("<b>") + "x", "x" + Markup("<b>"), Markup("<b>x")[:3], Markup(" <b>").strip()]
 )
-def test_what_is_made_of_markup_by_hand_is_text(text: str) -> None:
+def test_what_methods_of_markup_return_is_text(text: str) -> None:
     """Only the functions that render return markup: decision 0082."""
     assert "&lt;b&gt;" in render_tag("p", text)
 
