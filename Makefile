@@ -46,6 +46,7 @@ verify: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/mypy
 
 # The documentation as a site in build/docs; a broken link or anchor fails.

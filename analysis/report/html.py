@@ -11,7 +11,7 @@ VOID = {"meta", "br", "hr"}
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is HTML already; what its methods return is text to be escaped (decision 0082)."""
 
     __slots__ = ()
 

@@ -22,6 +22,7 @@ EXTRA = re.compile(r"extra\s*==\s*[\"'](\w+)[\"']")
 PLATFORM = re.compile(r"\b(sys_platform|platform_machine)\b")
 MODULES = {
     "hydra-core": "hydra",
+    "import-linter": "importlinter",
     "mkdocs-material": "material",
     "open3d-cpu": "open3d",
     "pillow": "PIL",

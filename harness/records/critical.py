@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,19 @@ CRITICAL = "critical"
 """The folder in that of the campaign."""
 VERSION = 1
 NOTHING = "nothing"
+SIZE_VALUE, POSITIVE_VALUE, COUNT_VALUE = "a number ≥ 0", "a number > 0", "a whole number ≥ 0"
+FLAG_VALUE, KIND_VALUE, LIST_VALUE = "true or false", "a word or null", "a list"
+EXPECTED_VALUES: Mapping[str, Callable[[Any], bool]] = {
+    SIZE_VALUE: lambda value: type(value) in (int, float) and 0 <= value < LARGEST_SIZE,
+    POSITIVE_VALUE: lambda value: type(value) in (int, float) and 0 < value < LARGEST_SIZE,
+    COUNT_VALUE: lambda value: type(value) is int and value >= 0,
+    FLAG_VALUE: lambda value: type(value) is bool,
+    KIND_VALUE: lambda value: value is None or type(value) is str,
+    LIST_VALUE: lambda value: type(value) is list,
+}
+"""What values must be, in words, and whether one is."""
+LARGEST_SIZE = 1e300
+"""Whole numbers beyond have no floating-point number."""
 Interval = tuple[float, float]
 """A size without a violation, and a larger one with the first; infinite where there is none."""
 
@@ -134,7 +148,10 @@ def format_searched_attempt(one: SearchedAttempt) -> dict[str, Any]:
 
 
 def read_critical(campaign: Path, name: str) -> CriticalSizes:
-    """Return the critical sizes of a disturbance; a broken file is one line."""
+    """Return the critical sizes of a disturbance; a broken file is one line that names the key.
+
+    Values are checked without a library: decision 0083.
+    """
     file = get_sizes_path(campaign, name)
     record = read_json_object(file, STUDY_RECORD, within=campaign)
     try:
@@ -142,66 +159,70 @@ def read_critical(campaign: Path, name: str) -> CriticalSizes:
             raise ValueError("another version or disturbance")
         return CriticalSizes(
             of=name,
-            finest=parse_positive_number(record["finest"]),
-            coarse=tuple(map(parse_size, record["coarse"])),
+            finest=get_checked_size(record, "finest", POSITIVE_VALUE),
+            coarse=tuple(
+                get_checked_size({"coarse": one}, "coarse")
+                for one in get_checked(record, "coarse", LIST_VALUE)
+            ),
             placebo=str(record["placebo"])[:80],
-            placebos=parse_count(record["placebos"]),
-            period=parse_positive_number(record["period"]),
-            searched=tuple(map(parse_searched_attempt, record["searched"])),
+            placebos=get_checked(record, "placebos", COUNT_VALUE),
+            period=get_checked_size(record, "period", POSITIVE_VALUE),
+            searched=tuple(
+                map(parse_searched_attempt, get_checked(record, "searched", LIST_VALUE))
+            ),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise UserError(f"{file}: not a file of critical sizes ({problem!r})") from None
+    except KeyError as problem:
+        raise make_sizes_error(file, f"{problem.args[0]} is missing") from None
+    except (TypeError, ValueError, AttributeError) as problem:
+        raise make_sizes_error(file, str(problem)) from None
+
+
+def make_sizes_error(file: Path, reason: str) -> UserError:
+    """Return the error for a broken file."""
+    return UserError(f"{file}: not a file of critical sizes: {reason}")
 
 
 def parse_searched_attempt(record: Mapping[str, Any]) -> SearchedAttempt:
     """Return an attempt's part of the file."""
-    kinds = {parse_size(one["size"]): one["violation"] for one in record["outcomes"]}
-    if not all(kind is None or isinstance(kind, str) for kind in kinds.values()):
-        raise ValueError("a violation is no word")
+    kinds = {
+        get_checked_size(one, "size"): get_checked(one, "violation", KIND_VALUE)
+        for one in get_checked(record, "outcomes", LIST_VALUE)
+    }
     flips = tuple(
         OutcomeFlip(
-            low=parse_size(one["low"]),
-            high=parse_size(one["high"]),
-            into=bool(one["into"]),
+            low=get_checked_size(one, "low"),
+            high=get_checked_size(one, "high"),
+            into=get_checked(one, "into", FLAG_VALUE),
             at_low=parse_placebos(one["at_low"]),
             at_high=parse_placebos(one["at_high"]),
         )
-        for one in record["flips"]
+        for one in get_checked(record, "flips", LIST_VALUE)
     )
     if not all(kinds.get(size) is not None for one in flips for size in (one.low, one.high)):
-        raise ValueError("a flip at a size without a result")
+        raise ValueError("flips: one at a size without a result")
     return SearchedAttempt(of=AttemptKey.from_record(record), outcomes=kinds, flips=flips)
 
 
 def parse_placebos(record: Mapping[str, Any]) -> PlaceboDrives:
     """Return the placebos of one side of a flip."""
     one = PlaceboDrives(
-        *(parse_count(record[name]) for name in ("violated", "effective", "driven"))
+        *(get_checked(record, name, COUNT_VALUE) for name in ("violated", "effective", "driven"))
     )
     if not one.violated <= one.effective <= one.driven:
-        raise ValueError("more placebos than were driven")
+        raise ValueError("flips: more placebos than were driven")
     return one
 
 
-def parse_size(value: Any) -> float:
-    """Return a size: a number ≥ 0."""
-    size = float(value)
-    if not 0 <= size < math.inf or isinstance(value, bool | str):
-        raise ValueError(f"a size is {value!r}")
-    return size
+def get_checked_size(record: Mapping[str, Any], key: str, expected: str = SIZE_VALUE) -> float:
+    """Return the size behind a key."""
+    return float(get_checked(record, key, expected))
 
 
-def parse_positive_number(value: Any) -> float:
-    """Return a number above 0."""
-    if not parse_size(value) > 0:
-        raise ValueError(f"{value!r} is not above 0")
-    return float(value)
-
-
-def parse_count(value: Any) -> int:
-    """Return a number of things."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{value!r} is no count")
+def get_checked(record: Mapping[str, Any], key: str, expected: str) -> Any:
+    """Return the value behind a key; ValueError if `EXPECTED_VALUES` does not accept it."""
+    value = record[key]
+    if not EXPECTED_VALUES[expected](value):
+        raise ValueError(f"{key} is {reprlib.repr(value)}; {expected} is needed")
     return value
 
 

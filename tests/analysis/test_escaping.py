@@ -13,7 +13,7 @@ from analysis.__main__ import main
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.svg import escape_markup, render_inline_svg
 from analysis.regression.sample import NEEDED, read_attempts_table
-from analysis.report.html import render_tag
+from analysis.report.html import Markup, render_tag
 from analysis.tables.writing import escape_csv_formulas, escape_formula, write_frame
 from tests.analysis.little import write_little
 
@@ -62,6 +62,14 @@ def test_control_characters_are_no_part_of_a_page(control: str) -> None:
 
 def test_tabs_and_ends_of_lines_stay() -> None:
     assert escape_markup("a\tb\nc & <d>") == "a\tb\nc &amp; &lt;d&gt;"
+
+
+@pytest.mark.parametrize(
+    "text", [Markup("<b>") + "x", "x" + Markup("<b>"), Markup("<b>x")[:3], Markup(" <b>").strip()]
+)
+def test_what_methods_of_markup_return_is_text(text: str) -> None:
+    """Only the functions that render return markup: decision 0082."""
+    assert "&lt;b&gt;" in render_tag("p", text)
 
 
 GOOD = {**dict.fromkeys(NEEDED, "1"), "system": "a", "condition": "none", "violated": "True"}

@@ -1,4 +1,4 @@
-"""Checks plain settings against declared types, and describes mismatches."""
+"""Checks plain settings against declared types, and describes mismatches (decision 0083)."""
 
 from __future__ import annotations
 

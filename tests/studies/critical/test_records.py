@@ -94,27 +94,34 @@ def test_what_is_written_is_read(
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "said"),
     [
-        {"version": 2},
-        {"of": "loss"},
-        {"finest": 0},
-        {"coarse": ["0"]},
-        {"coarse": [-1]},
-        {"period": math.inf},
-        {"placebos": True},
-        {"searched": [{}]},
-        {"searched": None},
-        {"searched": [{**KEY.to_record(), "outcomes": [{"size": 0, "violation": 3}], "flips": []}]},
+        ({"version": 2}, "another version"),
+        ({"of": "loss"}, "another version or disturbance"),
+        ({"finest": 0}, "finest is 0; a number > 0 is needed"),
+        ({"finest": 10**400}, "finest is 1000"),
+        ({"coarse": ["0"]}, "coarse is '0'; a number ≥ 0 is needed"),
+        ({"coarse": [-1]}, "coarse is -1; a number ≥ 0 is needed"),
+        ({"coarse": "x" * 10**6}, "coarse is 'xxxx"),
+        ({"period": math.inf}, "period is inf; a number > 0 is needed"),
+        ({"placebos": True}, "placebos is True; a whole number ≥ 0 is needed"),
+        ({"searched": [{}]}, "outcomes is missing"),
+        ({"searched": None}, "searched is None; a list is needed"),
+        (
+            {"searched": [{**KEY.to_record(), "outcomes": [{"size": 0, "violation": 3}]}]},
+            "violation is 3; a word or null is needed",
+        ),
     ],
 )
-def test_broken_files_are_one_line(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_broken_files_are_one_line(tmp_path: Path, change: dict[str, Any], said: str) -> None:
     write_critical(tmp_path, sizes_with(searched({0.0: "", 0.4: "blocked"}, flip(0.0, 0.4, True))))
     file = get_sizes_path(tmp_path, "latency")
     file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
     with pytest.raises(UserError, match="not a file of critical sizes") as raised:
         read_critical(tmp_path, "latency")
+    assert said in str(raised.value)
     assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < len(str(file)) + 150
 
 
 def test_flips_at_unknown_sizes_and_impossible_placebos_are_refused(tmp_path: Path) -> None:
