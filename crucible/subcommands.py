@@ -50,5 +50,5 @@ def format_help() -> str:
         lines.append(f"{group}:")
         lines += [f"  {one.name:<{width}}  {one.declaration.purpose}" for one in members]
         lines.append("")
-    last = "`crucible SUBCOMMAND --help` lists its options and has examples."
+    last = "`crucible SUBCOMMAND --help` lists options and examples."
     return "\n".join([*lines, FIRST_EXAMPLES, last])
