@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COMMAND = CommandDeclaration(
     group="Search",
     rank=10,
-    purpose="search disturbances and hazards under which a system fails, or resume a search",
+    purpose="search for disturbances and hazards under which a system fails, or resume a search",
     extra="run,learn,search",
     examples=(
         "crucible search latency_cut_in executor.workers=2",
