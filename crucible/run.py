@@ -1,4 +1,4 @@
-"""`crucible run`: a configuration is composed from files and words, and the campaign runs."""
+"""`crucible run`: composes a configuration from files and settings, and runs the campaign."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def build_run_parser(program: str) -> OneLineParser:
     parser = OneLineParser(prog=program, description=__doc__, add_help=False, allow_abbrev=False)
     add = parser.add_argument
     add("overrides", nargs="*", metavar="SETTING", help="group=choice or name=value")
-    add("--help", "-h", action="store_true", help="print this, all groups and all settings")
+    add("--help", "-h", action="store_true", help="print this help, all groups and all settings")
     add(
         "--config-dir",
         "-cd",
@@ -64,7 +64,7 @@ def build_run_parser(program: str) -> OneLineParser:
         action="append",
         default=[],
         metavar="DIR",
-        help="folder of your own files, DIR/<group>/<choice>.yaml, read before the shipped ones;"
+        help="folder of your own files, DIR/<group>/<choice>.yaml, read before the shipped files;"
         " may be repeated (default: none)",
     )
     add(
@@ -79,7 +79,7 @@ def build_run_parser(program: str) -> OneLineParser:
         "--cfg",
         "-c",
         choices=["job"],
-        help="print the settings and what they mean; run nothing (default: run)",
+        help="print the settings with their meaning; run nothing (default: run)",
     )
     add(
         "--resolve",

@@ -78,7 +78,7 @@ class CampaignSettings(TypedDict):
     channel: PartSettings[Channel]  # between partners and ego
     study: StudySettings  # its name
     routes: RouteSettings  # where the ego drives
-    record: RecordSettings  # what is kept besides the tables
+    record: RecordSettings  # what is kept in addition to the tables
     protocol: str | None  # protocol file whose digest made the test town; null: not in a test town
     out: str | None  # campaign folder; null: runs/<study>-<digest of the settings>
     seeds: list[int]  # each route is driven with each
