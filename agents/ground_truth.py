@@ -34,9 +34,9 @@ class IdealSystem(PrivilegedPerceivingSystem):
 
     def __init__(
         self,
-        min_hits: int = 5,  # LiDAR returns that make a road user seen
+        min_hits: int = 5,  # LiDAR returns from which a road user is seen
         range_window: tuple[float, float] = WHOLE_RANGE,  # m ahead and behind, m to either side
-        driving: DrivingSettings | None = None,  # of the shared driver; null: its defaults
+        driving: DrivingSettings | None = None,  # settings of the shared driver; null: the defaults
     ) -> None:
         self._min_hits, self._window = min_hits, range_window
         self._driver = Driver(driving)

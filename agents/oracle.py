@@ -14,6 +14,6 @@ class Oracle(IdealSystem):
     def __init__(
         self,
         range_window: tuple[float, float] = WHOLE_RANGE,  # m ahead and behind, m to either side
-        driving: DrivingSettings | None = None,  # of the shared driver; null: its defaults
+        driving: DrivingSettings | None = None,  # settings of the shared driver; null: the defaults
     ) -> None:
         super().__init__(0, range_window, driving)

@@ -1,4 +1,4 @@
-"""`crucible check`: whether a plug-in of yours does what a campaign needs."""
+"""`crucible check`: tests whether a plug-in of yours does what a campaign needs."""
 
 from __future__ import annotations
 
@@ -71,8 +71,7 @@ def main(arguments: Sequence[str], program: str = "crucible check") -> int:
         "--recording",
         type=Path,
         metavar="FILE",
-        help="of systems: write the recorded street to FILE, or read it from there"
-        " (default: recorded and not kept)",
+        help="for systems: file of the recorded street, written or read (default: not kept)",
     )
     parser.add_argument(
         "--config-dir",
@@ -80,14 +79,18 @@ def main(arguments: Sequence[str], program: str = "crucible check") -> int:
         action="append",
         default=[],
         metavar="DIR",
-        help="of studies: the folder of your configuration, as for crucible run; may be repeated"
-        " (default: none)",
+        help=(
+            "for studies: folder of your configuration, as for crucible run; may be"
+            " repeated (default: none)"
+        ),
     )
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="of studies: build all classes that files of your configuration name"
-        " (default: declared safe only)",
+        help=(
+            "for studies: build all classes that files of your configuration name (default:"
+            " only classes that declare safe_from_file)"
+        ),
     )
     options = parser.parse_args(arguments)
     return run_and_report(lambda: run_plugin_check(options))

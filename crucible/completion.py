@@ -1,4 +1,4 @@
-"""`crucible completion SHELL`: a script that completes subcommands, options and settings."""
+"""`crucible completion SHELL`: prints a script that completes subcommands, options and settings."""
 
 from __future__ import annotations
 

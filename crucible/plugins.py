@@ -1,7 +1,7 @@
-"""`crucible plugins`: what comes with Crucible, and what others' packages add to it.
+"""`crucible plugins`: lists plug-ins of Crucible and plug-ins of other packages.
 
-Classes of others come from installed distributions (entry points of the group `crucible.plugins`)
-and from the packages that CRUCIBLE_PACKAGES names. Listing them imports their modules.
+Other packages are installed distributions (entry points of the group `crucible.plugins`) and the
+packages that CRUCIBLE_PACKAGES names. The list imports the modules of other packages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.common.plugins import InstalledPlugin, list_installed_plugins, list
 COMMAND = CommandDeclaration(
     group="Plug-ins",
     rank=30,
-    purpose="list the plug-ins that are installed, and where each is from",
+    purpose="list installed plug-ins and their packages",
     extra="run,learn",
     examples=("crucible plugins", "crucible plugins --others"),
 )
@@ -51,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what `crucible plugins` takes."""
     parser.description = __doc__
     parser.add_argument(
-        "--others", action="store_true", help="leave out what comes with Crucible (default: all)"
+        "--others",
+        action="store_true",
+        help="leave out plug-ins that come with Crucible (default: all)",
     )
     parser.set_defaults(run=run_plugins_command)
 

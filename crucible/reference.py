@@ -1,4 +1,4 @@
-"""`crucible reference`: writes the file by which others verify a published study."""
+"""`crucible reference`: writes reference.json, with which others verify a published study."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from harness.records.packing.parts import (
 COMMAND = CommandDeclaration(
     group="Studies",
     rank=40,
-    purpose="write the file by which others verify a study",
+    purpose="write reference.json, with which others verify a study",
     extra="run,analysis",
     examples=(
         "crucible reference part-1.parquet part-2.parquet --protocol protocol.md --maps towns"
@@ -40,22 +40,50 @@ def main(arguments: Sequence[str], program: str = "crucible reference") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
     parser = OneLineParser(prog=program, description=__doc__)
     add = parser.add_argument
-    add("packs", type=Path, nargs="+", metavar="FILE", help="packed files, next to the reference"
-        " or below")  # fmt: skip
+    add(
+        "packs",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="packed files, in the folder of the reference or below",
+    )
     add("--out", type=Path, required=True, metavar="FILE", help="reference.json to write")
     add("--protocol", type=Path, metavar="FILE", help="protocol of the study (default: none)")
-    add("--maps", type=Path, metavar="DIR", help="folder of the study's OpenDRIVE files (default:"
-        " towns that come with Crucible)")  # fmt: skip
-    add("--placebo", metavar="NAME", help="condition whose attempts are redraws with a placebo"
-        " (default: none)")  # fmt: skip
-    add("--placebo-of", default=NONE, metavar="NAME", help="condition that they are compared with"
-        " (default: %(default)s)")  # fmt: skip
-    add("--made-by", nargs="+", action="append", default=[], metavar="WORD", help="a"
-        " campaign, and the words of the crucible run that made it; may be repeated (default:"
-        " none)")  # fmt: skip
-    add("--elsewhere", nargs="+", default=[], metavar="NAME", help="campaigns that another"
-        " processor drove, where records do not name it: bytes of their networks need not be"
-        " equal (default: none)")  # fmt: skip
+    add(
+        "--maps",
+        type=Path,
+        metavar="DIR",
+        help="folder of the study's OpenDRIVE files (default: towns that come with Crucible)",
+    )
+    add(
+        "--placebo",
+        metavar="NAME",
+        help="condition whose attempts are repeats with a placebo (default: none)",
+    )
+    add(
+        "--placebo-of",
+        default=NONE,
+        metavar="NAME",
+        help="condition with which the repeats are compared (default: %(default)s)",
+    )
+    add(
+        "--made-by",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help=("a campaign, and the arguments of its crucible run; may be repeated (default: none)"),
+    )
+    add(
+        "--elsewhere",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help=(
+            "campaigns that another processor drove and whose records name no processor;"
+            " bytes of their networks need not be equal (default: none)"
+        ),
+    )
     options = parser.parse_args(arguments)
     from harness.campaign.run import run_with_exit_code  # noqa: PLC0415 - takes a second
 

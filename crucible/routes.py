@@ -67,11 +67,11 @@ EVERY = 5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add `routes list`, `check`, `plot` and `generate`."""
     actions = parser.add_subparsers(dest="action", required=True)
-    action = actions.add_parser("list", help="print what the files hold")
+    action = actions.add_parser("list", help="print the content of route files")
     add_route_file_argument(action)
     action.set_defaults(run=list_routes)
     action = actions.add_parser(
-        "check", help="check whether the routes can be driven, and which are the same way"
+        "check", help="check whether routes can be driven, and which routes are the same way"
     )
     add_file_options(action)
     action.set_defaults(run=check_routes)

@@ -1,4 +1,4 @@
-"""`crucible run`: a configuration is composed from files and words, and the campaign runs."""
+"""`crucible run`: composes a configuration from files and settings, and runs the campaign."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from harness.records.arms import NONE
 COMMAND = CommandDeclaration(
     group="Campaigns",
     rank=10,
-    purpose="run a campaign, or resume it: group=choice and setting=value",
+    purpose="run or resume a campaign: group=choice and setting=value",
     extra="run",
     examples=(
         "crucible run",
@@ -56,20 +56,48 @@ def build_run_parser(program: str) -> OneLineParser:
     parser = OneLineParser(prog=program, description=__doc__, add_help=False, allow_abbrev=False)
     add = parser.add_argument
     add("overrides", nargs="*", metavar="SETTING", help="group=choice or name=value")
-    add("--help", "-h", action="store_true", help="print this, all groups and all settings")
-    add("--config-dir", "-cd", type=Path, action="append", default=[], metavar="DIR",
-        help="folder of your own files, DIR/<group>/<choice>.yaml, read before the shipped ones;"
-        " may be repeated (default: none)")  # fmt: skip
-    add("--trust", action="store_true", help="build all classes that files of DIR name (default:"
-        " declared safe only)")  # fmt: skip
-    add("--cfg", "-c", choices=["job"], help="print the settings and what they mean; run nothing"
-        " (default: run)")  # fmt: skip
-    add("--resolve", action="store_true", help="with --cfg: replace interpolations by their values"
-        " (default: as written)")  # fmt: skip
-    add("--package", "-p", metavar="NAME", help="with --cfg: print one part, such as traffic"
-        " (default: all)")  # fmt: skip
-    add("--info", "-i", choices=["searchpath"], help="print where files are searched for; run"
-        " nothing (default: run)")  # fmt: skip
+    add("--help", "-h", action="store_true", help="print this help, all groups and all settings")
+    add(
+        "--config-dir",
+        "-cd",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="folder of your own files, DIR/<group>/<choice>.yaml, read before the shipped files;"
+        " may be repeated (default: none)",
+    )
+    add(
+        "--trust",
+        action="store_true",
+        help=(
+            "build all classes that files of DIR name (default: only classes that declare"
+            " safe_from_file)"
+        ),
+    )
+    add(
+        "--cfg",
+        "-c",
+        choices=["job"],
+        help="print the settings with their meaning; run nothing (default: run)",
+    )
+    add(
+        "--resolve",
+        action="store_true",
+        help="with --cfg: replace interpolations by their values (default: as written)",
+    )
+    add(
+        "--package",
+        "-p",
+        metavar="NAME",
+        help="with --cfg: print one part, such as traffic (default: all)",
+    )
+    add(
+        "--info",
+        "-i",
+        choices=["searchpath"],
+        help="print where files are searched for; run nothing (default: run)",
+    )
     return parser
 
 

@@ -7,7 +7,7 @@ from harness.common.command_registry import CommandDeclaration
 COMMAND = CommandDeclaration(
     group="Routes and simulators",
     rank=40,
-    purpose="carlite: a CARLA server without a GPU",
+    purpose="start carlite, a CARLA server without a GPU",
     extra="carlite",
     examples=(
         "crucible serve",

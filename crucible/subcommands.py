@@ -13,7 +13,7 @@ from importlib.metadata import version
 BAD_INPUT = 2
 FIRST_EXAMPLES = """examples:
   crucible run                                        four routes, three arms
-  crucible run study=demo out=runs/demo               the same command again resumes it
+  crucible run study=demo out=runs/demo               the same command resumes
   crucible status runs/demo
   crucible report runs/demo
   crucible serve --port 2000
@@ -50,5 +50,5 @@ def format_help() -> str:
         lines.append(f"{group}:")
         lines += [f"  {one.name:<{width}}  {one.declaration.purpose}" for one in members]
         lines.append("")
-    last = "`crucible SUBCOMMAND --help` lists its options and has examples."
+    last = "`crucible SUBCOMMAND --help` lists options and examples."
     return "\n".join([*lines, FIRST_EXAMPLES, last])

@@ -1,8 +1,9 @@
-"""`crucible verify`: drives a sample of a published study again, and compares.
+"""`crucible verify`: drives a sample of a published study again, and compares the records.
 
-On a machine like the one that drove it, records must be equal byte for byte. Elsewhere endings are
-compared, next to how often redraws with a placebo end alike. Exit code 1 means that a definition is
-not what it was; an honest difference of another machine is printed, and is no error.
+On a machine like the machine that drove the study, records must be equal byte for byte. On another
+machine, the command prints the share of attempts that end alike, next to the same share of repeats
+with a placebo. Exit code 1 means that a definition changed. A difference that another machine
+explains is printed, and is no error.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from harness.common.options import OneLineParser
 COMMAND = CommandDeclaration(
     group="Studies",
     rank=30,
-    purpose="drive a sample of a published study again, and compare",
+    purpose="drive a sample of a published study again, and compare the records",
     extra="run,analysis",
     examples=(
         "crucible verify reference.json",
@@ -35,18 +36,45 @@ def main(arguments: Sequence[str], program: str = "crucible verify") -> int:
     parser = OneLineParser(prog=program, description=__doc__)
     add = parser.add_argument
     add("reference", type=Path, metavar="FILE", help="reference.json of a study")
-    add("--sample", type=int, default=DEFAULT_SAMPLE, metavar="N", help="attempts that are driven"
-        " again (default: %(default)s)")  # fmt: skip
-    add("--seed", type=int, default=1, metavar="S", help="seed of the sample (default:"
-        " %(default)s)")  # fmt: skip
-    add("--maps", type=Path, metavar="DIR", help="folder of the study's OpenDRIVE files (default:"
-        " made again from the protocol)")  # fmt: skip
-    add("--workers", type=int, default=1, metavar="K", help="attempts at a time (default:"
-        " %(default)s)")  # fmt: skip
-    add("--out", type=Path, metavar="DIR", help="folder for what is driven; the same command"
-        " resumes there (default: runs/verify-DIGEST)")  # fmt: skip
-    add("--trust", action="store_true", help="build all classes that the packed settings name"
-        " (default: declared safe only)")  # fmt: skip
+    add(
+        "--sample",
+        type=int,
+        default=DEFAULT_SAMPLE,
+        metavar="N",
+        help="number of attempts to drive again (default: %(default)s)",
+    )
+    add(
+        "--seed", type=int, default=1, metavar="S", help="seed of the sample (default: %(default)s)"
+    )
+    add(
+        "--maps",
+        type=Path,
+        metavar="DIR",
+        help=(
+            "folder of the study's OpenDRIVE files (default: generate the towns from the protocol)"
+        ),
+    )
+    add(
+        "--workers",
+        type=int,
+        default=1,
+        metavar="K",
+        help="attempts at a time (default: %(default)s)",
+    )
+    add(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help=("folder for the new records; the same command resumes (default: runs/verify-DIGEST)"),
+    )
+    add(
+        "--trust",
+        action="store_true",
+        help=(
+            "build all classes that the packed settings name (default: only classes that"
+            " declare safe_from_file)"
+        ),
+    )
     options = parser.parse_args(arguments)
     from harness.campaign.run import run_with_exit_code  # noqa: PLC0415 - takes a second
 

@@ -157,9 +157,9 @@ class FixedSystem(NetworkSystem):
     def __init__(
         self,
         size: Size = "lite",  # lite or full
-        weights: str | None = None,  # null: ours; random; or a file
-        checkpoint: str | None = None,  # folder of V2Xverse's, with its own size
-        driving: DrivingSettings | None = None,  # of the shared driver; null: its defaults
+        weights: str | None = None,  # null: the shipped weights; random; or a file
+        checkpoint: str | None = None,  # checkpoint folder of V2Xverse, which also sets the size
+        driving: DrivingSettings | None = None,  # settings of the shared driver; null: the defaults
     ) -> None:
         super().__init__(
             self.stage(), size, weights=weights, checkpoint=checkpoint, driving=driving
@@ -241,9 +241,9 @@ class Intermediate(NetworkSystem):
         fusion: IntermediateFusion,
         size: Size = "lite",  # lite or full
         *,
-        weights: str | None = None,  # null: ours; random; or a file
-        checkpoint: str | None = None,  # folder of V2Xverse's, with its own size
-        driving: DrivingSettings | None = None,  # of the shared driver; null: its defaults
+        weights: str | None = None,  # null: the shipped weights; random; or a file
+        checkpoint: str | None = None,  # checkpoint folder of V2Xverse, which also sets the size
+        driving: DrivingSettings | None = None,  # settings of the shared driver; null: the defaults
     ) -> None:
         super().__init__(fusion, size, weights=weights, checkpoint=checkpoint, driving=driving)
 

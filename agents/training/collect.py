@@ -159,6 +159,8 @@ def play_episode(
             return
     raise AttemptError(
         "server_crash",
-        f"episode {episode.number} in {episode.town} ended early {TRIES} times; the same command"
-        " again goes on from there",
+        (
+            f"episode {episode.number} in {episode.town} ended early {TRIES} times; the same"
+            " command resumes from there"
+        ),
     )

@@ -18,7 +18,7 @@ def add_scheme_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=(),
         metavar="NAME=VALUE",
-        help="settings of the fusion module (default: its own defaults)",
+        help="settings of the fusion module (default: the defaults of the module)",
     )
 
 

@@ -29,7 +29,7 @@ from studies.interventions.simulation import (
 COMMAND = CommandDeclaration(
     group="Analysis",
     rank=90,
-    purpose="false alarm rates of the analysis, by simulation",
+    purpose="estimate false alarm rates of the analysis by simulation",
     extra="analysis",
     examples=(
         "crucible calibrate --campaigns 200",

@@ -61,7 +61,7 @@ COMMAND = CommandDeclaration(
 SHOWN = 12
 """Most unpaired attempts that are listed; the file has all."""
 
-DESCRIPTION = """Compare the first arm with each of the others, in pairs of equal route and seed:
+DESCRIPTION = """Compare the first arm with every other arm, in pairs of equal route and seed:
 differences with 95 % confidence intervals and tests, and a figure for each pair of arms. All
 comparisons of a command are one family of tests."""
 SHOWN_MEASURE = "violations, %"

@@ -26,7 +26,10 @@ def add_folders_argument(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="DIR",
-        help="campaign folders; several are pooled, or compared if they hold the same attempts",
+        help=(
+            "campaign folders; several folders are pooled, or compared if they hold the"
+            " same attempts"
+        ),
     )
 
 
@@ -44,7 +47,7 @@ def add_mixing_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mix-simulators",
         action="store_true",
-        help="pool records of carlite with those of CARLA (default: refused)",
+        help="pool records of carlite with records of CARLA (default: refused)",
     )
 
 
@@ -64,7 +67,7 @@ def add_format_option(parser: argparse.ArgumentParser) -> None:
         "--format",
         default="csv",
         metavar="FORMAT[,FORMAT ...]",
-        help=f"file formats, of {', '.join(FORMATS)} (default: csv)",
+        help=f"file formats: {', '.join(FORMATS)} (default: csv)",
     )
 
 

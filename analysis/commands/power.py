@@ -15,7 +15,7 @@ from harness.common.errors import UserError
 COMMAND = CommandDeclaration(
     group="Analysis",
     rank=80,
-    purpose="power of a comparison by numbers of routes and seeds",
+    purpose="estimate the power of a comparison by numbers of routes and seeds",
     extra="analysis",
     examples=(
         "crucible power",

@@ -39,7 +39,7 @@ COMMAND = CommandDeclaration(
 
 DESCRIPTION = """Predict violations from error patterns, from surrogate safety measures, and from
 both, on routes that were held out; AUC and Brier scores with 95 % confidence intervals by route.
-Windows end before the violation, so that nothing of it is in them."""
+Windows end before the violation: no window contains a part of the violation."""
 RULE = MomentRules()
 
 
@@ -49,9 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_folders_argument(parser)
     for name, default, what in (
         ("lead", RULE.lead, "from the end of a window to the violation"),
-        ("window", RULE.window, "length of a window"),
-        ("step", RULE.step, "from a window to the one before it"),
-        ("near-miss", RULES.near_miss, "of time to collision below which there is a near miss"),
+        ("window", RULE.window, "that a window lasts"),
+        ("step", RULE.step, "from the start of a window to the start of the next window"),
+        ("near-miss", RULES.near_miss, "of time to collision; below, a drive has a near miss"),
     ):
         text = f"seconds {what} (default: {default:g})"
         parser.add_argument(f"--{name}", type=float, default=default, metavar="S", help=text)
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=RULES.hard_braking,
         metavar="M_S2",
-        help=f"m/s² from which braking is hard (default: {RULES.hard_braking:g})",
+        help=f"deceleration in m/s² from which braking is hard (default: {RULES.hard_braking:g})",
     )
     add_out_option(parser)
     add_mixing_option(parser)

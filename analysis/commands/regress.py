@@ -58,7 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--systems",
         metavar="NAME[,NAME ...]",
-        help="systems to include (default: all whose detections messages can change)",
+        help=(
+            "systems to include (default: all systems whose detections can change with messages)"
+        ),
     )
     add_format_option(parser)
     add_out_option(parser)

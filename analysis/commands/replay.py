@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     describe_command(parser, DESCRIPTION)
     parser.add_argument("folder", type=Path, metavar="DIR", help="campaign folder")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--list", action="store_true", help="list the violations and their numbers")
+    what.add_argument("--list", action="store_true", help="list violations with their numbers")
     what.add_argument("--case", type=int, metavar="N", help="number of a violation (see --list)")
     what.add_argument(
         "--attempt", metavar="ARM/ROUTE-sSEED", help="an attempt, such as late/ahead/latency/7-s1"
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alone",
         action="store_true",
-        help="film only this drive (default: next to the same one under 'none', if there is one)",
+        help="film only this drive (default: next to the same drive under 'none')",
     )
     parser.add_argument(
         "--layout",

@@ -90,7 +90,7 @@ def parse_server_options(arguments: list[str], program: str) -> argparse.Namespa
         "--port",
         type=port,
         default=2000,
-        help="port of the calls; 0: a free one (default: %(default)s)",
+        help="port for calls; 0: a free port (default: %(default)s)",
     )
     add("--town", metavar="NAME", default=DEFAULT_TOWN, help="town to load (default: %(default)s)")
     add(
@@ -104,8 +104,10 @@ def parse_server_options(arguments: list[str], program: str) -> argparse.Namespa
         "--traffic-manager",
         choices=("server", "client"),
         default="server",
-        help="who drives autopilot vehicles: carlite, or the client's own thread, which can hang "
-        "(default: %(default)s)",
+        help=(
+            "where autopilot vehicles are driven: in carlite, or in a thread of the client,"
+            " which can hang (default: %(default)s)"
+        ),
     )
     return parser.parse_args(arguments)
 

@@ -57,10 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--probe",
         metavar="HOST:PORT",
-        help="compare the CARLA there with carlite; reloads its town (default: not compared)",
+        help=(
+            "compare the CARLA at this address with carlite; reloads the town of the CARLA"
+            " (default: no comparison)"
+        ),
     )
     parser.add_argument(
-        "--town", metavar="NAME", help="town to compare in (default: the one that is loaded)"
+        "--town", metavar="NAME", help="town to compare in (default: the loaded town)"
     )
     parser.add_argument(
         "--json",

@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar=("NAME", "name=value"),
         help=(
-            f"{', '.join(list_shipped_exports())}, or package.module:Class of your own; and its"
-            " settings"
+            f"{', '.join(list_shipped_exports())}, or your own package.module:Class; then the"
+            " settings of the export"
         ),
     )
     parser.set_defaults(run=run_export_command)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 COMMAND = CommandDeclaration(
     group="Routes and simulators",
     rank=20,
-    purpose="save, generate and check towns' maps",
+    purpose="save, generate and check maps of towns",
     extra="run",
     examples=(
         "crucible maps export --town Town05 --out maps",
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--port", type=int, default=2000, metavar="N", help="port of CARLA (default: %(default)s)"
     )
     action.add_argument(
-        "--town", metavar="NAME", help="town to load first (default: the one that is loaded)"
+        "--town", metavar="NAME", help="town to load first (default: the loaded town)"
     )
     action.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder for the .xodr file"
@@ -75,7 +75,10 @@ def add_maps_generate(actions: Commands) -> None:
     source = action.add_mutually_exclusive_group(required=True)
     source.add_argument("--seed", type=int, metavar="N", help="seed of the first development town")
     source.add_argument(
-        "--protocol", type=Path, metavar="FILE", help="make test towns: seeds come from its digest"
+        "--protocol",
+        type=Path,
+        metavar="FILE",
+        help="make test towns; seeds come from the digest of the protocol",
     )
     action.add_argument(
         "--count", type=int, default=1, metavar="K", help="number of towns (default: %(default)s)"

@@ -14,7 +14,7 @@ from harness.records.packing.pack import pack_campaigns
 COMMAND = CommandDeclaration(
     group="Studies",
     rank=10,
-    purpose="write campaigns into one small file, from which all tables are made again",
+    purpose="pack campaigns into one small file, which is enough for all tables",
     extra="run",
     examples=(
         "crucible pack runs/main --out part-1.parquet",
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="earlier parts: attempts and routes that they hold are left out (default: none)",
+        help=("earlier parts; attempts and routes of earlier parts are left out (default: none)"),
     )
     parser.set_defaults(run=run_pack_command)
 

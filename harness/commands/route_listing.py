@@ -24,7 +24,10 @@ from harness.world.routes.scenarios import SAMPLINGS, classify_turn, list_route_
 def add_route_file_argument(parser: argparse.ArgumentParser) -> None:
     """Add the route file."""
     parser.add_argument(
-        "file", type=Path, metavar="FILE", help="a route file, a folder of them, or a pattern"
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="a route file, a folder of route files, or a pattern",
     )
 
 
@@ -47,7 +50,7 @@ def add_file_options(parser: argparse.ArgumentParser) -> None:
         "--sampling",
         choices=SAMPLINGS,
         default=SAMPLINGS[0],
-        help="which scenarios of a Leaderboard file are taken (default: %(default)s)",
+        help="rule that chooses scenarios of a Leaderboard file (default: %(default)s)",
     )
 
 

@@ -25,7 +25,7 @@ from harness.records.arms import format_arm_label, list_varying_factors
 COMMAND = CommandDeclaration(
     group="Campaigns",
     rank=20,
-    purpose="progress of a campaign, and what failed",
+    purpose="print the progress and the failures of a campaign",
     extra="run",
     examples=(
         "crucible status runs/demo",
@@ -47,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="build all classes that the folder's settings name (default: declared safe only)",
+        help=(
+            "build all classes that the folder's settings name (default: only classes that"
+            " declare safe_from_file)"
+        ),
     )
     parser.set_defaults(run=run_status_command)
 

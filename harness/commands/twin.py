@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DISTURBANCE",
-        help="leave out this disturbance; may be repeated (default: none is left out)",
+        help="leave out this disturbance; may be repeated (default: none)",
     )
     parser.add_argument(
         "--window",
@@ -50,19 +50,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         action="append",
         metavar=("T0", "T1"),
-        help="window in s since the start; disturbances happen inside it only (default: always)",
+        help=("seconds since the start; disturbances act only in this window (default: always)"),
     )
     parser.add_argument(
         "--resample",
         type=int,
         default=0,
         metavar="N",
-        help="sample the disturbances again; N ≥ 1 numbers the samples (default: not)",
+        help=("sample the disturbances again, as sample number N ≥ 1 (default: the same sample)"),
     )
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="build all classes that the folder's settings name (default: declared safe only)",
+        help=(
+            "build all classes that the folder's settings name (default: only classes that"
+            " declare safe_from_file)"
+        ),
     )
     parser.set_defaults(
         run=lambda options: run_with_exit_code("twin", lambda: run_twin_command(options))

@@ -12,7 +12,7 @@ from harness.records.packing.unpack import unpack_campaigns
 COMMAND = CommandDeclaration(
     group="Studies",
     rank=20,
-    purpose="make campaign folders of packed files, for all commands of analysis",
+    purpose="make campaign folders from packed files, for all commands of analysis",
     extra="run",
     examples=("crucible unpack part-1.parquet part-2.parquet --out study",),
 )
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", type=Path, nargs="+", metavar="FILE", help="packed files, the parts of a study"
     )
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="folder for the campaigns' folders"
+        "--out", type=Path, required=True, metavar="DIR", help="folder for the campaign folders"
     )
     parser.set_defaults(run=run_unpack_command)
 

@@ -42,23 +42,23 @@ class DrivingRules:
     """Every threshold of the evaluation; the defaults are those of the study `recommended`."""
 
     safe_from_file = True
-    ends_at_first_violation: bool = True  # of the drive
+    ends_at_first_violation: bool = True  # true: the first violation ends the drive
     blocked_speed: float = 0.1  # m/s
-    blocked_seconds: float = 60.0  # s slower than blocked_speed
+    blocked_seconds: float = 60.0  # s slower than blocked_speed, after which the ego is blocked
     timeout_seconds_per_metre: float = 0.8  # s for each m of the route
     timeout_extra_seconds: float = 30.0  # s in addition
-    stop_signs: bool = True  # evaluate them
+    stop_signs: bool = True  # true: evaluate stop signs
     off_road_margin: float = 1.3  # m beyond half the lane's width
     wrong_lane_angle: float = math.radians(120)  # rad between ego and lane
-    deviation_limit: float = 30.0  # m from the route, ends at once
-    deviation_soft_limit: float = 15.0  # m from the route, counted
-    deviation_share: float = 0.3  # of the route's length beyond the soft limit, ends
-    goal_share: float = 0.99  # of the route's length that must be done
+    deviation_limit: float = 30.0  # m from the route; farther away, the drive ends at once
+    deviation_soft_limit: float = 15.0  # m from the route; farther away, the way is counted
+    deviation_share: float = 0.3  # share of the route beyond the soft limit that ends the drive
+    goal_share: float = 0.99  # share of the route's length that must be driven
     goal_distance: float = 10.0  # m
-    same_collision_radius: float = 3.0  # m: the same place is the same collision
+    same_collision_radius: float = 3.0  # m: nearer collisions with scenery count as one
     same_collision_forget: float = 5.0  # m
-    same_actor_seconds: float = 5.0  # s in which an actor is struck once
-    stationary_speed: float = 0.1  # m/s: slower than this, the ego was struck
+    same_actor_seconds: float = 5.0  # s in which collisions with one actor count once
+    stationary_speed: float = 0.1  # m/s: a slower ego was hit by the other road user
 
     def __post_init__(self) -> None:
         for name, most in MOST.items():

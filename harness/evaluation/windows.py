@@ -29,12 +29,12 @@ class WindowRules:
 
     safe_from_file = True
     by_frames: bool = False  # count planning frames, 25 for a span, instead of seconds
-    frames_in_span: int = 25  # planning frames of t2 and t3, if by frames
+    frames_in_span: int = 25  # planning frames of t2 and t3, if by_frames
     t1_span_frames: int = 25  # t1 is the mean for so many; the code's are 5, about a second
     cut_slow_tail: bool = False  # drop the slow frames just before a collision
-    slow_speed: float = 2.0  # m/s: the tail is what ended slower than this
-    slow_mean: float = 0.8  # m/s: and was slower than this on average
-    slow_frames: int = 25  # planning frames a tail may have
+    slow_speed: float = 2.0  # m/s: a slow tail ends slower than this
+    slow_mean: float = 0.8  # m/s: and a slow tail is slower than this on average
+    slow_frames: int = 25  # planning frames that a slow tail may have
     short: Short = "dropped"  # of a drive under 10 s, end_10s is missing; kept: all of the drive
 
     def __post_init__(self) -> None:

@@ -93,8 +93,8 @@ class Ahead:
     distance: float  # m ahead of the ego
     height: float  # m
     renew_seconds: float = 5.0  # s after which the unit stands ahead of the ego again
-    renew_when_passed: bool = True  # and whenever the ego has passed it
-    rest_every: int = 0  # planning steps; V2Xverse has no unit at every fifth: 5
+    renew_when_passed: bool = True  # true: also when the ego has passed the unit
+    rest_every: int = 0  # no unit at every n-th planning step: 5 as in V2Xverse; 0: never
     _since: float = field(default=-math.inf, init=False, compare=False)
     _pose: Pose = field(default=Pose(0.0, 0.0), init=False, compare=False)
     _steps: int = field(default=0, init=False, compare=False)
@@ -161,9 +161,9 @@ class Cooperation:
     """Who may be a partner."""
 
     safe_from_file = True
-    roadside: RoadsidePlacement | None = None  # how roadside units are placed; null: there are none
+    roadside: RoadsidePlacement | None = None  # placement of roadside units; null: no units
     connected: int = 0  # vehicles
-    connected_share: float = 1.0  # of the background vehicles that the rig fits
+    connected_share: float = 1.0  # share of the background vehicles that the rig fits, 0 to 1
     range: float = 70.0  # m between partner and ego
     maximum: int = 5  # partners at once
     choice: Choice = "nearest"  # or random: one that is chosen stays as long as it is in range

@@ -39,7 +39,7 @@ class LidarMount:
     x: float  # m forward, on the vehicle
     y: float  # m right
     z: float  # m up
-    yaw: float  # degrees; undone in everything that is measured
+    yaw: float  # degrees; removed from all measurements
     channels: int  # beams
     range: float  # m
     points_per_second: int  # rays, hit or not
@@ -50,8 +50,8 @@ class LidarMount:
     dropoff_intensity_limit: float  # intensity above which no return is lost
     dropoff_zero_intensity: float  # share of returns lost at intensity 0
     noise_stddev: float  # m along the ray
-    r_max: float | None = None  # m where reflectivity 0.9 is just detected; null: all is, in range
-    keep_intensity: bool = False  # weather leaves intensities as in dry air
+    r_max: float | None = None  # m where reflectivity 0.9 is just detected; null: no limit
+    keep_intensity: bool = False  # true: weather leaves intensities as in dry air
 
     def __post_init__(self) -> None:
         if self.sensitivity and not self.returns_all:
@@ -85,10 +85,10 @@ class Rig:
 
     safe_from_file = True
     ego: LidarMount  # the ego's LiDAR
-    roadside: LidarMount  # of roadside units
-    vehicle: LidarMount  # of connected vehicles
+    roadside: LidarMount  # LiDAR of roadside units
+    vehicle: LidarMount  # LiDAR of connected vehicles
     roadside_height: float  # m from the road to a roadside unit
-    roadside_distance: float  # m that a unit stands ahead of the ego for which it is put up
+    roadside_distance: float  # m ahead of the ego at which a roadside unit is placed
 
     def get_mount(self, kind: Kind) -> LidarMount:
         """Return the LiDAR of a kind of agent."""

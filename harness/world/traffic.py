@@ -49,17 +49,17 @@ class Traffic:
     """
 
     safe_from_file = True
-    vehicles: int = 60  # with four wheels, or of every model if mixed
-    bicycles: int = 0  # in addition
+    vehicles: int = 60  # vehicles with four wheels, or of every model if mixed
+    bicycles: int = 0  # bicycles in addition
     walkers: int = 60  # pedestrians
-    speed_difference: float | None = 0.0  # % below the limit; null: the Traffic Manager's own
-    following_distance: float | None = 2.5  # m; null: the Traffic Manager's own
-    running_share: float = 0.1  # of walkers
-    crossing_share: float = 0.1  # of walkers, who cross roads where they please
-    crazy_level: int = 0  # 0 to 5, as in V2Xverse; above 0 it replaces the two shares
+    speed_difference: float | None = 0.0  # % below the limit; null: the Traffic Manager's default
+    following_distance: float | None = 2.5  # m; null: the Traffic Manager's default
+    running_share: float = 0.1  # share of walkers who run
+    crossing_share: float = 0.1  # share of walkers who cross roads at any place
+    crazy_level: int = 0  # 0 to 5, as in V2Xverse; above 0, the level replaces both shares
     crazy_proportion: float = 0.0  # %, 0 to 100, of walkers and bicycles
-    mixed: bool = False  # vehicles are of every model, two-wheelers too, as in V2Xverse
-    bicycle: str = ""  # the model of all bicycles; "": bicycles and motorcycles of every model
+    mixed: bool = False  # true: vehicles of every model, also two-wheelers, as in V2Xverse
+    bicycle: str = ""  # model of all bicycles; "": bicycles and motorcycles of every model
     clear_ahead: float = 25.0  # m of the route's start that stay free
     clear_around: float = 12.0  # m round hazards that stay free
 

@@ -29,7 +29,7 @@ from studies.attribution.driving import (
 COMMAND = CommandDeclaration(
     group="Campaigns",
     rank=40,
-    purpose="find out by twins whether and when a violation needed the disturbance",
+    purpose="test by twins whether a violation needed the disturbance, and when",
     extra="run",
     examples=(
         "crucible attribute runs/demo",
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "cases",
         nargs="*",
         metavar="CASE",
-        help="violations by number or name (default: all under interference)",
+        help="violations, by number or name (default: all violations under a disturbance)",
     )
     parser.add_argument(
         "--placebos",
@@ -74,7 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="build all classes that the folder's settings name (default: declared safe only)",
+        help=(
+            "build all classes that the folder's settings name (default: only classes that"
+            " declare safe_from_file)"
+        ),
     )
     parser.set_defaults(
         run=lambda options: run_with_exit_code("attribute", lambda: run_attribute_command(options))

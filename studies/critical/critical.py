@@ -1,9 +1,10 @@
 """`crucible critical`: at which size of a disturbance does the outcome of a drive flip?
 
-Every attempt under `none` is driven again with the disturbance at several sizes: a coarse grid
-first, then the middle between neighbouring sizes of different outcome, down to the finest size
-that can be delivered. An outcome may flip more than once. On both sides of each flip, placebos are
-driven: changes that should not matter. The flip is confirmed if most placebos end as the drive did.
+Every attempt under `none` is driven again with the disturbance at several sizes. The sizes are
+first a coarse grid, then the middle between neighbouring sizes with different outcomes, down to the
+finest size that can be delivered. An outcome may flip more than once. On both sides of every flip,
+placebos are driven. A placebo is a change that should not matter. A flip is confirmed if most
+placebos end as the drive did.
 """
 
 from __future__ import annotations
@@ -50,37 +51,107 @@ def build_critical_parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = OneLineParser(prog=program, description=__doc__)
     add = parser.add_argument
-    add("folders", nargs="+", type=Path, metavar="DIR", help="folders of campaigns; several, in"
-        " different towns or with different routes, are searched one by one and estimated together"
-        )  # fmt: skip
-    add("--of", required=True, metavar="NAME", help="disturbance, as `sweep` calls it: latency,"
-        " pose_error, loss, ...")  # fmt: skip
-    add("--sizes", default=None, metavar="SIZE,SIZE,...", help="coarse grid, from 0 on (default:"
-        " latency 0,0.4,0.8,1.2,1.6,2; pose_error 0,1,2,3,4; loss 0,0.25,0.5,0.75,1)")  # fmt: skip
-    add("--finest", type=float, default=None, metavar="STEP", help="step of the finest grid"
-        " (default: latency a planning step, pose_error 0.25, loss 0.0625, whole numbers 1)"
-        )  # fmt: skip
-    add("--placebo", default="pose", metavar="KIND", help="pose: partners are 2 mm off; noise:"
-        " other noise of the LiDARs, which the rig must have (default: pose)")  # fmt: skip
-    add("--placebos", type=int, default=5, metavar="N", help="placebos on each side of a flip"
-        " (default: 5)")  # fmt: skip
-    add("--system", action="append", default=[], metavar="NAME", help="only this system; may be"
-        " repeated (default: all that the disturbance reaches)")  # fmt: skip
-    add("--route", action="append", default=[], metavar="NAME", help="only this route; may be"
-        " repeated (default: all)")  # fmt: skip
+    add(
+        "folders",
+        nargs="+",
+        type=Path,
+        metavar="DIR",
+        help=(
+            "campaign folders; several folders (other towns or other routes) are searched"
+            " one by one and estimated together"
+        ),
+    )
+    add(
+        "--of",
+        required=True,
+        metavar="NAME",
+        help="disturbance, by its name in `sweep`: latency, pose_error, loss, ...",
+    )
+    add(
+        "--sizes",
+        default=None,
+        metavar="SIZE,SIZE,...",
+        help="coarse grid, from 0 on (default:"
+        " latency 0,0.4,0.8,1.2,1.6,2; pose_error 0,1,2,3,4; loss 0,0.25,0.5,0.75,1)",
+    )
+    add(
+        "--finest",
+        type=float,
+        default=None,
+        metavar="STEP",
+        help="step of the finest grid"
+        " (default: latency a planning step, pose_error 0.25, loss 0.0625, whole numbers 1)",
+    )
+    add(
+        "--placebo",
+        default="pose",
+        metavar="KIND",
+        help=(
+            "pose: partners are wrong by 2 mm; noise: other noise of the LiDARs, for rigs"
+            " with noise (default: pose)"
+        ),
+    )
+    add(
+        "--placebos",
+        type=int,
+        default=5,
+        metavar="N",
+        help="placebos on each side of a flip (default: 5)",
+    )
+    add(
+        "--system",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=(
+            "only this system; may be repeated (default: all systems that the disturbance reaches)"
+        ),
+    )
+    add(
+        "--route",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this route; may be repeated (default: all)",
+    )
     add("--workers", type=int, default=1, metavar="N", help="attempts at a time (default: 1)")
-    add("--by", action="append", default=[], metavar="GROUPS", help="strata of routes, as `compare`"
-        " takes them: town, kind, kind=KIND+KIND,KIND, or reveal=S,S for edges between reveal"
-        " times; may be repeated (default: reveal=0.8,1.3,2.2, and kinds: pedestrians and"
-        " cyclists, crossing vehicles)")  # fmt: skip
-    add("--recorded", action="store_true", help="drive nothing: tables and figures of what is"
-        " recorded (default: off)")  # fmt: skip
-    add("--out", type=Path, default=None, metavar="DIR", help="folder for tables and figures"
-        " (default: report/ in the first campaign's folder)")  # fmt: skip
-    add("--format", default="csv", metavar="FORMAT[,FORMAT ...]", help="file formats of the tables,"
-        " of csv, parquet, latex (default: csv)")  # fmt: skip
-    add("--trust", action="store_true", help="build all classes that the folder's settings name"
-        " (default: declared safe only)")  # fmt: skip
+    add(
+        "--by",
+        action="append",
+        default=[],
+        metavar="GROUPS",
+        help=(
+            "strata of routes, as in `compare`: town, kind, kind=KIND+KIND,KIND, or"
+            " reveal=S,S for edges between reveal times; may be repeated (default:"
+            " reveal=0.8,1.3,2.2, and kinds: pedestrians and cyclists, crossing vehicles)"
+        ),
+    )
+    add(
+        "--recorded",
+        action="store_true",
+        help="drive nothing; make tables and figures from the records (default: off)",
+    )
+    add(
+        "--out",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="folder for tables and figures (default: report/ in the first campaign's folder)",
+    )
+    add(
+        "--format",
+        default="csv",
+        metavar="FORMAT[,FORMAT ...]",
+        help="file formats of the tables: csv, parquet, latex (default: csv)",
+    )
+    add(
+        "--trust",
+        action="store_true",
+        help=(
+            "build all classes that the folder's settings name (default: only classes that"
+            " declare safe_from_file)"
+        ),
+    )
     return parser
 
 

@@ -30,7 +30,7 @@ from studies.interventions.study import EffectsStudy, build_effects_study
 COMMAND = CommandDeclaration(
     group="Analysis",
     rank=60,
-    purpose="what interventions on error patterns do to drives, in pairs",
+    purpose="estimate effects of interventions on error patterns, in pairs of drives",
     extra="analysis",
     examples=(
         "crucible effects runs/effects",
@@ -39,10 +39,10 @@ COMMAND = CommandDeclaration(
 )
 
 
-DESCRIPTION = """Compare arms with interventions on error patterns with those without, in pairs of
-equal route and seed: total effects with 95 % confidence intervals and one family of tests; what
-repairing a pattern adds to the repair of the others; Shapley shares; dose and response; and what
-the regression says of the same drives."""
+DESCRIPTION = """Compare arms with and arms without interventions on error patterns, in pairs of
+equal route and seed. The command prints total effects with 95 % confidence intervals and one family
+of tests, the effect of one more repair, Shapley shares, dose and response, and the regression of
+the same drives."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -32,14 +32,14 @@ from studies.interventions.measure import measure_errors
 COMMAND = CommandDeclaration(
     group="Analysis",
     rank=70,
-    purpose="measure a system's errors under a condition, to inject them",
+    purpose="measure the errors of a system under a condition, for injections",
     extra="analysis",
     examples=("crucible errors runs/demo --system late --condition latency --out late.json",),
 )
 
 
-DESCRIPTION = """Measure how often a system errs under a condition, how far and for how long, and
-write it as a small JSON file for intervention=inject_doses."""
+DESCRIPTION = """Measure the errors of a system under a condition: frequency, size and duration.
+Write the errors as a small JSON file for intervention=inject_doses."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--condition",
         default=NONE,
         metavar="NAME",
-        help="condition to measure it under (default: %(default)s)",
+        help="condition of the measured drives (default: %(default)s)",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
     add_mixing_option(parser)

@@ -34,7 +34,7 @@ def add_study_argument(parser: argparse.ArgumentParser) -> None:
         "study",
         type=Path,
         metavar="STUDY",
-        help="folder of `check`, or the file that `pack` made of it",
+        help="folder of `check`, or a file of `pack`",
     )
 
 

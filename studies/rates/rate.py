@@ -1,7 +1,7 @@
-"""`crucible rate`: how often a system fails under disturbances that are sampled.
+"""`crucible rate`: estimates how often a system fails under sampled disturbances.
 
-Parameters are sampled evenly over their ranges (`log`: evenly in the logarithm), which is their
-declared distribution. Here, and not in a search, failures have a probability.
+Parameters are sampled uniformly over their ranges (`log`: uniformly in the logarithm). The rate is
+the failure probability under this distribution. The share of failures of a search is none.
 """
 
 from __future__ import annotations
@@ -49,16 +49,48 @@ def main(arguments: Sequence[str], program: str = "crucible rate") -> int:
 
     add_configuration_arguments(parser)
     add = parser.add_argument
-    add("--rounds", type=int, default=100, metavar="N", help="at most; each drives every route"
-        " once, with new seeds (default: 100)")  # fmt: skip
-    add("--width", type=float, default=0.1, metavar="W", help="stop once the interval is as wide"
-        " and, with --proposal, the effective sample size is 30 (default: 0.1)")  # fmt: skip
-    add("--every", type=int, default=10, metavar="N", help="rounds that are driven before the"
-        " interval is looked at (default: 10)")  # fmt: skip
-    add("--proposal", type=Path, default=None, metavar="DIR", help="a finished search: half of the"
-        " samples come from near its failures (default: none)")  # fmt: skip
-    add("--trust", action="store_true", help="build all classes that files of --config-dir and the"
-        " proposal's settings name (default: declared safe only)")  # fmt: skip
+    add(
+        "--rounds",
+        type=int,
+        default=100,
+        metavar="N",
+        help=(
+            "largest number of rounds; a round drives every route once, with new seeds"
+            " (default: 100)"
+        ),
+    )
+    add(
+        "--width",
+        type=float,
+        default=0.1,
+        metavar="W",
+        help=(
+            "stop when the interval is as narrow; with --proposal, the effective sample"
+            " size must also be 30 (default: 0.1)"
+        ),
+    )
+    add(
+        "--every",
+        type=int,
+        default=10,
+        metavar="N",
+        help="rounds between two looks at the interval (default: 10)",
+    )
+    add(
+        "--proposal",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="a finished search: half of the samples come from near its failures (default: none)",
+    )
+    add(
+        "--trust",
+        action="store_true",
+        help=(
+            "build all classes that files of --config-dir and the proposal's settings name"
+            " (default: only classes that declare safe_from_file)"
+        ),
+    )
     options = parser.parse_args(order_settings_first(arguments, before=0))
     from harness.campaign.run import run_with_exit_code  # noqa: PLC0415 - takes a second
 

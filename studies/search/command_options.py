@@ -61,7 +61,7 @@ def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
         "overrides",
         nargs="*",
         metavar="SETTING",
-        help="group=choice or setting=value, as of crucible run, such as system=fcooper",
+        help="group=choice or setting=value, as in crucible run, such as system=fcooper",
     )
     parser.add_argument(
         "--config-dir",
@@ -69,7 +69,7 @@ def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="folder with configuration files of yours, such as search/mine.yaml (default: none)",
+        help="folder with your configuration files, such as search/mine.yaml (default: none)",
     )
 
 
@@ -81,7 +81,10 @@ def add_search_folder_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--trust",
         action="store_true",
-        help="build all classes that the folder's settings name (default: declared safe only)",
+        help=(
+            "build all classes that the folder's settings name (default: only classes that"
+            " declare safe_from_file)"
+        ),
     )
     add("--seed", type=int, default=0, metavar="N", help="seed of the repeats (default: 0)")
 

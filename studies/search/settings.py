@@ -39,7 +39,7 @@ class SearchSettings:
     sampler: str
     seed: int
     budget: int  # evaluations
-    batch: int  # candidates that are asked for together, whatever the number of workers
+    batch: int  # candidates that are proposed together, for any number of workers
     space: Space
     objectives: tuple[str, ...]  # minimised; MAP-Elites and CMA-ME use the first one alone
     behaviour: tuple[BehaviourAxis, ...]

@@ -74,7 +74,7 @@ def test_settings_come_with_value_and_unit_and_what_else_a_class_accepts() -> No
     assert "| `attempt_timeout` | `600.0` | s of wall-clock per try |" in page
     assert "| `ahead.roadside.renew_seconds` | `5.0` |" in page
     assert "| `ahead.roadside.distance` | `${rig.roadside_distance}` | m ahead of the ego |" in page
-    assert "| `+following_distance` | `2.5` | m; null: the Traffic Manager's own |" in page
+    assert "| `+following_distance` | `2.5` | m; null: the Traffic Manager's default |" in page
     assert "| `latency_and_pose_error.yaw_high` | `0.6` | degrees |" in page
 
 

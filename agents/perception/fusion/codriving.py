@@ -48,7 +48,7 @@ class CoDriving(IntermediateFusion):
 
     def __init__(
         self,
-        confidence: float | None = None,  # 0 to 1, of cells that are sent; null: of the size
+        confidence: float | None = None,  # 0 to 1, of cells that are sent; null: by the size
         *,
         driving_request: bool = False,  # whether the ego asks for features along its plan
         request_radius: float | None = None,  # of a bump, cells of 0.25 m; null: checkpoint or 160

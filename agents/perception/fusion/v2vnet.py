@@ -71,8 +71,8 @@ class V2VNet(IntermediateFusion):
 
     def __init__(
         self,
-        kernel: int | None = None,  # cells to a side of the convolutions; null: of the size
-        rounds: int | None = None,  # of message passing; null: of the size
+        kernel: int | None = None,  # side of the convolutions, in cells; null: by the size
+        rounds: int | None = None,  # rounds of message passing; null: by the size
     ) -> None:
         """Take the side of convolutions in cells, an odd number, and the rounds of messages.
 

@@ -267,7 +267,7 @@ class V2XViT(IntermediateFusion):
 
     def __init__(
         self,
-        transformer: Transformer | None = None,  # null: of the size
+        transformer: Transformer | None = None,  # settings of the transformer; null: by the size
     ) -> None:
         """Take the transformer's sizes; if not set, V2Xverse's in full and smaller ones in lite."""
         super().__init__()

@@ -12,7 +12,7 @@ from harness.common.command_registry import CommandDeclaration
 COMMAND = CommandDeclaration(
     group="Systems",
     rank=20,
-    purpose="record scenes to train on",
+    purpose="record training scenes",
     extra="run,learn",
     examples=(
         "crucible collect --out data/train",
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder of the recording; the same command again resumes it",
+        help="folder of the recording; the same command resumes",
     )
     add(
         "--scenarios",
@@ -58,14 +58,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--close-quarters",
         action="store_true",
-        help="more cars across the kerb and people in front of vans, roadside units among them",
+        help=(
+            "record situations of hazards: cars across the kerb, road users in front of"
+            " vans, roadside units near road users"
+        ),
     )
     add(
         "--workers",
         type=int,
         default=1,
         metavar="N",
-        help="episodes at a time, about one and a half cores each (default: 1)",
+        help="episodes at a time; an episode uses about one and a half cores (default: 1)",
     )
     parser.set_defaults(run=run_collect)
 

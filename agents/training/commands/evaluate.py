@@ -12,7 +12,7 @@ from harness.common.command_registry import CommandDeclaration
 COMMAND = CommandDeclaration(
     group="Systems",
     rank=40,
-    purpose="measure how well weights detect, with and without disturbances",
+    purpose="measure the average precision of weights, with and without disturbances",
     extra="run,learn",
     examples=(
         "crucible evaluate --scheme fcooper --data data/test",
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what `crucible evaluate` takes."""
     add_scheme_options(parser)
     add = parser.add_argument
-    add("--weights", type=Path, metavar="FILE", help="weights (default: ours)")
+    add("--weights", type=Path, metavar="FILE", help="weights (default: the shipped weights)")
     add("--data", type=Path, nargs="+", required=True, metavar="DIR", help="recordings")
     add("--most", type=int, default=200, metavar="N", help="samples, spread evenly (default: 200)")
     add(
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the numbers to this file as JSON too (default: not written)",
     )
-    add("--card", action="store_true", help="write the headline figures into the weights' card")
+    add("--card", action="store_true", help="write the main results into the card of the weights")
     parser.set_defaults(run=run_evaluate)
 
 

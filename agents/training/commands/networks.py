@@ -22,7 +22,7 @@ COMMAND = CommandDeclaration(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what `crucible networks` takes."""
     add = parser.add_argument
-    add("files", type=Path, nargs="+", metavar="FILE", help="what `evaluate --out` wrote")
+    add("files", type=Path, nargs="+", metavar="FILE", help="files from `evaluate --out`")
     add(
         "--against",
         default="single",

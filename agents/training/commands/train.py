@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="DIR",
-        help="recordings to train on; one that is named twice counts twice",
+        help="recordings to train on; a recording that is named twice counts twice",
     )
     add(
         "--held-out",
@@ -44,32 +44,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="DIR",
-        help="recordings of other episodes, to choose the best epoch by",
+        help="recordings of other episodes, by which the best epoch is chosen",
     )
     add(
         "--out",
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder of the run; the same command again resumes it",
+        help="folder of the run; the same command resumes",
     )
     add(
         "--weights",
         type=Path,
         metavar="DIR",
-        help="folder for the best weights (default: replace ours; of your own module: --out)",
+        help=(
+            "folder for the best weights (default: replace the shipped weights; for your"
+            " own module: --out)"
+        ),
     )
     add(
         "--start",
         type=Path,
         metavar="FILE",
-        help="weights to take the shared layers from; a scheme's name stands for ours"
-        " (default: initialised at random)",
+        help=(
+            "weights for the shared layers; the name of a scheme stands for its shipped"
+            " weights (default: initialised at random)"
+        ),
     )
     add(
         "--all-layers",
         action="store_true",
-        help="take all layers from --start, the fusion's too: train the same scheme further",
+        help=(
+            "take all layers from --start, also the fusion layers, to train the same scheme further"
+        ),
     )
     add("--epochs", type=int, default=8, metavar="N", help="epochs (default: 8)")
     add("--batch", type=int, default=4, metavar="N", help="samples per step (default: 4)")
@@ -95,7 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--whole",
         action="store_true",
-        help="show single and early the whole window, as other schemes see it, and not a quarter",
+        help="train single and early on the whole window instead of a quarter",
     )
     add(
         "--trial",

@@ -20,18 +20,18 @@ class TownParameters:
     block_width: float  # m from west to east, on average, between the middles of streets
     block_depth: float  # m from north to south
     avenues: float  # share of the streets through the town that are avenues; two at least
-    street_lanes: int  # driving lanes each way of streets that are no avenue; these have 2
+    street_lanes: int  # driving lanes each way of streets that are no avenue; avenues have 2
     curvature: float  # 0: a straight grid; 1: distorted blocks, bent streets
     removed: float  # share of the stretches between junctions that are not built
-    grade: float  # of the steepest street, metres of height for each metre
+    grade: float  # slope of the steepest street, metres of height for each metre
     lights: float  # share of the junctions that have lights; crossings of avenues come first
-    all_way: float  # share of the others where all arms stop
-    yields: float  # share of those still left where the lesser streets yield; they stop elsewhere
-    pockets: float  # share of an avenue's arms at lights that have a left-turn lane, given room
+    all_way: float  # share of the junctions without lights where all arms stop
+    yields: float  # share of the other junctions where minor streets yield; elsewhere they stop
+    pockets: float  # share of avenues' arms at lights with a left-turn lane, if there is room
     parking: float  # share of the kerbs with a parking lane
     parked: float  # share of the places in parking lanes that are taken
     setback: float  # m from the sidewalk's edge to the fronts of the nearest houses
-    storeys: int  # of the highest houses
+    storeys: int  # number of storeys of the highest houses
 
 
 RANGES: dict[str, Range] = {

@@ -32,7 +32,7 @@ class MLflow(Export):
     def __init__(
         self,
         uri: str | None = None,  # server, database or folder; null: MLFLOW_TRACKING_URI, or default
-        experiment: str | None = None,  # its name; null: the name of the study
+        experiment: str | None = None,  # name of the experiment; null: the name of the study
     ) -> None:
         require_package("mlflow")
         self._uri = uri

@@ -25,8 +25,8 @@ class WeightsAndBiases(Export):
 
     def __init__(
         self,
-        mode: Literal["offline", "online"] = "offline",  # offline: `wandb sync` uploads it later
-        project: str = "crucible",  # of Weights & Biases
+        mode: Literal["offline", "online"] = "offline",  # offline: upload later by `wandb sync`
+        project: str = "crucible",  # project of Weights & Biases
         entity: str | None = None,  # user or team; null: your default
         out: str | None = None,  # folder of local files; null: wandb/ in the campaign folder
     ) -> None:

@@ -47,7 +47,7 @@ class RouteSettings(TypedDict):
     only: list[str | int] | None  # ids; null: all
     source: PartSettings[RouteSource]  # what reads routes and hazards
     clean_under: str | None  # a finished campaign: only the routes that it drove without violation
-    repeats: bool  # drive routes that go the same way as an earlier one
+    repeats: bool  # true: also drive routes along the same way as an earlier route
     skip_invalid: bool  # leave out routes that cannot be read or laid
     checkout: str | None  # V2Xverse's folder
 
@@ -78,12 +78,12 @@ class CampaignSettings(TypedDict):
     channel: PartSettings[Channel]  # between partners and ego
     study: StudySettings  # its name
     routes: RouteSettings  # where the ego drives
-    record: RecordSettings  # what is kept besides the tables
-    protocol: str | None  # file whose digest made the test town; null: not in a test town
+    record: RecordSettings  # what is kept in addition to the tables
+    protocol: str | None  # protocol file whose digest made the test town; null: not in a test town
     out: str | None  # campaign folder; null: runs/<study>-<digest of the settings>
     seeds: list[int]  # each route is driven with each
     dry_run: bool  # print the plan, run nothing
-    retry_failed: bool  # try once more, as often, what has used up its tries
+    retry_failed: bool  # true: allow failed attempts the same number of tries again
     attempts_per_route: int  # tries before an attempt counts as failed
     attempt_timeout: float  # s of wall-clock for a try
     progress: ProgressMode  # live, plain, json or quiet
@@ -95,7 +95,7 @@ class CampaignSettings(TypedDict):
     interference: dict[
         str, list[PartSettings[Disturbance | SceneChange]]
     ]  # conditions; one or several
-    intervention: dict[str, PartSettings[Intervention]]  # on errors; none, one or several
+    intervention: dict[str, PartSettings[Intervention]]  # changes of errors; none, one or several
     metrics: dict[str, PartSettings[Metric]]  # further numbers; none, one or several
     export: dict[str, PartSettings[Any]]  # other tools that get the results; none, one or several
     executor: PartSettings[Any]  # where attempts run

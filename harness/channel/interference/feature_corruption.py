@@ -45,7 +45,7 @@ class Scattered(FeatureCorruption):
 
     def __init__(
         self,
-        probability: float,  # of each number
+        probability: float,  # probability that a number becomes noise
         kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)

@@ -56,7 +56,7 @@ class BurstLoss(Disturbance):
 
     def __init__(
         self,
-        worsens: float,  # probability that good air is bad at the next message
+        worsens: float,  # probability that a good channel is bad at the next message
         recovers: float,  # probability that bad air is good at the next message
         *,
         lost_in_good: float = 0.0,  # probability of loss

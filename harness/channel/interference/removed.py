@@ -23,7 +23,7 @@ class Removed(Disturbance):
     def __init__(
         self,
         share: float = 0.5,  # probability that a box, or a sector of a sweep, is left out
-        sectors: int = 60,  # of a full turn
+        sectors: int = 60,  # number of sectors of a full turn
         kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)

@@ -96,7 +96,7 @@ class Inject(Intervention):
         self,
         model: str,  # a file that `crucible errors` wrote
         times: float = 1.0,  # of the measured rates; 0 for perfect boxes
-        patterns: Sequence[str] = PATTERNS,  # of LCME, LCLE, LADE, CCME, CCLE, CADE
+        patterns: Sequence[str] = PATTERNS,  # to inject: LCME, LCLE, LADE, CCME, CCLE, CADE
     ) -> None:
         self.patterns = check_patterns(patterns)
         if not (np.isfinite(times) and times >= 0):

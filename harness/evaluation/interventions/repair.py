@@ -51,7 +51,7 @@ class Repair(Intervention):
 
     def __init__(
         self,
-        patterns: Sequence[str],  # of LCME, LCLE, LADE, CCME, CCLE, CADE; none repairs nothing
+        patterns: Sequence[str],  # of LCME, LCLE, LADE, CCME, CCLE, CADE; [] repairs nothing
     ) -> None:
         self.patterns = check_patterns(patterns)
 

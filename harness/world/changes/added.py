@@ -35,9 +35,9 @@ class AddedActor(SceneChange):
         right: float = 0.0,  # m to the right of the route's centre line
         *,
         turned: float = 0.0,  # degrees clockwise from the route's heading
-        blueprint: str = "vehicle.citroen.c3",  # of the simulator
+        blueprint: str = "vehicle.citroen.c3",  # blueprint of the simulator
         behaviour: Behaviour = "standing",  # or driving (vehicles), walking (pedestrians)
-        speed: float = 1.4,  # m/s, if it walks
+        speed: float = 1.4,  # m/s of a walking pedestrian
         slack: float = 10.0,  # m before and after the station that are tried
     ) -> None:
         super().__init__()

@@ -28,7 +28,7 @@ class AddedFar(AddedActor):
         self,
         away: float = 100.0,  # m from every point of the route; LiDARs reach 85
         aside: float = 3.5,  # m to the right of the lane's centre
-        blueprint: str = "walker.pedestrian.0001",  # of the simulator
+        blueprint: str = "walker.pedestrian.0001",  # blueprint of the simulator
     ) -> None:
         super().__init__(0.0, aside, blueprint=blueprint)
         if not away > 0:

@@ -23,11 +23,11 @@ class HazardChanged(SceneChange):
 
     def __init__(
         self,
-        kind: str | None = None,  # of hazards; null: all that have the parameters
+        kind: str | None = None,  # kind of hazards; null: all hazards with the parameters
         *,
         replaced: Mapping[str, float | str] | None = None,  # new values by parameter
         scaled: Mapping[str, float] | None = None,  # factors by parameter
-        added: Mapping[str, float] | None = None,  # what is added, by parameter: phase: -0.1 s
+        added: Mapping[str, float] | None = None,  # summands by parameter: phase: -0.1 s
     ) -> None:
         super().__init__()
         self.kind = kind

@@ -16,7 +16,7 @@ class LeftOut(BackgroundChange):
     def __init__(
         self,
         kind: Road = "vehicle",  # or walker
-        rank: int | None = 0,  # by distance from the route, 0 the nearest; null: one at random
+        rank: int | None = 0,  # by distance from the route, 0 is the nearest; null: at random
     ) -> None:
         super().__init__(kind, rank)
         self._gone = 0

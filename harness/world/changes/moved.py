@@ -26,7 +26,7 @@ class Moved(BackgroundChange):
         self,
         metres: float,  # m along the lane; below 0: backwards
         kind: Road = "vehicle",  # or walker
-        rank: int | None = 0,  # by distance from the route, 0 the nearest; null: one at random
+        rank: int | None = 0,  # by distance from the route, 0 is the nearest; null: at random
     ) -> None:
         super().__init__(kind, rank)
         if not abs(metres) <= LONGEST:

@@ -14,7 +14,7 @@ class NoiseSeed(SceneChange):
     safe_from_file = True
     name = "noise_seed"
 
-    def __init__(self, number: int = 1) -> None:  # of the seed, from 1 on; 0 is the usual one
+    def __init__(self, number: int = 1) -> None:  # number of the seed; 0 is the usual seed
         super().__init__()
         if number < 0:
             raise UserError(f"noise_seed.number = {number}: must be ≥ 0")

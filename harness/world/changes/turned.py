@@ -23,7 +23,7 @@ class Turned(BackgroundChange):
         self,
         degrees: float,  # degrees clockwise from above
         kind: Road = "vehicle",  # or walker
-        rank: int | None = 0,  # by distance from the route, 0 the nearest; null: one at random
+        rank: int | None = 0,  # by distance from the route, 0 is the nearest; null: at random
     ) -> None:
         super().__init__(kind, rank)
         if not abs(degrees) <= 180:

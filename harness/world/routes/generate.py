@@ -1,8 +1,8 @@
-"""Makes routes with hazards on any map: same seed, same routes.
+"""Makes routes with hazards on any map; equal seeds give equal routes.
 
-Parameters are sampled from the space that the kinds declare. Every hazard is put into a running
-world, which shows whether there is room and how late an ego alone could see it; the routes of a
-kind are spread over strata of that reveal time.
+Parameters are sampled from the ranges that the kinds of hazards declare. Every hazard is tried in a
+running world. The world shows whether there is room, and the reveal time: how late an ego alone
+could see the hazard. The routes of a kind are spread over strata of the reveal time.
 """
 
 from __future__ import annotations
@@ -259,10 +259,12 @@ def open_placement_check(stack: ExitStack, host: str, *, port: int, town: str, s
 
 MAPS_HELP = "folder with OpenDRIVE files of further towns (default: none)"
 KINDS_HELP = f"hazards to place (default: {', '.join(SHIPPED)})"
-PORT_HELP = "port of a simulator on which every hazard is tried (default: carlite is started)"
-FEWER_HELP = "write those that have room, where not all have (default: refuse)"
+PORT_HELP = "port of a running simulator, in which every hazard is tried (default: a new carlite)"
+FEWER_HELP = "if some routes have no room, write the other routes (default: refuse)"
 SEED_HELP = "seed of routes and hazards (default: 0)"
-PROTOCOL_HELP = "in a test town: the seed comes from its protocol's digest (default: none)"
+PROTOCOL_HELP = (
+    "protocol of a test town; the seed comes from the digest of the protocol (default: none)"
+)
 SPACE_HELP = "YAML file with narrower ranges: kind, parameter, then [low, high] or words"
 
 
@@ -289,7 +291,7 @@ def add_generate_arguments(parser: argparse.ArgumentParser) -> None:
     add("--kinds", default=",".join(SHIPPED), metavar="KIND[,KIND ...]", help=KINDS_HELP)
     add("--space", type=Path, metavar="FILE", help=SPACE_HELP)
     add("--maps", type=Path, metavar="DIR", help=MAPS_HELP)
-    add("--host", default="127.0.0.1", help="host of that simulator (default: 127.0.0.1)")
+    add("--host", default="127.0.0.1", help="host of the simulator of --port (default: 127.0.0.1)")
     add("--port", type=int, metavar="PORT", help=PORT_HELP)
     add("--out", type=Path, required=True, metavar="DIR", help="folder for both files")
 

@@ -38,14 +38,14 @@ class CarlaSimulator:
 
     def __init__(
         self,
-        address: str = "localhost:2000",  # of the running one; not used when root is set
+        address: str = "localhost:2000",  # address of a running CARLA; not used if root is set
         root: str | None = None,  # folder of CARLA 0.9.16, to launch; null: it runs
         *,
-        executable: str = "CarlaUE4.sh",  # in root
+        executable: str = "CarlaUE4.sh",  # program in root
         quality: Literal["Low", "Epic"] = "Epic",  # Low or Epic
         off_screen: bool = True,  # render without a window
         gpu: int | Sequence[int] | None = None,  # number, or several in turn; null: CARLA's choice
-        arguments: Sequence[str] = (),  # further ones for CARLA's command line
+        arguments: Sequence[str] = (),  # further arguments of CARLA's command line
         start_timeout: float = 180.0,  # s until a launched CARLA answers
         fresh: bool = False,  # launch a new one for every try
         maps: str | None = None,  # folder of the towns' OpenDRIVE files

@@ -1,4 +1,4 @@
-"""`crucible metamorphic`: what must not change in a system's answers when a scene is changed."""
+"""`crucible metamorphic`: finds answers that change, but must not change, with the scene."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from studies.metamorphic.retraining.commands import add_retrain_options
 COMMAND = CommandDeclaration(
     group="Systems",
     rank=60,
-    purpose="change recorded scenes, and find what must not change in the answers",
+    purpose="change recorded scenes, and find answers that change but must not change",
     extra="run,learn",
     examples=(
         "crucible metamorphic list",
@@ -47,10 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions of `crucible metamorphic`."""
     parser.description = __doc__
     actions = parser.add_subparsers(dest="action", required=True)
-    listing = actions.add_parser("list", help="list operators, what they need, their relations")
+    listing = actions.add_parser("list", help="list operators, their needs and their relations")
     listing.set_defaults(run=run_list)
     add_check_options(
-        actions.add_parser("check", help="ask systems about recorded and changed scenes")
+        actions.add_parser("check", help="run systems on recorded and changed scenes")
     )
     add_drives_options(actions.add_parser("drives", help="compare a campaign's drives in pairs"))
     add_generate_options(
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_climb_options(actions.add_parser("climb", help="insert road users as long as errors grow"))
     add_retrain_options(
-        actions.add_parser("retrain", help="train on what guides keep, and compare")
+        actions.add_parser("retrain", help="train on the scenes that guides keep, and compare")
     )
     add_tables_options(actions.add_parser("tables", help="write all tables of a study as Markdown"))
     add_pack_options(
@@ -66,7 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_report_options(actions.add_parser("report", help="write a study as one HTML page"))
     add_show_options(
-        actions.add_parser("show", help="picture of a scene, changed and not, and answers")
+        actions.add_parser(
+            "show", help="write a picture of a scene, the changed scene and the answers"
+        )
     )
 
 
@@ -79,7 +81,7 @@ def add_check_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder of the records; the same command again goes on (default: none)",
+        help="folder of the records; the same command resumes (default: none)",
     )
     add(
         "--systems",
@@ -101,9 +103,18 @@ def add_check_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=(30.0, 50.0),
         metavar="M",
-        help="distances from which on objects are far, each a check (default: 30 50)",
+        help=(
+            "distances in m from which objects are far; one check for each distance"
+            " (default: 30 50)"
+        ),
     )
-    add("--count", type=int, default=200, metavar="N", help="scenes at most (default: 200)")
+    add(
+        "--count",
+        type=int,
+        default=200,
+        metavar="N",
+        help="largest number of scenes (default: 200)",
+    )
     add_process_options(parser)
     parser.set_defaults(run=run_metamorphic_check)
 
@@ -131,7 +142,7 @@ def add_drives_options(parser: argparse.ArgumentParser) -> None:
         "--format",
         default="csv",
         metavar="FORMAT[,FORMAT ...]",
-        help=f"file formats, of {', '.join(FORMATS)} (default: csv)",
+        help=f"file formats: {', '.join(FORMATS)} (default: csv)",
     )
     add(
         "--out",
@@ -193,7 +204,7 @@ def add_generate_options(parser: argparse.ArgumentParser) -> None:
         "--budget",
         choices=("frames", "objects"),
         default="frames",
-        help="of what the share is: scenes or objects in them (default: frames)",
+        help="unit of the share: scenes (frames), or objects in scenes (default: frames)",
     )
     add_guiding_options(parser)
     add_process_options(parser)
@@ -207,7 +218,7 @@ def add_recording_option(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder of the recording; the same command again goes on (default: none)",
+        help="folder of the recording; the same command resumes (default: none)",
     )
 
 
@@ -218,9 +229,16 @@ def add_guiding_options(parser: argparse.ArgumentParser) -> None:
         "--system",
         default="late",
         metavar="NAME",
-        help="system whose answers guide, as in `check`, or NAME=WEIGHTS (default: late)",
+        help=(
+            "system whose answers the guide uses, as in `check`, or NAME=WEIGHTS (default: late)"
+        ),
     )
-    add("--count", type=int, metavar="N", help="scenes to start from at most (default: all)")
+    add(
+        "--count",
+        type=int,
+        metavar="N",
+        help="largest number of scenes to start from (default: all)",
+    )
 
 
 def run_generate(options: argparse.Namespace) -> None:
@@ -257,8 +275,20 @@ def add_climb_options(parser: argparse.ArgumentParser) -> None:
     add_recording_option(parser)
     add = parser.add_argument
     add_guiding_options(parser)
-    add("--tries", type=int, default=5, metavar="N", help="places for a road user (default: 5)")
-    add("--most", type=int, default=3, metavar="N", help="road users at most (default: 3)")
+    add(
+        "--tries",
+        type=int,
+        default=5,
+        metavar="N",
+        help="places to try for a road user (default: 5)",
+    )
+    add(
+        "--most",
+        type=int,
+        default=3,
+        metavar="N",
+        help="largest number of road users in a scene (default: 3)",
+    )
     add_process_options(parser)
     parser.set_defaults(run=run_climb)
 

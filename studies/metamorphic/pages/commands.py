@@ -18,7 +18,7 @@ def add_tables_options(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="FILE",
-        help="Markdown file that the tables are written to (default: printed)",
+        help="Markdown file for the tables (default: print)",
     )
     parser.set_defaults(run=run_study_tables)
 
@@ -74,7 +74,7 @@ def add_report_options(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="DIR",
-        help=f"folder of {PAGE} (default: the study's folder, or that of the packed file)",
+        help=f"folder of {PAGE} (default: the folder of the study or of the packed file)",
     )
     parser.set_defaults(run=run_study_report)
 

@@ -31,14 +31,16 @@ def add_retrain_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="recording of a training town; every other scenario is for the test (default: none)",
+        help=(
+            "recording of a training town; every second scenario is for the test (default: none)"
+        ),
     )
     add(
         "--out",
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder of everything; the same command again goes on (default: none)",
+        help="folder of the experiment; the same command resumes (default: none)",
     )
     add("--scheme", default="fcooper", metavar="NAME", help="fusion scheme (default: fcooper)")
     add(
@@ -46,14 +48,14 @@ def add_retrain_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=DEFAULT_GUIDES,
         metavar="NAME",
-        help=f"what keeps scenes (default: {' '.join(DEFAULT_GUIDES)})",
+        help=f"guides that choose scenes (default: {' '.join(DEFAULT_GUIDES)})",
     )
     add(
         "--operators",
         nargs="+",
         default=TRAINED_ON,
         metavar="NAME",
-        help=f"operators of what is trained on (default: {' '.join(TRAINED_ON)})",
+        help=f"operators of the training scenes (default: {' '.join(TRAINED_ON)})",
     )
     add(
         "--tested",
@@ -62,7 +64,13 @@ def add_retrain_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"operators of the test (default: {' '.join(TESTED_OPERATORS)})",
     )
-    add("--share", type=float, default=0.15, metavar="S", help="share kept (default: 0.15)")
+    add(
+        "--share",
+        type=float,
+        default=0.15,
+        metavar="S",
+        help="share of scenes to keep (default: 0.15)",
+    )
     add(
         "--seeds",
         type=int,
@@ -79,8 +87,20 @@ def add_retrain_options(parser: argparse.ArgumentParser) -> None:
         metavar="RATE",
         help="highest learning rate (default: 0.0003)",
     )
-    add("--count", type=int, default=200, metavar="N", help="scenes changed (default: 200)")
-    add("--test-count", type=int, default=100, metavar="N", help="scenes tested (default: 100)")
+    add(
+        "--count",
+        type=int,
+        default=200,
+        metavar="N",
+        help="number of scenes to change (default: 200)",
+    )
+    add(
+        "--test-count",
+        type=int,
+        default=100,
+        metavar="N",
+        help="number of scenes to test (default: 100)",
+    )
     add(
         "--trial",
         type=int,

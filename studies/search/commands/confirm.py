@@ -15,7 +15,7 @@ from studies.search.command_options import (
 COMMAND = CommandDeclaration(
     group="Search",
     rank=20,
-    purpose="drive a search's findings again with other seeds, and list what is confirmed",
+    purpose=("drive the findings of a search again with other seeds, and list confirmed findings"),
     extra="run,learn,search",
     examples=(
         "crucible confirm runs/mine --redraws 10 --most 20",
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what `crucible confirm` takes."""
     add_search_folder_arguments(parser)
     add = parser.add_argument
-    add("--redraws", type=int, default=10, metavar="N", help="seeds for each (default: 10)")
+    add("--redraws", type=int, default=10, metavar="N", help="seeds for each finding (default: 10)")
     add(
         "--least",
         type=int,
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=20,
         metavar="N",
-        help="findings, the first of every distinct failure (default: 20)",
+        help="largest number of findings, the first of every distinct failure (default: 20)",
     )
     parser.set_defaults(run=end_as_campaign("confirm", run_confirm_command))
 

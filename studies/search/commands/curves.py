@@ -27,18 +27,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="DIR",
-        help="folders of confirmed searches, or of a study with such folders in it",
+        help="folders of confirmed searches, or the folder of a study with such folders",
     )
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="build all classes that the folders' settings name (default: declared safe only)",
+        help=(
+            "build all classes that the folders' settings name (default: only classes that"
+            " declare safe_from_file)"
+        ),
     )
     parser.add_argument(
         "--out",
         type=Path,
         metavar="DIR",
-        help="write findings, a curve and a map for each system there (default: nothing)",
+        help=(
+            "folder for findings, and for a curve and a map of each system (default: not written)"
+        ),
     )
     parser.set_defaults(run=end_as_campaign("curves", run_curves_command))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COMMAND = CommandDeclaration(
     group="Search",
     rank=10,
-    purpose="search for disturbances and hazards under which a system fails, or resume it",
+    purpose="search for disturbances and hazards under which a system fails, or resume a search",
     extra="run,learn,search",
     examples=(
         "crucible search latency_cut_in executor.workers=2",
@@ -49,7 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="build all classes that files of --config-dir name (default: declared safe only)",
+        help=(
+            "build all classes that files of --config-dir name (default: only classes that"
+            " declare safe_from_file)"
+        ),
     )
     parser.set_defaults(run=end_as_campaign("search", run_search_command))
 

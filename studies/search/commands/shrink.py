@@ -15,7 +15,7 @@ from studies.search.command_options import (
 COMMAND = CommandDeclaration(
     group="Search",
     rank=30,
-    purpose="find the smallest values at which a finding still happens",
+    purpose="find the smallest values at which a failure still happens",
     extra="run,learn,search",
     examples=(
         "crucible shrink runs/mine",
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="N",
-        help="an evaluation that failed; may be repeated (default: all that are confirmed)",
+        help="an evaluation that failed; may be repeated (default: all confirmed findings)",
     )
     add("--redraws", type=int, default=5, metavar="N", help="seeds for each probe (default: 5)")
     add(
@@ -44,13 +44,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="seeds that must show the same failure (default: half of --redraws)",
     )
-    add("--budget", type=int, default=60, metavar="N", help="evaluations for each (default: 60)")
+    add(
+        "--budget",
+        type=int,
+        default=60,
+        metavar="N",
+        help="evaluations for each finding (default: 60)",
+    )
     add(
         "--cells",
         type=int,
         default=6,
         metavar="N",
-        help="windows up to the violation, as of crucible attribute; 0: none (default: 6)",
+        help="windows up to the violation, as in crucible attribute; 0: none (default: 6)",
     )
     parser.set_defaults(run=end_as_campaign("shrink", run_shrink_command))
 

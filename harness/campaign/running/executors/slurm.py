@@ -38,9 +38,9 @@ class SlurmExecutor:
     def __init__(
         self,
         workers: int = 2,  # jobs at a time
-        partition: str | None = None,  # null: the cluster's own choice
+        partition: str | None = None,  # partition of the cluster; null: the cluster chooses
         *,
-        minutes: int = 240,  # time limit of a job; the next job goes on
+        minutes: int = 240,  # time limit of a job in minutes; the next job continues
         cpus: int = 2,  # of a job
         gpus: int = 0,  # of a job
         memory: float = 8.0,  # GiB of a job
