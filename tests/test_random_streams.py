@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("harness", "agents", "analysis", "studies", "crucible")
+PACKAGES = ("harness", "agents", "analysis", "studies", "tools", "crucible")
 OPENERS = {"make_named_stream", "derive_seed", "make_random_stream", "derive_stream_seed"}
 """Functions whose first argument is a seed, and whose others are names."""
 METHODS = {"random", "compute_noise_seed"}
