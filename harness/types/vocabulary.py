@@ -30,7 +30,16 @@ LightState = Literal["green", "yellow", "red", "off"]
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """Where something stands and which way it looks."""
+    """Where something stands and which way it looks.
+
+    Attributes:
+        x: metres, forward; in the world frame unless a name says otherwise.
+        y: metres, to the right.
+        z: metres, up.
+        yaw: radians, clockwise from above.
+        pitch: radians, nose up.
+        roll: radians.
+    """
 
     x: float
     y: float
@@ -125,7 +134,12 @@ Payload: TypeAlias = Boxes | Points | Features
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroundTruth:
-    """What really stands round one observer: for judges and privileged systems only."""
+    """What really stands round one observer: for judges and privileged systems only.
+
+    Attributes:
+        actor_ids: (N,) the simulator's ids.
+        hits: (N,) LiDAR returns.
+    """
 
     boxes_in_lidar: Boxes  # scores are 1
     actor_ids: Integers
@@ -140,7 +154,12 @@ class GroundTruth:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Observation:
-    """What one observer senses by itself at one moment."""
+    """What one observer senses by itself at one moment.
+
+    Attributes:
+        frame: the simulator's tick of capture.
+        time: seconds.
+    """
 
     sender: str  # "ego", "roadside-0", "vehicle-117"
     kind: Kind
@@ -165,6 +184,11 @@ class EgoObservation(Observation):
 
     Its own way it finds by `vehicle_in_world`; `lidar_in_world` is what it believes when it puts
     its own and others' data together, and what a pose error disturbs.
+
+    Attributes:
+        vehicle_in_world: the vehicle, as it truly stands.
+        speed: m/s.
+        lights: those on the route ahead.
     """
 
     vehicle_in_world: Pose
@@ -175,7 +199,14 @@ class EgoObservation(Observation):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Message:
-    """What one partner shared, stamped when it was captured."""
+    """What one partner shared, stamped when it was captured.
+
+    Attributes:
+        sender: such as `roadside-0` or `vehicle-117`.
+        capture_frame: the simulator's tick of capture.
+        capture_time: seconds.
+        payload: boxes or points in the sender's LiDAR frame, or feature maps.
+    """
 
     sender: str
     kind: Kind
@@ -201,7 +232,13 @@ class Control:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """What a system makes of one moment; boxes stand in the ego's LiDAR frame."""
+    """What a system makes of one moment; boxes stand in the ego's LiDAR frame.
+
+    Attributes:
+        control: what the vehicle does until the next planning step.
+        cooperative: detections with the messages; they are evaluated.
+        ego_alone: detections without the messages, for the error patterns.
+    """
 
     control: Control
     cooperative: Boxes
@@ -218,7 +255,16 @@ class Perceived:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Route:
-    """A way through a town, one row for each metre."""
+    """A way through a town, one row for each metre.
+
+    Attributes:
+        name: unique in a campaign.
+        town: the map's name, such as `Town05`.
+        xyz: metres.
+        yaw: radians, of the lane's direction.
+        station: metres.
+        lane_width: metres.
+    """
 
     name: str
     town: str
