@@ -259,6 +259,16 @@ def compute_distance_bands(boxes: Floats) -> Integers:
 
 
 def _mark_patterns(boxes: Boxes, counted: Mask, counts: dict[str, Integers]) -> EvaluatedBoxes:
+    """Return boxes with the pattern that each shows; a box shows one at most.
+
+    Args:
+        boxes: N boxes in the ego's LiDAR frame.
+        counted: (N,) whether each counts.
+        counts: by pattern, (N,) how often a box was counted.
+
+    Returns:
+        N marked boxes.
+    """
     pattern, times = np.full(len(boxes), -1), np.zeros(len(boxes), np.int64)
     for name, often in counts.items():
         shows = counted & (often > 0)

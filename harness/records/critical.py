@@ -30,7 +30,11 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class PlaceboDrives:
-    """Drives of one size with a placebo in addition."""
+    """Drives of one size with a placebo in addition.
+
+    Attributes:
+        violated: effective placebos that ended in a violation.
+    """
 
     violated: int
     effective: int  # that differ from the drive without the placebo; only these are counted
@@ -44,7 +48,14 @@ class PlaceboDrives:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeFlip:
-    """Two sizes between which the outcome flips, with no size tried between them."""
+    """Two sizes between which the outcome flips, with no size tried between them.
+
+    Attributes:
+        low: the smaller size, in the disturbance's unit.
+        high: the larger size.
+        at_low: placebos at the smaller size.
+        at_high: placebos at the larger size.
+    """
 
     low: float
     high: float
@@ -90,7 +101,11 @@ class SearchedAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriticalSizes:
-    """A search over one disturbance."""
+    """A search over one disturbance.
+
+    Attributes:
+        of: sizes are in the unit of this disturbance.
+    """
 
     of: str  # the disturbance
     finest: float  # step of the grid
@@ -107,7 +122,15 @@ def get_sizes_path(campaign: Path, name: str) -> Path:
 
 
 def write_critical(campaign: Path, sizes: CriticalSizes) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file, whole or not at all.
+
+    Args:
+        campaign: the campaign's folder.
+        sizes: of one disturbance.
+
+    Raises:
+        UserError: the folder of critical sizes is a link.
+    """
     if (campaign / CRITICAL).is_symlink():
         raise UserError(f"{campaign / CRITICAL}: {LINK}")
     record = {
@@ -134,7 +157,15 @@ def format_searched_attempt(one: SearchedAttempt) -> dict[str, Any]:
 
 
 def read_critical(campaign: Path, name: str) -> CriticalSizes:
-    """Return the critical sizes of a disturbance; a broken file is one line."""
+    """Return the critical sizes of a disturbance; a broken file is one line.
+
+    Args:
+        campaign: the campaign's folder.
+        name: the disturbance.
+
+    Raises:
+        UserError: the file cannot be read, or its contents are not valid.
+    """
     file = get_sizes_path(campaign, name)
     record = read_json_object(file, STUDY_RECORD, within=campaign)
     try:
@@ -155,6 +186,7 @@ def read_critical(campaign: Path, name: str) -> CriticalSizes:
 
 def parse_searched_attempt(record: Mapping[str, Any]) -> SearchedAttempt:
     """Return an attempt's part of the file."""
+    # sizes and outcomes: a word for a violation, empty for none, null without a result
     kinds = {parse_size(one["size"]): one["violation"] for one in record["outcomes"]}
     if not all(kind is None or isinstance(kind, str) for kind in kinds.values()):
         raise ValueError("a violation is no word")
@@ -168,6 +200,7 @@ def parse_searched_attempt(record: Mapping[str, Any]) -> SearchedAttempt:
         )
         for one in record["flips"]
     )
+    # a flip needs a result on both of its sides
     if not all(kinds.get(size) is not None for one in flips for size in (one.low, one.high)):
         raise ValueError("a flip at a size without a result")
     return SearchedAttempt(of=AttemptKey.from_record(record), outcomes=kinds, flips=flips)
@@ -206,6 +239,13 @@ def parse_count(value: Any) -> int:
 
 
 def format_twin_condition(name: str, size: float, placebo: str = "", sample: int = 0) -> str:
-    """Return the condition of a twin with a disturbance of some size added to `none`."""
+    """Return the condition of a twin with a disturbance of some size added to `none`.
+
+    Args:
+        name: the disturbance.
+        size: in its unit; 0 for nothing added.
+        placebo: a disturbance that should not matter; empty for none.
+        sample: number of the placebo's sample.
+    """
     added = f"{name}={size:.12g}" if size else NOTHING
     return f"{NONE} with {added}" + (f" placebo {placebo} {sample}" if placebo else "")
