@@ -23,9 +23,12 @@ def decode_candidates(raw: RawOutput, grid: PillarGrid, decoding: DecodingThresh
         grid: the window and the cells of the map.
         decoding: the score threshold.
     """
+    # (classes, rows, columns) and (classes, codes, rows, columns)
     scores = torch.sigmoid(raw.logits[0])
     codes = raw.codes[0].view(len(CLASSES), len(CODES), *scores.shape[1:])
+    # the K candidates: their classes and cells
     classes, rows, columns = torch.nonzero(scores > decoding.score, as_tuple=True)
+    # (K, codes) and (K, 2)
     chosen = codes[classes, :, rows, columns].double().cpu().numpy()
     cells = torch.stack([rows, columns], dim=1).cpu().numpy()
     return Boxes(
