@@ -74,6 +74,11 @@ def build_driving_table(
     """Return table II: driving score, collisions, completion; arms without results have rows.
 
     Next to an arm stands the stage of fusion that its system declares.
+
+    Args:
+        attempts: a table with a row for each attempt.
+        arm: names of the factors' columns.
+        rows: values of the factors, of all arms.
     """
     *others, last = arm
     title = f"II. Driving: score, collision rate, completion, time, by {', '.join(others)}"

@@ -128,7 +128,7 @@ def list_varying_factors(arms: Iterable[Arm]) -> tuple[str, ...]:
     arms = set(arms)
     others = sorted({name for arm in arms for name in arm.names} - {*CORE})
     factors = [*CORE, *others]
-    # a factor is left out if the others tell all arms apart; the cooperation goes last
+    # a factor is left out if no two arms are alike without it; the cooperation goes last
     for name in (*reversed(others), COOPERATION):
         rest = [factor for factor in factors if factor != name]
         if len({arm.get_values(rest) for arm in arms}) == len(arms):
