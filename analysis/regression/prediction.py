@@ -93,13 +93,23 @@ def split_into_folds(clusters: Integers) -> Integers:
 
 
 def predict_held_out(y: Floats, columns: Floats, folds: Integers) -> Floats:
-    """Return each moment's probability by a model of the moments of all other folds."""
+    """Return each moment's probability by a model of the moments of all other folds.
+
+    Args:
+        y: (moments,) 1 for a violation.
+        columns: (moments, columns); none for the base rate.
+        folds: (moments,) number of the fold.
+
+    Returns:
+        (moments,)
+    """
     p = np.zeros(len(y))
     for fold in np.unique(folds):
         rest = folds != fold
         if not columns.shape[1] or y[rest].min() == y[rest].max():
             p[~rest] = y[rest].mean()
             continue
+        # scaled by the other folds only: the held-out routes are not looked at
         middle, spread = columns[rest].mean(axis=0), columns[rest].std(axis=0)
         varied = spread > 0
         scaled = (columns[:, varied] - middle[varied]) / spread[varied]
@@ -109,7 +119,16 @@ def predict_held_out(y: Floats, columns: Floats, folds: Integers) -> Floats:
 
 
 def predict_probabilities(y: Floats, design: Floats, new: Floats) -> Floats:
-    """Return the probabilities of new rows; the base rate where the fit has no maximum."""
+    """Return the probabilities of new rows; the base rate where the fit has no maximum.
+
+    Args:
+        y: (rows,) outcomes of the training moments.
+        design: (rows, columns).
+        new: (new rows, columns).
+
+    Returns:
+        (new rows,)
+    """
     fit = fit_firth(y, design, starts=[])
     if not fit.converged.all():
         return np.full(len(new), y.mean())
@@ -130,7 +149,15 @@ def compute_model_scores(
 def compare_models(
     name: str, other: str, *, y: Floats, p: tuple[Floats, Floats], clusters: Integers
 ) -> list[dict[str, object]]:
-    """Return the differences of two models in AUC and Brier, paired by moments."""
+    """Return the differences of two models in AUC and Brier, paired by moments.
+
+    Args:
+        name: of the model.
+        other: of the model that it is compared with.
+        y: (moments,) 1 for a violation.
+        p: (moments,) probabilities of both.
+        clusters: (moments,) numbers of the routes.
+    """
     right, pairs = count_ordered_pairs(y, p[0], clusters)
     routes = np.arange(len(pairs), dtype=np.float64)
     less = right - count_ordered_pairs(y, p[1], clusters)[0]
@@ -145,6 +172,14 @@ def count_ordered_pairs(y: Floats, p: Floats, clusters: Integers) -> tuple[Float
     """Return for each route its pairs in the right order, ties half, and all its pairs.
 
     Routes without a pair are left out.
+
+    Args:
+        y: (moments,) 1 for a violation.
+        p: (moments,) predicted probabilities.
+        clusters: (moments,) numbers of the routes.
+
+    Returns:
+        (routes,) both.
     """
     right, every = [], []
     for route in np.unique(clusters):

@@ -25,7 +25,15 @@ UNITS = {"km/h": 1 / 3.6, "mph": 0.44704, "m/s": 1.0}
 
 
 def compute_speed_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
-    """Return the limit at each waypoint, m/s."""
+    """Return the limit at each waypoint, m/s.
+
+    Args:
+        carla_map: of the town.
+        graph: its waypoints.
+
+    Returns:
+        (waypoints,)
+    """
     text = carla_map.to_opendrive()
     if GOES_BY_SIGNS in text[:4000]:
         return _propagate_sign_limits(carla_map, graph)
@@ -68,6 +76,7 @@ def _propagate_sign_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
     limits = np.full(len(graph.waypoints), np.nan)
     waiting = [(0.0, place, limit) for place, limit in _iter_speed_signs(carla_map, graph)]
     heapq.heapify(waiting)
+    # from all signs at once: each waypoint gets the limit of the nearest sign behind it
     while waiting:
         distance, index, limit = heapq.heappop(waiting)
         if not np.isnan(limits[index]):

@@ -26,7 +26,14 @@ class BackgroundChange(SceneChange):
         self.kind, self.rank = kind, rank
 
     def unfit(self, scene: PlannedScene) -> str:
-        """Return whether the traffic has too few such actors."""
+        """Return whether the traffic has too few such actors.
+
+        Args:
+            scene: what is planned.
+
+        Returns:
+            A reason, or an empty text.
+        """
         traffic = scene.traffic
         there = traffic.vehicles + traffic.bicycles if self.kind == "vehicle" else traffic.walkers
         needed = 1 if self.rank is None else self.rank + 1
@@ -44,6 +51,7 @@ class BackgroundChange(SceneChange):
             rank = int(self.random(stage.context, "choice").integers(len(known)))
         if rank is None or rank >= len(known):
             raise self.refused(f"the background traffic has {len(known)} {self.kind}s only")
+        # by distance from the route, the nearest first
         line = stage.context.route.xyz[:, :2]
         places = [stage.place_of(actor).location for actor in known]
         gaps = [np.hypot(*(line - (place.x, place.y)).T).min() for place in places]

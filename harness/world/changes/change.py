@@ -39,7 +39,14 @@ class PlannedScene:
 
 
 class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that they need
-    """One thing that is otherwise in the scene; subclasses override the moments when they act."""
+    """One thing that is otherwise in the scene; subclasses override the moments when they act.
+
+    The order of calls: `context`, `hazards`, `after_traffic`, `after_partners`, one tick,
+    `undelivered`; at the end of the attempt `unheard`.
+
+    Attributes:
+        sample: number of the random sample.
+    """
 
     name = "scene_change"
     """Its name in conditions' twins and random streams; a class has its own."""
@@ -60,7 +67,11 @@ class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that the
         return False
 
     def unfit(self, scene: PlannedScene) -> str:
-        """Return why it cannot be made on a route, as far as that is known beforehand; else ""."""
+        """Return why it cannot be made on a route, as far as that is known beforehand; else "".
+
+        Args:
+            scene: what is known of the attempt beforehand.
+        """
         return ""
 
     def context(self, context: AttemptContext) -> AttemptContext:
@@ -78,7 +89,11 @@ class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that the
         """Change who shares."""
 
     def undelivered(self, census: SceneCensus) -> str:
-        """Return what differs in the world from what was asked for; "" if nothing does."""
+        """Return what differs in the world from what was asked for; "" if nothing does.
+
+        Args:
+            census: who is in the world, and where.
+        """
         return ""
 
     def unheard(self, senders: Collection[str]) -> str:
@@ -86,7 +101,12 @@ class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that the
         return ""
 
     def random(self, context: AttemptContext, *names: str) -> np.random.Generator:
-        """Return this episode's stream of that name."""
+        """Return this episode's stream of that name.
+
+        Args:
+            context: of the attempt.
+            names: of the stream.
+        """
         seed = context.seed
         if self.sample:
             seed = derive_seed(seed, "redrawn", str(self.sample))

@@ -21,7 +21,11 @@ ROAD_USERS = ("vehicle.", "walker.")
 
 @dataclass(slots=True, kw_only=True)
 class SpawnedScene:
-    """Spawns, moves and destroys actors, and knows where all others are."""
+    """Spawns, moves and destroys actors, and knows where all others are.
+
+    Attributes:
+        added: actors that changes have added; they are destroyed with the attempt.
+    """
 
     context: AttemptContext
     traffic: Traffic
@@ -49,7 +53,12 @@ class SpawnedScene:
         return ids.index(vehicle.id)
 
     def spawn(self, blueprint: carla.ActorBlueprint, at: carla.Transform) -> carla.Actor | None:
-        """Spawn an actor where nothing is in the way; else leave nothing, and return None."""
+        """Spawn an actor where nothing is in the way; else leave nothing, and return None.
+
+        Args:
+            blueprint: of the actor.
+            at: where; CARLA's frame and degrees.
+        """
         actor = self.context.world.try_spawn_actor(blueprint, at)
         if actor is None:
             return None
@@ -70,7 +79,13 @@ class SpawnedScene:
         self._places[actor.id] = to
 
     def is_free(self, actor: carla.Actor, at: carla.Transform) -> bool:
-        """Return whether an actor's body would overlap no other road user and no parked vehicle."""
+        """Return whether an actor's body would overlap no other road user and no parked vehicle.
+
+        Args:
+            actor: whose body is meant.
+            at: where it would be.
+        """
+        # (1, 7) and (others, 7) boxes in the world; z counts for nothing
         body = np.array([compute_actor_box(at, read_actor_shape(actor), carla.Location())])
         others = np.concatenate(
             [
@@ -88,6 +103,7 @@ class SpawnedScene:
         snapshot = self.context.world.get_snapshot()
         listed = {actor.id: actor for actor in self.context.world.get_actors()} | self._known
         rows = []
+        # a place that is known here is newer than the snapshot
         for actor in listed.values():
             if actor.id in {without, *self._gone} or not actor.type_id.startswith(ROAD_USERS):
                 continue

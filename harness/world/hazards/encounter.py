@@ -58,6 +58,14 @@ class Encounter(Hazard):
     """The mover commits by the ego's station and speed, once; after that the ego changes nothing.
 
     Until it has left the ego's way it does not yield.
+
+    A subclass yields `plans`; the first with room is taken. The mover waits at its start until it
+    commits.
+
+    Attributes:
+        plan: the one that was taken.
+        tries: placements tried before the hazard counts as without a place.
+        commitment: when the mover set off, once that is decided.
     """
 
     plan: EncounterPlan
@@ -82,6 +90,7 @@ class Encounter(Hazard):
     def set_up(self, track: Track) -> None:
         """Take the first plan for which there is room."""
         tried = 0
+        # what a plan without room has spawned is destroyed again
         for plan, _ in zip(self.plans(track), range(self.tries), strict=False):
             if self._try_plan(track, plan):
                 self.plan = plan
@@ -101,6 +110,7 @@ class Encounter(Hazard):
 
     def act(self, ego: EgoState) -> None:
         """Commit when the ego is near, wait, and set off."""
+        # lights first, then the one decision, then the start
         if self.status == "waiting":
             if self._lights is not None and ego.station >= self._stretch[0]:
                 self._lights.hold_lights()
@@ -180,11 +190,13 @@ class Encounter(Hazard):
         self.finish(status, reason)
         self._release_lights()
         stranded = [screen for screen in self.screens if screen.stuck]
+        # what blocks the road for good is destroyed
         wrecked = self.manoeuvre.struck and not self._may_have_hit(ego)
         if wrecked or (self.manoeuvre.stuck and not self.drives_on):
             stranded.append(self.manoeuvre)
         if stranded:
             self.hazard_actors.destroy_actors(*(manoeuvre.follower.actor for manoeuvre in stranded))
+        # what can drive on joins the background traffic
         port = self.hazard_actors.context.traffic_manager.get_port()
         movers = [self.manoeuvre] if self.drives_on else []
         for mover in (*movers, *self.screens):
@@ -213,6 +225,7 @@ class Encounter(Hazard):
     def _step_movers(self, ego: EgoState) -> None:
         mover, seconds = self.manoeuvre, self.hazard_actors.context.tick_seconds
         meeting = self.plan.meeting
+        # until it has met the ego it yields to nothing: the encounter must not depend on others
         on_its_way = mover.clock < min(meeting.over, meeting.seconds + FIRM)
         road_users = (
             self.hazard_actors.list_other_places(None) if self.screens or not on_its_way else NONE
@@ -220,6 +233,7 @@ class Encounter(Hazard):
         mover.follow_tick(seconds, NONE if on_its_way else road_users)
         for screen in self.screens:
             screen.follow_tick(seconds, road_users, stays=not self.lets_screens_go(ego))
+        # how it ends, in the order of what counts
         if self._was_disturbed(ego):
             self.cause = "disturbed"
             self.end_encounter("not_run", "another road user was in the mover's way", ego)
@@ -240,10 +254,12 @@ class Encounter(Hazard):
         return float(np.hypot(there.x - here.x, there.y - here.y)) <= CONTACT
 
     def _try_plan(self, track: Track, plan: EncounterPlan) -> bool:
+        # room first: it costs no actors that stay
         if not self._has_mover_room(track, plan.mover):
             return False
         if any(self.hazard_actors.stand(occluder) is None for occluder in plan.standing):
             return False
+        # the mover and what drives off with it wait at their starts
         followers = [
             self.hazard_actors.spawn_mover(screen) for screen in (plan.mover, *plan.screens)
         ]

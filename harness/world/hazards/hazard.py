@@ -25,7 +25,17 @@ class NoPlaceError(Exception):
 
 
 class Hazard(ABC):
-    """Something that happens once on a route."""
+    """Something that happens once on a route.
+
+    A subclass spawns in `set_up` and acts in `act`; it calls `begin` and `finish`.
+
+    Attributes:
+        spec: which hazard, where, with which parameters.
+        status: waiting, running, over or not_run.
+        started_at: seconds, of the simulator.
+        reason: how it ended, for people.
+        cause: why it was not run.
+    """
 
     kind: ClassVar[str]
     """Its name in hazard files and records."""
@@ -71,6 +81,9 @@ class Hazard(ABC):
         """Put occluders and actors into the world, before the run; return whether there is room.
 
         Without room it is not run, and nothing of it stays in the world.
+
+        Args:
+            context: of the attempt.
         """
         self._hazard_actors = HazardActors(context)
         try:
@@ -122,17 +135,33 @@ class Hazard(ABC):
         self.status, self.reason = status, reason
 
     def skip(self, cause: Cause, reason: str) -> None:
-        """Note that it was not run, and why."""
+        """Note that it was not run, and why.
+
+        Args:
+            cause: one of the causes that records know.
+            reason: for people.
+        """
         self.cause = cause
         self.finish("not_run", reason)
 
     def explain_impossible(self, track: Track) -> str:
-        """Return why it has no place on a route, as far as the map alone shows; else ""."""
+        """Return why it has no place on a route, as far as the map alone shows; else "".
+
+        Args:
+            track: the ego's route on its map, without scenery.
+        """
         return ""
 
     @abstractmethod
     def set_up(self, track: Track) -> None:
-        """Spawn what it needs."""
+        """Spawn what it needs.
+
+        Args:
+            track: the ego's route, with the scenery of the running world.
+
+        Raises:
+            NoPlaceError: there is no room; what was spawned is removed by the caller.
+        """
 
     def step_hazard(self, ego: EgoState) -> None:
         """Act after a tick; RuntimeError if actors have left the world before it is over."""
@@ -144,7 +173,11 @@ class Hazard(ABC):
 
     @abstractmethod
     def act(self, ego: EgoState) -> None:
-        """Do what is due after a tick."""
+        """Do what is due after a tick.
+
+        Args:
+            ego: as it truly is after the tick.
+        """
 
 
 @contextmanager

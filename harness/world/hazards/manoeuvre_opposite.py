@@ -44,10 +44,12 @@ class ManoeuvreOpposite(Encounter):
         end = min(middle + RUN_OUT, track.route.length)
         if end < middle + 2.0:
             return
+        # the van stands in the lane, and drives on after a while
         van = make_course(
             track.compute_points(np.arange(middle, end, 1.0)), 7.0,
             pause_at=0.0, pause=self.number("standing"),
         )  # fmt: skip
+        # two cars on the opposite lane, where there is one
         coming = tuple(
             mover
             for distance in (FAR, FAR + APART)

@@ -26,7 +26,13 @@ class StaticScenery(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """A route on its map, and what stands along it, as far as that is known."""
+    """A route on its map, and what stands along it, as far as that is known.
+
+    Attributes:
+        map: of the town.
+        route: the reference line.
+        scenery: of a running world; None where only the map is known.
+    """
 
     map: carla.Map
     route: Route
@@ -37,7 +43,13 @@ class Track:
         return np.unwrap(self.route.yaw)
 
     def pose(self, station: float, right: float = 0.0, turned: float = 0.0) -> Pose:
-        """Return the pose some metres right of the route, turned clockwise from its heading."""
+        """Return the pose some metres right of the route, turned clockwise from its heading.
+
+        Args:
+            station: metres along the route.
+            right: metres.
+            turned: radians.
+        """
         route = self.route
         x, y, z = (np.interp(station, route.station, route.xyz[:, axis]) for axis in range(3))
         yaw = float(np.interp(station, route.station, self._yaw))
@@ -47,14 +59,29 @@ class Track:
         )  # fmt: skip
 
     def compute_points(self, stations: Floats, right: Floats | float = 0.0) -> Floats:
-        """Return places (N, 3) at an offset from the route."""
+        """Return places (N, 3) at an offset from the route.
+
+        Args:
+            stations: (N,) metres along the route.
+            right: metres, one or (N,).
+
+        Returns:
+            Metres in the world.
+        """
         route = self.route
         x, y, z = (np.interp(stations, route.station, route.xyz[:, axis]) for axis in range(3))
         yaw = np.interp(stations, route.station, self._yaw)
         return np.stack([x - right * np.sin(yaw), y + right * np.cos(yaw), z], axis=1)
 
     def project_points(self, xy: Floats) -> tuple[Floats, Floats]:
-        """Return station and metres to the right of places (…, 2)."""
+        """Return station and metres to the right of places (…, 2).
+
+        Args:
+            xy: metres in the world.
+
+        Returns:
+            (…) metres along and (…) metres right.
+        """
         line = self.route.xyz[:, :2]
         apart = (xy[..., 0, None] - line[:, 0]) ** 2 + (xy[..., 1, None] - line[:, 1]) ** 2
         nearest = apart.argmin(axis=-1)

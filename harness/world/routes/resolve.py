@@ -13,7 +13,15 @@ from harness.world.routes.files import RouteSpec
 
 
 def resolve_route(spec: RouteSpec, network: RoadNetwork) -> Route:
-    """Return the way through the town that a route of a file means."""
+    """Return the way through the town that a route of a file means.
+
+    Args:
+        spec: as its file has it.
+        network: the town's roads.
+
+    Raises:
+        UserError: a point lies off the road, or cannot be reached; it names the file and line.
+    """
     try:
         return network.find_route(spec.id, spec.town, spec.locations)
     except UserError as problem:
@@ -34,5 +42,10 @@ def resolve_mapped_route(spec: RouteSpec, maps: Path | None) -> Route:
 
 
 def resolve_routes(routes: Iterable[RouteSpec], maps: Path | None) -> dict[str, Route]:
-    """Return the ways of routes by id, from maps in files."""
+    """Return the ways of routes by id, from maps in files.
+
+    Args:
+        routes: as their files have them.
+        maps: folder of OpenDRIVE files; None for shipped towns.
+    """
     return {spec.id: resolve_mapped_route(spec, maps) for spec in routes}

@@ -75,7 +75,11 @@ class CarlaSimulator:
             raise UserError(f"{place}: {describe_unknown_name('town', town, towns)}")
 
     def lease_server(self, town: str) -> AbstractContextManager[SimulatorServer]:
-        """Launch CARLA, or ask whether the one at the address is there; sessions load the town."""
+        """Launch CARLA, or ask whether the one at the address is there; sessions load the town.
+
+        Args:
+            town: which the session will load.
+        """
         return (
             self._attach_server() if self._install is None else self._launch_server(self._install)
         )
