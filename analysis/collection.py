@@ -123,23 +123,37 @@ def collect_campaigns(
     Folders that hold the same attempt are compared: their arms get a further factor. Without
     `pooled` they get none, and who asks keeps them apart. With `whole`, all tables of every record
     are checked, not its result alone. Pair partners of broken records stay only with `partners`.
+
+    Args:
+        folders: of campaigns, each once.
+        mixed: whether records of different simulators may be pooled.
+        pooled: whether folders with the same attempts are compared with each other.
+        whole: whether every table of every attempt is checked.
+        partners: whether pair partners of broken records stay.
+
+    Raises:
+        UserError: folders that cannot be read together.
     """
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UserError(f"{', '.join(map(str, folders))}: the same folder twice; give it once")
+    # what there is: attempts with results, and routes by their geometry
     campaigns = tuple(CampaignRecords(folder) for folder in folders)
     finished = [campaign.find_attempts() for campaign in campaigns]
     ways = [read_route_ways(folder) for folder in folders]
     clusters = resolve_route_clusters(ways)
     factors = collect_factors(key.arm for attempts in finished for key in attempts)
+    # a row for each result; broken records and their partners leave the table
     rows, problems = read_attempt_rows(campaigns, finished, clusters, whole=whole)
     rows = [add_factor_values(row, factors, campaigns) for row in rows]
     attempts = number_violations(pd.DataFrame(rows) if rows else make_empty_attempts())
     attempts, left_out = drop_broken_attempts(attempts, problems, partners=partners)
+    # folders with the same attempts get a further factor
     labels = label_campaigns(campaigns, finished, clusters) if pooled else ()
     attempts, left_out = (
         add_campaign_labels(frame, labels, factors) for frame in (attempts, left_out)
     )
     refuse_mixed_simulators(attempts, mixed)
+    # planned attempts without a result, and arms that show nothing
     missing = [
         row
         for index, campaign in enumerate(campaigns)
@@ -152,6 +166,7 @@ def collect_campaigns(
     attempts = add_oracle_columns(drop_faulty_arms(attempts, faults))
     lacking = drop_faulty_arms(lacking, faults)
     lines = (f"{WARNING_PREFIX} {line}" for line in broken.describe_left_out(left_out))
+    # what a reader of any table must know, warnings first
     notes = (*lines, *describe_arm_problems(attempts, faults))
     notes += (*list_collection_notes(campaigns, attempts, lacking, ways=ways, left_out=left_out),)
     return CampaignCollection(
@@ -174,11 +189,13 @@ def label_campaigns(
 
     Where a folder has no routes its town is not known, and might be any: this is refused.
     """
+    # attempts that more than one folder holds
     holders: dict[AttemptKey, list[int]] = {}
     for index, keys in enumerate(finished):
         for key in keys:
             holders.setdefault(key, []).append(index)
     shared = False
+    # the same name in two towns is another attempt
     for key, places in ((key, places) for key, places in holders.items() if len(places) > 1):
         towns = [clusters.get((n, key.route), UNKNOWN_TOWN).partition("/")[0] for n in places]
         if UNKNOWN_TOWN in towns:
@@ -345,6 +362,7 @@ def list_missing_attempts(
     routes: Sequence[str],
 ) -> Iterator[dict[str, object]]:
     """Yield the planned attempts without result, of all arms that were tried."""
+    # the last line of the ledger counts
     last = {ledger_key(line): line for line in iter_ledger_lines(campaign.folder)}
     arms = sorted({key.arm for key in (*finished, *last)})
     seeds = get_campaign_settings(campaign)["seeds"]

@@ -52,7 +52,12 @@ class ComparisonSide:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ArmComparison:
-    """One arm against another."""
+    """One arm against another.
+
+    Attributes:
+        a: the arm that is compared with.
+        b: the arm that is compared.
+    """
 
     a: ComparisonSide
     b: ComparisonSide

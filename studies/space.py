@@ -19,7 +19,16 @@ Values: TypeAlias = Mapping[str, float | str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceParameter:
-    """One parameter; `log` is sampled evenly in its logarithm, `choice` among names."""
+    """One parameter; `log` is sampled evenly in its logarithm, `choice` among names.
+
+    Attributes:
+        name: dotted, as settings have it.
+        unit: of `low` and `high`.
+        low: the least value.
+        high: the greatest value.
+        kind: number, whole, log or choice.
+        choices: names, of a choice.
+    """
 
     name: str
     unit: str
@@ -57,7 +66,15 @@ def sample_values(space: Space, random: np.random.Generator) -> dict[str, float 
 
 
 def get_numeric_value(values: Values, name: str) -> float:
-    """Return the value of a parameter that is a number."""
+    """Return the value of a parameter that is a number.
+
+    Args:
+        values: by name of the parameter.
+        name: of one of them.
+
+    Raises:
+        UserError: the value is a word.
+    """
     value = values[name]
     if isinstance(value, str):
         raise UserError(f"{name} = {value!r}: must be a number")

@@ -88,7 +88,12 @@ def read_collection(options: argparse.Namespace, whole: bool) -> CampaignCollect
 
 
 def resolve_output_folder(options: argparse.Namespace, collection: CampaignCollection) -> Path:
-    """Return where files go; a `report` in a campaign's folder must not lead out of it."""
+    """Return where files go; a `report` in a campaign's folder must not lead out of it.
+
+    Args:
+        options: of the command; `out` is a folder or None.
+        collection: whose first folder gets the report.
+    """
     if options.out:
         return Path(options.out)
     out = collection.folder / "report"

@@ -11,7 +11,14 @@ STEPS = (1.0, 2.0, 5.0, 10.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisScale:
-    """A stretch of numbers on a stretch of the drawing; `log` if ratios are what counts."""
+    """A stretch of numbers on a stretch of the drawing; `log` if ratios are what counts.
+
+    Attributes:
+        low: the least number.
+        high: the greatest number.
+        first: place of `low`, in units of the drawing.
+        last: place of `high`.
+    """
 
     low: float
     high: float

@@ -34,7 +34,13 @@ PASSES = 3
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReportContents:
-    """The contents of a report."""
+    """The contents of a report.
+
+    Attributes:
+        results_only: tables that need frames are left out.
+        tables: by name.
+        strips: pictures of a violation and what led to it.
+    """
 
     collection: CampaignCollection
     results_only: bool

@@ -85,7 +85,12 @@ def write_table(table: EstimatesTable, folder: Path, formats: Iterable[str]) -> 
 
 
 def write_text(text: str, file: Path) -> None:
-    """Write a text file."""
+    """Write a text file.
+
+    Args:
+        text: unpaired surrogates are escaped.
+        file: the target.
+    """
     write_whole(file, escape_surrogates(text))
 
 

@@ -67,7 +67,15 @@ def run_campaign_config(config: DictConfig) -> int:
 
 
 def run_with_exit_code(name: str, work: Callable[[], int]) -> int:
-    """Run the work; errors become one line on stderr and an exit code."""
+    """Run the work; errors become one line on stderr and an exit code.
+
+    Args:
+        name: of the command, for the message.
+        work: returns an exit code.
+
+    Returns:
+        0 or 1 from the work; 2 for bad input, 3 for infrastructure.
+    """
     try:
         with convert_signals_to_interrupts():
             return work()

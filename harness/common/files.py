@@ -34,11 +34,19 @@ def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
     """Write a temporary file next to the target and rename it: a reader finds all or nothing.
 
     Content is text, or whatever writes to the path that it is given.
+
+    Args:
+        file: the target; its folder is made if it is not there.
+        content: text in UTF-8, or a function that writes to a path.
+
+    Raises:
+        UserError: the file cannot be written.
     """
     scratch = file.with_name(f".{os.getpid()}.{file.name}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
+            # on the disk before the rename: else a crash could leave an empty file
             if isinstance(content, str):
                 scratch.write_text(content, encoding="utf-8")
             else:
@@ -64,7 +72,12 @@ def find_file(name: str, place: str) -> Path:
 
 
 def expand_home(name: str, place: str) -> Path:
-    """Return a path; `~` in front stands for a home."""
+    """Return a path; `~` in front stands for a home.
+
+    Args:
+        name: of a file or folder.
+        place: setting or option, for the message.
+    """
     try:
         return Path(name).expanduser()
     except RuntimeError:

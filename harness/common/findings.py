@@ -26,7 +26,15 @@ Check: TypeAlias = Callable[[], Iterable[Finding]]
 
 
 def make_checks(checks: Mapping[str, tuple[str, Check]], needed: Collection[str]) -> list[Finding]:
-    """Make checks in order, each with its meaning; after one of `needed` failed, make no more."""
+    """Make checks in order, each with its meaning; after one of `needed` failed, make no more.
+
+    Args:
+        checks: by name, what it means when it passes, and the function that makes it.
+        needed: names of checks without which later ones mean nothing.
+
+    Returns:
+        A finding or more for each check.
+    """
     made: list[Finding] = []
     for name, (meaning, check) in checks.items():
         if any(finding.verdict == "failed" and finding.check in needed for finding in made):

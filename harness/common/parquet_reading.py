@@ -43,7 +43,12 @@ class UnfitTableError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TableLimits:
-    """How large a table can be."""
+    """How large a table can be.
+
+    Attributes:
+        rows: at most.
+        kind: for messages, and how large the file may be.
+    """
 
     unpacked: int = MOST_UNPACKED  # bytes
     rows: int = 20_000_000

@@ -37,7 +37,14 @@ UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, RecursionError
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AgentLook:
-    """What one agent sensed at one moment, and what really stood round it."""
+    """What one agent sensed at one moment, and what really stood round it.
+
+    Attributes:
+        time: seconds.
+        lidar_in_world: as it truly stands.
+        points_in_lidar: (N, 4) x y z intensity, metres.
+        truth: boxes in the agent's LiDAR frame.
+    """
 
     agent: int  # actor; negative: a roadside unit
     time: float
@@ -50,7 +57,11 @@ class AgentLook:
 
 @dataclass(frozen=True, slots=True)
 class RecordedScenario:
-    """A folder: a group of agents for some seconds."""
+    """A folder: a group of agents for some seconds.
+
+    Attributes:
+        town: its name.
+    """
 
     folder: Path
     town: str

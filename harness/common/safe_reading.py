@@ -141,7 +141,16 @@ def refuse_unfit(path: Path | str, status: os.stat_result, kind: FileKind) -> No
 
 
 def refuse_link(path: Path | str, *, within: Path | None = None, follow: bool = False) -> None:
-    """Refuse a link, also on the way from a folder to the path."""
+    """Refuse a link, also on the way from a folder to the path.
+
+    Args:
+        path: a file or folder.
+        within: folder that the user named; links below it are refused as well.
+        follow: whether the path itself may be a link.
+
+    Raises:
+        UserError: a link.
+    """
     path = Path(path)
     places = [] if follow else [path]
     if within is not None and path.is_relative_to(within):
@@ -172,7 +181,17 @@ def is_regular(path: Path) -> bool:
 def read_within(
     path: Path | str, kind: FileKind, *, within: Path | None = None, follow: bool = False
 ) -> bytes:
-    """Return what a regular file holds: at most what its kind can have, even while it grows."""
+    """Return what a regular file holds: at most what its kind can have, even while it grows.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+
+    Raises:
+        UserError: a link, no regular file, or too large.
+    """
     with open_regular(path, kind, within=within, follow=follow) as opened:
         content = opened.read(os.fstat(opened.fileno()).st_size)
         # a file that is read in pieces, and of which nothing says how many
@@ -186,7 +205,14 @@ def read_within(
 def read_text_within(
     path: Path | str, kind: FileKind, *, within: Path | None = None, follow: bool = False
 ) -> str:
-    """Return the text in a regular file in UTF-8; ValueError if it is none."""
+    """Return the text in a regular file in UTF-8; ValueError if it is none.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+    """
     return read_within(path, kind, within=within, follow=follow).decode()
 
 
@@ -197,7 +223,17 @@ def read_json_within(
     within: Path | None = None,
     follow: bool = False,
 ) -> Any:
-    """Return what a JSON file holds; ValueError if it is none."""
+    """Return what a JSON file holds; ValueError if it is none.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+
+    Returns:
+        Plain data; numbers are finite.
+    """
     return parse_json(read_within(path, kind, within=within, follow=follow))
 
 
@@ -243,7 +279,17 @@ def sum_of_file(
     follow: bool = False,
     kind: FileKind = PARQUET_TABLE,
 ) -> str:
-    """Return the SHA-256 of a regular file, read piece by piece."""
+    """Return the SHA-256 of a regular file, read piece by piece.
+
+    Args:
+        file: what is read.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+        kind: how large it may be.
+
+    Returns:
+        64 hexadecimal digits.
+    """
     digest = hashlib.sha256()
     with open_regular(file, kind, within=within, follow=follow) as opened:
         while piece := opened.read(MEGABYTE):

@@ -72,7 +72,12 @@ class OutcomeFlip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedAttempt:
-    """One attempt's sizes."""
+    """One attempt's sizes.
+
+    Attributes:
+        outcomes: by size.
+        flips: from the smallest size on.
+    """
 
     of: AttemptKey  # under `none`
     outcomes: Mapping[float, str | None]  # kind of violation, empty for none; None: no result

@@ -77,12 +77,29 @@ class PrivilegedSystem(Protocol):
         """Start an attempt."""
 
     def share(self, observation: Observation, truth: GroundTruth) -> Payload:
-        """Return what a partner sends; `truth` is the ground truth within its own LiDAR's range."""
+        """Return what a partner sends; `truth` is the ground truth within its own LiDAR's range.
+
+        Args:
+            observation: of the partner.
+            truth: boxes in the partner's LiDAR frame.
+
+        Returns:
+            Boxes or points in the partner's LiDAR frame, or feature maps.
+        """
 
     def step(
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
     ) -> Step:
-        """Perceive, plan and act; `truth` is the ground truth within range, hit or not."""
+        """Perceive, plan and act; `truth` is the ground truth within range, hit or not.
+
+        Args:
+            observation: of the ego.
+            messages: those that have arrived, the newest of each sender.
+            truth: boxes in the ego's LiDAR frame.
+
+        Returns:
+            The control, and the boxes in the ego's LiDAR frame.
+        """
 
 
 class PerceivingSystem(System, Protocol):

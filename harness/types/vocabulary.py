@@ -74,7 +74,11 @@ class Boxes:
 
     @staticmethod
     def join(parts: list[Boxes]) -> Boxes:
-        """Return the boxes of all parts, in order."""
+        """Return the boxes of all parts, in order.
+
+        Args:
+            parts: all in one frame.
+        """
         if not parts:
             return Boxes.none()
         return Boxes(
@@ -107,7 +111,11 @@ class Surfaces:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
-    """A LiDAR sweep as it is sent: rows of `x y z intensity`."""
+    """A LiDAR sweep as it is sent: rows of `x y z intensity`.
+
+    Attributes:
+        in_lidar: metres in the sender's LiDAR frame, intensity 0 to 1.
+    """
 
     in_lidar: Singles  # (N, 4)
 
@@ -119,7 +127,11 @@ class Points:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """What a network sends between its layers: maps of (channels, rows, columns)."""
+    """What a network sends between its layers: maps of (channels, rows, columns).
+
+    Attributes:
+        maps: float32, in the sender's LiDAR frame.
+    """
 
     maps: tuple[Singles, ...]
 
@@ -171,7 +183,12 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class LightAhead:
-    """A traffic light on the route."""
+    """A traffic light on the route.
+
+    Attributes:
+        clear_station: metres along the route.
+        state: what it shows now.
+    """
 
     station: float  # of its stop line, metres along the route
     clear_station: float  # where the junction behind it has been left
@@ -247,7 +264,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Perceived:
-    """What a system detects at one moment, in the ego's LiDAR frame: a step without its control."""
+    """What a system detects at one moment, in the ego's LiDAR frame: a step without its control.
+
+    Attributes:
+        cooperative: detections with the messages.
+        ego_alone: detections without the messages.
+    """
 
     cooperative: Boxes
     ego_alone: Boxes

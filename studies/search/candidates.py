@@ -16,6 +16,10 @@ class SearchCandidate:
     """Values to evaluate, and the seed of everything random in that evaluation.
 
     Repeats of a finding have its number and other seeds: a folder of an evaluation needs both.
+
+    Attributes:
+        values: by name of the parameter.
+        seed: of everything random in the evaluation.
     """
 
     number: int  # of the evaluation, from 0

@@ -79,7 +79,11 @@ class SearchPlan:
         return str(values.get(ROUTE_PARAMETER, self.assignments[0].route.name))
 
     def get_assignment(self, values: Values) -> RouteAssignment:
-        """Return the route of an evaluation, with its hazards."""
+        """Return the route of an evaluation, with its hazards.
+
+        Args:
+            values: by name of the parameter.
+        """
         name = self.get_route(values)
         (chosen,) = (one for one in self.assignments if one.route.name == name)
         return self.template.fill_assignment(chosen, values)
@@ -88,6 +92,9 @@ class SearchPlan:
         """Return the condition's parts; what is too small to make a difference is left out.
 
         Zero latency is no latency, and a pose error of a micrometre cannot be delivered.
+
+        Args:
+            values: by name of the parameter.
         """
         parts = self.template.fill_parts(values)
         made = [(part, build_part(part, f"interference.{GROUP}")) for part in parts]

@@ -28,7 +28,13 @@ NUMBERS = ("xyz", "yaw", "station", "lane_width", "speed_limit")
 
 @dataclass(frozen=True, slots=True)
 class RouteAssignment:
-    """A route, what happens on it, and the weather."""
+    """A route, what happens on it, and the weather.
+
+    Attributes:
+        route: as it was laid, in the world frame.
+        hazards: those on the route, run or not.
+        weather: CARLA's parameters; None for the town's usual one.
+    """
 
     route: Route
     hazards: tuple[HazardSpec, ...]
@@ -90,7 +96,16 @@ def has_condition_assignment(campaign: Path, route: str, condition: str) -> bool
 
 
 def read_assignment(campaign: Path, route: str, condition: str | None = None) -> RouteAssignment:
-    """Return one route's assignment; that of a condition, if the condition has its own."""
+    """Return one route's assignment; that of a condition, if the condition has its own.
+
+    Args:
+        campaign: the campaign's folder.
+        route: its name.
+        condition: whose assignment; None for the campaign's.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
     if condition is not None and not has_condition_assignment(campaign, route, condition):
         condition = None
     file = _get_assignment_path(campaign, route, condition)

@@ -91,7 +91,15 @@ def check_settings(value: Any, place: str = "") -> None:
 
 
 def find_class(target: Any, place: str) -> type[Any]:
-    """Return the class that a `_target_` names, if its group may name it."""
+    """Return the class that a `_target_` names, if its group may name it.
+
+    Args:
+        target: `module.Class`, from settings.
+        place: of the setting, for the message.
+
+    Raises:
+        UserError: no such class, or one of a package that is not listed.
+    """
     refused = f"configuration: {place} names {target!r}"
     packages = list_allowed_packages(place)
     if not str(target).startswith(packages):
@@ -103,6 +111,7 @@ def find_class(target: Any, place: str) -> type[Any]:
             f"{refused}; only {known} may be named by _target_ there"
             f"{describe_plugin_origin(str(target))}"
         )
+    # importing runs the module: only packages that are listed
     module, _, name = target.rpartition(".")
     try:
         named = getattr(import_module(module), name)

@@ -75,7 +75,14 @@ class AttemptTwin:
 
 
 class CampaignTwins:
-    """The twins of a campaign's attempts."""
+    """The twins of a campaign's attempts.
+
+    Args:
+        campaign: the campaign's folder.
+        workers: attempts at a time.
+        progress: how progress is shown.
+        trust: build classes that are not declared safe.
+    """
 
     def __init__(
         self, campaign: Path, workers: int = 1, progress: ProgressMode = "live", trust: bool = False
@@ -122,12 +129,14 @@ class CampaignTwins:
     def drive_twins(self, twins: Sequence[AttemptTwin | SizedTwin]) -> None:
         """Drive those that have not been driven."""
         refuse_unnameable([twin.key for twin in twins])
+        # one command at a time writes this folder
         with lock_campaign(self.folder):
             self._prepare_folder(twins)
             rebuild_ledger(self.folder)
             keys = list(dict.fromkeys(twin.key for twin in twins))
             tries = self._settings["attempts_per_route"]
             queue = WorkQueue(keys, self.folder, tries, retry_failed=True)
+            # all routes lie in one town
             if queue:
                 town = read_assignment(self.campaign, keys[0].route).route.town
                 settings: CampaignSettings = {**self._settings, "progress": self._progress}
@@ -151,7 +160,11 @@ class CampaignTwins:
     def read_endings(
         self, twins: Sequence[AttemptTwin | SizedTwin]
     ) -> dict[AttemptKey, str | None]:
-        """Return the kinds of twins' violations: empty for none, nothing without a result."""
+        """Return the kinds of twins' violations: empty for none, nothing without a result.
+
+        Args:
+            twins: of attempts of the campaign.
+        """
         campaign = CampaignRecords(self.folder)
         there = campaign.find_attempts()
         return {
@@ -169,6 +182,7 @@ class CampaignTwins:
         """Write down what the twins' conditions mean, and the routes as they were laid."""
         file = self.folder / "campaign.yaml"
         known: dict[str, Any] = {}
+        # twins of other conditions may be there already: theirs stay
         if file.exists():
             header = load_campaign_header(file)
             if header.get("twins_of") != self._of:
@@ -185,6 +199,7 @@ class CampaignTwins:
         }
         if settings != known:
             write_header(file, settings, self._simulator, twins_of=self._of)
+        # the same roads and hazards as the attempts had
         routes = {twin.of.route for twin in twins}
         assignments = [read_assignment(self.campaign, route) for route in sorted(routes)]
         for assignment in assignments if not self._trust else ():
@@ -219,6 +234,7 @@ class CampaignTwins:
         parts = [
             (deepcopy(part), one) for part, one in build_condition_parts(self._settings, condition)
         ]
+        # the attempt once more
         if change == TwinChange():
             return [part for part, _ in parts]
         if change.windows is not None and self.only_of_the_scene(condition):
@@ -226,6 +242,7 @@ class CampaignTwins:
                 f"{twin.of}: {', '.join(names)} change the scene from the start on: no window in"
                 " time leaves them out; use --without"
             )
+        # every disturbance is wrapped: all sample what they would anyway
         wrapped = [
             wrap_part(part, one, change, withheld=name in change.without)
             for name, (part, one) in zip(names, parts, strict=True)

@@ -70,12 +70,14 @@ def compute_axis_overlap(
     a: Any, b: Any, yaw_a: float, yaw_b: float, x: float, y: float, nx: float, ny: float
 ) -> float:
     """Return how deep two boxes, `b`'s middle (x, y) off `a`'s, overlap along a unit vector."""
+    # how far each box reaches along the vector from its middle
     reach_a = a["half_length"] * abs(math.cos(yaw_a) * nx + math.sin(yaw_a) * ny) + a[
         "half_width"
     ] * abs(math.cos(yaw_a) * ny - math.sin(yaw_a) * nx)
     reach_b = b["half_length"] * abs(math.cos(yaw_b) * nx + math.sin(yaw_b) * ny) + b[
         "half_width"
     ] * abs(math.cos(yaw_b) * ny - math.sin(yaw_b) * nx)
+    # less how far the middles are apart along it
     depth: float = reach_a + reach_b - (x * nx + y * ny)
     return depth
 

@@ -93,6 +93,7 @@ def _is_all_nearer(
     last_row: int,
     closest: float,
 ) -> bool:
+    # nearness: (columns, rows); the columns of the interval, all rows between the two
     column = find_first_column(fan, left)
     while column < len(fan.angle) and fan.angle[column] <= right:
         for row in range(first_row, last_row):

@@ -25,6 +25,12 @@ class SurfaceMesh:
 
     A closed mesh is seen from outside only, an open one (a deck) from both sides. Faces labelled
     0 (`Label.NONE`) take the label of the object they belong to.
+
+    Attributes:
+        vertices: (vertices, 3).
+        faces: (faces, 4) rows of `vertices`.
+        labels: (faces,) CARLA's tags.
+        closed: whether back faces are never seen.
     """
 
     vertices: Floats

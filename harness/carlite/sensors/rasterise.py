@@ -85,6 +85,7 @@ def _transform_to_sensor(
     things: PlacedThings, thing: int, rotation: Floats, origin: Floats, centre: Floats, axes: Floats
 ) -> None:
     """Carry a thing's box into the sensor's frame: its centre, and its half edges as columns."""
+    # rotation: (3, 3), sensor to world; its columns are the sensor's axes
     dx = things.centre[thing, 0] - origin[0]
     dy = things.centre[thing, 1] - origin[1]
     dz = things.centre[thing, 2] - origin[2]
@@ -92,6 +93,7 @@ def _transform_to_sensor(
         a, b, c = rotation[0, i], rotation[1, i], rotation[2, i]
         centre[i] = a * dx + b * dy + c * dz
         for j in range(3):
+            # the thing's matrix: half edges as columns, in the world
             axes[i, j] = (
                 a * things.matrix[thing, 0, j]
                 + b * things.matrix[thing, 1, j]

@@ -149,10 +149,12 @@ def _measure_level_spans(low: Floats, high: Floats) -> Int32s:
 @compiled
 def interpolate_relief_height(heights: Floats, column: float, row: float) -> float:
     """Height of the triangulated ground at a point given in grid units."""
+    # heights: (rows, columns) of grid points; the cell, and the place in it from 0 to 1
     i = min(max(int(row), 0), heights.shape[0] - 2)
     j = min(max(int(column), 0), heights.shape[1] - 2)
     v, u = row - i, column - j
     corner, opposite = heights[i, j], heights[i + 1, j + 1]
+    # the triangle below the diagonal, or above it
     if u >= v:
         neighbour = heights[i, j + 1]
         height: float = corner + u * (neighbour - corner) + v * (opposite - neighbour)
@@ -175,6 +177,7 @@ def compute_relief_slope(
     heights: Floats, cell: float, column: float, row: float
 ) -> tuple[float, float]:
     """Rise over run along x and y at a point given in grid units."""
+    # heights: (rows, columns) of grid points; each cell is two triangles
     i = min(max(int(row), 0), heights.shape[0] - 2)
     j = min(max(int(column), 0), heights.shape[1] - 2)
     corner, opposite = heights[i, j], heights[i + 1, j + 1]

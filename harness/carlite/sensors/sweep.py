@@ -69,6 +69,7 @@ class LidarSweep:
             del scene.scans[key]
 
     def _render_scan(self, scene: SensorScene, pose: SensorPose, dt: float) -> RayScan:
+        # nearness and source: (columns, channels), used again as long as their shape is the same
         fan, place = self._build_fired_fan(dt)
         if len(self._nearness) != len(place):
             self._nearness = np.empty((len(place), self.channels))
@@ -78,6 +79,7 @@ class LidarSweep:
             build_rotation_matrix(*pose.rotation),
             np.array(pose.position, np.float64),
         )
+        # things first: the ground is drawn only where it is nearer
         normals, things, faces = rasterise_things(
             scene.things, scene.meshes, rotation, origin, self.range, fan,
             self._nearness, self._source,

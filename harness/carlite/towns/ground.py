@@ -106,6 +106,7 @@ def _find_segment_range(
 ) -> tuple[int, int, int, int]:
     """Return the range of columns and rows that segment `k` may touch."""
     x0, y0, cell = grid
+    # points: (points, 3); half: (points,) half widths; both ends with their reach
     a, b = points[start[k]], points[start[k] + 1]
     reach = max(half[start[k]], half[start[k] + 1]) + 2 * EDGE
     left = max(int((min(a[0], b[0]) - reach - x0) / cell), 0)

@@ -156,6 +156,7 @@ def _interpolate_patch(
     layer: Float32s, x0: float, y0: float, cell: float, x: float, y: float
 ) -> tuple[float, float, float]:
     """Return height and slopes along x and y on the bilinear patch that holds (x, y)."""
+    # layer: (rows, columns) heights; points outside take the nearest patch
     rows, columns = layer.shape
     u = min(max((x - x0) / cell, 0.0), columns - 1.000001)
     v = min(max((y - y0) / cell, 0.0), rows - 1.000001)
@@ -163,6 +164,7 @@ def _interpolate_patch(
     u, v = u - i, v - j
     a, b = float(layer[j, i]), float(layer[j, i + 1])
     c, d = float(layer[j + 1, i]), float(layer[j + 1, i + 1])
+    # heights at both ends of each direction: value and slopes of the patch
     near, far = a + (b - a) * u, c + (d - c) * u
     left, right = a + (c - a) * v, b + (d - b) * v
     return near + (far - near) * v, (right - left) / cell, (far - near) / cell

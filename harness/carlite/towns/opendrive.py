@@ -163,6 +163,7 @@ def _parse_road(node: Element) -> RoadRecord:
         for piece in node.findall("objects/object")
     ]
     posts = tuple(filter(None, (furniture.parse_speed_sign(*piece) for piece in objects)))
+    # lanes, speeds and furniture along it
     return RoadRecord(
         id=road_id,
         length=length,

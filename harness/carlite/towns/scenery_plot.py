@@ -132,9 +132,11 @@ def _is_clear_of_lanes(
     width: float,
 ) -> bool:
     """Return whether no point of a box's outline or inside comes too near to a driving lane."""
+    # field: (rows, columns) distance from lanes; half sizes in metres
     rows, columns = field.shape
     c, s = math.cos(yaw), math.sin(yaw)
     along, across = int(2 * length) + 1, int(2 * width) + 1
+    # points every half metre, over the whole box
     for a in range(along + 1):
         for b in range(across + 1):
             u, v = length * (2 * a / along - 1), width * (2 * b / across - 1)
@@ -143,6 +145,7 @@ def _is_clear_of_lanes(
             i, j = math.floor(column), math.floor(row)
             if i < 0 or j < 0 or i >= columns - 1 or j >= rows - 1:
                 return False
+            # the distance between four cells; outside the field nothing is known
             p, q = column - i, row - j
             near = field[j, i] * (1 - p) + field[j, i + 1] * p
             far = field[j + 1, i] * (1 - p) + field[j + 1, i + 1] * p
@@ -206,11 +209,13 @@ def _is_free(
     width: float,
     without: int,
 ) -> bool:
+    # grid: (rows, columns) bits of what each cell is used for
     rows, columns = grid.shape
     c, s = math.cos(yaw), math.sin(yaw)
     low_j, high_j, low_i, high_i = _find_box_span(grid, x0, y0, x, y, yaw, length, width)
     if low_j < 0 or low_i < 0 or high_j >= rows or high_i >= columns:
         return False
+    # a cell counts as soon as a part of it lies in the box
     slack = CELL * (abs(c) + abs(s)) / 2
     for j in range(low_j, high_j + 1):
         dy = y0 + (j + 0.5) * CELL - y
@@ -235,8 +240,10 @@ def _mark_box(
     width: float,
     use: int,
 ) -> None:
+    # grid: (rows, columns) bits of what each cell is used for
     c, s = math.cos(yaw), math.sin(yaw)
     low_j, high_j, low_i, high_i = _find_box_span(grid, x0, y0, x, y, yaw, length, width)
+    # the same cells as `_is_free` looks at
     slack = CELL * (abs(c) + abs(s)) / 2
     for j in range(low_j, high_j + 1):
         dy = y0 + (j + 0.5) * CELL - y

@@ -52,6 +52,7 @@ def _double_grid(coarse: Floats, shape: tuple[int, ...]) -> Floats:
 def _relax_heights(heights: Floats, known: Bools, sweeps: int) -> None:
     """Move every unknown height towards the mean of its neighbours, in place."""
     rows, columns = heights.shape
+    # heights: (rows, columns); in place, so that news spreads within a sweep
     for _ in range(sweeps):
         for j in range(rows):
             for i in range(columns):

@@ -84,11 +84,13 @@ def _find_link_station(
 @compiled
 def _clear_tight_turns(net: TrafficNetwork, approaches: Approaches) -> None:
     """Move lines back to where those who wait are out of the way of others' tight turns."""
+    # every point of a tight turn inside a junction
     for q in range(len(net.points)):
         turn = net.points[q]
         if net.links[turn.link].junction < 0 or abs(turn.curvature) < TIGHT:
             continue
         for a in range(len(net.links)):
+            # lines near it, of approaches that come against its direction
             last = net.points[net.links[a].first + net.links[a].count - 1]
             near = max(abs(turn.x - last.x), abs(turn.y - last.y)) < SET_BACK + SWING
             if net.links[a].junction >= 0 or not near or abs(turn.z - last.z) > 3.0:

@@ -238,6 +238,7 @@ def _find_run_end(net: TrafficNetwork, app: Approaches, d: Drivers, i: int, star
     k = start
     while k < d[i].known:
         link = d[i].route[k]
+        # a short link between two junctions is no place to wait at
         if net.links[link].junction < 0:
             stub = net.links[link].length < STUB and app[link].light < 0
             resumes = k + 1 < d[i].known and net.links[d[i].route[k + 1]].junction >= 0

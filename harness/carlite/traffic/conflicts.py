@@ -110,10 +110,12 @@ def _measure_conflict_spans(net: TrafficNetwork, pairs: Ints, spans: Floats, big
     turns next to the other, only big vehicles conflict.
     """
     for k in range(len(pairs)):
+        # pairs: (pairs, 2) links; spans: (pairs, 4) stations; big: (pairs,)
         a, b = net.links[pairs[k, 0]], net.links[pairs[k, 1]]
         start_a, start_b = net.points[a.first], net.points[b.first]
         if np.hypot(start_a.x - start_b.x, start_a.y - start_b.y) < 0.5:
             continue
+        # for cars first; if those pass each other, for big vehicles
         _measure_conflict_span(net, a, b, CLEARANCE, CLEARANCE_ACROSS, spans[k])
         if spans[k, 1] <= spans[k, 0] and max(abs(a.turn), abs(b.turn)) > 0.5:
             _measure_conflict_span(net, a, b, CLEARANCE_BIG, CLEARANCE_BIG, spans[k])
@@ -130,10 +132,12 @@ def _measure_conflict_span(
         for j in range(b.count):
             q = net.points[b.first + j]
             dx, dy = p.x - q.x, p.y - q.y
+            # every pair of points: those that are nearer than vehicles are wide
             near = across if abs(np.sin(p.yaw - q.yaw)) > 0.35 else along
             if dx * dx + dy * dy < near * near and abs(p.z - q.z) < 3.0:
                 enter_a, leave_a = min(enter_a, i * a.step), max(leave_a, i * a.step)
                 enter_b, leave_b = min(enter_b, j * b.step), max(leave_b, j * b.step)
+    # half a metre of margin at both ends
     if leave_a >= enter_a:
         span[0], span[1] = enter_a - 0.5, leave_a + 0.5
         span[2], span[3] = enter_b - 0.5, leave_b + 0.5

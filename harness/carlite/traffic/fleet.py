@@ -211,6 +211,7 @@ def _run_drivers(
     now: TrafficStep,
 ) -> None:
     """Look where everyone is, decide, and act."""
+    # all see the same moment before anyone acts
     for i in range(len(d)):
         _locate_driver(net, d[i], b[d[i].body], now.dt)
     for i in range(len(d)):
@@ -218,8 +219,10 @@ def _run_drivers(
             find_corridor_gap(net, d[i], b, now)
             change_lanes(net, d[i], d, b, now.dt)
             extend_route(net, d[i])
+    # junctions for all at once, in the order of right of way
     clear_junctions(net, conf, app, d, b, board, now)
     break_standoffs(net, d, b, now.step)
+    # then everyone acts
     for i in range(len(d)):
         if d[i].placed:
             _set_blinkers(net, d[i])
@@ -242,6 +245,7 @@ def _set_controls(
 def _locate_driver(net: TrafficNetwork, me: TrafficDriver, body: RoadBody, dt: float) -> None:
     """Find a driver's place on its route; one that a client has moved starts again."""
     speed = np.hypot(body.vx, body.vy)
+    # along the route as before, unless it jumped: a client may have moved it
     if me.placed:
         level = body.z > me.path_z[0] - UNDERGROUND
         if level and np.hypot(body.x - me.x, body.y - me.y) < speed * dt + 2.0:
@@ -251,6 +255,7 @@ def _locate_driver(net: TrafficNetwork, me: TrafficDriver, body: RoadBody, dt: f
     if not me.placed or abs(me.lateral) > LOST_ASIDE:
         place_driver(net, me, body.x, body.y, body.z, body.yaw)
     me.x, me.y = body.x, body.y
+    # what lies behind is dropped, what lies ahead is decided and sampled
     if me.placed:
         drop_passed_links(net, me, body.half_length)
         extend_route(net, me)

@@ -70,6 +70,7 @@ def estimate_most_aside(me: TrafficDriver, half_length: float) -> float:
     """
     ahead = int(half_length / me.spacing + 0.5)
     apart = half_length + me.spacing
+    # half a vehicle and the way between two points that far apart
     bound = half_length + apart
     exceptions = 0  # counted without a branch, several points at once
     for n in range(SAMPLES - ahead):

@@ -110,6 +110,7 @@ def advance_driver(net: TrafficNetwork, me: TrafficDriver, x: float, y: float) -
 @compiled
 def drop_passed_links(net: TrafficNetwork, me: TrafficDriver, half_length: float) -> None:
     """Drop the links that the rear bumper has left."""
+    # the rear may still be some links behind the middle
     rear = me.station - half_length - 1.0
     keep = me.at
     while keep > 0 and rear < 0.0:
@@ -126,6 +127,7 @@ def drop_passed_links(net: TrafficNetwork, me: TrafficDriver, half_length: float
 @compiled
 def extend_route(net: TrafficNetwork, me: TrafficDriver) -> None:
     """Decide on links until enough of the route is known."""
+    # metres of route that are known beyond the vehicle
     ahead = -me.station
     for k in range(me.at, me.known):
         ahead += net.links[me.route[k]].length
@@ -145,11 +147,13 @@ def _choose_next_link(net: TrafficNetwork, me: TrafficDriver, link: int) -> int:
     first, count = net.links[link].next_first, net.links[link].next_count
     if count == 0:
         return -1
+    # the next of the prescribed links, if it follows this one
     if me.plan_kind == LINKS and me.plan_at + 1 < me.plan_count and me.plan[me.plan_at] == link:
         for k in range(first, first + count):
             if net.onward[k] == me.plan[me.plan_at + 1]:
                 me.plan_at += 1
                 return int(net.onward[k])
+    # the next of the prescribed turns, where there is a choice
     if me.plan_kind == TURNS and count > 1 and me.plan_at < me.plan_count:
         me.plan_at += 1
         return _find_turning_link(net, first, count, me.plan[me.plan_at - 1])
@@ -158,6 +162,7 @@ def _choose_next_link(net: TrafficNetwork, me: TrafficDriver, link: int) -> int:
 
 @compiled
 def _sample_next_link(net: TrafficNetwork, me: TrafficDriver, first: int, count: int) -> int:
+    # equal chances among links that lead on
     alive = 0
     for k in range(first, first + count):
         alive += not net.links[net.onward[k]].dead_end

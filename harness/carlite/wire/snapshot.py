@@ -117,6 +117,7 @@ def _write_actors(
     records: Any, ids: Ints, position: Floats, rotation: Floats, velocity: Floats,
     angular_velocity: Floats, acceleration: Floats,
 ) -> None:  # fmt: skip
+    # a record for each slot; angles go out in degrees
     for slot in range(len(ids)):
         one = records[slot]
         one.id, one.state = ids[slot], ACTIVE
@@ -135,6 +136,7 @@ def _write_vehicles(
     hand_brake: Bools, reverse: Bools, manual_gear: Bools, gear: Int32s, speed_limit: Floats,
     light_state: Bytes, has_light: Bools, light_id: Ints, failure: Bytes,
 ) -> None:  # fmt: skip
+    # blocks of other actors are left as they are
     for slot in range(len(kind)):
         if kind[slot] != VEHICLE_KIND:
             continue

@@ -19,7 +19,11 @@ SIZE = ("length", "width", "height")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RoadUserMotion:
-    """Boxes of the ego in every tick, and of road users in the ticks in which they were near."""
+    """Boxes of the ego in every tick, and of road users in the ticks in which they were near.
+
+    Attributes:
+        tick_seconds: the length of a tick.
+    """
 
     tick_seconds: float
     ego: Floats  # (T, 4) x y z yaw of its box

@@ -57,7 +57,13 @@ class NumberParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceParameter:
-    """One of some words: blueprints, or ways to hide."""
+    """One of some words: blueprints, or ways to hide.
+
+    Attributes:
+        default: used where a file sets none.
+        options: valid words.
+        meaning: for people.
+    """
 
     default: str
     options: tuple[str, ...]

@@ -30,7 +30,13 @@ ONE_CORE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSettings:
-    """What all tries of a campaign share: plain data that can be sent to other machines."""
+    """What all tries of a campaign share: plain data that can be sent to other machines.
+
+    Attributes:
+        folder: of the campaign.
+        town: its name.
+        simulator: settings of the simulator.
+    """
 
     folder: Path
     town: str
@@ -46,7 +52,12 @@ class WorkerSlot(Protocol):
     """Runs one try after another."""
 
     def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
-        """Return how a try ended; nothing is raised, and nothing of the try is left running."""
+        """Return how a try ended; nothing is raised, and nothing of the try is left running.
+
+        Args:
+            key: the attempt.
+            number: of its try.
+        """
 
     def position(self) -> DrivePosition | None:
         """Return how far the current try has driven, if that is known; from another thread."""
