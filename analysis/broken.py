@@ -148,7 +148,12 @@ def describe_left_out(left_out: pd.DataFrame) -> Iterator[str]:
 
 
 def add_folder_names(left_out: pd.DataFrame, folders: Mapping[int, Path]) -> pd.DataFrame:
-    """Return the table with the folders of the campaigns in words."""
+    """Return the table with the folders of the campaigns in words.
+
+    Args:
+        left_out: attempts that are left out.
+        folders: by number of the campaign.
+    """
     return left_out.assign(source=[str(folders[number]) for number in left_out["source"]]).rename(
         columns={"source": "folder"}
     )

@@ -79,7 +79,12 @@ class ViolationCase:
 
 
 def format_case_anchor(source: int, number: int) -> str:
-    """Return what a case of a campaign is linked to by."""
+    """Return what a case of a campaign is linked to by.
+
+    Args:
+        source: number of the campaign.
+        number: of the violation in it.
+    """
     return f"case-{source}-{number}"
 
 

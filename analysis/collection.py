@@ -101,7 +101,13 @@ class CampaignCollection:
 
 
 def parse_attempt_key(arm: str, route: str, seed: int) -> AttemptKey:
-    """Return the attempt of a row, as its campaign has it: without the factor of campaigns."""
+    """Return the attempt of a row, as its campaign has it: without the factor of campaigns.
+
+    Args:
+        arm: its name in the table.
+        route: its name.
+        seed: of the attempt.
+    """
     return AttemptKey(Arm.parse_name(arm).replace_factors(**{CAMPAIGN: NONE}), route, seed)
 
 

@@ -104,7 +104,12 @@ def build_comparison_side(attempts: pd.DataFrame, arm: Arm, name: str) -> Compar
 
 
 def select_clean_attempts(side: ComparisonSide, other: ComparisonSide) -> ComparisonSide:
-    """Return an arm's attempts on routes and seeds on which another arm has no violation."""
+    """Return an arm's attempts on routes and seeds on which another arm has no violation.
+
+    Args:
+        side: whose attempts are selected.
+        other: whose violations count.
+    """
     clean = other.attempts.loc[~other.attempts["violated"].astype(bool), PAIRED_BY]
     return replace(side, attempts=side.attempts.merge(clean, on=PAIRED_BY))
 

@@ -53,7 +53,12 @@ Space: TypeAlias = tuple[SpaceParameter, ...]
 
 
 def map_shares_to_values(space: Space, shares: Floats) -> dict[str, float | str]:
-    """Return the values at a point of the unit cube."""
+    """Return the values at a point of the unit cube.
+
+    Args:
+        space: d parameters.
+        shares: (d,) from 0 up to 1.
+    """
     return {
         parameter.name: parameter.get_value(float(share))
         for parameter, share in zip(space, shares, strict=True)
@@ -61,7 +66,12 @@ def map_shares_to_values(space: Space, shares: Floats) -> dict[str, float | str]
 
 
 def sample_values(space: Space, random: np.random.Generator) -> dict[str, float | str]:
-    """Return values from all over a space."""
+    """Return values from all over a space.
+
+    Args:
+        space: the parameters.
+        random: the stream; a number is taken from it for each parameter.
+    """
     return map_shares_to_values(space, random.random(len(space)))
 
 

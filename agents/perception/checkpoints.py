@@ -53,7 +53,14 @@ def load_as_data(path: Path) -> Any:
 
 
 def read_state_dict(path: Path) -> dict[str, Tensor]:
-    """Return the weights in a file, by name."""
+    """Return the weights in a file, by name.
+
+    Args:
+        path: a file of PyTorch.
+
+    Raises:
+        UserError: it holds anything else than weights.
+    """
     state = load_as_data(path)
     if not isinstance(state, dict) or not state:
         raise UserError(f"{path}: weights by name are needed, this is {type(state).__name__}")
@@ -214,7 +221,13 @@ def read_decoding(settings: dict[str, Any], path: Path) -> DecodingThresholds:
 
 
 def get_setting(settings: dict[str, Any], path: Path, *names: str) -> Any:
-    """Return one setting; it must be there."""
+    """Return one setting; it must be there.
+
+    Args:
+        settings: contents of `config.yaml`.
+        path: that file, for messages.
+        names: keys that lead to the setting.
+    """
     inner: Any = settings
     for name in names:
         if not isinstance(inner, dict) or name not in inner:

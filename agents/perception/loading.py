@@ -208,7 +208,12 @@ def drop_unread_layers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def list_misfits(
     needed: Mapping[str, Tensor], given: Mapping[str, Tensor]
 ) -> list[tuple[str, str, str]]:
-    """Return what is missing, unexpected or of another shape: a word, the key, the shapes."""
+    """Return what is missing, unexpected or of another shape: a word, the key, the shapes.
+
+    Args:
+        needed: weights of the network, by name.
+        given: weights of the file, by name.
+    """
     rows = [("missing", key, format_shape(needed[key])) for key in needed if key not in given]
     rows += [("unexpected", key, format_shape(given[key])) for key in given if key not in needed]
     rows += [

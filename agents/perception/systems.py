@@ -359,7 +359,12 @@ def transform_sent_boxes(message: Message, lidar_in_world: Pose) -> Boxes:
 
 
 def make_network_system(fusion: FusionModule, weights: str | None = None) -> NetworkSystem:
-    """Return the lite system that fuses so, with these weights or with ours."""
+    """Return the lite system that fuses so, with these weights or with ours.
+
+    Args:
+        fusion: the scheme's module.
+        weights: a file, `random`, or None for the shipped weights.
+    """
     if isinstance(fusion, IntermediateFusion):
         return Intermediate(fusion, weights=weights)
     kinds: tuple[type[Single | Early | Late], ...] = (Single, Early, Late)

@@ -155,7 +155,15 @@ def render_scenery_shapes(scenery: pd.DataFrame, view: BirdsEyeView) -> Iterator
 
 
 def extract_polylines(lines: pd.DataFrame, kind: str) -> list[Floats]:
-    """Return the polylines of one kind on a map, as rows of x, y and z."""
+    """Return the polylines of one kind on a map, as rows of x, y and z.
+
+    Args:
+        lines: the table `map` of an attempt.
+        kind: such as `route` or `lane_centre`.
+
+    Returns:
+        (points, 3) metres in the world, for each polyline.
+    """
     rows = lines[lines["kind"].to_numpy(str) == kind]
     ends = np.flatnonzero(np.diff(rows["line"].to_numpy())) + 1
     return np.split(rows[["x", "y", "z"]].to_numpy(np.float64), ends) if len(rows) else []

@@ -118,6 +118,7 @@ def assign_styles(labels: Sequence[str]) -> dict[str, CurveStyle]:
 def render_sweep_figures(table: EstimatesTable, sweep: str) -> Iterator[tuple[str, Canvas]]:
     """Yield a figure of each score over the sizes of one disturbance, with its title."""
     rows = [(names, cells) for names, cells in table.list_rows() if names[0] == sweep]
+    # the points of each line, which has a look that is the same in all figures
     lines: dict[str, list[tuple[str, dict[str, IntervalEstimate]]]] = {}
     factors = table.by[1:-2]
     for names, cells in rows:
@@ -125,6 +126,7 @@ def render_sweep_figures(table: EstimatesTable, sweep: str) -> Iterator[tuple[st
         label = join_arm_names([value for name, value in values.items() if name != CONDITION])
         lines.setdefault(label, []).append((names[-2], cells))
     look = assign_styles(list(lines))
+    # a figure for each score
     for measure in list_known_scores(table):
         curves = [
             StyledCurve(
@@ -225,7 +227,13 @@ def format_sweep_axis_label(axis: str) -> str:
 def make_horizontal_axis(
     curves: Sequence[StyledCurve], label: str, log: bool = False
 ) -> HorizontalAxis:
-    """Return a horizontal axis on which all points have a place."""
+    """Return a horizontal axis on which all points have a place.
+
+    Args:
+        curves: those that are drawn.
+        label: below the axis.
+        log: ask for a logarithmic axis; a wide range gets one anyway.
+    """
     values = [datum.x.value for curve in curves if not curve.level for datum in curve.data]
     ends = [
         end
@@ -234,6 +242,7 @@ def make_horizontal_axis(
         for end in (datum.x.value, datum.x.low, datum.x.high)
         if math.isfinite(end) and end > 0
     ]
+    # zero and "no limit" have no place on a logarithmic axis: each gets an edge
     log = bool(ends) and (log or max(ends) / min(ends) >= WIDE)
     zero = log and any(value <= 0 for value in values)
     unlimited = any(math.isinf(value) for value in values)
@@ -259,7 +268,16 @@ def render_curve_figure(
     joined: bool = True,
     words: str = "",
 ) -> Canvas:
-    """Draw curves, or their points only, below a legend of lines and markers, and of words."""
+    """Draw curves, or their points only, below a legend of lines and markers, and of words.
+
+    Args:
+        curves: from the first to the last of the legend.
+        across: the horizontal axis.
+        up: ends of the vertical axis, and its label.
+        says: description for screen readers.
+        joined: draw lines, not points only.
+        words: behind the legend.
+    """
     sample = SAMPLE if joined else NO_LINE
     words = words if joined else FULL_OR_HOLLOW
     lines = [curve for curve in curves if not curve.more]
@@ -308,6 +326,7 @@ def render_grid(canvas: Canvas, across: HorizontalAxis, up: AxisScale, label: st
     """Draw both axes, their numbers and labels, and the edges of a logarithmic one."""
     end = across.unlimited or across.scale.last
     canvas.add_text((0, up.last - 8), label, colour="quiet")
+    # horizontal lines with their numbers, then the ticks below
     for tick in up.choose_ticks():
         y = up.place_value(tick)
         canvas.add_line([(LEFT, y), (WIDTH - 4, y)], "line", 0.7)
@@ -323,6 +342,7 @@ def render_grid(canvas: Canvas, across: HorizontalAxis, up: AxisScale, label: st
     for x, words in ticks:
         canvas.add_line([(x, up.first), (x, up.first + 3)], "quiet", 0.8)
         canvas.add_text((x, up.first + 14), words, anchor="middle", colour="quiet", size=9.5)
+    # dashed lines set off the edges, which are no places of the scale
     for edge, side in ((across.zero, across.scale.first), (across.unlimited, across.scale.last)):
         if edge is not None:
             x = (edge + side) / 2 if edge > side else side - 5

@@ -36,6 +36,10 @@ def render_windows_figure(violated: pd.DataFrame, most: float) -> Canvas:
     """Draw the errors of t1, t2 and t3 of one arm's violations: median, middle half, 5 to 95 %.
 
     All arms' figures reach to `most`, so that they can be compared.
+
+    Args:
+        violated: attempts of one arm that ended in a violation.
+        most: errors in 5 s.
     """
     rows = []
     for pattern in PATTERNS:
@@ -86,6 +90,10 @@ def render_bands_figure(
     """Draw one arm's errors per 100 ground-truth boxes; `rows` are distance bands.
 
     All arms' figures reach to `most`, so that they can be compared.
+
+    Args:
+        rows: band and its estimates.
+        most: errors per 100 boxes.
     """
     by_band = dict(rows)
     plotted = []
@@ -115,7 +123,12 @@ def compute_bands_reach(
 
 
 def render_along_route_figure(table: EstimatesTable, arms: Sequence[tuple[str, ...]]) -> Canvas:
-    """Draw figure 8: precision over parts of the route, a line for each arm."""
+    """Draw figure 8: precision over parts of the route, a line for each arm.
+
+    Args:
+        table: the pooled precision by part of the route.
+        arms: values of their factors.
+    """
     rows = table.list_rows()
     lines = []
     for number, arm in enumerate(arms):
@@ -158,6 +171,12 @@ def render_odds_figure(
     """Draw a fit's odds ratios on a logarithmic axis.
 
     `tested` has the page-wide p of a fit that is among the page's tests; others stay hollow.
+
+    Args:
+        fit: with a row for each pattern.
+        unit: of the odds ratio.
+        reach: ends of the axis.
+        tested: terms with their page-wide p; None for a fit that is not tested.
     """
     terms = {str(row["term"]): row for _, row in fit.terms.iterrows()}
     significant = set(tested.loc[tested["p page"] < 0.05, "term"]) if tested is not None else set()

@@ -53,10 +53,15 @@ class PredictionScores:
 
 
 def evaluate_prediction_models(moments: pd.DataFrame) -> PredictionScores:
-    """Return the cross-validated scores of all models; NoFitError without a contrast."""
+    """Return the cross-validated scores of all models; NoFitError without a contrast.
+
+    Args:
+        moments: a row for each, with its outcome and what was known.
+    """
     y = moments["violated"].to_numpy(np.float64)
     clusters = encode_names(moments["cluster"]).astype(np.int64)
     refuse_unlearnable_moments(y, clusters)
+    # routes whole: no model has seen a route that it predicts on
     folds = split_into_folds(clusters)
     known = {
         name: predict_held_out(y, compute_moment_features(moments, columns), folds)

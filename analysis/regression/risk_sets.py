@@ -114,7 +114,13 @@ def iterate_tracks(
 
 
 def read_attempt_track(attempts: pd.DataFrame, row: int, frames: pd.DataFrame) -> RouteTrack:
-    """Return an attempt's track up to its violation or its end."""
+    """Return an attempt's track up to its violation or its end.
+
+    Args:
+        attempts: a table with a row for each attempt.
+        row: number of the attempt.
+        frames: its planning steps.
+    """
     attempt = attempts.iloc[row]
     steps = (
         frames["time"].to_numpy(np.float64),

@@ -40,7 +40,13 @@ def load_open3d() -> None:
 
 
 def write_clouds(snapshot: DriveSnapshot, sweeps: Sweeps, file: Path) -> Path:
-    """Write the points as `file` and the boxes to a second file; return its path."""
+    """Write the points as `file` and the boxes to a second file; return its path.
+
+    Args:
+        snapshot: one planning step.
+        sweeps: points of all LiDARs by frame and sender.
+        file: ends in `.ply`.
+    """
     import open3d
 
     outlines = file.with_name(f"{file.stem}-boxes.ply")

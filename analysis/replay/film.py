@@ -120,7 +120,15 @@ def make_film(
     layout: Layout = "row",
     dark: bool = False,
 ) -> DriveFilm:
-    """Return the film of the last seconds of a drive, next to another one if there are two."""
+    """Return the film of the last seconds of a drive, next to another one if there are two.
+
+    Args:
+        drives: the drive, and another one that is shown next to it.
+        name: in the title.
+        before: seconds before the end.
+        layout: `row` or another arrangement of the panels.
+        dark: colours for dark pages.
+    """
     footages = tuple(
         DriveFootage(drive, read_kept_sweeps(drive), drives[0].other) for drive in drives
     )
@@ -141,7 +149,13 @@ def can_encode_h264() -> bool:
 
 
 def write_film(film: DriveFilm, file: Path, on_picture: Callable[[], None]) -> None:
-    """Write a film, whole or not at all; `on_picture` is called for each picture."""
+    """Write a film, whole or not at all; `on_picture` is called for each picture.
+
+    Args:
+        film: what is shown.
+        file: its ending decides the format.
+        on_picture: for progress.
+    """
     if file.suffix in MOVING:
         write_whole(
             file, lambda temporary: write_animated_image(film, temporary, file.suffix, on_picture)

@@ -76,7 +76,13 @@ def find_hit_centres(drive: RecordedDrive, snapshot: DriveSnapshot) -> dict[str,
 
 
 def write_rerun_recording(drive: RecordedDrive, sweeps: Sweeps, file: Path) -> None:
-    """Write a recording, whole or not at all."""
+    """Write a recording, whole or not at all.
+
+    Args:
+        drive: the recorded attempt.
+        sweeps: points of all LiDARs by frame and sender.
+        file: the target.
+    """
     import rerun
 
     stream = rerun.RecordingStream(application_id=APPLICATION)

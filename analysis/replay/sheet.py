@@ -54,7 +54,16 @@ class SheetHazard:
 
 
 def write_hazard_sheet(campaign: CampaignRecords, file: Path, dark: bool) -> int:
-    """Write the sheet, whole or not at all; return how many hazards it shows."""
+    """Write the sheet, whole or not at all; return how many hazards it shows.
+
+    Args:
+        campaign: its records.
+        file: the target, PNG.
+        dark: colours for dark pages.
+
+    Raises:
+        UserError: no hazard ran.
+    """
     shown = [
         prepare_sheet_hazard(campaign, hazard)
         for hazard in islice(select_sheet_hazards(campaign), MOST)

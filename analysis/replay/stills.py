@@ -22,7 +22,14 @@ TEN = 10.0
 
 
 def write_stills(drive: RecordedDrive, name: str, file: Path, dark: bool) -> None:
-    """Write the picture, whole or not at all."""
+    """Write the picture, whole or not at all.
+
+    Args:
+        drive: the recorded attempt.
+        name: in the title.
+        file: the target, PNG.
+        dark: colours for dark pages.
+    """
     film = make_film([drive], name, before=max(SECONDS_BEFORE), dark=dark)
     write_png(render_stills(film), file)
 

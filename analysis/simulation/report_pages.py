@@ -214,7 +214,14 @@ def count_false_sentences(page: PageScenario, declared: FamilyDeclaration) -> in
 def calibrate_pages(
     size: CampaignScenario, replicates: int, seed: int, only: str = ""
 ) -> pd.DataFrame:
-    """Return for every kind of page how often it has any false sentence, and any true one."""
+    """Return for every kind of page how often it has any false sentence, and any true one.
+
+    Args:
+        size: routes, seeds and arms of a simulated campaign.
+        replicates: pages for each scene.
+        seed: of the simulation.
+        only: part of a scene's name.
+    """
     rows = []
     for name, page in list_page_scenarios(size).items():
         if only not in name:
@@ -225,9 +232,11 @@ def calibrate_pages(
                 page, make_named_stream(seed, "calibrate pages", name, str(number))
             )
             fits = fit_simulated_regressions(made)
+            # a page without any small p-value has no sentence: that is known early
             if find_smallest_p_value(made, fits) >= ALPHA:
                 continue
             declared = declare_simulated_page(made, fits)
+            # a sentence is true if the effect was simulated
             wrong = count_false_sentences(page, declared)
             every = count_false_sentences(replace(page, harm=0.0, worse=0.0), declared)
             false += wrong > 0

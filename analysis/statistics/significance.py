@@ -107,7 +107,12 @@ def compute_signed_sums(values: Floats) -> Floats:
 
 
 def compute_mcnemar_p(only_a: int, only_b: int) -> float:
-    """Return the exact two-sided p of pairs in which one arm alone violated (McNemar 1947)."""
+    """Return the exact two-sided p of pairs in which one arm alone violated (McNemar 1947).
+
+    Args:
+        only_a: pairs in which only the first arm violated.
+        only_b: pairs in which only the second arm violated.
+    """
     discordant = only_a + only_b
     return min(1.0, 2 * float(bdtr(min(only_a, only_b), discordant, 0.5)))
 

@@ -45,7 +45,12 @@ Check = Callable[[TownSubject], Iterator[str]]
 
 
 def load_subject(name: str, text: str) -> TownSubject:
-    """Read a town as the client and as carlite; ValueError if one of them cannot."""
+    """Read a town as the client and as carlite; ValueError if one of them cannot.
+
+    Args:
+        name: of the town.
+        text: OpenDRIVE.
+    """
     try:
         return TownSubject(map=carla.Map(name, text), town=towns.from_opendrive(name, text))
     except RuntimeError as problem:
@@ -53,7 +58,12 @@ def load_subject(name: str, text: str) -> TownSubject:
 
 
 def list_faults(subject: TownSubject, checks: Iterable[Check]) -> list[str]:
-    """Return what is wrong with a town, one line for each kind of fault; none if it is sound."""
+    """Return what is wrong with a town, one line for each kind of fault; none if it is sound.
+
+    Args:
+        subject: the town, read twice.
+        checks: functions that yield faults.
+    """
     return [fault for check in checks for fault in list(check(subject))[:1]]
 
 

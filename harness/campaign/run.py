@@ -170,7 +170,16 @@ def run_work_queue(
     town: str,
     live: str | None = None,
 ) -> None:
-    """Run what is in the queue on the executor's worker slots; `live` is a viewer's address."""
+    """Run what is in the queue on the executor's worker slots; `live` is a viewer's address.
+
+    Args:
+        queue: what is left to drive.
+        executor: provides worker slots.
+        folder: of the campaign.
+        settings: of the campaign.
+        town: of all its routes.
+        live: address of a viewer; None for none.
+    """
     work = TaskSettings(
         folder=folder.resolve(),
         town=town,

@@ -26,7 +26,15 @@ def refuse_links(folder: Path) -> None:
 
 
 def open_here(path: str, flags: int) -> int:
-    """Open a file for writing, as `open` has it, but not through a link."""
+    """Open a file for writing, as `open` has it, but not through a link.
+
+    Args:
+        path: the file.
+        flags: as `os.open` has them.
+
+    Returns:
+        A file descriptor.
+    """
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
@@ -61,7 +69,15 @@ def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
 
 
 def find_file(name: str, place: str) -> Path:
-    """Return the file: as given, or else the shipped one of that name."""
+    """Return the file: as given, or else the shipped one of that name.
+
+    Args:
+        name: as the user wrote it.
+        place: setting or option, for the message.
+
+    Raises:
+        UserError: no such file, here or shipped.
+    """
     try:
         for path in (expand_home(name, place), SHIPPED / name):
             if path.exists():

@@ -173,6 +173,11 @@ def decode_table_texts(
     """Return the table with the types of a schema, if its texts come to no more than the limits.
 
     Texts in a dictionary take little however often they stand there; written out they do not.
+
+    Args:
+        table: as it was read.
+        schema: with a type for each of its columns.
+        limits: bytes that the texts may come to.
     """
     most = (limits or TableLimits()).unpacked
     left = most
@@ -202,7 +207,17 @@ def open_table(
     within: Path | None = None,
     follow: bool = False,
 ) -> Iterator[OpenTable]:
-    """Open a Parquet file; `within` and `follow` are those of `open_regular`."""
+    """Open a Parquet file; `within` and `follow` are those of `open_regular`.
+
+    Args:
+        file: the table.
+        limits: bytes and rows at most.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+
+    Returns:
+        A context manager with the schema and the number of rows; the table is read on demand.
+    """
     limits = limits or TableLimits()
     with open_regular(file, limits.kind, within=within, follow=follow) as opened:
         yield OpenTable(opened, limits)
@@ -222,7 +237,14 @@ def read_parquet_within(
     within: Path | None = None,
     follow: bool = False,
 ) -> pa.Table:
-    """Return the table in a Parquet file; ValueError or ArrowException if it is none or large."""
+    """Return the table in a Parquet file; ValueError or ArrowException if it is none or large.
+
+    Args:
+        file: the table.
+        limits: bytes and rows at most.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+    """
     with open_table(file, limits, within=within, follow=follow) as table:
         if not 0 <= table.rows <= table.limits.rows:
             raise UnfitTableError(f"{table.rows:,} rows; {table.limits.rows:,} at most")

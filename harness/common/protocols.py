@@ -33,6 +33,10 @@ def derive_protocol_seed(digest: str, place: int | str) -> int:
 
     It is the SHA-256 of the text `DIGEST/PLACE`: its first eight bytes as a big-endian number,
     modulo 2^63.
+
+    Args:
+        digest: of the protocol, hexadecimal.
+        place: number of the town in the sequence, or a word.
     """
     text = f"{digest}/{place}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % SEEDS
@@ -54,7 +58,15 @@ def is_test_town(town: str) -> bool:
 
 
 def refuse_unannounced(towns: Iterable[str], protocol: Path | None) -> None:
-    """Refuse test towns without the protocol that their names were made from."""
+    """Refuse test towns without the protocol that their names were made from.
+
+    Args:
+        towns: names of towns that are driven in.
+        protocol: file of the protocol; None where none was named.
+
+    Raises:
+        UserError: a test town without its protocol.
+    """
     for town in filter(is_test_town, sorted(towns)):
         if protocol is None:
             raise UserError(

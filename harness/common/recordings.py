@@ -123,9 +123,16 @@ def read_protocol(protocol: Path) -> dict[str, Any]:
 
 
 def write_look(folder: Path, moment: str, look: AgentLook) -> None:
-    """Write one agent's look into its scenario."""
+    """Write one agent's look into its scenario.
+
+    Args:
+        folder: of the scenario.
+        moment: name of the files.
+        look: what the agent sensed.
+    """
     place = folder / str(look.agent)
     place.mkdir(exist_ok=True)
+    # (N, 4) whole numbers; (N, 2) labels and cosines in files of their kind
     xyz = np.rint(look.points_in_lidar[:, :3] / POINT_UNIT)
     intensity = np.rint(look.points_in_lidar[:, 3:] / INTENSITY_UNIT)
     np.save(place / f"{moment}.npy", np.concatenate([xyz, intensity], axis=1).astype(np.int16))
@@ -133,6 +140,7 @@ def write_look(folder: Path, moment: str, look: AgentLook) -> None:
         cosines = np.rint(look.surfaces.cosines / COSINE_UNIT)
         pairs = np.column_stack([look.surfaces.labels, cosines]).astype(np.uint8)
         np.save(place / f"{moment}.surfaces.npy", pairs)
+    # poses and boxes as OPV2V has them, which is YAML and JSON at once
     text = json.dumps(
         {
             "time": round(look.time, 4),
@@ -145,7 +153,13 @@ def write_look(folder: Path, moment: str, look: AgentLook) -> None:
 
 
 def read_look(folder: Path, agent: int, moment: str) -> AgentLook:
-    """Read one agent's look."""
+    """Read one agent's look.
+
+    Args:
+        folder: of the scenario.
+        agent: its id.
+        moment: name of the files.
+    """
     place = folder / str(agent) / moment
     try:
         return _read_look(place, agent)

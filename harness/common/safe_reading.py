@@ -114,6 +114,18 @@ def open_regular(
     Raises:
         UserError: not a regular file, or too large.
         OSError: not there, or not to be read.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+
+    Returns:
+        Open for reading; what was opened is what was checked.
+
+    Raises:
+        UserError: a link, no regular file, or too large.
     """
     flags = WITHOUT_WAITING | (0 if follow else os.O_NOFOLLOW)
     try:
@@ -130,7 +142,13 @@ def open_regular(
 
 
 def refuse_unfit(path: Path | str, status: os.stat_result, kind: FileKind) -> None:
-    """Refuse what is not a regular file, or is larger than its kind can be."""
+    """Refuse what is not a regular file, or is larger than its kind can be.
+
+    Args:
+        path: the file, for messages.
+        status: of the open file: the path may name another one by now.
+        kind: how large it may be.
+    """
     if not stat.S_ISREG(status.st_mode):
         what = next((name for test, name in OTHERS if test(status.st_mode)), "something else")
         raise UserError(f"{path}: {what}, not a regular file")
@@ -163,7 +181,17 @@ def refuse_link(path: Path | str, *, within: Path | None = None, follow: bool = 
 def check_regular(
     path: Path | str, kind: FileKind, *, within: Path | None = None, follow: bool = False
 ) -> None:
-    """Refuse what `open_regular` refuses: before a library opens a file by its path."""
+    """Refuse what `open_regular` refuses: before a library opens a file by its path.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+
+    Raises:
+        UserError: a link, no regular file, or too large.
+    """
     try:
         open_regular(path, kind, within=within, follow=follow).close()
     except OSError as problem:
@@ -245,7 +273,15 @@ def read_yaml_within(
     follow: bool = False,
     aliases: bool = False,
 ) -> Any:
-    """Return what a YAML file holds, as plain values; ValueError or YAMLError if it is none."""
+    """Return what a YAML file holds, as plain values; ValueError or YAMLError if it is none.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+        aliases: whether it may hold `*name`, as far as that stands for little.
+    """
     text = read_text_within(path, kind, within=within, follow=follow)
     return parse_yaml(text, aliases=aliases)
 
@@ -256,6 +292,11 @@ def read_lines_within(
     """Yield the lines of a file that may be too long to be held, without their ends.
 
     Of a line that is too long, only the beginning is yielded: it is not whole, as if it were torn.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
     """
     with open_regular(path, kind, within=within) as opened:
         left = b""
@@ -322,6 +363,12 @@ def refuse_inflating(path: Path, opened: BinaryIO, most: int, *, stored: bool = 
     """Refuse a ZIP file that unpacks to more than so many bytes; with `stored`, to any more.
 
     PyTorch stores what it writes: a compressed entry in a checkpoint is nothing of PyTorch's.
+
+    Args:
+        path: the file, for messages.
+        opened: the file, open for reading; it is at its beginning afterwards.
+        most: bytes when unpacked.
+        stored: whether compressed entries are refused.
     """
     try:
         entries = ZipFile(opened).infolist()

@@ -122,7 +122,12 @@ class CriticalSizes:
 
 
 def get_sizes_path(campaign: Path, name: str) -> Path:
-    """Return where the critical sizes of a disturbance are."""
+    """Return where the critical sizes of a disturbance are.
+
+    Args:
+        campaign: the campaign's folder.
+        name: of the disturbance.
+    """
     return campaign / CRITICAL / f"{name}.json"
 
 

@@ -149,7 +149,13 @@ def count_tries(campaign: Path) -> dict[AttemptKey, TryCount]:
 
 
 def is_try_committed(campaign: Path, key: AttemptKey, number: int) -> bool:
-    """Return whether the records of a try are in their place."""
+    """Return whether the records of a try are in their place.
+
+    Args:
+        campaign: the campaign's folder.
+        key: the attempt.
+        number: of the try.
+    """
     return (campaign / EPISODES / key.path / f"try{number}").is_dir()
 
 

@@ -57,7 +57,12 @@ def build_viewer_layout() -> Blueprint:
 
 
 def format_legend(title: str, what: str) -> str:
-    """Return what is to be known of a drive in a viewer, as Markdown."""
+    """Return what is to be known of a drive in a viewer, as Markdown.
+
+    Args:
+        title: which drive.
+        what: how it ended, in a few words.
+    """
     colours = [
         *((NAMES[source], COLOURS[colour][0]) for source, colour in BOX_COLOURS.items()),
         *((pattern, get_error_colour(pattern)) for pattern in PATTERNS),

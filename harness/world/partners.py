@@ -420,6 +420,10 @@ def can_carry_lidar(vehicle: carla.Actor, mount: LidarMount) -> bool:
     """Return whether a LiDAR can be mounted: on a car's roof, and not inside a taller body.
 
     The mount is fixed, so it has to stand above the roof and within the outline.
+
+    Args:
+        vehicle: of the background traffic.
+        mount: of connected vehicles; metres on the vehicle.
     """
     if get_road_user_class(vehicle) != VEHICLE:
         return False

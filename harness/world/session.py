@@ -86,7 +86,15 @@ def open_session(
 
 
 def load_fresh_world(client: carla.Client, town: str) -> carla.World:
-    """Return a world in which nothing has happened yet."""
+    """Return a world in which nothing has happened yet.
+
+    Args:
+        client: connected to the server.
+        town: its name.
+
+    Raises:
+        AttemptError: the server has no such town.
+    """
     try:
         current = client.get_world().get_map().name.rsplit("/", maxsplit=1)[-1]
         return client.reload_world() if current == town else client.load_world(town)

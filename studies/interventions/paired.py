@@ -115,7 +115,13 @@ def estimate_effects(
 def estimate_paired_effect(
     pairs: pd.DataFrame, outcome: EffectOutcome, names: dict[str, object] | None = None
 ) -> PairedEffect:
-    """Return one outcome's difference, its interval and its test."""
+    """Return one outcome's difference, its interval and its test.
+
+    Args:
+        pairs: a row for each pair, columns with `_a` and `_b`.
+        outcome: column, unit and whether it is tested.
+        names: further columns of the row.
+    """
     a, b = (pairs[f"{outcome.column}_{side}"].to_numpy(np.float64) for side in "ab")
     known = np.isfinite(a) & np.isfinite(b)
     a, b, clusters = (
@@ -131,7 +137,15 @@ def estimate_paired_effect(
 def estimate_value_difference(
     a: Floats, b: Floats, *, clusters: Floats, outcome: EffectOutcome, names: dict[str, object]
 ) -> PairedEffect:
-    """Return the difference of paired values, b less a."""
+    """Return the difference of paired values, b less a.
+
+    Args:
+        a: (pairs,) without the intervention.
+        b: (pairs,) with it.
+        clusters: (pairs,) numbers of the routes.
+        outcome: its name, and whether it is tested.
+        names: further columns of the row.
+    """
     estimate = estimate_mean(b - a, clusters)
     row = {
         **names,

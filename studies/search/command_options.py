@@ -35,7 +35,12 @@ def order_settings_first(arguments: Sequence[str], before: int) -> list[str]:
 
     `before` is how many words stand in front of the configuration's name. Options may stand
     anywhere, which argparse does not allow between words of one list.
+
+    Args:
+        arguments: words of the command line.
+        before: words in front of the configuration's name.
     """
+    # words that are the value of an option are no settings
     values = {at + 1 for at, word in enumerate(arguments) if word in OPTIONS_WITH_VALUE}
     settings = [
         word
@@ -43,6 +48,7 @@ def order_settings_first(arguments: Sequence[str], before: int) -> list[str]:
         if at not in values and "=" in word and not word.startswith("-")
     ]
     others = [word for at, word in enumerate(arguments) if at in values or word not in settings]
+    # behind the configuration's name, wherever options stand
     places = [
         at
         for at, word in enumerate(others)
@@ -102,7 +108,16 @@ def build_repeat_rule(options: argparse.Namespace) -> Any:
 
 @contextmanager
 def follow_evaluations(mode: str, total: int, before: int) -> Iterator[Follow]:
-    """Follow evaluations: a bar on a terminal, plain lines, JSON lines, or nothing."""
+    """Follow evaluations: a bar on a terminal, plain lines, JSON lines, or nothing.
+
+    Args:
+        mode: live, plain, json or quiet.
+        total: evaluations of the search.
+        before: evaluations that were finished before.
+
+    Returns:
+        A context manager: what it gives is called with each evaluation.
+    """
     import json  # noqa: PLC0415
 
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415

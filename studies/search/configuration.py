@@ -115,7 +115,17 @@ def has_no_effect(disturbance: Any) -> bool:
 def compose_search_config(
     name: str, overrides: Sequence[str], folders: Sequence[Path] = (), *, trust: bool = False
 ) -> DictConfig:
-    """Return the configuration of a file of `conf/search`, or of the same folder elsewhere."""
+    """Return the configuration of a file of `conf/search`, or of the same folder elsewhere.
+
+    Args:
+        name: of a file of `conf/search`.
+        overrides: words such as `budget=20`.
+        folders: looked in before `conf`.
+        trust: build classes that are not declared safe.
+
+    Raises:
+        UserError: no such configuration, or an override that does not fit.
+    """
     choices = sorted(
         {path.stem for folder in (*folders, CONF) for path in (folder / GROUP).glob("*.yaml")}
     )

@@ -33,7 +33,12 @@ def make_search_header(settings: SearchSettings, versions: Mapping[str, str]) ->
 
 
 def make_ledger_header(settings: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:
-    """Return the first line of a ledger of anything; settings as JSON gives them back."""
+    """Return the first line of a ledger of anything; settings as JSON gives them back.
+
+    Args:
+        settings: as JSON gives them back.
+        versions: of packages, by name.
+    """
     content = {"settings": dict(settings), "versions": dict(versions)}
     return {**content, "digest": compute_record_digest(content)}
 
@@ -85,7 +90,15 @@ class SearchLedger:
 
 @contextmanager
 def open_ledger(folder: Path, header: dict[str, Any]) -> Iterator[SearchLedger]:
-    """Open a folder's ledger for appending; a new one gets the header, another's is refused."""
+    """Open a folder's ledger for appending; a new one gets the header, another's is refused.
+
+    Args:
+        folder: of the search.
+        header: settings and versions with their digest.
+
+    Raises:
+        UserError: another search is writing, or the ledger is of another search.
+    """
     file = folder / LEDGER_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -63,7 +63,16 @@ def number_steps(folder: Path) -> dict[tuple[str, int], int]:
 def read_attempt_values(
     campaign: CampaignRecords, key: AttemptKey, steps: Mapping[tuple[str, int], int]
 ) -> AttemptValues:
-    """Return a finished attempt as exports are given it."""
+    """Return a finished attempt as exports are given it.
+
+    Args:
+        campaign: its records.
+        key: a finished attempt.
+        steps: by route and seed, the number that is the same in all arms.
+
+    Raises:
+        UserError: the result is incomplete.
+    """
     result = campaign.read_result(key)
     try:
         violation = result["crucible"]["violation"]

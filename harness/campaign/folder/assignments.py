@@ -81,7 +81,13 @@ class RouteAssignment:
 def write_assignments(
     campaign: Path, assignments: Sequence[RouteAssignment], condition: str | None = None
 ) -> None:
-    """Keep what is not kept yet; with a condition, the routes as that condition alone has them."""
+    """Keep what is not kept yet; with a condition, the routes as that condition alone has them.
+
+    Args:
+        campaign: the campaign's folder.
+        assignments: routes with their hazards.
+        condition: whose routes these are; None for the campaign's.
+    """
     for assignment in assignments:
         file = _get_assignment_path(campaign, assignment.route.name, condition)
         if not file.exists():

@@ -243,7 +243,12 @@ def list_system_conditions(
 
 
 def is_without_messages(settings: CampaignSettings, condition: str) -> bool:
-    """Return whether a condition changes the scene or sweeps, and no message."""
+    """Return whether a condition changes the scene or sweeps, and no message.
+
+    Args:
+        settings: of the campaign.
+        condition: its name.
+    """
     parts = [one for _, one in build_condition_parts(settings, condition)]
     return bool(parts) and all(
         one.of_sweeps if isinstance(one, Disturbance) else one.partners is None for one in parts
@@ -365,7 +370,12 @@ def get_maps_folder(settings: CampaignSettings) -> Path | None:
 def find_unplaced_hazards(
     settings: CampaignSettings, assignments: Iterable[RouteAssignment]
 ) -> Iterator[tuple[HazardSpec, str]]:
-    """Yield the hazards that have no place on their routes, as far as the map shows, and why."""
+    """Yield the hazards that have no place on their routes, as far as the map shows, and why.
+
+    Args:
+        settings: of the campaign.
+        assignments: routes with their hazards.
+    """
     maps = get_maps_folder(settings)
     for assignment in assignments:
         track = Track(load_road_network(assignment.route.town, maps).map, assignment.route)

@@ -93,14 +93,24 @@ class CampaignSurvey:
 
 
 def survey_campaign(folder: Path, trust: bool = False) -> CampaignSurvey:
-    """Read a campaign folder; broken parts are listed, and the rest is read."""
+    """Read a campaign folder; broken parts are listed, and the rest is read.
+
+    Args:
+        folder: of the campaign, running or finished.
+        trust: build classes that are not declared safe.
+
+    Returns:
+        What is done, missing and broken.
+    """
     campaign = CampaignRecords(folder)
     header = load_campaign_header(folder / "campaign.yaml")
+    # results in the folders, tries in the ledger, attempts of the plan
     there = campaign.find_attempts()
     tries, troubles = read_ledger_lines(folder)
     seen = sorted({*there, *tries})
     planned, unknown = list_planned_attempts(folder, header, seen, trust)
     summaries, broken = read_summaries(campaign, [key for key in planned if key in there])
+    # what does not fit together; each is a line
     troubles += unknown
     troubles += [
         f"{problem}; remove its folder, and it is driven again" for problem in broken.values()
@@ -108,6 +118,7 @@ def survey_campaign(folder: Path, trust: bool = False) -> CampaignSurvey:
     troubles += find_foreign_files(folder)
     if unplanned := set(there).difference(planned):
         troubles.append(f"{len(unplanned)} results were never planned: {min(unplanned)}, ...")
+    # how the last try of each ended
     missing = {
         str(key): describe_last_ending(tries.get(key)) for key in planned if key not in there
     }

@@ -82,15 +82,25 @@ def refuse_unconnected(name: str, cooperation: Cooperation, traffic: Traffic) ->
 
 
 def refuse_misfit(place: str, part: Mapping[str, Any]) -> None:
-    """Compare settings with the parameters of what they name."""
+    """Compare settings with the parameters of what they name.
+
+    Args:
+        place: of the part in the settings, dotted.
+        part: settings with `_target_`.
+
+    Raises:
+        UserError: an unknown key, a missing one, or a value of another type.
+    """
     given = {name: value for name, value in part.items() if name != "_target_"}
     named = find_class(part["_target_"], place)
     parameters = inspect.signature(named).parameters.values()
+    # parameters of the class that is named
     known = {
         parameter.name: parameter for parameter in parameters if parameter.kind not in COLLECTED
     }
     takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
     hints = load_type_hints(named)
+    # unknown keys and wrong types, then what is missing
     for name, value in given.items():
         if name not in known and not takes_all:
             raise UserError(f"configuration: {place}: {describe_unknown_name('key', name, known)}")

@@ -108,12 +108,22 @@ def build_size_grid(
     """Return the grid of a disturbance: never finer than what can be delivered.
 
     Ages are whole planning steps.
+
+    Args:
+        name: of the disturbance.
+        settings: of the campaign.
+        sizes: such as `0.2,0.4`; None for the usual ones.
+        finest: step of the grid, in the unit of the size; None for the usual one.
+
+    Raises:
+        UserError: no such disturbance, or sizes that cannot be delivered.
     """
     if name not in SIZES:
         raise UserError(f"--of: {describe_unknown_name('disturbance', name, SIZES)}")
     if SIZES[name].least > 0:
         raise UserError(f"--of {name}: its size 0 is not `none`; choose another disturbance")
     text, step = DEFAULTS.get(name, ("", 1.0 if SIZES[name].whole else 0.0))
+    # ages are delivered in whole planning steps: a finer size is another one
     if name == LATENCY:
         step = read_planning_period(settings)
         if finest is not None and not is_whole_number(finest / step):

@@ -268,7 +268,12 @@ def wrap_part(
 
 
 def refuse_untrusted_hazards(folder: Path, assignment: RouteAssignment) -> None:
-    """Refuse a folder's route with a hazard whose class is not declared safe to build."""
+    """Refuse a folder's route with a hazard whose class is not declared safe to build.
+
+    Args:
+        folder: that the route is from.
+        assignment: the route with its hazards.
+    """
     for spec in assignment.runnable:
         if spec.kind in KINDS and not is_declared_safe(KINDS[spec.kind]):
             raise UserError(
@@ -283,7 +288,12 @@ def format_window_lists(windows: Sequence[Window] | None) -> list[list[int]] | N
 
 
 def refuse_carla(campaign: Path, settings: CampaignSettings) -> None:
-    """Refuse the twins of a campaign on CARLA, before anything of its settings is built."""
+    """Refuse the twins of a campaign on CARLA, before anything of its settings is built.
+
+    Args:
+        campaign: the campaign's folder.
+        settings: of the campaign; nothing of them has been checked yet.
+    """
     simulator = settings.get("simulator")
     named = simulator.get("_target_") if isinstance(simulator, dict) else None
     if named is not None and find_class(named, "simulator") is not CarliteSimulator:

@@ -91,7 +91,13 @@ def read_hazards(
 def read_nested_hazards(
     *, kinds: Collection[str], routes: Mapping[str, RouteSpec], maps: Path | None = None
 ) -> list[HazardSpec]:
-    """Return the hazards that Leaderboard 2.x routes carry themselves."""
+    """Return the hazards that Leaderboard 2.x routes carry themselves.
+
+    Args:
+        kinds: names of hazards that are known.
+        routes: by id.
+        maps: folder of OpenDRIVE files; None for shipped towns.
+    """
     carrying = [spec for spec in routes.values() if spec.scenarios]
     laid = resolve_routes(carrying, maps)
     return [

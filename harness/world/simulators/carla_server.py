@@ -156,7 +156,15 @@ def parse_carla_address(address: str) -> tuple[str, int]:
 
 
 def find_carla_program(root: str, executable: str) -> Path:
-    """Return what starts the CARLA installed in a folder."""
+    """Return what starts the CARLA installed in a folder.
+
+    Args:
+        root: folder of the install.
+        executable: its start script.
+
+    Raises:
+        UserError: no CARLA of this version is there.
+    """
     folder = Path(root).expanduser().resolve()
     if not folder.is_dir():
         raise UserError(f"simulator.root: folder not found: {root}")
