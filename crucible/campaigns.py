@@ -154,6 +154,7 @@ def run_campaign(
     `{"traffic.crossing_share": 0.2, "attempt_timeout": 300.0}`. Attempts that failed are listed in
     `Campaign.missing`. What cannot be planned raises a `CampaignError` with the command's line.
     """
+    # arguments as words of the command line
     groups = {
         "study": study,
         "cooperation": as_choice_list(cooperation),
@@ -169,6 +170,7 @@ def run_campaign(
         for key, value in groups.items()
         if value is not None
     ]
+    # systems, and classes of the caller's own
     overrides += [f"system={format_override_value(names)}"] if system is not None else []
     overrides += [
         f"+system.{name}._target_={made.__module__}.{made.__qualname__}"
@@ -177,6 +179,7 @@ def run_campaign(
     overrides += [
         f"{key}={format_override_value(value)}" for key, value in (settings or {}).items()
     ]
+    # progress without control characters, unless asked for
     with_progress = () if "progress" in (settings or {}) else ("progress=plain",)
     run_crucible_command(
         ["run", *overrides, *with_progress], build_system_environment(classes.values()), show
@@ -259,6 +262,7 @@ def run_crucible_command(
                 last_line = line
                 if show:
                     print(line, end="")
+        # an interrupt reaches the command, which finishes its files
         except BaseException:
             process.send_signal(signal.SIGINT)
             raise

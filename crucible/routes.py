@@ -114,6 +114,7 @@ def run_routes_plot(options: argparse.Namespace) -> int:
 
 def write_routes_plot(options: argparse.Namespace) -> int:
     """Write the picture of the routes."""
+    # what is asked for
     if options.out.suffix not in {".png", ".svg"}:
         raise UserError(f"--out: {options.out}: a name that ends in .png or .svg is needed")
     specs = {spec.id: spec for spec in read_routes(options.file)}
@@ -122,6 +123,7 @@ def write_routes_plot(options: argparse.Namespace) -> int:
             raise UserError(f"--only: {options.file} has no route {name}")
     if options.only:
         specs = {name: specs[name] for name in options.only}
+    # the routes with what lies around them, town by town
     routes = list(resolve_routes(specs.values(), options.maps).values())
     hazards = load_route_hazards(options, specs)
     plans: dict[str, RoutePlan] = {}
@@ -146,6 +148,7 @@ def write_routes_plot(options: argparse.Namespace) -> int:
                 if options.surveyed
                 else np.zeros((0, 2)),
             )
+    # the picture
     canvas = render_route_plans([plans[route.name] for route in routes])
     if options.out.suffix == ".svg":
         write_whole(options.out, render_svg_file(canvas))

@@ -196,11 +196,13 @@ def find_first_difference(attempt: PackedAttempt, place: Path) -> str:
     """Return where an attempt's records, driven again, differ first from those that are packed."""
     frames = read_stored_table(place / "frames.parquet", "frames")
     rows: dict[int, list[str]] = {}
+    # planning steps: the first row of every column that differs
     for name in STEPS:
         old, new = (
             attempt.get_step_column(name).to_numpy(zero_copy_only=False),
             frames[name].to_numpy(),
         )
+        # a drive may have ended earlier
         rows_of_both = min(len(old), len(new))
         unequal = ~compare_columns(old[:rows_of_both], new[:rows_of_both])
         if unequal.any():
@@ -208,6 +210,7 @@ def find_first_difference(attempt: PackedAttempt, place: Path) -> str:
     if rows:
         row = min(rows)
         return f"from planning step {row} on, there in {', '.join(rows[row][:MOST_ENTRIES])}"
+    # else entries of the result
     old_entries = dict(iter_record_leaves(parse_json(attempt.result)))
     new_entries = dict(iter_record_leaves(read_json_object(place / "result.json")))
     names = sorted(old_entries.keys() | new_entries.keys())

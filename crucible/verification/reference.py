@@ -99,6 +99,7 @@ def read_reference(file: Path) -> StudyReference:
     record = read_json_object(file, STUDY_RECORD, follow=True)
     if record.get(KEY) != FORMAT:
         raise UserError(f"{file}: not a reference of a study that `crucible reference` wrote")
+    # a file from elsewhere: any part may be missing or of another type
     try:
         reference = StudyReference(
             schema=int(record["schema"]),

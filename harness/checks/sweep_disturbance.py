@@ -116,6 +116,7 @@ class SweepExamination:
 
     def _check_surfaces(self) -> Iterator[Finding]:
         for sender, given, sensed in self._iter_direct_calls():
+            # surfaces in, surfaces out
             if (sensed.surfaces is None) != (given.surfaces is None):
                 why = "returns a sweep without the surfaces that it was given: index them, too"
                 yield Finding("surfaces", "failed", why)
@@ -123,6 +124,7 @@ class SweepExamination:
             if sensed.surfaces is None:
                 continue
             actors = sensed.surfaces.actors
+            # one entry for every point
             sizes = {len(sensed.surfaces.labels), len(sensed.surfaces.cosines)}
             sizes |= set() if actors is None else {len(actors)}
             if sizes != {len(sensed.points_in_lidar)} or actors is None:
@@ -133,6 +135,7 @@ class SweepExamination:
                 )
                 yield Finding("surfaces", "failed", why)
                 return
+            # and the entry of the same point
             if why := find_misalignment(given, sensed):
                 yield Finding("surfaces", "failed", f"{sender}: {why}")
                 return

@@ -67,15 +67,18 @@ def list_routes(options: argparse.Namespace) -> int:
 def check_routes(options: argparse.Namespace) -> int:
     """Resolve every route, list duplicates, count hazards; exit code 2 if a route is invalid."""
     specs = {spec.id: spec for spec in read_routes(options.file)}
+    # every route is tried, so that all problems are printed at once
     tried = {name: _try_resolve(spec, options.maps) for name, spec in specs.items()}
     for problem in tried.values():
         if isinstance(problem, UserError):
             print(problem, file=sys.stderr)
     laid = {name: way for name, way in tried.items() if isinstance(way, Route)}
+    # hazards of those that can be laid
     good = {name: spec for name, spec in specs.items() if name in laid}
     hazards = load_route_hazards(options, good)
     for name, route in laid.items():
         print(_format_route_line(route, hazards.get(name, [])))
+    # what a campaign would leave out
     for group in find_duplicate_routes(list(laid.values())):
         print(f"the same way: {', '.join(group)}")
     for hazard, why in _iter_unplaced_hazards(laid, hazards, options.maps):

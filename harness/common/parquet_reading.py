@@ -96,6 +96,7 @@ class OpenTable:
         def read(start: int, length: int) -> bytes:
             return os.pread(handle, length, start)
 
+        # every column chunk that would be read
         for number in range(self.metadata.num_row_groups):
             group = self.metadata.row_group(number)
             for index in range(group.num_columns):
@@ -105,18 +106,21 @@ class OpenTable:
                     continue
                 if chunk.num_values <= 0:  # no page of it is read
                     continue
+                # the footer of a file may lie about sizes: the pages are counted
                 cost = measure_chunk_cost(
                     read, find_first_page(chunk), chunk.total_compressed_size, most
                 )
                 pages += cost.pages
                 if pages > MOST_PAGES:
                     raise PageError(f"more than {MOST_PAGES:,} pages")
+                # what it takes in memory, out of what is left
                 of_texts = chunk.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
                 left -= estimate_unpacked_size(cost, of_texts)
                 if left < 0 or cost.largest > MOST_OF_A_PAGE:
                     raise UnfitTableError(
                         f"{path}: unpacks to more than {most:,} bytes, which no such table has"
                     )
+                # short pages of a dictionary can stand for long texts: those stay in the dictionary
                 if of_texts:
                     refuse_repeating(path, cost)
                     if cost.looked_up and not self._in_dictionary(path):

@@ -174,11 +174,14 @@ def read_look(folder: Path, agent: int, moment: str) -> AgentLook:
 def _read_look(place: Path, agent: int) -> AgentLook:
     folder = place.parent.parent
     record = read_json_within(place.with_suffix(".yaml"), within=folder)
+    # OPV2V writes roll, yaw, pitch in degrees
     x, y, z, roll, yaw, pitch = record["lidar_pose"]
     angles = (math.radians(angle) for angle in (yaw, pitch, roll))
     lidar_in_world = Pose(x, y, z, *angles)
+    # whole numbers in the file, m and an intensity of 0 to 1 here; (points, 4)
     units = np.array([*[POINT_UNIT] * 3, INTENSITY_UNIT], np.float32)
     points = read_array_within(place.with_suffix(".npy"), within=folder).astype(np.float32) * units
+    # boxes are written in the world frame, parked ones in the LiDAR's here
     truth = _select_true_boxes(record["vehicles"], lidar_in_world)
     parked = transform_boxes(_parse_boxes(record["parked"]), WORLD, lidar_in_world)
     return AgentLook(

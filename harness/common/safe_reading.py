@@ -111,21 +111,12 @@ def open_regular(
         within: a folder that the user named. Nothing below it may be a link, folders neither.
         follow: whether the file itself may be a link: the user named it, and chose where it leads.
 
-    Raises:
-        UserError: not a regular file, or too large.
-        OSError: not there, or not to be read.
-
-    Args:
-        path: the file.
-        kind: how large it may be.
-        within: folder that the user named; links below it are refused.
-        follow: whether the file itself may be a link.
-
     Returns:
         Open for reading; what was opened is what was checked.
 
     Raises:
-        UserError: a link, no regular file, or too large.
+        UserError: not a regular file, or too large.
+        OSError: not there, or not to be read.
     """
     flags = WITHOUT_WAITING | (0 if follow else os.O_NOFOLLOW)
     try:

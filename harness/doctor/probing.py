@@ -41,10 +41,12 @@ class ServerComparison:
 
 def compare_with_carlite(address: str, town: str | None, maps: Path | None) -> ServerComparison:
     """Ask a server, then a carlite with the same town, everything that can be asked."""
+    # the other server
     host, port = parse_server_address(address)
     version = refuse_silent(host, port)
     if maps is not None and not maps.is_dir():
         raise UserError(f"--maps: folder not found: {maps}")
+    # then carlite, with the map that the other server has
     with tempfile.TemporaryDirectory(prefix="crucible-doctor-") as folder:
         scratch = Path(folder)
         theirs = run_collector(host, port, town or STANDING, scratch / "other.json")
@@ -87,6 +89,7 @@ def refuse_silent(host: str, port: int) -> str:
 def run_collector(host: str, port: int, town: str, file: Path) -> dict[str, Any]:
     """Collect the facts of one server in a process of its own."""
     command = build_module_command("harness.doctor.collecting", host, str(port), town, str(file))
+    # the client library may crash or wait for ever: a process with a limit
     with tempfile.TemporaryFile() as log:
         with CopiedOutput(log.fileno()) as output, suppress(subprocess.TimeoutExpired):
             subprocess.run(
@@ -99,6 +102,7 @@ def run_collector(host: str, port: int, town: str, file: Path) -> dict[str, Any]
         output.wait(1.0)
         log.seek(0)
         said = log.read().decode(errors="replace").strip().splitlines()
+    # without a file, its last line says why
     last_line = said[-1:] or [f"nothing for {PATIENCE:g} s"]
     if not file.exists():
         raise UserError(f"{host}:{port}: could not be asked everything; last came: {last_line[0]}")

@@ -33,6 +33,7 @@ def build_viewer_layout() -> Blueprint:
     import rerun.blueprint as parts
 
     above = parts.VisualBounds2D(x_range=[-AROUND, AROUND], y_range=[-AROUND, AROUND])
+    # three columns, with more room for the world
     views = parts.Horizontal(
         parts.Spatial3DView(
             origin="here", contents="world/**", name="World, following the ego (y to the left)"

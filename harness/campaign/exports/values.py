@@ -133,6 +133,7 @@ def compute_arm_means(
     """
     values: dict[Arm, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     usage: dict[Arm, list[MessageUsage]] = defaultdict(list)
+    # numbers of attempts: one may be missing in some of them
     for key in keys:
         result = campaign.read_result(key)
         try:
@@ -142,6 +143,7 @@ def compute_arm_means(
             raise make_incomplete_error(campaign, key, problem) from None
         for name, value in numbers.items():
             values[key.arm][name].append(value)
+    # means over the attempts that have the number
     return {
         arm: {
             "attempts": float(len(usage[arm])),

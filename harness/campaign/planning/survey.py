@@ -170,6 +170,7 @@ def list_planned_attempts(
     troubles: list[str] = []
     arms = sorted({key.arm for key in seen})
     seeds: Sequence[int] = sorted({key.seed for key in seen})
+    # seeds and arms need classes of the settings, which may be missing or not trusted
     try:
         seeds = check_seeds(settings)
         refuse_unnamed(settings)
@@ -183,6 +184,7 @@ def list_planned_attempts(
         file = folder / "campaign.yaml"
         raise UserError(f"{file}: not a campaign's settings ({problem!r})") from None
     try:
+        # routes are files of the folder
         routes = sorted(list_assigned_routes(folder), key=make_number_sort_key)
     except OSError:
         routes = []
@@ -269,6 +271,7 @@ def compute_seed_means(summaries: Mapping[AttemptKey, AttemptSummary]) -> SeedMe
         seed: 100 * compute_mean_value(attempt.collided for attempt in of_seed)
         for seed, of_seed in by_seed.items()
     }
+    # an attempt that missed the goal has no time to it
     times = [one.time_to_goal for one in summaries.values() if not math.isnan(one.time_to_goal)]
     return SeedMeans(
         attempts=len(summaries),
@@ -286,6 +289,7 @@ def group_failures(
     """Yield the classes of failure, the most frequent first."""
     groups: dict[str, list[tuple[AttemptKey, dict[str, Any]]]] = defaultdict(list)
     lost: Counter[str] = Counter()
+    # a try that failed, and attempts whose last try failed
     for key, of_attempt in tries.items():
         for line in of_attempt:
             if line["failure"] is not None:
@@ -295,6 +299,7 @@ def group_failures(
     for failure, failed in sorted(groups.items(), key=lambda group: -len(group[1])):
         key, line = failed[-1]
         server = next((line["server"] for _, line in reversed(failed) if line["server"]), "")
+        # the last lines that a server printed, of the last try that has any
         end = tuple(server.strip().splitlines()[-LAST_LINES:])
         yield FailureSummary(
             failure=failure,

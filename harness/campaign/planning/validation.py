@@ -40,6 +40,7 @@ POSITIVE = ("attempts_per_route", "attempt_timeout", "perceive_every")
 
 def refuse_misshapen(settings: CampaignSettings) -> None:
     """Check every setting, as far as that is possible without running."""
+    # types and ranges of single settings
     given = {name: value for name, value in settings.items() if name != INPUTS}
     chosen: dict[str, Any] = {INTERVENTION: {}, **given}
     for mistake in find_type_mistakes(chosen, CampaignSettings, ""):
@@ -48,12 +49,14 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
         if chosen[name] <= 0:
             raise UserError(f"configuration: {name} = {chosen[name]}: must be > 0")
     refuse_tick(settings["tick"])
+    # parts: first whether their classes take the arguments, then by making them
     for place, part in iter_targets(settings, ""):
         refuse_misfit(place, part)
     made_here = {name: build_part(chosen[name], name) for name in MADE_HERE}
     build_metrics(settings)
     build_interventions(settings)
     build_exports(settings["export"])
+    # what must fit another part
     for name, part in settings["cooperation"].items():
         refuse_unconnected(name, build_part(part, f"cooperation.{name}"), made_here["traffic"])
     for name, parts in settings["interference"].items():

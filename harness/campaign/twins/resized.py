@@ -131,6 +131,7 @@ def build_size_grid(
                 f"--finest {finest:g}: ages are delivered in planning steps of {step:g} s;"
                 " choose a multiple"
             )
+    # usual sizes and the usual step, where none are given
     step = step if finest is None else finest
     if sizes is None and not text:
         raise UserError(f"--of {name}: it has no usual sizes; name them with --sizes")
@@ -148,6 +149,7 @@ def parse_size_numbers(name: str, text: str, step: float) -> Iterable[int]:
         sizes = [float(part) for part in text.split(",")]
     except ValueError:
         raise UserError(f"--sizes {text}: not numbers with commas between") from None
+    # every size must be one of the disturbance, on the grid
     for size in sizes:
         asked = (
             int(size)
@@ -158,6 +160,7 @@ def parse_size_numbers(name: str, text: str, step: float) -> Iterable[int]:
             raise UserError(f"--sizes {text}: {size:g} {problem}")
         if not math.isfinite(size) or not is_whole_number(size / step):
             raise UserError(f"--sizes {text}: {size:g} is no multiple of the finest step {step:g}")
+    # multiples of the finest step
     numbers = [round(size / step) for size in sizes]
     if len(numbers) < 2 or numbers[0] != 0 or numbers != sorted(set(numbers)):
         raise UserError(f"--sizes {text}: 0 and larger sizes are needed, in ascending order")

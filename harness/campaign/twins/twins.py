@@ -94,6 +94,7 @@ class CampaignTwins:
         self.folder = campaign / TWINS
         if not isinstance(header.get("digest"), str):
             raise UserError(f"{campaign / 'campaign.yaml'}: not a campaign's: it has no digest")
+        # twins are driven here, one by one, with the settings of the campaign and no exports
         self._of: str = header["digest"]
         given: CampaignSettings = header["settings"]
         here = cast("PartSettings[Any]", HERE)
@@ -101,6 +102,7 @@ class CampaignTwins:
         self._executor = LocalExecutor(workers)
         self._progress = progress
         self._trust = trust
+        # what cannot be driven again as it was
         refuse_carla(campaign, self._settings)
         if not trust:
             refuse_untrusted(campaign, self._settings)
