@@ -98,6 +98,7 @@ def compute_stratum_measures(
     attempts: pd.DataFrame, sizes: CriticalSizes
 ) -> dict[str, IntervalEstimate]:
     """Return counts, shares still free at coarse sizes, and means of some attempts of an arm."""
+    # counts: no estimates, so without intervals
     low, high = get_interval_ends(attempts)
     data, samples, routes = fit_resampled_turnbull(low, high, encode_names(attempts["cluster"]))
     n, censored = len(attempts), attempts["censored"]
@@ -109,12 +110,14 @@ def compute_stratum_measures(
         )
         for name, number in numbers.items()
     }
+    # shares above a size, from the survival curve of interval-censored sizes
     shares = {
         f"free at {size:g}, %": scale_estimate(
             estimate_share_above(data, samples, size=size, n=n, routes=routes), 100
         )
         for size in sizes.coarse
     }
+    # means up to the largest size: of all, and of those that placebos confirm
     means = (
         estimate_mean_size(part, max(sizes.coarse))
         for part in (attempts, select_confirmed_sizes(attempts))

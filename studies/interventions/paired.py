@@ -95,6 +95,7 @@ def estimate_effects(
     effects: list[PairedEffect] = []
     for base, members in group_by_base_arm(list(arms)):
         for arm in members:
+            # the arm that differs in nothing but the intervention
             other = find_reference_arm(arm, members)
             if other not in there:
                 continue
@@ -107,6 +108,7 @@ def estimate_effects(
                 "changes a step": arm.changes,
                 "unchanged attempts": arm.unchanged,
             }
+            # pairs of equal route and seed
             pairs = pair_arms(attempts, other, arm.arm)
             effects += [estimate_paired_effect(pairs, outcome, names) for outcome in OUTCOMES]
     return [effect for effect in effects if effect.row["pairs"]]
@@ -146,6 +148,7 @@ def estimate_value_difference(
         outcome: its name, and whether it is tested.
         names: further columns of the row.
     """
+    # the difference, with an interval over routes
     estimate = estimate_mean(b - a, clusters)
     row = {
         **names,
@@ -162,6 +165,7 @@ def estimate_value_difference(
     }
     if not outcome.tested or not len(a):
         return PairedEffect(row, None)
+    # the test: (routes,) sums, whose signs are flipped
     _, members = np.unique(clusters, return_inverse=True)
     sums = np.bincount(members, b - a).astype(np.float64)
     test = run_sign_flip_test(sums)

@@ -142,6 +142,7 @@ def calibrate_effects(scene: InterventionScenario, campaigns: int, seed: int) ->
         campaigns: that are simulated.
         seed: of the simulation.
     """
+    # p of every simulated campaign, corrected in no way and as a family
     p = np.array(
         [
             compute_effect_p_values(
@@ -155,6 +156,7 @@ def calibrate_effects(scene: InterventionScenario, campaigns: int, seed: int) ->
     # (campaigns, corrections, ...) and which of the arms work
     significant = np.asarray((p < ALPHA).any(axis=-1))
     works = np.arange(ARMS) < scene.effective
+    # campaigns with any significant effect of an arm that does nothing
     false = np.asarray(significant[..., ~works].any(axis=(-2, -1)))
     low, high = compute_clopper_pearson_interval(int(false[:, 1].sum()), campaigns)
     return {

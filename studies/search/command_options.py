@@ -152,6 +152,7 @@ def show_search_curves(folders: Sequence[Path], *, trust: bool, out: Path | None
     from studies.search import tables  # noqa: PLC0415
     from studies.search.folders import read_search  # noqa: PLC0415
 
+    # only searches of one budget can be compared
     searches = [read_search(folder, trust=trust) for folder in folders]
     curves = [tables.SearchCurve.from_search(searched) for searched in searches]
     if len({len(one.curve) for one in curves}) > 1:

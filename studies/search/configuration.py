@@ -144,19 +144,23 @@ def compose_search_config(
 
 def plan_search(config: DictConfig) -> SearchPlan:
     """Return the plan of a configuration; whatever is wrong with it is refused."""
+    # settings of the search apart from those of the campaign
     given = check_settings_mapping(OmegaConf.to_container(config.get(GROUP), resolve=False), "")
     rest = OmegaConf.masked_copy(config, [str(key) for key in config if key != GROUP])
     settings = {**resolve_settings(rest), "interference": {NONE: []}}
+    # the campaign alone must be one
     campaign = cast("CampaignSettings", settings)
     refuse_misshapen(campaign)
     refuse_several_choices(campaign)
     planned = plan_campaign(campaign)
+    # then the space, and what its values change
     space = parse_space(given, [one.route.name for one in planned.assignments])
     template = read_template(given, space)
     template.refuse_without_hazard(planned.assignments)
     campaign = cast("CampaignSettings", with_inputs(campaign))
     search = build_search_settings(given, space, campaign)
     make_sampler(search)
+    # everything together, refused where a value could not be driven
     ready = SearchPlan(
         campaign=campaign,
         search=search,
@@ -264,15 +268,19 @@ def parse_seeds(given: Mapping[str, Any]) -> Seeds:
 def refuse_undrivable_values(ready: SearchPlan) -> None:
     """Refuse a space with values that no campaign would drive: of the ends of every range."""
     name = GROUP
+    # ends of every range
     for values in iterate_trial_values(ready.search.space):
+        # parts that the values are put into
         parts = ready.template.fill_parts(values)
         for where, part in iter_targets(parts, f"interference.{name}"):
             refuse_misfit(where, part)
+        # hazards that have no place
         assignment = ready.get_assignment(values)
         for spec, why in find_unplaced_hazards(ready.campaign, [assignment]):
             raise UserError(
                 f"route {spec.route}: {spec.kind} at {format_parameter_values(values)}: {why}"
             )
+        # disturbances that the system cannot receive
         effective = ready.build_condition(values)
         if not effective:
             continue

@@ -137,14 +137,17 @@ def _iterate_differences(place: str, earlier: Any, now: Any) -> Iterator[str]:
 
 def _check_ledger(file: Path, data: bytes) -> tuple[dict[str, Any], list[SearchEvaluation], str]:
     """Return header, evaluations and the last digest; empty ones without a whole line."""
+    # a line that is cut off at the end was being written
     lines = data[: data.rfind(b"\n") + 1].splitlines()
     if not lines:
         return {}, [], ""
+    # the header with its digest
     header = _parse_line(file, 1, lines[0])
     content = {name: header.get(name) for name in ("settings", "versions")}
     if header.get("digest") != compute_record_digest(content):
         raise UserError(f"{file}: line 1: was changed: it does not match its digest")
     evaluations, chain = [], header["digest"]
+    # evaluations: the digest of each covers all lines before it
     for number, line in enumerate(lines[1:], 2):
         record = _parse_line(file, number, line)
         stated = record.pop("chain", None)

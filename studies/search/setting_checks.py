@@ -80,6 +80,7 @@ def parse_parameter(name: str, value: Any) -> SpaceParameter:
         raise make_settings_error(f"{place}.kind", describe_unknown_name("kind", str(kind), KINDS))
     if not isinstance(unit, str):
         raise make_settings_error(f"{place}.unit", f"= {unit}: must be a word")
+    # a choice: words
     if kind == "choice":
         choices = given.get("choices")
         if not isinstance(choices, list) or len({*map(str, choices)}) < max(2, len(choices)):
@@ -89,6 +90,7 @@ def parse_parameter(name: str, value: Any) -> SpaceParameter:
         if not all(isinstance(choice, str) for choice in choices):
             raise make_settings_error(f"{place}.choices", f"= {choices}: must be words")
         return SpaceParameter(name=name, unit=unit, kind="choice", choices=tuple(choices))
+    # a number: ends of its range
     low, high = get_finite_number(given, "low", place), get_finite_number(given, "high", place)
     if not low < high:
         raise make_settings_error(place, f"low = {low:g} and high = {high:g}: must have low < high")

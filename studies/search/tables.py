@@ -178,6 +178,7 @@ def render_guidances_table(curves: Sequence[SearchCurve]) -> Table:
         table.add_column(f"after {max(round(share * budget), 1)}")
     table.add_column("area under curve")
     table.add_column(f"ratio to {BASELINE} (95 %)")
+    # by system, and over all if there are several
     systems = list(dict.fromkeys(one.system for one in curves))
     groups = [(system, [one for one in curves if one.system == system]) for system in systems]
     if len(systems) > 1:
@@ -185,12 +186,14 @@ def render_guidances_table(curves: Sequence[SearchCurve]) -> Table:
     for system, members in groups:
         baseline = [one.curve for one in members if one.sampler == BASELINE]
         for sampler in dict.fromkeys(one.sampler for one in members):
+            # means over search seeds
             of_sampler = [one.curve for one in members if one.sampler == sampler]
             after = [
                 f"{np.mean([curve[max(round(share * budget), 1) - 1] for curve in of_sampler]):.2f}"
                 for share in SHARES
             ]
             area = np.mean([compute_curve_area(curve) for curve in of_sampler])
+            # areas against random search of the same systems
             ratio = "-"
             if baseline and sampler != BASELINE:
                 ratio = format_area_ratio(

@@ -45,7 +45,7 @@ class DriveMonitor:
         row = int(min(round(state.station), len(self._route.station) - 1))
         goal = self._route.xyz[-1]
         lane_distance, width = measure_nearest_lane(self._map, pose, lane)
-        # contacts since the tick before; grazing ones were already near then
+        # contacts up to the tick before: those of this tick may be reported late
         contacts = tuple(
             ReportedCollision(
                 touch.actor_id, touch.actor_type, touch.relative_speed, touch.ego_speed

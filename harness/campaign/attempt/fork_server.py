@@ -144,9 +144,9 @@ def fork_attempt_leader(
     # a fork of a process with threads may find a lock held for ever
     if has_threads():
         return None
+    # buffered lines would be written twice
     sys.stdout.flush()
     sys.stderr.flush()
-    # buffered lines would be written twice
     try:
         pid = os.fork()
     except OSError:

@@ -331,7 +331,7 @@ class PerceptionLoop:
             lights=lights,
         )
         self._channel.audit.note_capture(EGO, scan.frame, scan.time, scan.lidar_in_world)
-        # a disturbance may shift partners, never the ego: the audit checks it
+        # its belief may be shifted, too; it sends no message, so the audit checks it here
         believed = self._channel.add_pose_shifts(observation)
         self._channel.audit.check_belief(believed)
         recorder.add_pose(

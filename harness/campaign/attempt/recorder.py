@@ -221,11 +221,11 @@ class AttemptRecorder:
         """Write all tables."""
         # planning steps, their boxes, poses and events
         columns = {**self.frames, **metrics.columns}
-        # messages and what surrounds the route
         writer.write_table("frames", columns, make_metric_fields(metrics.units))
         writer.write_table("boxes", self._boxes, self._after_sensing.get("boxes", ()))
         writer.write_table("poses", self._poses)
         writer.write_table("events", self._events)
+        # messages and what surrounds the route
         writer.write_table(
             "messages", build_message_columns(messages, self.start, self.first_frame)
         )

@@ -102,9 +102,11 @@ def delete_actor(scene: CooperativeScene, actor: int) -> ObjectDeletion:
 
 def delete_from_view(view: AgentView, actor: int, shadow: ObjectShadow) -> DeletedView:
     """Return a view whose beams go past where the actor stood."""
+    # beams that end nowhere now have no point
     kept = np.ones(len(view.points_in_lidar), np.bool_)
     ends = np.isfinite(shadow.ranges)
     kept[shadow.points[~ends]] = False
+    # the others end farther: (points, 4) with the intensity that the range leaves
     points = view.points_in_lidar.copy()
     ranges = shadow.ranges[ends]
     attenuation = get_lidar_mount(view).atmosphere_attenuation_rate
@@ -113,6 +115,7 @@ def delete_from_view(view: AgentView, actor: int, shadow: ObjectShadow) -> Delet
     )
     points[shadow.points[ends]] = filled
     remaining = drop_actor(view.truth, actor)
+    # points that fill the shadow and belong to another actor are returns of it now
     whole = replace(
         view, points_in_lidar=points, surfaces=fill_surfaces(view, shadow), truth=remaining
     )

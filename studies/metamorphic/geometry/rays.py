@@ -67,13 +67,17 @@ def get_lidar_mount(view: AgentView) -> LidarMount:
 
 def fit_beam_grid(view: AgentView) -> BeamGrid:
     """Return the grid of a sweep; refuse one that another LiDAR has recorded."""
+    # the grid of the rig's LiDAR: (channels,) elevations in rad, columns of a turn
     mount = get_lidar_mount(view)
     elevations = np.radians(np.linspace(mount.upper_fov, mount.lower_fov, mount.channels))
     columns = math.floor(mount.points_per_second * TURN / mount.channels + 0.5)
+    # (points,) each, rad
     azimuth, elevation, _ = to_spherical(view.points_in_lidar)
+    # rings from the top
     step = (elevations[0] - elevations[-1]) / (mount.channels - 1)
     rings, off = round_to_nearest((elevations[0] - elevation) / step)
     refuse_off_grid(view, "rings", off)
+    # columns: azimuths of a sweep start anywhere, so their phase is estimated on a circle
     width = math.tau / columns
     turns = azimuth * columns
     phase = math.atan2(np.sin(turns).mean(), np.cos(turns).mean()) / columns if len(turns) else 0.0

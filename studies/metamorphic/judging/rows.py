@@ -113,6 +113,7 @@ def add_measure_rows(
     """Add a row for each relation, and the boxes that break those with bands."""
     source = follow.scene.source
     head = make_row_head(source.name, source.cluster, system, follow.operator)
+    # what the relation says, and what ground truth says of each breach
     for relation in entry.relations:
         measure = relation.measure(answers.source, answers.follow, follow.expected)
         says = judge_breaches(
@@ -131,6 +132,7 @@ def add_measure_rows(
                 "values": json.dumps(dict(follow.values), sort_keys=True),
             }
         )
+        # boxes of breaches, but of placebos and exact relations
         if not relation.exact and not entry.placebo:
             rows["boxes"] += [
                 {**head, "relation": relation.name, **make_box_row(why, kind, geometry)}
@@ -197,7 +199,9 @@ def add_score_row(rows: TableRows, answer: SystemAnswer, judge: JudgeContext) ->
     """
     boxes, objects = answer.cooperative, judge.objects
     sight = judge.sight.select_actors(objects.actor_ids)
+    # V2XGen: objects that are missed, with their occlusion and distance
     lost = compute_best_overlap(objects.judged, boxes) <= OVERLAP
+    # MultiTest: detections that count, false ones among them
     counted = boxes[
         select_exposed_detections(boxes, objects) | match_detections(boxes, objects.judged)[1]
     ]

@@ -157,6 +157,7 @@ def generate_recordings(
     generation: GenerationSettings, workers: int, done: Done
 ) -> list[GenerationCandidate]:
     """Write what is not there yet, and return what is kept; `done` is given numbers of scenes."""
+    # score what has no scores yet
     chosen = generation.select_sources()
     begin_records(generation.folder, generation.make_header())
     generation.score_folder.mkdir(parents=True, exist_ok=True)
@@ -168,12 +169,14 @@ def generate_recordings(
     run_in_processes(
         partial(score_candidates, generation), [(n, chosen[n]) for n in left], workers, done
     )
+    # choose among all
     candidates = [
         candidate
         for number in numbers
         for candidate in read_candidates(get_score_file(generation, chosen[number]), number)
     ]
     best = select_candidates(candidates, generation.keep, generation.keep_seed)
+    # write what is kept and not there; it counts as no further scene
     missing = [
         one for one in best if not get_candidate_folder(generation, chosen[one.scene], one).exists()
     ]
@@ -217,6 +220,7 @@ _systems: dict[str, AskableSystem] = {}
 
 def score_candidates(generation: GenerationSettings, task: tuple[int, SceneSource]) -> int:
     """Write the scores of all candidates of a scene; operators that do not apply give none."""
+    # a process loads a system once
     _, source = task
     name, scene = generation.scored, read_scene(source)
     if name and name not in _systems:
@@ -224,12 +228,14 @@ def score_candidates(generation: GenerationSettings, task: tuple[int, SceneSourc
     rows = []
     sight = measure_sight(scene) if name else None
     for operator, test in select_catalogue_entries(generation.operators).items():
+        # without a system nothing is judged: counts of objects only
         if not name:
             change = apply_operator(scene, operator, test, generation.seed)
             if not isinstance(change, str):
                 objects = select_checked_objects(change.scene, scene, change.expectation)
                 rows.append({"operator": operator, "objects": len(objects.judged), "scores": {}})
             continue
+        # with one: its answer, and what guides make of it
         follow = make_follow_up(scene, operator, test, seed=generation.seed, sight=sight)
         if not isinstance(follow, str):
             objects = follow.objects["changed", "before"]

@@ -77,6 +77,7 @@ def build_partner_message(
 ) -> Message:
     """Return what one partner sends, changed by what happens on the air."""
     kind: Kind = "roadside" if partner.agent < 0 else "vehicle"
+    # partners know only the pose that they believe
     observation = Observation(
         sender=partner.name,
         kind=kind,

@@ -104,6 +104,7 @@ def build_guidance_sheet(tables: StudyTables) -> TextSheet:
     for system in tables.systems:
         pool = build_candidate_pool(tables, system)
         checks = list_counted_checks(pool)
+        # random sets, as the measure for all guides
         chance = {
             check: measure_kept_errors(pool, select_by_guide("random", pool), check)
             for check in checks

@@ -102,6 +102,7 @@ def build_errors_sheet(tables: StudyTables, check: str) -> TextSheet:
     """Return counts and rates of one check, before and after."""
     rows = []
     for operator in tables.operators:
+        # weather changes the air and the returns: both steps are shown
         sides = OF_WEATHER if is_weather_operator(operator) else {"recorded": RECORDED}
         for name, between in sides.items():
             changes = (
@@ -148,6 +149,7 @@ def iterate_tested_relations(tables: StudyTables) -> Iterable[tuple[str, Metamor
 def build_relations_sheet(tables: StudyTables) -> TextSheet:
     """Return breaches of relations, what chance would give, and p of the whole family."""
     above = collect_banded_findings(tables)
+    # p of all relations, operators and systems are one family
     adjusted = dict(
         zip(above, compute_holm_p_values(np.array([one.p for one in above.values()])), strict=True)
     )
@@ -157,6 +159,7 @@ def build_relations_sheet(tables: StudyTables) -> TextSheet:
         for system in tables.systems:
             key = operator, relation.name, system
             if key in above:
+                # with a band of placebos: scenarios; exact ones: scenes
                 cells.append(format_beyond_band(above[key], float(adjusted[key])))
             else:
                 cells.append(format_broken_scenes(tables, relation, system, operator))
@@ -231,6 +234,7 @@ def build_verdicts_sheet(tables: StudyTables) -> TextSheet:
         cells = []
         for system in tables.systems:
             of = tables.select_rows("measures", system, operator)
+            # sums over scenes
             sums = of.loc[of["relation"] == relation.name, columns].sum()
             texts = [f"{int(sums[name])}" for name in columns]
             breaches, wrong, right, unjudged, both, judged = texts

@@ -274,12 +274,14 @@ def find_beyond_band(
     Half of the scenarios give the band, the other half is judged by it.
     """
     of = select_exposed_measures(tables, relation, system)
+    # the band from placebos of one half of the scenarios
     calibrating = of["cluster"].isin(tables.calibration)
     placebo = of["operator"].isin([name for name in tables.operators if MAKERS[name]().placebo])
     band = fit_band_if_enough(of[calibrating & placebo])
     tested = of[~calibrating & (of["operator"] == operator)]
     if band is None or tested.empty:
         return None
+    # judged are scenarios of the other half: the largest value of each
     largest = tested.groupby("cluster")["value"].max()
     beyond = band.select_findings(largest.to_numpy(np.float64), list(largest.index))
     return BandFindings(
