@@ -156,6 +156,7 @@ def predict_tracks(tracks: RoadUserTracks, elapsed: float) -> RoadUserTracks:
         tracks: N tracks.
         elapsed: seconds.
     """
+    # (N,) each
     position, mixed, velocity = tracks.variance.T
     noise = ACCELERATION_NOISE[tracks.classes] ** 2
     # (N, 3) constant velocity with noise of the acceleration: position, mixed, velocity

@@ -52,6 +52,7 @@ class PerceptionNetwork(nn.Module):
     def __init__(self, fusion: FusionModule, design: NetworkDesign) -> None:
         super().__init__()
         self.design = design
+        # encoder and backbone, named as in checkpoints of OpenCOOD
         self.pillar_vfe = PillarEncoder(design.grid, design.pillar_channels)
         kind = SparseBackbone if design.backbone.kind == "sparse" else Backbone
         self.backbone: Backbone | SparseBackbone = kind(design.pillar_channels, design.backbone)
@@ -61,6 +62,7 @@ class PerceptionNetwork(nn.Module):
             design.shrink_kernel,
             design.shrink_stride,
         )
+        # fusion, built for the maps that come out of the backbone
         features = FeatureSpec(
             grid=design.grid,
             size=design.size,
@@ -71,6 +73,7 @@ class PerceptionNetwork(nn.Module):
         if design.rotates and isinstance(fusion, IntermediateFusion):
             channels = features.level_channels if fusion.multi_scale else (features.channels,)
             self.turnings = nn.ModuleList(FeatureRotation(count) for count in channels)
+        # heads; scores begin at a small prior, so that the many empty cells do not dominate
         self.cls_head = CellConvolution(design.channels, SCORE_CHANNELS, 1)
         self.reg_head = CellConvolution(design.channels, CODE_CHANNELS, 1)
         assert self.cls_head.bias is not None

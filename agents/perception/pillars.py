@@ -258,6 +258,7 @@ def compute_point_features(
     """
     low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
     parts, count = [], 0
+    # pillars and cells are numbered on from agent to agent
     for number, cloud in enumerate(clouds):
         features, pillars, cells, counts = compute_cloud_features(
             cloud, low, high, np.float32(grid.pillar), grid.rows, grid.columns,

@@ -58,8 +58,10 @@ def make_random_tensor(name: str, like: Tensor) -> np.ndarray:
     """Return the numbers of one key."""
     if not like.is_floating_point():
         return np.zeros(tuple(like.shape), np.int64)
+    # a stream for every key: its numbers do not depend on other keys
     uniform = make_named_stream(0, "weights", name).uniform(-1.0, 1.0, tuple(like.shape))
     last = name.rsplit(".", 1)[-1]
+    # scales that keep activations in range through all layers
     if last == "running_var":
         numbers = 1.0 + 0.3 * uniform
     elif name.endswith("bn2.weight"):

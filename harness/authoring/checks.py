@@ -91,6 +91,7 @@ def find_dead_ends(subject: TownSubject) -> Iterator[str]:
 
 def find_unreachable_lanes(subject: TownSubject) -> Iterator[str]:
     """Yield the lanes that cannot be reached from a lane, or from which it cannot be reached."""
+    # ways on: along the topology, and by changes of lane
     onward: dict[LaneKey, set[LaneKey]] = defaultdict(set)
     for start, end in subject.map.get_topology():
         onward[_get_waypoint_lane(start)].add(_get_waypoint_lane(end))
@@ -102,10 +103,12 @@ def find_unreachable_lanes(subject: TownSubject) -> Iterator[str]:
         ):
             if other is not None and str(waypoint.lane_change) in {side, "Both"}:
                 onward[here].add(_get_waypoint_lane(other))
+    # the same the other way round
     backward: dict[LaneKey, set[LaneKey]] = defaultdict(set)
     for here, others in onward.items():
         for other in others:
             backward[other].add(here)
+    # if the first lane reaches all and is reached from all, every lane does
     every = set(onward) | set(backward)
     first = min(every)
     for word, graph in (("from", onward), ("to", backward)):

@@ -26,8 +26,10 @@ def find_surface_overlaps(lanes: TownLanes) -> Overlaps:
     """Return the pairs of roads and junctions that share ground but are not joined."""
     owner = _compute_lane_owners(lanes)
     joined = _find_joined_owners(lanes, owner)
+    # (squares, 2) cells that lanes cover, sorted, with height and owner
     squares, heights, owners = _list_covered_squares(lanes, owner)
     shared: dict[tuple[int, int], list[int]] = defaultdict(list)
+    # pairs of owners in one cell, at about the same height, that do not join
     ends = np.flatnonzero(np.any(np.diff(squares, axis=0), axis=1)) + 1
     for group in np.split(np.arange(len(squares)), ends):
         for a, b in combinations(group.tolist(), 2):

@@ -76,6 +76,7 @@ class FrameReader:
         """Hand a frame to the kernel, or queue what it does not take."""
         self._lost = b""
         sent = 0
+        # straight to the kernel, unless something waits before it
         if not (self._queue or self._held):
             try:
                 sent = self._socket.sendmsg((header, payload))
@@ -84,8 +85,10 @@ class FrameReader:
             except OSError:
                 self.close()
                 return
+        # all of it went
         if sent == len(header) + len(payload):
             return
+        # queue what did not, in order; the loop says when there is room
         if not (self._queue or self._held):
             self._loop.add_writer(self._socket.fileno(), self._on_writable)
         if sent < len(header):

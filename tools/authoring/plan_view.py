@@ -174,10 +174,12 @@ def _compute_piece_corners(scenery: TownScenery, chosen: Bools) -> Floats:
 
 def _render_scenery(axes: Axes, scenery: TownScenery) -> None:
     round_ = scenery.shape == SceneryShape.CYLINDER
+    # boxes
     for label, color in PIECES.items():
         boxes = _compute_piece_corners(scenery, (scenery.label == label) & ~round_)
         axes.add_collection(PolyCollection(list(boxes), facecolors=color, zorder=4))
     _render_buildings(axes, scenery)
+    # cars in several colours
     cars = _compute_piece_corners(
         scenery, np.isin(scenery.label, [SemanticLabel.CAR, SemanticLabel.TRUCK])
     )
@@ -185,6 +187,7 @@ def _render_scenery(axes: Axes, scenery: TownScenery) -> None:
     axes.add_collection(
         PolyCollection(list(cars), facecolors=paint, edgecolors="#222222", linewidths=0.3, zorder=5)
     )
+    # round pieces: poles and trunks
     for label, alpha in ((SemanticLabel.POLE, 1.0), (SemanticLabel.VEGETATION, 0.6)):
         chosen = round_ & (scenery.label == label)
         size = 2 * np.maximum(scenery.extent[chosen, 0], 0.35)

@@ -75,6 +75,7 @@ def run_busy_episode(town: Town) -> WorldEpisode:
     rng = make_random_stream(0, "portrait", town.name)
     models = [b.id for b in build_blueprint_library().values() if b.kind == ActorKind.VEHICLE]
     driven = []
+    # vehicles; a place may be taken
     for x, y, z, pitch, yaw, roll in town.spawn_points[:VEHICLES].tolist():
         model = str(rng.choice(models))
         described = ActorDescription(0, model, ())
@@ -86,6 +87,7 @@ def run_busy_episode(town: Town) -> WorldEpisode:
             )
         except CallError:
             continue
+    # walkers on sidewalks
     walks = np.flatnonzero((town.lanes.kind == LaneKind.SIDEWALK) & (town.lanes.count > 8))
     for lane in rng.choice(walks, WALKERS).tolist():
         k = int(town.lanes.first[lane] + rng.integers(2, town.lanes.count[lane] - 2))
@@ -96,6 +98,7 @@ def run_busy_episode(town: Town) -> WorldEpisode:
             episode.spawn_resident(described, place)
         except CallError:
             continue
+    # let them drive
     episode.traffic.register_vehicle(driven)
     for _ in range(int(SECONDS / STEP)):
         episode.advance(STEP)
@@ -197,6 +200,7 @@ def _render_sweep_plan(
     axes: Axes, episode: WorldEpisode, slot: int, points: NDArray[np.void]
 ) -> None:
     """Show where the returns lie, and the boxes of all vehicles, seen and unseen."""
+    # the sweep in the frame of its carrier, over lanes
     table = episode.table
     x, y, _ = table.position[slot].tolist()
     yaw = float(table.rotation[slot, 1])
@@ -206,6 +210,7 @@ def _render_sweep_plan(
     axes.scatter(
         points["y"], points["x"], s=0.55, c=_choose_point_colours(points), linewidths=0, zorder=2
     )
+    # (vehicles, 4, 2) corners of boxes in the world
     vehicles = np.flatnonzero(table.kind == ActorKind.VEHICLE)
     corners = np.array([(1, 1), (1, -1), (-1, -1), (-1, 1)])
     boxes = corners * table.extent[vehicles, None, :2]
@@ -213,6 +218,7 @@ def _render_sweep_plan(
         _rotate_points(boxes, table.rotation[vehicles, 1, None])
         + table.position[vehicles, None, :2]
     )
+    # a vehicle with few returns is unseen
     hits = np.array([(points["actor"] == table.id[k]).sum() for k in vehicles])
     edges = [
         "white" if k == slot or n >= 5 else UNSEEN for k, n in zip(vehicles, hits, strict=True)

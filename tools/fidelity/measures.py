@@ -42,6 +42,7 @@ def compare_drive(drive: PublicDriveRecord, simulated: Floats) -> list[DriveMeas
     departure = find_first_moving(drive.speed)
     peak = drive.peak
     measures = []
+    # times to speeds and distances to stop, where the record is such a test
     if not drive.stated:
         measures += _measure_speed_times(drive.speed, simulated, max(departure - 1, 1))
         late = max(peak - 5, 0)
@@ -51,6 +52,7 @@ def compare_drive(drive: PublicDriveRecord, simulated: Floats) -> list[DriveMeas
         span = slice(departure, peak)
     else:
         span = slice(0, len(drive.speed))
+    # and how far the speeds are apart
     recorded = drive.speed[span]
     error = float(np.sqrt(np.mean((simulated[span] - recorded) ** 2)))
     mean = float(np.mean(recorded))

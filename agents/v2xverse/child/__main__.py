@@ -16,11 +16,14 @@ SIGNAL_WHEN_PARENT_ENDS = 1
 
 def main() -> None:
     """Answer frames until stdin is closed; whatever is printed goes to stderr."""
+    # end with the parent
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)
+    # answers keep the old standard output; whatever packages print goes to stderr
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     wire: Any = importlib.import_module("wire")
+    # agree on the version, then load
     hello = wire.receive(sys.stdin.buffer)
     if hello is None:
         return
@@ -39,6 +42,7 @@ def main() -> None:
     versions = {"python": sys.version.split()[0], "torch": str(sys.modules["torch"].__version__)}
     ready = {"kind": "ready", "version": wire.VERSION, "versions": versions, "notes": stack.notes}
     wire.send(answers, ready)
+    # answer frames
     while True:
         asked = wire.receive(sys.stdin.buffer)
         if asked is None:

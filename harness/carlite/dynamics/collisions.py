@@ -56,6 +56,7 @@ def resolve_collisions(
     table: ActorTable, obstacles: ObstacleGrid, dt: float
 ) -> list[CollisionContact]:
     """Separate what collided during the last `dt`, and return the contacts, in slot order."""
+    # the kernel works on columns of the table, and changes them in place
     slots, touches = _resolve_touches(
         table.solid, table.parent, obstacles.boxes, obstacles.first, obstacles.members,
         obstacles.column, obstacles.row, obstacles.columns, obstacles.rows,
@@ -65,6 +66,7 @@ def resolve_collisions(
     )  # fmt: skip
     if not len(touches):
         return []
+    # slots to ids of actors, pieces to those of the scenery
     ids = table.id[slots]
     actors = ids[touches["a"]].tolist()
     scenery = touches["scenery"].tolist()

@@ -68,9 +68,11 @@ class PinholeCamera:
 
     def render_picture(self, scene: SensorScene, pose: SensorPose, frame: int) -> CameraPicture:
         """Draw the scene as seen from a pose."""
+        # the depth buffer, (width, height): inverse distances, at first those of the far end
         scene.refresh_actors(frame)
         fan, nearness, source = self._fan, self._nearness, self._source
         nearness[:], source[:] = fan.cosine[:, None] / FAR, NOTHING
+        # things, then the ground
         rotation, origin = (
             build_rotation_matrix(*pose.rotation),
             np.array(pose.position, np.float64),

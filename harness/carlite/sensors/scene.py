@@ -118,14 +118,17 @@ class SensorScene:
 
 
 def _place_scenery(scenery: TownScenery) -> things.PlacedThings:
+    # (pieces,) the mesh of each shape
     mesh = np.select(
         [scenery.shape == SceneryShape.BOX, scenery.shape == SceneryShape.CYLINDER],
         [CUBE, CYLINDER],
         scenery.body + FIRST_BODY,
     )
+    # a cylinder's radius is its first extent
     extent = scenery.extent.copy()
     cylinder = scenery.shape == SceneryShape.CYLINDER
     extent[cylinder, 1] = extent[cylinder, 0]
+    # (pieces, 3) pitch, yaw, roll
     upright = np.zeros(len(mesh))
     rotation = np.column_stack([upright, scenery.yaw, upright])
     actor = np.zeros(len(mesh), np.int64)

@@ -25,6 +25,7 @@ class LidarSweep:
     """The ray pattern of a LiDAR and where in its turn it stands (degrees, as attributes are)."""
 
     def __init__(self, attributes: Mapping[str, str]) -> None:
+        # attributes of the blueprint, within bounds
         self.channels = read_integer_attribute(attributes, "channels", 32, low=1, high=4096)
         self.range = read_number_attribute(attributes, "range", 10.0, low=0.01, high=1e5)
         self._rate = read_integer_attribute(
@@ -39,6 +40,7 @@ class LidarSweep:
         self._pattern = (
             self.channels, self.range, self._rate, self._turns, self._field, upper, lower
         )  # fmt: skip
+        # (channels,) from low to high, and the row of each in the sweep
         elevations = np.radians(np.linspace(upper, lower, self.channels))
         order = np.argsort(elevations, kind="stable")
         self._row = np.empty(self.channels, np.int32)

@@ -74,19 +74,24 @@ def _check_reach(centre: LaneCentreLine, place: str) -> None:
 def _compute_centre_lines(
     road: RoadRecord, section: SectionRecord, s: Floats
 ) -> list[tuple[LaneRecord, LaneCentreLine]]:
+    # (samples,) each along the reference line: place, height, lane offset with its slope
     x, y, heading = evaluate_reference_line(road.plan, s)
     z, _ = evaluate_cubic(road.elevation, s)
     offset, offset_slope = evaluate_cubic(road.lane_offset, s)
     marks = {lane: _sample_marking_changes(record, s) for lane, record in section.lanes.items()}
     lanes = []
+    # from the reference line outwards: right lanes, then left ones
     for side in (-1, 1):
         edge, edge_slope = offset.copy(), offset_slope.copy()
         for lane in sorted((lane for lane in section.lanes if lane * side > 0), key=abs):
             record = section.lanes[lane]
+            # the middle of the lane is half its width beyond the edge so far
             width, width_slope = evaluate_cubic(record.width, s)
             t, slope = edge + side * width / 2, edge_slope + side * width_slope / 2
             edge, edge_slope = edge + side * width, edge_slope + side * width_slope
+            # (samples, 3); CARLA's y is OpenDRIVE's negated
             points = np.column_stack([x - t * np.sin(heading), -(y + t * np.cos(heading)), z])
+            # left lanes are driven against the reference line
             yaw = -(heading + slope) + (np.pi if side > 0 else 0.0)
             change = _merge_marking_changes(marks[lane], marks.get(lane - side), lane, side)
             centre = LaneCentreLine(

@@ -40,6 +40,7 @@ RANK = {SemanticLabel.TERRAIN: 0, SemanticLabel.SIDEWALK: 1, SemanticLabel.ROAD:
 
 def build_ground(lanes: TownLanes) -> TownGround:
     """Return the ground under and around the lanes."""
+    # a grid round all lanes, coarser for large towns
     reach = float(lanes.width.max()) / 2 + EDGE
     low = lanes.points[:, :2].min(axis=0) - BORDER - reach
     size = lanes.points[:, :2].max(axis=0) + BORDER + reach - low
@@ -47,12 +48,15 @@ def build_ground(lanes: TownLanes) -> TownGround:
     x, y = (float(v) for v in np.floor(low / cell) * cell)
     shape = (math.ceil(size[1] / cell) + 2, math.ceil(size[0] / cell) + 2)
     segments = _list_lane_segments(lanes)
+    # (rows, columns): where decks lie over each other, surfaces are two layers
     bottom, top = _find_surface_levels(x, y, cell, shape, *segments[:-1])
     inner, outer = _compute_deck_thresholds(bottom, top, cell)
+    # heights and what lies there; the highest rank wins
     lower, upper, rank = _average_surfaces(x, y, cell, inner, outer, *segments)
     rank[mark_junction_gaps(lanes, np.isnan(bottom), x=x, y=y, cell=cell)] = RANK[
         SemanticLabel.ROAD
     ]
+    # ranks to labels
     labels = np.array([int(label) for label in sorted(RANK, key=RANK.__getitem__)], np.uint8)
     return TownGround(
         x=x,

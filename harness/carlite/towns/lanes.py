@@ -47,6 +47,7 @@ def _assemble_lanes(
     centres: list[LaneCentreLine],
 ) -> TownLanes:
     # points of all lanes in one array: a lane is `first` and `count` of its rows
+    # samples of all lanes end to end: (samples, 3) points, (lanes,) first and count
     index = {key: lane for lane, key in enumerate(keys)}
     kinds = np.array([KINDS.get(record.type, LaneKind.OTHER) for record in records], np.uint8)
     count = np.array([len(centre.road_s) for centre in centres], np.int32)
@@ -61,6 +62,7 @@ def _assemble_lanes(
             preceding[other].append(lane)
     next_first, next_count, next_flat = _pack_lists(following)
     previous_first, previous_count, previous_flat = _pack_lists(preceding)
+    # arrays of lanes, then of links, then of samples
     return TownLanes(
         key=np.array(keys, np.int32),
         kind=kinds,

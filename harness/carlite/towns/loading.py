@@ -88,6 +88,7 @@ def _content(path: Path) -> bytes:
 
 def from_opendrive(name: str, text: str) -> Town:
     """Build a town from the text of an OpenDRIVE file; ValueError says what is wrong with it."""
+    # each step needs those before: lanes, signals, limits, ground, scenery
     network = opendrive.parse_opendrive(text)
     sampled = lanes.build_lanes(network)
     posts = signals.build_signals(network, sampled)

@@ -76,13 +76,16 @@ class LaneFinder:
 
 
 def _build_lane_grid(lanes: TownLanes) -> LaneGrid:
+    # (samples,) the lane of each; a segment joins two samples of one lane
     lane = np.repeat(np.arange(len(lanes.first), dtype=np.int32), lanes.count)
     segments = np.flatnonzero(lane[:-1] == lane[1:]).astype(np.int32)
+    # (segments, 2) the cell that a segment's middle lies in
     middle = (lanes.points[segments, :2] + lanes.points[segments + 1, :2]) / 2
     low = np.floor(middle.min(axis=0) / CELL) * CELL
     column, row = ((middle - low) / CELL).astype(np.int64).T
     columns, rows = int(column.max()) + 1, int(row.max()) + 1
     cell = row * columns + column
+    # segments sorted by cell; `first` says where those of a cell begin
     order = np.argsort(cell, kind="stable")
     first = np.searchsorted(cell[order], np.arange(columns * rows + 1)).astype(np.int32)
     return LaneGrid(

@@ -118,16 +118,19 @@ def compute_right_edge(lanes: TownLanes, lane: int) -> Floats:
 
 def _build_frontage(lanes: TownLanes, chain: list[int]) -> StreetFrontage | None:
     parts, walks = [], []
+    # the right edge along the chain, and the width of the sidewalk, (samples, 2) and (samples,)
     for lane in chain:
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         parts.append(compute_right_edge(lanes, lane))
         is_walk = lanes.kind[lane] == LaneKind.SIDEWALK
         walks.append(lanes.width[span] if is_walk else np.zeros(int(lanes.count[lane])))
     edge, walk = np.concatenate(parts), np.concatenate(walks)
+    # without points on top of each other
     kept = np.concatenate([[True], np.hypot(*np.diff(edge, axis=0).T) > 0.05])
     edge, walk = edge[kept], walk[kept]
     if len(edge) < 3:
         return None
+    # stations in m, and directions
     steps = np.diff(edge, axis=0)
     station = np.concatenate([[0.0], np.cumsum(np.hypot(*steps.T))])
     yaw = np.arctan2(steps[:, 1], steps[:, 0])

@@ -50,6 +50,7 @@ ZONE = make_record_dtype(ConflictZone)
 
 def find_conflict_zones(network: TrafficNetwork) -> ConflictZones:
     """Compare all links inside junctions whose surroundings overlap."""
+    # (links inside junctions, 4) bounds; only pairs whose bounds overlap are measured
     inside = np.flatnonzero(as_columns(network.links)["junction"] >= 0)
     boxes = np.array([_compute_link_bounds(network, link) for link in inside.tolist()]).reshape(
         -1, 4
@@ -58,15 +59,18 @@ def find_conflict_zones(network: TrafficNetwork) -> ConflictZones:
     spans, big = np.zeros((len(pairs), 4)), np.zeros(len(pairs), np.bool_)
     if len(pairs):
         _measure_conflict_spans(network, inside[pairs], spans, big)
+    # pairs that share ground: (pairs, 4) enter and leave of both, m
     shared = spans[:, 1] > spans[:, 0]
     a, b = inside[pairs[shared, 0]], inside[pairs[shared, 1]]
     spans, big = spans[shared], big[shared]
+    # every pair both ways
     link, other = np.concatenate([a, b]), np.concatenate([b, a])
     zones = np.zeros(len(link), ZONE)
     zones["other"], zones["big"] = other, np.tile(big, 2)
     both = np.concatenate([spans, spans[:, [2, 3, 0, 1]]])
     for column, name in enumerate(("enter", "leave", "other_enter", "other_leave")):
         zones[name] = both[:, column]
+    # zones of a link lie together
     order = np.lexsort((other, link))
     count = np.bincount(link, minlength=len(network.links))
     return ConflictZones(np.concatenate(([0], np.cumsum(count))).astype(np.int64), zones[order])

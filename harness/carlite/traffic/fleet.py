@@ -178,20 +178,24 @@ AXLES = ("front", "rear")
 def _build_drive_models(slots: Ints, table: ActorTable, physics: PhysicsRows) -> NDArray[np.void]:
     """Read off the physics what drivers have to know."""
     rows = physics.rows[table.physics[slots]]
+    # (vehicles,) m/s²
     grip = GRAVITY * np.minimum(rows["front_friction"], rows["rear_friction"])
     machines = np.zeros(len(slots), DRIVE_MODEL)
     machines["wheelbase"] = rows["front"] + rows["rear"]
     machines["rear"] = rows["rear"] - rows["centre"]
     machines["width"] = rows["width"]
     machines["max_steer"], machines["steering"] = rows["max_steer"], rows["steering"]
+    # wheels that spin up add to the mass, kg
     turning = sum(rows[f"{axle}_inertia"] / rows[f"{axle}_radius"] ** 2 for axle in AXLES)
     machines["mass"] = rows["mass"] + turning
     machines["lever"] = rows["ratio"][:, 0] * rows["final"] / rows["front_radius"]
+    # engine speed when cruising, rad/s; with one gear it may reach the highest
     shifting = 0.5 * (rows["up"][:, 0] + rows["down"][:, 0])
     one_gear = rows["gears"] == 1
     machines["cruising"] = np.where(one_gear, 1.0, shifting) * rows["max_speed"]
     machines["closed"], machines["full"] = rows["drag_closed"], rows["drag_full"]
     machines["torque"] = rows["torque"].max(axis=1)
+    # what the first gear and the brakes can do, m/s²
     pull = machines["torque"] * machines["lever"] / rows["mass"]
     brakes = sum(rows[f"{axle}_brake"] / rows[f"{axle}_radius"] for axle in AXLES)
     machines["brake"] = np.minimum(brakes / machines["mass"], 0.9 * grip)

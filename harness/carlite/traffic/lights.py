@@ -46,6 +46,7 @@ class TrafficLights:
         lights = [
             k for k, signal in enumerate(signals) if signal.type_id == "traffic.traffic_light"
         ]
+        # columns of the lights, (lights,)
         count = len(lights)
         self.signal: Ints = np.array(lights, np.int64)
         self.actor_id: Ints = np.array([actor_ids[k] for k in lights], np.int64)
@@ -58,11 +59,13 @@ class TrafficLights:
         self.pole_index: Ints = np.zeros(count, np.int64)
         self.frozen: Bools = np.zeros(count, np.bool_)
         self._index = {int(actor): k for k, actor in enumerate(self.actor_id)}
+        # columns of the groups, (groups,): whose turn it is, and how long
         self._group, self._phase, self._phases = _number_phases([signals[k] for k in lights])
         self._turn: Ints = np.zeros(len(self._phases), np.int64)
         self._stage: Ints = np.zeros(len(self._phases), np.int64)
         self._clock: Floats = np.zeros(len(self._phases))
         self._lasts: Floats = np.zeros(len(self._phases))
+        # poles are numbered within their group
         for group in range(len(self._phases)):
             members = self._group == group
             self.pole_index[members] = np.arange(members.sum())
