@@ -394,6 +394,7 @@ def list_collection_notes(
     left_out: pd.DataFrame,
 ) -> Iterator[str]:
     """Yield notes for readers of any table."""
+    # what could not be read, or was not run
     yield from describe_hazards_not_run(attempts)
     for campaign, campaign_ways in zip(campaigns, ways, strict=True):
         if not campaign_ways:
@@ -403,6 +404,7 @@ def list_collection_notes(
         yield f"{packed[0] if len(packed) == 1 else several}: {UNPACKED}"
     if not len(attempts):
         yield "no attempt has a result"
+    # what is missing
     if len(missing):
         endings = Counter(map(str, missing["ending"]))
         counts = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
@@ -415,6 +417,7 @@ def list_collection_notes(
             set(map(str, get_campaign_settings(campaign)["system"])) - tried - {"checkpoint"}
         ):
             yield f"{campaign.folder}: system {name} has no attempt"
+    # what weakens the numbers
     routes = attempts["cluster"].nunique()
     if 1 < routes < FEWEST_RESAMPLED_ROUTES:
         yield f"{routes} routes: intervals that resample them cover less than 95 %"

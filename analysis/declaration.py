@@ -34,6 +34,7 @@ class FamilyDeclaration:
 
     def describe_tests(self) -> str:
         """Return what is tested on the page, how, and what it has no power to find."""
+        # numbers of tests
         of = {kind: len(rows) for kind, rows in self.tests.groupby("kind")}
         comparisons, terms = of.get("comparison", 0) // len(IN_ORDER), of.get("odds", 0)
         table = self.contrasts.table
@@ -48,6 +49,7 @@ class FamilyDeclaration:
             f" {ALPHA:.0%}, for all of them together (step-down, with Westfall and Wolfinger's"
             " bound for discrete p-values, a sharper form of Tarone's)."
         )
+        # tests that no data of so few routes could make significant
         least = self.tests.loc[self.tests["measure"] == IN_ORDER[0], "least"].to_numpy(np.float64)
         if hopeless := int((least >= ALPHA).sum()):
             text += (

@@ -41,6 +41,7 @@ def compute_subgroup_differences(comparisons: Sequence[ArmComparison], by: str) 
     """
     groups_of, parts = parse_grouping(by), []
     for comparison in comparisons:
+        # differences within the pairs of a group
         for group, chosen in groups_of(comparison.pairs).items():
             pairs = comparison.pairs[chosen]
             if not len(pairs):

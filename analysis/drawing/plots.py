@@ -169,6 +169,7 @@ def render_plot_row(
 
 def render_span(canvas: Canvas, span: IntervalSpan, scale: AxisScale, y: float) -> None:
     """Draw a dot and its intervals; an end beyond the scale is an arrow."""
+    # the interval
     if math.isfinite(span.low) and math.isfinite(span.high):
         ends = scale.place_value(span.low), scale.place_value(span.high)
         canvas.add_line([(ends[0], y), (ends[1], y)], span.colour, 1.3)
@@ -177,6 +178,7 @@ def render_span(canvas: Canvas, span: IntervalSpan, scale: AxisScale, y: float) 
                 canvas.add_line(
                     [(end + 4 * way, y - 3), (end, y), (end + 4 * way, y + 3)], span.colour
                 )
+    # the inner interval, then the dot
     if span.thick:
         low, high = (scale.place_value(end) for end in span.thick)
         canvas.add_line([(low, y), (high, y)], span.colour, 4.0)
@@ -298,7 +300,9 @@ def render_line_series(
     canvas: Canvas, line: PlotLine, *, across: AxisScale, up: AxisScale, aside: float
 ) -> None:
     """Draw one line, interrupted where values are missing."""
+    # the line, in pieces, with intervals
     piece: list[tuple[float, float]] = []
+    # dots over the line
     for x, value, low, high in line.points:
         if not math.isfinite(value):
             canvas.add_line(piece, line.colour, 1.5)

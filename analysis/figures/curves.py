@@ -162,6 +162,7 @@ def replace_unlimited_size(estimate: IntervalEstimate, asked: str) -> IntervalEs
 
 def render_volume_figures(table: EstimatesTable) -> Iterator[tuple[str, Canvas]]:
     """Yield a figure of each score over the bytes received, with its title."""
+    # a line for each arm but its condition
     lines: dict[str, list[tuple[str, bool, dict[str, IntervalEstimate]]]] = {}
     for names, cells in table.list_rows():
         values = dict(zip(table.by, names, strict=True))
@@ -170,6 +171,7 @@ def render_volume_figures(table: EstimatesTable) -> Iterator[tuple[str, Canvas]]
         lines.setdefault(label, []).append((condition, condition != NONE, cells))
     look = assign_styles(list(lines))
     for measure in list_known_scores(table):
+        # a figure of each score
         curves = [
             StyledCurve(
                 label=label,
@@ -234,6 +236,7 @@ def make_horizontal_axis(
         label: below the axis.
         log: ask for a logarithmic axis; a wide range gets one anyway.
     """
+    # numbers that have a place, and the ends of their intervals
     values = [datum.x.value for curve in curves if not curve.level for datum in curve.data]
     ends = [
         end
@@ -280,6 +283,7 @@ def render_curve_figure(
     """
     sample = SAMPLE if joined else NO_LINE
     words = words if joined else FULL_OR_HOLLOW
+    # the legend takes as many rows as it needs
     lines = [curve for curve in curves if not curve.more]
     places = list(place_legend_entries(lines, sample))
     top = 22 + 16 * (1 + max((line for line, _ in places), default=0))
@@ -290,6 +294,7 @@ def render_curve_figure(
     render_grid(canvas, across, upright, up[2])
     if words:
         canvas.add_text((WIDTH, top - 8), words, anchor="end", colour="quiet", size=9.5)
+    # curves, shifted so that intervals stay apart
     numbers = {curve.label: number for number, curve in enumerate(lines)}
     for curve in curves:
         aside = APART * (numbers[curve.label] - (len(lines) - 1) / 2) if joined else 0.0
@@ -356,6 +361,7 @@ def render_curve(
 ) -> None:
     """Draw the intervals, the line and the markers of one curve."""
     style = curve.style
+    # a level has no x: a line across
     if curve.level:
         for datum in curve.data:
             if math.isfinite(datum.y.value):
@@ -367,6 +373,7 @@ def render_curve(
                     canvas, [(LEFT, y), (WIDTH - 4, y)], style, describe_curve_point(datum)
                 )
         return
+    # intervals below the line, the line below the markers
     there = [
         datum
         for datum in curve.data

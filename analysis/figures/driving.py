@@ -194,6 +194,7 @@ def render_subgroups_figure(rows: pd.DataFrame, label: str) -> Canvas:
     plotted = make_note_header(rows)
     last = ""
     for _, row in rows.iterrows():
+        # the name of the pair before its rows
         if row["short"] != last:
             plotted.append(PlotRow(label=row["short"], strong=True))
         last = row["short"]

@@ -182,12 +182,14 @@ def render_odds_figure(
     significant = set(tested.loc[tested["p page"] < 0.05, "term"]) if tested is not None else set()
     rows = []
     for pattern in PATTERNS:
+        # every pattern has a row, so that figures can be compared
         if pattern not in terms:
             rows.append(
                 PlotRow(label=pattern, spans=(IntervalSpan(value=math.nan),), note="not estimated")
             )
             continue
         row = terms[pattern]
+        # filled if significant among all tests of the page
         clear = pattern in significant
         colour = "accent" if clear else "quiet"
         span = IntervalSpan(
@@ -204,6 +206,7 @@ def render_odds_figure(
                 note=format_ratio_interval(row["odds_ratio"], row["low"], row["high"]),
             )
         )
+    # one axis for all figures of a unit
     axis = PlotAxis(
         label=f"odds ratio of a violation, {unit}", keep=reach, mark=1.0, log=True, within=reach
     )

@@ -95,6 +95,7 @@ class RoutePanel:
 
 def render_route_plans(plans: Sequence[RoutePlan]) -> Canvas:
     """Draw one route on a wide panel, or several in a grid."""
+    # one panel of the route's shape, or squares
     if len(plans) == 1:
         columns, sizes = (
             1,
@@ -105,6 +106,7 @@ def render_route_plans(plans: Sequence[RoutePlan]) -> Canvas:
     rows = [range(len(plans))[start : start + columns] for start in range(0, len(plans), columns)]
     width = columns * sizes[0][0] + (columns + 1) * GAP
     canvas = Canvas(width, 0.0, f"{len(plans)} routes from above")
+    # row by row; captions make rows of different heights
     top = GAP
     for row in rows:
         for column, number in enumerate(row):
@@ -135,6 +137,7 @@ def fit_route_panel(plan: RoutePlan, corner: Point, size: tuple[float, float]) -
 def make_panel_marks(plan: RoutePlan, panel: RoutePanel) -> Iterator[Mark]:
     """Yield everything on a panel, and the words above and below."""
     yield Polyline(points=panel.corners, fill="panel", closed=True)
+    # from below: ground, route, signs, scale
     yield from make_ground_marks(plan, panel)
     yield from make_route_marks(plan, panel)
     for places, sign in (
@@ -150,6 +153,7 @@ def make_panel_marks(plan: RoutePlan, panel: RoutePanel) -> Iterator[Mark]:
         yield from make_hazard_sign(tuple(point.tolist()), str(number))
     yield from make_scale_marks(panel)
     yield Polyline(points=panel.corners, stroke="line", closed=True)
+    # words round the panel
     words = Canvas(0.0, 0.0, "")
     title = f"route {plan.name} of {plan.town}, {plan.length:.0f} m"
     words.add_text(

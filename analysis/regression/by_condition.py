@@ -74,6 +74,7 @@ def build_sample_checks(sample: RegressionSample, design: RegressionDesign | Non
 def build_risk_set_checks(passed: RiskSets, design: MatchedDesign | None) -> pd.DataFrame:
     """Return one line for each thing to know of the risk sets: `check`, `result`."""
     sample = passed.sample
+    # what is in the sample
     lines = [
         ("systems", ", ".join(sorted(set(sample.systems.tolist()))) or "none"),
         *(("left out", f"{name}: {reason}") for name, reason in sample.left_out.items()),
@@ -91,6 +92,7 @@ def build_risk_set_checks(passed: RiskSets, design: MatchedDesign | None) -> pd.
                 f"{per_predictor:.1f} ({events} violations / {len(PATTERNS)})",
             ),
         ]
+    # what the fit rests on
     if design is not None:
         factors = zip(design.predictors, compute_variance_inflation(design.tested), strict=True)
         lines += [("not estimated", f"{name}: {why}") for name, why in design.refused.items()]

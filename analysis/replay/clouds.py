@@ -96,6 +96,7 @@ def build_box_outlines(snapshot: DriveSnapshot) -> open3d.geometry.LineSet:
     """Return all boxes that a recording has too, in its colours."""
     import open3d
 
+    # (corners, 3) and (edges, 3) of all sources
     points, colours = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for source in SOURCES:
         boxes, _ = select_source_boxes([snapshot], source)
@@ -110,6 +111,7 @@ def build_box_outlines(snapshot: DriveSnapshot) -> open3d.geometry.LineSet:
             for pattern in patterns
         ]
         colours += [np.tile(parse_rgb_shares(code), (len(EDGES), 1)) for code in codes]
+    # edges by numbers of corners: (edges, 2)
     every = np.concatenate(points)
     firsts = np.arange(0, len(every), len(CORNERS))
     lines = open3d.geometry.LineSet()

@@ -82,6 +82,7 @@ def render_film_ground(
     lines: pd.DataFrame, scenery: pd.DataFrame, camera: FollowCamera, dark: bool
 ) -> FilmGround:
     """Draw roads, route and scenery below the whole way of a camera."""
+    # the rectangle that the camera passes over, in pixels
     low = camera.middles.min(axis=0) - camera.size / 2
     high = camera.middles.max(axis=0) + camera.size / 2
     width, height = (math.ceil(length) for length in high - low)
@@ -96,6 +97,7 @@ def render_film_ground(
         pixels = rotate_places(places, camera.yaw) * camera.scale - low
         return [(float(x), float(y)) for x, y in pixels]
 
+    # lanes, then scenery
     render_lanes(brush, lines, placed=placed, scale=camera.scale, dark=dark)
     for kind, (fill, edge) in SCENERY_COLOURS.items():
         pieces = scenery[scenery["kind"].astype(str) == kind]

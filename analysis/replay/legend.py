@@ -109,6 +109,7 @@ def render_film_legend(
     brush = ImageDraw.Draw(image)
     for number, row in enumerate(rows):
         x = 0.0
+        # signs are painted large and reduced, as panels are
         for entry in row:
             sign = Image.new("RGB", (SIGN * FINER, LINE * FINER), get_rgb_colour("paper", dark))
             entry.render(ImageDraw.Draw(sign), dark)
@@ -118,6 +119,7 @@ def render_film_legend(
                 at, entry.words, get_rgb_colour("ink", dark), load_legend_font(), anchor="lm"
             )
             x += measure_entry_width(entry)
+    # the note below
     for number, words in enumerate(noted):
         at = (0, LINE * len(rows) + 22 * number + 11)
         brush.text(at, words, get_rgb_colour("quiet", dark), load_legend_font(), anchor="lm")

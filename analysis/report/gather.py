@@ -114,6 +114,7 @@ def render_case_strips(
 
 def count_failed_tries(collection: CampaignCollection) -> pd.DataFrame:
     """Return the tries that failed, by what failed them, and how many attempts were done later."""
+    # lines of all ledgers
     tries = [
         {
             "source": number,
@@ -125,6 +126,7 @@ def count_failed_tries(collection: CampaignCollection) -> pd.DataFrame:
         if line["outcome"] == "failed"
     ]
     failed = pd.DataFrame(tries, columns=["source", *ATTEMPT_KEY, "failure"])
+    # an attempt counts as done later if it has a result now
     key = ["source", *ATTEMPT_KEY]
     done = pd.MultiIndex.from_frame(restore_arm_names(collection.attempts)[key])
     rows = []

@@ -90,10 +90,12 @@ def list_page_scenarios(size: CampaignScenario) -> dict[str, PageScenario]:
 
 def simulate_page(page: PageScenario, random: np.random.Generator) -> SimulatedCampaign:
     """Return a campaign; a system under a condition, in a campaign, is an arm of its own."""
+    # every system under every condition in every campaign is simulated as a system
     size = page.scene.systems
     number = np.arange(2 * size * page.campaigns)
     harder = page.harm * (number // size % 2) + page.worse * (number // (2 * size))
     made = simulate_drives(replace(page.scene, systems=len(number)), random, harder)
+    # then named as arms
     conditions = np.array([NONE, DISTURBANCE])[made.system // size % 2]
     systems = [f"system {system}" for system in made.system % size]
     sources = made.system // (2 * size)
@@ -103,6 +105,7 @@ def simulate_page(page: PageScenario, random: np.random.Generator) -> SimulatedC
         str(Arm.from_factors(dict(zip(columns, names, strict=True))))
         for names in zip(*columns.values(), strict=True)
     ]
+    # columns that the page reads; others are unknown
     attempts = pd.DataFrame(
         {
             "arm": arms,

@@ -42,6 +42,7 @@ def build_campaigns_table(collection: CampaignCollection) -> EstimatesTable:
 
     A campaign that lacks an arm has no estimate in its row.
     """
+    # arms that several campaigns have, without the campaign
     factors = tuple(name for name in collection.factors if name != CAMPAIGN)
     groups = dict(list(collection.attempts.groupby([*factors, CAMPAIGN], sort=False)))
     records = [

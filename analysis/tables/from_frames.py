@@ -99,6 +99,7 @@ def build_bands_table(sums: pd.DataFrame, arm: tuple[str, ...]) -> EstimatesTabl
         "driven, s": make_mean_measure("duration"),
     }
     for band in BANDS:
+        # columns of the band under the names that measures read
         of_band = sums.assign(
             band=band,
             **{name: sums[f"{name}_{band}"] for name in PATTERNS},
@@ -219,6 +220,7 @@ def build_delivered_table(
     attempts: pd.DataFrame, arm: tuple[str, ...], kinds: list[dict[str, object]]
 ) -> EstimatesTable:
     """Return what reached the system, of all partners together."""
+    # a drive without messages has sums of 0
     names = ["heard", "age", "lost", "messages", "shift", "received"]
     sums = pd.DataFrame(kinds, columns=["row", *names]).groupby("row")[names].sum()
     of_drives = attempts.reset_index(drop=True)[[*arm, "cluster", "duration"]]
@@ -361,16 +363,19 @@ def estimate_quantile(known: Floats, counts: Floats, share: float, n: int) -> In
     Returns:
         In the unit of the values.
     """
+    # routes with any value
     there = int((counts.sum(axis=1) > 0).sum())
     if not there:
         return IntervalEstimate(
             value=math.nan, low=math.nan, high=math.nan, n=0, routes=0, method="none"
         )
+    # the quantile over all routes
     value = find_weighted_quantile(known, counts.sum(axis=0, keepdims=True), share)[0]
     if there < 2:
         return IntervalEstimate(
             value=float(value), low=math.nan, high=math.nan, n=n, routes=there, method="none"
         )
+    # (resamples, values) counts when routes are resampled
     resamples = sample_bootstrap_weights(len(counts), RESAMPLES) @ counts
     values = find_weighted_quantile(known, resamples[resamples.sum(axis=1) > 0], share)
     low, high = np.quantile(values, compute_expanded_percentiles(len(counts)))

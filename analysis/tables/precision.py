@@ -199,6 +199,7 @@ def estimate_arm_precisions(
     cells = []
     factors = collection.factors
     for arm in list_arms(collection.attempts):
+        # (attempts of the arm,) rows, and their routes as numbers
         rows = np.flatnonzero(match_arms(collection.attempts, [arm]))
         clusters = np.unique(
             collection.attempts["cluster"].to_numpy(str)[rows], return_inverse=True

@@ -47,7 +47,6 @@ def _assemble_lanes(
     centres: list[LaneCentreLine],
 ) -> TownLanes:
     # points of all lanes in one array: a lane is `first` and `count` of its rows
-    # samples of all lanes end to end: (samples, 3) points, (lanes,) first and count
     index = {key: lane for lane, key in enumerate(keys)}
     kinds = np.array([KINDS.get(record.type, LaneKind.OTHER) for record in records], np.uint8)
     count = np.array([len(centre.road_s) for centre in centres], np.int32)
