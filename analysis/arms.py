@@ -27,12 +27,23 @@ FALLBACK_FACTORS = ("system", "cooperation", "condition")
 
 
 def list_arms(attempts: pd.DataFrame) -> list[Arm]:
-    """Return the arms of a table, each once."""
+    """Return the arms of a table, each once.
+
+    Args:
+        attempts: with the column `arm`, or with columns of factors.
+    """
     return sorted({Arm.parse_name(name) for name in set(get_arm_names(attempts))})
 
 
 def get_arm_names(attempts: pd.DataFrame) -> pd.Series:
-    """Return the name of each row's arm."""
+    """Return the name of each row's arm.
+
+    Args:
+        attempts: with the column `arm`, or with columns of factors.
+
+    Returns:
+        (attempts,) names, with the index of the table.
+    """
     if ARM in attempts:
         return attempts[ARM].astype(str)
     known = [name for name in FALLBACK_FACTORS if name in attempts]

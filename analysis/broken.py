@@ -133,7 +133,11 @@ def build_left_out_table(broken: Sequence[BrokenRecord], partners: pd.DataFrame)
 
 
 def describe_left_out(left_out: pd.DataFrame) -> Iterator[str]:
-    """Yield how much is left out, and a line for each broken record."""
+    """Yield how much is left out, and a line for each broken record.
+
+    Args:
+        left_out: a row for each attempt, with `left out as` and `reason`.
+    """
     broken = left_out[left_out["left out as"] == BROKEN]
     if broken.empty:
         return

@@ -139,7 +139,14 @@ def iterate_violation_cases(collection: CampaignCollection) -> Iterator[Violatio
 
 
 def build_case_table(cases: list[ViolationCase]) -> pd.DataFrame:
-    """Return the cases as a table."""
+    """Return the cases as a table.
+
+    Args:
+        cases: in order.
+
+    Returns:
+        A row for each; `time` in s since the start of the attempt.
+    """
     rows = [
         (
             str(case.folder),

@@ -43,7 +43,12 @@ PAIRED_BY = ["cluster", "route", "seed"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonSide:
-    """An arm, as one side of a comparison."""
+    """An arm, as one side of a comparison.
+
+    Attributes:
+        arm: which.
+        name: how it is called in tables.
+    """
 
     arm: Arm
     name: str

@@ -89,6 +89,7 @@ class RoadUserTracks:
     def start_tracks(boxes_in_world: Boxes) -> RoadUserTracks:
         """Return a new track for each unmatched detection."""
         count, classes = len(boxes_in_world), boxes_in_world.classes
+        # (N, 3) position, mixed, velocity: a speed is not known yet
         variance = np.zeros((count, 3))
         variance[:, 0] = POSITION_NOISE**2
         variance[:, 2] = INITIAL_SPEED[classes] ** 2

@@ -24,7 +24,10 @@ CODE_CHANNELS = len(CLASSES) * len(CODES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PillarGrid:
-    """A window cut into pillars, and output cells of some pillars each."""
+    """A window cut into pillars, and output cells of some pillars each.
+
+    Its frame is the LiDAR's: x forward, y right, z up. Rows of maps run along y, columns along x.
+    """
 
     low: tuple[float, float, float]  # m, x y z
     high: tuple[float, float, float]

@@ -145,12 +145,30 @@ def find_weight_file(fusion: type[FusionModule] | None, size: Size, weights: str
 
 
 def get_weight_file_name(fusion: type[FusionModule], size: Size = "lite") -> str:
-    """Return the name of the file with the weights of a scheme."""
+    """Return the name of the file with the weights of a scheme.
+
+    Args:
+        fusion: the class of a scheme.
+        size: lite, or full as in V2Xverse.
+
+    Returns:
+        Such as `lite_late.safetensors`, after the scheme whose weights it uses.
+    """
     return f"{size}_{fusion.trained_as}.safetensors"
 
 
 def read_weights(file: Path) -> dict[str, Tensor]:
-    """Read weights."""
+    """Read weights.
+
+    Args:
+        file: safetensors.
+
+    Returns:
+        Tensors by key.
+
+    Raises:
+        UserError: not there, too large, or no weights.
+    """
     try:
         check_regular(file, CHECKPOINT, follow=True)
         state: dict[str, Tensor] = load_file(file)
@@ -201,6 +219,9 @@ def drop_unread_layers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
     V2Xverse's CoDriving has a Gaussian filter that it does not use; our network has none. A
     checkpoint holds the filter or lacks it: both are the same network.
+
+    Args:
+        state: tensors by key.
     """
     return {key: numbers for key, numbers in state.items() if key not in MAY_BE_ABSENT}
 

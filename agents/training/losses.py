@@ -109,6 +109,7 @@ CODE_WEIGHTS = [[get_code_weight(kind, name) for name in CODES] for kind in rang
 def compute_loss(raw: RawOutput, targets: Sequence[TargetMaps]) -> Tensor:
     """Return the loss of a batch."""
     device = raw.logits.device
+    # (maps, classes, rows, columns), twice, and (maps, classes, codes, rows, columns)
     heat, negative_weight, codes = (
         torch.from_numpy(np.stack(maps)).to(device)
         for maps in (

@@ -214,6 +214,7 @@ def to_boxes_in_lidar(name: str, detected: dict[str, Any], height: float) -> Box
     corners: Floats = np.array(detected[f"{name}_corners"], np.float64).reshape(-1, 8, 3)
     scores: Floats = np.array(detected[f"{name}_scores"], np.float64)
     classes: Integers = np.array(detected[f"{name}_classes"], np.int64)
+    # (boxes, 8, 3) corners: the first four are the bottom
     along, across = corners[:, 0] - corners[:, 3], corners[:, 1] - corners[:, 0]
     centres = corners.mean(axis=1)
     geometry = np.column_stack(

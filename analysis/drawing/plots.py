@@ -17,7 +17,17 @@ LABELS = 176.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalSpan:
-    """A dot, its interval as a thin line, and perhaps its middle half as a thick one."""
+    """A dot, its interval as a thin line, and perhaps its middle half as a thick one.
+
+    Attributes:
+        value: the dot, in the unit of the axis; NaN: not drawn.
+        low: lower end of the interval; NaN: no interval.
+        high: upper end.
+        thick: ends of the middle half.
+        colour: a name of the palette.
+        hollow: the dot is a ring.
+        title: shown when pointed at.
+    """
 
     value: float
     low: float = math.nan
@@ -64,7 +74,13 @@ class PlotAxis:
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """An entry of the legend."""
+    """An entry of the legend.
+
+    Attributes:
+        label: the words.
+        colour: a name of the palette.
+        hollow: the sign is a ring.
+    """
 
     label: str
     colour: str

@@ -250,6 +250,7 @@ def render_detection(
 def render_partner(canvas: Canvas, pose: pd.Series, view: BirdsEyeView) -> None:
     """Draw a partner's true place and, joined to it, its believed place."""
     sides = ("true", "believed")
+    # (2, 2) true and believed, pixels
     ends = view.project_places(
         np.array([[pose[f"{side}_x"], pose[f"{side}_y"]] for side in sides]), SIZE
     )

@@ -147,7 +147,13 @@ def render_differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
 
 
 def make_difference_row(label: str, row: pd.Series, *, clear: bool) -> PlotRow:
-    """Return a row for a difference, its interval and its pairs."""
+    """Return a row for a difference, its interval and its pairs.
+
+    Args:
+        label: in front of it.
+        row: with `difference`, `low`, `high` and what the note shows.
+        clear: statistically significant: filled.
+    """
     span = make_tested_span(row["difference"], row["low"], row["high"], clear=clear)
     return PlotRow(label=str(label), spans=(span,), note=format_difference_note(row))
 

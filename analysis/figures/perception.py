@@ -74,7 +74,14 @@ def make_quantile_span(
 
 
 def compute_windows_reach(violated: pd.DataFrame) -> float:
-    """Return how far figures of t1, t2 and t3 have to reach."""
+    """Return how far figures of t1, t2 and t3 have to reach.
+
+    Args:
+        violated: attempts with a violation.
+
+    Returns:
+        Errors in 5 s: the largest 95 % quantile of any arm, pattern and window; 1 without any.
+    """
     ends = [
         rows[f"{pattern}_{window}"].quantile(0.95)
         for _, rows in violated.groupby("arm")

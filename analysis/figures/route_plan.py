@@ -181,6 +181,7 @@ def make_ground_marks(plan: RoutePlan, panel: RoutePanel) -> Iterator[Mark]:
     """Yield lanes and scenery, cut at the panel's edges."""
     lefts, rights = (extract_polylines(plan.lines, f"lane_{side}") for side in ("left", "right"))
     for left, right in zip(lefts, rights, strict=True):
+        # a lane is the area between its edges
         surface = np.concatenate([left[:, :2], right[::-1, :2]])
         yield from make_clipped_area(panel, surface, "asphalt", "")
     for line in (*lefts, *rights):
@@ -234,9 +235,11 @@ def clip_polygon(points: Floats, axis: int, limit: float, sign: float) -> Floats
 
 def clip_polyline(panel: RoutePanel, line: Floats) -> Iterator[tuple[Point, ...]]:
     """Yield the stretches of a line that are on the panel."""
+    # (points,) m along the line
     gone = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line[:, :2], axis=0).T))])
     if gone[-1] == 0.0:
         return
+    # (points, 2) finer, in pixels
     at = np.union1d(np.arange(0.0, gone[-1], FINE), gone)
     points = panel.place_points(
         np.column_stack([np.interp(at, gone, line[:, axis]) for axis in (0, 1)])
@@ -244,6 +247,7 @@ def clip_polyline(panel: RoutePanel, line: Floats) -> Iterator[tuple[Point, ...]
     (left, top), _, (right, bottom), _ = panel.corners
     x, y = points.T
     inside = np.flatnonzero((x >= left) & (x <= right) & (y >= top) & (y <= bottom))
+    # runs of points on the panel
     for run in np.split(inside, np.flatnonzero(np.diff(inside) > 1) + 1):
         if len(run) > 1:
             yield convert_to_points(points[[*run[:-1:4], run[-1]]])

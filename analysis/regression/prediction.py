@@ -42,7 +42,14 @@ FOLDS = 10
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PredictionScores:
-    """What was predicted, and how well."""
+    """What was predicted, and how well.
+
+    Attributes:
+        moments: rows of the table that models are fitted to.
+        violations: how many of those are before a violation.
+        routes: different ones.
+        folds: of the cross-validation.
+    """
 
     scores: pd.DataFrame  # model, measure, value, low, high, n, routes
     probabilities: pd.DataFrame  # a column for each model, a row for each moment

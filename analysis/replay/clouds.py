@@ -65,7 +65,13 @@ def check_open3d_write(written: bool) -> None:
 
 
 def open_cloud_window(drive: RecordedDrive, snapshot: DriveSnapshot, sweeps: Sweeps) -> None:
-    """Show points and boxes until the window is closed."""
+    """Show points and boxes until the window is closed.
+
+    Args:
+        drive: of which the title is shown.
+        snapshot: the planning step.
+        sweeps: points by planning step and agent, as recorded.
+    """
     import open3d
 
     title = f"{drive.title}, {snapshot.time:.1f} s"
@@ -79,6 +85,7 @@ def build_point_cloud(snapshot: DriveSnapshot, sweeps: Sweeps) -> open3d.geometr
 
     frame = int(snapshot.state["frame"])
     senders = sorted(name for at, name in sweeps if at == frame)
+    # (points, 3) by LiDAR, in the frame of the ego's
     seen = [transform_sweep_to_ego_lidar(snapshot, name, sweeps) for name in senders]
     hues = [
         parse_rgb_shares(COLOURS[HUES[number % len(HUES)]][0]) for number in range(len(senders))

@@ -121,6 +121,7 @@ def render_lanes(
             strict=True,
         )
     )
+    # surfaces first, so that no lane covers another one's edge
     for left, right in sides:
         brush.polygon(placed(np.concatenate([left, right[::-1]])), get_rgb_colour("asphalt", dark))
     for side in (side for pair in sides for side in pair):

@@ -93,7 +93,12 @@ def write_rerun_recording(drive: RecordedDrive, sweeps: Sweeps, file: Path) -> N
 
 
 def open_rerun_viewer(drive: RecordedDrive, sweeps: Sweeps) -> None:
-    """Start the viewer and show it everything."""
+    """Start the viewer and show it everything.
+
+    Args:
+        drive: to show.
+        sweeps: points by planning step and agent, as recorded.
+    """
     import rerun
 
     stream = rerun.RecordingStream(application_id=APPLICATION)

@@ -129,8 +129,10 @@ def simulate_drives(
 
 def select_last_window(made: SimulatedDrives) -> RegressionSample:
     """Return what the window regressions see: the last ten seconds of each drive."""
+    # counts are sums from the start on: those of a window are differences
     firsts = [np.searchsorted(track.times, track.times[-1] - LOOK_BACK) for track in made.tracks]
     both = list(zip(made.tracks, firsts, strict=True))
+    # (drives, patterns) and (drives,)
     counts = np.stack([track.counts[-1] - track.counts[first] for track, first in both])
     truths = np.array([track.truths[-1] - track.truths[first] for track, first in both])
     names = np.array([track.system for track in made.tracks])

@@ -167,6 +167,7 @@ def _halve_steps(
     here: _ConditionalEvaluation,
 ) -> tuple[Floats, _ConditionalEvaluation]:
     """Return where steps lead that were halved until none goes down."""
+    # (fits, columns)
     there = start + step
     look = _evaluate_conditional(sets, squares, weights, there)
     level = here.height - ROUNDING * (1 + np.abs(here.height))

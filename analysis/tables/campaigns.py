@@ -79,6 +79,9 @@ def compute_campaign_differences(contrasts: ArmContrasts) -> pd.DataFrame:
     """Return the paired differences between campaigns, with one in average precision for each.
 
     Average precision is estimated, and not tested: it is none of the page's tests.
+
+    Args:
+        contrasts: all comparisons of the page.
     """
     table = contrasts.table[contrasts.table["family"] == FAMILY]
     pairs = {(pair.a.name, pair.b.name): pair for pair in contrasts.pairs}

@@ -290,6 +290,7 @@ def count_common_stretch_errors(
     )
     sides = [attempts[match_arms(collection.attempts, [arm]).to_numpy()] for arm in (a, b)]
     first, second = (format_short_arm_name(arm, collection.factors) for arm in (a, b))
+    # pairs of equal place and seed
     pairs = sides[0].merge(sides[1], on=PAIRED_BY, suffixes=("_a", "_b"))
     rows = []
     # errors of both as far as the drive that ended first came

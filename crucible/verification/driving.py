@@ -30,7 +30,15 @@ from harness.records.reading import CampaignRecords
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedriveSettings:
-    """How attempts are driven again."""
+    """How attempts are driven again.
+
+    Attributes:
+        out: folder; one for each campaign lies in it.
+        maps: folder of OpenDRIVE files; None for towns made from the protocol.
+        protocol: file that test towns are made from; None where there are none.
+        workers: attempts at a time.
+        trust: build all classes that packed settings name.
+    """
 
     out: Path  # a folder for each campaign lies in it
     maps: Path | None

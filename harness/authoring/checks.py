@@ -190,13 +190,16 @@ def list_junction_arms(town: Town) -> dict[int, set[int]]:
 def find_taken_spawn_points(subject: TownSubject) -> Iterator[str]:
     """Yield spawn points where a van would stand in scenery, or two cars in each other."""
     points, pieces = subject.town.spawn_points, subject.town.scenery
+    # (points,) heights between which a car stands
     low, high = points[:, 2] - LIFT + LOW, points[:, 2] - LIFT + HIGH
     for index, (x, y, _, _, yaw, _) in enumerate(points.tolist()):
+        # (points,) m to the other points
         far = np.linalg.norm(points[:, :3] - points[index, :3], axis=1)
         for other in np.flatnonzero(far < 2 * math.hypot(*CAR)).tolist():
             one, two = (np.array([*points[k, :2], points[k, 4], *CAR]) for k in (index, other))
             if other > index and _has_shared_ground(one, two):
                 yield f"two spawn points overlap at ({x:.1f}, {y:.1f})"
+        # (pieces,) those near enough, and as high as the car
         reach = np.hypot(*pieces.extent[:, :2].T) + math.hypot(*VAN)
         near = np.hypot(pieces.centre[:, 0] - x, pieces.centre[:, 1] - y) < reach
         top, bottom = (pieces.centre[:, 2] + sign * pieces.extent[:, 2] for sign in (1, -1))

@@ -73,7 +73,15 @@ class Via:
 
 @dataclass(frozen=True, kw_only=True)
 class Hall:
-    """A large building off the street: `along` it and `aside` to its left, lying parallel."""
+    """A large building off the street: `along` it and `aside` to its left, lying parallel.
+
+    Attributes:
+        along: m along the road of the street, to the middle of the hall.
+        aside: m to the left of that road.
+        length: m along the street.
+        width: m across.
+        height: m.
+    """
 
     along: float
     aside: float

@@ -65,12 +65,14 @@ def _find_joined_owners(lanes: TownLanes, owner: Ints) -> set[tuple[int, int]]:
 
 def _list_covered_squares(lanes: TownLanes, owner: Ints) -> tuple[Ints, Floats, Ints]:
     """Return the squares that lanes cover, once for each owner: where, how high, whose."""
+    # (points, 9) places across each lane, and its squares
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     chosen = np.isin(lanes.kind[lane], SURFACES)
     points, yaw, width = lanes.points[chosen], lanes.yaw[chosen], lanes.width[chosen]
     across = np.linspace(-0.5, 0.5, 9)[None, :] * np.maximum(width - CELL, 0)[:, None]
     x = points[:, :1] - np.sin(yaw)[:, None] * across
     y = points[:, 1:2] + np.cos(yaw)[:, None] * across
+    # (places, 3): square and owner, each pair once
     rows = np.column_stack(
         [
             np.round(x / CELL).ravel(),

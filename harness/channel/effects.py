@@ -137,7 +137,17 @@ def compute_relative_shift(sender: tuple[Pose, Pose], ego: tuple[Pose, Pose]) ->
 
 
 def list_payload_arrays(payload: Payload) -> list[np.ndarray]:
-    """Return all that a payload holds."""
+    """Return all that a payload holds.
+
+    Args:
+        payload: boxes, points or features.
+
+    Returns:
+        The arrays themselves, not copies.
+
+    Raises:
+        AttemptError: a system returned something else.
+    """
     if isinstance(payload, Boxes):
         return [payload.geometry, payload.classes, payload.scores]
     if isinstance(payload, Points):

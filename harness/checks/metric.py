@@ -218,6 +218,7 @@ def make_attempt_data(steps: Sequence[StepData]) -> AttemptData:
 
 def make_straight_route(metres: int) -> Route:
     """Return a route along x."""
+    # (metres,) rows, one a metre
     station = np.arange(float(metres))
     nothing, no = np.zeros(metres), np.zeros(metres, np.bool_)
     return Route(

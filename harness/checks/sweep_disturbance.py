@@ -274,11 +274,13 @@ def make_raw_sweep(sender: str, step: int) -> Sweep:
 def make_street_sweep(sender: str, step: int) -> Sweep:
     """Return a sweep, always the same one."""
     random = make_named_stream(step, "check", sender)
+    # (POINTS,) a flat road with some cars on it
     ranges = random.uniform(3.0, 80.0, POINTS)
     turned = random.uniform(-np.pi, np.pi, POINTS)
     of_car = random.random(POINTS) < 0.3
     height = np.where(of_car, random.uniform(-1.7, -0.5, POINTS), -1.85)
     flat = np.sqrt(ranges**2 - height**2)
+    # (POINTS, 4) in the LiDAR frame; intensity falls with the range
     points = [flat * np.cos(turned), flat * np.sin(turned), height, np.exp(-0.004 * ranges)]
     return Sweep(
         np.column_stack(points).astype(np.float32),

@@ -215,7 +215,16 @@ def make_development_towns(options: argparse.Namespace, given: dict[str, float])
 
 
 def make_protocol_towns(protocol: Path, wanted: int, out: Path) -> None:
-    """Make the towns of a protocol: of its sequence of seeds the first that pass the checks."""
+    """Make the towns of a protocol: of its sequence of seeds the first that pass the checks.
+
+    Args:
+        protocol: the file; seeds come from its digest.
+        wanted: number of towns.
+        out: folder for the towns and for a record of the seeds.
+
+    Raises:
+        UserError: too many seeds gave no valid town.
+    """
     digest = hash_protocol(protocol)
     towns: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []

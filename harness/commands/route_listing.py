@@ -104,7 +104,18 @@ def _try_resolve(spec: RouteSpec, maps: Path | None) -> Route | UserError:
 def load_route_hazards(
     options: argparse.Namespace, routes: dict[str, RouteSpec]
 ) -> dict[str, list[HazardSpec]]:
-    """Return the hazards of every route; refuse kinds and parameters that there are not."""
+    """Return the hazards of every route; refuse kinds and parameters that there are not.
+
+    Args:
+        options: with `hazards`, `maps` and `sampling`.
+        routes: by id.
+
+    Returns:
+        Hazards by id of the route; a route without any has an empty list.
+
+    Raises:
+        UserError: unknown kinds or parameters.
+    """
     from harness.world.hazards.catalogue import KINDS, build_hazard  # noqa: PLC0415
 
     hazards = (

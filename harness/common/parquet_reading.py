@@ -228,7 +228,12 @@ def open_table(
 
 
 def count_table_rows(file: Path | str, *, within: Path | None = None) -> int:
-    """Return how many rows a Parquet file has, by its footer."""
+    """Return how many rows a Parquet file has, by its footer.
+
+    Args:
+        file: Parquet.
+        within: folder that the user named; links below it are refused.
+    """
     with open_table(file, within=within) as table:
         rows: int = table.rows
     return rows

@@ -48,7 +48,12 @@ def get_town_prefix(digest: str) -> str:
 
 
 def format_town_name(digest: str, number: int) -> str:
-    """Return the name of a protocol's test town; the first has number 1."""
+    """Return the name of a protocol's test town; the first has number 1.
+
+    Args:
+        digest: of the protocol, in hexadecimal.
+        number: from 1 on.
+    """
     return f"{get_town_prefix(digest)}_{number}"
 
 

@@ -235,6 +235,7 @@ def _iter_box_records(boxes_in_lidar: Boxes, lidar_in_world: Pose) -> Iterator[d
 
 def _parse_boxes(records: Collection[dict[str, Any]]) -> Boxes:
     """Return boxes in the world."""
+    # (boxes, 7): files hold half sizes in m and angles in degrees, of which the second is the yaw
     rows = [
         [
             *record["location"],

@@ -40,7 +40,19 @@ class ServerComparison:
 
 
 def compare_with_carlite(address: str, town: str | None, maps: Path | None) -> ServerComparison:
-    """Ask a server, then a carlite with the same town, everything that can be asked."""
+    """Ask a server, then a carlite with the same town, everything that can be asked.
+
+    Args:
+        address: host:port of a running server.
+        town: to load there; None for the one that it has.
+        maps: folder of OpenDRIVE files; None: the map that the server sends.
+
+    Returns:
+        Facts of both, and where they differ.
+
+    Raises:
+        UserError: no answer, or carlite has no such town.
+    """
     # the other server
     host, port = parse_server_address(address)
     version = refuse_silent(host, port)

@@ -227,7 +227,11 @@ def read_stored_table(file: Path, name: str, within: Path | None = None) -> pd.D
 
 
 def convert_to_dataframe(table: pa.Table) -> pd.DataFrame:
-    """Return a stored table as a DataFrame."""
+    """Return a stored table as a DataFrame.
+
+    Args:
+        table: as it was read.
+    """
     frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
     return frame
 

@@ -66,12 +66,14 @@ class DriveStream:
 
     def send_steps(self, steps: Steps, lines: Mapping[str, Sequence[Floats]]) -> None:
         """Send planning steps; lines are those of the map and of the ego's way, by kind."""
+        # what is in the world and from above
         self._send_road(steps, lines)
         self._send_ego(steps)
         self._send_partners(steps)
         self._send_sights(steps)
         for source in BOX_COLOURS:
             self._send_boxes(steps, source)
+        # (steps,) curves
         times = np.array([step.time for step in steps])
         speeds = np.array([step.speed for step in steps])
         self.send_plot("speed", {"ego": (times, speeds)})

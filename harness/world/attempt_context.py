@@ -70,6 +70,7 @@ class EgoState:
 
 def make_empty_route(town: str) -> Route:
     """Return a route of no length: none is followed."""
+    # (0,) for every column
     none = np.zeros(0)
     no = np.zeros(0, np.bool_)
     return Route(

@@ -105,6 +105,7 @@ def _find_change_neighbours(
     waypoints: list[carla.Waypoint], lanes: dict[LaneKey, tuple[int, int]]
 ) -> Integers:
     """Return each waypoint's left and right neighbour, where the markings allow a change."""
+    # (waypoints, 2) left and right; -1 for none
     neighbours = np.full((len(waypoints), 2), -1)
     stations = np.array([waypoint.s for waypoint in waypoints])
     for index, waypoint in enumerate(waypoints):
@@ -117,6 +118,7 @@ def _find_change_neighbours(
         ):
             if not allowed & int(flag):
                 continue
+            # of that lane the waypoint with the nearest station
             other = neighbour()
             if other is None or other.lane_id * waypoint.lane_id < 0:
                 continue

@@ -77,6 +77,7 @@ def find_stop_stations(route: Route, light: carla.TrafficLight) -> list[float]:
     """Return where on the route this light's stop lines are."""
     stations = []
     for waypoint in light.get_stop_waypoints():
+        # (rows,) m between the stop line and the route
         place, yaw = waypoint.transform.location, math.radians(waypoint.transform.rotation.yaw)
         # only rows that lead the same way: the stop line of the opposite lane is near as well
         gaps = np.hypot(route.xyz[:, 0] - place.x, route.xyz[:, 1] - place.y)

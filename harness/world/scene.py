@@ -135,6 +135,7 @@ def list_parked_boxes(world: carla.World) -> Boxes:
             for label in labels
             for get_environment_object in world.get_environment_objects(label)
         ):
+            # extents are half sizes; yaw in degrees
             box = piece.bounding_box
             size = (2 * box.extent.x, 2 * box.extent.y, 2 * box.extent.z)
             place = (box.location.x, box.location.y, box.location.z)

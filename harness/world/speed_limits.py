@@ -73,6 +73,7 @@ def _iter_road_limits(road: XmlElement) -> Iterable[tuple[float, float]]:
 
 def _propagate_sign_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
     """Return the limit of the last sign passed; CARLA reads km/h whatever unit the map gives."""
+    # (waypoints,) NaN: no sign has reached it
     limits = np.full(len(graph.waypoints), np.nan)
     waiting = [(0.0, place, limit) for place, limit in _iter_speed_signs(carla_map, graph)]
     heapq.heapify(waiting)
@@ -90,6 +91,7 @@ def _propagate_sign_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
 
 def _iter_speed_signs(carla_map: carla.Map, graph: LaneGraph) -> Iterable[tuple[int, float]]:
     """Yield the waypoint from which each speed sign holds, and its limit in m/s."""
+    # (waypoints,) m along their road
     stations = np.array([waypoint.s for waypoint in graph.waypoints])
     lanes_of_road: dict[int, list[LaneKey]] = defaultdict(list)
     for key in graph.lanes:
@@ -97,6 +99,7 @@ def _iter_speed_signs(carla_map: carla.Map, graph: LaneGraph) -> Iterable[tuple[
     for sign in carla_map.get_all_landmarks_of_type(SPEED_SIGN):
         if sign.value <= 0.0:
             continue
+        # the lanes that a sign is for, and the waypoint nearest to it
         for key in lanes_of_road[sign.road_id]:
             if not any(first <= key[2] <= last for first, last in sign.get_lane_validities()):
                 continue

@@ -277,7 +277,11 @@ def find_smallest_windows(happened: Mapping[TwinChange, bool]) -> tuple[Window, 
 
 
 def build_attributions_frame(attributions: Sequence[ViolationAttribution]) -> pd.DataFrame:
-    """Return a row for each violation."""
+    """Return a row for each violation.
+
+    Args:
+        attributions: one for each violation that has twins.
+    """
     rows = []
     for attribution in attributions:
         anyway = attribution.anyway
@@ -305,7 +309,11 @@ def build_attributions_frame(attributions: Sequence[ViolationAttribution]) -> pd
 
 
 def build_twins_table(attributions: Sequence[ViolationAttribution]) -> pd.DataFrame:
-    """Return a row for each twin of each violation."""
+    """Return a row for each twin of each violation.
+
+    Args:
+        attributions: one for each violation that has twins.
+    """
     rows = [
         (str(of.case.folder), of.case.number, *make_row_key(of.case.key), *twin)
         for of in attributions

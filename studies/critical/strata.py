@@ -66,6 +66,7 @@ def build_strata_table(
     Strata are of the hazards that were planned, by geometry: no drive has a part in them.
     """
     rows: list[dict[str, object]] = []
+    # (attempts,) which are in each stratum, by the hazards that were planned
     as_pairs = usable.assign(hazards_a=usable[HAZARDS], hazards_b=NO_HAZARDS)
     chosen = {ALL: np.ones(len(usable), np.bool_), **groups(as_pairs)}
     for arm in dict.fromkeys(usable["called"]):

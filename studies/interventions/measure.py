@@ -217,6 +217,7 @@ def count_step_errors(
     """Count one planning step; return its errors."""
     tally.steps += 1
     actors = count_true_box_errors(tally, step, before.actors, settings)
+    # ghosts: how many, what they are like, and how many last
     shown = np.array([name == GHOSTS for name in step.coop_pattern], np.bool_)
     ghosts = step.cooperative[shown]
     tally.ghost_count += len(ghosts)
@@ -233,9 +234,11 @@ def count_false_detections(
     tally: ErrorTally, step: StepBoxes, before: StepFalseDetections
 ) -> StepFalseDetections:
     """Count the false detections of the ego alone; return them."""
+    # (detections,) false ones of the ego alone, and their bands
     free = compute_highest_overlap(compute_class_overlaps(step.ego_alone, step.true_boxes)) == 0
     boxes = step.ego_alone[free & step.alone_counted]
     bands = compute_distance_bands(boxes.geometry)
+    # which of them are in the cooperative answer, too
     shown = np.array([name == COPIES for name in step.coop_pattern], np.bool_)
     copied: Mask = (
         compute_highest_overlap(compute_class_overlaps(boxes, step.cooperative[shown])) > 0
@@ -243,6 +246,7 @@ def count_false_detections(
     inside = bands < len(BANDS)
     np.add.at(tally.boxes[COPIES], bands[inside], 1)
     np.add.at(tally.errors[COPIES], bands[inside & copied], 1)
+    # followed from step to step in the world
     in_world = transform_boxes(boxes, step.lidar_in_world, WORLD)
     for last, now in match_additional_boxes(before.boxes, in_world):
         band = before.bands[last]
@@ -294,6 +298,7 @@ def add_box_offset(tally: ErrorTally, step: StepBoxes, row: int, box: int, *, ba
     """Add how a mislocalised box differs from its true box, in the true box's frame."""
     true, detected = step.true_boxes.geometry[row], step.cooperative.geometry[box]
     cos, sin = np.cos(true[6]), np.sin(true[6])
+    # in the frame of the true box, as shares of its size
     x, y = detected[:2] - true[:2]
     if min(true[3], true[4], detected[3], detected[4]) <= 0:
         return

@@ -67,7 +67,12 @@ TESTED_OUTCOMES = tuple(outcome for outcome in OUTCOMES if outcome.tested)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedEffect:
-    """One row, and the test that the family counts."""
+    """One row, and the test that the family counts.
+
+    Attributes:
+        row: what the table shows.
+        hypothesis: the test; None where the outcome is not tested.
+    """
 
     row: dict[str, object]
     hypothesis: HypothesisTest | None
@@ -178,6 +183,12 @@ def add_family_p_values(effects: Sequence[PairedEffect]) -> pd.DataFrame:
 
     By `significance.adjust_p_values`: sequential rejection with the p-values that sign flips can
     attain.
+
+    Args:
+        effects: all rows of the family.
+
+    Returns:
+        A row for each effect.
     """
     table = pd.DataFrame([effect.row for effect in effects])
     tests = [(n, one.hypothesis) for n, one in enumerate(effects) if one.hypothesis is not None]

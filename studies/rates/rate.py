@@ -166,6 +166,7 @@ def compute_proposal_centre(folder: Path, ready: SearchPlan, *, trust: bool) -> 
     if not failures:
         raise UserError(f"{folder}: no evaluation failed; leave out --proposal")
     space = RateSamples(ready, None, 1).space
+    # (failures, parameters) places within the ranges, 0 to 1
     shares = np.array(
         [[compute_range_share(one, values[one.name]) for one in space] for values in failures]
     )

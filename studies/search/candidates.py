@@ -56,7 +56,12 @@ Mapper: TypeAlias = Callable[[Evaluate, Sequence[SearchCandidate]], Iterable[Sea
 
 @dataclass(frozen=True, slots=True)
 class SearchEvaluation:
-    """A row of the ledger."""
+    """A row of the ledger.
+
+    Attributes:
+        candidate: number, values and seed.
+        outcome: what driving it gave.
+    """
 
     candidate: SearchCandidate
     outcome: SearchOutcome

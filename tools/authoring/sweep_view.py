@@ -109,11 +109,13 @@ def choose_ego_slot(episode: WorldEpisode) -> int:
     """Choose the car that sees most: with a crossing just ahead and many others around."""
     table, lanes = episode.table, episode.town.lanes
     cars = np.flatnonzero(table.kind == ActorKind.VEHICLE)
+    # (points, 2) in junctions
     crossing = lanes.points[np.repeat(lanes.junction >= 0, lanes.count), :2]
     best, chosen = -math.inf, int(cars[0])
     for slot in cars.tolist():
         x, y, _ = table.position[slot]
         yaw = float(table.rotation[slot, 1])
+        # a place 18 m ahead: close to a crossing, with many others round it
         ahead = np.array([x + 18 * math.cos(yaw), y + 18 * math.sin(yaw)])
         distance = float(np.hypot(*(crossing - ahead).T).min())
         others = np.hypot(*(table.position[cars, :2] - ahead).T)
@@ -180,9 +182,11 @@ def _choose_point_colours(points: NDArray[np.void]) -> Floats:
 
 def _render_perspective(axes: Axes, points: NDArray[np.void]) -> None:
     """Look over the car from behind and above."""
+    # (points, 3) from the eye, turned downwards
     offset = np.column_stack([points["x"], points["y"], points["z"]]) - EYE
     depth = offset[:, 0] * math.cos(TILT) - offset[:, 2] * math.sin(TILT)
     up = offset[:, 0] * math.sin(TILT) + offset[:, 2] * math.cos(TILT)
+    # near ones over far ones
     kept = np.flatnonzero(depth > 6)
     kept = kept[np.argsort(-depth[kept], kind="stable")]
     axes.scatter(

@@ -106,6 +106,7 @@ def _find_speed_time(speed: Floats, wanted: float, start: int) -> float:
 def _measure_stop(speed: Floats, start: float, peak: int) -> tuple[float, float]:
     """Return way and time from a speed to 1 km/h; NaN where it is not passed, or never at rest."""
     first = last = float("nan")
+    # places in samples, between two of them
     for index in range(peak + 1, len(speed)):
         before, now = float(speed[index - 1]), float(speed[index])
         if np.isnan(first) and before >= start > now:
@@ -115,6 +116,7 @@ def _measure_stop(speed: Floats, start: float, peak: int) -> tuple[float, float]
             break
     if np.isnan(first) or np.isnan(last):
         return float("nan"), float("nan")
+    # way by the trapezium rule
     inside = np.arange(int(np.floor(first)) + 1, int(np.floor(last)) + 1)
     places = np.concatenate([[first], inside, [last]])
     passed = np.interp(places, np.arange(len(speed)), speed)

@@ -115,6 +115,7 @@ def _read_pedals(
     path: Path, columns: dict[str, Floats], speed: Floats
 ) -> tuple[list[Floats], bool]:
     count = len(speed)
+    # stated in the file, or in its name: then full until the peak
     if "throttle" in columns:
         return [np.clip(columns.get(name, np.zeros(count)), -1.0, 1.0) for name in PEDALS], True
     named = NAMED.match(path.stem)

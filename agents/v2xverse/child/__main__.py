@@ -61,11 +61,13 @@ def main() -> None:
 
 def to_flat_boxes(name: str, classes: Any) -> dict[str, Any]:
     """Return corners, scores and classes of boxes as three arrays."""
+    # classes without any box come as None
     detected = [
         (corners, np.asarray(scores.detach().cpu(), np.float64), number)
         for number, (corners, scores) in enumerate(classes)
         if corners is not None and len(corners)
     ]
+    # (boxes, 24): eight corners of x, y, z
     corners = [np.asarray(boxes[0], np.float64).reshape(-1, 24) for boxes in detected]
     scores = [boxes[1].reshape(-1) for boxes in detected]
     kinds = [np.full(len(boxes[1].reshape(-1)), boxes[2], np.int64) for boxes in detected]

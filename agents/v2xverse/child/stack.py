@@ -185,10 +185,12 @@ class Stack:
         return {"lidar": turned, "measurements": measured}
 
     def _add_ego(self, ego: dict[str, Any], state: dict[str, Any], drivable: Any) -> None:
+        # the next target of the route, in V2Xverse's frame
         x, y, yaw = state["on_route"]
         target, command = self._route.run_step(to_gps(np.array([[x, y]]))[0], 0)
         front, rear, left, right = self.config["perception"]["detection_range"]
         ahead, aside = np.cos(yaw), np.sin(yaw)
+        # (2,) in the ego's frame, cut to the range of the perception
         away = np.array([target[1] - x, -target[0] - y])
         in_ego = np.array([away @ [-aside, ahead], -(away @ [ahead, aside])])
         ego["measurements"].update(

@@ -65,7 +65,13 @@ class ArmProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureSummary:
-    """All tries that failed for one reason."""
+    """All tries that failed for one reason.
+
+    Attributes:
+        failure: its class.
+        tries: how many failed so.
+        message: of the last one.
+    """
 
     failure: str
     tries: int
@@ -77,7 +83,13 @@ class FailureSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignSurvey:
-    """How far a campaign is."""
+    """How far a campaign is.
+
+    Attributes:
+        at_work: whether a runner has locked the folder.
+        planned: attempts.
+        done: attempts with a result.
+    """
 
     folder: Path
     study: str

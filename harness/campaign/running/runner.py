@@ -87,7 +87,14 @@ class SlotThread:
 
 
 class CampaignRunner:
-    """Runs what is left of a plan."""
+    """Runs what is left of a plan.
+
+    Args:
+        folder: of the campaign.
+        queue: what is left to run.
+        slots: one for each worker.
+        listener: is called as tries begin, drive and end.
+    """
 
     def __init__(
         self,

@@ -142,7 +142,19 @@ def build_part(settings: PartSettings[T], place: str, **more: Any) -> T: ...
 @overload
 def build_part(settings: object, place: str, **more: Any) -> Any: ...
 def build_part(settings: Any, place: str, **more: Any) -> Any:
-    """Return what `_target_` names, built with the settings next to it."""
+    """Return what `_target_` names, built with the settings next to it.
+
+    Args:
+        settings: a mapping with `_target_`, the full name of a class, and its arguments.
+        place: where in the configuration, for messages.
+        more: further arguments, made here rather than in files.
+
+    Returns:
+        An object of that class.
+
+    Raises:
+        UserError: no such class, or it refuses its arguments.
+    """
     check_settings(settings, place)
     try:
         return build_nested_parts(settings, place, **more)

@@ -59,7 +59,15 @@ def compare_table_rows(one: Path, other: Path, name: str) -> str:
 
 
 def compare_columns(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return where two columns are equal; NaN equals NaN."""
+    """Return where two columns are equal; NaN equals NaN.
+
+    Args:
+        one: (rows,)
+        other: (rows,)
+
+    Returns:
+        (rows,) true where equal.
+    """
     same: np.ndarray = (one == other) | ((one != one) & (other != other))  # noqa: PLR0124
     return same
 
@@ -77,7 +85,15 @@ def compare_json_entries(one: Path, other: Path, name: str) -> str:
 
 
 def iter_record_leaves(record: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every entry of a nested record, as text."""
+    """Yield every entry of a nested record, as text.
+
+    Args:
+        record: of JSON: mappings in mappings; lists are leaves.
+        name: of the record itself, before a dot.
+
+    Returns:
+        Names with dots, and values as JSON.
+    """
     if isinstance(record, dict):
         for key, inner in record.items():
             yield from iter_record_leaves(inner, f"{name}.{key}" if name else str(key))

@@ -16,17 +16,21 @@ Place = tuple[float, float, float]
 
 def loft_rings(rings: Sequence[Floats], label: SemanticLabel = SemanticLabel.NONE) -> SolidPart:
     """Join rings of equally many points into a closed solid."""
+    # (points of all rings, 3)
     vertices = np.concatenate(rings)
     size, last = len(rings[0]), (len(rings) - 1) * len(rings[0])
     triangles: list[tuple[int, int, int]] = []
+    # two triangles between neighbours of two rings
     for start in range(0, last, size):
         for i in range(size):
             j = (i + 1) % size
             a, b, c, d = start + i, start + j, start + size + j, start + size + i
             triangles += [(a, b, c), (a, c, d)]
+    # both ends
     near, far = _triangulate_ring(rings[0]), _triangulate_ring(rings[-1])
     triangles += [(a, c, b) for a, b, c in near]
     triangles += [(last + a, last + b, last + c) for a, b, c in far]
+    # (triangles, 3), turned so that they face outwards
     indices = np.array(triangles, np.int32)
     if _compute_solid_volume(vertices, indices) < 0:
         indices = indices[:, ::-1].copy()
@@ -136,6 +140,7 @@ def _compute_solid_volume(vertices: Floats, triangles: Int32s) -> float:
 
 def _triangulate_ring(ring: Floats) -> list[tuple[int, int, int]]:
     """Cut a simple, possibly concave polygon into triangles by clipping ears."""
+    # seen along the axis that the polygon faces most, anticlockwise
     normal = sum(
         (np.cross(ring[i], ring[(i + 1) % len(ring)]) for i in range(len(ring))), np.zeros(3)
     )
@@ -143,6 +148,7 @@ def _triangulate_ring(ring: Floats) -> list[tuple[int, int, int]]:
     flat = np.delete(ring, axis, axis=1)
     if (normal[axis] < 0) != (axis == 1):
         flat = flat[:, ::-1]
+    # cut off corners until three are left
     left, ears = list(range(len(ring))), []
     while len(left) > 3:
         place = next(i for i in range(len(left)) if _is_ear(flat, left, i))

@@ -92,6 +92,7 @@ def has_solid_overlap(
     yaw: float,
 ) -> bool:
     """Return whether a box, given by its middle and half sizes, would stand in something solid."""
+    # (1,) the box that would stand there; not to be hit by what is flat on the ground
     box: Boxes = np.zeros(1, BOX)
     box["x"], box["y"], box["yaw"] = centre[0], centre[1], yaw
     box["half_length"], box["half_width"] = extent[0], extent[1]

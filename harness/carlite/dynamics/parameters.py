@@ -125,6 +125,7 @@ class PhysicsTable:
         slot = table.find_slot(actor_id)
         packed = pack_physics_row(control, *table.extent[slot].tolist())
         row = self._row_of.get(actor_id)
+        # a vehicle without a row gets a free one, or a new one
         if row is None:
             row = self._free.pop() if self._free else len(self._row_of)
             if row == len(self.rows):

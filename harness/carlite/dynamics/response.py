@@ -87,7 +87,9 @@ def apply_contact_impulses(boxes: Boxes, scenery: Boxes, touches: Touches, motio
 
     Every single impulse loses energy or keeps it, so no order of them can add any.
     """
+    # (3,) scenery does not move
     still = np.zeros(3)
+    # over and over: an impulse on one contact changes others
     for round_ in range(ROUNDS):
         for index in range(len(touches)):
             record = touches[index]

@@ -43,11 +43,15 @@ def make_ray_fan(
     cosine: Floats, sine: Floats, scale: Floats, slopes: Floats
 ) -> tuple[RayFan, Int32s]:
     """Order columns by azimuth; also returns where each given column went."""
+    # (columns,) a number that grows with the azimuth, from -2 to 2, without a trigonometric
+    # function
     part = sine / (np.abs(cosine) + np.abs(sine))
     angle = np.where(cosine >= 0, part, np.where(sine >= 0, 2 - part, -2 - part))
+    # (columns,) sorted, and where each went
     order = np.argsort(angle, kind="stable")
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
+    # (buckets + 1,) the first column of each, so that a search starts near its end
     buckets = BUCKETS_PER_COLUMN * len(order) + 1
     edges = np.arange(buckets + 1) * 4 / buckets - 2
     fan = RayFan(

@@ -16,6 +16,7 @@ def build_rotation_matrix(pitch: float, yaw: float, roll: float) -> Floats:
     sin_pitch, cos_pitch = math.sin(pitch), math.cos(pitch)
     sin_yaw, cos_yaw = math.sin(yaw), math.cos(yaw)
     sin_roll, cos_roll = math.sin(roll), math.cos(roll)
+    # (3, 3), column by column
     matrix = np.empty((3, 3))
     matrix[0, 0] = cos_pitch * cos_yaw
     matrix[1, 0] = cos_pitch * sin_yaw

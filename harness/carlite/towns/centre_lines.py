@@ -50,10 +50,12 @@ def sample_section_lanes(
     margin = min(1e-7, length / 4)
     pieces = max(1, int(np.ceil(length / SPACING - 1e-9)))
     while True:
+        # (samples,) a little away from the ends, where the next section begins
         s = np.linspace(section.s + margin, section.end - margin, pieces + 1)
         lanes = _compute_centre_lines(road, section, s)
         for record, centre in lanes:
             _check_reach(centre, f"road {road.id}, lane {record.id}")
+        # finer until no lane has samples too far apart
         longest = max(
             (np.linalg.norm(np.diff(c.points, axis=0), axis=1).max() for _, c in lanes), default=0.0
         )
@@ -128,9 +130,11 @@ def _drop_duplicate_samples(centre: LaneCentreLine) -> LaneCentreLine:
 
     Both ends stay; a lane that is no more than a spot is drawn out to a centimetre.
     """
+    # (samples, 3)
     points = centre.points
     if (np.linalg.norm(np.diff(points, axis=0), axis=1) > TINY).all():
         return centre
+    # samples that lie apart from the one before; the last one always
     keep, last = [0], len(points) - 1
     for index in range(1, last):
         if np.linalg.norm(points[index] - points[keep[-1]]) > TINY:
@@ -138,6 +142,7 @@ def _drop_duplicate_samples(centre: LaneCentreLine) -> LaneCentreLine:
     while len(keep) > 1 and np.linalg.norm(points[last] - points[keep[-1]]) <= TINY:
         keep.pop()
     keep.append(last)
+    # a spot becomes a centimetre
     kept = centre.select_samples(keep)
     if np.linalg.norm(kept.points[-1] - kept.points[-2]) <= TINY:
         ahead = np.array([np.cos(centre.yaw[0]), np.sin(centre.yaw[0])])

@@ -132,6 +132,7 @@ def _find_surface_levels(
 ) -> tuple[Floats, Floats]:
     """Return the lowest and highest lane surface at each grid point, NaN where there is none."""
     grid = np.array([x, y, cell])
+    # (rows, columns)
     bottom, top = np.full(shape, np.nan), np.full(shape, np.nan)
     for k in range(len(start)):
         left, right, near, far = _find_segment_range(k, start, points, half, grid, shape)

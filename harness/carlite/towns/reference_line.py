@@ -18,9 +18,11 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 def evaluate_reference_line(plan: Sequence[GeometryRecord], s: Floats) -> Curve:
     """Return x, y and heading at stations `s`; stations beyond the ends are held at the ends."""
+    # (stations,) the piece that each lies on
     starts = np.array([piece.s for piece in plan])
     owner = np.clip(np.searchsorted(starts, s, side="right") - 1, 0, len(plan) - 1)
     x, y, heading = np.empty_like(s), np.empty_like(s), np.empty_like(s)
+    # piece by piece: places in its frame, then on the map
     for index in np.unique(owner):
         piece, mine = plan[index], owner == index
         along = np.clip(s[mine] - piece.s, 0.0, piece.length)

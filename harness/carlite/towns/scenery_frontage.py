@@ -146,11 +146,13 @@ def find_street_corners(lanes: TownLanes) -> list[StreetCorner]:
     result = []
     for lane in np.flatnonzero(inside).tolist():
         edge = compute_right_edge(lanes, lane)
+        # the turn of the walk, in rad
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         before, after = float(lanes.yaw[span][0]), float(lanes.yaw[span][-1])
         turn = wrap_to_pi(after - before)
         if not math.radians(50) < turn < math.radians(130):
             continue
+        # where the tangents at both ends meet: the corner of the plot
         dx, dy = edge[-1] - edge[0]
         ahead = (dx * math.sin(after) - dy * math.cos(after)) / math.sin(turn)
         x, y = edge[0] + ahead * np.array([math.cos(before), math.sin(before)])

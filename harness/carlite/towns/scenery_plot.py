@@ -53,14 +53,17 @@ class OccupancyGrid:
 
     def __init__(self, lanes: TownLanes, ground: TownGround) -> None:
         rows, columns = ground.lower.shape
+        # (rows, columns) of cells: their use, and m to the nearest driving lane
         scale = ground.cell / CELL
         shape = math.ceil((rows - 1) * scale), math.ceil((columns - 1) * scale)
         self.x, self.y = ground.x, ground.y
         self.grid = np.zeros(shape, np.uint8)
         self.from_driving = np.full(shape, REACH, np.float32)
+        # (segments,) first points of segments: both ends are of one lane
         lane = np.repeat(np.arange(len(lanes.first), dtype=np.int32), lanes.count)
         start = np.flatnonzero(lane[:-1] == lane[1:]).astype(np.int32)
         half = lanes.width / 2
+        # cells that lanes of a kind cover
         for kind, use in KINDS.items():
             segments = start[(lanes.kind[lane[start]] == kind) & (lanes.width[start] > 0.1)]
             field = self.from_driving if use is CellUse.DRIVE else np.full(shape, REACH, np.float32)

@@ -122,6 +122,7 @@ def plant_median_trees(site: ScenerySite, lanes: TownLanes, rng: np.random.Gener
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         if lanes.key[lane, 2] != -1 or float(lanes.width[span].min()) < 1.5:
             continue
+        # (samples, 2) the left edge of the strip: the middle between both directions
         half = lanes.width[span] / 2
         left = lanes.points[span, :2] + np.column_stack(
             [np.sin(lanes.yaw[span]) * half, -np.cos(lanes.yaw[span]) * half]

@@ -89,6 +89,7 @@ def _compute_link_bounds(network: TrafficNetwork, link: int) -> tuple[float, flo
 
 def _find_overlapping_boxes(boxes: Floats) -> np.ndarray:
     """Return the (M, 2) pairs a < b of boxes (x, y, x, y) that overlap."""
+    # each box against all later ones
     pairs = [
         np.column_stack((np.full(len(hits), k), hits))
         for k, box in enumerate(boxes)

@@ -97,6 +97,7 @@ class DriverFleet:
 
     def set_members(self, actor_ids: Sequence[int]) -> None:
         """Drive exactly these vehicles; those driven before carry on."""
+        # (drivers,) rows of those that go on, and of new ones
         before = {int(actor): k for k, actor in enumerate(self.drivers["actor"])}
         drivers = np.zeros(len(actor_ids), DRIVER)
         drivers["actor"], drivers["rested"] = actor_ids, LONG_AGO
@@ -107,6 +108,7 @@ class DriverFleet:
         for i, actor in enumerate(actor_ids):
             if actor not in before:
                 self._seed_driver(i)
+        # arrays that run parallel to the drivers
         self._slots = np.array([self._table.find_slot(actor) for actor in actor_ids], np.int64)
         self._machines = _build_drive_models(self._slots, self._table, self._physics)
         self._board = make_board(len(drivers), len(self.network.links))

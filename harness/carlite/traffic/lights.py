@@ -187,6 +187,7 @@ def _number_phases(lights: list[TownSignal]) -> tuple[Ints, Ints, list[list[int]
         names.setdefault(("alone", k) if light.group < 0 else ("group", light.group), len(names))
         for k, light in enumerate(lights)
     ]
+    # phases that occur in each group
     phases: list[list[int]] = [[] for _ in names]
     for number, light in zip(group, lights, strict=True):
         if light.phase not in phases[number]:
@@ -214,12 +215,14 @@ def _advance_clocks(
     elapsed: Floats, frozen: Bools, group: Ints, clock: Floats, lasts: Floats, dt: float
 ) -> Ints:
     """Let time pass for all lights, and groups, that are not frozen; return the groups due."""
+    # (groups,) a frozen light stops its group
     runs = np.ones(len(clock), np.bool_)
     for light in range(len(group)):
         if frozen[light]:
             runs[group[light]] = False
         else:
             elapsed[light] += dt
+    # groups whose stage is over
     due, count = np.empty(len(clock), np.int64), 0
     for number in range(len(clock)):
         if runs[number]:

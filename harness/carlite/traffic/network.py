@@ -196,15 +196,18 @@ def _find_lane_chains(
 
 def _sample_chain(lanes: TownLanes, chain: list[int], total: float, rows: NDArray[np.void]) -> None:
     """Fill in the points of a chain of lanes at even stations."""
+    # (samples,) of all lanes, and their stations on the link, m
     known = np.concatenate([np.arange(lanes.count[lane]) + lanes.first[lane] for lane in chain])
     starts = np.cumsum(lanes.length[chain]) - lanes.length[chain]
     part = np.repeat(np.arange(len(chain)), lanes.count[chain])
     along = starts[part] + lanes.station[known]
+    # (points,) even stations: places and directions between samples
     station = np.linspace(0.0, total, len(rows))
     for axis, name in enumerate("xyz"):
         rows[name] = np.interp(station, along, lanes.points[known, axis])
     rows["yaw"] = np.interp(station, along, np.unwrap(lanes.yaw[known]))
     rows["width"] = np.interp(station, along, lanes.width[known])
+    # the lane and its limit are those that a point lies on
     here = np.clip(np.searchsorted(starts, station, side="right") - 1, 0, len(chain) - 1)
     rows["lane"] = np.array(chain)[here]
     rows["speed_limit"] = lanes.speed_limit[rows["lane"]]

@@ -85,6 +85,7 @@ Records: TypeAlias = NDArray[np.void]
 
 def pack_actors(table: ActorTable, signal_slots: Ints, signals: Records) -> Records:
     """Return one record per slot of the table; `signals` are the blocks of lights and signs."""
+    # (actors,) records; the block of each is written by its kind
     records = np.zeros(len(table), RECORD)
     blocks = records["block"]
     _write_actors(

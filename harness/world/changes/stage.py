@@ -100,6 +100,7 @@ class SpawnedScene:
 
         The client lists those of the last tick: what was spawned or destroyed since is known here.
         """
+        # everything that moves, as the client and as this object know it
         snapshot = self.context.world.get_snapshot()
         listed = {actor.id: actor for actor in self.context.world.get_actors()} | self._known
         rows = []

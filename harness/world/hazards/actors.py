@@ -48,11 +48,13 @@ class RoadUserPositions:
 
     def _read_bodies(self, without: set[int]) -> Floats:
         """Return x, y, yaw and half the length of all road users but some."""
+        # sizes are read once, poses in every tick
         snapshot = self._world.get_snapshot()
         here = {actor.id: actor for actor in snapshot if actor.id not in without}
         unknown = [actor_id for actor_id in here if actor_id not in self._half_lengths]
         if unknown:
             self._register_actors(unknown)
+        # (road users, 4): m and rad
         rows = []
         for name, actor in here.items():
             half = self._half_lengths[name]

@@ -58,6 +58,7 @@ class VehicleFollower:
             distance: metres along the course where it should be.
             rate: 1, or less while it is slowed down.
         """
+        # where it should be and how fast, where it is
         course = self.course
         (place, yaw), here = course.interpolate_poses(distance), self.actor.get_transform()
         pace = rate * float(np.interp(distance, course.along, course.pace))

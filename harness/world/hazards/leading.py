@@ -71,6 +71,7 @@ def make_swerve_plan(
     Returns:
         None where there is no lane to swerve into, or the route is too short.
     """
+    # the stretch that the lorry drives
     side = find_adjacent_lane(track, station)
     length = get_blueprint_size(LORRY)[0]
     out = station - SHORT - length / 2

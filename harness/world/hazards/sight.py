@@ -214,6 +214,7 @@ class SightApproach:
         meeting: PlannedMeeting,
         leader: MovingActor | None = None,
     ) -> None:
+        # (times,) seconds before the meeting; before it starts the mover stands
         nominal = NominalDrive(track.route)
         arrives = nominal.compute_seconds_between(0.0, 0.0, meeting.station)
         self.seconds = meeting.seconds
@@ -223,6 +224,7 @@ class SightApproach:
         if leader is not None:
             front = np.minimum(front, _compute_headway_stations(track, leader, self.times))
         self._front = front
+        # (times, 3) the ego's LiDAR, and (times, targets, 3) places on the mover
         self.eyes = track.compute_points(front - ego_body.LENGTH / 2 + EGO_LIDAR_FORWARD)
         self.eyes[:, 2] += EGO_EYE
         self.targets = sample_mover_targets(mover, self.times)

@@ -29,7 +29,15 @@ def resolve_route(spec: RouteSpec, network: RoadNetwork) -> Route:
 
 
 def load_route_network(spec: RouteSpec, maps: Path | None) -> RoadNetwork:
-    """Return the roads of a route's town, whose map lies in a file."""
+    """Return the roads of a route's town, whose map lies in a file.
+
+    Args:
+        spec: with town, file and line.
+        maps: folder of OpenDRIVE files; None for shipped towns.
+
+    Raises:
+        UserError: the town has no map; the message names file and line.
+    """
     try:
         return load_road_network(spec.town, maps)
     except UserError as problem:
@@ -37,7 +45,15 @@ def load_route_network(spec: RouteSpec, maps: Path | None) -> RoadNetwork:
 
 
 def resolve_mapped_route(spec: RouteSpec, maps: Path | None) -> Route:
-    """Return the way through the town of a route whose map lies in a file."""
+    """Return the way through the town of a route whose map lies in a file.
+
+    Args:
+        spec: points of the route.
+        maps: folder of OpenDRIVE files; None for shipped towns.
+
+    Returns:
+        A row for each metre, in the world frame.
+    """
     return resolve_route(spec, load_route_network(spec, maps))
 
 

@@ -66,6 +66,7 @@ class TriggerMatch:
 def read_town_triggers(content: dict[str, Any], path: Path) -> dict[str, TownTriggers]:
     """Return the triggers of a Leaderboard scenario file."""
     rows: dict[str, tuple[list[str], list[list[float]]]] = {}
+    # types and poses of every town, with the place of each for messages
     for at, towns in enumerate(
         check_json_list(content["available_scenarios"], f"{path}: available_scenarios")
     ):
@@ -85,6 +86,7 @@ def read_town_triggers(content: dict[str, Any], path: Path) -> dict[str, TownTri
                         [get_json_number(pose, name, where) for name in ("x", "y", "z", "yaw")]
                     )
                     types.append(kind)
+    # (triggers, 4): m and rad
     return {
         town: TownTriggers(types, np.array(poses).reshape(-1, 4) * (1.0, 1.0, 1.0, math.pi / 180.0))
         for town, (types, poses) in rows.items()
@@ -169,6 +171,7 @@ def _select_one_per_place(
     possible: Sequence[tuple[TriggerMatch, HazardSpec]],
 ) -> list[tuple[TriggerMatch, HazardSpec]]:
     """Return, for each place, the match whose type has the highest number."""
+    # (matches, 4) poses of those that were chosen so far
     places = np.empty((len(possible), 4))
     chosen: list[tuple[TriggerMatch, HazardSpec]] = []
     for match, spec in possible:

@@ -181,6 +181,7 @@ def make_banded_finding(
 
 def make_dose_finding(relation: DriveRelation, arm: Arm, full: str, pairs: Pairs) -> DriveFinding:
     """Return the one-sided paired test that half of a disturbance is worse than all of it."""
+    # (routes,) more under the half than under the whole
     differences = np.array(list(average_over_seeds(measure_pairs(relation, pairs)).values()))
     moved = int((np.abs(differences) > 0).sum())
     return make_drive_finding(

@@ -72,6 +72,7 @@ def compute_hit_cosines(directions: Floats, corners: Floats, faces: Integers) ->
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def find_box_entries(directions: Floats, box: Floats) -> Floats:
     """Return how far rays go until they enter a box `x y z length width height yaw`, or inf."""
+    # (rays,)
     ranges = np.full(len(directions), np.inf)
     # the origin in the box's frame
     cos, sin = np.cos(box[6]), np.sin(box[6])

@@ -181,14 +181,17 @@ def find_made_up_places(view: AgentView, actor: int, shadow: ObjectShadow) -> Bo
     boxes = view.truth.boxes_in_lidar[view.truth.actor_ids == actor]
     if not made_up.any() or not len(boxes):
         return Boxes.none()
+    # (beams, 3): the middle of their azimuths, and half their spread
     directions, flat = shadow.directions[made_up], np.hypot(*shadow.directions[made_up, :2].T)
     middle = math.atan2(directions[:, 1].sum(), directions[:, 0].sum())
     azimuths = np.arctan2(directions[:, 1], directions[:, 0]) - middle
     half = float(np.abs(np.remainder(azimuths + math.pi, math.tau) - math.pi).max())
+    # m from the far side of the object to the farthest end
     box = boxes.geometry[0]
     start = float(np.hypot(box[0], box[1]) + np.hypot(box[3], box[4]) / 2)
     ends = np.where(np.isfinite(shadow.ranges[made_up]), shadow.ranges[made_up] * flat, np.inf)
     end = min(float(ends.max()), start + LONGEST_SHADOW)
+    # boxes one behind the other
     pieces = math.ceil(max(end - start, 0.0) / PLACE_LENGTH)
     edges = np.linspace(start, max(start, end), pieces + 1).tolist()
     rows = [make_place_row(near, far, half, middle) for near, far in pairwise(edges)]

@@ -115,12 +115,15 @@ def select_beams_toward(
     view: AgentView, grid: BeamGrid, middle: Floats, radius: float
 ) -> LidarBeams:
     """Return the beams that pass a sphere, given in the LiDAR's frame."""
+    # a cone: (4,) its axis and the cosine of half its angle
     away = float(np.linalg.norm(middle))
     cosine = math.sqrt(1 - (radius / away) ** 2) if radius < away else -1.0
     cone = np.array([*(middle / max(away, 1e-9)), cosine])
+    # beams with a point in it
     points = find_points_in_cone(view.points_in_lidar, cone)
     xyz = view.points_in_lidar[points, :3].astype(np.float64)
     ranges = np.linalg.norm(xyz, axis=1)
+    # (beams, 3) beams without
     empty = find_empty_cells_in_cone(grid.taken, grid.elevations, grid.azimuths, cone)
     if view.agent >= 0:
         empty = empty[~is_stopped_by_carrier(empty)]

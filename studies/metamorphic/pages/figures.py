@@ -137,11 +137,13 @@ def compute_effect_curve(
     values = tables.select_rows("measures", system, operator).drop_duplicates("scene")
     if of.empty or len(values) < 2 * BINS:
         return []
+    # (scenes,) strength of the change
     parameter = get_strength_parameter(operator)
     numbers = values["values"].map(lambda text: float(json.loads(text)[parameter.name]))
     levels = numbers.to_numpy(np.float64)
     levels = np.log10(levels) if parameter.kind == "log" else levels
     known = pd.Series(levels, index=values["scene"])
+    # parts of equally many scenes
     joined = of.assign(strength=known.reindex(of["scene"]).to_numpy()).dropna(subset=["strength"])
     joined = joined.sort_values("strength")
     parts = np.array_split(np.arange(len(joined)), BINS)

@@ -323,6 +323,7 @@ def write_changed_scene(
 def make_recorded_look(view: AgentView, expectation: TruthExpectation) -> AgentLook:
     """Return a view as a recording holds it; what cannot be judged is not to be detected."""
     truth = view.truth
+    # (true boxes,)
     unknown_here = np.isin(truth.actor_ids, sorted(expectation.unjudged))
     hits = np.where(unknown_here, IGNORED_HITS, truth.hits)
     return AgentLook(

@@ -284,6 +284,7 @@ def count_scene_grid(
     of = select_exposed_measures(tables, relation.name, system, operator)
     above = None if relation.exact else get_band_findings(tables, relation.name, system, operator)
     threshold = above.threshold if above is not None else 0.0
+    # errors before, which in weather means in dry air
     before, after = (
         count_scene_errors(tables, system, RECORDED_OPERATOR),
         count_scene_errors(tables, system, operator),
@@ -292,6 +293,7 @@ def count_scene_grid(
         before = count_scene_errors(tables, system, operator, "dry")
     old = before.reindex(of["scene"]).to_numpy(np.float64)
     new = after.reindex(of["scene"]).to_numpy(np.float64)
+    # (scenes,) column and row of each in the grid
     column = np.where(new > old, 0, np.where(new > 0, 1, 2))
     row = (of["value"].to_numpy() <= threshold).astype(np.int64)
     return np.array([[((row == r) & (column == c)).sum() for c in range(3)] for r in range(2)])

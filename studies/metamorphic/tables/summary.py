@@ -168,8 +168,10 @@ def compute_rate_change(
     """Return the rate of an error per exposed box, before and after."""
     sides = select_both_sides(tables, "checks", system, operator, between=between)
     before, after = (side[side["check"] == check] for side in sides)
+    # sums of every scenario, before and after
     sums = [side.groupby("cluster")[["count", "exposed"]].sum() for side in (before, after)]
     clusters = sums[1].index
+    # (1 + resamples, scenarios), the same for both sides
     weights = np.vstack([np.ones(len(clusters)), sample_cluster_weights(len(clusters))])
     totals = [weights @ side.reindex(clusters, fill_value=0).to_numpy(np.float64) for side in sums]
     with np.errstate(invalid="ignore", divide="ignore"):
