@@ -101,7 +101,13 @@ def sample_scenario_counts(scenarios: int, samples: int) -> Integers:
 def compute_outcomes(
     detector: Detector, samples: Iterable[EgoSample], grid: PillarGrid
 ) -> DetectionOutcomes:
-    """Return what becomes of a detector's detections in samples."""
+    """Return what becomes of a detector's detections in samples.
+
+    Args:
+        detector: from a sample to boxes in the ego's LiDAR frame.
+        samples: read one by one.
+        grid: of the network; only what lies in its window counts.
+    """
     outcomes = DetectionOutcomes(
         [],
         {

@@ -59,7 +59,13 @@ def rotate_places(places: Floats, yaw: float) -> Floats:
 
 
 def make_follow_camera(ways: Floats, yaw: float, size: int) -> FollowCamera:
-    """Return the camera that follows a way, a little ahead of it, by whole pixels."""
+    """Return the camera that follows a way, a little ahead of it, by whole pixels.
+
+    Args:
+        ways: (ticks, 2) m in the world.
+        yaw: rad, of what is up in the picture.
+        size: pixels of a side.
+    """
     fine = size * FINER
     middles = rotate_places(ways, yaw) * (fine / 2 / HALF) - (0.0, AHEAD * fine)
     return FollowCamera(yaw, fine, np.rint(middles / FINER) * FINER)
@@ -81,7 +87,14 @@ class FilmGround:
 def render_film_ground(
     lines: pd.DataFrame, scenery: pd.DataFrame, camera: FollowCamera, dark: bool
 ) -> FilmGround:
-    """Draw roads, route and scenery below the whole way of a camera."""
+    """Draw roads, route and scenery below the whole way of a camera.
+
+    Args:
+        lines: of the map, as map.parquet has them.
+        scenery: as scenery.parquet has it.
+        camera: with its whole way.
+        dark: background.
+    """
     # the rectangle that the camera passes over, in pixels
     low = camera.middles.min(axis=0) - camera.size / 2
     high = camera.middles.max(axis=0) + camera.size / 2

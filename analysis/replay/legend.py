@@ -100,7 +100,14 @@ def list_film_legend_entries(with_points: bool) -> Iterable[FilmLegendEntry]:
 def render_film_legend(
     width: int, with_points: bool, dark: bool, *, note: bool = True
 ) -> Image.Image:
-    """Draw the legend, as wide as it may be and as high as it must be, with the note of films."""
+    """Draw the legend, as wide as it may be and as high as it must be, with the note of films.
+
+    Args:
+        width: pixels.
+        with_points: explain LiDAR points, too.
+        dark: background.
+        note: add the note of films.
+    """
     rows = list(wrap_legend_entries(width, list_film_legend_entries(with_points)))
     noted = wrap_film_note(width) if note else []
     image = Image.new(

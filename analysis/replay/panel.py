@@ -178,7 +178,15 @@ class DriveFootage:
 def render_drive_panel(
     footage: DriveFootage, ground: FilmGround, *, camera: FollowCamera, tick: int, dark: bool
 ) -> Image.Image:
-    """Draw a drive at a tick of the camera's."""
+    """Draw a drive at a tick of the camera's.
+
+    Args:
+        footage: the drive.
+        ground: what lies below the camera's whole way.
+        camera: which follows the way.
+        tick: of the film; beyond the end of the drive its last picture stays.
+        dark: background.
+    """
     # ground and points, then what moves
     pixels = ground.crop_tick(camera, tick)
     now = min(tick, footage.last)

@@ -65,6 +65,11 @@ def simulate_drives(
     Whether a drive violates there is decided by its route, by chance, by `harder` (log-odds by
     system) and, if there is an effect, by its rate of the first pattern. Near that place rates are
     `scene.place` times as high, in all drives, whether they violate or not.
+
+    Args:
+        scene: the campaign.
+        random: of the campaign.
+        harder: (systems,); None: all are equal.
     """
     # (drives,) numbers of route, system and seed
     shape = (np.arange(scene.routes).repeat(scene.seeds), np.arange(scene.systems))

@@ -168,7 +168,17 @@ class MatchedAttempts:
 def match_attempts(
     attempts: pd.DataFrame, arms: Mapping[Any, Arm], columns: Sequence[str]
 ) -> MatchedAttempts:
-    """Return what all arms have in common; every table of effects chooses attempts by this."""
+    """Return what all arms have in common; every table of effects chooses attempts by this.
+
+    Args:
+        attempts: a row for each.
+        arms: by key.
+        columns: of the attempts.
+
+    Returns:
+        A row for each route and seed that all arms have, with columns (name, key); and how many
+        were left out because a hazard was placed in some of the arms only.
+    """
     names = [*columns, hazards.ABSENT]
     sides = [
         attempts.loc[match_arms(attempts, [arm]), [*PAIRED_BY, *names]]

@@ -93,7 +93,13 @@ class SearchEvaluation:
 
 
 def number_candidates(values: Iterable[Values], first: int, seed: int) -> list[SearchCandidate]:
-    """Return candidates with numbers and seeds; equal search seeds give equal ones."""
+    """Return candidates with numbers and seeds; equal search seeds give equal ones.
+
+    Args:
+        values: of each candidate.
+        first: number of the first one.
+        seed: of the search.
+    """
     return [
         SearchCandidate(number, of_one, derive_seed(seed, "search", str(number)))
         for number, of_one in enumerate(values, first)

@@ -20,7 +20,12 @@ OPTIONS_WITH_VALUE = ("--config-dir", "--rounds", "--width", "--every", "--propo
 def end_as_campaign(
     name: str, work: Callable[[argparse.Namespace], int]
 ) -> Callable[[argparse.Namespace], int]:
-    """Return a command that errors and signals end as they end a campaign: it drives too."""
+    """Return a command that errors and signals end as they end a campaign: it drives too.
+
+    Args:
+        name: of the command, for messages.
+        work: what it does; returns the exit code.
+    """
 
     def run_and_end(options: argparse.Namespace) -> int:
         from harness.campaign.run import run_with_exit_code  # noqa: PLC0415 - takes a second
@@ -146,7 +151,13 @@ def format_evaluation_line(evaluation: SearchEvaluation) -> str:
 
 
 def show_search_curves(folders: Sequence[Path], *, trust: bool, out: Path | None = None) -> int:
-    """Print searches side by side; write findings and figures if there is a place for them."""
+    """Print searches side by side; write findings and figures if there is a place for them.
+
+    Args:
+        folders: of searches with one budget.
+        trust: build all classes that their settings name.
+        out: folder for findings and figures; None: print only.
+    """
     from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
     from harness.common.errors import UserError  # noqa: PLC0415
     from studies.search import tables  # noqa: PLC0415

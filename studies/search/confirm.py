@@ -175,7 +175,13 @@ def confirm_search(
     confirming: ConfirmationSettings,
     progress: Callable[[SearchEvaluation], object] = lambda _: None,
 ) -> list[FindingConfirmation]:
-    """Drive what is not driven yet; return every finding with its rate, confirmed or not."""
+    """Drive what is not driven yet; return every finding with its rate, confirmed or not.
+
+    Args:
+        searched: a finished search.
+        confirming: how often a finding is repeated, and how many are.
+        progress: called with each new evaluation.
+    """
     findings = confirming.select_findings(searched)
     refuse_used_seeds(searched, findings, confirming.repeats)
     folder = searched.ready.folder / CONFIRM

@@ -60,7 +60,12 @@ def render_search_summary(
 def render_confirmations_table(
     evaluations: Sequence[SearchEvaluation], confirmations: Sequence[FindingConfirmation]
 ) -> Table:
-    """Return every repeated finding, those that did not happen again listed as unconfirmed."""
+    """Return every repeated finding, those that did not happen again listed as unconfirmed.
+
+    Args:
+        evaluations: of the search, for their values.
+        confirmations: of those that were repeated.
+    """
     table = Table(*OF_FINDINGS)
     values = {one.candidate.number: one.candidate.values for one in evaluations}
     for one in confirmations:

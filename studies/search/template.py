@@ -150,7 +150,12 @@ def iterate_references(value: Any) -> Iterator[str]:
 
 
 def read_template(given: Mapping[str, Any], space: Space) -> ConditionTemplate:
-    """Return the template of a search's settings."""
+    """Return the template of a search's settings.
+
+    Args:
+        given: settings of the search.
+        space: its parameters, which the template may refer to.
+    """
     # parts of the condition
     condition = given.get("condition") or []
     if not isinstance(condition, list):

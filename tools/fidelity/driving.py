@@ -133,6 +133,15 @@ def simulate_drive(
     A record that states its pedals starts at its own speed. Otherwise it is unknown when the pedal
     went down: the simulated car starts from rest, and the samples are shifted so that it begins to
     move when the record does.
+
+    Args:
+        drive: the record.
+        vehicle: id of the blueprint.
+        ground: that it drives on.
+        values: fitted parameters of the vehicle.
+
+    Returns:
+        (samples,) m/s.
     """
     # pedals are known
     if drive.stated:

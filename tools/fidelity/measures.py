@@ -38,7 +38,12 @@ class DriveMeasure:
 
 
 def compare_drive(drive: PublicDriveRecord, simulated: Floats) -> list[DriveMeasure]:
-    """Return the figures of one record."""
+    """Return the figures of one record.
+
+    Args:
+        drive: the record.
+        simulated: (samples,) m/s.
+    """
     departure = find_first_moving(drive.speed)
     peak = drive.peak
     measures = []

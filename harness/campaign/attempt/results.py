@@ -254,7 +254,13 @@ def _replace_not_finite(value: float) -> float | None:
 def describe_drive(
     drive: DriveEvaluation, driving_score: float, hazards: Sequence[HazardReport] = ()
 ) -> str:
-    """Describe a drive in one line, including hazards without a place."""
+    """Describe a drive in one line, including hazards without a place.
+
+    Args:
+        drive: after its last tick.
+        driving_score: 0 to 100.
+        hazards: how they ended.
+    """
     violation = drive.violation
     what = "clean" if violation is None else violation.kind.replace("_", " ")
     absent = [hazard.kind for hazard in hazards if hazard.cause == "no_place"]

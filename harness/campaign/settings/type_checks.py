@@ -20,7 +20,13 @@ UNSAID = (Any, Any, ...)
 
 
 def find_type_mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
-    """Yield what is wrong, each with its place."""
+    """Yield what is wrong, each with its place.
+
+    Args:
+        value: of the settings.
+        hint: the type that it must have.
+        place: where it is; empty at the top.
+    """
     if is_typeddict(hint) and isinstance(value, dict):
         known = get_type_hints(hint)
         # a record: a key that may be null may be missing

@@ -56,7 +56,12 @@ def fill_box_reach(box: Any) -> None:
 
 @compiled
 def can_boxes_touch(a: Any, b: Any) -> bool:
-    """Return whether what two boxes sweep can touch."""
+    """Return whether what two boxes sweep can touch.
+
+    Args:
+        a: a record of `BOX`, with its reach during the tick.
+        b: another one.
+    """
     return bool(
         abs(a["x"] - b["x"]) <= a["reach_x"] + b["reach_x"]
         and abs(a["y"] - b["y"]) <= a["reach_y"] + b["reach_y"]
@@ -87,6 +92,14 @@ def find_least_penetration(a: Any, b: Any, share: float) -> tuple[float, float, 
     """Return the least depth and its direction, from `a` to `b`, at a share of the tick.
 
     Separating axes; a depth of zero or less means that the boxes are apart.
+
+    Args:
+        a: a record of `BOX`, at the end of the tick.
+        b: another one.
+        share: of the tick, 0 to 1.
+
+    Returns:
+        m, and x and y of a unit vector.
     """
     # both boxes at that share of the tick
     rest = 1.0 - share

@@ -280,7 +280,13 @@ def compute_tyre_grip(tire_friction: float) -> float:
 
 @compiled
 def compute_yaw_inertia(mass: float, half_length: float, half_width: float) -> float:
-    """Return kg m² about the up axis: four fifths of a uniform box, the ends being light."""
+    """Return kg m² about the up axis: four fifths of a uniform box, the ends being light.
+
+    Args:
+        mass: kg.
+        half_length: m.
+        half_width: m.
+    """
     return 0.8 * mass * (half_length * half_length + half_width * half_width) / 3.0
 
 

@@ -68,7 +68,12 @@ def make_ray_fan(
 
 @compiled
 def compute_pseudo_angle(x: float, y: float) -> float:
-    """Map a direction to [-2, 2), rising with the azimuth from -pi to pi."""
+    """Map a direction to [-2, 2), rising with the azimuth from -pi to pi.
+
+    Args:
+        x: of the direction, of any length.
+        y: of the direction.
+    """
     size = abs(x) + abs(y)
     part = y / size if size > 0 else 0.0
     if x >= 0:

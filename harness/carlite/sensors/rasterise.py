@@ -45,6 +45,16 @@ def rasterise_things(
 
     Returns, for each face drawn, its outward normal (sensor frame, not normalised), the index of
     its thing, and its index among all faces.
+
+    Args:
+        things: with their poses in the world.
+        meshes: of all things.
+        rotation: (3, 3) of the sensor.
+        origin: (3,) of the sensor, m in the world.
+        reach: m.
+        fan: the rays.
+        nearness: (columns, rows) 1 / horizontal distance of what is drawn; changed in place.
+        source: (columns, rows) what is drawn; changed in place.
     """
     # buffers for the faces of all things near enough: only as many marks as are used return
     close = select_things_in_reach(things, origin, reach)
@@ -245,6 +255,15 @@ def rasterise_ground(
 
     Unless the sensor leans more than the ground is steep, the ground is a graph over each column's
     half-plane: a ray meets it no nearer than the ray below does, and is traced from there.
+
+    Args:
+        relief: the ground.
+        rotation: (3, 3) of the sensor.
+        origin: (3,) of the sensor, m in the world.
+        reach: m.
+        fan: the rays.
+        nearness: (columns, rows) 1 / horizontal distance of what is drawn; changed in place.
+        source: (columns, rows) what is drawn; changed in place.
     """
     cell, heights = relief.cell, relief.heights
     # the sensor in grid units; under the ground nothing of it is visible

@@ -202,7 +202,18 @@ def find_ground_height(
     y: float,
     z: float,
 ) -> float:
-    """Return the height of the topmost ground not above z + 1 m at (x, y)."""
+    """Return the height of the topmost ground not above z + 1 m at (x, y).
+
+    Args:
+        x0: m, of the first column of the grid.
+        y0: m, of its first row.
+        cell: m, the side of a cell.
+        lower: (rows, columns) m, the ground.
+        upper: (rows, columns) m, decks above it; NaN where there is none.
+        x: m.
+        y: m.
+        z: m.
+    """
     ground, _, _ = find_ground_surface(x0, y0, cell, lower, upper, x, y, z)
     return ground
 

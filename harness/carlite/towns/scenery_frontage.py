@@ -66,7 +66,13 @@ class StreetCorner:
 
 
 def shift_ground_pose(pose: GroundPose, ahead: float, right: float) -> GroundPose:
-    """Move a pose ahead and to the right of its heading."""
+    """Move a pose ahead and to the right of its heading.
+
+    Args:
+        pose: x and y in m, yaw in rad.
+        ahead: m.
+        right: m.
+    """
     x, y, yaw = pose
     c, s = math.cos(yaw), math.sin(yaw)
     return x + ahead * c - right * s, y + ahead * s + right * c, yaw

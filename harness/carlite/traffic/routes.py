@@ -65,7 +65,13 @@ def place_driver(
 
 @compiled
 def start_swerve(me: TrafficDriver, lateral: float, length: float) -> None:
-    """Let the path start `lateral` metres aside and blend into the lane over `length`."""
+    """Let the path start `lateral` metres aside and blend into the lane over `length`.
+
+    Args:
+        me: the driver.
+        lateral: m from the lane's middle.
+        length: m along the lane.
+    """
     me.swerve = lateral - me.lane_offset
     me.swerved = 0.0
     me.swerve_length = length

@@ -15,7 +15,13 @@ from harness.carlite.wire.records import BoundingBox
 def transform_body_point(
     position: Sequence[float], rotation: Sequence[float], point: Sequence[float]
 ) -> Vector:
-    """Return where a point of a body's frame is, the body being at a pose."""
+    """Return where a point of a body's frame is, the body being at a pose.
+
+    Args:
+        position: m in the world.
+        rotation: pitch, yaw and roll, rad.
+        point: m in the frame of the body.
+    """
     turned = build_rotation_matrix(*rotation) @ np.asarray(point, np.float64)
     x, y, z = (turned + position).tolist()
     return x, y, z

@@ -98,7 +98,14 @@ def make_mover_timing(
 def make_notice_timing(
     track: Track, plan: EncounterPlan, *, seconds: float, speed: float
 ) -> NoticeTiming:
-    """Return the timing of a plan that starts so many seconds before a steady ego is there."""
+    """Return the timing of a plan that starts so many seconds before a steady ego is there.
+
+    Args:
+        track: the ego's route.
+        plan: where mover and ego would meet.
+        seconds: between the start and the ego's arrival.
+        speed: of the steady ego, m/s.
+    """
     arrival = plan.meeting.station - ego_body.LENGTH / 2
     return NoticeTiming(
         nominal=NominalDrive(track.route),

@@ -136,7 +136,12 @@ def to_raised_location(pose: Pose, above: float = 0.0) -> carla.Location:
 
 
 def to_raised_transform(pose: Pose, above: float = 0.0) -> carla.Transform:
-    """Return a pose for CARLA."""
+    """Return a pose for CARLA.
+
+    Args:
+        pose: in the world; its yaw only is kept.
+        above: m added to its height.
+    """
     return carla.Transform(
         to_raised_location(pose, above), carla.Rotation(yaw=math.degrees(pose.yaw))
     )

@@ -21,6 +21,13 @@ def find_nearest_hits(directions: Floats, corners: Floats) -> tuple[Floats, Inte
 
     Rays are rows of unit vectors. Triangles are (F, 3, 3), seen from outside only: a hit is where
     `(b - a) x (c - a)` points towards the origin.
+
+    Args:
+        directions: (rays, 3), from the origin.
+        corners: (F, 3, 3) m.
+
+    Returns:
+        (rays,) m and (rays,) numbers of triangles.
     """
     # (rays,) both
     ranges = np.full(len(directions), np.inf)
@@ -71,7 +78,15 @@ def compute_hit_cosines(directions: Floats, corners: Floats, faces: Integers) ->
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def find_box_entries(directions: Floats, box: Floats) -> Floats:
-    """Return how far rays go until they enter a box `x y z length width height yaw`, or inf."""
+    """Return how far rays go until they enter a box `x y z length width height yaw`, or inf.
+
+    Args:
+        directions: (rays, 3) unit vectors, from the origin.
+        box: (7,) m and rad.
+
+    Returns:
+        (rays,) m; 0 where the origin is inside.
+    """
     # (rays,)
     ranges = np.full(len(directions), np.inf)
     # the origin in the box's frame

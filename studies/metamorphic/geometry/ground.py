@@ -126,7 +126,12 @@ def collect_standing_boxes(scene: CooperativeScene, without: Collection[int] = (
 
 
 def transform_boxes_to_world(boxes: Boxes, view: AgentView) -> Boxes:
-    """Return boxes of a view in the world."""
+    """Return boxes of a view in the world.
+
+    Args:
+        boxes: in the view's LiDAR frame.
+        view: with its pose.
+    """
     frame = build_pose_matrix(view.lidar_in_world)
     geometry = boxes.geometry.copy()
     geometry[:, :3] = boxes.geometry[:, :3] @ frame[:3, :3].T + frame[:3, 3]

@@ -114,7 +114,17 @@ def refuse_off_grid(view: AgentView, what: str, off: Floats) -> None:
 def select_beams_toward(
     view: AgentView, grid: BeamGrid, middle: Floats, radius: float
 ) -> LidarBeams:
-    """Return the beams that pass a sphere, given in the LiDAR's frame."""
+    """Return the beams that pass a sphere, given in the LiDAR's frame.
+
+    Args:
+        view: of an agent.
+        grid: of its sweep.
+        middle: (3,) of the sphere, m.
+        radius: m.
+
+    Returns:
+        Beams with a point first, then those that came back with nothing.
+    """
     # a cone: (4,) its axis and the cosine of half its angle
     away = float(np.linalg.norm(middle))
     cosine = math.sqrt(1 - (radius / away) ** 2) if radius < away else -1.0

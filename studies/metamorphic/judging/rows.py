@@ -84,7 +84,13 @@ def get_hits_before(
 def select_checked_objects(
     scene: CooperativeScene, source: CooperativeScene, expectation: TruthExpectation
 ) -> JudgedObjects:
-    """Return the objects by which answers are checked: hit often enough before the operator."""
+    """Return the objects by which answers are checked: hit often enough before the operator.
+
+    Args:
+        scene: the changed one.
+        source: before the operator.
+        expectation: what the operator did to the ground truth.
+    """
     return select_judged_objects(
         scene, expectation, JudgingRules(), get_hits_before(scene, source, expectation)
     )
@@ -196,6 +202,11 @@ def add_score_row(rows: TableRows, answer: SystemAnswer, judge: JudgeContext) ->
     """Add a row of what guidance ranks a candidate by.
 
     Occlusion that is not known is 0 in V2XGen's fitness, as in the paper's code.
+
+    Args:
+        rows: of all tables; one is added to `scores`.
+        answer: of the system.
+        judge: what the answer is judged by.
     """
     boxes, objects = answer.cooperative, judge.objects
     sight = judge.sight.select_actors(objects.actor_ids)

@@ -156,7 +156,13 @@ class GenerationCandidate:
 def generate_recordings(
     generation: GenerationSettings, workers: int, done: Done
 ) -> list[GenerationCandidate]:
-    """Write what is not there yet, and return what is kept; `done` is given numbers of scenes."""
+    """Write what is not there yet, and return what is kept; `done` is given numbers of scenes.
+
+    Args:
+        generation: what is generated.
+        workers: processes.
+        done: is called with numbers of scenes.
+    """
     # score what has no scores yet
     chosen = generation.select_sources()
     begin_records(generation.folder, generation.make_header())

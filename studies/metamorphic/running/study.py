@@ -107,7 +107,13 @@ def compute_system_digest(system: str) -> str:
 
 
 def run_study(study: OfflineStudy, workers: int, done: Done) -> None:
-    """Compute all blocks that are not there yet; `done` is given the scenes of each."""
+    """Compute all blocks that are not there yet; `done` is given the scenes of each.
+
+    Args:
+        study: what is asked.
+        workers: processes.
+        done: is called with numbers of scenes.
+    """
     chosen = study.select_sources()
     begin_records(study.folder, study.make_header())
     # a block has a file: those that are there are done

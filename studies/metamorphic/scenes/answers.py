@@ -42,7 +42,15 @@ class SystemAnswer:
 
 
 def ask_system(system: AskableSystem, scene: CooperativeScene) -> SystemAnswer:
-    """Ask a system."""
+    """Ask a system.
+
+    Args:
+        system: with `share` and `perceive`.
+        scene: with what happens on the air.
+
+    Returns:
+        Boxes in the ego's LiDAR frame, with partners and without.
+    """
     perceived = system.perceive(build_ego_observation(scene), build_partner_messages(system, scene))
     return SystemAnswer(cooperative=perceived.cooperative, ego_alone=perceived.ego_alone)
 

@@ -20,7 +20,15 @@ NO_ONE = -1
 
 
 def find_point_owners(view: AgentView, points: Integers) -> Integers:
-    """Return the actor that each of these points of a sweep lies on, or NO_ONE."""
+    """Return the actor that each of these points of a sweep lies on, or NO_ONE.
+
+    Args:
+        view: of an agent.
+        points: (points,) rows of its sweep.
+
+    Returns:
+        (points,) ids of actors.
+    """
     truth = view.truth
     if not len(points) or not len(truth):
         return np.full(len(points), NO_ONE)

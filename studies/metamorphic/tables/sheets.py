@@ -99,7 +99,12 @@ def format_dry_precision(tables: StudyTables, system: str, operator: str) -> str
 
 
 def build_errors_sheet(tables: StudyTables, check: str) -> TextSheet:
-    """Return counts and rates of one check, before and after."""
+    """Return counts and rates of one check, before and after.
+
+    Args:
+        tables: of the study.
+        check: its name.
+    """
     rows = []
     for operator in tables.operators:
         # weather changes the air and the returns: both steps are shown

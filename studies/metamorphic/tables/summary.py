@@ -261,7 +261,14 @@ def estimate_change(before: Floats, after: Floats) -> ChangeEstimate:
 def get_band_findings(
     tables: StudyTables, relation: str, system: str, operator: str
 ) -> BandFindings | None:
-    """Return what of a relation lies beyond its placebos; None if it has no band."""
+    """Return what of a relation lies beyond its placebos; None if it has no band.
+
+    Args:
+        tables: of the study.
+        relation: its name.
+        system: its name.
+        operator: its name.
+    """
     key = relation, system, operator
     if key not in tables.known:
         tables.known[key] = find_beyond_band(tables, relation, system, operator)

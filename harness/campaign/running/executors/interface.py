@@ -80,7 +80,12 @@ class Executor(Protocol):
 
 
 def check_worker_limits(workers: int, memory_limit: float | None) -> None:
-    """Refuse less than one worker, and a memory limit of 0 or less."""
+    """Refuse less than one worker, and a memory limit of 0 or less.
+
+    Args:
+        workers: attempts at a time.
+        memory_limit: GiB; None: no limit.
+    """
     if workers < 1:
         raise UserError(f"configuration: executor.workers = {workers}: must be ≥ 1")
     if memory_limit is not None and memory_limit <= 0:
@@ -88,7 +93,15 @@ def check_worker_limits(workers: int, memory_limit: float | None) -> None:
 
 
 def import_extra(name: str, of: str) -> Any:
-    """Return a module that an extra brings."""
+    """Return a module that an extra brings.
+
+    Args:
+        name: of the module.
+        of: the executor, which is also the extra.
+
+    Raises:
+        UserError: it is not installed.
+    """
     try:
         return import_module(name)
     except ImportError:
