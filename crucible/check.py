@@ -129,7 +129,19 @@ def is_sampler_class(named: type) -> bool:
 def check_plugin(
     name: str, settings: Sequence[str] = (), recording: Path | None = None
 ) -> tuple[str, list[Finding]]:
-    """Return what a plug-in is, and what its check finds."""
+    """Return what a plug-in is, and what its check finds.
+
+    Args:
+        name: package.module:Class, a name of ours, or a folder of V2Xverse.
+        settings: arguments of the class, as name=value.
+        recording: of systems: the recorded street; None: it is recorded now.
+
+    Returns:
+        What the plug-in is, such as `a sampler`, and its findings.
+
+    Raises:
+        UserError: it is none.
+    """
     # a checkpoint of V2Xverse
     described = describe_v2xverse(name, settings)
     if described and not any(word.startswith("root=") for word in settings):

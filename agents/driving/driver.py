@@ -33,7 +33,11 @@ class Driver:
         self._settings = settings or DrivingSettings()
 
     def reset(self, route: Route) -> None:
-        """Start a route."""
+        """Start a route.
+
+        Args:
+            route: a row for each metre, in the world frame.
+        """
         self._path = RoutePath(route)
         self._planner = SpeedPlanner(self._path, self._settings)
         self._pedals = PedalControl(self._settings.car)

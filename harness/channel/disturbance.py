@@ -121,15 +121,27 @@ class Disturbance:
         return message
 
     def displaces(self, message: Message) -> int | None:
-        """Return the frame of an unsent message of this sender that gives way to this one."""
+        """Return the frame of an unsent message of this sender that gives way to this one.
+
+        Args:
+            message: as it is captured.
+        """
         return None
 
     def delay(self, message: Message) -> float:
-        """Return seconds that this adds between capture and arrival."""
+        """Return seconds that this adds between capture and arrival.
+
+        Args:
+            message: as it is captured.
+        """
         return 0.0
 
     def loses(self, message: Message) -> bool:
-        """Return whether the message never arrives."""
+        """Return whether the message never arrives.
+
+        Args:
+            message: as it is captured.
+        """
         return False
 
     @property
@@ -201,6 +213,10 @@ class Disturbance:
         """Return the stream of one sweep's returns, whatever the air: weather and dry air share it.
 
         So the noise of ranges is the same in all weathers.
+
+        Args:
+            sender: whose LiDAR swept.
+            frame: of the simulator.
         """
         return make_sweep_stream(self._seed, sender, frame - self.first_frame)
 

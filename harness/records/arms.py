@@ -90,7 +90,11 @@ class Arm:
         return Arm.from_factors(dict(self.factors) | changes)
 
     def get_values(self, factors: Iterable[str]) -> tuple[str, ...]:
-        """Return the values of some factors."""
+        """Return the values of some factors.
+
+        Args:
+            factors: names; `none` for one that the arm lacks.
+        """
         return tuple(self[name] for name in factors)
 
     @property

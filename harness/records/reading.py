@@ -120,11 +120,22 @@ class CampaignRecords:
         return result
 
     def get_result_path(self, key: AttemptKey) -> Path:
-        """Return where an attempt's `result.json` lies."""
+        """Return where an attempt's `result.json` lies.
+
+        Args:
+            key: of the attempt.
+        """
         return self._get_folder(key) / "result.json"
 
     def read_timing(self, key: AttemptKey) -> dict[str, Any]:
-        """Return an attempt's `timing.json`."""
+        """Return an attempt's `timing.json`.
+
+        Args:
+            key: of the attempt.
+
+        Returns:
+            Seconds by part, ticks and processor.
+        """
         return read_json_object(self._get_folder(key) / "timing.json", within=self.folder)
 
     def read_attempt_table(self, name: str, key: AttemptKey) -> pd.DataFrame:

@@ -73,7 +73,11 @@ class Export:
     """
 
     def start(self, campaign: CampaignFacts) -> None:
-        """Start, or resume: attempts that were finished before are not passed again."""
+        """Start, or resume: attempts that were finished before are not passed again.
+
+        Args:
+            campaign: its folder, study, settings and versions.
+        """
 
     def attempt(self, attempt: AttemptValues) -> None:
         """Take one finished attempt.

@@ -40,11 +40,25 @@ class BackgroundChange(SceneChange):
         return f"traffic has {there} {self.kind}s, {needed} needed" if there < needed else ""
 
     def chosen(self, stage: SpawnedScene) -> carla.Actor:
-        """Return the actor that is meant."""
+        """Return the actor that is meant.
+
+        Args:
+            stage: after the traffic was spawned.
+
+        Raises:
+            AttemptError: the traffic has too few actors.
+        """
         return self.list_from_rank(stage)[0]
 
     def list_from_rank(self, stage: SpawnedScene) -> list[carla.Actor]:
-        """Return the actor that is meant, and those that are further from the route."""
+        """Return the actor that is meant, and those that are further from the route.
+
+        Args:
+            stage: after the traffic was spawned.
+
+        Raises:
+            AttemptError: the traffic has too few actors.
+        """
         known = stage.population.vehicles if self.kind == "vehicle" else stage.population.walkers
         rank = self.rank
         if rank is None and known:

@@ -75,18 +75,34 @@ class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that the
         return ""
 
     def context(self, context: AttemptContext) -> AttemptContext:
-        """Return the context in which actors and sensors are set up."""
+        """Return the context in which actors and sensors are set up.
+
+        Args:
+            context: of the attempt, perhaps changed by others.
+        """
         return context
 
     def hazards(self, specs: tuple[HazardSpec, ...]) -> tuple[HazardSpec, ...]:
-        """Return the hazards as they are to be placed."""
+        """Return the hazards as they are to be placed.
+
+        Args:
+            specs: of the route, perhaps changed by others.
+        """
         return specs
 
     def after_traffic(self, stage: SpawnedScene) -> None:  # noqa: B027 - optional
-        """Change actors, once the background traffic is there."""
+        """Change actors, once the background traffic is there.
+
+        Args:
+            stage: what was spawned, and how to change it.
+        """
 
     def after_partners(self, partners: PartnerFleet) -> None:  # noqa: B027 - optional
-        """Change who shares."""
+        """Change who shares.
+
+        Args:
+            partners: before they share for the first time.
+        """
 
     def undelivered(self, census: SceneCensus) -> str:
         """Return what differs in the world from what was asked for; "" if nothing does.
@@ -97,7 +113,14 @@ class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that the
         return ""
 
     def unheard(self, senders: Collection[str]) -> str:
-        """Return what differs in who has sent messages from what was asked for, at the end."""
+        """Return what differs in who has sent messages from what was asked for, at the end.
+
+        Args:
+            senders: of all messages of the attempt.
+
+        Returns:
+            A reason to fail the attempt, or an empty text.
+        """
         return ""
 
     def random(self, context: AttemptContext, *names: str) -> np.random.Generator:
@@ -113,5 +136,9 @@ class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that the
         return make_named_stream(seed, "changes", self.name, *names)
 
     def refused(self, why: str) -> AttemptError:
-        """Return the error of a change that cannot be made in this attempt's world."""
+        """Return the error of a change that cannot be made in this attempt's world.
+
+        Args:
+            why: in a few words.
+        """
         return AttemptError("interference_not_delivered", f"{self.name}: {why}")

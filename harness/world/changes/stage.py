@@ -44,11 +44,22 @@ class SpawnedScene:
         self._known = {actor.id: actor for actor in actors}
 
     def place_of(self, actor: carla.Actor) -> carla.Transform:
-        """Return where a background actor was spawned."""
+        """Return where a background actor was spawned.
+
+        Args:
+            actor: of the background traffic.
+
+        Returns:
+            Its pose in the world; where it was moved to, if it was.
+        """
         return self._places[actor.id]
 
     def get_fleet_row(self, vehicle: carla.Actor) -> int:
-        """Return the place of a background vehicle among those that were sampled."""
+        """Return the place of a background vehicle among those that were sampled.
+
+        Args:
+            vehicle: of the background traffic.
+        """
         ids = [0 if one is None else one.id for one in self.fleet]
         return ids.index(vehicle.id)
 
@@ -69,12 +80,21 @@ class SpawnedScene:
         return actor
 
     def destroy_actor(self, actor: carla.Actor) -> None:
-        """Take an actor out of the world."""
+        """Take an actor out of the world.
+
+        Args:
+            actor: of the background traffic.
+        """
         actor.destroy()
         self._gone.add(actor.id)
 
     def move_actor(self, actor: carla.Actor, to: carla.Transform) -> None:
-        """Put an actor elsewhere."""
+        """Put an actor elsewhere.
+
+        Args:
+            actor: of the background traffic.
+            to: its pose in the world.
+        """
         actor.set_transform(to)
         self._places[actor.id] = to
 

@@ -70,11 +70,22 @@ class Hazard(ABC):
         return () if self._hazard_actors is None else self._hazard_actors.actors
 
     def number(self, name: str) -> float:
-        """Return a parameter that is a number."""
+        """Return a parameter that is a number.
+
+        Args:
+            name: of the parameter.
+
+        Returns:
+            The spec's, else the default; its unit is that of the parameter.
+        """
         return float(self.spec.parameters.get(name, self.parameters[name].default))
 
     def word(self, name: str) -> str:
-        """Return a parameter that is a word."""
+        """Return a parameter that is a word.
+
+        Args:
+            name: of the parameter.
+        """
         return str(self.spec.parameters.get(name, self.parameters[name].default))
 
     def place_in_world(self, context: AttemptContext) -> bool:
@@ -95,7 +106,12 @@ class Hazard(ABC):
         return True
 
     def record_lidar_returns(self, ego: EgoState, returned: frozenset[int]) -> None:  # noqa: B027  optional
-        """Note which actors the ego's own LiDAR returned in a planning step."""
+        """Note which actors the ego's own LiDAR returned in a planning step.
+
+        Args:
+            ego: at the planning step.
+            returned: ids of actors that the sweep has points of.
+        """
 
     def report_encounter(self) -> EncounterReport | None:
         """Return how it met the ego, if it is one to meet it."""
@@ -127,11 +143,20 @@ class Hazard(ABC):
             self.skip("ended_before", "the attempt ended before the ego came near")
 
     def begin(self, ego: EgoState) -> None:
-        """Note that it runs."""
+        """Note that it runs.
+
+        Args:
+            ego: after the tick.
+        """
         self.status, self.started_at = "running", ego.time
 
     def finish(self, status: Status, reason: str) -> None:
-        """Note how it ended."""
+        """Note how it ended.
+
+        Args:
+            status: how it ended.
+            reason: in a few words.
+        """
         self.status, self.reason = status, reason
 
     def skip(self, cause: Cause, reason: str) -> None:
@@ -164,7 +189,11 @@ class Hazard(ABC):
         """
 
     def step_hazard(self, ego: EgoState) -> None:
-        """Act after a tick; RuntimeError if actors have left the world before it is over."""
+        """Act after a tick; RuntimeError if actors have left the world before it is over.
+
+        Args:
+            ego: after the tick.
+        """
         if self.status in {"waiting", "running"} and (
             missing := self.hazard_actors.find_missing_actors()
         ):

@@ -51,7 +51,11 @@ class NumberParameter:
             raise UserError(f"{place} = {value:g}: must be {self.range}")
 
     def sample_value(self, random: np.random.Generator) -> float:
-        """Return a value, uniform over the range, to three digits behind the point."""
+        """Return a value, uniform over the range, to three digits behind the point.
+
+        Args:
+            random: of the hazard.
+        """
         return round(float(random.uniform(self.low, self.high)), 3)
 
 

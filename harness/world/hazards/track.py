@@ -91,29 +91,53 @@ class Track:
         return self.route.station[nearest] + forward, right
 
     def get_waypoint(self, station: float) -> carla.Waypoint:
-        """Return the waypoint of the route's lane."""
+        """Return the waypoint of the route's lane.
+
+        Args:
+            station: m along the route.
+        """
         return self.map.get_waypoint(to_raised_location(self.pose(station)), lane_type=DRIVEN)
 
     def get_half_width(self, station: float) -> float:
-        """Return the metres from the route's centre to its lane's edge."""
+        """Return the metres from the route's centre to its lane's edge.
+
+        Args:
+            station: m along the route.
+        """
         return float(np.interp(station, self.route.station, self.route.lane_width)) / 2
 
     def is_at_kerb(self, station: float) -> bool:
-        """Return whether no driving lane lies to the right."""
+        """Return whether no driving lane lies to the right.
+
+        Args:
+            station: m along the route.
+        """
         right_lane = self.get_waypoint(station).get_right_lane()
         return right_lane is None or not right_lane.lane_type & DRIVEN
 
     def is_in_junction(self, station: float) -> bool:
-        """Return whether the route is in a junction there."""
+        """Return whether the route is in a junction there.
+
+        Args:
+            station: m along the route.
+        """
         row = int(np.clip(round(station), 0, len(self.route.station) - 1))
         return bool(self.route.in_junction[row])
 
     def measure_carriageway_left(self, station: float) -> float:
-        """Return the metres from the route's centre to the left end of all driving lanes."""
+        """Return the metres from the route's centre to the left end of all driving lanes.
+
+        Args:
+            station: m along the route.
+        """
         return self._measure_carriageway(station, -1.0)
 
     def measure_carriageway_right(self, station: float) -> float:
-        """Return the metres from the route's centre to the right end of all driving lanes."""
+        """Return the metres from the route's centre to the right end of all driving lanes.
+
+        Args:
+            station: m along the route.
+        """
         return self._measure_carriageway(station, 1.0)
 
     def _measure_carriageway(self, station: float, side: float) -> float:
@@ -123,7 +147,11 @@ class Track:
         return edge
 
     def is_on_road(self, pose: Pose) -> bool:
-        """Return whether a place lies on a driving lane."""
+        """Return whether a place lies on a driving lane.
+
+        Args:
+            pose: in the world.
+        """
         waypoint = self.map.get_waypoint(
             to_raised_location(pose), project_to_road=False, lane_type=DRIVEN
         )
