@@ -44,7 +44,13 @@ Serial numbers do not start at 0: a client of a server that is gone may dial thi
 
 
 def pack_stream_token(stream_id: int, host: str, port: int) -> bytes:
-    """Return the 24 bytes that name the address of a stream to a client."""
+    """Return the 24 bytes that name the address of a stream to a client.
+
+    Args:
+        stream_id: number of the stream.
+        host: IPv4 address.
+        port: of the streams.
+    """
     return struct.pack("<IHBB4s12x", stream_id, port, TCP, IP_V4, socket.inet_aton(host))
 
 

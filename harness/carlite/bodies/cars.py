@@ -69,7 +69,16 @@ def build_car(shape: CarOutline) -> list[SolidPart]:
 def build_four_wheels(
     front: float, rear: float, *, side: float, radius: float, width: float, sides: int = 7
 ) -> list[SolidPart]:
-    """Return wheels on two axles, flush with the sides."""
+    """Return wheels on two axles, flush with the sides.
+
+    Args:
+        front: m ahead of the middle.
+        rear: m ahead of the middle, so below 0.
+        side: half the width of the body, m.
+        radius: m.
+        width: of a tyre, m.
+        sides: of the polygon that stands for the circle.
+    """
     middle = side - width / 2
     return [
         make_wheel(x, y, radius=radius, width=width, sides=sides)

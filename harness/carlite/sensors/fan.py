@@ -83,7 +83,12 @@ def compute_pseudo_angle(x: float, y: float) -> float:
 
 @compiled
 def find_first_column(fan: RayFan, angle: float) -> int:
-    """Return the first column at or beyond a pseudo-azimuth."""
+    """Return the first column at or beyond a pseudo-azimuth.
+
+    Args:
+        fan: the rays.
+        angle: from -2 to 2.
+    """
     columns = len(fan.angle)
     last = len(fan.bucket) - 1
     column: int = fan.bucket[min(max(int((angle + 2) * (last / 4)), 0), last)]

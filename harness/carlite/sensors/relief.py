@@ -107,7 +107,14 @@ def _find_steepest_slope(heights: Floats) -> float:
 
 @compiled
 def find_steepest_in_reach(relief: GroundRelief, column: float, row: float, reach: float) -> float:
-    """Steepest slope of the blocks within `reach` cells of a point given in grid units."""
+    """Steepest slope of the blocks within `reach` cells of a point given in grid units.
+
+    Args:
+        relief: the ground.
+        column: in cells from the first column.
+        row: in cells from the first row.
+        reach: cells.
+    """
     rows, columns = relief.steep.shape
     first_row, last_row = int((row - reach) / BLOCK) - 1, int((row + reach) / BLOCK) + 1
     first_column, last_column = int((column - reach) / BLOCK) - 1, int((column + reach) / BLOCK) + 1

@@ -75,7 +75,16 @@ def read_xml_number(node: Element, name: str, place: str, default: float | None 
 
 
 def read_positive_number(node: Element, name: str, place: str) -> float:
-    """Return a finite number above zero."""
+    """Return a finite number above zero.
+
+    Args:
+        node: with the attribute.
+        name: of the attribute.
+        place: for messages.
+
+    Raises:
+        ValueError: no finite number above zero.
+    """
     value = read_xml_number(node, name, place)
     if value <= 0.0:
         raise ValueError(f"{place}: {name} of <{node.tag}> is {value:g}; it must be above zero")

@@ -45,7 +45,15 @@ class LaneCentreLine:
 def sample_section_lanes(
     road: RoadRecord, section: SectionRecord
 ) -> list[tuple[LaneRecord, LaneCentreLine]]:
-    """Sample a section's lanes on one grid of stations, fine enough for the longest of them."""
+    """Sample a section's lanes on one grid of stations, fine enough for the longest of them.
+
+    Args:
+        road: that the section is part of.
+        section: with its lanes.
+
+    Returns:
+        Record and centre line of each lane, in order.
+    """
     length = section.end - section.s
     margin = min(1e-7, length / 4)
     pieces = max(1, int(np.ceil(length / SPACING - 1e-9)))

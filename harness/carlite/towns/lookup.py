@@ -111,6 +111,14 @@ def find_nearest_segment(
 
     Rings of cells are searched outwards until no farther cell can hold anything nearer. With a
     finite `yaw`, a lane running across counts as 2 m farther away, one running against as 4 m.
+
+    Args:
+        grid: of all lanes.
+        x: m.
+        y: m.
+        z: m.
+        yaw: rad; not finite: direction does not matter.
+        kinds: of lanes, as bits.
     """
     # the cell of the point, or the nearest cell of the grid
     column = min(max(math.floor((x - grid.x) / CELL), 0), grid.columns - 1)

@@ -116,7 +116,15 @@ def _find_next_lane(lanes: TownLanes, lane: int, among: set[int]) -> list[int]:
 
 
 def compute_right_edge(lanes: TownLanes, lane: int) -> Floats:
-    """Return the points along a lane's right edge."""
+    """Return the points along a lane's right edge.
+
+    Args:
+        lanes: of the town.
+        lane: its number.
+
+    Returns:
+        (samples, 2) m.
+    """
     span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
     yaw, half = lanes.yaw[span], lanes.width[span] / 2
     return lanes.points[span, :2] + np.column_stack([-np.sin(yaw) * half, np.cos(yaw) * half])

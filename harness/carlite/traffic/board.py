@@ -87,7 +87,12 @@ class JunctionBoard(NamedTuple):
 
 
 def make_board(drivers: int, links: int) -> JunctionBoard:
-    """Make room for a board."""
+    """Make room for a board.
+
+    Args:
+        drivers: how many.
+        links: how many.
+    """
     size = drivers * ROUTE + 1
     return JunctionBoard(
         np.zeros(drivers, ASKING),
@@ -147,7 +152,14 @@ def fill_board(
 
 @compiled
 def enter_cleared_driver(board: JunctionBoard, link: int, i: int, where: float) -> None:
-    """Enter driver `i` among those cleared for a link."""
+    """Enter driver `i` among those cleared for a link.
+
+    Args:
+        board: of this step.
+        link: number of the link.
+        i: number of the driver.
+        where: metres, as the entry keeps it.
+    """
     entry = board.used[0]
     board.used[0] += 1
     board.held[entry].following, board.heads[link].held = board.heads[link].held, entry

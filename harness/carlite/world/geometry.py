@@ -28,7 +28,12 @@ def transform_body_point(
 
 
 def build_actor_box(table: ActorTable, slot: int) -> BoundingBox:
-    """Return an actor's bounding box in the world."""
+    """Return an actor's bounding box in the world.
+
+    Args:
+        table: of all actors.
+        slot: row of the actor.
+    """
     pitch, yaw, roll = table.rotation[slot].tolist()
     long, wide, high = table.extent[slot].tolist()
     return BoundingBox(
