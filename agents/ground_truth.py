@@ -62,11 +62,21 @@ class IdealSystem(PrivilegedPerceivingSystem):
 
 
 def crop_to_window_boxes(boxes_in_lidar: Boxes, window: tuple[float, float]) -> Boxes:
-    """Return the boxes whose centres lie in a window round the LiDAR."""
+    """Return the boxes whose centres lie in a window round the LiDAR.
+
+    Args:
+        boxes_in_lidar: N boxes.
+        window: metres ahead or behind, and aside.
+    """
     inside: Mask = np.all(np.abs(boxes_in_lidar.geometry[:, :2]) <= window, axis=1)
     return boxes_in_lidar[inside]
 
 
 def select_hit_boxes(truth: GroundTruth, min_hits: int) -> Boxes:
-    """Return the ground-truth boxes with at least so many hits of the observer's LiDAR."""
+    """Return the ground-truth boxes with at least so many hits of the observer's LiDAR.
+
+    Args:
+        truth: N boxes with their LiDAR returns.
+        min_hits: the fewest returns.
+    """
     return truth.boxes_in_lidar[truth.hits >= min_hits]

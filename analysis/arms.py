@@ -27,12 +27,23 @@ FALLBACK_FACTORS = ("system", "cooperation", "condition")
 
 
 def list_arms(attempts: pd.DataFrame) -> list[Arm]:
-    """Return the arms of a table, each once."""
+    """Return the arms of a table, each once.
+
+    Args:
+        attempts: with the column `arm`, or with columns of factors.
+    """
     return sorted({Arm.parse_name(name) for name in set(get_arm_names(attempts))})
 
 
 def get_arm_names(attempts: pd.DataFrame) -> pd.Series:
-    """Return the name of each row's arm."""
+    """Return the name of each row's arm.
+
+    Args:
+        attempts: with the column `arm`, or with columns of factors.
+
+    Returns:
+        (attempts,) names, with the index of the table.
+    """
     if ARM in attempts:
         return attempts[ARM].astype(str)
     known = [name for name in FALLBACK_FACTORS if name in attempts]
@@ -42,12 +53,25 @@ def get_arm_names(attempts: pd.DataFrame) -> pd.Series:
 
 
 def match_arms(attempts: pd.DataFrame, arms: Iterable[Arm]) -> pd.Series:
-    """Return which rows are of one of some arms."""
+    """Return which rows are of one of some arms.
+
+    Args:
+        attempts: a table with a row for each attempt.
+        arms: those that are looked for.
+
+    Returns:
+        (attempts,) true or false, with the table's index.
+    """
     return get_arm_names(attempts).isin(list(map(str, arms)))
 
 
 def format_short_arm_name(arm: Arm, factors: Sequence[str]) -> str:
-    """Return an arm's name from the factors that distinguish it: `late/latency`."""
+    """Return an arm's name from the factors that distinguish it: `late/latency`.
+
+    Args:
+        arm: what is named.
+        factors: those that vary among the arms shown, in this order.
+    """
     return "/".join(map(escape_key_value, arm.get_values(factors)))
 
 
@@ -55,13 +79,18 @@ def group_arms_by_setting(arms: Iterable[Arm]) -> dict[str, list[Arm]]:
     """Return the arms by setting: the condition, and other factors that distinguish arms.
 
     A system that reads no messages is driven once, and stands under every cooperation.
+
+    Returns:
+        By label of the setting, the arms of all systems under it.
     """
     arms = list(arms)
     factors = [name for name in list_varying_factors(arms) if name != SYSTEM]
     groups: dict[tuple[str, ...], list[Arm]] = {}
+    # arms that read no messages are compared under every cooperation
     alone = [arm for arm in arms if COOPERATION in factors and arm.cooperation == NONE]
     for arm in (arm for arm in arms if arm not in alone):
         groups.setdefault(arm.get_values(factors), []).append(arm)
+    # every group that has the same setting but for the cooperation
     for arm in alone:
         rest = [name for name in factors if name != COOPERATION]
         under = [
@@ -76,7 +105,14 @@ def group_arms_by_setting(arms: Iterable[Arm]) -> dict[str, list[Arm]]:
 
 
 def add_factor_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with a column for each factor behind the names of its arms."""
+    """Return a table with a column for each factor behind the names of its arms.
+
+    Args:
+        frame: a table with the names of arms.
+
+    Returns:
+        A copy with the factors behind the column of names; the same table without that column.
+    """
     if ARM not in frame:
         return frame
     arms = {name: Arm.parse_name(name) for name in set(frame[ARM].astype(str))}
@@ -110,7 +146,12 @@ class ArmFault:
 
 
 def find_arm_faults(attempts: pd.DataFrame, together: bool) -> tuple[ArmFault, ...]:
-    """Return the faulty arms; folders are examined together, or each by itself."""
+    """Return the faulty arms; folders are examined together, or each by itself.
+
+    Args:
+        attempts: a table with a row for each attempt.
+        together: whether an arm's attempts of all folders are one.
+    """
     by = [ARM] if together else ["source", ARM]
     faults = [
         (rows, find_arm_fault(collect_message_usage(rows)))
@@ -149,7 +190,12 @@ def collect_message_usage(attempts: pd.DataFrame) -> list[MessageUsage]:
 
 
 def drop_faulty_arms(rows: pd.DataFrame, faults: Sequence[ArmFault]) -> pd.DataFrame:
-    """Return the rows of all other arms."""
+    """Return the rows of all other arms.
+
+    Args:
+        rows: a table with arms and their folders.
+        faults: arms of some folders.
+    """
     for fault in faults:
         faulty = match_arms(rows, [fault.arm]) & rows["source"].isin(fault.campaigns)
         rows = rows[~faulty].reset_index(drop=True)

@@ -35,7 +35,18 @@ LONGEST = 1e6
 
 
 def read_result(campaign: CampaignRecords, key: AttemptKey) -> dict[str, Any]:
-    """Return an attempt's row; an incomplete result is a user error."""
+    """Return an attempt's row; an incomplete result is a user error.
+
+    Args:
+        campaign: its records.
+        key: a finished attempt.
+
+    Returns:
+        By column of the table of attempts; docs/reference has their meaning.
+
+    Raises:
+        UserError: the result cannot be read, or a number in it is not valid.
+    """
     result = campaign.read_result(key)
     try:
         return build_result_row(key, result)
@@ -44,14 +55,28 @@ def read_result(campaign: CampaignRecords, key: AttemptKey) -> dict[str, Any]:
 
 
 def make_result_error(campaign: CampaignRecords, key: AttemptKey, problem: Exception) -> UserError:
-    """Return the error for an incomplete result."""
+    """Return the error for an incomplete result.
+
+    Args:
+        campaign: its records.
+        key: the attempt.
+        problem: what was raised while its result was read.
+    """
     return UserError(f"{campaign.get_result_path(key)}: incomplete result ({problem!r})")
 
 
 def read_violation_place(
     campaign: CampaignRecords, key: AttemptKey
 ) -> tuple[tuple[float, float], int]:
-    """Return where a violation was, NaN for nowhere, and the actor that was hit, 0 for none."""
+    """Return where a violation was, NaN for nowhere, and the actor that was hit, 0 for none.
+
+    Args:
+        campaign: its records.
+        key: an attempt that ended in a violation.
+
+    Returns:
+        x and y in metres in the world, and the actor's number.
+    """
     violation = campaign.read_result(key)["crucible"]["violation"]
     try:
         place = parse_optional_number(violation["x"]), parse_optional_number(violation["y"])
@@ -64,6 +89,7 @@ def build_result_row(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of a result by name; unknown values are NaN."""
     ours = result["crucible"]
     attempt, violation = ours["attempt"], ours["violation"]
+    # scores, then the violation, then errors by window, then all else that has columns
     return {
         "arm": check_text(key.arm),
         "route": check_text(key.route),
@@ -181,12 +207,30 @@ NAMES = {"source": SOURCES, "class": CLASSES, "pattern": ("", *PATTERNS)}
 
 
 def read_checked_table(campaign: CampaignRecords, name: str, key: AttemptKey) -> pd.DataFrame:
-    """Return one table of an attempt."""
+    """Return one table of an attempt.
+
+    Args:
+        campaign: its records.
+        name: of the table, such as `frames`.
+        key: a finished attempt.
+
+    Returns:
+        Columns and units as `harness.records.schema` has them.
+
+    Raises:
+        UserError: a number is infinite, negative or unknown where it must not be.
+    """
     return convert_to_dataframe(read_checked_columns(campaign, name, key))
 
 
 def read_checked_columns(campaign: CampaignRecords, name: str, key: AttemptKey) -> pa.Table:
-    """Return one table of an attempt as it was stored."""
+    """Return one table of an attempt as it was stored.
+
+    Args:
+        campaign: its records.
+        name: of the table.
+        key: a finished attempt.
+    """
     table = campaign.read_attempt_columns(name, key)
     unknown = LEFT_OUT if campaign.packed else ()
     for problem in find_table_problems(name, table, unknown):
@@ -195,7 +239,14 @@ def read_checked_columns(campaign: CampaignRecords, name: str, key: AttemptKey) 
 
 
 def find_table_problems(name: str, table: pa.Table, unknown: Sequence[str] = ()) -> Iterator[str]:
-    """Yield invalid numbers and names in a table; NaN is none in the columns that are unknown."""
+    """Yield invalid numbers and names in a table; NaN is none in the columns that are unknown.
+
+    Args:
+        name: of the table.
+        table: its contents.
+        unknown: columns that the campaign does not have, filled with NaN.
+    """
+    # numbers must be finite, names known
     for field in ALL_TABLES[name]:
         column = table[field.name]
         if pa.types.is_floating(field.type):
@@ -211,9 +262,11 @@ def find_table_problems(name: str, table: pa.Table, unknown: Sequence[str] = ())
             there = set(column.unique().to_pylist())
             for value in sorted(there - set(NAMES[field.name]), key=repr):
                 yield f"unknown {field.name} {value!r}"
+    # columns behind those of the schema are metrics: NaN is allowed
     for metric in sorted(set(table.column_names) - set(ALL_TABLES[name].names)):
         if np.isinf(table[metric].to_numpy().astype(np.float64)).any():
             yield f"{metric} is infinite"
+    # steps come in order
     for clock in ("frame", "time") if name == "frames" else ():
         if (np.diff(table[clock].to_numpy()) <= 0).any():
             yield f"{clock} does not increase from row to row"

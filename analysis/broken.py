@@ -49,6 +49,14 @@ def check_attempt_tables(campaign: CampaignRecords, key: AttemptKey, violated: b
     """Read all tables of a record; what is wrong with them is a user error.
 
     Of a campaign that was unpacked, these are the planning steps alone.
+
+    Args:
+        campaign: its records.
+        key: a finished attempt.
+        violated: whether its result says that it ended in a violation.
+
+    Raises:
+        UserError: a table is broken, or tables contradict each other.
     """
     if campaign.packed:
         read_checked_columns(campaign, "frames", key)
@@ -66,7 +74,16 @@ def check_attempt_tables(campaign: CampaignRecords, key: AttemptKey, violated: b
 def read_record(
     campaign: CampaignRecords, key: AttemptKey, *, whole: bool
 ) -> tuple[dict[str, Any] | None, str]:
-    """Return an attempt's row, None if its result is broken, and what is wrong with its record."""
+    """Return an attempt's row, None if its result is broken, and what is wrong with its record.
+
+    Args:
+        campaign: its records.
+        key: a finished attempt.
+        whole: whether the tables are checked as well.
+
+    Returns:
+        The row or None, and an empty text or the reason.
+    """
     row = None
     try:
         row = read_result(campaign, key)
@@ -78,14 +95,27 @@ def read_record(
 
 
 def match_broken_places(attempts: pd.DataFrame, broken: Sequence[BrokenRecord]) -> Mask:
-    """Return which attempts are on the route and have the seed of a broken record."""
+    """Return which attempts are on the route and have the seed of a broken record.
+
+    Args:
+        attempts: a table with a row for each attempt.
+        broken: records.
+
+    Returns:
+        (attempts,)
+    """
     places = {(item.cluster, item.key.route, item.key.seed) for item in broken}
     names = zip(attempts["cluster"], attempts["route"], attempts["seed"], strict=True)
     return pd.Series([name in places for name in names], dtype=bool).to_numpy()
 
 
 def build_left_out_table(broken: Sequence[BrokenRecord], partners: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each attempt that is left out: the broken ones, then their partners."""
+    """Return a row for each attempt that is left out: the broken ones, then their partners.
+
+    Args:
+        broken: records.
+        partners: rows of the attempts that are left out with them.
+    """
     rows = [
         (
             escape_surrogates(str(item.key.arm)),
@@ -103,7 +133,11 @@ def build_left_out_table(broken: Sequence[BrokenRecord], partners: pd.DataFrame)
 
 
 def describe_left_out(left_out: pd.DataFrame) -> Iterator[str]:
-    """Yield how much is left out, and a line for each broken record."""
+    """Yield how much is left out, and a line for each broken record.
+
+    Args:
+        left_out: a row for each attempt, with `left out as` and `reason`.
+    """
     broken = left_out[left_out["left out as"] == BROKEN]
     if broken.empty:
         return
@@ -118,7 +152,12 @@ def describe_left_out(left_out: pd.DataFrame) -> Iterator[str]:
 
 
 def add_folder_names(left_out: pd.DataFrame, folders: Mapping[int, Path]) -> pd.DataFrame:
-    """Return the table with the folders of the campaigns in words."""
+    """Return the table with the folders of the campaigns in words.
+
+    Args:
+        left_out: attempts that are left out.
+        folders: by number of the campaign.
+    """
     return left_out.assign(source=[str(folders[number]) for number in left_out["source"]]).rename(
         columns={"source": "folder"}
     )

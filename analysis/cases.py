@@ -79,7 +79,12 @@ class ViolationCase:
 
 
 def format_case_anchor(source: int, number: int) -> str:
-    """Return what a case of a campaign is linked to by."""
+    """Return what a case of a campaign is linked to by.
+
+    Args:
+        source: number of the campaign.
+        number: of the violation in it.
+    """
     return f"case-{source}-{number}"
 
 
@@ -94,7 +99,14 @@ def format_arm_title(arm: Arm) -> str:
 
 
 def describe_violation(kind: str, other: str, time: float, stationary: bool) -> str:
-    """Return a violation in a few words."""
+    """Return a violation in a few words.
+
+    Args:
+        kind: as results have it.
+        other: blueprint of the other actor; empty for none.
+        time: seconds since the start.
+        stationary: the ego stood.
+    """
     what = VIOLATION_TEXTS.get(kind, kind.replace("_", " "))
     other_party = f" ({other})" if other else ""
     struck = ", the ego was stationary" if stationary else ""
@@ -127,7 +139,14 @@ def iterate_violation_cases(collection: CampaignCollection) -> Iterator[Violatio
 
 
 def build_case_table(cases: list[ViolationCase]) -> pd.DataFrame:
-    """Return the cases as a table."""
+    """Return the cases as a table.
+
+    Args:
+        cases: in order.
+
+    Returns:
+        A row for each; `time` in s since the start of the attempt.
+    """
     rows = [
         (
             str(case.folder),
@@ -155,10 +174,19 @@ def build_case_table(cases: list[ViolationCase]) -> pd.DataFrame:
 
 
 def select_shown_cases(cases: list[ViolationCase], most: int) -> list[ViolationCase]:
-    """Return some cases of every arm in turn, collisions first."""
+    """Return some cases of every arm in turn, collisions first.
+
+    Args:
+        cases: all of them.
+        most: how many are shown.
+
+    Returns:
+        At most so many, in the order of their keys.
+    """
     arms: dict[Arm, list[ViolationCase]] = {}
     for case in sorted(cases, key=lambda case: not case.kind.startswith("collision")):
         arms.setdefault(case.key.arm, []).append(case)
+    # one case of every arm, then a second one of every arm, and so on
     turns = [
         (turn, number, case)
         for number, (_, arm_cases) in enumerate(sorted(arms.items()))

@@ -101,7 +101,13 @@ class CampaignCollection:
 
 
 def parse_attempt_key(arm: str, route: str, seed: int) -> AttemptKey:
-    """Return the attempt of a row, as its campaign has it: without the factor of campaigns."""
+    """Return the attempt of a row, as its campaign has it: without the factor of campaigns.
+
+    Args:
+        arm: its name in the table.
+        route: its name.
+        seed: of the attempt.
+    """
     return AttemptKey(Arm.parse_name(arm).replace_factors(**{CAMPAIGN: NONE}), route, seed)
 
 
@@ -123,23 +129,37 @@ def collect_campaigns(
     Folders that hold the same attempt are compared: their arms get a further factor. Without
     `pooled` they get none, and who asks keeps them apart. With `whole`, all tables of every record
     are checked, not its result alone. Pair partners of broken records stay only with `partners`.
+
+    Args:
+        folders: of campaigns, each once.
+        mixed: whether records of different simulators may be pooled.
+        pooled: whether folders with the same attempts are compared with each other.
+        whole: whether every table of every attempt is checked.
+        partners: whether pair partners of broken records stay.
+
+    Raises:
+        UserError: folders that cannot be read together.
     """
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UserError(f"{', '.join(map(str, folders))}: the same folder twice; give it once")
+    # what there is: attempts with results, and routes by their geometry
     campaigns = tuple(CampaignRecords(folder) for folder in folders)
     finished = [campaign.find_attempts() for campaign in campaigns]
     ways = [read_route_ways(folder) for folder in folders]
     clusters = resolve_route_clusters(ways)
     factors = collect_factors(key.arm for attempts in finished for key in attempts)
+    # a row for each result; broken records and their partners leave the table
     rows, problems = read_attempt_rows(campaigns, finished, clusters, whole=whole)
     rows = [add_factor_values(row, factors, campaigns) for row in rows]
     attempts = number_violations(pd.DataFrame(rows) if rows else make_empty_attempts())
     attempts, left_out = drop_broken_attempts(attempts, problems, partners=partners)
+    # folders with the same attempts get a further factor
     labels = label_campaigns(campaigns, finished, clusters) if pooled else ()
     attempts, left_out = (
         add_campaign_labels(frame, labels, factors) for frame in (attempts, left_out)
     )
     refuse_mixed_simulators(attempts, mixed)
+    # planned attempts without a result, and arms that show nothing
     missing = [
         row
         for index, campaign in enumerate(campaigns)
@@ -152,6 +172,7 @@ def collect_campaigns(
     attempts = add_oracle_columns(drop_faulty_arms(attempts, faults))
     lacking = drop_faulty_arms(lacking, faults)
     lines = (f"{WARNING_PREFIX} {line}" for line in broken.describe_left_out(left_out))
+    # what a reader of any table must know, warnings first
     notes = (*lines, *describe_arm_problems(attempts, faults))
     notes += (*list_collection_notes(campaigns, attempts, lacking, ways=ways, left_out=left_out),)
     return CampaignCollection(
@@ -174,11 +195,13 @@ def label_campaigns(
 
     Where a folder has no routes its town is not known, and might be any: this is refused.
     """
+    # attempts that more than one folder holds
     holders: dict[AttemptKey, list[int]] = {}
     for index, keys in enumerate(finished):
         for key in keys:
             holders.setdefault(key, []).append(index)
     shared = False
+    # the same name in two towns is another attempt
     for key, places in ((key, places) for key, places in holders.items() if len(places) > 1):
         towns = [clusters.get((n, key.route), UNKNOWN_TOWN).partition("/")[0] for n in places]
         if UNKNOWN_TOWN in towns:
@@ -345,6 +368,7 @@ def list_missing_attempts(
     routes: Sequence[str],
 ) -> Iterator[dict[str, object]]:
     """Yield the planned attempts without result, of all arms that were tried."""
+    # the last line of the ledger counts
     last = {ledger_key(line): line for line in iter_ledger_lines(campaign.folder)}
     arms = sorted({key.arm for key in (*finished, *last)})
     seeds = get_campaign_settings(campaign)["seeds"]
@@ -370,6 +394,7 @@ def list_collection_notes(
     left_out: pd.DataFrame,
 ) -> Iterator[str]:
     """Yield notes for readers of any table."""
+    # what could not be read, or was not run
     yield from describe_hazards_not_run(attempts)
     for campaign, campaign_ways in zip(campaigns, ways, strict=True):
         if not campaign_ways:
@@ -379,6 +404,7 @@ def list_collection_notes(
         yield f"{packed[0] if len(packed) == 1 else several}: {UNPACKED}"
     if not len(attempts):
         yield "no attempt has a result"
+    # what is missing
     if len(missing):
         endings = Counter(map(str, missing["ending"]))
         counts = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
@@ -391,6 +417,7 @@ def list_collection_notes(
             set(map(str, get_campaign_settings(campaign)["system"])) - tried - {"checkpoint"}
         ):
             yield f"{campaign.folder}: system {name} has no attempt"
+    # what weakens the numbers
     routes = attempts["cluster"].nunique()
     if 1 < routes < FEWEST_RESAMPLED_ROUTES:
         yield f"{routes} routes: intervals that resample them cover less than 95 %"

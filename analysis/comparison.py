@@ -43,7 +43,12 @@ PAIRED_BY = ["cluster", "route", "seed"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonSide:
-    """An arm, as one side of a comparison."""
+    """An arm, as one side of a comparison.
+
+    Attributes:
+        arm: which.
+        name: how it is called in tables.
+    """
 
     arm: Arm
     name: str
@@ -52,7 +57,12 @@ class ComparisonSide:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ArmComparison:
-    """One arm against another."""
+    """One arm against another.
+
+    Attributes:
+        a: the arm that is compared with.
+        b: the arm that is compared.
+    """
 
     a: ComparisonSide
     b: ComparisonSide
@@ -65,7 +75,15 @@ class ArmComparison:
 
 
 def find_named_arm(text: str, attempts: pd.DataFrame) -> Arm:
-    """Return the arm of a name, in which factors may be left out where that leaves one arm."""
+    """Return the arm of a name, in which factors may be left out where that leaves one arm.
+
+    Args:
+        text: what the user typed.
+        attempts: a table with a row for each attempt.
+
+    Raises:
+        UserError: no arm, or several, are called so.
+    """
     there = list_arms(attempts)
     matches = find_meant_arms(text, there)
     if len(matches) == 1:
@@ -77,7 +95,13 @@ def find_named_arm(text: str, attempts: pd.DataFrame) -> Arm:
 
 
 def build_comparison_side(attempts: pd.DataFrame, arm: Arm, name: str) -> ComparisonSide:
-    """Return an arm's attempts."""
+    """Return an arm's attempts.
+
+    Args:
+        attempts: a table with a row for each attempt.
+        arm: which of them.
+        name: as it is shown.
+    """
     numbers = [name for name, _ in (COMPARED_MEASURES | COMPARED_SURROGATES).values()]
     columns = [*numbers, PRECISION, *hazards.HAZARD_COLUMNS]
     attempts_of_arm = attempts.loc[match_arms(attempts, [arm]), [*PAIRED_BY, *columns]]
@@ -85,7 +109,12 @@ def build_comparison_side(attempts: pd.DataFrame, arm: Arm, name: str) -> Compar
 
 
 def select_clean_attempts(side: ComparisonSide, other: ComparisonSide) -> ComparisonSide:
-    """Return an arm's attempts on routes and seeds on which another arm has no violation."""
+    """Return an arm's attempts on routes and seeds on which another arm has no violation.
+
+    Args:
+        side: whose attempts are selected.
+        other: whose violations count.
+    """
     clean = other.attempts.loc[~other.attempts["violated"].astype(bool), PAIRED_BY]
     return replace(side, attempts=side.attempts.merge(clean, on=PAIRED_BY))
 
@@ -108,10 +137,22 @@ def compare_arms(collection: CampaignCollection, a: Arm, b: Arm) -> ArmCompariso
 
 
 def compare_sides(a: ComparisonSide, b: ComparisonSide) -> ArmComparison:
-    """Pair two arms by route and seed; differences are b less a."""
+    """Pair two arms by route and seed; differences are b less a.
+
+    Args:
+        a: the arm that is compared with.
+        b: the arm that is compared.
+
+    Returns:
+        Differences b less a, of the pairs in which the same hazards had a place.
+
+    Raises:
+        UserError: no common route and seed.
+    """
     pairs = a.attempts.merge(b.attempts, on=PAIRED_BY, suffixes=("_a", "_b"))
     if pairs.empty:
         raise UserError(f"{a.name} and {b.name} have no common route and seed: nothing to pair")
+    # a hazard without a place in one arm makes a pair unequal before the drive
     absent = hazards.find_unequal_pairs(pairs, hazards.ABSENT)
     kept = pairs[~absent]
     if kept.empty:
@@ -146,7 +187,12 @@ def compute_score_differences(pairs: pd.DataFrame) -> pd.DataFrame:
 def compute_surrogate_differences(
     pairs: pd.DataFrame, measures: Mapping[str, tuple[str, float]] = COMPARED_SURROGATES
 ) -> pd.DataFrame:
-    """Return a row for each surrogate that some pair knows of both its drives."""
+    """Return a row for each surrogate that some pair knows of both its drives.
+
+    Args:
+        pairs: a row for each pair, columns with `_a` and `_b`.
+        measures: by name, a column and a factor.
+    """
     rows = []
     for measure, (column, scale) in measures.items():
         known = pairs[pairs[f"{column}_a"].notna() & pairs[f"{column}_b"].notna()]
@@ -156,7 +202,12 @@ def compute_surrogate_differences(
 
 
 def compute_pairing_sensitivity(pairs: pd.DataFrame, absent: Mask) -> pd.DataFrame:
-    """Return the differences by other choices of pairs, where those are other pairs."""
+    """Return the differences by other choices of pairs, where those are other pairs.
+
+    Args:
+        pairs: a row for each pair.
+        absent: (pairs,) those that the comparison leaves out.
+    """
     same = ~absent & ~hazards.find_unequal_pairs(pairs, hazards.RAN)
     chosen = {"all pairs": pairs, "the same hazards ran in both": pairs[same]}
     parts = [
@@ -177,7 +228,18 @@ def find_unpaired_attempts(side: ComparisonSide, pairs: pd.DataFrame) -> pd.Data
 def estimate_difference(
     pairs: pd.DataFrame, measure: str, column: str, scale: float
 ) -> dict[str, object]:
-    """Return one measure's difference, its route-clustered interval and its test."""
+    """Return one measure's difference, its route-clustered interval and its test.
+
+    Args:
+        pairs: a row for each pair, columns with `_a` and `_b`.
+        measure: the name that is shown.
+        column: of the attempts.
+        scale: from the column's unit to the shown one.
+
+    Returns:
+        A row of the table of differences.
+    """
+    # (pairs,); the interval resamples routes, and the test flips the signs of routes
     a, b = (pairs[f"{column}_{side}"].to_numpy(np.float64) * scale for side in "ab")
     clusters = encode_names(pairs["cluster"])
     estimate = estimate_mean(b - a, clusters)
@@ -197,6 +259,7 @@ def estimate_difference(
         "test": "sign flips of routes, " + ("all" if test.exact else "20000 samples"),
         "p mcnemar": np.nan,
     }
+    # McNemar's test needs independent pairs: each route once
     if column in YES_OR_NO and estimate.n == estimate.routes:
         row["p mcnemar"] = compute_mcnemar_p(int((a > b).sum()), int((b > a).sum()))
     return row
@@ -205,7 +268,14 @@ def estimate_difference(
 def compare_all_pairs(
     pairs: Sequence[tuple[ComparisonSide, ComparisonSide]],
 ) -> tuple[list[ArmComparison], pd.DataFrame]:
-    """Compare pairs of arms; Holm's p is over all of them, measure by measure."""
+    """Compare pairs of arms; Holm's p is over all of them, measure by measure.
+
+    Args:
+        pairs: sides a and b of each comparison.
+
+    Returns:
+        The comparisons, and one table of all their differences.
+    """
     comparisons = [compare_sides(first, second) for first, second in pairs]
     table = pd.concat(
         [
@@ -224,6 +294,10 @@ def add_time_difference(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame
     """Return differences, next to each that in the time to the goal of the same arms and group.
 
     Its columns are `time`, `time low`, `time high` and `time pairs`; NaN where no pair knows it.
+
+    Args:
+        rows: differences.
+        table: where the differences in time are.
     """
     keys = [name for name in ("family", "arm_a", "arm_b", "by", "group") if name in rows]
     source = {"difference": "time", **{name: f"time {name}" for name in ("low", "high", "pairs")}}
@@ -232,7 +306,15 @@ def add_time_difference(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame
 
 
 def compute_route_means(comparison: ArmComparison, column: str) -> pd.DataFrame:
-    """Return each route's mean of both arms, named as short as is unambiguous."""
+    """Return each route's mean of both arms, named as short as is unambiguous.
+
+    Args:
+        comparison: of two arms.
+        column: of the attempts.
+
+    Returns:
+        A row for each route, with columns `_a` and `_b`.
+    """
     means = comparison.pairs.groupby("cluster")[[f"{column}_a", f"{column}_b"]].mean()
     towns = {str(name).partition("/")[0] for name in means.index}
     short = [str(name).partition("/")[2] if len(towns) == 1 else str(name) for name in means.index]

@@ -44,7 +44,12 @@ class ArmContrasts:
         return self.table[~self.table["measure"].isin(list(DANGERS))]
 
     def select_measure(self, measure: str, family: str | None = None) -> pd.DataFrame:
-        """Return the rows of one measure, perhaps of one family."""
+        """Return the rows of one measure, perhaps of one family.
+
+        Args:
+            measure: its name in the table.
+            family: of comparisons; None for all.
+        """
         rows = self.table["measure"] == measure
         return self.table[rows & (self.table["family"] == family)] if family else self.table[rows]
 
@@ -85,6 +90,7 @@ def plan_comparisons(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
     each. Systems are compared under the same setting. Systems that read no messages have one arm
     under every cooperation: each pair of them is compared once.
     """
+    # arms that differ in one factor only
     for factor in [
         CONDITION,
         *(name for name in collect_factors(arms) if name not in (SYSTEM, CONDITION)),
@@ -96,6 +102,7 @@ def plan_comparisons(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
             pairs = product(plain, [arm for arm in members if arm not in plain])
             for a, b in pairs if plain else combinations(members, 2):
                 yield family, a, b
+    # systems under the same setting; each pair once
     compared: set[tuple[Arm, Arm]] = set()
     for name, members in group_arms_by_setting(arms).items():
         for a, b in combinations(members, 2):
@@ -113,7 +120,14 @@ def group_arms(arms: Sequence[Arm], factors: Sequence[str]) -> Iterator[list[Arm
 
 
 def format_contrast_label(family: str, a: Arm, b: Arm, factors: Sequence[str]) -> str:
-    """Return what a comparison is called in the figure of its family."""
+    """Return what a comparison is called in the figure of its family.
+
+    Args:
+        family: of the comparison.
+        a: the arm that is compared with.
+        b: the arm that is compared.
+        factors: those that vary among the arms.
+    """
     if family == DISTURBED:
         return format_arm_label(b, factors)
     if family.startswith(SYSTEMS):

@@ -34,6 +34,7 @@ class FamilyDeclaration:
 
     def describe_tests(self) -> str:
         """Return what is tested on the page, how, and what it has no power to find."""
+        # numbers of tests
         of = {kind: len(rows) for kind, rows in self.tests.groupby("kind")}
         comparisons, terms = of.get("comparison", 0) // len(IN_ORDER), of.get("odds", 0)
         table = self.contrasts.table
@@ -48,6 +49,7 @@ class FamilyDeclaration:
             f" {ALPHA:.0%}, for all of them together (step-down, with Westfall and Wolfinger's"
             " bound for discrete p-values, a sharper form of Tarone's)."
         )
+        # tests that no data of so few routes could make significant
         least = self.tests.loc[self.tests["measure"] == IN_ORDER[0], "least"].to_numpy(np.float64)
         if hopeless := int((least >= ALPHA).sum()):
             text += (
@@ -65,9 +67,18 @@ class FamilyDeclaration:
 def declare_tests(
     contrasts: ArmContrasts, regressions: Sequence[ConditionFits]
 ) -> FamilyDeclaration:
-    """Return the family of a page: comparisons, then the headline's patterns by condition."""
+    """Return the family of a page: comparisons, then the headline's patterns by condition.
+
+    Args:
+        contrasts: all comparisons of the page.
+        regressions: the fits of each condition.
+
+    Returns:
+        Every test with its page-wide p-value.
+    """
     rows: list[dict[str, object]] = []
     slots: list[list[HypothesisTest]] = []
+    # a slot for each comparison: the violation rate is tested after the driving score
     for pair in contrasts.pairs:
         p_values = pair.differences.set_index("measure")["p"]
         slots.append(
@@ -78,12 +89,14 @@ def declare_tests(
         )
         names = {"kind": "comparison", "name": f"{pair.b.name} against {pair.a.name}"}
         rows += [{**names, "measure": name, "p": p_values[name]} for name in IN_ORDER]
+    # a slot for each error pattern of the headline
     for fits in regressions:
         terms = None if fits.headline is None else fits.headline.terms
         for _, term in (pd.DataFrame() if terms is None else terms).iterrows():
             slots.append([HypothesisTest(float(term["p"]))])
             names = {"kind": "odds", "name": fits.condition, "measure": str(term["term"])}
             rows.append({**names, "p": term["p"]})
+    # the step-down procedure over all slots
     least = [test.compute_least_p() for slot in slots for test in slot]
     level = [p for slot in adjust_p_values(slots) for p in slot]
     tests = pd.DataFrame(rows, columns=["kind", "name", "measure", "p"])
@@ -110,9 +123,11 @@ def add_significance(contrasts: ArmContrasts, tests: pd.DataFrame) -> ArmContras
     table = contrasts.table
     if table.empty:
         return contrasts
+    # by the names of the arms and the measure
     page_p = tests[tests["kind"] == "comparison"].set_index(["name", "measure"])["p page"]
     names = zip(table["arm_b"] + " against " + table["arm_a"], table["measure"], strict=True)
     level = np.array([page_p.get(name, np.nan) for name in names], np.float64)
+    # an interval that excludes zero is needed as well
     alike = table["low"].isna() & (table["difference"] != 0)
     excludes_zero = (table["low"] > 0) | (table["high"] < 0) | alike
     table_with_p = table.assign(clear=excludes_zero & (level < ALPHA))

@@ -25,7 +25,12 @@ TURNS = ("x", "y", "z", "yaw", "pitch", "roll")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RecordedDrive:
-    """An attempt; tables are those of its records."""
+    """An attempt; tables are those of its records.
+
+    Attributes:
+        frames: a row for each planning step.
+        place: metres in the world.
+    """
 
     key: AttemptKey
     folder: Path
@@ -78,7 +83,12 @@ class DriveSnapshot:
 
 
 def read_recorded_drive(campaign: CampaignRecords, key: AttemptKey) -> RecordedDrive | None:
-    """Return an attempt from its records; None if it ended before the first step."""
+    """Return an attempt from its records; None if it ended before the first step.
+
+    Args:
+        campaign: its records.
+        key: a finished attempt.
+    """
     frames = read_checked_table(campaign, "frames", key)
     if frames.empty:
         return None
@@ -116,14 +126,25 @@ def describe_drive_ending(row: Mapping[str, Any]) -> str:
 
 
 def build_snapshot(drive: RecordedDrive, row: int) -> DriveSnapshot:
-    """Return a planning step by its row in frames."""
+    """Return a planning step by its row in frames.
+
+    Args:
+        drive: the recorded attempt.
+        row: of `frames`.
+
+    Returns:
+        The step with its boxes in the world.
+    """
+    # rows of all tables at the step's frame
     state = drive.frames.iloc[row]
     poses = drive.poses[drive.poses["frame"] == state["frame"]]
     here = drive.boxes[drive.boxes["frame"] == state["frame"]]
     ego = poses[poses["kind"].astype(str) == "ego"]
+    # where the ego's LiDAR truly was; the vehicle's pose for records without it
     lidar = (
         get_recorded_pose(state, "ego_") if ego.empty else get_recorded_pose(ego.iloc[0], "true_")
     )
+    # (boxes, 7) from the LiDAR's frame to the world
     in_world = transform_boxes(build_recorded_boxes(here), lidar, WORLD).geometry
     names = ("world_x", "world_y", "world_z")
     places = {name: in_world[:, axis] for axis, name in enumerate(names)}
@@ -140,7 +161,14 @@ def build_snapshot(drive: RecordedDrive, row: int) -> DriveSnapshot:
 
 
 def build_recorded_boxes(rows: pd.DataFrame) -> Boxes:
-    """Return recorded boxes without their classes."""
+    """Return recorded boxes without their classes.
+
+    Args:
+        rows: of `boxes`.
+
+    Returns:
+        N boxes in the ego's LiDAR frame; all are of class 0.
+    """
     return Boxes(
         rows[GEOMETRY].to_numpy(np.float64),
         np.zeros(len(rows), np.int64),
@@ -149,5 +177,10 @@ def build_recorded_boxes(rows: pd.DataFrame) -> Boxes:
 
 
 def get_recorded_pose(row: pd.Series, prefix: str) -> Pose:
-    """Return a recorded pose."""
+    """Return a recorded pose.
+
+    Args:
+        row: with columns x, y, z (m), yaw, pitch and roll (rad).
+        prefix: of these columns.
+    """
     return Pose(*(float(row[f"{prefix}{name}"]) for name in TURNS))

@@ -64,12 +64,26 @@ def extract_hazard_facts(hazard: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def find_unequal_pairs(pairs: pd.DataFrame, column: str) -> Mask:
-    """Return which pairs differ in the hazards that a column names."""
+    """Return which pairs differ in the hazards that a column names.
+
+    Args:
+        pairs: a row for each pair.
+        column: without `_a` and `_b`.
+
+    Returns:
+        (pairs,)
+    """
     return np.asarray(pairs[f"{column}_a"] != pairs[f"{column}_b"], np.bool_)
 
 
 def build_one_sided_table(pairs: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """Return a row for each hazard that ran in one arm of a pair only."""
+    """Return a row for each hazard that ran in one arm of a pair only.
+
+    Args:
+        pairs: a row for each pair.
+        a: name of the first arm.
+        b: name of the second arm.
+    """
     rows = []
     for _, pair in pairs[
         find_unequal_pairs(pairs, RAN) | find_unequal_pairs(pairs, ABSENT)

@@ -50,10 +50,15 @@ def read_route_way(file: Path, folder: Path) -> RouteWay:
 
 
 def resolve_geometries(ways: Sequence[RouteWay]) -> list[str]:
-    """Return for each way the town and the name of the first one that is driven like it."""
+    """Return for each way the town and the name of the first one that is driven like it.
+
+    Returns:
+        (ways,) names: equal for routes that are driven along one way.
+    """
     first: list[tuple[str, RouteWay]] = []
     names = []
     for way in ways:
+        # the first way that is alike gives the name; names of others are made different
         name = next((name for name, other in first if has_same_way(other, way)), None)
         if name is None:
             taken = {first_name for first_name, _ in first}

@@ -28,9 +28,20 @@ def compute_subgroup_differences(comparisons: Sequence[ArmComparison], by: str) 
     """Return the differences of each comparison in each subgroup, with intervals, without tests.
 
     They are those in scores and, where it is known, in the cost in time.
+
+    Args:
+        comparisons: of two arms each.
+        by: as `parse_grouping` takes it.
+
+    Returns:
+        A row for each comparison, group and measure.
+
+    Raises:
+        UserError: no pair is in any group.
     """
     groups_of, parts = parse_grouping(by), []
     for comparison in comparisons:
+        # differences within the pairs of a group
         for group, chosen in groups_of(comparison.pairs).items():
             pairs = comparison.pairs[chosen]
             if not len(pairs):
@@ -54,7 +65,14 @@ def compute_subgroup_differences(comparisons: Sequence[ArmComparison], by: str) 
 
 
 def parse_grouping(by: str) -> Callable[[pd.DataFrame], dict[str, Mask]]:
-    """Return what divides pairs: `town`, `kind`, `kind=a+b,c` or `reveal=0.8,1.3`."""
+    """Return what divides pairs: `town`, `kind`, `kind=a+b,c` or `reveal=0.8,1.3`.
+
+    Returns:
+        By name of the group, (pairs,) which of them are in it.
+
+    Raises:
+        UserError: an unknown grouping.
+    """
     name, equals, text = by.partition("=")
     if by == "town":
         return group_by_town
@@ -85,8 +103,14 @@ def group_by_hazard_kind(
 
 
 def group_by_reveal_time(pairs: pd.DataFrame, edges: Sequence[float]) -> dict[str, Mask]:
-    """Return the pairs between edges, by the shortest reveal time by geometry of their hazards."""
+    """Return the pairs between edges, by the shortest reveal time by geometry of their hazards.
+
+    Args:
+        pairs: a row for each pair.
+        edges: seconds, ascending.
+    """
     placed, _ = REVEALS
+    # (pairs,) seconds, the shortest of both arms' hazards
     times = np.array(
         [
             min((float(one[placed]) for one in planned if one[placed] is not None), default=np.nan)

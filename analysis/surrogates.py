@@ -59,9 +59,11 @@ def add_oracle_columns(attempts: pd.DataFrame) -> pd.DataFrame:
     which ends early is not compared with what came later. Without `oracle` both are missing, and so
     is the delay where one of the two missed the goal.
     """
+    # the reached times of all drives of `oracle`, by campaign and place
     oracle = attempts[attempts["system"] == ORACLE].sort_values("source", kind="stable")
     places = list(zip(*(oracle[name] for name in ("source", *PLACE)), strict=True))
     rows = list(zip(map(parse_reached_times, oracle[REACHED]), oracle[GOAL], strict=True))
+    # any campaign's; reversed, so that the first campaign wins
     other = {place[1:]: row for place, row in zip(reversed(places), reversed(rows), strict=True)}
     near = dict(zip(places, rows, strict=True))
     shares, delays = [], []
@@ -81,7 +83,15 @@ def parse_reached_times(text: str) -> tuple[float, ...]:
 
 
 def compute_speed_share(times: Sequence[float], reference: Sequence[float]) -> float:
-    """Return a drive's speed over another's on the stretch that both drove; NaN under 10 m."""
+    """Return a drive's speed over another's on the stretch that both drove; NaN under 10 m.
+
+    Args:
+        times: seconds at which every further 10 m were reached.
+        reference: the same of the other drive.
+
+    Returns:
+        A ratio; 1 is equally fast.
+    """
     last = min(len(times), len(reference)) - 1
     return reference[last] / times[last] if last > 0 and times[last] > 0 else np.nan
 
@@ -89,7 +99,17 @@ def compute_speed_share(times: Sequence[float], reference: Sequence[float]) -> f
 def read_motion(
     campaign: CampaignRecords, key: AttemptKey, tick_seconds: float
 ) -> tuple[RoadUserMotion, EgoWay, DriveEnding]:
-    """Return what an attempt's surrogates are computed from."""
+    """Return what an attempt's surrogates are computed from.
+
+    Args:
+        campaign: its records.
+        key: a finished attempt.
+        tick_seconds: of the campaign.
+
+    Returns:
+        Motion of all road users, the ego's way, and how the drive ended.
+    """
+    # whole numbers of the tracks become metres and radians
     tables = {name: read_checked_table(campaign, name, key) for name in ("tracks", "actors", "map")}
     tracks, actors = (
         {str(column): tables[name][column].to_numpy() for column in tables[name]}
@@ -110,6 +130,7 @@ def read_motion(
         ending = parse_recorded_ending(ours, len(motion) - 1)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise make_result_error(campaign, key, problem) from None
+    # the route's centre line, and how far along it the ego was in every tick
     route = tables["map"]
     xy = route.loc[route["kind"].astype(str) == "route", ["x", "y"]].to_numpy(np.float64)
     stations = interpolate_stations(frames, len(motion))

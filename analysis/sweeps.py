@@ -66,13 +66,19 @@ def find_collection_sweeps(collection: CampaignCollection) -> list[ConditionSwee
 
 
 def iterate_condition_sweeps(conditions: Mapping[str, Any]) -> Iterator[ConditionSweep]:
-    """Yield the sweeps among conditions as settings have them."""
+    """Yield the sweeps among conditions as settings have them.
+
+    Args:
+        conditions: by name, the settings of their disturbances.
+    """
     groups: dict[tuple[Path, str], dict[str, float]] = {}
+    # conditions that are equal once one number is taken out belong together
     for name, parts in sorted(conditions.items()):
         if isinstance(parts, list) and all(isinstance(part, dict) for part in parts):
             for path, size in islice(iterate_numbers(parts), MOST_NUMBERS):
                 groups.setdefault((path, format_without_number(parts, path)), {})[name] = size
     for (path, _), sizes in groups.items():
+        # one condition alone is a sweep only if its name says so
         alone = len(sizes) == 1 and all(
             size == parse_condition_size(name) for name, size in sizes.items()
         )
@@ -120,7 +126,12 @@ def iterate_numbers(value: Any, path: Path = ()) -> Iterator[tuple[Path, float]]
 
 
 def format_without_number(value: Any, path: Path) -> str:
-    """Return settings as text that is equal for settings which differ in one number only."""
+    """Return settings as text that is equal for settings which differ in one number only.
+
+    Args:
+        value: settings, or a part of them.
+        path: keys that lead to the number.
+    """
     if not path and isinstance(value, int | float):
         return "size"
     if not isinstance(value, dict | list):

@@ -45,7 +45,13 @@ def show_table(table: EstimatesTable) -> None:
 
 
 def show_grid(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    """Print a plain table, words to the left and the rest to the right."""
+    """Print a plain table, words to the left and the rest to the right.
+
+    Args:
+        title: printed above the table.
+        head: names of the columns.
+        rows: words of each row.
+    """
     print_escaped_line(title)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(head):

@@ -110,7 +110,18 @@ class Campaign:
         return self.table("events", **chosen)
 
     def table(self, name: str, **chosen: object) -> pd.DataFrame:
-        """Return a table of the chosen attempts, each row with its attempt."""
+        """Return a table of the chosen attempts, each row with its attempt.
+
+        Args:
+            name: of a table, such as `frames` or `boxes`.
+            chosen: values of columns of `attempts`, one or a list; none: all attempts.
+
+        Returns:
+            A row for each row of the attempts' tables; units are those of the records.
+
+        Raises:
+            UserError: an unknown table or column.
+        """
         refuse_unknown_name(name, ALL_TABLES, "table")
         return self._records.read_attempt_tables(name, self._select_keys(chosen))
 
@@ -130,7 +141,11 @@ class Campaign:
 
 
 def open_campaign(folder: str | Path) -> Campaign:
-    """Return the records of a campaign's folder."""
+    """Return the records of a campaign's folder.
+
+    Args:
+        folder: with `campaign.yaml`.
+    """
     return Campaign(folder)
 
 
@@ -153,7 +168,26 @@ def run_campaign(
     `settings` are further keys and values, as on the command line:
     `{"traffic.crossing_share": 0.2, "attempt_timeout": 300.0}`. Attempts that failed are listed in
     `Campaign.missing`. What cannot be planned raises a `CampaignError` with the command's line.
+
+    Args:
+        out: folder of the campaign.
+        study: its name; None: the usual one.
+        system: names, classes of the caller's, or both; None: the study's.
+        cooperation: one or several; None: the study's.
+        interference: conditions, one or several; None: the study's.
+        routes: a choice of routes; None: the study's.
+        only: ids of routes; None: all of the file.
+        seeds: of each route; None: the study's.
+        settings: further keys and values.
+        show: print the command's lines.
+
+    Returns:
+        Its records.
+
+    Raises:
+        CampaignError: it cannot be planned, or the command ended early.
     """
+    # arguments as words of the command line
     groups = {
         "study": study,
         "cooperation": as_choice_list(cooperation),
@@ -169,6 +203,7 @@ def run_campaign(
         for key, value in groups.items()
         if value is not None
     ]
+    # systems, and classes of the caller's own
     overrides += [f"system={format_override_value(names)}"] if system is not None else []
     overrides += [
         f"+system.{name}._target_={made.__module__}.{made.__qualname__}"
@@ -177,6 +212,7 @@ def run_campaign(
     overrides += [
         f"{key}={format_override_value(value)}" for key, value in (settings or {}).items()
     ]
+    # progress without control characters, unless asked for
     with_progress = () if "progress" in (settings or {}) else ("progress=plain",)
     run_crucible_command(
         ["run", *overrides, *with_progress], build_system_environment(classes.values()), show
@@ -193,7 +229,16 @@ def run_attempt(
     seed: int = 1,
     **further: Any,
 ) -> Campaign:
-    """Run one attempt; further arguments are those of `run_campaign`."""
+    """Run one attempt; further arguments are those of `run_campaign`.
+
+    Args:
+        out: folder of the campaign.
+        system: a shipped one by name, or a class of the caller's.
+        route: its id in the route file.
+        interference: name of the condition.
+        seed: of the attempt.
+        further: as `run_campaign` takes them.
+    """
     return run_campaign(
         out, system=system, only=[route], interference=interference, seeds=[seed], **further
     )
@@ -259,6 +304,7 @@ def run_crucible_command(
                 last_line = line
                 if show:
                     print(line, end="")
+        # an interrupt reaches the command, which finishes its files
         except BaseException:
             process.send_signal(signal.SIGINT)
             raise

@@ -132,11 +132,25 @@ def is_sampler_class(named: type) -> bool:
 def check_plugin(
     name: str, settings: Sequence[str] = (), recording: Path | None = None
 ) -> tuple[str, list[Finding]]:
-    """Return what a plug-in is, and what its check finds."""
+    """Return what a plug-in is, and what its check finds.
+
+    Args:
+        name: package.module:Class, a name of ours, or a folder of V2Xverse.
+        settings: arguments of the class, as name=value.
+        recording: of systems: the recorded street; None: it is recorded now.
+
+    Returns:
+        What the plug-in is, such as `a sampler`, and its findings.
+
+    Raises:
+        UserError: it is none.
+    """
+    # a checkpoint of V2Xverse
     described = describe_v2xverse(name, settings)
     if described and not any(word.startswith("root=") for word in settings):
         return "a checkpoint", described
     make = make_system_factory(name, settings)
+    # a class: samplers, then subclasses of a plug-in base
     if is_class_name(name):
         named = load_named_class(name)
         if is_sampler_class(named):
@@ -152,6 +166,7 @@ def check_plugin(
                     del parameters["_target_"]
                     return kind, list(findings_of(named, parameters))
                 return kind, list(findings_of(make))
+        # neither: it could only be a system
         if not any(hasattr(named, attribute) for attribute in SYSTEM_ATTRIBUTES):
             bases = ", ".join(base.rpartition(".")[2] for base in PLUGIN_KINDS)
             raise UserError(
@@ -161,6 +176,7 @@ def check_plugin(
     from agents.conformance.examination import SystemExamination  # noqa: PLC0415
     from agents.conformance.recording import load_or_make_recording  # noqa: PLC0415
 
+    # a system: made once before the recording, which takes longer
     make()
     return SYSTEM_KIND, described + SystemExamination(
         make, load_or_make_recording(recording)

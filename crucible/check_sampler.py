@@ -122,6 +122,7 @@ def describe_misfit(candidate: SearchCandidate) -> str:
         if parameter.kind == "choice":
             fits = value in parameter.choices
         else:
+            # ends of the range may be missed by rounding
             slack = 1e-9 * max(1.0, abs(parameter.high))
             fits = (
                 not isinstance(value, str)

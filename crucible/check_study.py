@@ -26,7 +26,13 @@ def is_study(name: str) -> bool:
 def check_composed_study(
     name: str, folders: Sequence[Path], *, trust: bool = False
 ) -> list[Finding]:
-    """Return what the check of a study finds; a study that is not there is bad input."""
+    """Return what the check of a study finds; a study that is not there is bad input.
+
+    Args:
+        name: of the study.
+        folders: of `--config-dir`.
+        trust: build all classes that files of the folders name.
+    """
     study, folders = resolve_study_folders(name, folders)
 
     def composed(chosen: str) -> CampaignSettings:

@@ -103,13 +103,16 @@ def write_study_reference(options: argparse.Namespace) -> int:
     from harness.common.protocols import hash_protocol, is_test_town  # noqa: PLC0415
     from harness.records.schema import VERSION  # noqa: PLC0415
 
+    # what was packed
     campaigns = read_packed_campaigns(options.packs)
     folder = options.out.resolve().parent
     held = {str(pack): set(split_part(read_part(pack))) for pack in options.packs}
     packs = compute_pack_digests(options.packs, folder, held)
+    # which machine: a reference is of the machine that drove
     machine = detect_machine()
     for campaign in campaigns.values():
         refuse_other_machine(campaign, machine.versions, machine.python)
+    # maps, and the protocol of the test towns among them
     towns = compute_map_digests(collect_towns(campaigns), options.maps)
     tested = sum(map(is_test_town, towns))
     protocol = None
@@ -118,6 +121,7 @@ def write_study_reference(options: argparse.Namespace) -> int:
         protocol = {"file": named, "sha256": hash_protocol(options.protocol)}
     elif tested:
         raise UserError(f"{min(towns)}: a test town; --protocol FILE must name its protocol")
+    # how they were made, and where
     made_by = collect_campaign_overrides(options.made_by, campaigns)
     elsewhere = find_campaigns_driven_elsewhere(options.elsewhere, campaigns, machine.name)
     reference = StudyReference(

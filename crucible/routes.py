@@ -114,6 +114,7 @@ def run_routes_plot(options: argparse.Namespace) -> int:
 
 def write_routes_plot(options: argparse.Namespace) -> int:
     """Write the picture of the routes."""
+    # what is asked for
     if options.out.suffix not in {".png", ".svg"}:
         raise UserError(f"--out: {options.out}: a name that ends in .png or .svg is needed")
     specs = {spec.id: spec for spec in read_routes(options.file)}
@@ -122,6 +123,7 @@ def write_routes_plot(options: argparse.Namespace) -> int:
             raise UserError(f"--only: {options.file} has no route {name}")
     if options.only:
         specs = {name: specs[name] for name in options.only}
+    # the routes with what lies around them, town by town
     routes = list(resolve_routes(specs.values(), options.maps).values())
     hazards = load_route_hazards(options, specs)
     plans: dict[str, RoutePlan] = {}
@@ -146,6 +148,7 @@ def write_routes_plot(options: argparse.Namespace) -> int:
                 if options.surveyed
                 else np.zeros((0, 2)),
             )
+    # the picture
     canvas = render_route_plans([plans[route.name] for route in routes])
     if options.out.suffix == ".svg":
         write_whole(options.out, render_svg_file(canvas))
@@ -164,6 +167,7 @@ def load_town_scenery(
         client = carla.Client(server.host, server.port)
         client.set_timeout(TIMEOUT)
         world = client.get_world()
+        # (places, 3), all five times in a row, as only every fifth is looked at
         dense = np.repeat(make_dense_places(routes), EVERY, axis=0)
         scenery = pd.DataFrame(list_scenery_near_route(world, replace(routes[0], xyz=dense)))
         actors = world.get_actors()
@@ -174,6 +178,7 @@ def load_town_scenery(
             ]
             for kind in ("traffic.traffic_light", "traffic.stop")
         ]
+    # (signals, 2) m
     lights, stops = (np.array(places, np.float64).reshape(-1, 2) for places in signals)
     return scenery, lights, stops
 
@@ -184,11 +189,13 @@ def select_lane_edges(graph: LaneGraph, route: Route) -> pd.DataFrame:
     parts = []
     for number, (first, count) in enumerate(graph.lanes.values()):
         rows = [*range(first, first + count - 1, SPACING), first + count - 1]
+        # (rows, 3) centre line of a lane, which is thinned out
         xyz, yaw = graph.xyz[rows], graph.yaw[rows]
         xyz[-1, :2] += np.cos(yaw[-1]), np.sin(yaw[-1])  # lanes are sampled to a metre before it
         inside = ((xyz[:, :2] >= low) & (xyz[:, :2] <= high)).all(axis=1)
         if count < 2 or not inside.any():
             continue
+        # (rows, 3) from the centre to the right edge
         right = np.column_stack([-np.sin(yaw), np.cos(yaw), np.zeros(len(yaw))])
         right *= graph.width[rows][:, None] / 2
         for kind, edge in (("lane_left", xyz - right), ("lane_right", xyz + right)):

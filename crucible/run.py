@@ -179,6 +179,7 @@ def main(arguments: list[str], program: str = "crucible run") -> int:
     """Run, and answer what cannot be composed with one line and exit code 2."""
     parser = build_run_parser(program)
     overrides, folders = list[str](), list[Path]()
+    # what only prints needs no campaign; a refusal is one line
     try:
         refuse_settings_with_dashes(arguments, parser)
         options = parser.parse_args(move_options_first(arguments))
@@ -197,6 +198,7 @@ def main(arguments: list[str], program: str = "crucible run") -> int:
         if options.help:
             sys.exit(0)
         return 0
+    # run
     try:
         return run_campaign_config(config)
     except Exception:  # not foreseen: the traceback says where

@@ -96,6 +96,7 @@ def run_verify_command(options: argparse.Namespace) -> int:
     from harness.common.errors import UserError  # noqa: PLC0415
     from harness.records.digests import hash_file  # noqa: PLC0415
 
+    # what is asked for
     for name in ("sample", "workers"):
         if getattr(options, name) < 1:
             raise UserError(f"--{name} {getattr(options, name)}: must be ≥ 1")
@@ -104,6 +105,7 @@ def run_verify_command(options: argparse.Namespace) -> int:
     again = RedriveSettings(
         out=out, maps=options.maps, protocol=None, workers=options.workers, trust=options.trust
     )
+    # files of the study: what changed there is not driven again
     changed, campaigns = check_reference_files(options.reference, reference)
     if not changed:
         changed, again = prepare_redrive(options.reference, reference, again)
@@ -111,6 +113,7 @@ def run_verify_command(options: argparse.Namespace) -> int:
         print_unwrapped_line(f"changed: {line}")
     if changed:
         return CHANGED
+    # drive a sample and compare
     here = detect_machine()
     comparison = drive_and_compare_sample(
         reference, campaigns, again, count=options.sample, seed=options.seed, here=here

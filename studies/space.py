@@ -19,7 +19,16 @@ Values: TypeAlias = Mapping[str, float | str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceParameter:
-    """One parameter; `log` is sampled evenly in its logarithm, `choice` among names."""
+    """One parameter; `log` is sampled evenly in its logarithm, `choice` among names.
+
+    Attributes:
+        name: dotted, as settings have it.
+        unit: of `low` and `high`.
+        low: the least value.
+        high: the greatest value.
+        kind: number, whole, log or choice.
+        choices: names, of a choice.
+    """
 
     name: str
     unit: str
@@ -44,7 +53,12 @@ Space: TypeAlias = tuple[SpaceParameter, ...]
 
 
 def map_shares_to_values(space: Space, shares: Floats) -> dict[str, float | str]:
-    """Return the values at a point of the unit cube."""
+    """Return the values at a point of the unit cube.
+
+    Args:
+        space: d parameters.
+        shares: (d,) from 0 up to 1.
+    """
     return {
         parameter.name: parameter.get_value(float(share))
         for parameter, share in zip(space, shares, strict=True)
@@ -52,12 +66,25 @@ def map_shares_to_values(space: Space, shares: Floats) -> dict[str, float | str]
 
 
 def sample_values(space: Space, random: np.random.Generator) -> dict[str, float | str]:
-    """Return values from all over a space."""
+    """Return values from all over a space.
+
+    Args:
+        space: the parameters.
+        random: the stream; a number is taken from it for each parameter.
+    """
     return map_shares_to_values(space, random.random(len(space)))
 
 
 def get_numeric_value(values: Values, name: str) -> float:
-    """Return the value of a parameter that is a number."""
+    """Return the value of a parameter that is a number.
+
+    Args:
+        values: by name of the parameter.
+        name: of one of them.
+
+    Raises:
+        UserError: the value is a word.
+    """
     value = values[name]
     if isinstance(value, str):
         raise UserError(f"{name} = {value!r}: must be a number")

@@ -27,6 +27,7 @@ LARGEST = 30.0
 def check_shared_payloads(system: Any, payloads: Sequence[Any]) -> Iterator[Finding]:
     """Yield what is wrong with the partners' payloads."""
     kinds = " or ".join(kind.__name__ for kind in get_args(Payload))
+    # type, size, then what it holds; the first problem ends the check
     for payload in payloads:
         if not isinstance(payload, get_args(Payload)):
             came = type(payload).__name__
@@ -41,6 +42,7 @@ def check_shared_payloads(system: Any, payloads: Sequence[Any]) -> Iterator[Find
         for problem in list_payload_problems(payload):
             yield Finding("share", "failed", problem)
             return
+    # the type that the signature states: plans use it
     try:
         shared = get_type_hints(system.share).get("return")
     except (AttributeError, NameError, SyntaxError, TypeError):
@@ -120,12 +122,14 @@ def check_step_boxes(steps: Sequence[Step]) -> Iterator[Finding]:
 
 def list_box_problems(detected: Boxes, name: str) -> Iterator[str]:
     """Yield what is wrong with boxes."""
+    # types and shapes, before their values
     arrays = (("geometry", np.float64, 2, 7), ("classes", np.int64, 1, None))
     for field, kind, dimensions, width in (*arrays, ("scores", np.float64, 1, None)):
         array = getattr(detected, field)
         yield from list_array_problems(
             array, kind, name=f"{name}: {field}", dimensions=dimensions, width=width
         )
+    # values, with a guess at what was meant
     if not ((detected.classes >= 0) & (detected.classes < len(CLASSES))).all():
         known = ", ".join(f"{number} {class_name}" for number, class_name in enumerate(CLASSES))
         lowest, highest = detected.classes.min(), detected.classes.max()

@@ -35,6 +35,7 @@ MIRRORED = "they seem mirrored; y points to the right, as in CARLA"
 
 def check_box_frame(steps: Sequence[Step], recorded: Sequence[RecordedStep]) -> Iterator[Finding]:
     """Yield boxes out of the LiDAR's range, or that match better in another frame."""
+    # (boxes of all steps, 3) in the frame that they should be in
     places = np.concatenate([step.cooperative.geometry[:, :3] for step in steps])
     alone = np.concatenate([step.ego_alone.geometry[:, :3] for step in steps])
     far = np.abs(np.concatenate([places, alone])).max(axis=0, initial=0.0)

@@ -178,6 +178,7 @@ class FusionExamination:
 
     def _check_gradients(self) -> Iterator[Finding]:
         weights = dict(self._module.named_parameters())
+        # maps of partners as leaves: do gradients reach what is sent?
         sent = [
             tuple(level.clone().requires_grad_() for level in partner.maps) for partner in self._all
         ]
@@ -185,6 +186,7 @@ class FusionExamination:
             Partner(self._network.receive_maps(self._network.send_maps(maps)), pose)
             for maps, pose in zip(sent, POSES, strict=True)
         ]
+        # a loss on all fused maps
         fused = self._module.fuse(self._ego, partners)
         torch.autograd.backward(torch.stack([(level**2).mean() for level in fused]).sum())
         if missing := [name for name, weight in weights.items() if not has_finite_gradient(weight)]:

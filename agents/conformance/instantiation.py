@@ -23,13 +23,29 @@ SHIPPED = CONF / "system"
 
 
 def make_system_factory(name: str, given: Sequence[str]) -> Callable[[], Any]:
-    """Return a factory of the named system with arguments `key=value`."""
+    """Return a factory of the named system with arguments `key=value`.
+
+    Args:
+        name: of a shipped system, or `package.module:Class`.
+        given: arguments `key=value`.
+    """
     settings = resolve_system_settings(name, given)
     return lambda: instantiate_system(name, settings)
 
 
 def resolve_system_settings(name: str, given: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of a shipped system, or of the class `package.module:Class`."""
+    """Return the settings of a shipped system, or of the class `package.module:Class`.
+
+    Args:
+        name: of a shipped system, or `package.module:Class`.
+        given: arguments `key=value`.
+
+    Returns:
+        Plain settings with `_target_`.
+
+    Raises:
+        UserError: no such system, or arguments that cannot be read.
+    """
     words = [word for word in given if "=" not in word]
     if words:
         raise UserError(f"{words[0]}: arguments are given as name=value")
@@ -46,6 +62,7 @@ def resolve_system_settings(name: str, given: Sequence[str]) -> dict[str, Any]:
             raise UserError(f"{text}{describe_plugin_origin(name)}")
         settings = yaml.safe_load(file.read_text())[name]
     try:
+        # settings of a shipped system may refer to those of a campaign
         merged = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(given)))
         # A campaign has a simulator to which settings may refer; here there is none.
         around = OmegaConf.create({"simulator": {"maps": None}, "system": merged})

@@ -19,6 +19,7 @@ SHOWN_TRUTH = ("share", "step")
 
 def check_call_interface(system: Any) -> Iterator[Finding]:
     """Yield attributes and methods that are missing or cannot be called."""
+    # attributes
     for name in ("reads_points", "reads_messages"):
         value = getattr(system, name, None)
         if not isinstance(value, bool):
@@ -32,6 +33,7 @@ def check_call_interface(system: Any) -> Iterator[Finding]:
     if stage not in FUSION_STAGES:
         valid = ", ".join(FUSION_STAGES)
         yield Finding("calls", "failed", f"fusion_stage is {stage!r}; valid: {valid}")
+    # methods, with the arguments that they are called with
     for name in GIVEN:
         signature = f"{name}({', '.join(list_argument_names(system, name))})"
         method = getattr(system, name, None)

@@ -106,6 +106,8 @@ def play_recording(
     marks: list[tuple[str, str, Payload]] = []
     try:
         call_system(run, "reset", partial(system.reset, seed, recording.route))
+        # partners share, the channel delivers, the ego drives; digests show who writes into
+        # payloads
         for number, recorded in enumerate(recording.steps):
             if system.reads_messages:
                 sent.append(
@@ -119,6 +121,7 @@ def play_recording(
             run_ego_step(system, recorded, arrived=arrived, run=run, when=f"planning step {number}")
     except RunAbortedError:
         pass
+    # a payload belongs to its message: no one may change it later
     for sender, before, payload in marks:
         if hash_nested_value(payload) != before:
             run.overwritten = sender

@@ -33,6 +33,7 @@ def check_two_parts(
 ) -> Iterator[Finding]:
     """Yield what is wrong with `perceive` and `drive`, compared with the steps of a first run."""
     system = make()
+    # only one of both, or none
     if not is_perceiving_system(system):
         there = [name for name in PARTS if callable(getattr(system, name, None))]
         if there:
@@ -40,6 +41,7 @@ def check_two_parts(
         else:
             yield Finding(CHECK, "note", WHOLE)
         return
+    # both, in place of `step`
     run = PlaybackRun()
     perceived: list[Any] = []
     try:
@@ -53,6 +55,7 @@ def check_two_parts(
             text = f"perceive returns {came}; Perceived(cooperative, ego_alone) is needed"
             yield Finding(CHECK, "failed", text)
             return
+    # with the same answers
     if hash_nested_value(run.steps) != hash_nested_value(first.steps):
         text = "step is not perceive followed by drive: its answers differ; derive step from them"
         yield Finding(CHECK, "failed", text)
@@ -99,6 +102,7 @@ def check_drive_inputs(
     try:
         call_system(run, "reset", partial(system.reset, seed, recording.route))
         for number, (recorded, step) in enumerate(zip(recording.steps, first.steps, strict=True)):
+            # no points, no call of `perceive` before: only the boxes of the first run
             blind = replace(recorded.observation, points_in_lidar=NO_POINTS.copy())
             drive = partial(system.drive, blind, deepcopy(step.cooperative))
             controls.append(call_system(run, f"drive at planning step {number}", drive))

@@ -44,7 +44,17 @@ class ContactMargins:
 def compute_comfort_margins(
     tracks: RoadUserTracks, future: PredictedMotion, times: Floats
 ) -> ContactMargins:
-    """Return the room for comfort: half a second ahead of road users who cross the path."""
+    """Return the room for comfort: half a second ahead of road users who cross the path.
+
+    Args:
+        tracks: N road users in the world.
+        future: where they will be, (N, T).
+        times: (T,) seconds from now.
+
+    Returns:
+        Metres.
+    """
+    # (N,) those that move across the path, and pedestrians that walk
     crossing = ~future.standing & (np.abs(np.sin(future.heading)) > 0.4)
     walking = ~future.standing & (tracks.classes == PEDESTRIAN)
     return ContactMargins(
@@ -60,7 +70,16 @@ def compute_comfort_margins(
 def compute_contact_margins(
     tracks: RoadUserTracks, future: PredictedMotion, times: Floats
 ) -> ContactMargins:
-    """Return the room within which it counts as contact; it grows as predictions get uncertain."""
+    """Return the room within which it counts as contact; it grows as predictions get uncertain.
+
+    Args:
+        tracks: N road users in the world.
+        future: where they will be, (N, T).
+        times: (T,) seconds from now.
+
+    Returns:
+        Metres.
+    """
     return ContactMargins(
         front=0.5,
         rear=0.3,
@@ -84,6 +103,7 @@ def compute_setting_off_distance(
     may = (
         find_setting_off_tracks(tracks) & crossing & ~future.standing & (tracks.classes == CYCLIST)
     )
+    # (N, 1) m/s by which they may become faster, and (N, T) how long that takes
     more = np.where(may, np.maximum(RIDING_SPEED - future.speed, 0.0), 0.0)[:, None]
     until = np.minimum(times, more / SETTING_OFF_ACCELERATION)
     way: Floats = 0.5 * SETTING_OFF_ACCELERATION * until**2 + more * (times - until)
@@ -104,9 +124,22 @@ def compute_contact_cost(
 
     The first prediction is the likely one; the second is what can be relied on, and it alone counts
     for contact. An ego that squeezes past may come close to vehicles that stand.
+
+    Args:
+        path: the ego's.
+        profiles: C candidates at T times.
+        tracks: N road users in the world.
+        futures: the likely prediction and the reliable one, (N, T) each.
+        times: (T,) seconds from now.
+        car: the ego's body.
+        squeezes: whether the ego has waited long enough to pass close to standing vehicles.
+
+    Returns:
+        (C,)
     """
     if not len(tracks):
         return np.zeros(len(profiles.speed))
+    # (C, T) masks: too close by the likely prediction, in contact by the reliable one
     likely, reliable = futures
     parked = likely.standing & (tracks.classes == VEHICLE)
     close = find_profile_contacts(
@@ -126,6 +159,7 @@ def compute_contact_cost(
         margins=compute_contact_margins(tracks, reliable, times),
         car=car,
     )
+    # (T,) later contacts count less; the worst moment counts, and how fast the ego is then
     fading = 1.0 - (1.0 - CERTAINTY_AT_HORIZON) * times / times[-1]
     touch = (HARD_PRICE * fading * contact).max(1)
     moving = (profiles.speed * fading * contact).sum(1) * (times[1] - times[0])
@@ -148,7 +182,20 @@ def find_profile_contacts(
 
     A road user that is already within the side margin but does not touch the ego must not keep it
     from moving: for those, the side margin is zero.
+
+    Args:
+        path: the ego's.
+        profiles: C candidates at T times.
+        tracks: N road users in the world.
+        future: where they will be, (N, T).
+        margins: metres around the ego and around them.
+        car: the ego's body.
+        count: (N,) which of them count; None for all.
+
+    Returns:
+        (C, T)
     """
+    # (N, T) and (C, T) rectangles with their margins
     theirs = make_grown_rectangles(
         future.centre,
         future.yaw,
@@ -158,13 +205,16 @@ def find_profile_contacts(
         side=margins.their_side[:, None],
     )
     ours = make_ego_rectangles(path, profiles, margins, car)
+    # (N,) a cheap test first: most road users are far from every profile
     near = find_reachable_rows(ours, theirs)
     if count is not None:
         near &= count
     if not near.any():
         return np.zeros(profiles.speed.shape, np.bool_)
     theirs = theirs[near][None]
+    # (C, N, T)
     touched = find_touching_pairs(ours[:, None], theirs)
+    # (C, N, 1) those within the margin already: of them only the bodies count
     within = touched[:, :, :1]
     if within.any():
         slim = replace(ours, half_width=np.full((1, 1), 0.5 * car.width))
@@ -179,6 +229,7 @@ def make_ego_rectangles(
     path: RoutePath, profiles: SpeedProfiles, margins: ContactMargins, car: EgoVehicleModel
 ) -> GroundRectangles:
     """Return the ego along each profile, (C, T), with the room that is kept around it."""
+    # (C, T, 2) and (C, T); in a bend the body points outward of the path
     centre, course = path.interpolate_points(profiles.station)
     yaw = course - car.compute_slip(path.compute_curvature(profiles.station))
     return make_grown_rectangles(

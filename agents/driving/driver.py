@@ -23,13 +23,21 @@ WAYPOINTS = 10
 
 
 class Driver:
-    """Drives one route at a time; the same driver for every system under test."""
+    """Drives one route at a time; the same driver for every system under test.
+
+    Attributes:
+        planned_xy: (up to 10, 2) metres in the world; empty before the first step.
+    """
 
     def __init__(self, settings: DrivingSettings | None = None) -> None:
         self._settings = settings or DrivingSettings()
 
     def reset(self, route: Route) -> None:
-        """Start a route."""
+        """Start a route.
+
+        Args:
+            route: a row for each metre, in the world frame.
+        """
         self._path = RoutePath(route)
         self._planner = SpeedPlanner(self._path, self._settings)
         self._pedals = PedalControl(self._settings.car)
@@ -39,18 +47,30 @@ class Driver:
         """Where the ego plans to be after each of the next planning steps, in the world."""
 
     def step(self, observation: EgoObservation, detections_in_lidar: Boxes) -> Control:
-        """Return the control until the next step."""
+        """Return the control until the next step.
+
+        Args:
+            observation: of the ego, with its true pose.
+            detections_in_lidar: in the ego's LiDAR frame, metres and radians.
+
+        Returns:
+            Throttle, brake and steering.
+        """
+        # detections in the world become tracks
         pose, speed = observation.vehicle_in_world, observation.speed
         lidar_in_world = compose_poses(pose, observation.lidar_in_vehicle)
         boxes_in_world = transform_boxes(detections_in_lidar, lidar_in_world, WORLD)
         tracks = self._tracker.update_tracks(observation.time, boxes_in_world)
+        # where the ego is along the route, near where it was before
         here = np.array([[pose.x, pose.y]])
         self._station = float(self._path.locate_points(here, self._station)[0][0])
+        # a path past what stands close to it, and the speed along that path
         path = shift_path_aside(self._path, tracks, self._station, self._settings.car)
         plan = self._planner.plan_speed(
             path, self._station, speed=speed, tracks=tracks, lights=observation.lights
         )
         self.planned_xy = path.interpolate_points(plan.stations[1 : 1 + WAYPOINTS])[0]
+        # pedals from the plan, steering from the path
         throttle, brake = self._pedals.compute_pedals(plan, speed)
         offset = float(path.locate_points(here, self._station)[1][0])
         wheel = compute_steering(

@@ -35,7 +35,19 @@ def make_grown_rectangles(
     rear: Floats,
     side: Floats,
 ) -> GroundRectangles:
-    """Return rectangles of (length, width) with room added ahead, behind and on both sides."""
+    """Return rectangles of (length, width) with room added ahead, behind and on both sides.
+
+    Args:
+        centre: (…, 2) metres in the world.
+        yaw: (…) radians.
+        size: lengths and widths, m, of a shape that broadcasts with `yaw`.
+        front: metres added ahead.
+        rear: metres added behind.
+        side: metres added on either side.
+
+    Returns:
+        The same shape as `yaw`; centres move by half the difference of front and rear.
+    """
     shift = 0.5 * (front - rear)
     ahead = np.stack([np.cos(yaw), np.sin(yaw)], -1)
     return GroundRectangles(
@@ -47,11 +59,21 @@ def make_grown_rectangles(
 
 
 def find_touching_pairs(ours: GroundRectangles, theirs: GroundRectangles) -> Mask:
-    """Return which pairs overlap, broadcasting: no axis of either separates them."""
+    """Return which pairs overlap, broadcasting: no axis of either separates them.
+
+    Args:
+        ours: rectangles in the world.
+        theirs: rectangles whose shape broadcasts with that of `ours`.
+
+    Returns:
+        The broadcast shape.
+    """
+    # |cos| and |sin| of the angle between them: how far one reaches along the other's axes
     off = theirs.centre - ours.centre
     turn = theirs.yaw - ours.yaw
     c, s = np.abs(np.cos(turn)), np.abs(np.sin(turn))
     apart = np.zeros(np.broadcast_shapes(ours.yaw.shape, theirs.yaw.shape), np.bool_)
+    # two axes of each: beyond the half sizes on one axis they are apart
     for one, other in ((ours, theirs), (theirs, ours)):
         cos, sin = np.cos(one.yaw), np.sin(one.yaw)
         along = np.abs(off[..., 0] * cos + off[..., 1] * sin)
@@ -63,6 +85,7 @@ def find_touching_pairs(ours: GroundRectangles, theirs: GroundRectangles) -> Mas
 
 def find_reachable_rows(ours: GroundRectangles, theirs: GroundRectangles) -> Mask:
     """Return which rows of theirs (N, T) come so near all of ours (C, T) that some may touch."""
+    # half sizes added instead of diagonals: an upper bound of how far a rectangle reaches
     reach = (theirs.half_length + theirs.half_width).max(1, keepdims=True)
     reach = reach + (ours.half_length + ours.half_width).max()
     low, high = ours.centre.min((0, 1)), ours.centre.max((0, 1))
@@ -71,7 +94,14 @@ def find_reachable_rows(ours: GroundRectangles, theirs: GroundRectangles) -> Mas
 
 
 def compute_footprint_corners(centre: Floats, yaw: Floats, length: Floats, width: Floats) -> Floats:
-    """Return the corners (N, 4, 2) of rectangles."""
+    """Return the corners (N, 4, 2) of rectangles.
+
+    Args:
+        centre: (N, 2) metres.
+        yaw: (N,) radians.
+        length: (N,) metres.
+        width: (N,) metres.
+    """
     signs = np.array([[1, 1], [1, -1], [-1, -1], [-1, 1]]) * 0.5
     local = signs * np.stack([length, width], -1)[:, None]
     cos, sin = np.cos(yaw)[:, None], np.sin(yaw)[:, None]

@@ -48,7 +48,12 @@ TIME_PRICE, EFFORT_PRICE = 0.3, 0.15
 
 @dataclass(frozen=True, slots=True)
 class SpeedPlan:
-    """The chosen profile until the next plan."""
+    """The chosen profile until the next plan.
+
+    Attributes:
+        acceleration: m/s² until the next plan.
+        speed: m/s.
+    """
 
     acceleration: float
     speed: float  # at the next step
@@ -75,22 +80,37 @@ class SpeedPlanner:
         tracks: RoadUserTracks,
         lights: tuple[LightAhead, ...],
     ) -> SpeedPlan:
-        """Return the best of the candidate profiles along a path: the route, or a shifted one."""
+        """Return the best of the candidate profiles along a path: the route, or a shifted one.
+
+        Args:
+            path: the route, or a path that is shifted aside.
+            station: metres along the path, of the ego's centre.
+            speed: of the ego, m/s.
+            tracks: N road users in the world.
+            lights: those on the route.
+
+        Returns:
+            The profile with the lowest cost.
+        """
         settings, car, times = self._settings, self._settings.car, self._times
         self._rested = self._rested + settings.step if speed < AT_REST else 0.0
+        # road users, as they will be and as they lie along the path
         tracks = tracks[~find_followers(path, tracks, station, car)]
         future = predict_motion(tracks, path, ego_station=station, times=times)
         around = compute_path_surroundings(path, tracks, station, car)
+        # where to stop: for a light, or before a junction that would not be left again
         signals = find_light_stop(lights, station, speed, settings)
         leader = find_leader(future, around, station=station, speed=speed, settings=settings)
         clear = self._drop_stop_after_waiting(
             find_junction_stop(path, station, speed=speed, leader=leader, settings=settings), speed
         )
         stop = choose_nearer_stop(signals.stop, clear)
+        # how fast the road may be driven, metre by metre
         allowed = reduce_speed_at_standing(
             self._road_speed, path, tracks=tracks, future=future, around=around, car=car
         )
         allowed = compute_reachable_speeds(allowed, path.route.station, settings.comfort_braking)
+        # the candidates, (C, T), and what others will do if the ego has a green light
         profiles = project_speed_profiles(
             path, allowed, start=(station, speed), stop=stop, leader=leader, settings=settings
         )
@@ -99,6 +119,7 @@ class SpeedPlanner:
             if signals.has_green
             else future
         )
+        # (C,) time and comfort, then contacts
         cost = compute_progress_cost(profiles, settings)
         cost += compute_contact_cost(
             path,
@@ -109,6 +130,7 @@ class SpeedPlanner:
             car=car,
             squeezes=self._rested >= PATIENCE,
         )
+        # the cheapest: its speed at the next step is what the pedals get
         best = int(cost.argmin())
         ahead, driven = profiles.speed[best], float(np.ptp(profiles.station[best]))
         acceleration = float(ahead[1] - ahead[0]) / settings.step
@@ -126,9 +148,18 @@ class SpeedPlanner:
 
 
 def compute_progress_cost(profiles: SpeedProfiles, settings: DrivingSettings) -> Floats:
-    """Return what each profile costs in time and comfort."""
+    """Return what each profile costs in time and comfort.
+
+    Args:
+        profiles: C candidates at T times.
+        settings: cruise speed, horizon and comfortable braking.
+
+    Returns:
+        (C,)
+    """
     driven = profiles.station[:, -1] - profiles.station[:, 0]
     possible = settings.cruise_speed * settings.horizon
+    # (C, T - 1) m/s²; only what is beyond comfort costs
     braking = -np.diff(profiles.speed, axis=1) / settings.step
     uncomfortable = np.maximum(braking - settings.comfort_braking, 0.0)
     effort = (uncomfortable**2).sum(1) * settings.step

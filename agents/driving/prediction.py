@@ -56,7 +56,18 @@ def predict_motion(
     """Return where the tracks will be at these times from now.
 
     With `yielding`, road users that cross the path brake by so many m/s².
+
+    Args:
+        tracks: N road users in the world.
+        path: the ego's.
+        ego_station: metres along the path.
+        times: (T,) seconds from now, the first 0.
+        yielding: m/s².
+
+    Returns:
+        Positions and headings (N, T) in the world.
     """
+    # speed and course of each, (N,), and where it lies along the path
     speed, heading = compute_track_motion(tracks)
     standing = speed < STANDING[tracks.classes]
     station, offset = path.locate_on_stretch(
@@ -65,9 +76,11 @@ def predict_motion(
     path_yaw = path.interpolate_points(station)[1]
     relative = wrap_angle(heading - path_yaw)
     speed = np.where(standing, 0.0, speed)
+    # all keep their course first, (N, T, 2)
     crossing = np.abs(np.sin(relative)) > np.sin(LANE_ANGLE)
     travelled = compute_travelled_distances(speed, np.where(crossing, yielding, 0.0), times)
     centre, yaw = predict_kept_course(tracks, travelled, heading, times)
+    # those along the ego's lane or the next ones follow the road instead
     with_us, against_us = np.abs(relative) < LANE_ANGLE, np.abs(relative) > np.pi - LANE_ANGLE
     far = station + np.where(with_us, 1.0, -1.0) * speed * times[-1]
     follows = (
@@ -77,6 +90,7 @@ def predict_motion(
         & (tracks.classes != PEDESTRIAN)
         & ~find_bent_junction_crossings(path, station, far)
     )
+    # (F, T) stations of those that follow: their offset from the path is kept
     along = speed * np.cos(relative)
     if follows.any():
         onward = np.sign(along[follows, None]) * travelled[follows]
@@ -98,13 +112,22 @@ def predict_motion(
 
 
 def compute_track_motion(tracks: RoadUserTracks) -> tuple[Floats, Floats]:
-    """Return speeds and headings; a vehicle moves along its axis, forwards or backwards."""
+    """Return speeds and headings; a vehicle moves along its axis, forwards or backwards.
+
+    Args:
+        tracks: N road users in the world.
+
+    Returns:
+        (N,) m/s and (N,) radians of motion; of the body if it stands.
+    """
     vx, vy = tracks.velocity.T
     speed, heading = np.hypot(vx, vy), np.arctan2(vy, vx)
+    # a velocity across the body is noise of a vehicle; of a pedestrian it is motion
     drift = wrap_angle(heading - tracks.yaw)
     rolling = tracks.classes != PEDESTRIAN
     forward = np.abs(np.cos(drift)) > 0.7
     speed = np.where(rolling & forward, np.abs(speed * np.cos(drift)), speed)
+    # backwards is the opposite of the yaw; what stands has the direction of its body
     axis = np.where(np.cos(drift) >= 0.0, tracks.yaw, wrap_angle(tracks.yaw + np.pi))
     still = speed < STANDING[tracks.classes]
     heading = np.where(rolling & (forward | still), np.where(still, tracks.yaw, axis), heading)
@@ -112,7 +135,13 @@ def compute_track_motion(tracks: RoadUserTracks) -> tuple[Floats, Floats]:
 
 
 def compute_travelled_distances(speed: Floats, braking: Floats, times: Floats) -> Floats:
-    """Return metres travelled (N, T) until these times, braking until standstill."""
+    """Return metres travelled (N, T) until these times, braking until standstill.
+
+    Args:
+        speed: (N,) m/s.
+        braking: (N,) m/s².
+        times: (T,) seconds.
+    """
     held = np.minimum(times, (speed / np.maximum(braking, 1e-6))[:, None])
     way: Floats = speed[:, None] * held - 0.5 * braking[:, None] * held**2
     return way
@@ -121,11 +150,23 @@ def compute_travelled_distances(speed: Floats, braking: Floats, times: Floats) -
 def predict_kept_course(
     tracks: RoadUserTracks, travelled: Floats, heading: Floats, times: Floats
 ) -> tuple[Floats, Floats]:
-    """Return centres and body headings with constant speed and a decaying turn rate."""
+    """Return centres and body headings with constant speed and a decaying turn rate.
+
+    Args:
+        tracks: N road users in the world.
+        travelled: (N, T) metres.
+        heading: (N,) radians of motion.
+        times: (T,) seconds.
+
+    Returns:
+        (N, T, 2) metres and (N, T) radians.
+    """
+    # (N, T) radians: the turn rate fades, standing ones and pedestrians do not turn
     turned = tracks.turn_rate[:, None] * TURN_MEMORY * (1.0 - np.exp(-times / TURN_MEMORY))
     turns = (travelled[:, -1:] > 0.0) & (tracks.classes != PEDESTRIAN)[:, None]
     turned = np.where(turns, turned, 0.0)
     course = heading[:, None] + turned
+    # each piece of the way in the direction of its middle
     step = np.diff(travelled, prepend=0.0)
     middle = 0.5 * (course + np.concatenate([course[:, :1], course[:, :-1]], axis=1))
     way = np.stack([np.cos(middle), np.sin(middle)], -1) * step[..., None]
@@ -133,8 +174,18 @@ def predict_kept_course(
 
 
 def find_bent_junction_crossings(path: RoutePath, start: Floats, end: Floats) -> Mask:
-    """Return whether the path turns in a junction between two stations: others need not."""
+    """Return whether the path turns in a junction between two stations: others need not.
+
+    Args:
+        path: the ego's.
+        start: (N,) metres along the path.
+        end: (N,) metres along the path.
+
+    Returns:
+        (N,)
+    """
     inside = path.route.in_junction
+    # (stations,) radians turned inside junctions up to each station
     bends = np.abs(path.compute_curvature(path.route.station)) * inside
     pieces = np.diff(path.route.station, append=path.length)
     turned = np.concatenate([[0.0], np.cumsum(bends * pieces)])

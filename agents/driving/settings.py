@@ -42,20 +42,45 @@ class EgoVehicleModel:
         return np.arcsin(np.clip(0.5 * self.wheelbase * bend, -0.9, 0.9))
 
     def compute_steering_input(self, angle: float, speed: float) -> float:
-        """Return the steering input at which the middle of the front axle turns by this angle."""
+        """Return the steering input at which the middle of the front axle turns by this angle.
+
+        Args:
+            angle: radians, right positive.
+            speed: m/s.
+
+        Returns:
+            -1 (left) to 1.
+        """
         slope = math.tan(abs(angle))
         room = max(self.wheelbase - 0.5 * self.track * slope, 0.1 * self.wheelbase)
         inner = math.copysign(math.atan(self.wheelbase * slope / room), angle)
         return float(np.clip(inner / self.compute_wheel_lock(speed), -1.0, 1.0))
 
     def compute_wheel_angle(self, steer: float, speed: float) -> float:
-        """Return the angle midway between the front wheels at a steering input."""
+        """Return the angle midway between the front wheels at a steering input.
+
+        Args:
+            steer: -1 (left) to 1.
+            speed: m/s.
+
+        Returns:
+            Radians, right positive.
+        """
         slope = math.tan(abs(steer) * self.compute_wheel_lock(speed))
         away = self.wheelbase + 0.5 * self.track * slope
         return math.copysign(math.atan(self.wheelbase * slope / away), steer)
 
     def compute_pedal_inputs(self, acceleration: float, speed: float) -> tuple[float, float]:
-        """Return throttle and brake for an acceleration; braking gently still needs throttle."""
+        """Return throttle and brake for an acceleration; braking gently still needs throttle.
+
+        Args:
+            acceleration: m/s², negative to brake.
+            speed: m/s.
+
+        Returns:
+            Both 0 to 1.
+        """
+        # torque at the engine for this acceleration, over what the throttle can give
         engine, lever = self._find_engine_state(speed)
         wanted = (
             self._compute_effective_mass(lever) * acceleration / lever + self.closed_drag * engine
@@ -63,11 +88,21 @@ class EgoVehicleModel:
         throttle = wanted / self._compute_throttle_torque(engine)
         if throttle >= 0.0:
             return min(throttle, 1.0), 0.0
+        # no throttle is too much: the brake adds what the engine's drag lacks
         short = -self._compute_effective_mass(lever) * (acceleration + self.compute_coasting(speed))
         return 0.0, min(short / (self.mass * self.full_brake), 1.0)
 
     def compute_acceleration(self, throttle: float, brake: float, speed: float) -> float:
-        """Return the acceleration for throttle and brake: the inverse of `compute_pedal_inputs`."""
+        """Return the acceleration for throttle and brake: the inverse of `compute_pedal_inputs`.
+
+        Args:
+            throttle: 0 to 1.
+            brake: 0 to 1.
+            speed: m/s.
+
+        Returns:
+            m/s².
+        """
         engine, lever = self._find_engine_state(speed)
         pull = (
             throttle * self._compute_throttle_torque(engine) * lever

@@ -27,11 +27,23 @@ EASE = 8.0
 def shift_path_aside(
     path: RoutePath, tracks: RoadUserTracks, station: float, car: EgoVehicleModel
 ) -> RoutePath:
-    """Return the path moved aside where something stands close to it."""
+    """Return the path moved aside where something stands close to it.
+
+    Args:
+        path: the route.
+        tracks: N road users in the world.
+        station: metres along the path, of the ego's centre.
+        car: the ego's body.
+
+    Returns:
+        The same path if nothing stands close to it.
+    """
+    # only what stands
     tracks = tracks[compute_track_motion(tracks)[0] < STANDING[tracks.classes]]
     stations = path.route.station
     rightwards, leftwards = np.zeros(len(stations)), np.zeros(len(stations))
     if len(tracks):
+        # (N, 4) along and aside of the path, and the room at the ego's side
         corners = compute_footprint_corners(
             tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1]
         )
@@ -39,8 +51,10 @@ def shift_path_aside(
         on_the_left = aside.mean(1) < 0.0
         clearance = np.where(on_the_left, -aside.max(1), aside.min(1)) - 0.5 * car.width
         wished = np.where(tracks.classes == PEDESTRIAN, ROOM_FOR_PEOPLE, ROOM) - clearance
+        # the stretch next to each, and how far the lane allows to move aside there
         reach = 0.5 * car.length + 0.5 * EASE
         most = 0.5 * path.route.lane_width - 0.5 * car.width + OVER_THE_LINE
+        # to the right of what stands on the left, and the other way round
         for i in np.flatnonzero((wished > 0.0) & (clearance > -most.max())):
             nearby = (stations > along[i].min() - reach) & (stations < along[i].max() + reach)
             side = rightwards if on_the_left[i] else leftwards

@@ -39,21 +39,43 @@ class SpeedProfiles:
 
 
 def compute_road_speed(path: RoutePath, settings: DrivingSettings) -> Floats:
-    """Return the speed allowed at each metre of the route by bends and limits."""
+    """Return the speed allowed at each metre of the route by bends and limits.
+
+    Args:
+        path: the route.
+        settings: cruise speed, and acceleration sideways.
+
+    Returns:
+        (stations,) m/s.
+    """
     bend = np.abs(path.compute_curvature(path.route.station))
     bends = np.sqrt(settings.sideways / np.maximum(bend, 1e-4))
     return np.minimum(np.minimum(path.route.speed_limit, settings.cruise_speed), bends)
 
 
 def compute_reachable_speeds(allowed: Floats, station: Floats, braking: float) -> Floats:
-    """Return the speeds from which the limits ahead can be met by braking."""
+    """Return the speeds from which the limits ahead can be met by braking.
+
+    Args:
+        allowed: (stations,) m/s.
+        station: (stations,) metres.
+        braking: m/s².
+
+    Returns:
+        (stations,) m/s.
+    """
+    # v² + 2 a s must not exceed that of any station ahead: a minimum from the end
     energy = allowed**2 + 2.0 * braking * station
     ahead = np.minimum.accumulate(energy[::-1])[::-1] - 2.0 * braking * station
     return np.sqrt(np.maximum(ahead, 0.0))
 
 
 def list_target_speeds(speed: float, settings: DrivingSettings) -> tuple[Floats, Floats]:
-    """Return speeds to aim for and the accelerations with which to get there."""
+    """Return speeds to aim for and the accelerations with which to get there.
+
+    Returns:
+        (C,) m/s and (C,) m/s².
+    """
     cruise = settings.cruise_speed
     aims = [(cruise, settings.acceleration), (cruise, 3.5), (speed, 0.0), (2.5, 1.5), (5.0, 1.5)]
     aims += [
@@ -74,20 +96,36 @@ def project_speed_profiles(
     leader: PathLeader | None,
     settings: DrivingSettings,
 ) -> SpeedProfiles:
-    """Return the profiles of all candidates from a station and a speed."""
+    """Return the profiles of all candidates from a station and a speed.
+
+    Args:
+        path: the ego's.
+        allowed: (stations,) m/s.
+        start: station (m) and speed (m/s) of the ego.
+        stop: a station that must not be passed; None for none.
+        leader: the road user ahead; None for none.
+        settings: step, horizon and accelerations.
+
+    Returns:
+        C profiles at T times, the first now.
+    """
     targets, rates = list_target_speeds(start[1], settings)
     station, speed = np.full(len(rates), start[0]), np.full(len(rates), start[1])
     stations, speeds = [station], [speed]
     step = settings.step
     least, most = -rates * step, rates * step
+    # all candidates at once, step by step: (C,)
     for k in range(1, round(settings.horizon / step) + 1):
         wish = speed + np.minimum(np.maximum(targets - speed, least), most)
         ahead = station + 0.5 * step * speed
+        # the road's limit half a step ahead, without hard braking for it
         cap = np.interp(ahead, path.route.station, allowed)
         cap = np.maximum(cap, speed - GENTLE_BRAKING * step)
+        # the speed from which the stop can be reached
         if stop is not None:
             room = np.maximum(stop.station - ahead, 0.0)
             cap = np.minimum(cap, np.sqrt(2.0 * stop.braking * room))
+        # the leader keeps its speed; behind it the intelligent driver model holds
         if leader is not None:
             rear = leader.station + leader.speed * step * (k - 1)
             gap = rear - station - 0.5 * settings.car.length
@@ -95,6 +133,7 @@ def project_speed_profiles(
                 cap,
                 speed + step * compute_following_acceleration(speed, gap, leader.speed, settings),
             )
+        # what is wished, capped, but never beyond what brakes can do
         hardest = speed - settings.hardest_braking * step
         speed = np.maximum(np.minimum(wish, np.maximum(cap, hardest)), 0.0)
         station = station + 0.5 * step * (speed + speeds[-1])
@@ -106,7 +145,17 @@ def project_speed_profiles(
 def compute_following_acceleration(
     speed: Floats, gap: Floats, leader_speed: float, settings: DrivingSettings
 ) -> Floats:
-    """Return the intelligent driver model's acceleration behind a leader."""
+    """Return the intelligent driver model's acceleration behind a leader.
+
+    Args:
+        speed: (C,) of the ego, m/s.
+        gap: (C,) between bumpers, m.
+        leader_speed: m/s.
+        settings: headway, gap and accelerations.
+
+    Returns:
+        (C,) m/s².
+    """
     strength = settings.acceleration
     closing = speed * (speed - leader_speed) / (2.0 * np.sqrt(strength * settings.comfort_braking))
     wanted = settings.standing_gap + np.maximum(speed * settings.headway + closing, 0.0)

@@ -43,7 +43,17 @@ class PathSurroundings:
 def compute_path_surroundings(
     path: RoutePath, tracks: RoadUserTracks, station: float, car: EgoVehicleModel
 ) -> PathSurroundings:
-    """Return how road users lie along the path."""
+    """Return how road users lie along the path.
+
+    Args:
+        path: the ego's.
+        tracks: N road users in the world.
+        station: metres along the path, of the ego's centre.
+        car: the ego's body.
+
+    Returns:
+        N rows.
+    """
     corners = compute_footprint_corners(
         tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1]
     )
@@ -55,12 +65,24 @@ def compute_path_surroundings(
 def find_followers(
     path: RoutePath, tracks: RoadUserTracks, station: float, car: EgoVehicleModel
 ) -> Mask:
-    """Return who follows the ego: they keep their distance, unless it changes into their lane."""
+    """Return who follows the ego: they keep their distance, unless it changes into their lane.
+
+    Args:
+        path: the ego's.
+        tracks: N road users in the world.
+        station: metres along the path, of the ego's centre.
+        car: the ego's body.
+
+    Returns:
+        (N,)
+    """
     xy, yaw = path.interpolate_points(np.array(station))
+    # (N,) metres ahead and aside of the ego, in the path's direction
     off = tracks.position - xy
     along = off[:, 0] * np.cos(yaw) + off[:, 1] * np.sin(yaw)
     aside = np.abs(off[:, 1] * np.cos(yaw) - off[:, 0] * np.sin(yaw))
     same_way = np.cos(tracks.yaw - yaw) > 0.5
+    # where the route changes lanes, vehicles of the other lane do not keep their distance
     near = np.abs(path.route.station - station) < LANE_CHANGE_AHEAD
     changing = bool((path.route.lane_change & near).any())
     behind: Mask = (
@@ -77,11 +99,21 @@ def find_leader(
     speed: float,
     settings: DrivingSettings,
 ) -> PathLeader | None:
-    """Return the road user ahead on the path for which the ego has to brake most."""
+    """Return the road user ahead on the path for which the ego has to brake most.
+
+    Args:
+        future: where road users will be.
+        around: how they lie along the path.
+        station: metres along the path, of the ego's centre.
+        speed: of the ego, m/s.
+        settings: of the driver.
+    """
+    # (N,) ahead, in the way, and not crossing
     aligned = (np.abs(future.heading) < 0.8) | future.standing
     in_way = aligned & (around.clearance < PASSABLE) & (around.front > station)
     in_way &= future.station > station + 0.5
     nose, now = station + 0.5 * settings.car.length, np.array(speed)
+    # the nearest is not always the one to brake for: it may be faster
     leaders = [
         PathLeader(float(around.rear[i]), float(max(future.along[i], 0.0)))
         for i in np.flatnonzero(in_way)
@@ -104,11 +136,24 @@ def reduce_speed_at_standing(
     around: PathSurroundings,
     car: EgoVehicleModel,
 ) -> Floats:
-    """Return the allowed speeds, lower next to standing road users."""
+    """Return the allowed speeds, lower next to standing road users.
+
+    Args:
+        allowed: (stations,) m/s.
+        path: the ego's.
+        tracks: N road users in the world.
+        future: where they will be.
+        around: how they lie along the path.
+        car: the ego's body.
+
+    Returns:
+        (stations,) m/s.
+    """
     allowed, stations = allowed.copy(), path.route.station
     easy = np.where(tracks.classes == PEDESTRIAN, EASY_FOR_PEOPLE, EASY)
     close = future.standing & (around.clearance > 0.0) & (around.clearance < easy)
     reach = 0.5 * car.length + 1.0
+    # the less room, the slower; from its rear to its front, and a car's half length more
     for i in np.flatnonzero(close):
         room = max(around.clearance[i] - PASSABLE, 0.0) / (easy[i] - PASSABLE)
         nearby = (stations > around.rear[i] - reach) & (stations < around.front[i] + reach)

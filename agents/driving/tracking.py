@@ -89,6 +89,7 @@ class RoadUserTracks:
     def start_tracks(boxes_in_world: Boxes) -> RoadUserTracks:
         """Return a new track for each unmatched detection."""
         count, classes = len(boxes_in_world), boxes_in_world.classes
+        # (N, 3) position, mixed, velocity: a speed is not known yet
         variance = np.zeros((count, 3))
         variance[:, 0] = POSITION_NOISE**2
         variance[:, 2] = INITIAL_SPEED[classes] ** 2
@@ -114,16 +115,27 @@ class RoadUserTracker:
         self._time: float | None = None
 
     def update_tracks(self, time: float, boxes_in_world: Boxes) -> RoadUserTracks:
-        """Update the tracks with the detections of now and return the confirmed ones."""
+        """Update the tracks with the detections of now and return the confirmed ones.
+
+        Args:
+            time: seconds.
+            boxes_in_world: all detections of this step.
+
+        Returns:
+            Tracks with two detections or more; resting ones have no velocity.
+        """
         elapsed = 0.0 if self._time is None else time - self._time
         self._time = time
+        # where tracks should be now, and which detections are theirs
         expected = predict_tracks(self.tracks, elapsed)
         matched, by = match_tracks(expected, boxes_in_world, elapsed)
+        # tracks with a detection, and those that survive without one for a while
         seen = update_matched_tracks(expected[matched], boxes_in_world[by], elapsed)
         unseen = list_other_rows(matched, len(expected))
         patience = np.minimum(expected.detections, MAX_MISSED)
         coasting = expected[unseen[expected.missed[unseen] <= patience[unseen]]]
         new = list_other_rows(by, len(boxes_in_world))
+        # detections without a track start one
         self.tracks = RoadUserTracks.join_tracks(
             RoadUserTracks.join_tracks(seen, coasting),
             RoadUserTracks.start_tracks(boxes_in_world[new]),
@@ -139,9 +151,16 @@ def list_other_rows(chosen: Integers, count: int) -> Integers:
 
 
 def predict_tracks(tracks: RoadUserTracks, elapsed: float) -> RoadUserTracks:
-    """Return the tracks predicted by the elapsed seconds."""
+    """Return the tracks predicted by the elapsed seconds.
+
+    Args:
+        tracks: N tracks.
+        elapsed: seconds.
+    """
+    # (N,) each
     position, mixed, velocity = tracks.variance.T
     noise = ACCELERATION_NOISE[tracks.classes] ** 2
+    # (N, 3) constant velocity with noise of the acceleration: position, mixed, velocity
     variance = np.stack(
         [
             position + 2 * elapsed * mixed + elapsed**2 * velocity + noise * elapsed**4 / 4,
@@ -167,15 +186,27 @@ def predict_tracks(tracks: RoadUserTracks, elapsed: float) -> RoadUserTracks:
 def match_tracks(
     expected: RoadUserTracks, boxes_in_world: Boxes, elapsed: float
 ) -> tuple[Integers, Integers]:
-    """Match tracks and detections of a class: nearest pairs first, each once."""
+    """Match tracks and detections of a class: nearest pairs first, each once.
+
+    Args:
+        expected: N tracks, predicted to now.
+        boxes_in_world: M detections.
+        elapsed: seconds since the last step.
+
+    Returns:
+        (K,) rows of tracks and (K,) rows of detections.
+    """
+    # (N, M) metres
     away = np.linalg.norm(expected.position[:, None] - boxes_in_world.geometry[None, :, :2], axis=2)
     reach = GATE[expected.classes]
+    # the velocity of a track with one detection is not known: it may be anywhere near
     unknown = expected.detections == 1
     reach = np.where(unknown, GATE[expected.classes] + TOP_SPEED[expected.classes] * elapsed, reach)
     possible = (away < reach[:, None]) & (expected.classes[:, None] == boxes_in_world.classes)
     rows, columns = np.nonzero(possible)
     matched: list[int] = []
     by: list[int] = []
+    # greedy: the nearest pair first
     for k in np.argsort(away[rows, columns], kind="stable"):
         if rows[k] not in matched and columns[k] not in by:
             matched.append(int(rows[k]))
@@ -186,7 +217,17 @@ def match_tracks(
 def update_matched_tracks(
     expected: RoadUserTracks, detected: Boxes, elapsed: float
 ) -> RoadUserTracks:
-    """Return tracks updated with their detections."""
+    """Return tracks updated with their detections.
+
+    Args:
+        expected: K tracks, predicted to now.
+        detected: K detections, one for each.
+        elapsed: seconds since the last step.
+
+    Returns:
+        K tracks.
+    """
+    # Kalman gains of position and velocity, (K,)
     position, mixed, velocity = expected.variance.T
     total = position + POSITION_NOISE**2
     pull, push = position / total, mixed / total
@@ -194,9 +235,11 @@ def update_matched_tracks(
     variance = np.stack(
         [(1 - pull) * position, (1 - pull) * mixed, velocity - push * mixed], axis=1
     )
+    # front and back of a detection may be swapped: the turn is that of its axis
     turned = wrap_line_angle(detected.geometry[:, 6] - expected.yaw)
     drift = 0.4 * turned / elapsed if elapsed > 0 else np.zeros(len(expected))
     detections = expected.detections + 1
+    # (K,) means over the last seconds: a true mean at first, then an exponential one
     weight = np.maximum(1.0 / detections, min(elapsed / RECENT, 1.0))
     here = expected.position + pull[:, None] * off
     tracks = RoadUserTracks(
@@ -211,6 +254,7 @@ def update_matched_tracks(
         missed=np.zeros(len(expected), np.int64),
         recent=expected.recent + weight[:, None] * (here - expected.recent),
     )
+    # of what rests, headings are averaged as well
     steadied = wrap_angle(expected.yaw + weight * turned)
     rests = find_resting_tracks(tracks)
     return replace(
@@ -231,7 +275,11 @@ def hold_resting_tracks(tracks: RoadUserTracks) -> RoadUserTracks:
 
 
 def find_resting_tracks(tracks: RoadUserTracks) -> Mask:
-    """Return which tracks only jitter, or have too few detections to move."""
+    """Return which tracks only jitter, or have too few detections to move.
+
+    Returns:
+        (N,)
+    """
     away = np.linalg.norm(tracks.position - tracks.recent, axis=1)
     speed = np.linalg.norm(tracks.velocity, axis=1)
     jitters = (away < JITTER_DISTANCE[tracks.classes]) & (speed < JITTER_SPEED[tracks.classes])

@@ -32,7 +32,14 @@ class ResidualBlock(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the map after this block."""
+        """Return the map after this block.
+
+        Args:
+            x: (agents, channels before, rows, columns).
+
+        Returns:
+            (agents, channels after, rows / stride, columns / stride).
+        """
         change: Tensor = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
         return torch.relu(change + (x if self.downsample is None else self.downsample(x)))
 
@@ -71,14 +78,28 @@ class Backbone(nn.Module):
         self.joined_channels = design.upsampled * len(design.channels)
 
     def compute_levels(self, pillars: PillarFeatures) -> tuple[Tensor, ...]:
-        """Return a map for each level, each half as fine as the one before."""
+        """Return a map for each level, each half as fine as the one before.
+
+        Args:
+            pillars: of all agents.
+
+        Returns:
+            (agents, channels, rows, columns) for each level, the finest first.
+        """
         maps = [pillars.to_dense()]
         for level in self.resnet.children() if hasattr(self, "resnet") else self.blocks:
             maps.append(level(maps[-1]))
         return tuple(maps[1:])
 
     def join_levels(self, levels: Sequence[Tensor]) -> Tensor:
-        """Return all levels in one map, as fine as the first."""
+        """Return all levels in one map, as fine as the first.
+
+        Args:
+            levels: (agents, channels, rows, columns) each, the finest first.
+
+        Returns:
+            (agents, joined channels, rows, columns) of the finest level.
+        """
         return torch.cat(
             [upsample(level) for upsample, level in zip(self.deblocks, levels, strict=True)], dim=1
         )
@@ -113,7 +134,13 @@ class DoubleConv(nn.Module):
 
 
 def make_plain_level(before: int, after: int, layers: int) -> nn.Sequential:
-    """Return a convolution to half the size and some more; the first module holds no weights."""
+    """Return a convolution to half the size and some more; the first module holds no weights.
+
+    Args:
+        before: channels of the map that comes in.
+        after: channels of the map that goes out.
+        layers: convolutions after the one that halves the size.
+    """
     modules: list[nn.Module] = [nn.Identity()]
     for number in range(layers + 1):
         stride, inner = (2, before) if number == 0 else (1, after)
@@ -131,7 +158,13 @@ def make_convolution_layers(before: int, after: int, stride: int) -> list[nn.Mod
 
 
 def make_upsampling_layers(before: int, after: int, factor: int) -> nn.Sequential:
-    """Return the way up from a level that is so many times coarser than the first."""
+    """Return the way up from a level that is so many times coarser than the first.
+
+    Args:
+        before: channels of the coarse level.
+        after: channels of the result.
+        factor: cells of the result along a cell of the level.
+    """
     return nn.Sequential(
         CellUpsampling(before, after, factor),
         nn.BatchNorm2d(after, eps=1e-3, momentum=0.01),

@@ -12,7 +12,17 @@ EPOCH = re.compile(r"net_epoch(\d+)\.pth")
 
 
 def find_newest_weights(folder: Path) -> Path:
-    """Return the file of the best epoch by validation, else of the last."""
+    """Return the file of the best epoch by validation, else of the last.
+
+    Args:
+        folder: a checkpoint's.
+
+    Returns:
+        The path of a `.pth` file in it.
+
+    Raises:
+        UserError: the folder has no weights.
+    """
     for pattern in (BEST, EPOCH):
         epochs = {
             int(match[1]): path

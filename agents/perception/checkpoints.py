@@ -53,7 +53,14 @@ def load_as_data(path: Path) -> Any:
 
 
 def read_state_dict(path: Path) -> dict[str, Tensor]:
-    """Return the weights in a file, by name."""
+    """Return the weights in a file, by name.
+
+    Args:
+        path: a file of PyTorch.
+
+    Raises:
+        UserError: it holds anything else than weights.
+    """
     state = load_as_data(path)
     if not isinstance(state, dict) or not state:
         raise UserError(f"{path}: weights by name are needed, this is {type(state).__name__}")
@@ -64,19 +71,33 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
 
 
 def read_checkpoint_design(folder: Path, fusion: FusionModule) -> NetworkDesign:
-    """Return V2Xverse's network of a scheme with the window and thresholds of a folder."""
+    """Return V2Xverse's network of a scheme with the window and thresholds of a folder.
+
+    Args:
+        folder: with a `config.yaml`, as V2Xverse's trainer writes it.
+        fusion: the module whose network is wanted; it takes settings of the checkpoint over.
+
+    Returns:
+        Everything that determines the layers and the boxes.
+
+    Raises:
+        UserError: the folder is of another scheme, or its settings cannot be followed.
+    """
     path = folder / "config.yaml"
     if not path.exists():
         raise UserError(f"{folder}: there is no config.yaml; name a folder as V2Xverse writes it")
+    # what the folder was trained as must be the scheme that the user named
     settings = read_settings(path)
     trained_on = get_core_method(settings, path)
     published = fusion.v2xverse
     if published is None or published.core_method != trained_on:
         fit = ", ".join(list_schemes(trained_on)) or f"no scheme of ours; {ONLY_V2XVERSE}"
         raise UserError(f"{path}: fusion.core_method is {trained_on!r}, which fits {fit}")
+    # settings that change outputs though the weights would fit
     refuse_unpublished_settings(settings, path, fusion.scheme, published)
     refuse_other_preparation(settings, path)
     fusion.take_published_settings(settings["model"]["args"], path)
+    # window and thresholds come from the folder
     return replace(
         published.design,
         grid=read_grid(settings, path, published),
@@ -111,7 +132,17 @@ def list_schemes(core_method: str) -> list[str]:
 def refuse_unpublished_settings(
     settings: dict[str, Any], path: Path, scheme: str, published: PublishedNetwork
 ) -> None:
-    """Refuse settings of another fusion whose weights would fit all the same."""
+    """Refuse settings of another fusion whose weights would fit all the same.
+
+    Args:
+        settings: contents of `config.yaml`.
+        path: that file, for messages.
+        scheme: name of the fusion scheme, for messages.
+        published: what V2Xverse publishes for the scheme.
+
+    Raises:
+        UserError: a setting under `model.args` differs.
+    """
     for name, usual in published.settings.items():
         given: Any = get_setting(settings, path, "model", "args")
         for part in name.split("."):
@@ -135,7 +166,20 @@ def refuse_other_preparation(settings: dict[str, Any], path: Path) -> None:
 
 
 def read_grid(settings: dict[str, Any], path: Path, published: PublishedNetwork) -> PillarGrid:
-    """Return the window and the pillars of some settings."""
+    """Return the window and the pillars of some settings.
+
+    Args:
+        settings: contents of `config.yaml`.
+        path: that file, for messages.
+        published: what V2Xverse publishes for the scheme.
+
+    Returns:
+        The window in metres, with square pillars.
+
+    Raises:
+        UserError: the layers of the scheme do not fit such a window.
+    """
+    # x y z from and x y z to, in metres; labels must lie in the same window
     window = get_number_list(settings, path, 6, "preprocess", "cav_lidar_range")
     if get_number_list(settings, path, 6, "postprocess", "gt_range") != window:
         raise UserError(f"{path}: postprocess.gt_range is not preprocess.cav_lidar_range")
@@ -150,6 +194,7 @@ def read_grid(settings: dict[str, Any], path: Path, published: PublishedNetwork)
         raise UserError(f"{path}: model.args.out_size_factor is {stride}, not {design.grid.stride}")
     if side != other_side or not side > 0 or not math.isclose(tall, high[2] - low[2]):
         raise UserError(f"{path}: voxel_size: pillars are square and as tall as the window")
+    # pillars are as tall as the window
     grid = PillarGrid(
         low=(low[0], low[1], low[2]),
         high=(high[0], high[1], high[2]),
@@ -158,6 +203,7 @@ def read_grid(settings: dict[str, Any], path: Path, published: PublishedNetwork)
         points_per_pillar=int(most),
         scales=(),
     )
+    # rows and columns must survive halving by every level, and be whole windows of attention
     step = math.lcm(COARSEST, published.size_multiple * design.grid.stride)
     for pillars, extent in ((grid.columns, high[0] - low[0]), (grid.rows, high[1] - low[1])):
         if pillars < step or pillars % step or not math.isclose(pillars * side, extent):
@@ -175,7 +221,13 @@ def read_decoding(settings: dict[str, Any], path: Path) -> DecodingThresholds:
 
 
 def get_setting(settings: dict[str, Any], path: Path, *names: str) -> Any:
-    """Return one setting; it must be there."""
+    """Return one setting; it must be there.
+
+    Args:
+        settings: contents of `config.yaml`.
+        path: that file, for messages.
+        names: keys that lead to the setting.
+    """
     inner: Any = settings
     for name in names:
         if not isinstance(inner, dict) or name not in inner:

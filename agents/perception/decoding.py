@@ -23,9 +23,12 @@ def decode_candidates(raw: RawOutput, grid: PillarGrid, decoding: DecodingThresh
         grid: the window and the cells of the map.
         decoding: the score threshold.
     """
+    # (classes, rows, columns) and (classes, codes, rows, columns)
     scores = torch.sigmoid(raw.logits[0])
     codes = raw.codes[0].view(len(CLASSES), len(CODES), *scores.shape[1:])
+    # the K candidates: their classes and cells
     classes, rows, columns = torch.nonzero(scores > decoding.score, as_tuple=True)
+    # (K, codes) and (K, 2)
     chosen = codes[classes, :, rows, columns].double().cpu().numpy()
     cells = torch.stack([rows, columns], dim=1).cpu().numpy()
     return Boxes(
@@ -36,16 +39,32 @@ def decode_candidates(raw: RawOutput, grid: PillarGrid, decoding: DecodingThresh
 
 
 def apply_nms(boxes: Boxes, decoding: DecodingThresholds) -> Boxes:
-    """Return boxes after non-maximum suppression, class by class, the highest score first."""
+    """Return boxes after non-maximum suppression, class by class, the highest score first.
+
+    Args:
+        boxes: candidates in one frame, metres and radians.
+        decoding: the overlap, and how many boxes of a class take part.
+
+    Returns:
+        The boxes that are kept, class by class.
+    """
+    # no box of an unknown class, longer than allowed or without a size
     known = (boxes.classes >= 0) & (boxes.classes < len(CLASSES))
     boxes = boxes[known & find_short_boxes(boxes.geometry, decoding.longest)]
+    # class after class, the highest score first: the order that the kernel needs
     best_first = boxes[np.lexsort((-boxes.scores, boxes.classes))]
     geometry, classes = check_boxes(best_first.geometry), best_first.classes
     return best_first[select_kept_rows(geometry, classes, decoding.top_k, decoding.nms_overlap)]
 
 
 def select_top_k(boxes: Boxes, kind: int, k: int) -> Boxes:
-    """Return the k boxes of a class with the highest scores, the highest first."""
+    """Return the k boxes of a class with the highest scores, the highest first.
+
+    Args:
+        boxes: of all classes.
+        kind: index into CLASSES.
+        k: how many.
+    """
     rows = np.flatnonzero(boxes.classes == kind)
     return boxes[rows[np.argsort(-boxes.scores[rows], kind="stable")][:k]]
 
@@ -70,13 +89,16 @@ def weighted_box_fusion(
     parts = []
     for kind in range(len(CLASSES)):
         kept, votes = best[best.classes == kind], select_top_k(boxes, kind, decoding.top_k)
+        # (kept, candidates): a candidate counts for the kept box that it overlaps most
         iou = compute_overlap_matrix(kept.geometry, check_boxes(votes.geometry))
         nearest = iou == iou.max(axis=0, initial=0.0)
+        # (kept, candidates) scores as weights, each row adding up to 1
         weights = np.where((iou > overlap) & nearest, votes.scores, 0.0)
         voted = weights.any(axis=1)  # not even by itself: a box without an area
         weights = weights[voted] / weights[voted].sum(axis=1, keepdims=True)
         geometry = kept.geometry.copy()
         geometry[voted] = weights @ votes.geometry
+        # angles are doubled for the mean: a box and the same box turned by pi are one
         axes = weights @ np.exp(2j * votes.geometry[:, 6])
         geometry[voted, 6] = np.angle(axes) / 2
         parts.append(replace(kept, geometry=geometry))
@@ -84,14 +106,28 @@ def weighted_box_fusion(
 
 
 def find_short_boxes(geometry: Floats, longest: float) -> Mask:
-    """Return which boxes reach no farther than so many metres along x and along y."""
+    """Return which boxes reach no farther than so many metres along x and along y.
+
+    Args:
+        geometry: (N, 7) boxes.
+        longest: metres.
+
+    Returns:
+        (N,)
+    """
     half = compute_half_extents(geometry)
     return np.asarray((2 * half <= longest).all(1) & (half > 0).all(1))
 
 
 def crop_boxes_to_grid(raised_boxes: Boxes, grid: PillarGrid) -> Boxes:
-    """Return the boxes that lie in the window with all their corners."""
+    """Return the boxes that lie in the window with all their corners.
+
+    Args:
+        raised_boxes: N boxes in a raised LiDAR frame.
+        grid: the window.
+    """
     geometry = raised_boxes.geometry
+    # (N, 3) how far boxes reach along x, y and z
     half = np.column_stack([compute_half_extents(geometry), geometry[:, 5] / 2])
     low, high = geometry[:, :3] - half, geometry[:, :3] + half
     return raised_boxes[np.asarray(((low >= grid.low) & (high <= grid.high)).all(1))]

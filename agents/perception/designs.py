@@ -46,7 +46,17 @@ class BackboneDesign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkDesign:
-    """A network before it has weights, but for its fusion module."""
+    """A network before it has weights, but for its fusion module.
+
+    Attributes:
+        size: `lite` or `full`.
+        grid: the window, in metres.
+        decoding: thresholds.
+        pillar_channels: of the features of a pillar.
+        backbone: its levels.
+        shrink_kernel: cells to a side, of the convolution before fusion.
+        shrink_stride: of that convolution.
+    """
 
     size: Size
     grid: PillarGrid

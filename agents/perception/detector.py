@@ -28,7 +28,13 @@ from harness.types.vocabulary import Boxes, Features, Pose, Singles
 
 
 class Detector:
-    """Encodes, fuses and decodes; on a GPU if there is one, else on one core."""
+    """Encodes, fuses and decodes; on a GPU if there is one, else on one core.
+
+    Attributes:
+        device: where the network computes.
+        network: with batch normalisation folded into its layers.
+        design: the window, thresholds and sizes of the network.
+    """
 
     def __init__(self, network: PerceptionNetwork) -> None:
         set_one_thread()
@@ -39,7 +45,15 @@ class Detector:
         self.design = network.design
 
     def estimate_height(self, points_in_lidar: Singles, lidar_in_world: Pose) -> float:
-        """Return how high a LiDAR stands above this network's zero of heights."""
+        """Return how high a LiDAR stands above this network's zero of heights.
+
+        Args:
+            points_in_lidar: (points, 4) x y z in metres, intensity.
+            lidar_in_world: as the observer believes.
+
+        Returns:
+            Metres.
+        """
         return estimate_lidar_height(self.design.height_reference, points_in_lidar, lidar_in_world)
 
     @torch.inference_mode()
@@ -64,9 +78,14 @@ class Detector:
             ego: the ego's maps, (1, channels, rows, columns) each.
             partners: what partners sent, and their LiDARs' poses in the ego's LiDAR frame.
             height: metres from the network's zero of heights up to the ego's LiDAR.
+
+        Returns:
+            Boxes in the ego's LiDAR frame, with scores as the network gives them.
         """
+        # one map of all agents, then scores and codes of boxes in all of its cells
         raw = self.network.run_heads(self.network.fuse_maps(ego, partners))
         decoding = self.design.decoding
+        # candidates are raised as the network's frame is; the boxes are lowered at the end
         boxes = decode_candidates(raw, self.design.grid, decoding)
         best = apply_nms(boxes, decoding)
         if decoding.box_fusion_overlap is not None:
@@ -78,7 +97,12 @@ class Detector:
         return apply_nms(Boxes.join(list(boxes)), self.design.decoding)
 
     def crop_to_window(self, boxes_in_lidar: Boxes, height: float) -> Boxes:
-        """Return the boxes that lie in the network's window."""
+        """Return the boxes that lie in the network's window.
+
+        Args:
+            boxes_in_lidar: N boxes in the LiDAR's frame.
+            height: metres from the network's zero of heights up to the LiDAR.
+        """
         raised = lower_boxes(boxes_in_lidar, -height)
         return lower_boxes(crop_boxes_to_grid(raised, self.design.grid), height)
 
@@ -89,7 +113,16 @@ class Detector:
         request: DrivingRequest | None = None,
         lidar_in_world: Pose | None = None,
     ) -> Features:
-        """Return what a partner sends of its maps: all, or what the ego's request leaves."""
+        """Return what a partner sends of its maps: all, or what the ego's request leaves.
+
+        Args:
+            maps: the partner's, (1, channels, rows, columns) each.
+            request: the ego's plan; None without one.
+            lidar_in_world: where the partner believes its LiDAR to be.
+
+        Returns:
+            Arrays of (channels, rows, columns).
+        """
         fusion = self.network.intermediate
         assert fusion is not None, f"{self.network.scheme} sends no feature maps"
         sent = self.network.send_maps(maps, request, lidar_in_world)
@@ -97,12 +130,25 @@ class Detector:
 
     @torch.inference_mode()
     def receive_features(self, features: Features, ego: Maps, sender: str) -> Maps:
-        """Return maps as they are fused, if they are what this network's partners send."""
+        """Return maps as they are fused, if they are what this network's partners send.
+
+        Args:
+            features: of a message, (channels, rows, columns) each.
+            ego: the ego's maps, which have the shapes that are needed.
+            sender: name of the partner, for messages.
+
+        Returns:
+            (1, channels, rows, columns) each, on the network's device.
+
+        Raises:
+            TypeError: the maps have other shapes than the network fuses.
+        """
         shapes, needed = (
             [tuple(m.shape) for m in features.maps],
             [tuple(m.shape[1:]) for m in ego],
         )
         wrong = f"{sender} sent maps of {shapes}, this network fuses {needed}"
+        # a copy: arrays of messages are read-only, and torch needs writable ones
         sent = tuple(
             to_channels_last(torch.from_numpy(np.array(level, np.float32))[None].to(self.device))
             for level in features.maps
@@ -120,6 +166,7 @@ def fold_batch_norm(module: nn.Module) -> nn.Module:
     """Fold batch normalisation into the layer before it; the module can no longer be trained."""
     for child in module.children():
         fold_batch_norm(child)
+    # pairs of layers that follow each other: y = BN(W x) becomes one layer
     for (name, layer), (next_name, after) in pairwise(list(module.named_children())):
         if isinstance(after, nn.ReLU):
             after.inplace = True

@@ -24,7 +24,10 @@ CODE_CHANNELS = len(CLASSES) * len(CODES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PillarGrid:
-    """A window cut into pillars, and output cells of some pillars each."""
+    """A window cut into pillars, and output cells of some pillars each.
+
+    Its frame is the LiDAR's: x forward, y right, z up. Rows of maps run along y, columns along x.
+    """
 
     low: tuple[float, float, float]  # m, x y z
     high: tuple[float, float, float]
@@ -60,12 +63,21 @@ class PillarGrid:
         return self.rows // self.stride, self.columns // self.stride
 
     def decode_boxes(self, cells: Integers, codes: Floats) -> Floats:
-        """Return boxes (N, 7) from their cells (N, 2: row, column) and codes (N, 8)."""
+        """Return boxes (N, 7) from their cells (N, 2: row, column) and codes (N, 8).
+
+        Args:
+            cells: (N, 2) row and column.
+            codes: (N, 8) in the order of CODES.
+
+        Returns:
+            (N, 7) in the raised LiDAR frame, metres and radians.
+        """
         metres = codes * np.array(self.scales)
         boxes = np.empty((len(cells), 7))
         boxes[:, 0] = cells[:, 1] * self.cell + metres[:, 0] + self.low[0]
         boxes[:, 1] = cells[:, 0] * self.cell + metres[:, 1] + self.low[1]
         boxes[:, 2] = metres[:, 2] + self.low[2]
+        # codes come as height, width, length; a negative size of a bad code is taken as positive
         boxes[:, 3:6] = np.abs(metres[:, [5, 4, 3]])
         boxes[:, 6] = np.arctan2(codes[:, 6], codes[:, 7]) / self.turns
         return boxes
@@ -74,9 +86,16 @@ class PillarGrid:
         """Return the cells (N, 2: row, column) in which boxes have their centres, and codes (N, 8).
 
         Cells lie outside the output for boxes that stand outside the window.
+
+        Args:
+            boxes: (N, 7) in the raised LiDAR frame, metres and radians.
+
+        Returns:
+            (N, 2) integers and (N, 8) codes.
         """
         from_corner = boxes[:, :3] - self.low
         columns, rows = np.floor(from_corner[:, :2] / self.cell).astype(np.int64).T
+        # (N, 8) in metres, sine and cosine; the scales turn metres into codes
         metres = np.empty((len(boxes), len(CODES)))
         metres[:, 0] = from_corner[:, 0] - columns * self.cell
         metres[:, 1] = from_corner[:, 1] - rows * self.cell

@@ -40,7 +40,21 @@ def load_network(
     weights: str | None = None,
     checkpoint: str | None = None,
 ) -> PerceptionNetwork:
-    """Return a network with all its weights; refuse what is missing or does not fit."""
+    """Return a network with all its weights; refuse what is missing or does not fit.
+
+    Args:
+        fusion: the scheme's module, without layers yet.
+        size: `lite` or `full`; a checkpoint has its size.
+        weights: a file, `random`, or None for the shipped weights.
+        checkpoint: a folder of V2Xverse's; not together with `weights`.
+
+    Returns:
+        A network on the processor, as it would be trained on.
+
+    Raises:
+        UserError: nothing is there, or it does not fit.
+    """
+    # a checkpoint brings its design
     if checkpoint is not None:
         if weights is not None:
             raise UserError(
@@ -51,6 +65,7 @@ def load_network(
         file = find_newest_weights(folder)
         fill_network(network, drop_unread_layers(read_state_dict(file)), file)
         return network
+    # else the design of the size, with weights at random or from a file
     network = PerceptionNetwork(fusion, fusion.choose_design(size))
     if weights == RANDOM:
         state = make_random_weights(network.state_dict(), network.design.grid, LOGIT_OFFSET)
@@ -64,7 +79,17 @@ def load_network(
 def load_operating_point(
     network: PerceptionNetwork, size: Size, weights: str | None, checkpoint: str | None
 ) -> OperatingPoint:
-    """Return the operating point that comes with a network's weights, or the same for all."""
+    """Return the operating point that comes with a network's weights, or the same for all.
+
+    Args:
+        network: with its weights.
+        size: `lite` or `full`.
+        weights: as `load_network` got it.
+        checkpoint: as `load_network` got it.
+
+    Returns:
+        Thresholds and calibration; without a stored one, the design's threshold for all classes.
+    """
     known = None
     if checkpoint is None and weights != RANDOM:
         file = find_weight_file(type(network.fusion_net), size, weights)
@@ -75,7 +100,14 @@ def load_operating_point(
 def list_weight_files(
     fusion: type[FusionModule] | None, size: Size, weights: str | None, checkpoint: str | None
 ) -> list[Path]:
-    """Return the files that a network is made of; no class stands for one that is not ours."""
+    """Return the files that a network is made of; no class stands for one that is not ours.
+
+    Args:
+        fusion: the class of the module; None for one that is not shipped.
+        size: `lite` or `full`.
+        weights: a file, `random`, or None.
+        checkpoint: a folder, or None.
+    """
     if checkpoint is not None:
         config = Path(checkpoint).expanduser() / "config.yaml"
         return [config, find_newest_weights(config.parent)] if config.is_file() else [config]
@@ -113,12 +145,30 @@ def find_weight_file(fusion: type[FusionModule] | None, size: Size, weights: str
 
 
 def get_weight_file_name(fusion: type[FusionModule], size: Size = "lite") -> str:
-    """Return the name of the file with the weights of a scheme."""
+    """Return the name of the file with the weights of a scheme.
+
+    Args:
+        fusion: the class of a scheme.
+        size: lite, or full as in V2Xverse.
+
+    Returns:
+        Such as `lite_late.safetensors`, after the scheme whose weights it uses.
+    """
     return f"{size}_{fusion.trained_as}.safetensors"
 
 
 def read_weights(file: Path) -> dict[str, Tensor]:
-    """Read weights."""
+    """Read weights.
+
+    Args:
+        file: safetensors.
+
+    Returns:
+        Tensors by key.
+
+    Raises:
+        UserError: not there, too large, or no weights.
+    """
     try:
         check_regular(file, CHECKPOINT, follow=True)
         state: dict[str, Tensor] = load_file(file)
@@ -128,7 +178,17 @@ def read_weights(file: Path) -> dict[str, Tensor]:
 
 
 def fill_network(network: PerceptionNetwork, state: Mapping[str, Tensor], source: Path) -> None:
-    """Give a network all of its weights, or none and the reasons in a table."""
+    """Give a network all of its weights, or none and the reasons in a table.
+
+    Args:
+        network: whose weights are replaced.
+        state: by name.
+        source: the file, for messages.
+
+    Raises:
+        UserError: a weight is missing, unexpected, of another shape or not finite.
+    """
+    # all misfits first, so that nothing is filled halfway
     rows = list_misfits(network.state_dict(), state)
     if rows:
         shown = rows[:LISTED]
@@ -145,6 +205,7 @@ def fill_network(network: PerceptionNetwork, state: Mapping[str, Tensor], source
     for key, numbers in state.items():
         if not bool(torch.isfinite(numbers).all()):
             raise UserError(f"system: {source}: {key} holds numbers that are not finite")
+    # checkpoints may hold halves or doubles
     network.load_state_dict(
         {
             key: numbers.float() if numbers.is_floating_point() else numbers
@@ -158,6 +219,9 @@ def drop_unread_layers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
     V2Xverse's CoDriving has a Gaussian filter that it does not use; our network has none. A
     checkpoint holds the filter or lacks it: both are the same network.
+
+    Args:
+        state: tensors by key.
     """
     return {key: numbers for key, numbers in state.items() if key not in MAY_BE_ABSENT}
 
@@ -165,7 +229,12 @@ def drop_unread_layers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def list_misfits(
     needed: Mapping[str, Tensor], given: Mapping[str, Tensor]
 ) -> list[tuple[str, str, str]]:
-    """Return what is missing, unexpected or of another shape: a word, the key, the shapes."""
+    """Return what is missing, unexpected or of another shape: a word, the key, the shapes.
+
+    Args:
+        needed: weights of the network, by name.
+        given: weights of the file, by name.
+    """
     rows = [("missing", key, format_shape(needed[key])) for key in needed if key not in given]
     rows += [("unexpected", key, format_shape(given[key])) for key in given if key not in needed]
     rows += [

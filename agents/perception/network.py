@@ -44,11 +44,15 @@ class RawOutput:
 
 
 class PerceptionNetwork(nn.Module):
-    """Points to feature maps, feature maps to one map, one map to scores and boxes everywhere."""
+    """Points to feature maps, feature maps to one map, one map to scores and boxes everywhere.
+
+    Names of the parts are those of OpenCOOD, so that its checkpoints fit.
+    """
 
     def __init__(self, fusion: FusionModule, design: NetworkDesign) -> None:
         super().__init__()
         self.design = design
+        # encoder and backbone, named as in checkpoints of OpenCOOD
         self.pillar_vfe = PillarEncoder(design.grid, design.pillar_channels)
         kind = SparseBackbone if design.backbone.kind == "sparse" else Backbone
         self.backbone: Backbone | SparseBackbone = kind(design.pillar_channels, design.backbone)
@@ -58,6 +62,7 @@ class PerceptionNetwork(nn.Module):
             design.shrink_kernel,
             design.shrink_stride,
         )
+        # fusion, built for the maps that come out of the backbone
         features = FeatureSpec(
             grid=design.grid,
             size=design.size,
@@ -68,6 +73,7 @@ class PerceptionNetwork(nn.Module):
         if design.rotates and isinstance(fusion, IntermediateFusion):
             channels = features.level_channels if fusion.multi_scale else (features.channels,)
             self.turnings = nn.ModuleList(FeatureRotation(count) for count in channels)
+        # heads; scores begin at a small prior, so that the many empty cells do not dominate
         self.cls_head = CellConvolution(design.channels, SCORE_CHANNELS, 1)
         self.reg_head = CellConvolution(design.channels, CODE_CHANNELS, 1)
         assert self.cls_head.bias is not None
@@ -84,7 +90,14 @@ class PerceptionNetwork(nn.Module):
         return self.fusion_net if isinstance(self.fusion_net, IntermediateFusion) else None
 
     def encode_clouds(self, clouds: Sequence[Singles]) -> Maps:
-        """Return the maps of some agents, each in its own raised LiDAR frame, one row for each."""
+        """Return the maps of some agents, each in its own raised LiDAR frame, one row for each.
+
+        Args:
+            clouds: (points, 4) of each agent.
+
+        Returns:
+            (agents, channels, rows, columns): the levels, or the one map that is detected on.
+        """
         levels = self.backbone.compute_levels(self.pillar_vfe(clouds))
         return levels if self.multi_scale else (self.shrink_levels(levels),)
 
@@ -100,6 +113,9 @@ class PerceptionNetwork(nn.Module):
             maps: the partner's feature maps.
             request: the ego's plan, or None before its first.
             lidar_in_world: where the partner believes its LiDAR to be; needed with a request.
+
+        Returns:
+            What `receive_maps` of the ego gets.
         """
         if self.intermediate is None:
             return maps
@@ -117,7 +133,15 @@ class PerceptionNetwork(nn.Module):
         return maps if self.intermediate is None else self.intermediate.receive(maps)
 
     def fuse_maps(self, ego: Maps, partners: Sequence[Partner]) -> Tensor:
-        """Return one map of the ego's and what partners sent, in the ego's raised LiDAR frame."""
+        """Return one map of the ego's and what partners sent, in the ego's raised LiDAR frame.
+
+        Args:
+            ego: (1, channels, rows, columns) each.
+            partners: maps on their grids, with their poses in the ego's raised LiDAR frame.
+
+        Returns:
+            (1, channels, rows, columns)
+        """
         if self.intermediate is None:
             return ego[0]
         if self.design.rotates:
@@ -131,7 +155,11 @@ class PerceptionNetwork(nn.Module):
         return Partner(maps, partner.in_ego)
 
     def run_heads(self, fused: Tensor) -> RawOutput:
-        """Return scores and codes everywhere."""
+        """Return scores and codes everywhere.
+
+        Args:
+            fused: (maps, channels, rows, columns).
+        """
         return RawOutput(self.cls_head(fused), self.reg_head(fused))
 
     @property

@@ -40,7 +40,14 @@ class ScoreCalibration:
     offsets: Floats  # (classes, bands)
 
     def calibrate_scores(self, boxes_in_lidar: Boxes) -> Floats:
-        """Return the share of right detections among those like each box."""
+        """Return the share of right detections among those like each box.
+
+        Args:
+            boxes_in_lidar: N boxes with the network's scores.
+
+        Returns:
+            (N,) 0 to 1.
+        """
         kinds, bands = boxes_in_lidar.classes, find_distance_bands(boxes_in_lidar.geometry)
         logits = logit(boxes_in_lidar.scores)
         return expit(self.slopes[kinds, bands] * logits + self.offsets[kinds, bands])
@@ -87,7 +94,18 @@ def expit(logits: Floats) -> Floats:
 
 
 def read_operating_point(file: Path, scheme: str) -> OperatingPoint | None:
-    """Return the operating point of a scheme in a file of weights, if it has one."""
+    """Return the operating point of a scheme in a file of weights, if it has one.
+
+    Args:
+        file: of weights, `.safetensors`.
+        scheme: name of the fusion scheme.
+
+    Returns:
+        None if the file has none for the scheme.
+
+    Raises:
+        UserError: the file holds no weights, or a broken operating point.
+    """
     check_regular(file, CHECKPOINT, follow=True)
     try:
         with safe_open(file, "np") as weights:

@@ -76,13 +76,23 @@ class PillarEncoder(nn.Module):
         self.pfn_layers = nn.ModuleList([PillarLayer(channels)])
 
     def forward(self, clouds: Sequence[Singles]) -> PillarFeatures:
-        """Return the pillars that hold points."""
+        """Return the pillars that hold points.
+
+        Args:
+            clouds: (points, 4) of each agent, in its raised LiDAR frame.
+
+        Returns:
+            The pillars of all agents, cell by cell.
+        """
         grid = self.grid
         parameter = next(self.parameters())
+        # inference on a processor: one compiled pass, without an array of all points' features
         if parameter.device.type == "cpu" and not (self.training or parameter.requires_grad):
             return self._encode_on_cpu(clouds)
+        # (points + 1, POINT_FEATURES), (points,), (pillars,), (pillars,)
         features, pillars, cells, full = compute_point_features(clouds, grid)
         device = parameter.device
+        # (points + 1, channels); the last row is of the point that is all zeros
         outputs = self.pfn_layers[0](torch.from_numpy(features).to(device))
         if device.type == "cpu":
             strongest: Tensor = PillarMaximum.apply(outputs, pillars, full)  # type: ignore[no-untyped-call]
@@ -111,10 +121,12 @@ class PillarEncoder(nn.Module):
         grid = self.grid
         layer = self.pfn_layers[0]
         assert isinstance(layer, PillarLayer)
+        # the linear layer with its normalisation folded in
         weight, bias = layer.compute_affine()
         low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
         features, cells = [], []
         for number, cloud in enumerate(clouds):
+            # (pillars, channels) and (pillars,)
             strongest, at = compute_strongest_features(
                 cloud, low, high, np.float32(grid.pillar), grid.rows, grid.columns,
                 grid.most_points, weight, bias,
@@ -236,9 +248,17 @@ def compute_point_features(
     """Return point features and a row of zeros, each point's pillar, and each pillar's cell.
 
     Pillars are numbered through all clouds; last comes which of them are full.
+
+    Args:
+        clouds: (points, 4) of each agent.
+        grid: the window and its pillars.
+
+    Returns:
+        (points + 1, POINT_FEATURES), (points,), (pillars,) and (pillars,).
     """
     low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
     parts, count = [], 0
+    # pillars and cells are numbered on from agent to agent
     for number, cloud in enumerate(clouds):
         features, pillars, cells, counts = compute_cloud_features(
             cloud, low, high, np.float32(grid.pillar), grid.rows, grid.columns,

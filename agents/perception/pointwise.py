@@ -25,7 +25,16 @@ def can_use_onednn(x: Tensor) -> bool:
 
 
 def convolve_cells(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Return a map after a convolution of one cell; weights are (after, before, 1, 1)."""
+    """Return a map after a convolution of one cell; weights are (after, before, 1, 1).
+
+    Args:
+        x: (maps, channels before, rows, columns).
+        weight: (after, before, 1, 1).
+        bias: (after,).
+
+    Returns:
+        (maps, channels after, rows, columns)
+    """
     if can_use_onednn(x):
         return torch.mkldnn_convolution(
             x, weight, bias, padding=[0, 0], stride=[1, 1], dilation=[1, 1], groups=1
@@ -34,7 +43,17 @@ def convolve_cells(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def apply_linear(tokens: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Return tokens after a linear layer; maps of them are (maps, rows, columns, channels)."""
+    """Return tokens after a linear layer; maps of them are (maps, rows, columns, channels).
+
+    Args:
+        tokens: (..., channels before).
+        weight: (after, before).
+        bias: (after,).
+
+    Returns:
+        (..., channels after)
+    """
+    # a map of tokens is a map with channels last: the same memory, seen as a map
     if tokens.dim() == 4 and can_use_onednn(tokens):
         return convolve_cells(tokens.permute(0, 3, 1, 2), weight[..., None, None], bias).permute(
             0, 2, 3, 1

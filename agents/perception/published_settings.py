@@ -28,7 +28,17 @@ class PlainLoader(yaml.SafeLoader):
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Return the settings in a file."""
+    """Return the settings in a file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Plain data: numbers, texts, lists and dictionaries.
+
+    Raises:
+        UserError: the file cannot be read, or would have to be executed.
+    """
     try:
         text = read_text_within(path, SETTINGS_FILE)
         check_yaml(text, aliases=True)
@@ -56,6 +66,7 @@ def construct_number_type(loader: PlainLoader, node: yaml.Node) -> np.dtype[Any]
     """Return a numpy type of numbers."""
     parts = loader.construct_mapping(node, deep=True) if isinstance(node, yaml.MappingNode) else {}
     name, order = str(parts["args"][0]), parts.get("state", [None, "|"])[1]
+    # only numbers: types of objects could hide code
     kind = np.dtype(name) if name[1:].isdigit() and name[0] in KINDS else None
     if kind is None or kind.kind not in KINDS:
         raise build_yaml_error(node, f"names {name!r}, which is no type of numbers")

@@ -21,7 +21,16 @@ LOW_SHARE = 20
 def estimate_lidar_height(
     reference: HeightReference, points_in_lidar: Singles, lidar_in_world: Pose
 ) -> float:
-    """Return how high a LiDAR stands: above the world's zero as believed, or the road it sees."""
+    """Return how high a LiDAR stands: above the world's zero as believed, or the road it sees.
+
+    Args:
+        reference: `world` or `road`.
+        points_in_lidar: (points, 4) in the LiDAR's frame.
+        lidar_in_world: as the observer believes.
+
+    Returns:
+        Metres; 0 where no point is near.
+    """
     if reference == "world":
         return lidar_in_world.z
     heights = select_near_heights(points_in_lidar, NEAR)
@@ -34,6 +43,14 @@ def raise_points(points_in_lidar: Singles, height: float, grid: PillarGrid) -> S
     Where only the first points of a pillar count, they are shuffled: a sweep comes channel by
     channel, and those would all be from the top or all from below. The order depends on how many
     points are shuffled: those outside the window, which no network sees, are left out before.
+
+    Args:
+        points_in_lidar: (points, 4) x y z in metres, intensity.
+        height: metres from the network's zero of heights up to the LiDAR.
+        grid: the window.
+
+    Returns:
+        (points inside, 4)
     """
     low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
     raised: Singles = raise_and_crop_points(points_in_lidar, np.float32(height), low, high)
@@ -74,7 +91,12 @@ def raise_and_crop_points(
 
 
 def lower_boxes(raised_boxes: Boxes, height: float) -> Boxes:
-    """Return boxes in the LiDAR's own frame."""
+    """Return boxes in the LiDAR's own frame.
+
+    Args:
+        raised_boxes: N boxes in the raised LiDAR frame.
+        height: metres by which the frame was raised; a negative one raises.
+    """
     geometry = raised_boxes.geometry.copy()
     geometry[:, 2] -= height
     return Boxes(geometry, raised_boxes.classes, raised_boxes.scores)

@@ -27,14 +27,25 @@ LOGIT_OFFSET = 1.5
 def make_random_weights(
     state: Mapping[str, Tensor], grid: PillarGrid, logit_offset: float = LOGIT_OFFSET
 ) -> dict[str, Tensor]:
-    """Return weights for every key of a network's state, of the same shapes."""
+    """Return weights for every key of a network's state, of the same shapes.
+
+    Args:
+        state: the network's, for names and shapes.
+        grid: by which boxes are encoded.
+        logit_offset: how rare detections are; larger is rarer.
+
+    Returns:
+        By name, in the shapes of `state`.
+    """
     weights = {
         name: torch.from_numpy(make_random_tensor(name, like)) for name, like in state.items()
     }
+    # outputs of the heads have mean 0 over channels, so that no feature level shifts them
     for head, gain in (("cls_head", 0.3), ("reg_head", 0.02)):
         outputs = weights[f"{head}.weight"]
         weights[f"{head}.weight"] = gain * (outputs - outputs.mean(1, keepdim=True))
     weights["cls_head.bias"] -= logit_offset
+    # the bias of the box head: a box of ordinary size on the road, in the middle of a cell
     boxes = np.array([[*grid.low, *size, 0.0] for size in SIZES])
     boxes[:, :2] += grid.cell / 2
     boxes[:, 2] = boxes[:, 5] / 2
@@ -47,8 +58,10 @@ def make_random_tensor(name: str, like: Tensor) -> np.ndarray:
     """Return the numbers of one key."""
     if not like.is_floating_point():
         return np.zeros(tuple(like.shape), np.int64)
+    # a stream for every key: its numbers do not depend on other keys
     uniform = make_named_stream(0, "weights", name).uniform(-1.0, 1.0, tuple(like.shape))
     last = name.rsplit(".", 1)[-1]
+    # scales that keep activations in range through all layers
     if last == "running_var":
         numbers = 1.0 + 0.3 * uniform
     elif name.endswith("bn2.weight"):

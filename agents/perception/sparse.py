@@ -59,7 +59,14 @@ class SparseBackbone(nn.Module):
         self.joined_channels = channels[0]
 
     def compute_levels(self, pillars: PillarFeatures) -> tuple[Tensor, ...]:
-        """Return a map for each level."""
+        """Return a map for each level.
+
+        Args:
+            pillars: of all agents.
+
+        Returns:
+            (agents, channels, rows, columns) for each level, the finest first.
+        """
         maps = [self.start(pillars)]
         for level in self.blocks:
             maps.append(level(maps[-1]))
@@ -67,6 +74,7 @@ class SparseBackbone(nn.Module):
 
     def join_levels(self, levels: Sequence[Tensor]) -> Tensor:
         """Return all levels in one map, as fine as the first."""
+        # from the coarsest level up: twice as fine, then added to the next
         *finer, joined = levels
         for level, upsample in zip(reversed(finer), reversed(self.deblocks), strict=True):
             joined = torch.relu(level + upsample(joined))
@@ -122,13 +130,26 @@ Reach: TypeAlias = Callable[[Numbers64, Shape], Numbers64]
 def sum_tap_products(
     pillars: PillarFeatures, layer: nn.Conv2d, places: int, reach: Reach
 ) -> Tensor:
-    """Return what a layer's products add up to at so many places, (places, channels)."""
+    """Return what a layer's products add up to at so many places, (places, channels).
+
+    Args:
+        pillars: P pillars with their features (P, before).
+        layer: a convolution with `SIDE` cells to a side.
+        places: how many places there are.
+        reach: where the products of each pillar's taps belong.
+
+    Returns:
+        (places, after)
+    """
+    # (P, TAPS) place of each product, -1 for none
     to = reach(pillars.cells.numpy(), (pillars.maps, pillars.rows, pillars.columns))
     if torch.is_inference_mode_enabled():
+        # (TAPS * after, before): one product for all taps
         of_all_taps = layer.weight.permute(2, 3, 0, 1).reshape(-1, layer.in_channels)
         products = multiply_padded(pillars.features, of_all_taps)
         out = torch.from_numpy(add_up_products(products.numpy(), to, places))
     else:
+        # training: product by product, with gradients
         taps = layer.weight.permute(2, 3, 1, 0).reshape(TAPS, layer.in_channels, -1)
         out = TapSums.apply(pillars.features, taps, (to, places))  # type: ignore[no-untyped-call]
     return out if layer.bias is None else out + layer.bias

@@ -52,7 +52,13 @@ from harness.types.vocabulary import (
 
 
 class NetworkSystem(PerceivingSystem):
-    """A detector and a driver."""
+    """A detector and a driver.
+
+    Attributes:
+        fusion: the module that fuses.
+        detector: encodes, fuses and decodes.
+        operating_point: which detections count.
+    """
 
     reads_points = True
     reads_messages = True
@@ -99,7 +105,19 @@ class NetworkSystem(PerceivingSystem):
         checkpoint: str | None = None,
         **others: object,
     ) -> list[Path]:
-        """Return the files that a system with these settings reads; they can be read, and fit."""
+        """Return the files that a system with these settings reads; they can be read, and fit.
+
+        Args:
+            fusion: settings of the module with its `_target_`; None for the system's class of
+                modules.
+            size: `lite` or `full`.
+            weights: a file, `random`, or None for the shipped weights.
+            checkpoint: a folder of V2Xverse's.
+            others: settings that name no files.
+
+        Raises:
+            UserError: a file is missing or does not fit.
+        """
         given = {} if fusion is None else dict(fusion)
         kind = cls.stage if fusion is None else find_shipped_class(given.pop("_target_"))
         paths = list_weight_files(kind, size, weights, checkpoint)
@@ -140,13 +158,28 @@ class NetworkSystem(PerceivingSystem):
         return self._detect_in_maps(maps, (), height), height
 
     def _detect_in_maps(self, ego: Maps, partners: Sequence[Partner], height: float) -> Boxes:
-        """Return the detections that count, from one agent's maps or from all."""
+        """Return the detections that count, from one agent's maps or from all.
+
+        Args:
+            ego: (1, channels, rows, columns) each.
+            partners: what partners sent.
+            height: metres from the network's zero of heights up to the ego's LiDAR.
+
+        Returns:
+            Boxes in the ego's LiDAR frame.
+        """
         return self.operating_point.apply_thresholds(
             self.detector.detect_boxes(ego, partners, height)
         )
 
     def _select_others(self, boxes: Boxes, observation: EgoObservation, height: float) -> Boxes:
-        """Leave out the ego itself and what lies beyond the window."""
+        """Leave out the ego itself and what lies beyond the window.
+
+        Args:
+            boxes: in the ego's LiDAR frame.
+            observation: of the ego, for where its LiDAR is mounted.
+            height: metres from the network's zero of heights up to the ego's LiDAR.
+        """
         others = boxes[~find_ego_boxes(boxes, observation.lidar_in_vehicle)]
         return self.detector.crop_to_window(others, height)
 
@@ -200,6 +233,7 @@ class Early(FixedSystem):
         alone = self._select_others(detected, observation, height)
         if not messages:
             return Perceived(alone, alone)
+        # the network sees one sweep: its height is that of the ego's LiDAR
         pose = observation.lidar_in_world
         sweeps = [(get_sent_points(message), message.lidar_in_world) for message in messages]
         (points,), _ = self.fusion.list_clouds((observation.points_in_lidar, pose), sweeps)
@@ -223,6 +257,7 @@ class Late(FixedSystem):
         alone = self._select_others(detected, observation, height)
         if not messages:
             return Perceived(alone, alone)
+        # boxes of partners are moved by the poses that they believe
         sent = [transform_sent_boxes(message, observation.lidar_in_world) for message in messages]
         cooperative = self.detector.merge_boxes([detected, *sent])
         return Perceived(self._select_others(cooperative, observation, height), alone)
@@ -286,7 +321,15 @@ class Intermediate(NetworkSystem):
 
 
 def make_request(waypoints_in_world: Floats, lidar_in_world: Pose) -> DrivingRequest:
-    """Return a request for features round waypoints (N, 2) in the world."""
+    """Return a request for features round waypoints (N, 2) in the world.
+
+    Args:
+        waypoints_in_world: (N, 2) metres.
+        lidar_in_world: the ego's LiDAR, as it believes.
+
+    Returns:
+        Waypoints in the ego's LiDAR frame.
+    """
     heights = np.zeros((len(waypoints_in_world), 2))
     points = np.column_stack([waypoints_in_world, heights]).astype(np.float32)
     in_lidar = transform_points(points, WORLD, lidar_in_world)
@@ -301,14 +344,27 @@ def get_sent_points(message: Message) -> Singles:
 
 
 def transform_sent_boxes(message: Message, lidar_in_world: Pose) -> Boxes:
-    """Return a partner's boxes in the ego's LiDAR frame, by the pose that the sender believed."""
+    """Return a partner's boxes in the ego's LiDAR frame, by the pose that the sender believed.
+
+    Args:
+        message: with boxes in the sender's LiDAR frame.
+        lidar_in_world: the ego's LiDAR, as it believes.
+
+    Raises:
+        TypeError: the payload is not boxes.
+    """
     if not isinstance(message.payload, Boxes):
         raise TypeError(f"{message.sender} sent no boxes")
     return transform_boxes(message.payload, message.lidar_in_world, lidar_in_world)
 
 
 def make_network_system(fusion: FusionModule, weights: str | None = None) -> NetworkSystem:
-    """Return the lite system that fuses so, with these weights or with ours."""
+    """Return the lite system that fuses so, with these weights or with ours.
+
+    Args:
+        fusion: the scheme's module.
+        weights: a file, `random`, or None for the shipped weights.
+    """
     if isinstance(fusion, IntermediateFusion):
         return Intermediate(fusion, weights=weights)
     kinds: tuple[type[Single | Early | Late], ...] = (Single, Early, Late)

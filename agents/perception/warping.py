@@ -23,7 +23,16 @@ WAVES = 5
 
 
 def warp_maps(maps: Tensor, partner_in_ego: Pose, grid: PillarGrid) -> Tensor:
-    """Return maps (N, channels, rows, columns) of a partner on the ego's grid; zero beyond them."""
+    """Return maps (N, channels, rows, columns) of a partner on the ego's grid; zero beyond them.
+
+    Args:
+        maps: on the partner's grid.
+        partner_in_ego: the partner's LiDAR in the ego's LiDAR frame.
+        grid: the window, the same for both.
+
+    Returns:
+        The same shape on the ego's grid; bilinear between cells.
+    """
     theta = torch.from_numpy(compute_affine_matrix(partner_in_ego, grid)).to(maps)
     cells = functional.affine_grid(
         theta.expand(len(maps), 2, 3), list(maps.shape), align_corners=False
@@ -32,10 +41,17 @@ def warp_maps(maps: Tensor, partner_in_ego: Pose, grid: PillarGrid) -> Tensor:
 
 
 def compute_affine_matrix(partner_in_ego: Pose, grid: PillarGrid) -> Floats:
-    """Return (2, 3): from places on the ego's grid to the partner's, both from -1 to 1."""
+    """Return (2, 3): from places on the ego's grid to the partner's, both from -1 to 1.
+
+    Args:
+        partner_in_ego: the partner's LiDAR in the ego's LiDAR frame.
+        grid: the window, the same for both.
+    """
     ego_in_partner = np.linalg.inv(build_pose_matrix(partner_in_ego))
     low, high = np.array(grid.low[:2]), np.array(grid.high[:2])
+    # metres to shares of the window: -1 and 1 are its edges
     middle, half = (low + high) / 2, (high - low) / 2
+    # rotation about the LiDAR, which need not be the middle of the window
     turn = ego_in_partner[:2, :2]
     shift = turn @ middle + ego_in_partner[:2, 3] - middle
     return np.column_stack([turn * half / half[:, None], shift / half])

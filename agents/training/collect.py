@@ -54,6 +54,7 @@ def collect_recordings(wanted: RecordingPlan) -> None:
     """Record what is missing, town after town in turn."""
     check_towns(wanted.towns, wanted.for_testing)
     wanted.out.mkdir(parents=True, exist_ok=True)
+    # what is there is kept, if it is of the same plan
     plan = plan_episodes(wanted)
     for planned in plan:
         refuse_other_episodes(wanted.out, planned)
@@ -63,6 +64,7 @@ def collect_recordings(wanted: RecordingPlan) -> None:
     simulator = CarliteSimulator(wanted.maps)
     ensure_running()  # where it starts, it would let interruptions through again
     workers = ThreadPoolExecutor(wanted.workers, initializer=block_interrupts)
+    # episodes in threads, which wait for a process
     with Progress() as progress, workers as pool:
         bar = progress.add_task("scenarios", total=sum(planned.groups for planned in plan))
         stopping = Event()
@@ -70,6 +72,7 @@ def collect_recordings(wanted: RecordingPlan) -> None:
             pool.submit(play_episode, simulator, episode, out=wanted.out, stopping=stopping)
             for episode in missing
         }
+        # count on the disk: scenarios appear there while an episode is under way
         try:
             while playing:
                 done, playing = wait(playing, LOOK_AGAIN, FIRST_EXCEPTION)
@@ -146,6 +149,7 @@ def play_episode(
     for _ in range(TRIES):
         if stopping.is_set():
             return
+        # a new server for each try
         with simulator.lease_server(episode.town) as server:
             process = multiprocessing.get_context("spawn").Process(
                 target=record_episode, args=(episode, server.host, server.port, out)

@@ -71,6 +71,7 @@ class DetectionOutcomes:
 
         Eleven-point numbers would jump by an eleventh.
         """
+        # matches of each scenario, taken as often as a resample has it
         names, number = np.unique(self.scenarios, return_inverse=True)
         pools = [
             pool_matches(
@@ -100,7 +101,13 @@ def sample_scenario_counts(scenarios: int, samples: int) -> Integers:
 def compute_outcomes(
     detector: Detector, samples: Iterable[EgoSample], grid: PillarGrid
 ) -> DetectionOutcomes:
-    """Return what becomes of a detector's detections in samples."""
+    """Return what becomes of a detector's detections in samples.
+
+    Args:
+        detector: from a sample to boxes in the ego's LiDAR frame.
+        samples: read one by one.
+        grid: of the network; only what lies in its window counts.
+    """
     outcomes = DetectionOutcomes(
         [],
         {
@@ -140,9 +147,11 @@ def match_sample(
     """Match one frame; a detection has the band of the ground truth it matches, else its own."""
     truth = sample.truth.boxes_in_lidar
     detections = detections[~find_parked_detections(detections, truth, sample.parked)]
+    # (true boxes,) whose LiDARs have enough returns of each
     in_sight = {"ego": sample.truth.hits >= LEAST_HITS, "anyone": sample.hits_anyone >= LEAST_HITS}
     for overlap in OVERLAPS:
         best, correct = match_detections(detections, truth, overlap)
+        # (detections,) those of the cell: matched ones by their true box, others by themselves
         for visible, kind, band in product(VISIBLE, CLASSES, BANDS):
             there = find_boxes_in_cell(truth, kind, band) & in_sight[visible]
             there &= find_in_window(truth.geometry, grid)

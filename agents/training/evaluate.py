@@ -81,6 +81,7 @@ class ConditionColumn:
 
 def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, DetectionPrecision]]:
     """Print two tables, and return what is in the first: a column for each condition."""
+    # what is evaluated
     fusion = make_fusion_module(options.scheme, options.settings)
     if options.weights is None and not is_shipped(type(fusion)):
         raise UserError("--weights FILE is needed for a fusion module of your own")
@@ -88,11 +89,13 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
     if options.card:
         read_weight_card(file)
     system = make_network_system(fusion, None if options.weights is None else str(options.weights))
+    # on what
     recorded = [scenario for folder in options.data for scenario in list_scenarios(folder)]
     samples = RecordedSamples(recorded, units=False, first_moment=1)
     if not len(samples):
         where = ", ".join(map(str, options.data))
         raise UserError(f"{where}: no vehicle in it has two sweeps: nothing to evaluate on")
+    # a column for every condition
     conditions = CONDITIONS if system.reads_messages else {"none": CONDITIONS["none"]}
     columns = {
         name: evaluate_condition(system, samples, how=how, most=options.most, name=name)
@@ -102,6 +105,7 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
     console = Console()
     console.print(to_precision_table(tables, f"{options.scheme}: AP, eleven-point"))
     console.print(make_operating_table(columns, "At the operating point"))
+    # write
     if options.out is not None:
         record = {
             "scheme": options.scheme,
@@ -129,11 +133,13 @@ def evaluate_condition(
     point = system.operating_point
     sizes: list[int] = []
 
+    # the sizes of messages are noted on the way
     def detector(sample: EgoSample) -> Boxes:
         received = make_partner_messages(system, sample)
         sizes.extend(message.payload.size_bytes for message in received)
         return detect_with_messages(system, sample, received)
 
+    # no threshold: precision needs all scores; the operating point is applied afterwards
     every = math.ceil(len(samples) / most)
     numbers = track(range(0, len(samples), every), name, transient=True)
     system.operating_point = make_zero_thresholds(point.calibration)

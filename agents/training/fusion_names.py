@@ -12,7 +12,15 @@ from harness.common.suggestions import describe_unknown_name
 
 
 def make_fusion_module(scheme: str, settings: Sequence[str] = ()) -> FusionModule:
-    """Return a new fusion module: of a scheme of ours, or of the class package.module:Class."""
+    """Return a new fusion module: of a scheme of ours, or of the class package.module:Class.
+
+    Args:
+        scheme: its name, or a class of the user's.
+        settings: arguments of the class, as name=value.
+
+    Raises:
+        UserError: neither of both.
+    """
     if ":" not in scheme and scheme not in SCHEMES:
         text = describe_unknown_name("scheme", scheme, SCHEMES)
         raise UserError(f"--scheme: {text}, or package.module:Class")

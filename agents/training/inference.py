@@ -11,7 +11,15 @@ from harness.world.rig import read_rig
 
 
 def detect_in_sample(system: NetworkSystem, sample: EgoSample) -> Boxes:
-    """Return what a system detects in a sample together with the partners."""
+    """Return what a system detects in a sample together with the partners.
+
+    Args:
+        system: with a network.
+        sample: with its partners.
+
+    Returns:
+        Boxes in the ego's LiDAR frame.
+    """
     return detect_with_messages(system, sample, make_partner_messages(system, sample))
 
 

@@ -35,6 +35,7 @@ def make_target_maps(raised: Boxes, visible: Mask, ignored: Mask, grid: PillarGr
     """Return the maps of visible boxes; round ignored ones no output is wrong."""
     shape = (len(CLASSES), *grid.output_shape)
     weights = compute_negative_weights(grid)
+    # (classes, rows, columns) scores and weights, (classes, codes, rows, columns) codes
     heat = np.zeros(shape, np.float32)
     negative_weight = np.tile(weights, (len(CLASSES), 1, 1))
     codes = np.zeros((len(CLASSES), len(CODES), *grid.output_shape), np.float32)
@@ -45,11 +46,13 @@ def make_target_maps(raised: Boxes, visible: Mask, ignored: Mask, grid: PillarGr
     ):
         if not (visible[number] or ignored[number]):
             continue
+        # cells round the centre
         reach = REACH[kind]
         for r, c in list_cells_around(row, column, reach, grid):
             if ignored[number]:
                 negative_weight[kind, r, c] = 0.0
                 continue
+            # a Gaussian; where two overlap, the nearer centre has the cell
             away = (r - row) ** 2 + (c - column) ** 2
             height = np.exp(-away / (2 * ((2 * reach + 1) / 6) ** 2))
             if height > heat[kind, r, c]:
@@ -106,6 +109,7 @@ CODE_WEIGHTS = [[get_code_weight(kind, name) for name in CODES] for kind in rang
 def compute_loss(raw: RawOutput, targets: Sequence[TargetMaps]) -> Tensor:
     """Return the loss of a batch."""
     device = raw.logits.device
+    # (maps, classes, rows, columns), twice, and (maps, classes, codes, rows, columns)
     heat, negative_weight, codes = (
         torch.from_numpy(np.stack(maps)).to(device)
         for maps in (

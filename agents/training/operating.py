@@ -84,9 +84,11 @@ def fit_calibration(outcomes: DetectionOutcomes, visible: Visible) -> ScoreCalib
 
 def fit_logistic_curve(logits: Floats, correct: Mask) -> tuple[float, float]:
     """Return slope and offset with the highest likelihood, given some doubt that any are needed."""
+    # (detections, 2) logit and offset; without evidence the curve changes nothing
     x = np.column_stack([logits, np.ones(len(logits))])
     start = np.array([1.0, 0.0])
     beta = start.copy()
+    # Newton's method on the penalised likelihood
     for _ in range(STEPS):
         share = expit(x @ beta)
         gradient = x.T @ (share - correct) + PRIOR * (beta - start)

@@ -91,6 +91,7 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
             seed=seed,
             tick_seconds=TICK,
         )
+        # road users
         traffic = Traffic(
             vehicles=episode.vehicles,
             bicycles=episode.cyclists,
@@ -102,11 +103,13 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
         standing = spawn_parked_vehicles(context, episode.standing)
         close = spawn_close_quarters(context) if episode.close_quarters else []
         parked = list_parked_boxes(context.world)
+        # LiDARs, then let traffic spread
         crew = equip_crew(context, [*population.vehicles, *drivers])
         for _ in range(WARM_UP):
             context.world.tick()
         registry = ActorRegistry(context.world)
         random = context.random("groups")
+        # groups, each a scenario
         for group in range(episode.groups):
             agents, place = choose_group(
                 context, crew, registry=registry, random=random, episode=episode
@@ -121,6 +124,7 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
                 episode=episode,
                 folder=out / episode.get_scenario_name(group),
             )
+        # clear away
         for post in (crew.unit, *crew.carriers.values()):
             post.destroy_sensors()
         population.vehicles += [*drivers, *standing, *close]
@@ -166,17 +170,20 @@ def choose_group(
     """Return the vehicles of a new group, and where its roadside unit stands."""
     snapshot = context.world.get_snapshot()
     scene = registry.read_scene(snapshot)
+    # cars with a LiDAR that are still there
     poses = {}
     for actor in crew.carriers:
         vehicle = snapshot.find(actor)
         if vehicle is not None:
             poses[actor] = to_pose(vehicle.get_transform())
+    # of some, the one with most people near; its neighbours join
     chosen = random.choice(sorted(poses), min(CANDIDATES, len(poses)), replace=False).tolist()
     first = max(chosen, key=lambda actor: count_people_near(scene, poses[actor]))
     here = poses[first]
     gaps = {actor: math.hypot(p.x - here.x, p.y - here.y) for actor, p in poses.items()}
     nearest = sorted((gap, actor) for actor, gap in gaps.items() if gap <= PARTNER_RANGE)
     agents = [actor for _, actor in nearest[: episode.neighbours + 1]]
+    # the roadside unit
     ahead, height = read_rig().roadside_distance, read_rig().roadside_height
     if episode.close_quarters:
         return agents, place_unit_nearby(
@@ -208,15 +215,18 @@ def record_group(
     if partial.exists():  # of a try that was ended, perhaps with others in its group
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
+    # the unit moves to the group
     turned = Pose(place.x, place.y, place.z, yaw=place.yaw + math.radians(read_rig().roadside.yaw))
     crew.unit.move_lidar(to_carla_transform(turned))
     posts = {-1: crew.unit, **{actor: crew.carriers[actor] for actor in agents}}
+    # moments at equal intervals; the last tick of each is the recorded one
     for look in range(episode.looks):
         for _ in range(round(INTERVAL / TICK) - 1):
             context.world.tick()
         write_moment(
             context, registry, parked=parked, posts=posts, folder=partial, moment=f"{look:06}"
         )
+    # the folder appears under its name once it is whole
     (partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
     if folder.exists():  # by an earlier try of this episode
         shutil.rmtree(partial)
@@ -234,6 +244,7 @@ def write_moment(
     moment: str,
 ) -> None:
     """Record what all agents of a group sense in the next tick."""
+    # sensors run only in this tick
     for post in posts.values():
         post.start_scanning()
     frame = context.world.tick()
@@ -241,6 +252,7 @@ def write_moment(
     reach = read_rig().vehicle.range
     for agent, post in posts.items():
         scan = post.collect_scan(frame)
+        # road users in reach, but the agent
         truth = scene.select_ground_truth(scan.lidar_in_world, scan.hits, reach, agent)
         pose = scan.lidar_in_world
         near = crop_boxes_to_lidar(parked, pose, reach)

@@ -85,9 +85,11 @@ class RecordedSamples:
     ) -> EgoSample:
         """Read a sample."""
         place = self.places[number]
+        # hits of all agents count as seen by anyone, before partners are disturbed
         ego = read_agent_look(place, place.ego)
         near = select_nearest_partners(place, ego, partners)
         hits = compute_hits_anyone(ego.truth, near)
+        # a late message has a look from before: the first moments have none
         views = tuple(
             disturb_partner_view(place, look, how)
             for look in near

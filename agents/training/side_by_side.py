@@ -155,11 +155,13 @@ def make_difference_rows(schemes: Mapping[str, SchemeEvaluations], against: str)
         for condition in CONDITIONS:
             for kind in HEADLINE:
                 values = scheme.list_precisions(condition, kind)
+                # a scheme without messages has undisturbed figures only
                 base = condition if other.list_precisions(condition, kind) is not None else "none"
                 reference = other.list_precisions(base, kind)
                 if values is None or reference is None:
                     row.append("-")
                     continue
+                # resamples are of the same scenarios, so their differences are paired
                 apart = scheme.average_bootstrap(condition, kind) - other.average_bootstrap(
                     base, kind
                 )

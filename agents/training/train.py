@@ -134,6 +134,7 @@ def train_network(config: TrainingConfig) -> TrainingRun:
     """Train, and write the best weights with their card."""
     set_one_thread()
     keep_memory()
+    # samples to train on, and others to choose weights by
     fusion = config.make_fusion()
     recorded = load_training_scenarios(config.data)
     alone = not fusion.trained_with_partners
@@ -144,6 +145,7 @@ def train_network(config: TrainingConfig) -> TrainingRun:
         most = "" if config.most is None else f", of which --most shows {config.most},"
         raise UserError(f"{config.data[0]}: {len(samples)} samples{most} are fewer than a batch")
     config.out.mkdir(parents=True, exist_ok=True)
+    # a run goes on from its checkpoint
     current = start_run(config)
     with Progress() as progress:
         bar = progress.add_task(config.scheme, total=config.epochs * shown)
@@ -151,6 +153,7 @@ def train_network(config: TrainingConfig) -> TrainingRun:
             train_epoch(current, samples, lambda done: progress.update(bar, completed=done))
             keep_best(current, validate_weights(current, held_out), progress)
             current.write_checkpoint()
+    # the best epoch's weights, with thresholds from the held-out samples
     best = config.out / "best.safetensors"
     save_weights(best, current.best_state, {"epoch": current.epoch})
     save_weights(
@@ -218,6 +221,7 @@ def train_epoch(
 ) -> None:
     """Train on all samples once."""
     config, network = current.config, current.network
+    # streams of the epoch: resumed runs repeat it
     random = make_named_stream(config.seed, "epoch", str(current.epoch))
     torch.manual_seed(derive_seed(config.seed, "dropout", str(current.epoch)))
     started, losses = time.perf_counter(), []
@@ -225,9 +229,11 @@ def train_epoch(
     steps = shown // config.batch
     set_trainable(network, config)
     for number, chosen in enumerate(iter_batches(len(samples), shown, config.batch, random)):
+        # the learning rate follows all steps of the run
         step = current.epoch * steps + number
         for group in current.optimiser.param_groups:
             group["lr"] = compute_learning_rate(step, config.epochs * steps, config.peak_rate)
+        # a random part of the window, which is faster
         if has_one_cloud(network.fusion_net) and not config.whole:
             network.pillar_vfe.grid = crop_grid(network.design.grid, random)
         inputs, targets = zip(

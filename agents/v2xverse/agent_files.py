@@ -67,6 +67,7 @@ def find_agent_files(root: Path, config: Path, checkpoint: str | None) -> AgentF
     """
     settings = read_settings(config)
     refuse_other_agents(settings, config)
+    # paths of the configuration, or one folder for both
     if checkpoint is None:
         perception = root / str(settings["perception"]["perception_model_dir"])
         planner = root / str(settings["planning"]["planner_model_checkpoint"])
@@ -82,6 +83,7 @@ def find_agent_files(root: Path, config: Path, checkpoint: str | None) -> AgentF
         raise UserError(
             f"{config}: planning.planner_config: file not found: {files.planner_config}"
         )
+    # what disturbs by itself would disturb twice
     try:
         refuse_disturbing(settings, read_settings(files.perception / "config.yaml"))
     except ValueError as problem:

@@ -53,12 +53,14 @@ def report_refusal(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
 
 def describe_perception(folder: Path) -> Iterator[Finding]:
     """Yield what the perception network is, and whether it is whole."""
+    # what it holds
     place = find_perception(folder)
     file, config = find_newest_weights(place), place / "config.yaml"
     state = read_state_dict(file)
     core_method = str(get_setting(read_settings(config), config, "fusion", "core_method"))
     yield Finding("perception", "note", f"{file}: {describe_counts(state, 'perception')}")
     of_settings, of_keys = [], []
+    # the first scheme whose network takes all of it
     for name in list_schemes(core_method):
         fusion = SCHEMES[name]()
         try:

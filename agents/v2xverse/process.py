@@ -47,11 +47,13 @@ class Child:
                 )
         except OSError as problem:
             raise ChildError(f"{command[0]} cannot be run: {problem.strerror}") from None
+        # writing never waits: a child that is stuck ends with the time-out
         assert self._process.stdin
         assert self._process.stdout
         self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._to, False)
         self.end = weakref.finalize(self, end_child, self._process, self._said)
+        # both ends must speak the same version
         words, _ = self.ask_child({**hello, "kind": "hello", "version": wire.VERSION}, {}, seconds)
         version = words.get("version")
         if version != wire.VERSION:

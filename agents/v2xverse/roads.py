@@ -33,6 +33,7 @@ class TownRoads:
         lanes = carla.Map(route.town, read_text_within(file, OPENDRIVE_MAP)).generate_waypoints(
             NOT_SAMPLED
         )
+        # (waypoints, 2) and (waypoints,)
         places = [lane.transform.location for lane in lanes]
         return TownRoads(
             np.array([[place.x, place.y] for place in places]),
@@ -41,11 +42,13 @@ class TownRoads:
 
     def render_picture(self, ego_in_world: Pose) -> Integers:
         """Return (192, 96) of 0 and 1: rows from ahead to behind, columns from left to right."""
+        # (waypoints, 2) near the ego, in its frame
         here = np.array([ego_in_world.x, ego_in_world.y])
         near = np.linalg.norm(self.centres - here, axis=1) < REACH
         ahead = np.array([np.cos(ego_in_world.yaw), np.sin(ego_in_world.yaw)])
         aside = np.array([-ahead[1], ahead[0]])
         away = self.centres[near] - here
+        # in pixels; a disc for each, as wide as the lane
         rows = (AHEAD - away @ ahead) * PER_METRE - 0.5
         columns = (ASIDE + away @ aside) * PER_METRE - 0.5
         radii = np.hypot(self._widths[near] / 2, NOT_SAMPLED / 2) * PER_METRE

@@ -63,6 +63,7 @@ class V2Xverse:
         start_timeout: float = 600.0,  # s until networks are loaded
         step_timeout: float = 300.0,  # s
     ) -> None:
+        # what is missing is said before a process starts
         files = self.find_files(root, method, agent_config, checkpoint)
         refuse_missing_interpreter(python)
         self._scratch = tempfile.TemporaryDirectory(prefix="v2xverse-")
@@ -75,6 +76,7 @@ class V2Xverse:
         }
         self.fusion_stage = STAGES.get(method, "intermediate")
         self._maps, self._patience = maps, step_timeout
+        # loading takes a minute: it has a time-out for itself
         try:
             self._child = Child([python, str(FAR_END)], hello, start_timeout)
         except ChildError as problem:
@@ -170,6 +172,7 @@ def make_step_request(
     observation: EgoObservation, partners: list[Message]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a moment in words and arrays."""
+    # where the ego believes to be: its believed LiDAR pose, moved to the vehicle
     vehicle_in_lidar = compute_relative_pose(Pose(0.0, 0.0), observation.lidar_in_vehicle)
     believed = compose_poses(observation.lidar_in_world, vehicle_in_lidar)
     here = observation.vehicle_in_world
@@ -185,6 +188,7 @@ def make_step_request(
         "partners": [],
     }
     arrays: dict[str, Any] = {"ego": observation.points_in_lidar}
+    # points of partners, with the poses that they believe
     for message in partners:
         if not isinstance(message.payload, Points):
             raise TypeError(f"{message.sender} sent no points")
@@ -210,6 +214,7 @@ def to_boxes_in_lidar(name: str, detected: dict[str, Any], height: float) -> Box
     corners: Floats = np.array(detected[f"{name}_corners"], np.float64).reshape(-1, 8, 3)
     scores: Floats = np.array(detected[f"{name}_scores"], np.float64)
     classes: Integers = np.array(detected[f"{name}_classes"], np.int64)
+    # (boxes, 8, 3) corners: the first four are the bottom
     along, across = corners[:, 0] - corners[:, 3], corners[:, 1] - corners[:, 0]
     centres = corners.mean(axis=1)
     geometry = np.column_stack(

@@ -127,10 +127,12 @@ def run_calibrate_command(options: argparse.Namespace) -> int:
 
 def calibrate_regressions(size: CampaignScenario, options: argparse.Namespace) -> int:
     """Print how often each regression finds what is not there, and what is."""
+    # what is asked for
     methods = options.methods.split(",")
     for method in methods:
         if method not in METHODS:
             raise UserError(f"--methods: {describe_unknown_name('method', method, METHODS)}")
+    # simulate, and count rejections
     rates = measure_rejection_rates(
         size, options.campaigns, seed=options.seed, methods=methods, only=options.scenarios
     )
@@ -144,6 +146,7 @@ def calibrate_regressions(size: CampaignScenario, options: argparse.Namespace) -
     )
     if options.out:
         write_frame(rates, options.out, "calibration", ["csv"])
+    # without an effect the headline method must keep its level
     null = rates[rates["scenario"].str.startswith(NULL) & (rates["method"] == HEADLINE)]
     return (
         report_rates_above_level(null["scenario"].tolist(), null["low"].tolist())
@@ -180,6 +183,7 @@ def calibrate_report_pages(size: CampaignScenario, options: argparse.Namespace) 
 def calibrate_interventions(options: argparse.Namespace) -> int:
     """Print how often an intervention without any effect is declared significant."""
     size = InterventionScenario(routes=options.routes, systems=options.systems, seeds=options.seeds)
+    # campaigns with known effects
     scenes = {
         name: scene
         for name, scene in list_intervention_scenarios(size).items()
@@ -191,6 +195,7 @@ def calibrate_interventions(options: argparse.Namespace) -> int:
         {"scenario": name, **calibrate_effects(scene, options.campaigns, options.seed)}
         for name, scene in scenes.items()
     ]
+    # shares of significant effects
     rates = pd.DataFrame(rows)
     numbers = [str(name) for name in rates if name not in ("scenario", "campaigns")]
     cells = [

@@ -116,6 +116,7 @@ def run_compare_command(options: argparse.Namespace) -> int:
     """Print the comparisons, write and draw them."""
     for by in options.by:
         parse_grouping(by)
+    # a side may have a folder in front of its arm: all folders are read once
     pool = [options.folder, *options.also]
     named = [split_folder(text) for text in options.arms]
     clean = [split_folder(text) for text in [options.where_clean] if text is not None]
@@ -127,22 +128,26 @@ def run_compare_command(options: argparse.Namespace) -> int:
     collection = collect_campaigns(folders, options.mix_simulators, pooled=False)
     for note in collection.notes:
         print_escaped_line(note)
+    # the sides, in pairs
     sides = [
         find_comparison_side(collection, [folder] if folder else pool, text)
         for folder, text in named
     ]
     sides = make_side_names_distinct(sides, named)
     pairs = pair_sides(sides, options.two_by_two)
+    # only attempts whose drive in another arm was clean
     for folder, text in clean:
         other = find_comparison_side(collection, [folder] if folder else pool, text)
         pairs = [
             (select_clean_attempts(one, other), select_clean_attempts(two, other))
             for one, two in pairs
         ]
+    # compare: all pairs are one family of tests
     comparisons, table = compare_all_pairs(pairs)
     groups = [compute_subgroup_differences(comparisons, by) for by in options.by]
     out = resolve_output_folder(options, collection)
     rest = []
+    # print and draw every pair
     for comparison in comparisons:
         show_arm_comparison(comparison, table, len(comparisons) > 1)
         name = escape_file_name(
@@ -163,6 +168,7 @@ def run_compare_command(options: argparse.Namespace) -> int:
                 (comparison.a, comparison.b), comparison.unpaired, strict=True
             )
         ]
+    # subgroups, which are not tested
     for by, rows in zip(options.by, groups, strict=True):
         show_subgroups(by, rows)
         figure = render_subgroups_figure(select_shown_measure(rows), describe_difference_axis(rows))
@@ -172,6 +178,7 @@ def run_compare_command(options: argparse.Namespace) -> int:
         clear = rows.assign(clear=rows["p holm"] < LEVEL)
         figure = render_differences_figure(clear, describe_difference_axis(clear))
         write_text(render_svg_file(figure), out / "compare-all.svg")
+    # write
     if groups:
         write_frame(pd.concat(groups, ignore_index=True), out, "compare_by", ["csv"])
     write_frame(table, out, "compare", ["csv"])
@@ -236,6 +243,7 @@ def make_side_names_distinct(
 
 def show_arm_comparison(comparison: ArmComparison, table: pd.DataFrame, several: bool) -> None:
     """Print one comparison."""
+    # the table: columns of tests only where there are any
     rows = table[(table["arm_a"] == comparison.a.name) & (table["arm_b"] == comparison.b.name)]
     fewer = rows[rows["pairs"] < len(comparison.pairs)]
     head = ["", comparison.a.name, comparison.b.name, "difference", "95 % interval", "p"]
@@ -249,6 +257,7 @@ def show_arm_comparison(comparison: ArmComparison, table: pd.DataFrame, several:
         head,
         (list(format_comparison_cells(row, several, mcnemar)) for _, row in rows.iterrows()),
     )
+    # what it does not rest on
     for side, rest in zip((comparison.a, comparison.b), comparison.unpaired, strict=True):
         if len(rest):
             print_escaped_line(
@@ -257,6 +266,7 @@ def show_arm_comparison(comparison: ArmComparison, table: pd.DataFrame, several:
     for _, row in fewer.iterrows():
         print_escaped_line(f"  {row['measure']}: known in both drives of {row['pairs']} pairs")
     show_one_sided_hazards(comparison)
+    # whether it could be significant at all
     differ = int(rows["routes that differ"].max())
     if differ < FEWEST_DIFFERING_ROUTES:
         print_escaped_line(

@@ -86,12 +86,28 @@ def select_plain_formats(formats: list[str]) -> list[str]:
 
 
 def read_collection(options: argparse.Namespace, whole: bool) -> CampaignCollection:
-    """Read the folders that were named; with `whole`, check all tables of their records."""
+    """Read the folders that were named; with `whole`, check all tables of their records.
+
+    Args:
+        options: with `folders` and `mix_simulators`.
+        whole: read every record to its end before anything is computed.
+
+    Returns:
+        Attempts, what is missing, and notes.
+
+    Raises:
+        UserError: a folder is none of a campaign, or two do not go together.
+    """
     return collect_campaigns(options.folders, options.mix_simulators, whole=whole)
 
 
 def resolve_output_folder(options: argparse.Namespace, collection: CampaignCollection) -> Path:
-    """Return where files go; a `report` in a campaign's folder must not lead out of it."""
+    """Return where files go; a `report` in a campaign's folder must not lead out of it.
+
+    Args:
+        options: of the command; `out` is a folder or None.
+        collection: whose first folder gets the report.
+    """
     if options.out:
         return Path(options.out)
     out = collection.folder / "report"

@@ -93,6 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_power_command(options: argparse.Namespace) -> int:
     """Print the power of every design."""
+    # what is asked for
     routes, seeds = (
         parse_positive_integers(options.routes, "routes"),
         parse_positive_integers(options.seeds, "seeds"),
@@ -108,6 +109,7 @@ def run_power_command(options: argparse.Namespace) -> int:
         )
     if not 0 <= options.route_sd < math.inf or options.campaigns < 1:
         raise UserError("--route-sd must be >= 0 and --campaigns >= 1")
+    # a design that the grid varies
     base = PairedDesign(
         routes=1,
         seeds=1,
@@ -116,6 +118,7 @@ def run_power_command(options: argparse.Namespace) -> int:
         route_sd=options.route_sd,
         alike=options.correlation,
     )
+    # a table for every number of seeds
     for seed_count in seeds:
         rows = []
         for route_count in routes:

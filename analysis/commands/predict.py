@@ -71,6 +71,7 @@ def run_predict_command(options: argparse.Namespace) -> int:
     """Print the scores of all models, and write them with the moments that they rest on."""
     rules = build_moment_rules(options)
     collection = read_collection(options, whole=True)
+    # moments before violations, and moments of clean drives
     with make_progress_bar() as bar:
         task = bar.add_task("moments", total=len(collection.attempts))
         moments = collect_moments(collection, rules, lambda: bar.advance(task))
@@ -80,6 +81,7 @@ def run_predict_command(options: argparse.Namespace) -> int:
     if late:
         print_escaped_line(f"{late} violations came before a whole window and its lead: left out")
     out = resolve_output_folder(options, collection)
+    # models on the same moments; without a contrast the moments alone are written
     try:
         prediction = evaluate_prediction_models(moments)
     except NoFitError as problem:

@@ -72,6 +72,7 @@ def run_regress_command(options: argparse.Namespace) -> int:
     """Print the regressions of every condition, and write them."""
     formats = parse_formats(options.format)
     systems = options.systems.split(",") if options.systems else None
+    # a table of attempts, or folders
     collection: CampaignCollection | None = None
     if len(options.folders) == 1 and not options.folders[0].is_dir():
         attempts = read_attempts_table(options.folders[0])
@@ -81,6 +82,7 @@ def run_regress_command(options: argparse.Namespace) -> int:
         attempts, out = collection.attempts, resolve_output_folder(options, collection)
         for note in collection.notes:
             print_escaped_line(note)
+    # regressions of every condition
     there = sorted(set(attempts["system"]))
     for system in systems or ():
         if system not in there:
@@ -93,6 +95,7 @@ def run_regress_command(options: argparse.Namespace) -> int:
         show_condition_fits(fits)
     if not findings:
         print_escaped_line("no attempt has a result")
+    # tables
     write_frame(build_fits_table(findings), out, "regression", select_plain_formats(formats))
     write_frame(
         build_diagnostics_table(findings), out, "regression_checks", select_plain_formats(formats)

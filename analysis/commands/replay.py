@@ -131,12 +131,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_replay_command(options: argparse.Namespace) -> int:
     """List the cases, or show all hazards or one drive."""
+    # of a whole campaign
     if options.list:
         return print_cases(collect_campaigns([options.folder], partners=True))
     if options.sheet:
         count = write_hazard_sheet(CampaignRecords(options.folder), options.sheet, options.dark)
         print_escaped_line(f"{options.sheet}: {count} hazards")
         return 0
+    # of one drive: a film unless another output is asked for
     campaign, drive, name = find_chosen_drive(options)
     print_escaped_line(f"{name}{drive.title}")
     print_escaped_line(drive.what)

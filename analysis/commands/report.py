@@ -61,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_report_command(options: argparse.Namespace) -> int:
     """Make the report."""
+    # results are read, then drives: only then the number of steps is known
     with make_progress_bar() as bar:
         task = bar.add_task("results", total=None)
         collection = read_collection(options, whole=not options.results_only)
@@ -74,6 +75,7 @@ def run_report_command(options: argparse.Namespace) -> int:
         write_report_files(report, out)
         total = bar.tasks[0].total
         bar.update(task, description="done", completed=total or 1, total=total or 1)
+    # a broken twin is a fault, though the report is written
     for note in (*collection.notes, *report.notes):
         print_escaped_line(note)
     for line in report.broken_twins:

@@ -12,7 +12,14 @@ Anchor: TypeAlias = Literal["start", "middle", "end"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polyline:
-    """A polyline, or a polygon if it is closed."""
+    """A polyline, or a polygon if it is closed.
+
+    Attributes:
+        points: x and y in units of the drawing.
+        stroke: colour of the line; empty for none.
+        fill: colour inside; empty for none.
+        title: shown where a pointer rests on it.
+    """
 
     points: tuple[Point, ...]
     stroke: str = ""
@@ -27,7 +34,14 @@ class Polyline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circle:
-    """A circle."""
+    """A circle.
+
+    Attributes:
+        at: x and y of the centre.
+        radius: in units of the drawing.
+        fill: colour inside.
+        stroke: colour of the outline; empty for none.
+    """
 
     at: Point
     radius: float
@@ -54,7 +68,13 @@ Mark: TypeAlias = Polyline | Circle | TextLabel
 
 @dataclass(slots=True)
 class Canvas:
-    """Marks in the order in which they are drawn; x to the right, y down."""
+    """Marks in the order in which they are drawn; x to the right, y down.
+
+    Attributes:
+        width: in units of the drawing, some 1/96 inch.
+        height: the same.
+        marks: lines, circles and texts.
+    """
 
     width: float
     height: float
@@ -72,7 +92,15 @@ class Canvas:
     def add_dot(
         self, at: Point, radius: float, *, colour: str, hollow: bool = False, title: str = ""
     ) -> None:
-        """Draw a full or a hollow dot."""
+        """Draw a full or a hollow dot.
+
+        Args:
+            at: x and y.
+            radius: in units of the drawing.
+            colour: a name of the palette.
+            hollow: only the outline.
+            title: shown where a pointer rests on it.
+        """
         self.marks.append(
             Circle(
                 at=at, radius=radius, fill="paper" if hollow else colour, stroke=colour, title=title
@@ -89,20 +117,43 @@ class Canvas:
         size: float = 10.5,
         bold: bool = False,
     ) -> None:
-        """Write a line of text."""
+        """Write a line of text.
+
+        Args:
+            at: x and y of the baseline.
+            text: one line.
+            anchor: which end of the text is at `at`.
+            colour: a name of the palette.
+            size: of letters, in units of the drawing.
+            bold: heavier letters.
+        """
         self.marks.append(
             TextLabel(at=at, text=text, size=size, anchor=anchor, colour=colour, bold=bold)
         )
 
 
 def estimate_text_width(text: str, size: float = 10.5) -> float:
-    """Return the approximate width of a text."""
+    """Return the approximate width of a text.
+
+    Args:
+        text: one line.
+        size: of letters, in units of the drawing.
+    """
     narrow = sum(letter in "iljtf.,:;|!'() -/" for letter in text)
     return size * (0.63 * (len(text) - narrow) + 0.37 * narrow)
 
 
 def trim_text(text: str, room: float, size: float = 10.5) -> str:
-    """Return a text shortened in its middle to fit."""
+    """Return a text shortened in its middle to fit.
+
+    Args:
+        text: one line.
+        room: width, in units of the drawing.
+        size: of letters, in units of the drawing.
+
+    Returns:
+        With `…` in the middle where it was too long.
+    """
     if estimate_text_width(text, size) <= room:
         return text
     keep = len(text)

@@ -19,7 +19,16 @@ ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 
 
 def render_canvas(canvas: Canvas, scale: float = 2.0, dark: bool = False) -> Image.Image:
-    """Return a canvas in pixels, `scale` of them for each of its units."""
+    """Return a canvas in pixels, `scale` of them for each of its units.
+
+    Args:
+        canvas: marks in units of the drawing.
+        scale: pixels for each unit.
+        dark: the palette for dark pages.
+
+    Returns:
+        RGB; it is drawn finer and then reduced.
+    """
     size = round(canvas.width * scale), round(canvas.height * scale)
     image = Image.new("RGB", (size[0] * FINER, size[1] * FINER), get_rgb_colour("paper", dark))
     brush = ImageDraw.Draw(image, "RGBA")
@@ -29,7 +38,12 @@ def render_canvas(canvas: Canvas, scale: float = 2.0, dark: bool = False) -> Ima
 
 
 def write_png(image: Image.Image, file: Path) -> None:
-    """Write a picture, whole or not at all."""
+    """Write a picture, whole or not at all.
+
+    Args:
+        image: in pixels.
+        file: the target.
+    """
     write_whole(file, lambda temporary: image.save(temporary, "PNG"))
 
 
@@ -115,5 +129,13 @@ def split_into_dashes(points: Sequence[Point], lengths: Sequence[float]) -> Iter
 
 @cache
 def get_rgb_colour(name: str, dark: bool) -> tuple[int, ...]:
-    """Return a colour of the palette."""
+    """Return a colour of the palette.
+
+    Args:
+        name: of the palette.
+        dark: the palette for dark pages.
+
+    Returns:
+        Red, green, blue, 0 to 255.
+    """
     return ImageColor.getrgb(COLOURS[name][dark])

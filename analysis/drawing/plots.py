@@ -17,7 +17,17 @@ LABELS = 176.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalSpan:
-    """A dot, its interval as a thin line, and perhaps its middle half as a thick one."""
+    """A dot, its interval as a thin line, and perhaps its middle half as a thick one.
+
+    Attributes:
+        value: the dot, in the unit of the axis; NaN: not drawn.
+        low: lower end of the interval; NaN: no interval.
+        high: upper end.
+        thick: ends of the middle half.
+        colour: a name of the palette.
+        hollow: the dot is a ring.
+        title: shown when pointed at.
+    """
 
     value: float
     low: float = math.nan
@@ -30,7 +40,14 @@ class IntervalSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlotRow:
-    """A line of a figure; without spans it is a heading."""
+    """A line of a figure; without spans it is a heading.
+
+    Attributes:
+        label: to the left of the axis.
+        spans: values with their intervals.
+        note: to the right of the axis.
+        strong: a heavier label.
+    """
 
     label: str
     spans: tuple[IntervalSpan, ...] = ()
@@ -41,7 +58,12 @@ class PlotRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlotAxis:
-    """The axis at the bottom."""
+    """The axis at the bottom.
+
+    Attributes:
+        label: below the axis.
+        log: a logarithmic axis.
+    """
 
     label: str
     keep: tuple[float, ...] = ()  # values that are always inside
@@ -52,7 +74,13 @@ class PlotAxis:
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """An entry of the legend."""
+    """An entry of the legend.
+
+    Attributes:
+        label: the words.
+        colour: a name of the palette.
+        hollow: the sign is a ring.
+    """
 
     label: str
     colour: str
@@ -67,7 +95,19 @@ def render_forest_plot(
     keys: Sequence[LegendEntry] = (),
     height: float = ROW,
 ) -> Canvas:
-    """Draw rows above an axis; several spans of a row stand one below the other."""
+    """Draw rows above an axis; several spans of a row stand one below the other.
+
+    Args:
+        rows: from top to bottom.
+        axis: its label and limits.
+        says: description for screen readers.
+        keys: the legend.
+        height: of a row.
+
+    Returns:
+        A canvas of the usual width.
+    """
+    # room for labels and notes first; the axis gets the rest
     label_room = min(LABELS, max(estimate_text_width(row.label) for row in rows) + 8)
     note_room = max((estimate_text_width(row.note, 9.5) for row in rows if row.spans), default=0.0)
     legend = wrap_legend(keys)
@@ -79,6 +119,7 @@ def render_forest_plot(
     )
     render_plot_legend(canvas, legend)
     render_plot_axis(canvas, scale, axis=axis, top=top, bottom=bottom)
+    # each row in the middle of its height
     for number, row in enumerate(rows):
         render_plot_row(
             canvas, row, scale=scale, y=top + height * (number + 0.5), label_room=label_room
@@ -144,6 +185,7 @@ def render_plot_row(
 
 def render_span(canvas: Canvas, span: IntervalSpan, scale: AxisScale, y: float) -> None:
     """Draw a dot and its intervals; an end beyond the scale is an arrow."""
+    # the interval
     if math.isfinite(span.low) and math.isfinite(span.high):
         ends = scale.place_value(span.low), scale.place_value(span.high)
         canvas.add_line([(ends[0], y), (ends[1], y)], span.colour, 1.3)
@@ -152,6 +194,7 @@ def render_span(canvas: Canvas, span: IntervalSpan, scale: AxisScale, y: float) 
                 canvas.add_line(
                     [(end + 4 * way, y - 3), (end, y), (end + 4 * way, y + 3)], span.colour
                 )
+    # the inner interval, then the dot
     if span.thick:
         low, high = (scale.place_value(end) for end in span.thick)
         canvas.add_line([(low, y), (high, y)], span.colour, 4.0)
@@ -194,7 +237,13 @@ HEIGHT = 170.0
 
 @dataclass(frozen=True, slots=True)
 class PlotLine:
-    """Values with their intervals, from left to right."""
+    """Values with their intervals, from left to right.
+
+    Attributes:
+        label: in the legend.
+        colour: a name of the palette.
+        hollow: hollow dots.
+    """
 
     label: str
     points: tuple[tuple[float, float, float, float], ...]  # x, value, low, high
@@ -213,14 +262,26 @@ def render_line_plot(
     """Draw lines; `x` and `y` are the ends of the axes and their labels.
 
     Lines are set `apart` by so much of x, so that their intervals do not hide each other.
+
+    Args:
+        lines: from the first to the last of the legend.
+        x: the ends of the axis, and its label.
+        y: the ends of the axis, and its label.
+        says: description for screen readers.
+        apart: in units of x.
+
+    Returns:
+        A canvas of the usual width.
     """
     legend = wrap_legend([LegendEntry(line.label, line.colour, line.hollow) for line in lines])
     top = 24 + 15 * len(legend)
+    # both axes below the legend
     across = AxisScale(low=x[0], high=x[1], first=30, last=WIDTH - 8)
     up = AxisScale(low=y[0], high=y[1], first=top + HEIGHT, last=top)
     canvas = Canvas(WIDTH, top + HEIGHT + 34, says)
     render_plot_legend(canvas, legend)
     canvas.add_text((0, top - 9), y[2], colour="quiet")
+    # grid lines and numbers
     for tick in up.choose_ticks():
         canvas.add_line(
             [(across.first, up.place_value(tick)), (across.last, up.place_value(tick))], "line", 0.7
@@ -243,6 +304,7 @@ def render_line_plot(
     canvas.add_text(
         ((across.first + across.last) / 2, up.first + 28), x[2], anchor="middle", colour="quiet"
     )
+    # lines side by side, the middle one at its true place
     for number, line in enumerate(lines):
         render_line_series(
             canvas, line, across=across, up=up, aside=apart * (number - (len(lines) - 1) / 2)
@@ -254,7 +316,9 @@ def render_line_series(
     canvas: Canvas, line: PlotLine, *, across: AxisScale, up: AxisScale, aside: float
 ) -> None:
     """Draw one line, interrupted where values are missing."""
+    # the line, in pieces, with intervals
     piece: list[tuple[float, float]] = []
+    # dots over the line
     for x, value, low, high in line.points:
         if not math.isfinite(value):
             canvas.add_line(piece, line.colour, 1.5)

@@ -11,7 +11,14 @@ STEPS = (1.0, 2.0, 5.0, 10.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisScale:
-    """A stretch of numbers on a stretch of the drawing; `log` if ratios are what counts."""
+    """A stretch of numbers on a stretch of the drawing; `log` if ratios are what counts.
+
+    Attributes:
+        low: the least number.
+        high: the greatest number.
+        first: place of `low`, in units of the drawing.
+        last: place of `high`.
+    """
 
     low: float
     high: float
@@ -59,7 +66,15 @@ def choose_round_step(least: float) -> float:
 
 
 def compute_axis_ends(values: Iterable[float], keep: Collection[float] = ()) -> tuple[float, float]:
-    """Return the ends of a scale that shows all values, and `keep`, with a little air."""
+    """Return the ends of a scale that shows all values, and `keep`, with a little air.
+
+    Args:
+        values: those that are shown; others than finite ones are passed over.
+        keep: values that are always inside, and get no air where they are the end.
+
+    Returns:
+        Low and high; never equal.
+    """
     known = [value for value in (*values, *keep) if math.isfinite(value)]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     air = 0.04 * (high - low) or 0.5 * max(abs(high), 1.0)

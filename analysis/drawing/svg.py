@@ -15,7 +15,12 @@ REMOVED = {**CONTROLS, **DIRECTIONS}
 
 
 def escape_markup(text: str, quote: bool = True) -> str:
-    """Return text as HTML or XML holds it, without control characters."""
+    """Return text as HTML or XML holds it, without control characters.
+
+    Args:
+        text: any.
+        quote: escape quotation marks too, for attributes.
+    """
     return html.escape(text.translate(REMOVED), quote=quote)
 
 

@@ -60,6 +60,7 @@ def compute_strip_view(
     snapshots: tuple[DriveSnapshot, ...], place: tuple[float, float], other: int
 ) -> BirdsEyeView:
     """Return a view of the ego's way to the violation and of the other one's, if not too far."""
+    # places that should be seen: the ego's, the violation's, the other's
     points = [
         (float(snapshot.state["ego_x"]), float(snapshot.state["ego_y"])) for snapshot in snapshots
     ]
@@ -68,13 +69,16 @@ def compute_strip_view(
         known = snapshot.boxes["source"].astype(str) == "truth"
         other_boxes = snapshot.boxes[known & (snapshot.boxes["actor_id"] == other)]
         points += list(zip(other_boxes["world_x"], other_boxes["world_y"], strict=True))
+    # seen with the ego's first heading up; far places are left out
     yaw = float(snapshots[0].state["ego_yaw"])
     known_points = np.array([point for point in points if np.isfinite(point).all()])
     near = np.linalg.norm(known_points - known_points[0], axis=1) < 2 * FARTHEST
     turned = BirdsEyeView(0.0, 0.0, yaw, 1.0).project_places(known_points[near], 2.0) - 1.0
     low, high = turned.min(axis=0), turned.max(axis=0)
+    # half the side, m, with some air round the places
     half = min(max(float((high - low).max()) / 2 + AIR, NEAREST), FARTHEST)
     right, down = (low + high) / 2
+    # the middle, back in the world
     x = -down * math.cos(yaw) - right * math.sin(yaw)
     y = -down * math.sin(yaw) + right * math.cos(yaw)
     return BirdsEyeView(float(x), float(y), yaw, half)
@@ -155,7 +159,15 @@ def render_scenery_shapes(scenery: pd.DataFrame, view: BirdsEyeView) -> Iterator
 
 
 def extract_polylines(lines: pd.DataFrame, kind: str) -> list[Floats]:
-    """Return the polylines of one kind on a map, as rows of x, y and z."""
+    """Return the polylines of one kind on a map, as rows of x, y and z.
+
+    Args:
+        lines: the table `map` of an attempt.
+        kind: such as `route` or `lane_centre`.
+
+    Returns:
+        (points, 3) metres in the world, for each polyline.
+    """
     rows = lines[lines["kind"].to_numpy(str) == kind]
     ends = np.flatnonzero(np.diff(rows["line"].to_numpy())) + 1
     return np.split(rows[["x", "y", "z"]].to_numpy(np.float64), ends) if len(rows) else []
@@ -186,6 +198,7 @@ def render_ground_truth_box(canvas: Canvas, box: pd.Series, view: BirdsEyeView) 
     pattern = str(box["pattern"])
     colour = ERROR_COLOURS.get(pattern, "truth")
     title = f"{box['class']} {int(box['actor_id'])}" + (f": {pattern}" if pattern else "")
+    # not evaluated: an outline
     if not box["counted"]:
         canvas.marks.append(
             Polyline(
@@ -193,6 +206,7 @@ def render_ground_truth_box(canvas: Canvas, box: pd.Series, view: BirdsEyeView) 
             )
         )
         return
+    # evaluated: filled, with a line to where it heads
     opacity = (0.85 if is_misled(pattern) else 0.5) if pattern else 0.3
     canvas.marks.append(
         Polyline(
@@ -213,11 +227,13 @@ def render_detection(
         return
     pattern = str(box["pattern"])
     title = f"{box['source']}, {box['class']}, score {box['score']:.2f}"
+    # filled where it is an error
     if pattern:
         fill, opacity = ERROR_COLOURS[pattern], 0.85 if is_misled(pattern) else 0.5
         canvas.marks.append(
             Polyline(points=to_point_tuples(corners), fill=fill, closed=True, opacity=opacity)
         )
+    # the outline is dashed for what the ego alone detects
     alone = colour == "ego_alone"
     canvas.marks.append(
         Polyline(
@@ -234,6 +250,7 @@ def render_detection(
 def render_partner(canvas: Canvas, pose: pd.Series, view: BirdsEyeView) -> None:
     """Draw a partner's true place and, joined to it, its believed place."""
     sides = ("true", "believed")
+    # (2, 2) true and believed, pixels
     ends = view.project_places(
         np.array([[pose[f"{side}_x"], pose[f"{side}_y"]] for side in sides]), SIZE
     )

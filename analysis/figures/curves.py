@@ -118,6 +118,7 @@ def assign_styles(labels: Sequence[str]) -> dict[str, CurveStyle]:
 def render_sweep_figures(table: EstimatesTable, sweep: str) -> Iterator[tuple[str, Canvas]]:
     """Yield a figure of each score over the sizes of one disturbance, with its title."""
     rows = [(names, cells) for names, cells in table.list_rows() if names[0] == sweep]
+    # the points of each line, which has a look that is the same in all figures
     lines: dict[str, list[tuple[str, dict[str, IntervalEstimate]]]] = {}
     factors = table.by[1:-2]
     for names, cells in rows:
@@ -125,6 +126,7 @@ def render_sweep_figures(table: EstimatesTable, sweep: str) -> Iterator[tuple[st
         label = join_arm_names([value for name, value in values.items() if name != CONDITION])
         lines.setdefault(label, []).append((names[-2], cells))
     look = assign_styles(list(lines))
+    # a figure for each score
     for measure in list_known_scores(table):
         curves = [
             StyledCurve(
@@ -160,6 +162,7 @@ def replace_unlimited_size(estimate: IntervalEstimate, asked: str) -> IntervalEs
 
 def render_volume_figures(table: EstimatesTable) -> Iterator[tuple[str, Canvas]]:
     """Yield a figure of each score over the bytes received, with its title."""
+    # a line for each arm but its condition
     lines: dict[str, list[tuple[str, bool, dict[str, IntervalEstimate]]]] = {}
     for names, cells in table.list_rows():
         values = dict(zip(table.by, names, strict=True))
@@ -168,6 +171,7 @@ def render_volume_figures(table: EstimatesTable) -> Iterator[tuple[str, Canvas]]
         lines.setdefault(label, []).append((condition, condition != NONE, cells))
     look = assign_styles(list(lines))
     for measure in list_known_scores(table):
+        # a figure of each score
         curves = [
             StyledCurve(
                 label=label,
@@ -225,7 +229,14 @@ def format_sweep_axis_label(axis: str) -> str:
 def make_horizontal_axis(
     curves: Sequence[StyledCurve], label: str, log: bool = False
 ) -> HorizontalAxis:
-    """Return a horizontal axis on which all points have a place."""
+    """Return a horizontal axis on which all points have a place.
+
+    Args:
+        curves: those that are drawn.
+        label: below the axis.
+        log: ask for a logarithmic axis; a wide range gets one anyway.
+    """
+    # numbers that have a place, and the ends of their intervals
     values = [datum.x.value for curve in curves if not curve.level for datum in curve.data]
     ends = [
         end
@@ -234,6 +245,7 @@ def make_horizontal_axis(
         for end in (datum.x.value, datum.x.low, datum.x.high)
         if math.isfinite(end) and end > 0
     ]
+    # zero and "no limit" have no place on a logarithmic axis: each gets an edge
     log = bool(ends) and (log or max(ends) / min(ends) >= WIDE)
     zero = log and any(value <= 0 for value in values)
     unlimited = any(math.isinf(value) for value in values)
@@ -259,9 +271,19 @@ def render_curve_figure(
     joined: bool = True,
     words: str = "",
 ) -> Canvas:
-    """Draw curves, or their points only, below a legend of lines and markers, and of words."""
+    """Draw curves, or their points only, below a legend of lines and markers, and of words.
+
+    Args:
+        curves: from the first to the last of the legend.
+        across: the horizontal axis.
+        up: ends of the vertical axis, and its label.
+        says: description for screen readers.
+        joined: draw lines, not points only.
+        words: behind the legend.
+    """
     sample = SAMPLE if joined else NO_LINE
     words = words if joined else FULL_OR_HOLLOW
+    # the legend takes as many rows as it needs
     lines = [curve for curve in curves if not curve.more]
     places = list(place_legend_entries(lines, sample))
     top = 22 + 16 * (1 + max((line for line, _ in places), default=0))
@@ -272,6 +294,7 @@ def render_curve_figure(
     render_grid(canvas, across, upright, up[2])
     if words:
         canvas.add_text((WIDTH, top - 8), words, anchor="end", colour="quiet", size=9.5)
+    # curves, shifted so that intervals stay apart
     numbers = {curve.label: number for number, curve in enumerate(lines)}
     for curve in curves:
         aside = APART * (numbers[curve.label] - (len(lines) - 1) / 2) if joined else 0.0
@@ -308,6 +331,7 @@ def render_grid(canvas: Canvas, across: HorizontalAxis, up: AxisScale, label: st
     """Draw both axes, their numbers and labels, and the edges of a logarithmic one."""
     end = across.unlimited or across.scale.last
     canvas.add_text((0, up.last - 8), label, colour="quiet")
+    # horizontal lines with their numbers, then the ticks below
     for tick in up.choose_ticks():
         y = up.place_value(tick)
         canvas.add_line([(LEFT, y), (WIDTH - 4, y)], "line", 0.7)
@@ -323,6 +347,7 @@ def render_grid(canvas: Canvas, across: HorizontalAxis, up: AxisScale, label: st
     for x, words in ticks:
         canvas.add_line([(x, up.first), (x, up.first + 3)], "quiet", 0.8)
         canvas.add_text((x, up.first + 14), words, anchor="middle", colour="quiet", size=9.5)
+    # dashed lines set off the edges, which are no places of the scale
     for edge, side in ((across.zero, across.scale.first), (across.unlimited, across.scale.last)):
         if edge is not None:
             x = (edge + side) / 2 if edge > side else side - 5
@@ -336,6 +361,7 @@ def render_curve(
 ) -> None:
     """Draw the intervals, the line and the markers of one curve."""
     style = curve.style
+    # a level has no x: a line across
     if curve.level:
         for datum in curve.data:
             if math.isfinite(datum.y.value):
@@ -347,6 +373,7 @@ def render_curve(
                     canvas, [(LEFT, y), (WIDTH - 4, y)], style, describe_curve_point(datum)
                 )
         return
+    # intervals below the line, the line below the markers
     there = [
         datum
         for datum in curve.data

@@ -35,7 +35,13 @@ def make_estimate_span(
 
 
 def render_measure_figure(table: EstimatesTable, measure: str, label: str) -> Canvas:
-    """Draw one measure of a table in per cent, or a score: a row for each arm."""
+    """Draw one measure of a table in per cent, or a score: a row for each arm.
+
+    Args:
+        table: of estimates.
+        measure: one of its columns.
+        label: of the axis.
+    """
     rows = [
         PlotRow(
             label=join_arm_names(key[: table.arm]),
@@ -58,7 +64,13 @@ def format_value_and_n(estimate: IntervalEstimate) -> str:
 
 
 def render_seeds_figure(table: EstimatesTable, measure: str, label: str) -> Canvas:
-    """Draw each seed by itself below the name of its arm."""
+    """Draw each seed by itself below the name of its arm.
+
+    Args:
+        table: of estimates by seed.
+        measure: one of its columns.
+        label: of the axis.
+    """
     arms: dict[str, list[IntervalSpan]] = {}
     for (*names, seed), cells in table.list_rows():
         if seed == "range" or not math.isfinite(cells[measure].value):
@@ -84,9 +96,15 @@ def render_pairs_figure(
 
     `means` has a row for each route and the two arms' values; the number of routes left
     out, those that differ least, is returned as well.
+
+    Args:
+        means: two columns, a row for each route.
+        arms: names of both.
+        label: of the axis.
     """
     a, b = (means.iloc[:, side] for side in (0, 1))
     difference = b - a
+    # the routes that differ most, ordered from the worst
     shown = difference.abs().sort_values(ascending=False, kind="stable").index[:MOST_ROUTES]
     order = sorted(shown, key=lambda route: (-difference[route], -a[route]))
     rows = [
@@ -110,7 +128,13 @@ def render_pairs_figure(
 
 
 def render_differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
-    """Draw differences with their intervals: full where significant, hollow where not."""
+    """Draw differences with their intervals: full where significant, hollow where not.
+
+    Args:
+        rows: differences with their intervals; `short` is the label, `clear` whether it is
+            significant.
+        label: of the axis.
+    """
     plotted = [
         make_difference_row(row["short"], row, clear=row["clear"]) for _, row in rows.iterrows()
     ]
@@ -123,7 +147,13 @@ def render_differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
 
 
 def make_difference_row(label: str, row: pd.Series, *, clear: bool) -> PlotRow:
-    """Return a row for a difference, its interval and its pairs."""
+    """Return a row for a difference, its interval and its pairs.
+
+    Args:
+        label: in front of it.
+        row: with `difference`, `low`, `high` and what the note shows.
+        clear: statistically significant: filled.
+    """
     span = make_tested_span(row["difference"], row["low"], row["high"], clear=clear)
     return PlotRow(label=str(label), spans=(span,), note=format_difference_note(row))
 
@@ -142,7 +172,14 @@ def make_note_header(rows: pd.DataFrame) -> list[PlotRow]:
 
 
 def make_tested_span(value: float, low: float, high: float, *, clear: bool) -> IntervalSpan:
-    """Return a dot with its interval: full where it is significant, hollow where not."""
+    """Return a dot with its interval: full where it is significant, hollow where not.
+
+    Args:
+        value: the difference.
+        low: lower limit.
+        high: upper limit.
+        clear: whether it is significant.
+    """
     colour = "accent" if clear else "quiet"
     return IntervalSpan(value=value, low=low, high=high, colour=colour, hollow=not clear)
 
@@ -154,10 +191,16 @@ SIGNIFICANCE = (
 
 
 def render_subgroups_figure(rows: pd.DataFrame, label: str) -> Canvas:
-    """Draw differences in subgroups, which are not tested: a block for each pair of arms."""
+    """Draw differences in subgroups, which are not tested: a block for each pair of arms.
+
+    Args:
+        rows: differences with their intervals, of a pair of arms one below the other.
+        label: of the axis.
+    """
     plotted = make_note_header(rows)
     last = ""
     for _, row in rows.iterrows():
+        # the name of the pair before its rows
         if row["short"] != last:
             plotted.append(PlotRow(label=row["short"], strong=True))
         last = row["short"]

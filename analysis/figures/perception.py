@@ -36,6 +36,10 @@ def render_windows_figure(violated: pd.DataFrame, most: float) -> Canvas:
     """Draw the errors of t1, t2 and t3 of one arm's violations: median, middle half, 5 to 95 %.
 
     All arms' figures reach to `most`, so that they can be compared.
+
+    Args:
+        violated: attempts of one arm that ended in a violation.
+        most: errors in 5 s.
     """
     rows = []
     for pattern in PATTERNS:
@@ -70,7 +74,14 @@ def make_quantile_span(
 
 
 def compute_windows_reach(violated: pd.DataFrame) -> float:
-    """Return how far figures of t1, t2 and t3 have to reach."""
+    """Return how far figures of t1, t2 and t3 have to reach.
+
+    Args:
+        violated: attempts with a violation.
+
+    Returns:
+        Errors in 5 s: the largest 95 % quantile of any arm, pattern and window; 1 without any.
+    """
     ends = [
         rows[f"{pattern}_{window}"].quantile(0.95)
         for _, rows in violated.groupby("arm")
@@ -86,6 +97,10 @@ def render_bands_figure(
     """Draw one arm's errors per 100 ground-truth boxes; `rows` are distance bands.
 
     All arms' figures reach to `most`, so that they can be compared.
+
+    Args:
+        rows: band and its estimates.
+        most: errors per 100 boxes.
     """
     by_band = dict(rows)
     plotted = []
@@ -115,7 +130,12 @@ def compute_bands_reach(
 
 
 def render_along_route_figure(table: EstimatesTable, arms: Sequence[tuple[str, ...]]) -> Canvas:
-    """Draw figure 8: precision over parts of the route, a line for each arm."""
+    """Draw figure 8: precision over parts of the route, a line for each arm.
+
+    Args:
+        table: the pooled precision by part of the route.
+        arms: values of their factors.
+    """
     rows = table.list_rows()
     lines = []
     for number, arm in enumerate(arms):
@@ -158,17 +178,25 @@ def render_odds_figure(
     """Draw a fit's odds ratios on a logarithmic axis.
 
     `tested` has the page-wide p of a fit that is among the page's tests; others stay hollow.
+
+    Args:
+        fit: with a row for each pattern.
+        unit: of the odds ratio.
+        reach: ends of the axis.
+        tested: terms with their page-wide p; None for a fit that is not tested.
     """
     terms = {str(row["term"]): row for _, row in fit.terms.iterrows()}
     significant = set(tested.loc[tested["p page"] < 0.05, "term"]) if tested is not None else set()
     rows = []
     for pattern in PATTERNS:
+        # every pattern has a row, so that figures can be compared
         if pattern not in terms:
             rows.append(
                 PlotRow(label=pattern, spans=(IntervalSpan(value=math.nan),), note="not estimated")
             )
             continue
         row = terms[pattern]
+        # filled if significant among all tests of the page
         clear = pattern in significant
         colour = "accent" if clear else "quiet"
         span = IntervalSpan(
@@ -185,6 +213,7 @@ def render_odds_figure(
                 note=format_ratio_interval(row["odds_ratio"], row["low"], row["high"]),
             )
         )
+    # one axis for all figures of a unit
     axis = PlotAxis(
         label=f"odds ratio of a violation, {unit}", keep=reach, mark=1.0, log=True, within=reach
     )

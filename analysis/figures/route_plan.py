@@ -95,6 +95,7 @@ class RoutePanel:
 
 def render_route_plans(plans: Sequence[RoutePlan]) -> Canvas:
     """Draw one route on a wide panel, or several in a grid."""
+    # one panel of the route's shape, or squares
     if len(plans) == 1:
         columns, sizes = (
             1,
@@ -105,6 +106,7 @@ def render_route_plans(plans: Sequence[RoutePlan]) -> Canvas:
     rows = [range(len(plans))[start : start + columns] for start in range(0, len(plans), columns)]
     width = columns * sizes[0][0] + (columns + 1) * GAP
     canvas = Canvas(width, 0.0, f"{len(plans)} routes from above")
+    # row by row; captions make rows of different heights
     top = GAP
     for row in rows:
         for column, number in enumerate(row):
@@ -135,6 +137,7 @@ def fit_route_panel(plan: RoutePlan, corner: Point, size: tuple[float, float]) -
 def make_panel_marks(plan: RoutePlan, panel: RoutePanel) -> Iterator[Mark]:
     """Yield everything on a panel, and the words above and below."""
     yield Polyline(points=panel.corners, fill="panel", closed=True)
+    # from below: ground, route, signs, scale
     yield from make_ground_marks(plan, panel)
     yield from make_route_marks(plan, panel)
     for places, sign in (
@@ -150,6 +153,7 @@ def make_panel_marks(plan: RoutePlan, panel: RoutePanel) -> Iterator[Mark]:
         yield from make_hazard_sign(tuple(point.tolist()), str(number))
     yield from make_scale_marks(panel)
     yield Polyline(points=panel.corners, stroke="line", closed=True)
+    # words round the panel
     words = Canvas(0.0, 0.0, "")
     title = f"route {plan.name} of {plan.town}, {plan.length:.0f} m"
     words.add_text(
@@ -177,6 +181,7 @@ def make_ground_marks(plan: RoutePlan, panel: RoutePanel) -> Iterator[Mark]:
     """Yield lanes and scenery, cut at the panel's edges."""
     lefts, rights = (extract_polylines(plan.lines, f"lane_{side}") for side in ("left", "right"))
     for left, right in zip(lefts, rights, strict=True):
+        # a lane is the area between its edges
         surface = np.concatenate([left[:, :2], right[::-1, :2]])
         yield from make_clipped_area(panel, surface, "asphalt", "")
     for line in (*lefts, *rights):
@@ -230,9 +235,11 @@ def clip_polygon(points: Floats, axis: int, limit: float, sign: float) -> Floats
 
 def clip_polyline(panel: RoutePanel, line: Floats) -> Iterator[tuple[Point, ...]]:
     """Yield the stretches of a line that are on the panel."""
+    # (points,) m along the line
     gone = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line[:, :2], axis=0).T))])
     if gone[-1] == 0.0:
         return
+    # (points, 2) finer, in pixels
     at = np.union1d(np.arange(0.0, gone[-1], FINE), gone)
     points = panel.place_points(
         np.column_stack([np.interp(at, gone, line[:, axis]) for axis in (0, 1)])
@@ -240,6 +247,7 @@ def clip_polyline(panel: RoutePanel, line: Floats) -> Iterator[tuple[Point, ...]
     (left, top), _, (right, bottom), _ = panel.corners
     x, y = points.T
     inside = np.flatnonzero((x >= left) & (x <= right) & (y >= top) & (y <= bottom))
+    # runs of points on the panel
     for run in np.split(inside, np.flatnonzero(np.diff(inside) > 1) + 1):
         if len(run) > 1:
             yield convert_to_points(points[[*run[:-1:4], run[-1]]])

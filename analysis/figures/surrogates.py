@@ -29,6 +29,7 @@ def choose_speed_measure(table: EstimatesTable) -> str:
 def render_time_cost_figure(table: EstimatesTable) -> Canvas:
     """Draw the collision rate of each arm over its mean speed: a colour for each system."""
     across_measure = choose_speed_measure(table)
+    # points of a system under all conditions
     lines: dict[str, list[CurvePoint]] = {}
     for names, cells in table.list_rows():
         values = dict(zip(table.by, names, strict=True))

@@ -41,7 +41,12 @@ FEW_ROUTES = 15
 
 
 def build_sample_checks(sample: RegressionSample, design: RegressionDesign | None) -> pd.DataFrame:
-    """Return one line for each thing to know: `check`, `result`."""
+    """Return one line for each thing to know: `check`, `result`.
+
+    Args:
+        sample: of one condition.
+        design: None where there is none.
+    """
     events = int(sample.y.sum())
     rarer = min(events, len(sample.y) - events)
     lines = [
@@ -50,6 +55,7 @@ def build_sample_checks(sample: RegressionSample, design: RegressionDesign | Non
         *(("left out", f"{name}: {reason}") for name, reason in sample.left_out.items()),
         *(("rows dropped", f"{count}: {reason}") for reason, count in sample.dropped.items()),
     ]
+    # how much there is to estimate from
     if len(sample.y):
         routes = len(np.unique(sample.clusters))
         few = "" if routes >= FEW_ROUTES else "; few: intervals and p-values rest on little"
@@ -58,6 +64,7 @@ def build_sample_checks(sample: RegressionSample, design: RegressionDesign | Non
         lines.append(
             ("events per predictor", f"{per_predictor:.1f} ({rarer} of the rarer outcome / 6)")
         )
+    # what cannot be estimated, and how well the rest can
     if design is not None:
         lines += [("not estimated", f"{name}: {why}") for name, why in design.refused.items()]
         lines += describe_design(design)
@@ -67,6 +74,7 @@ def build_sample_checks(sample: RegressionSample, design: RegressionDesign | Non
 def build_risk_set_checks(passed: RiskSets, design: MatchedDesign | None) -> pd.DataFrame:
     """Return one line for each thing to know of the risk sets: `check`, `result`."""
     sample = passed.sample
+    # what is in the sample
     lines = [
         ("systems", ", ".join(sorted(set(sample.systems.tolist()))) or "none"),
         *(("left out", f"{name}: {reason}") for name, reason in sample.left_out.items()),
@@ -84,6 +92,7 @@ def build_risk_set_checks(passed: RiskSets, design: MatchedDesign | None) -> pd.
                 f"{per_predictor:.1f} ({events} violations / {len(PATTERNS)})",
             ),
         ]
+    # what the fit rests on
     if design is not None:
         factors = zip(design.predictors, compute_variance_inflation(design.tested), strict=True)
         lines += [("not estimated", f"{name}: {why}") for name, why in design.refused.items()]
@@ -152,7 +161,17 @@ def fit_condition(
     """Fit everything to one condition, as `group_arms_by_setting` calls it.
 
     The headline needs the folders themselves.
+
+    Args:
+        attempts: a table with a row for each attempt.
+        condition: the setting's label.
+        systems: which of them; None for all.
+        collection: the campaigns; None where only results were read.
+
+    Returns:
+        Every fit that could be made, and why others could not.
     """
+    # (attempts,) those of the condition
     of_condition = match_arms(
         attempts, group_arms_by_setting(list_arms(attempts)).get(condition, [])
     )
@@ -163,6 +182,7 @@ def fit_condition(
         (PAPER_METHOD, WINDOW_METHOD, COMPANION_METHOD), count_events_per_predictor(sample)
     )
     set_checks = None
+    # the headline needs every planning step
     if collection is None:
         refused[TIMING_FAIR] = NO_FRAMES
     else:
@@ -177,6 +197,7 @@ def fit_condition(
             refused,
             events,
         )
+    # what looks at the last ten seconds needs results only
     store_fit(fits, refused, PAPER_METHOD, lambda: fit_paper_logit(sample))
     known = build_sample_checks(sample, fit_companions(sample, fits, refused))
     return ConditionFits(
@@ -206,7 +227,14 @@ def fit_companions(
 def fit_headline(
     passed: RiskSets, fits: list[RegressionFit], refused: dict[str, str], events: dict[str, float]
 ) -> pd.DataFrame:
-    """Fit the headline to some risk sets, and return what to know of them."""
+    """Fit the headline to some risk sets, and return what to know of them.
+
+    Args:
+        passed: the risk sets.
+        fits: the fit is added here.
+        refused: or the reason here.
+        events: events for each predictor are noted here.
+    """
     events[TIMING_FAIR] = count_events_per_predictor(passed.sample)
     try:
         design = build_matched_design(passed)

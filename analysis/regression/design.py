@@ -18,7 +18,14 @@ FLAT = 1e-8
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RegressionDesign:
-    """What estimators are given."""
+    """What estimators are given.
+
+    Attributes:
+        y: (rows,) 1 for a violation.
+        matrix: (rows, columns).
+        units: (predictors,).
+        clusters: (rows,) numbers of the routes.
+    """
 
     y: Floats
     matrix: Floats  # intercept first, predictors last
@@ -42,8 +49,18 @@ class RegressionDesign:
 def build_regression_design(
     sample: RegressionSample, extra: Floats | None = None, extra_names: Sequence[str] = ()
 ) -> RegressionDesign:
-    """Return the design of a sample, without predictors that one route alone carries."""
+    """Return the design of a sample, without predictors that one route alone carries.
+
+    Args:
+        sample: of one condition.
+        extra: (rows, columns) further columns, such as time; None for none.
+        extra_names: of these columns.
+
+    Raises:
+        NoFitError: nothing can be estimated.
+    """
     refuse_without_contrast(sample)
+    # intercept and systems first, then what else is held fixed
     names, columns = make_system_columns(sample)
     if extra is not None:
         names += extra_names
@@ -51,6 +68,7 @@ def build_regression_design(
         if not is_estimable(np.column_stack(columns), sample.clusters):
             raise NoFitError(f"too few rows to separate {' and '.join(extra_names)}")
     predictors, units, refused = [], [], {}
+    # each pattern in standard deviations, if it is no combination of what is there
     for name, rate in zip(PATTERNS, sample.rates.T, strict=True):
         unit = float(rate.std())
         if unit == 0:
@@ -102,7 +120,13 @@ def refuse_without_contrast(sample: RegressionSample) -> None:
 
 
 def is_estimable(matrix: Floats, clusters: Integers) -> bool:
-    """Return whether no column becomes superfluous when any one route is left out."""
+    """Return whether no column becomes superfluous when any one route is left out.
+
+    Args:
+        matrix: (rows, columns).
+        clusters: (rows,) numbers of the routes.
+    """
+    # (routes, columns, columns); the sum less each is what is left without that route
     moments = np.stack(
         [
             matrix[clusters == cluster].T @ matrix[clusters == cluster]
@@ -110,6 +134,7 @@ def is_estimable(matrix: Floats, clusters: Integers) -> bool:
         ]
     )
     left = moments.sum(axis=0) - moments
+    # columns of length 1, so that the ratio of eigenvalues means the same for all
     scale = np.sqrt(np.maximum(np.einsum("gii->gi", left), 1e-300))
     values = np.linalg.eigvalsh(left / scale[:, :, None] / scale[:, None, :])
     return bool((values[:, 0] > FLAT * values[:, -1]).all())

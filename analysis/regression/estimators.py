@@ -31,7 +31,12 @@ LARGEST = 600.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegressionFit:
-    """The result of one method."""
+    """The result of one method.
+
+    Attributes:
+        method: as tables call it.
+        note: what to know of the fit.
+    """
 
     method: str
     terms: pd.DataFrame  # term, unit, coefficient, error, odds_ratio, low, high, p, p_holm, ...
@@ -41,7 +46,18 @@ class RegressionFit:
 def build_odds_terms(
     names: Sequence[str], units: Floats, *, coefficients: Floats, errors: Floats, freedom: float
 ) -> pd.DataFrame:
-    """Return odds ratios for one unit more, with t intervals (infinite freedom: normal ones)."""
+    """Return odds ratios for one unit more, with t intervals (infinite freedom: normal ones).
+
+    Args:
+        names: (columns,) of the predictors.
+        units: (columns,) one unit of each, errors for each true box.
+        coefficients: (columns,) log odds ratios.
+        errors: (columns,) standard errors.
+        freedom: degrees of freedom of t.
+
+    Returns:
+        A row for each predictor.
+    """
     reach = stdtrit(freedom, (1 + LEVEL) / 2) * errors
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * stdtr(freedom, -np.abs(coefficients / errors))
@@ -93,11 +109,13 @@ def fit_paper_logit(sample: RegressionSample) -> RegressionFit:
     from statsmodels.tools.sm_exceptions import PerfectSeparationError  # noqa: PLC0415
 
     refuse_single_outcome(sample.y)
+    # counts that never vary have no coefficient
     varied = np.ptp(sample.counts, axis=0) > 0
     names = [name for name, some in zip(PATTERNS, varied, strict=True) if some]
     design = sm.add_constant(sample.counts[:, varied], has_constant="add")
     if not names or np.linalg.matrix_rank(design) < design.shape[1]:
         raise NoFitError("counts are constant, or combinations of each other")
+    # separated outcomes: maximum likelihood would run away
     apart = detect_separation(sample.y, design)
     if apart.kind != "none":
         runaway = [
@@ -107,6 +125,7 @@ def fit_paper_logit(sample: RegressionSample) -> RegressionFit:
         raise NoFitError(
             f"{apart.kind} separation, maximum likelihood has no finite answer{columns}"
         )
+    # statsmodels' warnings become the note of the fit
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -130,24 +149,35 @@ def fit_firth_jackknife(design: RegressionDesign, resamples: int = 0) -> Regress
     Firth 1993, Biometrika 80; jackknife as in MacKinnon, Nielsen and Webb, arXiv 2406.00650.
     Average marginal effects are on predictions with corrected intercept (FLIC), and jackknifed
     like the coefficients. `resamples` adds percentiles of a route bootstrap as a check.
+
+    Args:
+        design: of one condition.
+        resamples: of routes; 0 for none.
+
+    Raises:
+        NoFitError: a fit has no maximum.
     """
+    # the full fit and one without each route, in one go
     weights = make_leave_one_out_weights(design.clusters)
     both = fit_firth(design.y, design.matrix, np.vstack([np.ones((1, len(design.y))), weights]))
     full, left = both.coefficients[:1], both.coefficients[1:]
     if not both.converged.all():
         raise NoFitError("the penalised likelihood has no maximum without some route")
     k = len(design.predictors)
+    # predictors come last: (k,) and (routes, k)
     estimates, others = full[0, -k:], left[:, -k:]
     errors = compute_jackknife_errors(estimates, others)
     freedom = design.groups - 1
     terms = build_odds_terms(
         design.predictors, design.units, coefficients=estimates, errors=errors, freedom=freedom
     )
+    # marginal effects, jackknifed the same way
     effect = compute_marginal_effects(design, full, np.ones((1, len(design.y))))[0]
     spread = compute_jackknife_errors(effect, compute_marginal_effects(design, left, weights))
     reach = stdtrit(freedom, (1 + LEVEL) / 2) * spread
     terms = terms.assign(effect=effect, effect_low=effect - reach, effect_high=effect + reach)
     note = ""
+    # resamples start at the full fit and need not be exact: they are a check
     if resamples:
         sampled = sample_bootstrap_weights(design.groups, resamples)[:, design.clusters]
         fits = fit_firth(design.y, design.matrix, sampled, close=1e-4, starts=list(full))
@@ -162,7 +192,17 @@ def fit_firth_jackknife(design: RegressionDesign, resamples: int = 0) -> Regress
 def compute_marginal_effects(
     design: RegressionDesign, coefficients: Floats, weights: Floats
 ) -> Floats:
-    """Return the mean change of the probability for one unit more, in percentage points."""
+    """Return the mean change of the probability for one unit more, in percentage points.
+
+    Args:
+        design: of one condition.
+        coefficients: (fits, columns).
+        weights: (fits, rows).
+
+    Returns:
+        (fits, predictors)
+    """
+    # predictions whose mean is the mean outcome; (fits, rows)
     moved = correct_intercept(design.y, design.matrix, coefficients, weights)
     p = expit(moved @ design.matrix.T)
     slope = (weights * p * (1 - p)).sum(axis=1) / weights.sum(axis=1)
@@ -183,6 +223,7 @@ def fit_bias_reduced_gee(design: RegressionDesign) -> RegressionFit:
         family=sm.families.Binomial(),
         cov_struct=sm.cov_struct.Exchangeable(),
     )
+    # GEE may fail in several ways; what ran away is refused below
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -191,6 +232,7 @@ def fit_bias_reduced_gee(design: RegressionDesign) -> RegressionFit:
             raise NoFitError(f"statsmodels failed: {problem}") from None
         errors = np.asarray(result.bse)
     k = len(design.predictors)
+    # predictors come last
     estimates, errors = np.asarray(result.params)[-k:], errors[-k:]
     ran_away = not np.isfinite(result.params).all() or np.abs(result.params[1:]).max() > RUNAWAY
     if ran_away or not result.converged or not (errors > 0).all():

@@ -40,7 +40,17 @@ class MatchedDesign:
 
 
 def build_matched_design(passages: RiskSets) -> MatchedDesign:
-    """Return the design of some risk sets, without predictors that cannot be separated."""
+    """Return the design of some risk sets, without predictors that cannot be separated.
+
+    Args:
+        passages: risk sets with their rows.
+
+    Returns:
+        The rows by set, without columns that cannot be separated.
+
+    Raises:
+        NoFitError: nothing can be estimated.
+    """
     sample, sets = passages.sample, passages.sets
     if not len(sample.y):
         raise NoFitError("no violation happened where another drive of its route passed")
@@ -50,6 +60,7 @@ def build_matched_design(passages: RiskSets) -> MatchedDesign:
             f"violations that other drives passed lie on {routes} routes:"
             f" the jackknife needs at least {FEWEST_ROUTES}"
         )
+    # systems first, then error patterns in standard deviations
     columns: dict[str, Floats] = {}
     for system in sorted(set(sample.systems.tolist()))[1:]:
         columns[f"system {system}"] = (sample.systems == system).astype(np.float64)
@@ -61,6 +72,7 @@ def build_matched_design(passages: RiskSets) -> MatchedDesign:
         else:
             columns[name], units[name] = (rate - rate.mean()) / unit, unit
     kept: list[str] = []
+    # what is equal within each set cancels in the likelihood: estimable is what varies inside
     weighted = {
         name: subtract_set_means(column, sets, share=0.5) for name, column in columns.items()
     }
@@ -74,6 +86,7 @@ def build_matched_design(passages: RiskSets) -> MatchedDesign:
     predictors = tuple(name for name in kept if name in units)
     if not predictors:
         raise NoFitError("no error pattern varies within risk sets of more than one route")
+    # (rows, columns)
     matrix = np.column_stack([columns[name] for name in kept])
     return MatchedDesign(
         sets=pad_risk_sets(matrix, sample.y, sets, sample.clusters),
@@ -87,15 +100,32 @@ def build_matched_design(passages: RiskSets) -> MatchedDesign:
 
 
 def subtract_set_means(column: Floats, sets: Integers, share: float = 0.0) -> Floats:
-    """Return a column less its mean in each set, over the set's size to the power of `share`."""
+    """Return a column less its mean in each set, over the set's size to the power of `share`.
+
+    Args:
+        column: (rows,).
+        sets: (rows,) number of the risk set.
+        share: power of the set's size that the result is divided by.
+
+    Returns:
+        (rows,)
+    """
     sizes = np.bincount(sets)
     means = np.bincount(sets, column) / sizes
     return np.asarray((column - means[sets]) / sizes[sets] ** share)
 
 
 def pad_risk_sets(matrix: Floats, y: Floats, sets: Integers, clusters: Integers) -> PaddedSets:
-    """Return the rows by set; rows of a set follow each other."""
+    """Return the rows by set; rows of a set follow each other.
+
+    Args:
+        matrix: (rows, columns).
+        y: (rows,) 1 for the violation of the set.
+        sets: (rows,) number of the risk set, ascending.
+        clusters: (rows,) numbers of the routes.
+    """
     sizes = np.bincount(sets)
+    # (rows,) number of the row within its set
     place = np.arange(len(sets)) - (np.cumsum(sizes) - sizes)[sets]
     rows = np.zeros((len(sizes), int(sizes.max()), matrix.shape[1]))
     rows[sets, place] = matrix
@@ -108,6 +138,7 @@ def pad_risk_sets(matrix: Floats, y: Floats, sets: Integers, clusters: Integers)
 def fit_matched_jackknife(design: MatchedDesign) -> RegressionFit:
     """Fit Firth's conditional logit; errors by leaving out one route at a time, t with G - 1."""
     full = fit_firth_conditional(design.sets)
+    # fits without each route begin at the full fit
     left = fit_firth_conditional(
         design.sets, make_leave_one_out_weights(design.sets.clusters), full.coefficients[0]
     )

@@ -49,7 +49,13 @@ class MomentRules:
 def collect_moments(
     collection: CampaignCollection, rules: MomentRules, looked: Callable[[], None] = lambda: None
 ) -> pd.DataFrame:
-    """Return a row for each moment: arm, route, time, outcome, rates of patterns, surrogates."""
+    """Return a row for each moment: arm, route, time, outcome, rates of patterns, surrogates.
+
+    Args:
+        collection: campaigns that were read.
+        rules: where windows lie.
+        looked: is called after each attempt, for progress.
+    """
     rows = []
     clusters = collection.attempts["cluster"].to_numpy(str)
     for number, campaign, key in collection.iterate_attempts():
@@ -69,9 +75,11 @@ def iterate_moments(
     violated = campaign.read_result(key)["crucible"]["violation"] is not None
     motion, way, ending = read_motion(campaign, key, tick)
     times = frames["time"].to_numpy(np.float64)
+    # the last window is about the violation or the end
     for number, last in enumerate(iterate_window_ends(ending.tick, tick, rules)):
         until = last * tick
         first = until - rules.window
+        # (steps,) the planning steps of the window; half a tick of tolerance
         inside = (times > first + tick / 2) & (times < until + tick / 2)
         values = compute_window_measures(
             motion, way, last, seconds=rules.window, rules=rules.surrogates

@@ -42,7 +42,14 @@ FOLDS = 10
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PredictionScores:
-    """What was predicted, and how well."""
+    """What was predicted, and how well.
+
+    Attributes:
+        moments: rows of the table that models are fitted to.
+        violations: how many of those are before a violation.
+        routes: different ones.
+        folds: of the cross-validation.
+    """
 
     scores: pd.DataFrame  # model, measure, value, low, high, n, routes
     probabilities: pd.DataFrame  # a column for each model, a row for each moment
@@ -53,10 +60,15 @@ class PredictionScores:
 
 
 def evaluate_prediction_models(moments: pd.DataFrame) -> PredictionScores:
-    """Return the cross-validated scores of all models; NoFitError without a contrast."""
+    """Return the cross-validated scores of all models; NoFitError without a contrast.
+
+    Args:
+        moments: a row for each, with its outcome and what was known.
+    """
     y = moments["violated"].to_numpy(np.float64)
     clusters = encode_names(moments["cluster"]).astype(np.int64)
     refuse_unlearnable_moments(y, clusters)
+    # routes whole: no model has seen a route that it predicts on
     folds = split_into_folds(clusters)
     known = {
         name: predict_held_out(y, compute_moment_features(moments, columns), folds)
@@ -93,13 +105,23 @@ def split_into_folds(clusters: Integers) -> Integers:
 
 
 def predict_held_out(y: Floats, columns: Floats, folds: Integers) -> Floats:
-    """Return each moment's probability by a model of the moments of all other folds."""
+    """Return each moment's probability by a model of the moments of all other folds.
+
+    Args:
+        y: (moments,) 1 for a violation.
+        columns: (moments, columns); none for the base rate.
+        folds: (moments,) number of the fold.
+
+    Returns:
+        (moments,)
+    """
     p = np.zeros(len(y))
     for fold in np.unique(folds):
         rest = folds != fold
         if not columns.shape[1] or y[rest].min() == y[rest].max():
             p[~rest] = y[rest].mean()
             continue
+        # scaled by the other folds only: the held-out routes are not looked at
         middle, spread = columns[rest].mean(axis=0), columns[rest].std(axis=0)
         varied = spread > 0
         scaled = (columns[:, varied] - middle[varied]) / spread[varied]
@@ -109,7 +131,16 @@ def predict_held_out(y: Floats, columns: Floats, folds: Integers) -> Floats:
 
 
 def predict_probabilities(y: Floats, design: Floats, new: Floats) -> Floats:
-    """Return the probabilities of new rows; the base rate where the fit has no maximum."""
+    """Return the probabilities of new rows; the base rate where the fit has no maximum.
+
+    Args:
+        y: (rows,) outcomes of the training moments.
+        design: (rows, columns).
+        new: (new rows, columns).
+
+    Returns:
+        (new rows,)
+    """
     fit = fit_firth(y, design, starts=[])
     if not fit.converged.all():
         return np.full(len(new), y.mean())
@@ -130,7 +161,15 @@ def compute_model_scores(
 def compare_models(
     name: str, other: str, *, y: Floats, p: tuple[Floats, Floats], clusters: Integers
 ) -> list[dict[str, object]]:
-    """Return the differences of two models in AUC and Brier, paired by moments."""
+    """Return the differences of two models in AUC and Brier, paired by moments.
+
+    Args:
+        name: of the model.
+        other: of the model that it is compared with.
+        y: (moments,) 1 for a violation.
+        p: (moments,) probabilities of both.
+        clusters: (moments,) numbers of the routes.
+    """
     right, pairs = count_ordered_pairs(y, p[0], clusters)
     routes = np.arange(len(pairs), dtype=np.float64)
     less = right - count_ordered_pairs(y, p[1], clusters)[0]
@@ -145,6 +184,14 @@ def count_ordered_pairs(y: Floats, p: Floats, clusters: Integers) -> tuple[Float
     """Return for each route its pairs in the right order, ties half, and all its pairs.
 
     Routes without a pair are left out.
+
+    Args:
+        y: (moments,) 1 for a violation.
+        p: (moments,) predicted probabilities.
+        clusters: (moments,) numbers of the routes.
+
+    Returns:
+        (routes,) both.
     """
     right, every = [], []
     for route in np.unique(clusters):

@@ -31,7 +31,12 @@ NO_TRUTH = "passage of a stretch without a ground-truth box"
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RouteTrack:
-    """One drive along its route."""
+    """One drive along its route.
+
+    Attributes:
+        times: (steps,).
+        reached: (steps,).
+    """
 
     route: str  # its geometry
     system: str
@@ -42,7 +47,15 @@ class RouteTrack:
     violated: bool
 
     def count_errors_between(self, begins: Floats, ends: Floats) -> tuple[Floats, Floats]:
-        """Return errors and true boxes on stretches that begin and end at some stations."""
+        """Return errors and true boxes on stretches that begin and end at some stations.
+
+        Args:
+            begins: (stretches,) metres along the route.
+            ends: (stretches,) metres along the route.
+
+        Returns:
+            (stretches, six) and (stretches,).
+        """
         first = np.searchsorted(self.reached, begins, "right")
         last = np.searchsorted(self.reached, ends, "right")
         return self.counts[last] - self.counts[first], self.truths[last] - self.truths[first]
@@ -64,7 +77,15 @@ def build_route_track(
     end: float,
     violated: bool,
 ) -> RouteTrack:
-    """Return a drive's track; `steps` are times, stations, counts and true boxes."""
+    """Return a drive's track; `steps` are times, stations, counts and true boxes.
+
+    Args:
+        route: its geometry.
+        system: its name.
+        steps: (steps,), (steps,), (steps, six) and (steps,).
+        end: seconds; later steps are left out.
+        violated: whether the drive ended in a violation.
+    """
     times, stations, counts, truths = steps
     before_end = times <= end + 1e-6
     return RouteTrack(
@@ -93,7 +114,13 @@ def iterate_tracks(
 
 
 def read_attempt_track(attempts: pd.DataFrame, row: int, frames: pd.DataFrame) -> RouteTrack:
-    """Return an attempt's track up to its violation or its end."""
+    """Return an attempt's track up to its violation or its end.
+
+    Args:
+        attempts: a table with a row for each attempt.
+        row: number of the attempt.
+        frames: its planning steps.
+    """
     attempt = attempts.iloc[row]
     steps = (
         frames["time"].to_numpy(np.float64),
@@ -109,17 +136,27 @@ def read_attempt_track(attempts: pd.DataFrame, row: int, frames: pd.DataFrame) -
 
 
 def build_risk_sets(tracks: Sequence[RouteTrack], left_out: Mapping[str, str]) -> RiskSets:
-    """Return all risk sets: the drives that reached where a violation was, over its stretch."""
+    """Return all risk sets: the drives that reached where a violation was, over its stretch.
+
+    Args:
+        tracks: of all drives under one condition.
+        left_out: systems that stay out, and why.
+
+    Returns:
+        A row for each drive on each stretch.
+    """
     parts: list[tuple[Floats, ...]] = []
     dropped: Counter[str] = Counter()
     systems, routes = [], sorted({track.route for track in tracks})
     number = 0
+    # all violations of a route at once, and every drive's errors on their stretches
     for cluster, route in enumerate(routes):
         on_route = [track for track in tracks if track.route == route and len(track.times)]
         violators = [track for track in on_route if track.violated]
         ends = np.array([track.reached[-1] for track in violators])
         begins = np.array([find_stretch_start(track) for track in violators])
         looks = [track.count_errors_between(begins, ends) for track in on_route]
+        # the drives that came as far; those without a ground-truth box there have no rate
         for index, violator in enumerate(violators):
             there = [
                 (track, counts[index], truths[index])
@@ -128,6 +165,7 @@ def build_risk_sets(tracks: Sequence[RouteTrack], left_out: Mapping[str, str]) -
             ]
             seen = [passage for passage in there if passage[2] > 0]
             dropped[NO_TRUTH] += len(there) - len(seen)
+            # a violation that nothing can be compared with
             if len(seen) < 2 or not any(track is violator for track, _, _ in seen):
                 dropped[ALONE_THERE] += 1
                 continue
@@ -143,6 +181,7 @@ def build_risk_sets(tracks: Sequence[RouteTrack], left_out: Mapping[str, str]) -
             )
             systems += [track.system for track, _, _ in seen]
             number += 1
+    # so that no rows at all have the right shapes
     nothing = (np.zeros(0), np.zeros((0, len(PATTERNS))), np.zeros(0), np.zeros(0), np.zeros(0))
     y, counts, truths, clusters, sets = map(np.concatenate, zip(nothing, *parts, strict=True))
     reasons = {reason: count for reason, count in dropped.items() if count}

@@ -49,7 +49,14 @@ class NoFitError(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RegressionSample:
-    """Attempts, or moments of attempts, that may end in a violation."""
+    """Attempts, or moments of attempts, that may end in a violation.
+
+    Attributes:
+        y: (rows,).
+        exposure: (rows,).
+        systems: (rows,) names.
+        clusters: (rows,) numbers.
+    """
 
     y: Floats  # 1 for a violation
     counts: Floats  # (rows, six)
@@ -66,7 +73,17 @@ class RegressionSample:
 
 
 def read_attempts_table(file: Path) -> pd.DataFrame:
-    """Return a table of attempts from CSV or Parquet, as `tables` writes it."""
+    """Return a table of attempts from CSV or Parquet, as `tables` writes it.
+
+    Args:
+        file: CSV or Parquet.
+
+    Returns:
+        The columns that regressions need, checked.
+
+    Raises:
+        UserError: the file cannot be read, or a row is not valid.
+    """
     try:
         frame = read_stored(file) if file.suffix == ".parquet" else read_attempts_csv(file)
     except OSError as problem:
@@ -75,12 +92,14 @@ def read_attempts_table(file: Path) -> pd.DataFrame:
         raise UserError(
             f"{file}: cannot be read as a table; CSV with a line of column names, or Parquet"
         ) from None
+    # the columns
     if frame.columns.has_duplicates:
         raise UserError(f"{file}: duplicate column names")
     if lacking := [name for name in NEEDED if name not in frame.columns]:
         raise UserError(
             f"{file}: missing column {', '.join(lacking)}; a table of attempts is needed"
         )
+    # names of arms and routes, which spreadsheets may have changed
     words = [name for name in TEXT_COLUMNS if name in frame]
     frame[words] = frame[words].map(get_plain_cell)
     if frame[words].isna().any(axis=None) or (frame[words] == "").any(axis=None):
@@ -90,6 +109,7 @@ def read_attempts_table(file: Path) -> pd.DataFrame:
         wrong = ~frame[ARM].map(is_arm_name).astype(bool)
         needed = "a whole name, such as late/ahead/latency,"
         refuse_wrong_row(file, frame, column=ARM, wrong=wrong, needed=needed)
+    # numbers
     for name in (*COUNTS, TRUTHS):
         values = pd.to_numeric(frame[name].map(get_plain_cell), errors="coerce").astype(float)
         refuse_wrong_row(
@@ -170,12 +190,18 @@ def refuse_large(file: Path, content: bytes) -> None:
 def build_regression_sample(
     attempts: pd.DataFrame, systems: Sequence[str] | None = None
 ) -> RegressionSample:
-    """Return the rows of one condition; `systems` overrules which are left out."""
+    """Return the rows of one condition; `systems` overrules which are left out.
+
+    Args:
+        attempts: a table of one condition.
+        systems: which of them; None for all but those that messages cannot affect.
+    """
     left_out = {} if systems is not None else find_unaffected_systems(attempts)
     wanted = attempts["system"].isin(systems) if systems else ~attempts["system"].isin(left_out)
     rows = attempts[wanted]
     counts = rows[COUNTS].to_numpy(np.float64)
     exposure = rows[TRUTHS].to_numpy(np.float64)
+    # (attempts,) without ten seconds, or without anything to detect
     short = np.isnan(counts).any(axis=1) | np.isnan(exposure)
     no_truth = ~short & (exposure <= 0)
     keep = ~short & ~no_truth

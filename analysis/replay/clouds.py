@@ -40,7 +40,13 @@ def load_open3d() -> None:
 
 
 def write_clouds(snapshot: DriveSnapshot, sweeps: Sweeps, file: Path) -> Path:
-    """Write the points as `file` and the boxes to a second file; return its path."""
+    """Write the points as `file` and the boxes to a second file; return its path.
+
+    Args:
+        snapshot: one planning step.
+        sweeps: points of all LiDARs by frame and sender.
+        file: ends in `.ply`.
+    """
     import open3d
 
     outlines = file.with_name(f"{file.stem}-boxes.ply")
@@ -59,7 +65,13 @@ def check_open3d_write(written: bool) -> None:
 
 
 def open_cloud_window(drive: RecordedDrive, snapshot: DriveSnapshot, sweeps: Sweeps) -> None:
-    """Show points and boxes until the window is closed."""
+    """Show points and boxes until the window is closed.
+
+    Args:
+        drive: of which the title is shown.
+        snapshot: the planning step.
+        sweeps: points by planning step and agent, as recorded.
+    """
     import open3d
 
     title = f"{drive.title}, {snapshot.time:.1f} s"
@@ -73,6 +85,7 @@ def build_point_cloud(snapshot: DriveSnapshot, sweeps: Sweeps) -> open3d.geometr
 
     frame = int(snapshot.state["frame"])
     senders = sorted(name for at, name in sweeps if at == frame)
+    # (points, 3) by LiDAR, in the frame of the ego's
     seen = [transform_sweep_to_ego_lidar(snapshot, name, sweeps) for name in senders]
     hues = [
         parse_rgb_shares(COLOURS[HUES[number % len(HUES)]][0]) for number in range(len(senders))
@@ -90,6 +103,7 @@ def build_box_outlines(snapshot: DriveSnapshot) -> open3d.geometry.LineSet:
     """Return all boxes that a recording has too, in its colours."""
     import open3d
 
+    # (corners, 3) and (edges, 3) of all sources
     points, colours = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for source in SOURCES:
         boxes, _ = select_source_boxes([snapshot], source)
@@ -104,6 +118,7 @@ def build_box_outlines(snapshot: DriveSnapshot) -> open3d.geometry.LineSet:
             for pattern in patterns
         ]
         colours += [np.tile(parse_rgb_shares(code), (len(EDGES), 1)) for code in codes]
+    # edges by numbers of corners: (edges, 2)
     every = np.concatenate(points)
     firsts = np.arange(0, len(every), len(CORNERS))
     lines = open3d.geometry.LineSet()

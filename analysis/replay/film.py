@@ -120,7 +120,15 @@ def make_film(
     layout: Layout = "row",
     dark: bool = False,
 ) -> DriveFilm:
-    """Return the film of the last seconds of a drive, next to another one if there are two."""
+    """Return the film of the last seconds of a drive, next to another one if there are two.
+
+    Args:
+        drives: the drive, and another one that is shown next to it.
+        name: in the title.
+        before: seconds before the end.
+        layout: `row` or another arrangement of the panels.
+        dark: colours for dark pages.
+    """
     footages = tuple(
         DriveFootage(drive, read_kept_sweeps(drive), drives[0].other) for drive in drives
     )
@@ -141,7 +149,13 @@ def can_encode_h264() -> bool:
 
 
 def write_film(film: DriveFilm, file: Path, on_picture: Callable[[], None]) -> None:
-    """Write a film, whole or not at all; `on_picture` is called for each picture."""
+    """Write a film, whole or not at all; `on_picture` is called for each picture.
+
+    Args:
+        film: what is shown.
+        file: its ending decides the format.
+        on_picture: for progress.
+    """
     if file.suffix in MOVING:
         write_whole(
             file, lambda temporary: write_animated_image(film, temporary, file.suffix, on_picture)
@@ -203,6 +217,7 @@ def render_tick_picture(film: DriveFilm, base: Image.Image, tick: int) -> Image.
     image = base.copy()
     brush = ImageDraw.Draw(image)
     for number, footage in enumerate(film.footages):
+        # the panel of each drive, which stays at its end once it is over
         left, top = film.get_panel_corner(number)
         panel = render_drive_panel(
             footage, film.ground, camera=film.camera, tick=tick, dark=film.dark
@@ -213,6 +228,7 @@ def render_tick_picture(film: DriveFilm, base: Image.Image, tick: int) -> Image.
         )
         if tick >= footage.last:
             write_drive_ending(brush, (left, top + HEADER), footage.drive, film.dark)
+    # the moment on the curves of speed
     across, _ = make_speed_scales(film)
     x = across.place_value(tick * film.footages[0].tick)
     top = compute_curves_top(film)
@@ -231,6 +247,7 @@ def write_drive_state(
     """Write speed, messages and braking of a drive."""
     left, top = corner
     state = footage.get_step(tick).snapshot.state
+    # speed, messages, braking
     speed = f"{footage.speeds[tick]:.0f} km/h"
     brush.text(
         (left, top + 60), speed, get_rgb_colour("ink", dark), load_film_font(24), anchor="lm"
@@ -320,6 +337,7 @@ def render_speed_curves(brush: ImageDraw.ImageDraw, film: DriveFilm) -> None:
     quiet, line = get_rgb_colour("quiet", film.dark), get_rgb_colour("line", film.dark)
     top, tick = compute_curves_top(film), film.footages[0].tick
     brush.text((MARGIN, top + 12), "speed, km/h", quiet, load_film_font(16), anchor="lm")
+    # grid
     for value in up.choose_ticks(3):
         y = up.place_value(value)
         brush.line(
@@ -335,6 +353,7 @@ def render_speed_curves(brush: ImageDraw.ImageDraw, film: DriveFilm) -> None:
             load_film_font(15),
             anchor="mm",
         )
+    # curves, the first drive on top
     for number, footage in reversed(list(enumerate(film.footages))):
         ticks = np.arange(film.first, min(film.last, footage.last) + 1)
         points = [

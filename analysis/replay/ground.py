@@ -59,7 +59,13 @@ def rotate_places(places: Floats, yaw: float) -> Floats:
 
 
 def make_follow_camera(ways: Floats, yaw: float, size: int) -> FollowCamera:
-    """Return the camera that follows a way, a little ahead of it, by whole pixels."""
+    """Return the camera that follows a way, a little ahead of it, by whole pixels.
+
+    Args:
+        ways: (ticks, 2) m in the world.
+        yaw: rad, of what is up in the picture.
+        size: pixels of a side.
+    """
     fine = size * FINER
     middles = rotate_places(ways, yaw) * (fine / 2 / HALF) - (0.0, AHEAD * fine)
     return FollowCamera(yaw, fine, np.rint(middles / FINER) * FINER)
@@ -81,7 +87,15 @@ class FilmGround:
 def render_film_ground(
     lines: pd.DataFrame, scenery: pd.DataFrame, camera: FollowCamera, dark: bool
 ) -> FilmGround:
-    """Draw roads, route and scenery below the whole way of a camera."""
+    """Draw roads, route and scenery below the whole way of a camera.
+
+    Args:
+        lines: of the map, as map.parquet has them.
+        scenery: as scenery.parquet has it.
+        camera: with its whole way.
+        dark: background.
+    """
+    # the rectangle that the camera passes over, in pixels
     low = camera.middles.min(axis=0) - camera.size / 2
     high = camera.middles.max(axis=0) + camera.size / 2
     width, height = (math.ceil(length) for length in high - low)
@@ -96,6 +110,7 @@ def render_film_ground(
         pixels = rotate_places(places, camera.yaw) * camera.scale - low
         return [(float(x), float(y)) for x, y in pixels]
 
+    # lanes, then scenery
     render_lanes(brush, lines, placed=placed, scale=camera.scale, dark=dark)
     for kind, (fill, edge) in SCENERY_COLOURS.items():
         pieces = scenery[scenery["kind"].astype(str) == kind]
@@ -119,6 +134,7 @@ def render_lanes(
             strict=True,
         )
     )
+    # surfaces first, so that no lane covers another one's edge
     for left, right in sides:
         brush.polygon(placed(np.concatenate([left, right[::-1]])), get_rgb_colour("asphalt", dark))
     for side in (side for pair in sides for side in pair):

@@ -100,7 +100,14 @@ def list_film_legend_entries(with_points: bool) -> Iterable[FilmLegendEntry]:
 def render_film_legend(
     width: int, with_points: bool, dark: bool, *, note: bool = True
 ) -> Image.Image:
-    """Draw the legend, as wide as it may be and as high as it must be, with the note of films."""
+    """Draw the legend, as wide as it may be and as high as it must be, with the note of films.
+
+    Args:
+        width: pixels.
+        with_points: explain LiDAR points, too.
+        dark: background.
+        note: add the note of films.
+    """
     rows = list(wrap_legend_entries(width, list_film_legend_entries(with_points)))
     noted = wrap_film_note(width) if note else []
     image = Image.new(
@@ -109,6 +116,7 @@ def render_film_legend(
     brush = ImageDraw.Draw(image)
     for number, row in enumerate(rows):
         x = 0.0
+        # signs are painted large and reduced, as panels are
         for entry in row:
             sign = Image.new("RGB", (SIGN * FINER, LINE * FINER), get_rgb_colour("paper", dark))
             entry.render(ImageDraw.Draw(sign), dark)
@@ -118,6 +126,7 @@ def render_film_legend(
                 at, entry.words, get_rgb_colour("ink", dark), load_legend_font(), anchor="lm"
             )
             x += measure_entry_width(entry)
+    # the note below
     for number, words in enumerate(noted):
         at = (0, LINE * len(rows) + 22 * number + 11)
         brush.text(at, words, get_rgb_colour("quiet", dark), load_legend_font(), anchor="lm")

@@ -143,14 +143,17 @@ class DriveFootage:
 
     def _build_step(self, row: int) -> FilmStep:
         snapshot = build_snapshot(self.drive, row)
+        # senders that have returns of a road user
         sightings = self.drive.sightings
         here = sightings[sightings["frame"] == snapshot.state["frame"]]
         seen: dict[int, set[str]] = defaultdict(set)
         for actor, sender in zip(here["actor_id"], here["sender"].astype(str), strict=True):
             seen[int(actor)].add(sender)
+        # true boxes with an error, and cooperative detections that count
         sources, patterns = (snapshot.boxes[name].astype(str) for name in ("source", "pattern"))
         wrong = snapshot.boxes[(sources == "truth") & (patterns != "")]
         counted = (sources == "cooperative") & snapshot.boxes["counted"]
+        # (detections, 5) in the world: m and rad
         columns = ["world_x", "world_y", "length", "width", "world_yaw"]
         places = snapshot.poses[["true_x", "true_y"]].to_numpy(np.float64)
         return FilmStep(
@@ -175,7 +178,16 @@ class DriveFootage:
 def render_drive_panel(
     footage: DriveFootage, ground: FilmGround, *, camera: FollowCamera, tick: int, dark: bool
 ) -> Image.Image:
-    """Draw a drive at a tick of the camera's."""
+    """Draw a drive at a tick of the camera's.
+
+    Args:
+        footage: the drive.
+        ground: what lies below the camera's whole way.
+        camera: which follows the way.
+        tick: of the film; beyond the end of the drive its last picture stays.
+        dark: background.
+    """
+    # ground and points, then what moves
     pixels = ground.crop_tick(camera, tick)
     now = min(tick, footage.last)
     step = footage.get_step(now)
@@ -185,7 +197,9 @@ def render_drive_panel(
     painter = TickPainter(brush, camera, tick, dark)
     present = footage.get_road_users(now)
     painter.render_partners(step)
+    # lines of sight to the other one, below the road users
     others = present.boxes[(present.ids == footage.focus) & (present.ids != EGO)]
+    # on top: the ring, detections, the ego
     for box in others:
         painter.render_sight_lines(step, footage.focus, box)
     for actor, box in zip(present.ids.tolist(), present.boxes, strict=True):
@@ -197,6 +211,7 @@ def render_drive_panel(
         painter.render_ring(box)
     painter.render_detections(step)
     painter.render_ego_body(present.boxes[present.ids == EGO][0])
+    # the end
     if footage.drive.violated and tick >= footage.last:
         painter.render_violation_cross(footage.drive.place)
     return image.reduce(FINER)

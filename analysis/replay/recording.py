@@ -76,7 +76,13 @@ def find_hit_centres(drive: RecordedDrive, snapshot: DriveSnapshot) -> dict[str,
 
 
 def write_rerun_recording(drive: RecordedDrive, sweeps: Sweeps, file: Path) -> None:
-    """Write a recording, whole or not at all."""
+    """Write a recording, whole or not at all.
+
+    Args:
+        drive: the recorded attempt.
+        sweeps: points of all LiDARs by frame and sender.
+        file: the target.
+    """
     import rerun
 
     stream = rerun.RecordingStream(application_id=APPLICATION)
@@ -87,7 +93,12 @@ def write_rerun_recording(drive: RecordedDrive, sweeps: Sweeps, file: Path) -> N
 
 
 def open_rerun_viewer(drive: RecordedDrive, sweeps: Sweeps) -> None:
-    """Start the viewer and show it everything."""
+    """Start the viewer and show it everything.
+
+    Args:
+        drive: to show.
+        sweeps: points by planning step and agent, as recorded.
+    """
     import rerun
 
     stream = rerun.RecordingStream(application_id=APPLICATION)

@@ -82,7 +82,16 @@ def read_kept_sweeps(drive: RecordedDrive) -> Sweeps:
 
 
 def transform_sweep_to_world(snapshot: DriveSnapshot, sender: str, kept: Sweeps) -> Singles:
-    """Return rows of x, y, z in the world of one agent's sweep."""
+    """Return rows of x, y, z in the world of one agent's sweep.
+
+    Args:
+        snapshot: the planning step.
+        sender: of the sweep.
+        kept: sweeps by frame and agent.
+
+    Returns:
+        (points, 3) m; none if the sweep was not kept.
+    """
     return transform_sweep(WORLD, snapshot, sender, kept)
 
 

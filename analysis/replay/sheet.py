@@ -54,7 +54,16 @@ class SheetHazard:
 
 
 def write_hazard_sheet(campaign: CampaignRecords, file: Path, dark: bool) -> int:
-    """Write the sheet, whole or not at all; return how many hazards it shows."""
+    """Write the sheet, whole or not at all; return how many hazards it shows.
+
+    Args:
+        campaign: its records.
+        file: the target, PNG.
+        dark: colours for dark pages.
+
+    Raises:
+        UserError: no hazard ran.
+    """
     shown = [
         prepare_sheet_hazard(campaign, hazard)
         for hazard in islice(select_sheet_hazards(campaign), MOST)
@@ -116,6 +125,7 @@ def prepare_sheet_hazard(campaign: CampaignRecords, hazard: StartedHazard) -> Sh
 
 def render_hazard_sheet(shown: Sequence[SheetHazard], dark: bool) -> Image.Image:
     """Draw the hazards side by side, row after row, a legend below."""
+    # rows of panels above a legend
     down = -(-len(shown) // ACROSS)
     side = PANEL_PIXELS // 2
     width = ACROSS * side + (ACROSS - 1) * GAP + 2 * MARGIN
@@ -123,6 +133,7 @@ def render_hazard_sheet(shown: Sequence[SheetHazard], dark: bool) -> Image.Image
     height = down * (CAPTION + side + GAP) + legend.height + 2 * MARGIN
     image = Image.new("RGB", (width, height), get_rgb_colour("paper", dark))
     brush = ImageDraw.Draw(image)
+    # caption and panel of each
     for number, hazard in enumerate(shown):
         row, column = divmod(number, ACROSS)
         left = MARGIN + column * (side + GAP)

@@ -22,7 +22,14 @@ TEN = 10.0
 
 
 def write_stills(drive: RecordedDrive, name: str, file: Path, dark: bool) -> None:
-    """Write the picture, whole or not at all."""
+    """Write the picture, whole or not at all.
+
+    Args:
+        drive: the recorded attempt.
+        name: in the title.
+        file: the target, PNG.
+        dark: colours for dark pages.
+    """
     film = make_film([drive], name, before=max(SECONDS_BEFORE), dark=dark)
     write_png(render_stills(film), file)
 
@@ -30,6 +37,7 @@ def write_stills(drive: RecordedDrive, name: str, file: Path, dark: bool) -> Non
 def render_stills(film: DriveFilm) -> Image.Image:
     """Draw the moments of a film of one drive side by side."""
     (footage,), drive = film.footages, film.footages[0].drive
+    # panels side by side above a legend
     count = len(SECONDS_BEFORE)
     width = count * PANEL_PIXELS + (count - 1) * GAP + 2 * MARGIN
     legend = render_film_legend(width - 2 * MARGIN, bool(footage.sweeps), film.dark, note=False)
@@ -43,6 +51,7 @@ def render_stills(film: DriveFilm) -> Image.Image:
         brush.text(
             place, fitting, get_rgb_colour(ink, film.dark), load_film_font(size), anchor="lm"
         )
+    # a moment, with caption and panel
     for number, before in enumerate(SECONDS_BEFORE):
         tick = max(footage.last - round(before / footage.tick), film.first)
         left = MARGIN + number * (PANEL_PIXELS + GAP)

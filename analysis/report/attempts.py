@@ -41,6 +41,7 @@ def render_attempts_section(report: ReportContents) -> Markup:
         return render_section(
             "attempts", "All attempts", render_paragraph("No attempt has a result.")
         )
+    # a page of thousands of rows would be slow
     shown = collection.attempts.head(MOST_ATTEMPTS)
     more = len(collection.attempts) - len(shown)
     rest = (
@@ -62,6 +63,7 @@ def render_attempts_section(report: ReportContents) -> Markup:
 
 def render_attempts_table(collection: CampaignCollection, shown: pd.DataFrame) -> Markup:
     """Return a table of attempts."""
+    # columns of words can be filtered
     words = (*collection.factors, "route", "seed")
     filtered = {*words, "violation"}
     named = (*words, "violation", "with")
@@ -75,6 +77,7 @@ def render_attempts_table(collection: CampaignCollection, shown: pd.DataFrame) -
         )
         for name in (*named, *NUMBERS)
     ]
+    # column by column, which is faster than row by row
     columns = zip(
         *(format_text_column(shown, name) for name in (*words, "violation_with")), strict=True
     )

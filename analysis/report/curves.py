@@ -100,7 +100,12 @@ def iterate_curve_figures(tables: Mapping[str, EstimatesTable]) -> Iterator[tupl
 
 
 def write_curve_figures(tables: Mapping[str, EstimatesTable], out: Path) -> None:
-    """Write each figure as SVG and as PNG, for papers."""
+    """Write each figure as SVG and as PNG, for papers.
+
+    Args:
+        tables: by name.
+        out: the folder.
+    """
     for name, canvas in iterate_curve_figures(tables):
         file = escape_file_name(name.lower().replace(" ", "-").replace(":", ""))
         write_text(render_svg_file(canvas), out / f"{file}.svg")

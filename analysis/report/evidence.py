@@ -150,6 +150,7 @@ def render_differences_section(report: ReportContents) -> Markup:
         text = "Only one arm, or no two arms with a common route and seed: nothing to pair."
         return render_section("differences", "Paired differences", render_paragraph(text))
     rendered = []
+    # a figure for every family and tested measure
     for family in dict.fromkeys(contrasts.table["family"]):
         note = "minus the same system without disturbance" if family == DISTURBED else family
         for measure in ("driving score", "violations, %"):
@@ -160,6 +161,7 @@ def render_differences_section(report: ReportContents) -> Markup:
             rendered.append(
                 render_figure(canvas, f"{name}, {family}", note if family == DISTURBED else "")
             )
+    # what the figures mean, and all numbers
     text = (
         "Attempts are paired by route and seed; 95 % confidence intervals are a bootstrap"
         " over routes; p is from random sign flips of routes, alone and adjusted for all tests of"
@@ -190,6 +192,7 @@ def render_one_sided_hazards(contrasts: ArmContrasts) -> Iterator[Content]:
     pairs = [pair for pair in contrasts.pairs if len(pair.one_sided)]
     if not pairs:
         return
+    # hazards of one side, and what other choices of pairs would give
     listed = [pair.one_sided.assign(first=pair.a.name, second=pair.b.name) for pair in pairs]
     other = [pair.sensitivity.assign(first=pair.a.name, second=pair.b.name) for pair in pairs]
     left_out = sum(pair.left_out for pair in pairs)
@@ -249,6 +252,7 @@ def render_errors_section(report: ReportContents) -> Markup:
     attempts = report.collection.attempts
     parts: list[Content] = [render_pattern_glossary(), render_named_table(report, "patterns")]
     parts.append(render_named_table(report, "patterns_disturbed"))
+    # before violations
     violated = attempts[attempts["violated"].astype(bool)]
     groups = [
         (format_arm_label(arm, report.collection.factors), violated[match_arms(violated, [arm])])
@@ -275,6 +279,7 @@ def render_errors_section(report: ReportContents) -> Markup:
             render_figure_group(rendered),
             render_details("As a table", render_named_table(report, "before_violation")),
         ]
+    # along the route, and by distance: only of reports that read drives
     if "along_route" in report.tables:
         parts += render_along_route(report.tables["along_route"])
         parts.append(render_details("As a table", render_named_table(report, "along_route")))
@@ -358,6 +363,7 @@ def render_distance_figures(table: EstimatesTable) -> Iterator[Markup]:
 
 def render_odds_section(report: ReportContents) -> Markup:
     """Return the regressions of every condition."""
+    # one axis for all conditions of a unit
     ranges = {
         unit: compute_odds_range(
             fit for fits in report.regressions for fit in fits.fits if FITS[fit.method][1] == unit
@@ -389,6 +395,7 @@ def render_condition_odds(
     yield render_tag("h3", f"Condition {condition_fits.condition}")
     fits = {fit.method: fit for fit in condition_fits.fits}
     tested = report.declaration.odds.get(condition_fits.condition)
+    # fits, and why others are missing
     rendered = [
         render_figure(
             render_odds_figure(
@@ -403,6 +410,7 @@ def render_condition_odds(
         yield render_figure_group(rendered)
     for method, reason in condition_fits.refused.items():
         yield render_paragraph(f"{FITS[method][0]}: not fitted, {reason}.")
+    # diagnostics
     checks: list[Content] = []
     if condition_fits.set_checks is not None:
         checks += [

@@ -33,6 +33,7 @@ def render_key_findings(
 ) -> Markup:
     """Return the key findings as lists under their questions."""
     contrasts = declared.contrasts
+    # sentences by question
     disturbed = [sentence for _, sentence in format_contrast_sentences(contrasts, DISTURBED)]
     families = [
         family for family in dict.fromkeys(contrasts.table["family"]) if family != DISTURBED
@@ -43,6 +44,7 @@ def render_key_findings(
         sentence for family in under for sentence in format_contrast_sentences(contrasts, family)
     ]
     hidden = max(len(systems) - MOST_PAIRS, 0)
+    # only questions that have an answer
     parts: list[Content] = []
     if disturbed:
         parts += [render_tag("h3", "Does a disturbance change driving?"), render_bullets(disturbed)]
@@ -53,6 +55,7 @@ def render_key_findings(
             render_tag("h3", title),
             render_bullets(text for _, text in format_contrast_sentences(contrasts, family)),
         ]
+    # significant pairs first; the others are in the table
     if systems:
         shown = sorted(systems, key=lambda sentence: not sentence[0])[:MOST_PAIRS]
         parts += [
@@ -98,8 +101,10 @@ def describe_difference(row: pd.Series, measure: str, unit: str) -> Content:
     """Return what can be said of one difference."""
     name = measure.replace("violations, %", "violation rate")
     value, low, high = row["difference"], row["low"], row["high"]
+    # nothing differs
     if value == 0 and row["routes that differ"] == 0:
         return f"{name} equal on every route"
+    # the interval, or why there is none
     interval = (
         f"95 % confidence interval {format_signed_difference(low)} to"
         f" {format_signed_difference(high)}"
@@ -107,6 +112,7 @@ def describe_difference(row: pd.Series, measure: str, unit: str) -> Content:
     if not math.isfinite(low):
         alike = "equal on every route" if row["routes"] > 1 else "one route"
         interval = f"{alike}, so no interval"
+    # significant: the size; else only the interval and why
     if row["clear"]:
         way = "higher" if value > 0 else "lower"
         text = f"{name} {abs(value):.1f} {unit} {way}"
@@ -136,6 +142,7 @@ def format_odds_sentences(fits: ConditionFits, terms: pd.DataFrame | None) -> It
     if terms is None:
         yield [where, f": not fitted, {fits.refused[TIMING_FAIR]}."]
         return
+    # a sentence for each significant pattern, else one for all
     clear = terms[terms["p page"] < ALPHA]
     for _, row in clear.iterrows():
         way = "more" if row["odds_ratio"] > 1 else "less"

@@ -34,7 +34,13 @@ PASSES = 3
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReportContents:
-    """The contents of a report."""
+    """The contents of a report.
+
+    Attributes:
+        results_only: tables that need frames are left out.
+        tables: by name.
+        strips: pictures of a violation and what led to it.
+    """
 
     collection: CampaignCollection
     results_only: bool
@@ -53,19 +59,28 @@ class ReportContents:
 def gather_report(
     collection: CampaignCollection, results_only: bool, stage: Callable[[str], None]
 ) -> ReportContents:
-    """Compute everything; `stage` is called with the name of each stage."""
+    """Compute everything; `stage` is called with the name of each stage.
+
+    Args:
+        collection: campaigns that were read.
+        results_only: leave out tables that need more than `result.json`.
+        stage: is called with the name of each stage, for progress.
+    """
     tables = build_all_tables(collection, results_only, stage)
     stage("comparisons")
     contrasts = compute_contrasts(collection)
+    # one set of regressions for each condition
     regressions = []
     for condition in group_arms_by_setting(list_arms(collection.attempts)):
         stage(f"regression, {condition}")
         whole = None if results_only else collection
         regressions.append(fit_condition(collection.attempts, condition, collection=whole))
+    # significance needs all tests of the page together
     declaration = declare_tests(contrasts, regressions)
     cases = list_violation_cases(collection)
     attributions, broken_twins = attribute_violations(cases)
     stage("violations")
+    # pictures need boxes and tracks
     undrawn = results_only or collection.packed
     strips = [] if undrawn else render_case_strips(cases, collection.on_attempt)
     return ReportContents(
@@ -99,6 +114,7 @@ def render_case_strips(
 
 def count_failed_tries(collection: CampaignCollection) -> pd.DataFrame:
     """Return the tries that failed, by what failed them, and how many attempts were done later."""
+    # lines of all ledgers
     tries = [
         {
             "source": number,
@@ -110,6 +126,7 @@ def count_failed_tries(collection: CampaignCollection) -> pd.DataFrame:
         if line["outcome"] == "failed"
     ]
     failed = pd.DataFrame(tries, columns=["source", *ATTEMPT_KEY, "failure"])
+    # an attempt counts as done later if it has a result now
     key = ["source", *ATTEMPT_KEY]
     done = pd.MultiIndex.from_frame(restore_arm_names(collection.attempts)[key])
     rows = []

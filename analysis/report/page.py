@@ -74,6 +74,7 @@ def format_report_title(collection: CampaignCollection) -> str:
 def render_report_page(report: ReportContents) -> str:
     """Return the whole page."""
     title = format_report_title(report.collection)
+    # sections in the order of the contents
     compared = render_campaigns_section(report)
     sections = [
         render_findings_section(report),
@@ -93,8 +94,10 @@ def render_report_page(report: ReportContents) -> str:
         render_failures_section(report),
         render_settings_section(report),
     ]
+    # sections without anything to show are not in the contents
     first = evidence.render_overview_section(report)
     absent = [name for name, part in (("overview", first), ("campaigns", compared)) if not part]
+    # the page loads nothing from elsewhere
     head = render_tag(
         "head",
         render_tag("meta", charset="utf-8"),
@@ -273,6 +276,7 @@ def render_failure_parts(report: ReportContents) -> Iterator[Content]:
         yield render_paragraph("No failed try.")
     else:
         yield html_tables.render_text_table(report.failures)
+    # broken records
     left_out = report.collection.left_out
     if len(left_out):
         shown = left_out.head(MOST_MISSING)[[*ATTEMPT_KEY, "left out as", "reason"]]
@@ -284,6 +288,7 @@ def render_failure_parts(report: ReportContents) -> Iterator[Content]:
             " no table and no figure."
         )
         yield render_details("Attempts left out", html_tables.render_text_table(shown, 3), others)
+    # attempts without a result
     missing = report.collection.missing
     if missing.empty:
         yield render_paragraph("All planned attempts have a result.")

@@ -30,6 +30,7 @@ def render_surrogates_section(report: ReportContents) -> Markup:
     table = report.tables["time_cost"]
     if not any(math.isfinite(cells[SPEED].value) for _, cells in table.list_rows()):
         return render_section("surrogates", TITLE, render_paragraph("Missing: not in the records."))
+    # differences of these measures, if there are pairs
     rows = report.contrasts.table
     rows = rows[rows["measure"].isin(list(COMPARED_SURROGATES))] if len(rows) else rows
     differences = (

@@ -49,6 +49,7 @@ def render_violations_section(report: ReportContents) -> Markup:
             "No drive ended in a violation." if len(report.collection.attempts) else "No drives."
         )
         return render_section("violations", "Violations", render_paragraph(nothing))
+    # some have pictures, all have a line
     with_strip = {id(case) for case, _ in report.strips}
     others = [case for case in report.cases if id(case) not in with_strip]
     count = f"{len(report.cases)} violations in {len(report.collection.attempts)} drives"

@@ -65,7 +65,15 @@ def list_regression_scenarios(size: CampaignScenario) -> dict[str, CampaignScena
 def measure_rejection_rates(
     size: CampaignScenario, replicates: int, *, seed: int, methods: Sequence[str], only: str = ""
 ) -> pd.DataFrame:
-    """Return for every scene and method how often p < 0.05; `only` scenes with these words."""
+    """Return for every scene and method how often p < 0.05; `only` scenes with these words.
+
+    Args:
+        size: routes, seeds and arms of a simulated campaign.
+        replicates: campaigns for each scene.
+        seed: of the simulation.
+        methods: names of the regressions.
+        only: part of a scene's name.
+    """
     rows = [
         {"scenario": name, "method": method, **compute_rejection_shares(p, scene)}
         for name, scene in list_regression_scenarios(size).items()

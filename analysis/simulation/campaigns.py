@@ -65,11 +65,18 @@ def simulate_drives(
     Whether a drive violates there is decided by its route, by chance, by `harder` (log-odds by
     system) and, if there is an effect, by its rate of the first pattern. Near that place rates are
     `scene.place` times as high, in all drives, whether they violate or not.
+
+    Args:
+        scene: the campaign.
+        random: of the campaign.
+        harder: (systems,); None: all are equal.
     """
+    # (drives,) numbers of route, system and seed
     shape = (np.arange(scene.routes).repeat(scene.seeds), np.arange(scene.systems))
     route, system = (axis.ravel() for axis in np.meshgrid(*shape, indexing="ij"))
     seed = np.tile(np.arange(scene.seeds).repeat(scene.systems), scene.routes)
     k = len(PATTERNS)
+    # (drives, patterns) logs of rates, correlated between patterns
     mix = np.linalg.cholesky(
         np.full((k, k), scene.correlation) + (1 - scene.correlation) * np.eye(k)
     ).T
@@ -78,10 +85,12 @@ def simulate_drives(
         + 0.4 * (random.normal(size=(scene.systems, k)) @ mix)[system]
         + 0.4 * random.normal(size=(len(route), k)) @ mix
     )
+    # (drives,) whether each violates at its dangerous place
     first = (logs[:, 0] - logs[:, 0].mean()) / logs[:, 0].std()
     odds = scene.base + scene.route_sd * random.normal(size=scene.routes)[route]
     odds = odds + (0.0 if harder is None else harder[system])
     violated = random.random(len(route)) < expit(odds + scene.effect * first)
+    # where and when, m and s
     length = random.uniform(*LENGTHS, scene.routes)
     danger = length * random.uniform(0.4, 0.8, scene.routes)
     pace = np.exp(SLOWER * random.normal(size=len(route)))
@@ -90,10 +99,13 @@ def simulate_drives(
     # On the clock of a drive at the usual pace; each drive has its own.
     clock = STEP * (np.arange(int(1.5 * LENGTHS[1] / STEP)) + random.random((len(route), 1)))
     along = clock * pace[:, None]
+    # (drives, steps, patterns) how much higher rates are near the place
     near = np.abs(along - danger[route][:, None]) < NEAR
     factor = 1 + (scene.place - 1) * (near[:, :, None] & (np.arange(k) < scene.places))
+    # (drives, steps) boxes; (drives, steps, patterns) errors among them
     boxes = 1 + random.poisson(busy[route][:, None], clock.shape)
     counts = random.poisson(boxes[:, :, None] * PER_BOX * np.exp(logs)[:, None, :] * factor)
+    # each drive up to its end
     ends = np.where(violated, happens, length[route])
     tracks = []
     for number in range(len(route)):
@@ -122,8 +134,10 @@ def simulate_drives(
 
 def select_last_window(made: SimulatedDrives) -> RegressionSample:
     """Return what the window regressions see: the last ten seconds of each drive."""
+    # counts are sums from the start on: those of a window are differences
     firsts = [np.searchsorted(track.times, track.times[-1] - LOOK_BACK) for track in made.tracks]
     both = list(zip(made.tracks, firsts, strict=True))
+    # (drives, patterns) and (drives,)
     counts = np.stack([track.counts[-1] - track.counts[first] for track, first in both])
     truths = np.array([track.truths[-1] - track.truths[first] for track, first in both])
     names = np.array([track.system for track in made.tracks])

@@ -49,7 +49,16 @@ def simulate_pairs(
 
 
 def estimate_power(duel: PairedDesign, campaigns: int, seed: int) -> float:
-    """Return the share of drawn campaigns in which the sign-flip test over routes has p < 0.05."""
+    """Return the share of drawn campaigns in which the sign-flip test over routes has p < 0.05.
+
+    Args:
+        duel: routes, seeds, difference and variation.
+        campaigns: that are simulated.
+        seed: of the simulation.
+
+    Returns:
+        0 to 1.
+    """
     name = f"{duel.routes}x{duel.seeds}"
     a, b = simulate_pairs(
         duel, campaigns, make_named_stream(seed, "power", name, str(duel.difference))

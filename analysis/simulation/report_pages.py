@@ -90,10 +90,12 @@ def list_page_scenarios(size: CampaignScenario) -> dict[str, PageScenario]:
 
 def simulate_page(page: PageScenario, random: np.random.Generator) -> SimulatedCampaign:
     """Return a campaign; a system under a condition, in a campaign, is an arm of its own."""
+    # every system under every condition in every campaign is simulated as a system
     size = page.scene.systems
     number = np.arange(2 * size * page.campaigns)
     harder = page.harm * (number // size % 2) + page.worse * (number // (2 * size))
     made = simulate_drives(replace(page.scene, systems=len(number)), random, harder)
+    # then named as arms
     conditions = np.array([NONE, DISTURBANCE])[made.system // size % 2]
     systems = [f"system {system}" for system in made.system % size]
     sources = made.system // (2 * size)
@@ -103,6 +105,7 @@ def simulate_page(page: PageScenario, random: np.random.Generator) -> SimulatedC
         str(Arm.from_factors(dict(zip(columns, names, strict=True))))
         for names in zip(*columns.values(), strict=True)
     ]
+    # columns that the page reads; others are unknown
     attempts = pd.DataFrame(
         {
             "arm": arms,
@@ -214,7 +217,14 @@ def count_false_sentences(page: PageScenario, declared: FamilyDeclaration) -> in
 def calibrate_pages(
     size: CampaignScenario, replicates: int, seed: int, only: str = ""
 ) -> pd.DataFrame:
-    """Return for every kind of page how often it has any false sentence, and any true one."""
+    """Return for every kind of page how often it has any false sentence, and any true one.
+
+    Args:
+        size: routes, seeds and arms of a simulated campaign.
+        replicates: pages for each scene.
+        seed: of the simulation.
+        only: part of a scene's name.
+    """
     rows = []
     for name, page in list_page_scenarios(size).items():
         if only not in name:
@@ -225,9 +235,11 @@ def calibrate_pages(
                 page, make_named_stream(seed, "calibrate pages", name, str(number))
             )
             fits = fit_simulated_regressions(made)
+            # a page without any small p-value has no sentence: that is known early
             if find_smallest_p_value(made, fits) >= ALPHA:
                 continue
             declared = declare_simulated_page(made, fits)
+            # a sentence is true if the effect was simulated
             wrong = count_false_sentences(page, declared)
             every = count_false_sentences(replace(page, harm=0.0, worse=0.0), declared)
             false += wrong > 0

@@ -62,9 +62,18 @@ def fit_firth_conditional(
 
     Each fit is started at zero and from `start`, or without it from `SPREAD` standard errors on
     either side of zero; the highest end is kept.
+
+    Args:
+        sets: one event in each.
+        weights: how often each set counts in each fit; None: one fit, once each.
+        start: (columns,) where to begin, such as the fit of all sets.
+
+    Returns:
+        (fits, columns).
     """
     weights = np.ones((1, len(sets.rows))) if weights is None else weights
     zeros = np.zeros((len(weights), sets.rows.shape[2]))
+    # from zero first; another start wins only where it ends clearly higher
     best = _climb_all(sets, weights, zeros)
     for begin in _list_conditional_starts(sets, weights, start):
         other = _climb_all(sets, weights, begin)
@@ -72,6 +81,7 @@ def fit_firth_conditional(
         for kept, new in zip(best, other, strict=True):
             kept[higher] = new[higher]
     beta, height, converged = best
+    # a singular fit has no coefficients
     beta[~np.isfinite(height)] = np.nan
     return FirthFits(beta, converged & np.isfinite(height))
 
@@ -91,18 +101,22 @@ def _list_conditional_starts(
 
 def _climb_all(sets: PaddedSets, weights: Floats, start: Floats) -> tuple[Floats, Floats, Mask]:
     """Return where fits end that begin at `start`: coefficients, height, whether they ended."""
+    # (sets * members, columns * columns), the same for all fits and steps
     squares = sets.squares
     beta = start.copy()
     height = np.full(len(beta), -np.inf)
     active = np.ones(len(beta), np.bool_)
     at = np.arange(len(beta))
     here = _evaluate_conditional(sets, squares, weights, beta)
+    # only fits that still move are evaluated
     for _ in range(STEPS):
         w, now = weights[at], beta[at]
+        # the scoring step, no longer than LONGEST in any coefficient, halved until it climbs
         step = _compute_scoring_step(sets, squares, w, here)
         step *= np.minimum(1, LONGEST / np.maximum(np.abs(step).max(axis=1), CLOSE))[:, None]
         there, here = _halve_steps(sets, squares, w, now, step, here)
         beta[at], height[at] = there, here.height
+        # (active,) fits that have not arrived
         going = np.abs(there - now).max(axis=1) > CLOSE
         going &= np.isfinite(here.height)
         active[at] = going
@@ -129,12 +143,15 @@ def _compute_scoring_step(
     row from its set's mean in the metric of the inverse information: its third central moments.
     """
     fits, k = len(weights), sets.rows.shape[2]
+    # (fits, columns, columns), and (fits, sets, members): x' I^-1 x of every row
     inverse = np.linalg.inv(here.information)
     length = (inverse.reshape(fits, -1) @ squares.T).reshape(fits, *sets.member.shape)
+    # q = (x - mean)' I^-1 (x - mean), from its three terms
     turned = (here.mean.transpose(1, 0, 2) @ inverse).transpose(1, 0, 2)  # (sets, fits, columns)
     across = turned @ sets.rows.transpose(0, 2, 1)
     mean_term = (turned * here.mean).sum(axis=2)
     pull = here.p * (length.transpose(1, 0, 2) - 2 * across + mean_term[:, :, None])
+    # the penalty's part of the score: (sets, fits, columns)
     third = pull @ sets.rows - pull.sum(axis=2)[:, :, None] * here.mean
     score = sets.events[:, None, :] - here.mean + third / 2
     total = (weights.T[:, :, None] * score).sum(axis=0)
@@ -150,9 +167,11 @@ def _halve_steps(
     here: _ConditionalEvaluation,
 ) -> tuple[Floats, _ConditionalEvaluation]:
     """Return where steps lead that were halved until none goes down."""
+    # (fits, columns)
     there = start + step
     look = _evaluate_conditional(sets, squares, weights, there)
     level = here.height - ROUNDING * (1 + np.abs(here.height))
+    # only those fits that went down are evaluated again; in the last round they stay
     for halving in range(1, HALVINGS + 1):
         down = np.flatnonzero(~(look.height >= level) & np.isfinite(here.height))
         if not len(down):
@@ -169,16 +188,20 @@ def _evaluate_conditional(
 ) -> _ConditionalEvaluation:
     """Return probabilities, means, information and penalised height; -inf where singular."""
     fits, k = beta.shape
+    # (sets, fits, members); the largest is taken off, so that nothing overflows
     eta = np.where(sets.member[:, None, :], beta @ sets.rows.transpose(0, 2, 1), -np.inf)
     top = eta.max(axis=2, keepdims=True)
     p = np.exp(eta - top)
     total = p.sum(axis=2, keepdims=True)
     p /= total
+    # (sets, fits, columns), then information (fits, columns, columns): E[xx'] - E[x]E[x]'
     mean = p @ sets.rows
     flat = (weights.T[:, :, None] * p).transpose(1, 0, 2).reshape(fits, -1)
     weighted = (weights.T[:, :, None] * mean).transpose(1, 2, 0)
     information = (flat @ squares).reshape(fits, k, k) - weighted @ mean.transpose(1, 0, 2)
+    # (sets, fits) log-likelihood of what was met
     met = np.einsum("sk,fk->sf", sets.events, beta) - (top + np.log(total))[:, :, 0]
+    # the penalty is half the log determinant; singular fits are marked and kept invertible
     values = np.linalg.eigvalsh(information)
     whole = values[:, 0] > SINGULAR * np.maximum(values[:, -1], SINGULAR)
     penalty = np.log(np.where(whole[:, None], values, 1.0)).sum(axis=1) / 2

@@ -36,7 +36,12 @@ MEANS: Floats = np.unique(np.concatenate([[0.0], _SMALL, np.linspace(0, 1, 1001)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfidenceSequence:
-    """The limits after 1, 2, ... values."""
+    """The limits after 1, 2, ... values.
+
+    Attributes:
+        low: (values,) lower limits.
+        high: (values,) upper limits.
+    """
 
     low: Floats
     high: Floats
@@ -52,26 +57,44 @@ def compute_confidence_sequence(values: Floats, level: float = LEVEL) -> Confide
 
     Values must have the same mean given those before them. Should every mean be excluded, which
     happens with a chance of at most 1 - level, the limits stay where they were.
+
+    Args:
+        values: (n,) from 0 to 1, in the order in which they were taken.
+        level: 0 to 1.
+
+    Returns:
+        (n,) limits.
     """
     values = np.asarray(values, np.float64)
     if len(values) and not (values.min() >= 0 and values.max() <= 1):
         raise ValueError("values: must be from 0 to 1")
     bets, enough = compute_predictable_bets(values, level), 2 / (1 - level)
     too_low, too_high = np.zeros(len(values), np.int64), np.zeros(len(values), np.int64)
+    # means in chunks: the wealth of a chunk is (n, CHUNK)
     for start in range(0, len(MEANS), CHUNK):
         means = MEANS[start : start + CHUNK]
         too_low += (compute_betting_wealth(values, means, bets) >= enough).sum(axis=1)
         too_high += (compute_betting_wealth(1 - values, 1 - means, bets) >= enough).sum(axis=1)
+    # wealth falls as the mean rises, so that the excluded means are the first ones
     low = np.maximum.accumulate(MEANS[np.maximum(too_low - 1, 0)])
     high = np.minimum.accumulate(MEANS[len(MEANS) - np.maximum(too_high, 1)])
     return _stop_before_crossing(low, high)
 
 
 def compute_predictable_bets(values: Floats, level: float) -> Floats:
-    """Return bets from the values before: larger ones where the variance has been small."""
+    """Return bets from the values before: larger ones where the variance has been small.
+
+    Args:
+        values: (n,).
+        level: 0 to 1.
+
+    Returns:
+        (n,); the bet on a value depends on those before it only.
+    """
     count = np.arange(1, len(values) + 1)
     means = (0.5 + np.cumsum(values)) / (count + 1)
     variances = (0.25 + np.cumsum((values - means) ** 2)) / (count + 1)
+    # a bet may not see the value that it is on: variances are shifted by one
     before = np.concatenate([[0.25], variances[:-1]])[: len(values)]
     return np.asarray(np.sqrt(2 * np.log(2 / (1 - level)) / (before * count * np.log(count + 1))))
 
@@ -80,7 +103,16 @@ def compute_betting_wealth(values: Floats, means: Floats, bets: Floats) -> Float
     """Return what bets on values above a mean made of 1, after each value.
 
     A row for each value, a column for each mean. Wealth falls as the mean rises.
+
+    Args:
+        values: (n,).
+        means: (m,).
+        bets: (n,).
+
+    Returns:
+        (n, m)
     """
+    # (m,) a larger bet could lose more than everything
     most = 1 / np.maximum(means, SMALLEST)
     gains = values[:, None] - means
     with np.errstate(over="ignore"):

@@ -27,7 +27,15 @@ def detect_separation(y: Floats, design: Floats) -> OutcomeSeparation:
     Maximise sum(s x'b), s = 2y - 1, subject to s x'b >= 0 and -1 <= b <= 1: above zero, outcomes
     are separated (Albert and Anderson 1984, Biometrika 71), completely if a b has s x'b > 0 in all
     rows.
+
+    Args:
+        y: (n,) outcomes, 0 or 1.
+        design: (n, columns), the intercept among them.
+
+    Returns:
+        Whether and how outcomes are separated, and (columns,) which estimates run away.
     """
+    # columns of one size, so that the tolerance means the same for all
     scale = np.maximum(np.abs(design).max(axis=0), 1e-300)
     signed = (2 * y - 1)[:, None] * design / scale
     bounds = [(-1.0, 1.0)] * design.shape[1]
@@ -37,6 +45,7 @@ def detect_separation(y: Floats, design: Floats) -> OutcomeSeparation:
     if -direction.fun < TOLERANCE:
         return OutcomeSeparation("none", np.zeros(design.shape[1], np.bool_))
     infinite = np.abs(direction.x) > TOLERANCE
+    # complete: one direction has a positive margin in every row
     margin = linprog(
         np.append(np.zeros(design.shape[1]), -1.0),
         np.column_stack([-signed, np.ones(len(y))]),
@@ -51,11 +60,18 @@ def compute_variance_inflation(predictors: Floats) -> Floats:
     """Return the variance inflation factors: the diagonal of the inverse correlation matrix.
 
     NaN for a column that does not vary, infinite for one that the others give.
+
+    Args:
+        predictors: (n, columns), without an intercept.
+
+    Returns:
+        (columns,)
     """
     factors = np.full(predictors.shape[1], np.nan)
     varied = np.flatnonzero(np.ptp(predictors, axis=0) > 0)
     centred = predictors[:, varied] - predictors[:, varied].mean(axis=0)
     centred /= np.linalg.norm(centred, axis=0)
+    # the share of a column that the others do not explain
     for position, column in enumerate(varied):
         others = np.delete(centred, position, axis=1)
         rest = (

@@ -59,19 +59,33 @@ def fit_firth(
     have several maxima: each fit is started at zero, from every one of `starts` (rows of
     coefficients; without them from some of `sample_starts`, and if any fit has several maxima,
     from all of them and from where other fits ended), and its highest end is kept.
+
+    Args:
+        y: (rows,) outcomes, 0 or 1.
+        design: (rows, columns).
+        weights: (fits, rows); None: one fit, once each.
+        close: steps shorter than this are the last.
+        starts: (columns,) each; None: some are sampled.
+
+    Returns:
+        (fits, columns).
     """
     weights = np.ones((1, len(y))) if weights is None else weights
+    # (rows, columns * columns): the information of all fits is one product with it
     squares: Floats = np.einsum("ni,nj->nij", design, design).reshape(len(y), -1)
     best = _climb_fits(
         y, design, squares, weights, np.zeros((len(weights), design.shape[1])), close
     )
     several = 0
+    # more starts only where a fit has turned out to have several maxima
     for number, start in enumerate(sample_starts(design) if starts is None else starts):
         if starts is None and number >= FIRST and not several:
             break
         several += _keep_higher(best, start, y, design, squares, weights, close)
+    # where one fit ended may be the maximum of another
     for end in _list_climb_ends(best) if starts is None and several else ():
         _keep_higher(best, end, y, design, squares, weights, close)
+    # a singular fit has no coefficients
     regular = np.isfinite(best.height)
     best.beta[~regular] = np.nan
     return FirthFits(best.beta, regular & best.ended)
@@ -131,6 +145,7 @@ def _climb_fits(
     information, climbed = _evaluate_penalised(y, design, squares, weights, beta)
     regular = np.isfinite(climbed)
     active = regular.copy()
+    # only fits that still move
     for number in range(STEPS):
         at = np.flatnonzero(active)
         if not len(at):
@@ -138,13 +153,16 @@ def _climb_fits(
         w, now = weights[at], beta[at]
         p = expit(now @ design.T)
         inverse = np.asarray(np.linalg.inv(information[at]), np.float64)
+        # (fits, rows), and the score (fits, columns)
         spread = np.asarray(inverse.reshape(len(at), -1) @ squares.T, np.float64)  # x' I^-1 x
         score = (w * (y - p + p * (1 - p) * spread * (0.5 - p))) @ design
         curvature = information[at]
+        # Newton's curvature where it is a bowl: near the maximum it converges faster
         if number >= SCORING:
             bent = curvature - _compute_penalty_curvature(design, squares, w, p, inverse, spread)
             bowl = np.linalg.eigvalsh(bent)[:, 0] > 0
             curvature = np.where(bowl[:, None, None], bent, curvature)
+        # no longer than LONGEST in any coefficient, halved until it climbs
         step = np.linalg.solve(curvature, score[:, :, None])[:, :, 0]
         step *= np.minimum(1, LONGEST / np.maximum(np.abs(step).max(axis=1), close))[:, None]
         better, there, best = _halve_climb_steps(y, design, squares, w, now, step, climbed[at])
@@ -218,9 +236,19 @@ def correct_intercept(
 
     Firth's penalty pulls predictions towards one half. FLIC moves the first coefficient, the
     intercept, and leaves the others (Puhr et al. 2017, Statistics in Medicine 36).
+
+    Args:
+        y: (rows,) outcomes, 0 or 1.
+        design: (rows, columns), the intercept first.
+        coefficients: (fits, columns).
+        weights: (fits, rows); None: one fit, once each.
+
+    Returns:
+        (fits, columns)
     """
     weights = np.ones((1, len(y))) if weights is None else weights
     moved = coefficients.copy()
+    # Newton's method in the intercept alone
     for _ in range(STEPS):
         p = expit(moved @ design.T)
         slope = np.maximum((weights * p * (1 - p)).sum(axis=1), 1e-12)

@@ -62,6 +62,13 @@ def find_innermost_intervals(low: Floats, high: Floats) -> tuple[Floats, Floats]
     They begin at an observation's lower end and stop at an upper end with no other end between
     (Turnbull 1976, Journal of the Royal Statistical Society B 38, section 2; for intervals that
     are open below and closed above, an upper end comes before an equal lower one).
+
+    Args:
+        low: (N,).
+        high: (N,).
+
+    Returns:
+        (M,) lower and (M,) upper ends, ascending.
     """
     ends = np.concatenate([high, low])
     is_low = np.repeat([False, True], len(low))
@@ -77,18 +84,32 @@ def fit_turnbull(low: Floats, high: Floats, weights: Floats | None = None) -> Pr
     Turnbull's self-consistency algorithm (1976, Journal of the Royal Statistical Society B 38,
     section 3) on the innermost intervals. `weights` (B, N) count each observation, one row for an
     estimate; without them each counts once.
+
+    Args:
+        low: (N,) lower ends; minus infinity is left-censored.
+        high: (N,) upper ends; infinity is right-censored.
+        weights: (B, N).
+
+    Returns:
+        B estimates on M intervals.
+
+    Raises:
+        ValueError: an interval is empty.
     """
     if not (low < high).all():
         raise ValueError("an interval has no size inside")
     weights = np.ones((1, len(low))) if weights is None else weights
+    # K different intervals: the algorithm's steps are then small products
     kinds, of_kind = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
     weights = weights @ np.eye(len(kinds))[of_kind.ravel()]  # (B, K): equal intervals together
     inner_low, inner_high = find_innermost_intervals(low, high)
     inside: Mask = (inner_low >= kinds[:, :1]) & (inner_high <= kinds[:, 1:])  # (K, M)
     allowed = inside.astype(np.float64)
+    # equal masses at first; the algorithm keeps their sum
     mass = np.full((len(weights), len(inner_low)), 1 / len(inner_low))
     totals = weights.sum(axis=1, keepdims=True)
     for _ in range(STEPS):
+        # self-consistency: an observation is spread over its intervals by their masses
         likelihood = mass @ allowed.T  # (B, K)
         shares = np.divide(weights, likelihood, out=np.zeros_like(weights), where=weights > 0)
         better = mass * (shares @ allowed) / totals
@@ -105,6 +126,11 @@ def fit_resampled_turnbull(
     """Return the estimate, those of resampled clusters, and how many clusters there are.
 
     Clusters (routes) are sampled whole, with replacement.
+
+    Args:
+        low: (N,) lower ends.
+        high: (N,) upper ends.
+        clusters: (N,) numbers of the routes.
     """
     members = np.unique(clusters, return_inverse=True)[1]
     count = int(members.max()) + 1
@@ -122,11 +148,23 @@ def estimate_share_above(
     """Return the share above a size; its interval holds whatever is unknown inside intervals.
 
     A share of none or all gets Wilson's interval over routes, as rates do.
+
+    Args:
+        data: the estimate of all observations.
+        samples: those of resampled routes.
+        size: in the unit of the intervals.
+        n: number of attempts.
+        routes: number of routes.
+
+    Returns:
+        A share, 0 to 1.
     """
     least, most = (float(side[0]) for side in data.bound_share_above(size))
+    # one route cannot be resampled
     if routes < 2:
         low, high = (np.nan, np.nan) if least == most else (least, most)
         return make_resampled_estimate((least + most) / 2, low, high, n=n, routes=routes)
+    # none or all: resampling would give an interval of width zero
     if most < ROUNDING or least > 1 - ROUNDING:
         low, high = compute_wilson_interval(round(least) * routes, routes)
         return IntervalEstimate(
@@ -137,6 +175,7 @@ def estimate_share_above(
             routes=routes,
             method="wilson over routes",
         )
+    # the lower limit of the least share, the upper limit of the largest
     below, above = samples.bound_share_above(size)
     share, rest = compute_expanded_percentiles(routes)
     low, high = float(np.quantile(below, share)), float(np.quantile(above, rest))
@@ -160,7 +199,16 @@ def make_resampled_estimate(
 def estimate_restricted_mean(
     ends: tuple[Floats, Floats], clusters: Floats, largest: float
 ) -> IntervalEstimate:
-    """Return the mean of the smaller of the number and `largest`."""
+    """Return the mean of the smaller of the number and `largest`.
+
+    Args:
+        ends: lower and upper ends, (N,) each.
+        clusters: (N,) numbers of the routes.
+        largest: where the number is cut.
+
+    Returns:
+        In the unit of the intervals.
+    """
     data, samples, routes = fit_resampled_turnbull(*ends, clusters)
     values = (
         float(data.compute_restricted_mean(largest)[0]),
@@ -175,6 +223,15 @@ def estimate_restricted_mean_difference(
     """Return how much larger the mean up to `largest` is in b, of pairs in the same clusters.
 
     Both are resampled together: a cluster that is left out is left out of both.
+
+    Args:
+        a: lower and upper ends, (N,) each.
+        b: the same of the pairs.
+        clusters: (N,) numbers of the routes.
+        largest: where both numbers are cut.
+
+    Returns:
+        b less a, in the unit of the intervals.
     """
     if not len(clusters):
         return NO_ESTIMATE
@@ -204,6 +261,13 @@ def compare_interval_pairs(a: tuple[Floats, Floats], b: tuple[Floats, Floats]) -
     """Return 1 where the number of b is surely larger than that of a, -1 where smaller, else 0.
 
     Of intervals (low, high] only those without a common size have an order.
+
+    Args:
+        a: lower and upper ends, (N,) each.
+        b: the same of the pairs.
+
+    Returns:
+        (N,)
     """
     larger, smaller = b[0] >= a[1], b[1] <= a[0]
     return larger.astype(np.float64) - smaller.astype(np.float64)

@@ -33,7 +33,14 @@ FEWEST_EFFECTIVE = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateEstimate:
-    """A failure rate, its always-valid interval, and what it rests on."""
+    """A failure rate, its always-valid interval, and what it rests on.
+
+    Attributes:
+        value: failures for each sample of the nominal distribution, 0 to 1.
+        low: lower limit.
+        high: upper limit.
+        n: samples.
+    """
 
     value: float
     low: float
@@ -50,13 +57,30 @@ def convert_points_to_shares(points: Floats) -> Floats:
 
 
 def sample_proposal(centre: Floats, count: int, random: np.random.Generator) -> Floats:
-    """Return points, each from the nominal distribution or round the centre with equal chance."""
+    """Return points, each from the nominal distribution or round the centre with equal chance.
+
+    Args:
+        centre: (dimensions,).
+        count: points.
+        random: the stream.
+
+    Returns:
+        (count, dimensions) standard normal numbers, half of them moved.
+    """
     standard = random.standard_normal((count, len(centre)))
     return standard + np.where(random.random((count, 1)) < NOMINAL_SHARE, 0.0, centre)
 
 
 def compute_defensive_weights(points: Floats, centre: Floats) -> Floats:
-    """Return nominal density over that of the samples: at most 2."""
+    """Return nominal density over that of the samples: at most 2.
+
+    Args:
+        points: (n, dimensions).
+        centre: (dimensions,) of the proposal.
+
+    Returns:
+        (n,)
+    """
     ratio = np.exp(np.minimum(points @ centre - centre @ centre / 2, 700.0))
     return np.asarray(1 / (NOMINAL_SHARE + (1 - NOMINAL_SHARE) * ratio))
 
@@ -74,13 +98,26 @@ def fit_proposal_centre(
 
     Each round of the cross-entropy method samples, keeps the share `elite` with the smallest
     margins, and takes their weighted mean; the last one is the first in which all of those failed.
+
+    Args:
+        margin: gives (samples,) margins of (samples, dimensions) points.
+        dimensions: numbers of a point.
+        random: the stream.
+        samples: points in a round.
+        elite: share of the points that are kept.
+        rounds: at most so many.
+
+    Returns:
+        (dimensions,)
     """
     centre = np.zeros(dimensions)
     for _ in range(rounds):
         points = sample_proposal(centre, samples, random)
         margins = margin(points)
+        # the elite's margin; once it is 0 all of the elite failed
         level = max(float(np.quantile(margins, elite)), 0.0)
         chosen = points[margins <= level]
+        # weights undo that points were not sampled from the nominal distribution
         centre = np.average(chosen, axis=0, weights=compute_defensive_weights(chosen, centre))
         if level <= 0:
             break
@@ -92,6 +129,14 @@ def estimate_failure_rate(failed: Mask, weights: Floats, level: float = LEVEL) -
 
     Refused if the failures' weights are worth fewer than 30 samples: a rate that rests on a few
     large weights is unstable. `compute_upper_limit` is valid with any number.
+
+    Args:
+        failed: (n,).
+        weights: (n,) at most 2.
+        level: 0 to 1.
+
+    Raises:
+        UserError: too few failures for a standard error.
     """
     parts = np.where(failed, weights, 0.0)
     effective = compute_effective_sample_size(parts)
@@ -149,6 +194,11 @@ def estimate_stratified_rate(
 
     One round drives every route once with new seeds, and its mean over routes, by their shares, is
     one value from 0 to 1: the interval holds after every round, whatever the routes' rates are.
+
+    Args:
+        failed: (rounds, routes) 0 or 1.
+        route_shares: (routes,) adding up to 1.
+        level: 0 to 1.
     """
     if failed.ndim != 2 or failed.shape[1] != len(route_shares) or not len(failed):
         raise UserError("failed: must have a row for each round, a column for each route")

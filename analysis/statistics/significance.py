@@ -36,7 +36,12 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class SignFlipTest:
-    """How often random signs give as large a difference as was seen."""
+    """How often random signs give as large a difference as was seen.
+
+    Attributes:
+        p: two-sided.
+        exact: all signs were tried.
+    """
 
     p: float
     routes: int  # with a difference
@@ -44,12 +49,21 @@ class SignFlipTest:
 
 
 def run_sign_flip_test(differences: Floats) -> SignFlipTest:
-    """Return the two-sided test of the sum of the routes' differences."""
+    """Return the two-sided test of the sum of the routes' differences.
+
+    Args:
+        differences: (routes,) in any unit.
+
+    Returns:
+        Routes without a difference do not count.
+    """
+    # a difference of rounding is none
     moved = differences[np.abs(differences) > ROUNDING]
     seen = abs(float(moved.sum())) - ROUNDING * max(1.0, float(np.abs(moved).sum()))
     if len(moved) <= MOST_EXACT:
         sums = compute_signed_sums(moved)
         return SignFlipTest(float((np.abs(sums) >= seen).mean()), len(moved), True)
+    # the observed signs count as one sample more: p is never 0
     as_large = int(
         (np.abs(sample_random_signs(len(moved)).astype(np.float64) @ moved) >= seen).sum()
     )
@@ -68,11 +82,16 @@ def sample_random_signs(routes: int) -> NDArray[np.int8]:
 
 
 def list_attainable_p_values(differences: Floats) -> Floats | None:
-    """Return the p-values that other signs would give, ascending; None beyond exact tests."""
+    """Return the p-values that other signs would give, ascending; None beyond exact tests.
+
+    Args:
+        differences: (routes,).
+    """
     moved = differences[np.abs(differences) > ROUNDING]
     if len(moved) > MOST_EXACT:
         return None
     sums = np.sort(np.abs(compute_signed_sums(moved)))
+    # sums that differ by rounding only are one p-value
     steps = np.flatnonzero(
         np.diff(sums, prepend=-np.inf) > ROUNDING * max(1.0, np.abs(moved).sum())
     )
@@ -88,14 +107,23 @@ def compute_signed_sums(values: Floats) -> Floats:
 
 
 def compute_mcnemar_p(only_a: int, only_b: int) -> float:
-    """Return the exact two-sided p of pairs in which one arm alone violated (McNemar 1947)."""
+    """Return the exact two-sided p of pairs in which one arm alone violated (McNemar 1947).
+
+    Args:
+        only_a: pairs in which only the first arm violated.
+        only_b: pairs in which only the second arm violated.
+    """
     discordant = only_a + only_b
     return min(1.0, 2 * float(bdtr(min(only_a, only_b), discordant, 0.5)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HypothesisTest:
-    """A p-value, NaN without a test, and the p-values it could have had."""
+    """A p-value, NaN without a test, and the p-values it could have had.
+
+    Attributes:
+        p: 0 to 1.
+    """
 
     __test__ = False  # for pytest
 
@@ -109,7 +137,14 @@ class HypothesisTest:
         return 0.0 if self.attainable is None else float(self.attainable[0])
 
     def compute_chance_at_most(self, limits: Floats) -> Floats:
-        """Return the chance under the null hypothesis of a p-value at or below each limit."""
+        """Return the chance under the null hypothesis of a p-value at or below each limit.
+
+        Args:
+            limits: (n,).
+
+        Returns:
+            (n,)
+        """
         if not np.isfinite(self.p):
             return np.zeros(len(limits))
         if self.attainable is None:
@@ -119,8 +154,16 @@ class HypothesisTest:
 
 
 def adjust_p_values(slots: Sequence[Sequence[HypothesisTest]]) -> list[list[float]]:
-    """Return every test's smallest family-wise level at which it is rejected; NaN is no test."""
+    """Return every test's smallest family-wise level at which it is rejected; NaN is no test.
+
+    Args:
+        slots: tests in the order in which they are tried, for each slot.
+
+    Returns:
+        Adjusted p-values in the order of the slots.
+    """
     flat = [(number, step) for number, slot in enumerate(slots) for step in range(len(slot))]
+    # (tests,) a test that was not made costs nothing and blocks what follows in its slot
     limits = np.array([slots[number][step].p for number, step in flat])
     at = np.where(np.isfinite(limits), limits, 1.0)
     # What a slot costs while its tests from `step` on are open, for the p-value of each test.
@@ -132,12 +175,14 @@ def adjust_p_values(slots: Sequence[Sequence[HypothesisTest]]) -> list[list[floa
         for slot in slots
     ]
     tested = [np.cumprod(np.isfinite([test.p for test in slot])) > 0 for slot in slots]
+    # 1 until a test is rejected
     levels: list[list[float]] = [np.where(mask, 1.0, np.nan).tolist() for mask in tested]
     place = {test: column for column, test in enumerate(flat)}
     tried = [0] * len(slots)
     total = np.sum([slot_costs[0] for slot_costs in costs if slot_costs], axis=0) if flat else at
     level = 0.0
     while True:
+        # the next test of every slot that has one
         ready = [
             place[number, step]
             for number, step in enumerate(tried)
@@ -145,18 +190,27 @@ def adjust_p_values(slots: Sequence[Sequence[HypothesisTest]]) -> list[list[floa
         ]
         if not ready or level >= 1:  # the largest level that there is
             return levels
+        # the test with the lowest bound is rejected next; levels never fall
         best = min(ready, key=lambda column: (total[column], at[column]))
         number, step = flat[best]
         level = max(level, float(total[best]))
         levels[number][step] = min(level, 1.0)
         tried[number] += 1
+        # the slot is now open from its next test on
         total = total - costs[number][step]
         if tried[number] < len(slots[number]):
             total = total + costs[number][tried[number]]
 
 
 def compute_holm_p_values(p: Floats) -> Floats:
-    """Return p-values that hold for the whole family (Holm 1979); NaN is no test."""
+    """Return p-values that hold for the whole family (Holm 1979); NaN is no test.
+
+    Args:
+        p: (tests,).
+
+    Returns:
+        (tests,)
+    """
     adjusted = np.full(len(p), np.nan)
     tested = np.flatnonzero(np.isfinite(p))
     order = tested[np.argsort(p[tested], kind="stable")]

@@ -20,7 +20,13 @@ def build_all_tables(
     results_only: bool,
     stage: Callable[[str], None] = lambda _: None,
 ) -> list[EstimatesTable]:
-    """Return all tables; `stage` is called with the name of each stage."""
+    """Return all tables; `stage` is called with the name of each stage.
+
+    Args:
+        collection: campaigns that were read.
+        results_only: leave out tables that need more than `result.json`.
+        stage: is called with the name of each stage, for progress.
+    """
     stage("tables")
     tables = build_result_tables(collection)
     tables += [build_campaigns_table(collection)] if collection.labels else []

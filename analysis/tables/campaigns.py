@@ -42,6 +42,7 @@ def build_campaigns_table(collection: CampaignCollection) -> EstimatesTable:
 
     A campaign that lacks an arm has no estimate in its row.
     """
+    # arms that several campaigns have, without the campaign
     factors = tuple(name for name in collection.factors if name != CAMPAIGN)
     groups = dict(list(collection.attempts.groupby([*factors, CAMPAIGN], sort=False)))
     records = [
@@ -78,6 +79,9 @@ def compute_campaign_differences(contrasts: ArmContrasts) -> pd.DataFrame:
     """Return the paired differences between campaigns, with one in average precision for each.
 
     Average precision is estimated, and not tested: it is none of the page's tests.
+
+    Args:
+        contrasts: all comparisons of the page.
     """
     table = contrasts.table[contrasts.table["family"] == FAMILY]
     pairs = {(pair.a.name, pair.b.name): pair for pair in contrasts.pairs}

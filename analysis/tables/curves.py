@@ -93,14 +93,22 @@ def build_sweep_curves_table(
 def iterate_sweep_points(
     sweep: ConditionSweep, collection: CampaignCollection, known: KnownEstimates
 ) -> Iterator[tuple[dict[str, str], dict[str, IntervalEstimate]]]:
-    """Yield the points of a sweep: line by line, `none` first."""
+    """Yield the points of a sweep: line by line, `none` first.
+
+    Args:
+        sweep: the conditions and their sizes.
+        collection: campaigns that were read.
+        known: estimates of the tables so far.
+    """
     axis = describe_sweep_axis(sweep, known)
     arms = sorted(collection.arms, key=make_arm_sort_key)
+    # a line is an arm without its condition: one system, one cooperation
     for line in dict.fromkeys(arm.replace_factors(condition=NONE) for arm in arms):
         swept = {arm.condition: arm for arm in arms if arm.replace_factors(condition=NONE) == line}
         sizes = {name: size for name, size in sweep.sizes.items() if name in swept}
         if sizes:
             shown = [(NONE, sweep.none), *sizes.items()]
+        # systems without messages have one point, at any size
         elif set(swept) == {NONE} and not is_message_reader(collection, line):
             shown = [(ANY, math.nan)]
         else:
@@ -128,7 +136,14 @@ def describe_sweep_axis(sweep: ConditionSweep, known: KnownEstimates) -> str:
 def get_delivered_size(
     sweep: ConditionSweep, known: KnownEstimates, arm: Arm, asked: float
 ) -> IntervalEstimate:
-    """Return the size that was delivered to an arm, or asked for; nothing for any size."""
+    """Return the size that was delivered to an arm, or asked for; nothing for any size.
+
+    Args:
+        sweep: the conditions and their sizes.
+        known: estimates of the tables so far.
+        arm: of one point.
+        asked: the size in the settings; NaN for any size.
+    """
     if math.isnan(asked):
         return NO_ESTIMATE
     if sweep.measured and "delivered" in known.cells:
@@ -166,7 +181,14 @@ def build_estimates_table(
     by: tuple[str, ...],
     rows: Sequence[tuple[Mapping[str, str], Mapping[str, IntervalEstimate]]],
 ) -> EstimatesTable:
-    """Return rows of estimates as a table, in their order."""
+    """Return rows of estimates as a table, in their order.
+
+    Args:
+        name: of the table and its files.
+        title: shown above it.
+        by: columns that name a row.
+        rows: names of a row, and its estimates by measure.
+    """
     records = [
         {**names, "measure": measure, **asdict(estimate)}
         for names, estimates in rows

@@ -42,6 +42,7 @@ def build_box_tables(collection: CampaignCollection) -> list[EstimatesTable]:
     ]
     if not rows:
         return []
+    # sums of attempts, next to the arm and route of each
     arm = collection.factors
     attempts = collection.attempts.reset_index(drop=True)[[*arm, "cluster"]]
     joined = attempts.rename_axis("row").reset_index().merge(pd.DataFrame(rows), on="row")

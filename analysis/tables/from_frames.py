@@ -46,6 +46,7 @@ ON_AIR = "unsent"
 def build_frame_tables(collection: CampaignCollection) -> list[EstimatesTable]:
     """Return all tables that need frames and messages of every attempt; if packed, frames alone."""
     sums, tracks = [], []
+    # one pass over all attempts: sums over steps, and the errors along the route
     for row, campaign, key in collection.iterate_attempts():
         frames = read_checked_table(campaign, "frames", key)
         sums.append(sum_frames(frames))
@@ -60,6 +61,7 @@ def build_frame_tables(collection: CampaignCollection) -> list[EstimatesTable]:
     ]
     if collection.packed:
         return of_frames
+    # a second pass over the messages
     kinds = [
         {"row": row, **sums_of_kind}
         for row, campaign, key in collection.iterate_attempts()
@@ -97,6 +99,7 @@ def build_bands_table(sums: pd.DataFrame, arm: tuple[str, ...]) -> EstimatesTabl
         "driven, s": make_mean_measure("duration"),
     }
     for band in BANDS:
+        # columns of the band under the names that measures read
         of_band = sums.assign(
             band=band,
             **{name: sums[f"{name}_{band}"] for name in PATTERNS},
@@ -132,6 +135,7 @@ def iterate_sender_sums(campaign: CampaignRecords, key: AttemptKey) -> Iterator[
     """Yield an attempt's sums over its messages, by kind of sender."""
     table = read_checked_table(campaign, "messages", key)
     for kind, rows in table.groupby(table["kind"].astype(str)):
+        # (messages,) seconds; NaN where a message never arrived
         age = rows["age_measured"].to_numpy(np.float64)
         heard = np.isfinite(age)
         fates = rows["fate"].astype(str)
@@ -160,6 +164,11 @@ def add_empty_rows(
     """Return a row for each drive and each kind of sender of its arm.
 
     Drives without messages of a kind count with zero.
+
+    Args:
+        attempts: a table with a row for each attempt.
+        arm: names of the factors' columns.
+        kinds: sums by attempt and kind of sender.
     """
     shared = attempts.reset_index(drop=True)[[*arm, "cluster", "duration"]]
     shared = shared.rename_axis("row").reset_index()
@@ -211,6 +220,7 @@ def build_delivered_table(
     attempts: pd.DataFrame, arm: tuple[str, ...], kinds: list[dict[str, object]]
 ) -> EstimatesTable:
     """Return what reached the system, of all partners together."""
+    # a drive without messages has sums of 0
     names = ["heard", "age", "lost", "messages", "shift", "received"]
     sums = pd.DataFrame(kinds, columns=["row", *names]).groupby("row")[names].sum()
     of_drives = attempts.reset_index(drop=True)[[*arm, "cluster", "duration"]]
@@ -267,14 +277,23 @@ def make_stretch_measures() -> dict[str, Measure]:
 def count_common_stretch_errors(
     collection: CampaignCollection, tracks: Sequence[RouteTrack], a: Arm, b: Arm
 ) -> pd.DataFrame:
-    """Return a row for each drive of each pair: its errors as far as both came."""
+    """Return a row for each drive of each pair: its errors as far as both came.
+
+    Args:
+        collection: campaigns that were read.
+        tracks: by attempt, its errors along the route.
+        a: the first arm.
+        b: the second arm.
+    """
     attempts = (
         collection.attempts.reset_index(drop=True)[PAIRED_BY].rename_axis("row").reset_index()
     )
     sides = [attempts[match_arms(collection.attempts, [arm]).to_numpy()] for arm in (a, b)]
     first, second = (format_short_arm_name(arm, collection.factors) for arm in (a, b))
+    # pairs of equal place and seed
     pairs = sides[0].merge(sides[1], on=PAIRED_BY, suffixes=("_a", "_b"))
     rows = []
+    # errors of both as far as the drive that ended first came
     for row_a, row_b, cluster in zip(pairs["row_a"], pairs["row_b"], pairs["cluster"], strict=True):
         both = tracks[row_a], tracks[row_b]
         end = min((track.reached[-1] if len(track.reached) else 0.0) for track in both)
@@ -325,6 +344,7 @@ def estimate_age_quantiles(drives: Sequence[tuple[str, Floats]]) -> dict[str, In
     routes = encode_names(pd.Series([route for route, _ in drives])).astype(np.int64)
     everything = np.concatenate([ages_of_drive for _, ages_of_drive in drives])
     n = sum(len(ages_of_drive) > 0 for _, ages_of_drive in drives)
+    # (routes, ages) how often each age occurs on each route: resamples are then products
     known, place = np.unique(everything, return_inverse=True)
     of_route = np.repeat(routes, [len(ages_of_drive) for _, ages_of_drive in drives])
     counts = np.zeros((int(routes.max()) + 1, len(known)))
@@ -333,17 +353,30 @@ def estimate_age_quantiles(drives: Sequence[tuple[str, Floats]]) -> dict[str, In
 
 
 def estimate_quantile(known: Floats, counts: Floats, share: float, n: int) -> IntervalEstimate:
-    """Return a quantile of values that every route has so many of."""
+    """Return a quantile of values that every route has so many of.
+
+    Args:
+        known: (values,) ascending.
+        counts: (routes, values).
+        share: 0 to 1.
+        n: number of attempts.
+
+    Returns:
+        In the unit of the values.
+    """
+    # routes with any value
     there = int((counts.sum(axis=1) > 0).sum())
     if not there:
         return IntervalEstimate(
             value=math.nan, low=math.nan, high=math.nan, n=0, routes=0, method="none"
         )
+    # the quantile over all routes
     value = find_weighted_quantile(known, counts.sum(axis=0, keepdims=True), share)[0]
     if there < 2:
         return IntervalEstimate(
             value=float(value), low=math.nan, high=math.nan, n=n, routes=there, method="none"
         )
+    # (resamples, values) counts when routes are resampled
     resamples = sample_bootstrap_weights(len(counts), RESAMPLES) @ counts
     values = find_weighted_quantile(known, resamples[resamples.sum(axis=1) > 0], share)
     low, high = np.quantile(values, compute_expanded_percentiles(len(counts)))
@@ -357,6 +390,15 @@ def estimate_quantile(known: Floats, counts: Floats, share: float, n: int) -> In
 
 
 def find_weighted_quantile(known: Floats, weights: Floats, share: float) -> Floats:
-    """Return, for each row of weights, the least value that so large a share does not exceed."""
+    """Return, for each row of weights, the least value that so large a share does not exceed.
+
+    Args:
+        known: (values,) ascending.
+        weights: (rows, values).
+        share: 0 to 1.
+
+    Returns:
+        (rows,)
+    """
     running = np.cumsum(weights, axis=1)
     return np.asarray(known[(running < share * running[:, -1:] - 1e-9).sum(axis=1)])

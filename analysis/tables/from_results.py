@@ -74,6 +74,11 @@ def build_driving_table(
     """Return table II: driving score, collisions, completion; arms without results have rows.
 
     Next to an arm stands the stage of fusion that its system declares.
+
+    Args:
+        attempts: a table with a row for each attempt.
+        arm: names of the factors' columns.
+        rows: values of the factors, of all arms.
     """
     *others, last = arm
     title = f"II. Driving: score, collision rate, completion, time, by {', '.join(others)}"
@@ -96,6 +101,7 @@ def build_driving_table(
 
 def build_metric_tables(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Iterator[EstimatesTable]:
     """Yield the means of the metrics that the settings name, if they name any."""
+    # campaigns may have different metrics
     units: dict[str, str] = {}
     for text in attempts[METRIC_UNITS].unique():
         units |= json.loads(text)
@@ -123,6 +129,7 @@ def build_pattern_tables(
     by = (*arm, "outcome")
     measures: dict[str, Measure] = {name: make_mean_measure(f"{name}_end_10s") for name in PATTERNS}
     measures["ground-truth boxes"] = make_mean_measure("truth_all_end_10s")
+    # one table of undisturbed drives, one of disturbed ones
     disturbed = attempts["condition"] != NONE
     what = "errors in the last 10 s of a drive; average precision (11-point, mean) there and in all"
     return (
@@ -170,6 +177,7 @@ def build_seeds_table(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Estimates
     """Return driving by seed, and the range over seeds."""
     by = (*arm, "seed")
     by_seed = estimate_cells(attempts.assign(seed=attempts["seed"].astype(str)), by, DRIVING)
+    # the range says how far seeds alone may move a mean
     ranges = [
         {
             **dict(zip((*arm, "measure"), name, strict=True)),

@@ -40,7 +40,13 @@ AXES = ["x", "y", "z", "length", "width", "height", "yaw"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PooledDetections:
-    """A row for each detection of one source, and how many true boxes there were."""
+    """A row for each detection of one source, and how many true boxes there were.
+
+    Attributes:
+        scores: (detections,) 0 to 1.
+        correct: (detections,).
+        classes: (detections,) index into CLASSES.
+    """
 
     attempts: Integers  # row in the table of attempts
     scores: Floats
@@ -86,15 +92,23 @@ def join_match_tables(
 def match_frames(
     campaign: CampaignRecords, key: AttemptKey, length: float
 ) -> Iterator[tuple[int, dict[str, MatchTable]]]:
-    """Yield for each frame its part of the route, and the matches of both sources."""
+    """Yield for each frame its part of the route, and the matches of both sources.
+
+    Args:
+        campaign: its records.
+        key: a finished attempt.
+        length: of the route, m.
+    """
     frames, boxes = (
         read_checked_table(campaign, "frames", key),
         read_checked_table(campaign, "boxes", key),
     )
+    # (steps,) the part of the route at each step
     share = frames["station"].to_numpy(np.float64) / length
     parts = np.clip((share * PARTS).astype(np.int64), 0, PARTS - 1)
     part_of = dict(zip(frames["frame"].tolist(), parts.tolist(), strict=True))
     sources = boxes["source"].to_numpy(str)
+    # all boxes of the attempt once, then frame by frame
     everything = build_evaluated_boxes(boxes)
     numbers = boxes["frame"].to_numpy(np.int64)
     order = np.argsort(numbers, kind="stable")
@@ -185,6 +199,7 @@ def estimate_arm_precisions(
     cells = []
     factors = collection.factors
     for arm in list_arms(collection.attempts):
+        # (attempts of the arm,) rows, and their routes as numbers
         rows = np.flatnonzero(match_arms(collection.attempts, [arm]))
         clusters = np.unique(
             collection.attempts["cluster"].to_numpy(str)[rows], return_inverse=True
@@ -205,12 +220,25 @@ def estimate_arm_precisions(
 def estimate_pool_precision(
     detections: PooledDetections, attempts: Integers, *, clusters: Integers, by: str, index: int
 ) -> IntervalEstimate:
-    """Return the precision of some attempts, or of one part or band of them."""
+    """Return the precision of some attempts, or of one part or band of them.
+
+    Args:
+        detections: of one source.
+        attempts: (K,) rows of the attempts in the pool.
+        clusters: (K,) numbers of their routes.
+        by: `part`, `band`, or empty for whole drives.
+        index: which part or band.
+
+    Returns:
+        0 to 1.
+    """
+    # (detections,) the route of each detection; -1 outside the pool
     of_attempt = np.full(len(detections.truths), -1)
     of_attempt[attempts] = clusters
     cluster = of_attempt[detections.attempts]
     rows = cluster >= 0
     truths = detections.truths[attempts]
+    # true boxes (K, classes), of the part or band that is asked for
     if by == "part":
         rows &= detections.parts == index
         truths = truths[..., index]
@@ -222,6 +250,7 @@ def estimate_pool_precision(
     else:
         truths = truths.sum(axis=2)
     routes = int(clusters.max()) + 1
+    # (routes, classes)
     by_route = np.zeros((routes, len(CLASSES)))
     np.add.at(by_route, clusters, truths)
     n = int((truths.sum(axis=1) > 0).sum())
@@ -231,10 +260,20 @@ def estimate_pool_precision(
 def estimate_class_mean_precision(
     detections: PooledDetections, rows: Mask, *, cluster: Integers, truths: Floats, n: int
 ) -> IntervalEstimate:
-    """Return the mean over classes and its bootstrap interval; `truths` is (routes, classes)."""
+    """Return the mean over classes and its bootstrap interval; `truths` is (routes, classes).
+
+    Args:
+        detections: of one source.
+        rows: (detections,) those in the pool.
+        cluster: (detections,) number of the route.
+        truths: ground-truth boxes.
+        n: number of attempts.
+    """
     there = int((truths.sum(axis=1) > 0).sum())
     routes = len(truths)
+    # (1 + resamples, routes): the first row is the estimate itself
     weights = np.vstack([np.ones(routes), sample_bootstrap_weights(routes, RESAMPLES)])
+    # (classes, 1 + resamples)
     values = np.full((len(CLASSES), len(weights)), np.nan)
     for number in range(len(CLASSES)):
         detected = np.flatnonzero(rows & (detections.classes == number))
@@ -246,6 +285,7 @@ def estimate_class_mean_precision(
             truths=truths[:, number],
             weights=weights,
         )
+    # the mean over the classes that occur in a resample
     some = np.isfinite(values)
     means = np.where(some, values, 0).sum(axis=0) / np.where(
         some.any(axis=0), some.sum(axis=0), np.nan
@@ -276,7 +316,18 @@ def compute_eleven_point_precision(
     """Return the 11-point precision of one class under each row of route weights.
 
     Scores come sorted from the best; equal ones stand and fall together.
+
+    Args:
+        scores: (detections,) descending.
+        correct: (detections,).
+        cluster: (detections,) number of the route.
+        truths: (routes,) ground-truth boxes.
+        weights: (resamples, routes).
+
+    Returns:
+        (resamples,)
     """
+    # the last row of each score: a threshold cannot part equal scores
     last = np.flatnonzero(np.diff(scores, append=np.nan) != 0)
     precisions = []
     for start in range(0, len(weights), AT_ONCE):
@@ -285,12 +336,14 @@ def compute_eleven_point_precision(
         if not len(scores):
             precisions.append(np.where(there > 0, 0.0, np.nan))
             continue
+        # (AT_ONCE, detections): how often each detection counts in each resample
         of_rows = some[:, cluster]
         right = np.cumsum(of_rows * correct, axis=1)[:, last]
         detected = np.cumsum(of_rows, axis=1)[:, last]
         precision = np.divide(right, detected, out=np.zeros_like(right), where=detected > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             recall = right / there[:, None]
+        # the highest precision at a recall of 0, 0.1, ... 1 or more
         points = [
             np.where(recall >= level, precision, 0).max(axis=1) for level in np.arange(11) / 10
         ]

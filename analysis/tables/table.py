@@ -26,7 +26,14 @@ ESTIMATE = ["value", "low", "high", "n", "routes", "method"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EstimatesTable:
-    """Cells by what names their row (`by`) and their column (`measure`)."""
+    """Cells by what names their row (`by`) and their column (`measure`).
+
+    Attributes:
+        name: of the table and its files.
+        title: shown above it.
+        by: columns of the cells that name a row.
+        cells: a row for each estimate: `by`, `measure`, value, low, high, n, routes, method.
+    """
 
     name: str
     title: str
@@ -67,7 +74,17 @@ def estimate_cells(
     measures: Mapping[str, Measure],
     rows: Iterable[tuple[object, ...]] = (),
 ) -> pd.DataFrame:
-    """Return the estimates of every group; `rows` are shown even where no attempt is in them."""
+    """Return the estimates of every group; `rows` are shown even where no attempt is in them.
+
+    Args:
+        frame: a row for each attempt.
+        by: columns that form groups.
+        measures: by name, what is estimated of a group.
+        rows: values of `by`.
+
+    Returns:
+        A row for each group and measure.
+    """
     groups = dict(list(frame.groupby(list(by), observed=True, sort=False)))
     wanted = list(dict.fromkeys([*rows, *sorted(groups)]))
     records = [
@@ -83,7 +100,12 @@ def estimate_cells(
 
 
 def make_mean_measure(column: str, scale: float = 1.0) -> Measure:
-    """Return the mean of a column over the attempts that know it."""
+    """Return the mean of a column over the attempts that know it.
+
+    Args:
+        column: of the attempts.
+        scale: from the column's unit to the shown one.
+    """
 
     def measure(frame: pd.DataFrame) -> IntervalEstimate:
         known = frame[frame[column].notna()]
@@ -123,7 +145,13 @@ def make_count_measure(column: str) -> Measure:
 
 
 def make_ratio_measure(above: str, below: str, scale: float = 1.0) -> Measure:
-    """Return a sum over a sum, as errors over true boxes."""
+    """Return a sum over a sum, as errors over true boxes.
+
+    Args:
+        above: column whose sum is divided.
+        below: column by whose sum it is divided.
+        scale: from the ratio to the shown unit.
+    """
 
     def measure(frame: pd.DataFrame) -> IntervalEstimate:
         top, bottom = (frame[name].to_numpy(np.float64) for name in (above, below))
@@ -133,7 +161,12 @@ def make_ratio_measure(above: str, below: str, scale: float = 1.0) -> Measure:
 
 
 def scale_estimate(estimate: IntervalEstimate, scale: float) -> IntervalEstimate:
-    """Return an estimate in another unit."""
+    """Return an estimate in another unit.
+
+    Args:
+        estimate: value and limits are multiplied.
+        scale: the factor.
+    """
     return IntervalEstimate(
         value=estimate.value * scale,
         low=estimate.low * scale,
@@ -145,5 +178,9 @@ def scale_estimate(estimate: IntervalEstimate, scale: float) -> IntervalEstimate
 
 
 def encode_names(names: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return a number for each name."""
+    """Return a number for each name.
+
+    Returns:
+        (names,) equal numbers for equal names, in alphabetical order from 0.
+    """
     return np.unique(names.to_numpy(str), return_inverse=True)[1].astype(np.float64)

@@ -23,7 +23,14 @@ LATEX = str.maketrans(
 
 
 def write_frame(frame: pd.DataFrame, folder: Path, name: str, formats: Iterable[str]) -> None:
-    """Write a plain table, arms with their factors; LaTeX is for tables of estimates."""
+    """Write a plain table, arms with their factors; LaTeX is for tables of estimates.
+
+    Args:
+        frame: a plain table.
+        folder: where the files go.
+        name: of the files, without an ending.
+        formats: of csv and parquet; others are passed over.
+    """
     frame = add_factor_columns(frame)
     for format_ in formats:
         if format_ == "csv":
@@ -64,7 +71,13 @@ def is_number_text(text: str) -> bool:
 
 
 def write_table(table: EstimatesTable, folder: Path, formats: Iterable[str]) -> None:
-    """Write a table of estimates in every format asked for."""
+    """Write a table of estimates in every format asked for.
+
+    Args:
+        table: of estimates.
+        folder: where the files go.
+        formats: of csv, parquet and latex.
+    """
     formats = list(formats)
     write_frame(table.cells, folder, table.name, formats)
     if "latex" in formats:
@@ -72,7 +85,12 @@ def write_table(table: EstimatesTable, folder: Path, formats: Iterable[str]) -> 
 
 
 def write_text(text: str, file: Path) -> None:
-    """Write a text file."""
+    """Write a text file.
+
+    Args:
+        text: unpaired surrogates are escaped.
+        file: the target.
+    """
     write_whole(file, escape_surrogates(text))
 
 
@@ -104,7 +122,15 @@ def format_tabular(
     rows: Iterable[Sequence[str]],
     notes: Iterable[str] = (),
 ) -> str:
-    """Return a LaTeX table; rows are LaTeX already, and the first `names` columns are words."""
+    """Return a LaTeX table; rows are LaTeX already, and the first `names` columns are words.
+
+    Args:
+        title: a comment above the table.
+        head: names of the columns.
+        names: how many columns are words.
+        rows: cells of each row.
+        notes: further comments.
+    """
     lines = [
         *(f"% {' '.join(line.split())}" for line in (title, *notes)),
         r"% \usepackage{booktabs}",
@@ -136,7 +162,12 @@ def format_latex_estimate(estimate: IntervalEstimate, digits: int) -> str:
 
 
 def format_p(p: float, digits: int) -> str:
-    """Return a p-value in `digits` decimals, never zero."""
+    """Return a p-value in `digits` decimals, never zero.
+
+    Args:
+        p: 0 to 1; NaN without a test.
+        digits: decimals.
+    """
     if not math.isfinite(p):
         return "-"
     least = 10.0**-digits

@@ -75,7 +75,12 @@ class RedriveComparison:
 def check_reference_files(
     reference_file: Path, reference: StudyReference
 ) -> tuple[list[str], dict[str, PackedCampaign]]:
-    """Return what of a reference's files changed, and its campaigns if nothing has."""
+    """Return what of a reference's files changed, and its campaigns if nothing has.
+
+    Args:
+        reference_file: the reference.
+        reference: its contents.
+    """
     folder = reference_file.resolve().parent
     if changed := list(find_changed_files(reference, folder)):
         return changed, {}
@@ -86,7 +91,13 @@ def check_reference_files(
 def prepare_redrive(
     reference_file: Path, reference: StudyReference, again: RedriveSettings
 ) -> tuple[list[str], RedriveSettings]:
-    """Return which towns changed, and how attempts are driven: with maps and the protocol."""
+    """Return which towns changed, and how attempts are driven: with maps and the protocol.
+
+    Args:
+        reference_file: the reference.
+        reference: its contents.
+        again: how attempts are to be driven.
+    """
     folder = reference_file.resolve().parent
     maps = prepare_town_maps(reference, folder, again.maps, again.out / TOWNS)
     protocol = None if reference.protocol is None else folder / reference.protocol["file"]
@@ -103,12 +114,23 @@ def drive_and_compare_sample(
     seed: int,
     here: MachinePlatform,
 ) -> RedriveComparison:
-    """Drive a sample again and compare it."""
+    """Drive a sample again and compare it.
+
+    Args:
+        reference: what was published.
+        campaigns: packed ones, by name.
+        again: how attempts are driven.
+        count: attempts of the sample.
+        seed: of the sample.
+        here: this machine.
+    """
     sample = sample_attempts(campaigns, count, seed)
     for name in sample:
         refuse_untrusted_campaign(campaigns[name], again)
+    # other weights are other systems: nothing is driven
     changed = [
         f"{name}: other weights: {line}"
+        # a campaign at a time, attempt by attempt compared
         for name, attempts in sample.items()
         for line in list_changed_weights(
             campaigns[name], sorted({attempt.key.arm.system for attempt in attempts})
@@ -127,6 +149,7 @@ def drive_and_compare_sample(
                 )
             else:
                 missing.append(f"{name}/{attempt.key}")
+    # what a difference means depends on the machine
     expected = determine_expected_bytes(reference.machine, here)
     known = compute_agreement_by_stratum(redriven)
     plain = known[WITHOUT] if is_same_intel_platform(reference.machine, here) else None
@@ -173,11 +196,13 @@ def find_first_difference(attempt: PackedAttempt, place: Path) -> str:
     """Return where an attempt's records, driven again, differ first from those that are packed."""
     frames = read_stored_table(place / "frames.parquet", "frames")
     rows: dict[int, list[str]] = {}
+    # planning steps: the first row of every column that differs
     for name in STEPS:
         old, new = (
             attempt.get_step_column(name).to_numpy(zero_copy_only=False),
             frames[name].to_numpy(),
         )
+        # a drive may have ended earlier
         rows_of_both = min(len(old), len(new))
         unequal = ~compare_columns(old[:rows_of_both], new[:rows_of_both])
         if unequal.any():
@@ -185,6 +210,7 @@ def find_first_difference(attempt: PackedAttempt, place: Path) -> str:
     if rows:
         row = min(rows)
         return f"from planning step {row} on, there in {', '.join(rows[row][:MOST_ENTRIES])}"
+    # else entries of the result
     old_entries = dict(iter_record_leaves(parse_json(attempt.result)))
     new_entries = dict(iter_record_leaves(read_json_object(place / "result.json")))
     names = sorted(old_entries.keys() | new_entries.keys())

@@ -30,7 +30,15 @@ from harness.records.reading import CampaignRecords
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedriveSettings:
-    """How attempts are driven again."""
+    """How attempts are driven again.
+
+    Attributes:
+        out: folder; one for each campaign lies in it.
+        maps: folder of OpenDRIVE files; None for towns made from the protocol.
+        protocol: file that test towns are made from; None where there are none.
+        workers: attempts at a time.
+        trust: build all classes that packed settings name.
+    """
 
     out: Path  # a folder for each campaign lies in it
     maps: Path | None
@@ -77,6 +85,7 @@ def drive_attempts_again(
     refuse_carla(folder, settings)
     refuse_misshapen(settings)
     simulator = build_part(settings["simulator"], "simulator")
+    # a folder as a campaign has it, with the packed routes
     with lock_campaign(folder):
         prepare_campaign(folder, settings, simulator.name)
         write_packed_routes(campaign, folder)
@@ -86,9 +95,11 @@ def drive_attempts_again(
         if len(towns) > 1:
             raise UserError(f"{campaign.name}: routes in {', '.join(sorted(towns))}")
         refuse_unannounced(towns, again.protocol)
+        # hazards name classes: only with trust, if they are not declared safe
         for assignment in assignments if not again.trust else ():
             refuse_untrusted_hazards(folder, assignment)
         rebuild_ledger(folder)
+        # drive what has no result yet
         tries = settings["attempts_per_route"]
         queue = WorkQueue(sorted(keys), folder, tries, retry_failed=True)
         if queue:

@@ -97,7 +97,15 @@ def parse_machine(record: Any, file: Path) -> MachinePlatform:
 
 
 def list_machine_differences(one: MachinePlatform, other: MachinePlatform) -> list[str]:
-    """Return what differs between two machines that is to differ in none for equal bytes."""
+    """Return what differs between two machines that is to differ in none for equal bytes.
+
+    Args:
+        one: a machine.
+        other: another one.
+
+    Returns:
+        Names of what differs.
+    """
     names = (
         "machine",
         "vendor",

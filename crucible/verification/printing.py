@@ -21,7 +21,12 @@ NAMES = {
 
 
 def print_redrive_comparison(comparison: RedriveComparison, differing: Sequence[str]) -> None:
-    """Print tables and lines."""
+    """Print tables and lines.
+
+    Args:
+        comparison: what was driven again, and how it ended.
+        differing: how this machine differs from the one of the study.
+    """
     where = f"another machine ({', '.join(differing)})" if differing else "a machine like the first"
     same = sum(one.same_bytes for one in comparison.redriven)
     print_unwrapped_line(f"{len(comparison.redriven)} attempts driven again on {where}")

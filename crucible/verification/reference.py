@@ -99,6 +99,7 @@ def read_reference(file: Path) -> StudyReference:
     record = read_json_object(file, STUDY_RECORD, follow=True)
     if record.get(KEY) != FORMAT:
         raise UserError(f"{file}: not a reference of a study that `crucible reference` wrote")
+    # a file from elsewhere: any part may be missing or of another type
     try:
         reference = StudyReference(
             schema=int(record["schema"]),
@@ -178,7 +179,15 @@ def find_changed_routes(
 
 
 def make_relative_name(file: Path, folder: Path) -> str:
-    """Return how a file is called from a folder that it lies in or below."""
+    """Return how a file is called from a folder that it lies in or below.
+
+    Args:
+        file: of the reference.
+        folder: of the reference.
+
+    Raises:
+        UserError: the file lies elsewhere.
+    """
     try:
         return file.resolve().relative_to(folder.resolve()).as_posix()
     except ValueError:
@@ -188,7 +197,13 @@ def make_relative_name(file: Path, folder: Path) -> str:
 def compute_pack_digests(
     packs: Sequence[Path], folder: Path, campaigns: Mapping[str, set[str]]
 ) -> dict[str, dict[str, str]]:
-    """Return the digests of packed files by campaign; `campaigns` are those of each file."""
+    """Return the digests of packed files by campaign; `campaigns` are those of each file.
+
+    Args:
+        packs: packed files.
+        folder: of the reference.
+        campaigns: names by packed file.
+    """
     sums: dict[str, dict[str, str]] = {}
     for pack in packs:
         name = make_relative_name(pack, folder)

@@ -24,7 +24,12 @@ def collect_towns(campaigns: Mapping[str, PackedCampaign]) -> set[str]:
 
 
 def compute_map_digests(towns: set[str], maps: Path | None) -> dict[str, str]:
-    """Return the digests of towns' OpenDRIVE files."""
+    """Return the digests of towns' OpenDRIVE files.
+
+    Args:
+        towns: names.
+        maps: folder of OpenDRIVE files; None for shipped towns.
+    """
     sums = {}
     for town in sorted(towns):
         file = find_map(town, maps)

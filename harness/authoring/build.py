@@ -60,6 +60,7 @@ class IdCounters:
 
 def build_document(plan: TownPlan) -> OpenDriveDocument:
     """Derive everything a town's plan implies."""
+    # streets, cut back where junctions are
     courses = [_make_street_course(plan, street) for street in plan.streets]
     cuts = _compute_street_cuts(plan, courses)
     number = {name: FIRST_JUNCTION + k for k, name in enumerate(plan.nodes)}
@@ -67,6 +68,7 @@ def build_document(plan: TownPlan) -> OpenDriveDocument:
         index + 1: _make_street_road(plan, course, id_=index + 1, cut=cuts[index], number=number)
         for index, course in enumerate(courses)
     }
+    # ids of everything else follow those of the streets
     numbers = IdCounters(
         roads=count(len(courses) + 1),
         signs=count(FIRST_SIGN),
@@ -76,6 +78,7 @@ def build_document(plan: TownPlan) -> OpenDriveDocument:
     )
     built: list[PlannedJunction] = []
     inner: list[PlannedRoad] = []
+    # junctions: arms, movements through them, their roads, control and crosswalks
     for name, node in plan.nodes.items():
         arms = [
             _make_junction_arm(course, at_start, cut=cuts[index], road=roads[index + 1])
@@ -157,6 +160,7 @@ def _compute_street_cuts(plan: TownPlan, courses: list[StreetCourse]) -> list[tu
     """Cut every street back at both ends."""
     cuts = [[0.0, 0.0] for _ in courses]
     for name, node in plan.nodes.items():
+        # the streets that end at this node, and how far each must give way
         ends = [
             (index, at_start)
             for index, course in enumerate(courses)
@@ -211,6 +215,7 @@ def _compute_elevation(
 ) -> tuple[Cubic, ...]:
     """Run level into both junctions and smoothly over the heights in between."""
     street = course.street
+    # heights that are given, by station
     knots = [(0.0, plan.nodes[street.start].z)]
     knots += [
         (_find_nearest_station(course.path, via.x, via.y) - cut, via.z)
@@ -219,11 +224,13 @@ def _compute_elevation(
     ]
     knots.append((path.length, plan.nodes[street.end].z))
     slopes = [0.0]
+    # slope at each: level at tops and hollows, so that nothing overshoots
     for (s0, z0), (_, z1), (s2, z2) in zip(knots, knots[1:], knots[2:], strict=False):
         level = (z1 - z0) * (z2 - z1) <= 0
         slopes.append(0.0 if level else (z2 - z0) / (s2 - s0))
     slopes.append(0.0)
     result = []
+    # cubics through heights and slopes (Hermite)
     for (s0, z0), (s1, z1), m0, m1 in zip(knots, knots[1:], slopes, slopes[1:], strict=False):
         run, rise = s1 - s0, (z1 - z0) / (s1 - s0)
         c, d = (3 * rise - 2 * m0 - m1) / run, (m0 + m1 - 2 * rise) / run**2
@@ -245,10 +252,12 @@ def _make_junction_arm(
     course: StreetCourse, at_start: bool, *, cut: tuple[float, float], road: PlannedRoad
 ) -> JunctionArm:
     """Look at a street from its junction."""
+    # the end of the road that meets the junction
     section = road.sections[0 if at_start else -1]
     zone = course.zones[0 if at_start else 1]
     along = road.path.compute_pose(0.0) if at_start else road.path.compute_pose(road.path.length)
     mouths: dict[tuple[bool, str], list[LaneMouth]] = {}
+    # mouths of lanes from the middle outwards, those nearest to the kerb first in the list
     for left, widths in ((True, zone.cut.left), (False, zone.cut.right)):
         lateral = zone.cut.offset
         ids = sorted((x.id for x in section.lanes if (x.id > 0) == left and x.id), key=abs)
@@ -259,6 +268,7 @@ def _make_junction_arm(
             if kind == "walk" or sections.is_driving(name):
                 mouths.setdefault((left, kind), []).insert(0, mouth)
             lateral += width if left else -width
+    # left and right as seen from the junction
     kerbs = zone.cut.measure_kerb(left=True), zone.cut.measure_kerb(left=False)
     return JunctionArm(
         road=road.id,
@@ -299,11 +309,13 @@ def _add_crosswalks(
 ) -> None:
     """Paint a crosswalk over every arm, on the connecting road that starts at its kerb."""
     for index, arm in enumerate(arms):
+        # the road that begins at this arm's kerb carries it
         first = next(
             road
             for way, road in zip(ways, roads, strict=True)
             if way.source == index and way.lanes[0][0] is arm.incoming[0]
         )
+        # from kerb to kerb
         station = junctions.CROSSWALK_GAP + junctions.CROSSWALK_DEPTH / 2
         right = -arm.incoming[0].width
         left = right + arm.kerb_left + arm.kerb_right

@@ -45,7 +45,12 @@ Check = Callable[[TownSubject], Iterator[str]]
 
 
 def load_subject(name: str, text: str) -> TownSubject:
-    """Read a town as the client and as carlite; ValueError if one of them cannot."""
+    """Read a town as the client and as carlite; ValueError if one of them cannot.
+
+    Args:
+        name: of the town.
+        text: OpenDRIVE.
+    """
     try:
         return TownSubject(map=carla.Map(name, text), town=towns.from_opendrive(name, text))
     except RuntimeError as problem:
@@ -53,7 +58,12 @@ def load_subject(name: str, text: str) -> TownSubject:
 
 
 def list_faults(subject: TownSubject, checks: Iterable[Check]) -> list[str]:
-    """Return what is wrong with a town, one line for each kind of fault; none if it is sound."""
+    """Return what is wrong with a town, one line for each kind of fault; none if it is sound.
+
+    Args:
+        subject: the town, read twice.
+        checks: functions that yield faults.
+    """
     return [fault for check in checks for fault in list(check(subject))[:1]]
 
 
@@ -81,6 +91,7 @@ def find_dead_ends(subject: TownSubject) -> Iterator[str]:
 
 def find_unreachable_lanes(subject: TownSubject) -> Iterator[str]:
     """Yield the lanes that cannot be reached from a lane, or from which it cannot be reached."""
+    # ways on: along the topology, and by changes of lane
     onward: dict[LaneKey, set[LaneKey]] = defaultdict(set)
     for start, end in subject.map.get_topology():
         onward[_get_waypoint_lane(start)].add(_get_waypoint_lane(end))
@@ -92,10 +103,12 @@ def find_unreachable_lanes(subject: TownSubject) -> Iterator[str]:
         ):
             if other is not None and str(waypoint.lane_change) in {side, "Both"}:
                 onward[here].add(_get_waypoint_lane(other))
+    # the same the other way round
     backward: dict[LaneKey, set[LaneKey]] = defaultdict(set)
     for here, others in onward.items():
         for other in others:
             backward[other].add(here)
+    # if the first lane reaches all and is reached from all, every lane does
     every = set(onward) | set(backward)
     first = min(every)
     for word, graph in (("from", onward), ("to", backward)):
@@ -177,13 +190,16 @@ def list_junction_arms(town: Town) -> dict[int, set[int]]:
 def find_taken_spawn_points(subject: TownSubject) -> Iterator[str]:
     """Yield spawn points where a van would stand in scenery, or two cars in each other."""
     points, pieces = subject.town.spawn_points, subject.town.scenery
+    # (points,) heights between which a car stands
     low, high = points[:, 2] - LIFT + LOW, points[:, 2] - LIFT + HIGH
     for index, (x, y, _, _, yaw, _) in enumerate(points.tolist()):
+        # (points,) m to the other points
         far = np.linalg.norm(points[:, :3] - points[index, :3], axis=1)
         for other in np.flatnonzero(far < 2 * math.hypot(*CAR)).tolist():
             one, two = (np.array([*points[k, :2], points[k, 4], *CAR]) for k in (index, other))
             if other > index and _has_shared_ground(one, two):
                 yield f"two spawn points overlap at ({x:.1f}, {y:.1f})"
+        # (pieces,) those near enough, and as high as the car
         reach = np.hypot(*pieces.extent[:, :2].T) + math.hypot(*VAN)
         near = np.hypot(pieces.centre[:, 0] - x, pieces.centre[:, 1] - y) < reach
         top, bottom = (pieces.centre[:, 2] + sign * pieces.extent[:, 2] for sign in (1, -1))

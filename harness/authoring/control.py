@@ -134,6 +134,8 @@ def add_speed_limit_signs(
         road = roads[arm.road]
         if road.path.length < 60:
             continue
+        # the sign stands at the right of those who leave, who may drive against the road's
+        # direction
         against = arm.outgoing[0].lane > 0
         lateral = arm.kerb_right + _get_pole_distance(arm.walk_out)
         lanes = [mouth.lane for mouth in arm.outgoing]

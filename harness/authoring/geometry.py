@@ -195,11 +195,13 @@ def make_rounded_path(
     pieces: list[PathPiece] = []
     here = PlanePose(*points[0], headings[0])
     for corner, radius, heading in zip(points[1:-1], radii, headings[1:], strict=True):
+        # an arc touches both legs at the same distance from the corner
         turn = wrap_to_pi(heading - here.heading)
         tangent = radius * math.tan(abs(turn) / 2)
         straight = math.hypot(corner[0] - here.x, corner[1] - here.y) - tangent
         if straight < -TIE:
             raise ValueError(f"a bend of radius {radius:g} m at {corner} has no room")
+        # the straight piece before it, then the arc
         if straight > TIE:
             pieces.append(PathPiece(here, straight, 0.0))
         arc = PathPiece(
@@ -207,6 +209,7 @@ def make_rounded_path(
         )
         pieces.append(arc)
         here = PlanePose(corner[0], corner[1], heading).move_ahead(tangent)
+    # the last straight piece
     rest = math.hypot(points[-1][0] - here.x, points[-1][1] - here.y)
     if here.locate_point(*points[-1])[0] < 0:
         raise ValueError(f"the last bend before {points[-1]} has no room")

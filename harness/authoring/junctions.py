@@ -128,11 +128,13 @@ def _find_corner_lacks(
 
 def make_movements(node: Node, arms: list[JunctionArm]) -> list[JunctionMovement]:
     """Connect every incoming lane, and every sidewalk round its corner."""
+    # the other arms of each arm, from its right round to its left
     order = sorted(range(len(arms)), key=lambda k: compute_bearing(arms[k].outward))
     others_of = {
         source: [order[(place + k) % len(order)] for k in range(1, len(order))]
         for place, source in enumerate(order)
     }
+    # lanes to lanes
     pairs_of = {
         source: _choose_lane_pairs(arms, source, others) for source, others in others_of.items()
     }
@@ -140,6 +142,7 @@ def make_movements(node: Node, arms: list[JunctionArm]) -> list[JunctionMovement
     result: list[JunctionMovement] = []
     for source, pairs in pairs_of.items():
         others = others_of[source]
+        # a sidewalk goes round the corner with the right turn, or on a road for itself
         corner = (others[0], 0, 0)
         if corner not in pairs:
             result.append(_make_walk_movement(node, arms, source, others[0]))
@@ -178,22 +181,27 @@ def _choose_lane_pairs(
     arms: list[JunctionArm], source: int, others: list[int]
 ) -> list[tuple[int, int, int]]:
     """Choose (target arm, incoming lane, outgoing lane), lanes counted from the kerb."""
+    # lanes of the arm, from the kerb; a pocket turns left only
     lanes = [k for k, mouth in enumerate(arms[source].incoming) if mouth.name != "pocket"]
     pocket = len(lanes) < len(arms[source].incoming)
+    # where the other arms lie
     turns = {target: _compute_arm_turn(arms, source, target) for target in others}
     ahead = [t for t in others if abs(turns[t]) <= math.pi / 4]
     right = [t for t in others if turns[t] < -math.pi / 4]
     left = [t for t in others if turns[t] > math.pi / 4]
     pairs = []
+    # right turns: from the kerb, from all lanes where no way leads ahead
     for target in right:
         pairs += [(target, 0, 0)]
         if not ahead:
             room = min(len(lanes) - (1 if left and not pocket else 0), len(arms[target].outgoing))
             pairs += [(target, k, k) for k in lanes[1:room]]
+    # ahead: lane by lane, less those that must turn
     for target in ahead:
         exits = len(arms[target].outgoing)
         turning = max(len(lanes) - exits, 0) if right and (pocket or not left) else 0
         pairs += [(target, k, k - turning) for k in lanes if 0 <= k - turning < exits]
+    # left turns: from the innermost lane
     for target in left:
         exits = len(arms[target].outgoing)
         innermost = len(arms[source].incoming) - 1

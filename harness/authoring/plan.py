@@ -56,7 +56,14 @@ class StreetProfile:
 
 @dataclass(frozen=True)
 class Via:
-    """A corner of a street's course, rounded by an arc; `z` fixes the height there."""
+    """A corner of a street's course, rounded by an arc; `z` fixes the height there.
+
+    Attributes:
+        x: metres in the plan.
+        y: metres in the plan.
+        radius: metres.
+        z: metres.
+    """
 
     x: float
     y: float
@@ -66,7 +73,15 @@ class Via:
 
 @dataclass(frozen=True, kw_only=True)
 class Hall:
-    """A large building off the street: `along` it and `aside` to its left, lying parallel."""
+    """A large building off the street: `along` it and `aside` to its left, lying parallel.
+
+    Attributes:
+        along: m along the road of the street, to the middle of the hall.
+        aside: m to the left of that road.
+        length: m along the street.
+        width: m across.
+        height: m.
+    """
 
     along: float
     aside: float
@@ -111,7 +126,16 @@ class TownSurroundings:
 
 @dataclass(frozen=True)
 class TownPlan:
-    """A town on paper."""
+    """A town on paper.
+
+    Attributes:
+        name: of the town.
+        nodes: junctions and ends of streets, by name.
+        streets: between nodes.
+        latitude: degrees, of the origin.
+        longitude: degrees, of the origin.
+        surroundings: houses, trees and the like.
+    """
 
     name: str
     nodes: dict[str, Node]

@@ -26,8 +26,10 @@ def find_surface_overlaps(lanes: TownLanes) -> Overlaps:
     """Return the pairs of roads and junctions that share ground but are not joined."""
     owner = _compute_lane_owners(lanes)
     joined = _find_joined_owners(lanes, owner)
+    # (squares, 2) cells that lanes cover, sorted, with height and owner
     squares, heights, owners = _list_covered_squares(lanes, owner)
     shared: dict[tuple[int, int], list[int]] = defaultdict(list)
+    # pairs of owners in one cell, at about the same height, that do not join
     ends = np.flatnonzero(np.any(np.diff(squares, axis=0), axis=1)) + 1
     for group in np.split(np.arange(len(squares)), ends):
         for a, b in combinations(group.tolist(), 2):
@@ -63,12 +65,14 @@ def _find_joined_owners(lanes: TownLanes, owner: Ints) -> set[tuple[int, int]]:
 
 def _list_covered_squares(lanes: TownLanes, owner: Ints) -> tuple[Ints, Floats, Ints]:
     """Return the squares that lanes cover, once for each owner: where, how high, whose."""
+    # (points, 9) places across each lane, and its squares
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     chosen = np.isin(lanes.kind[lane], SURFACES)
     points, yaw, width = lanes.points[chosen], lanes.yaw[chosen], lanes.width[chosen]
     across = np.linspace(-0.5, 0.5, 9)[None, :] * np.maximum(width - CELL, 0)[:, None]
     x = points[:, :1] - np.sin(yaw)[:, None] * across
     y = points[:, 1:2] + np.cos(yaw)[:, None] * across
+    # (places, 3): square and owner, each pair once
     rows = np.column_stack(
         [
             np.round(x / CELL).ravel(),

@@ -206,18 +206,21 @@ def _write_road(parent: ElementTree.Element, road: PlannedRoad) -> None:
     element = _add_element(
         parent, "road", name=road.name, length=length, id=road.id, junction=road.junction
     )
+    # neighbours and the limit
     link = _add_element(element, "link")
     _write_link(link, "predecessor", road.predecessor)
     _write_link(link, "successor", road.successor)
     _add_element(
         _add_element(element, "type", s=0.0, type="town"), "speed", max=road.speed, unit="km/h"
     )
+    # shape and lanes
     _write_plan_view(element, road.path)
     profile = _add_element(element, "elevationProfile")
     for elevation in road.elevation:
         _write_cubic(profile, "elevation", "s", elevation)
     _add_element(element, "lateralProfile")
     _write_lanes(element, road)
+    # what stands on and along it; the order is that of the standard
     objects = _add_element(element, "objects")
     for walk in road.crosswalks:
         _write_crosswalk(objects, walk)
@@ -252,6 +255,7 @@ def _write_junction(parent: ElementTree.Element, junction: PlannedJunction) -> N
 def format_opendrive(document: OpenDriveDocument) -> str:
     """Spell the document out as XML."""
     root = ElementTree.Element("OpenDRIVE")
+    # header, with the place on the Earth and what scenery is to be like
     header = _add_element(
         root, "header", revMajor=1, revMinor=4, name=document.name, version="1.00"
     )
@@ -264,6 +268,7 @@ def format_opendrive(document: OpenDriveDocument) -> str:
     if document.surroundings is not None:
         for code, value in asdict(document.surroundings).items():
             _add_element(header, "userData", code=f"{SCENERY}{code}", value=value)
+    # roads, controllers, junctions: the order of the standard
     for road in document.roads:
         _write_road(root, road)
     for junction in document.junctions:

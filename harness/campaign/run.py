@@ -67,7 +67,15 @@ def run_campaign_config(config: DictConfig) -> int:
 
 
 def run_with_exit_code(name: str, work: Callable[[], int]) -> int:
-    """Run the work; errors become one line on stderr and an exit code."""
+    """Run the work; errors become one line on stderr and an exit code.
+
+    Args:
+        name: of the command, for the message.
+        work: returns an exit code.
+
+    Returns:
+        0 or 1 from the work; 2 for bad input, 3 for infrastructure.
+    """
     try:
         with convert_signals_to_interrupts():
             return work()
@@ -83,6 +91,7 @@ def run_with_exit_code(name: str, work: Callable[[], int]) -> int:
 
 def run_or_refuse(config: DictConfig) -> int:
     """Run what is left, unless the configuration or the folder is refused."""
+    # check and plan: nothing is written before this succeeds
     settings = with_checkout(resolve_settings(config))
     refuse_misshapen(settings)
     executor: Executor = build_part(settings["executor"], "executor")
@@ -90,6 +99,7 @@ def run_or_refuse(config: DictConfig) -> int:
         print(f"crucible run: planning {len(settings['seeds']):,} seeds ...", file=sys.stderr)
     planned = plan_campaign(settings)
     settings = with_inputs(settings)
+    # refuse a folder of other settings, and what this machine cannot do
     folder = get_campaign_path(settings)
     refuse_foreign(folder, settings)
     simulator: Simulator = build_part(settings["simulator"], "simulator")
@@ -101,10 +111,12 @@ def run_or_refuse(config: DictConfig) -> int:
         refuse_unwritable(folder)
         show_plan(planned, folder, select_known_paces(settings))
         return DONE
+    # write the settings and the routes, then drive
     with lock_campaign(folder):
         prepare_campaign(folder, settings, simulator.name)
         write_assignments(folder, planned.assignments)
         rebuild_ledger(folder)
+        # those that finished here are what the speed is measured by
         before = list_finished_attempts(folder)
         announce_campaign(planned, folder, settings)
         tries = settings["attempts_per_route"]
@@ -116,9 +128,11 @@ def run_or_refuse(config: DictConfig) -> int:
         )
         took = time.monotonic() - began
         speed = measure_throughput(folder, before, tick=settings["tick"], seconds=took)
+        # the second queue counts what this run has left undone
         left = WorkQueue(planned.attempts, folder, tries, retry_failed=False)
         if here:
             update_paces(planned, folder, settings, before)
+    # results
     rows, faults = summarise_campaign(folder, planned.attempts)
     if settings["progress"] == "json":
         for arm, fault in faults.items():
@@ -131,6 +145,7 @@ def run_or_refuse(config: DictConfig) -> int:
             console.print(describe_exhausted_attempts(left.progress), highlight=False)
         if speed.attempts:
             console.print(str(speed), highlight=False)
+    # an arm without effect is a failure, though all of its attempts have a result
     whole = left.progress.done == len(planned.attempts) and not faults
     return DONE if whole else SOME_FAILED
 
@@ -162,7 +177,16 @@ def run_work_queue(
     town: str,
     live: str | None = None,
 ) -> None:
-    """Run what is in the queue on the executor's worker slots; `live` is a viewer's address."""
+    """Run what is in the queue on the executor's worker slots; `live` is a viewer's address.
+
+    Args:
+        queue: what is left to drive.
+        executor: provides worker slots.
+        folder: of the campaign.
+        settings: of the campaign.
+        town: of all its routes.
+        live: address of a viewer; None for none.
+    """
     work = TaskSettings(
         folder=folder.resolve(),
         town=town,

@@ -154,7 +154,15 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main(arguments: list[str], program: str = "python -m harness.carlite") -> int:
-    """Run a server until it is asked to stop; return the exit code."""
+    """Run a server until it is asked to stop; return the exit code.
+
+    Args:
+        arguments: words of the command line.
+        program: how it was called, for help and messages.
+
+    Returns:
+        0, or 2 for bad input.
+    """
     try:
         options = parse_server_options(arguments, program)
         with stopping_at_once():

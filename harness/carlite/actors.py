@@ -176,11 +176,13 @@ class ActorTable:
         """Append an actor, zero or absent but for `values`, and return its slot."""
         if actor_id in self._slots:
             raise ValueError(f"actor {actor_id} exists")
+        # full: columns double
         if self._count == len(self._storage["id"]):
             self._storage = {
                 name: np.concatenate([column, np.zeros_like(column)])
                 for name, column in self._storage.items()
             }
+        # a new row, with what every column has without a value
         slot, self._count = self._count, self._count + 1
         self._expose_columns()
         for name, column in self._storage.items():

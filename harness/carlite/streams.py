@@ -44,7 +44,13 @@ Serial numbers do not start at 0: a client of a server that is gone may dial thi
 
 
 def pack_stream_token(stream_id: int, host: str, port: int) -> bytes:
-    """Return the 24 bytes that name the address of a stream to a client."""
+    """Return the 24 bytes that name the address of a stream to a client.
+
+    Args:
+        stream_id: number of the stream.
+        host: IPv4 address.
+        port: of the streams.
+    """
     return struct.pack("<IHBB4s12x", stream_id, port, TCP, IP_V4, socket.inet_aton(host))
 
 
@@ -76,6 +82,7 @@ class FrameReader:
         """Hand a frame to the kernel, or queue what it does not take."""
         self._lost = b""
         sent = 0
+        # straight to the kernel, unless something waits before it
         if not (self._queue or self._held):
             try:
                 sent = self._socket.sendmsg((header, payload))
@@ -84,8 +91,10 @@ class FrameReader:
             except OSError:
                 self.close()
                 return
+        # all of it went
         if sent == len(header) + len(payload):
             return
+        # queue what did not, in order; the loop says when there is room
         if not (self._queue or self._held):
             self._loop.add_writer(self._socket.fileno(), self._on_writable)
         if sent < len(header):

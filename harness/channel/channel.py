@@ -37,7 +37,11 @@ class NamedPart(Protocol):
 
 
 class Channel:
-    """One episode's air: between surfaces and LiDARs, and between agents."""
+    """One episode's air: between surfaces and LiDARs, and between agents.
+
+    Order at a capture: `sense_sweep` and `add_pose_shifts` of every observer, then `send_message`
+    of the partners. At a planning step: `deliver_messages`.
+    """
 
     safe_from_file = True
 
@@ -70,7 +74,12 @@ class Channel:
         self._started = False
 
     def reset(self, seed: int, route: str) -> None:
-        """Start an episode with empty air."""
+        """Start an episode with empty air.
+
+        Args:
+            seed: of the attempt; every random stream of the channel comes from it.
+            route: the route's name.
+        """
         for disturbance in self.disturbances:
             disturbance.reset(seed, route)
         self.audit.reset_audit()
@@ -100,6 +109,9 @@ class Channel:
             observation: the sweep (points, 4) in the LiDAR's frame: metres, intensity 0 to 1.
             surfaces: what each point lies on; None where no disturbance must know.
             sensitivity: what the LiDAR detects of what comes back; None: all of it.
+
+        Returns:
+            The sweep (points left, 4) in the LiDAR's frame, with the surfaces of these points.
         """
         self._note_first_frame(observation.frame)
         raw = Sweep(observation.points_in_lidar, surfaces, sensitivity)
@@ -108,12 +120,21 @@ class Channel:
         return sensed
 
     def add_pose_shifts(self, observation: Observation) -> Observation:
-        """Return the observation with the pose its observer believes in."""
+        """Return the observation with the pose its observer believes in.
+
+        Args:
+            observation: with its LiDAR's true pose in the world.
+
+        Returns:
+            The same with the believed pose; points stay in the LiDAR's frame.
+        """
         self._note_first_frame(observation.frame)
+        # the sum of all errors is believed, and the audit expects it
         concerning = self._select_concerning(observation.kind)
         shifts = [Shift(*disturbance.shift(observation)) for disturbance in concerning]
         believed, total = apply_pose_shifts(observation.lidar_in_world, shifts)
         self.audit.note_asked_shift(observation, total)
+        # a partner's errors are kept until its message of this frame is sent
         if observation.kind == "ego":
             self.audit.tally.count_belief(zip(concerning, shifts, strict=True))
         else:
@@ -121,18 +142,27 @@ class Channel:
         return replace(observation, lidar_in_world=believed)
 
     def send_message(self, message: Message) -> None:
-        """Let a message go at the moment of its capture."""
+        """Let a message go at the moment of its capture.
+
+        Args:
+            message: as captured, with the pose that its sender believes.
+        """
         self._note_first_frame(message.capture_frame)
         concerning = self._select_concerning(message.kind)
         nothing = [NO_SHIFT] * len(concerning)
+        # errors of its pose were sampled when the pose was captured
         shifts = self._shifts.pop((message.sender, message.capture_frame), nothing)
+        # content first: size and type of what is sent decide how long it takes
         stages = self._alter_message(message, concerning)
         sent = stages[-1]
+        # an unsent older message may give way to this one
         for disturbance in concerning:
             self._withdraw_message(message.sender, disturbance.displaces(sent), disturbance)
+        # all delays add up; one loss is enough
         delays = [disturbance.delay(sent) for disturbance in concerning]
         losses = [disturbance for disturbance in concerning if disturbance.loses(sent)]
         self.audit.note_sent(message, sent, sum(delays), losses)
+        # what is lost is in the audit only
         if not losses:
             payloads = [stage.payload for stage in stages]
             acts = tuple(
@@ -161,13 +191,18 @@ class Channel:
         Args:
             now: seconds of simulated time.
             present: names of the partners in range.
+
+        Returns:
+            At most one message of each partner, in the order of their names.
         """
+        # only partners in range; SAME_MOMENT absorbs the rounding of clocks
         delivered: dict[tuple[str, int], MessageUnderway] = {}
         for sender in sorted(self._underway.keys() & set(present)):
             waiting = self._underway[sender]
             arrived = [pending for pending in waiting if pending.arrives <= now + SAME_MOMENT]
             if not arrived:
                 continue
+            # the newest stays underway: it is given again until a newer one arrives
             newest = max(arrived, key=lambda pending: pending.frame)
             self._underway[sender] = [
                 pending for pending in waiting if pending.frame >= newest.frame
@@ -182,6 +217,7 @@ class Channel:
         stages = [replace(message, payload=seal_payload(message.payload))]
         for disturbance in concerning:
             before = stages[-1]
+            # content that is equal counts as unchanged, though it may be a copy
             altered = disturbance.alter(before)
             if altered is not before:
                 same = not is_different_payload(altered.payload, before.payload)
@@ -228,6 +264,7 @@ def seal_payload(payload: Payload) -> Payload:
     parts = [array.copy(order="K") for array in list_payload_arrays(payload)]
     for part in parts:
         part.flags.writeable = False
+    # the same type with the copied arrays
     if isinstance(payload, Boxes):
         return Boxes(*parts)
     return Points(*parts) if isinstance(payload, Points) else type(payload)(tuple(parts))

@@ -26,7 +26,22 @@ EXACT = 1e-6
 
 @dataclass(slots=True, kw_only=True)
 class MessageRecord:
-    """One message from capture to its end."""
+    """One message from capture to its end.
+
+    Attributes:
+        sender: name of the partner.
+        kind: `roadside` or `vehicle`.
+        capture_frame: the simulator's tick.
+        capture_time: seconds, by the simulator.
+        size_bytes: of the payload as sent.
+        asked_shift: the displacement that the disturbances sampled.
+        measured_shift: believed less true pose.
+        delivered_time: seconds, of the first planning step that was given it; NaN for none.
+        age_asked: seconds at that step, as the settings predict.
+        age_measured: seconds at that step, by the simulator's clock.
+        fate: delivered, superseded, lost, unsent, unheard or in_flight.
+        uses: planning steps that were given it.
+    """
 
     sender: str
     kind: str
@@ -45,7 +60,13 @@ class MessageRecord:
 
 @dataclass(slots=True, kw_only=True)
 class DeliveryAudit:
-    """Keeps the book of one episode."""
+    """Keeps the book of one episode.
+
+    Attributes:
+        tick_seconds: the length of a tick.
+        maximum_age: seconds; older messages are not given.
+        records: by sender and frame of capture.
+    """
 
     disturbances: Sequence[Disturbance]
     tick_seconds: float
@@ -71,7 +92,14 @@ class DeliveryAudit:
         self._ego, self._senders = None, set()
 
     def note_capture(self, sender: str, frame: int, time: float, lidar_in_world: Pose) -> None:
-        """Note the true time and pose of an observation, from the simulator."""
+        """Note the true time and pose of an observation, from the simulator.
+
+        Args:
+            sender: name of the observer.
+            frame: the simulator's tick.
+            time: seconds, by the simulator.
+            lidar_in_world: the true pose.
+        """
         self._captures[sender, frame] = (time, lidar_in_world)
 
     def note_asked_shift(self, observation: Observation, shift: Shift) -> None:
@@ -89,11 +117,19 @@ class DeliveryAudit:
     def note_sent(
         self, captured: Message, sent: Message, delay: float, losses: Sequence[Disturbance]
     ) -> None:
-        """Enter a message as it leaves, with the header it was captured with."""
+        """Enter a message as it leaves, with the header it was captured with.
+
+        Args:
+            captured: the message before any disturbance.
+            sent: the message as it leaves.
+            delay: seconds, sampled.
+            losses: disturbances that lose it.
+        """
         self._senders.add(captured.sender)
         self.tally.count_lost(losses)
         key = (captured.sender, captured.capture_frame)
         time, true_pose = self._captures[key]
+        # a disturbance must not change whose message it is
         if (sent.sender, sent.capture_frame) != key:
             self._problems.append(
                 f"{format_message_key(key)} claims to be one of {sent.sender} at frame"
@@ -118,7 +154,13 @@ class DeliveryAudit:
     def note_delivered(
         self, messages: Mapping[Key, MessageUnderway], now: float, present: Collection[str]
     ) -> None:
-        """Enter what the system is given at a planning step, by what was captured."""
+        """Enter what the system is given at a planning step, by what was captured.
+
+        Args:
+            messages: what the system is given, by sender and frame of capture.
+            now: seconds of simulated time.
+            present: names of the partners in range.
+        """
         self._steps.append(PlanningStep(now, frozenset(present)))
         silent = self._senders.intersection(present) - {sender for sender, _ in messages}
         self.tally.effects.missing += len(silent)
@@ -145,7 +187,9 @@ class DeliveryAudit:
         records = sorted(
             self.records.values(), key=lambda record: (record.capture_frame, record.sender)
         )
+        # what the second implementation of the rule expects, from the delays asked for
         due = self._compute_due_times()
+        # from the newest message back: what came after a message decides how it ended
         newest: dict[str, int] = {}
         for record in reversed(records):
             if record.fate == "delivered":
@@ -157,7 +201,12 @@ class DeliveryAudit:
         return records
 
     def verify_deliveries(self) -> None:
-        """Fail the attempt if interference was not what was asked for."""
+        """Fail the attempt if interference was not what was asked for.
+
+        Raises:
+            AttemptError: class `interference_not_delivered`, with the first problem.
+        """
+        # disturbances without any effect, then messages of the wrong age or place
         problems = [*self._problems, *self.tally.list_inert()]
         due = self._compute_due_times()
         for record in self.close_audit():
@@ -169,6 +218,7 @@ class DeliveryAudit:
                     f"{format_message_key(key)} was due at {due[key]:.3f} s and never delivered"
                 )
             problems += find_shift_problems(key, record.measured_shift, record.asked_shift)
+        # effects that cancel each other count only where nothing else is wrong
         if problems := problems or self.tally.list_cancelled():
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise AttemptError("interference_not_delivered", problems[0] + more)
@@ -190,6 +240,7 @@ class DeliveryAudit:
 
     def _compute_due_times(self) -> dict[Key, float]:
         """Return when messages should be used first, by the rule and the delays asked for."""
+        # what was lost, or gave way before it was sent, is not expected
         sent: dict[str, list[SentMessage]] = defaultdict(list)
         for record in self.records.values():
             if record.fate not in ("lost", "unsent"):
@@ -230,7 +281,16 @@ def format_message_key(key: Key) -> str:
 
 
 def find_shift_problems(key: Key, measured: Shift, asked: Shift) -> list[str]:
-    """Return what is wrong with the displacement of a capture."""
+    """Return what is wrong with the displacement of a capture.
+
+    Args:
+        key: sender and frame of capture.
+        measured: the displacement by the simulator's poses.
+        asked: the displacement that was sampled.
+
+    Returns:
+        One line or none.
+    """
     if is_same_shift(measured, asked):
         return []
     shifts = f"{describe_shift(measured)}, not {describe_shift(asked)}"

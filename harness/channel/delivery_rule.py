@@ -44,14 +44,17 @@ def compute_first_uses(
     Returns:
         Seconds of simulated time at first use, by frame of capture; without what is never used.
     """
+    # the next arrival last, to be taken off the end
     coming = sorted(messages, key=lambda message: message.arrives, reverse=True)
     newest: SentMessage | None = None
     due: dict[int, float] = {}
+    # of what has arrived the newest capture counts, in whatever order it came
     for step in steps:
         while coming and coming[-1].arrives <= step.time + SAME_MOMENT:
             arrived = coming.pop()
             if newest is None or arrived.frame > newest.frame:
                 newest = arrived
+        # the first step that may be given it; later steps do not change that
         if (
             newest is not None
             and sender in step.present

@@ -26,7 +26,11 @@ ALL_BUT_IMPOSSIBLE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sweep:
-    """The points of one observer at one moment, and what they lie on, where that is known."""
+    """The points of one observer at one moment, and what they lie on, where that is known.
+
+    Attributes:
+        surfaces: N surfaces.
+    """
 
     points_in_lidar: Singles  # (N, 4) x y z intensity
     surfaces: Surfaces | None = None
@@ -37,6 +41,12 @@ class Disturbance:
     """One thing that goes wrong; subclasses override the moments at which they act.
 
     Its effect is not reported by itself: it is counted where messages reach the system.
+
+    The channel calls `sense`, `shift`, `alter`, `displaces`, `delay` and `loses`, in this order. A
+    subclass samples from `random`, `random_at` or `random_of_sweep` only.
+
+    Attributes:
+        kinds: of agents that are disturbed: ego, roadside, vehicle.
     """
 
     name = "disturbance"
@@ -66,33 +76,72 @@ class Disturbance:
         return type(self).name
 
     def reset(self, seed: int, route: str) -> None:
-        """Start an episode."""
+        """Start an episode.
+
+        Args:
+            seed: of the attempt.
+            route: the route's name.
+        """
         self._seed = seed
         self.reached = self.acted = self.beyond = self.could = 0
         self.idle_chance = 0.0
 
     def sense(self, sweep: Sweep, observation: Observation) -> Sweep:
-        """Return the sweep as the observer senses it."""
+        """Return the sweep as the observer senses it.
+
+        Args:
+            sweep: in the observer's LiDAR frame.
+            observation: whose sweep it is.
+
+        Returns:
+            Points and surfaces that fit together, in the same frame.
+        """
         return sweep
 
     def shift(self, observation: Observation) -> Shift:
-        """Return by how much the observer is wrong about where its LiDAR is."""
+        """Return by how much the observer is wrong about where its LiDAR is.
+
+        Args:
+            observation: with the true pose.
+
+        Returns:
+            Metres and radians in the world; they are added to the pose.
+        """
         return NO_SHIFT
 
     def alter(self, message: Message) -> Message:
-        """Return the message as it leaves."""
+        """Return the message as it leaves.
+
+        Args:
+            message: as earlier disturbances leave it.
+
+        Returns:
+            A message of the same sender and frame; the same object if nothing changes.
+        """
         return message
 
     def displaces(self, message: Message) -> int | None:
-        """Return the frame of an unsent message of this sender that gives way to this one."""
+        """Return the frame of an unsent message of this sender that gives way to this one.
+
+        Args:
+            message: as it is captured.
+        """
         return None
 
     def delay(self, message: Message) -> float:
-        """Return seconds that this adds between capture and arrival."""
+        """Return seconds that this adds between capture and arrival.
+
+        Args:
+            message: as it is captured.
+        """
         return 0.0
 
     def loses(self, message: Message) -> bool:
-        """Return whether the message never arrives."""
+        """Return whether the message never arrives.
+
+        Args:
+            message: as it is captured.
+        """
         return False
 
     @property
@@ -125,7 +174,12 @@ class Disturbance:
         return None
 
     def can_reach(self, distance: float, window: Window) -> bool:
-        """Return whether it can change what is in a window, so far from its sender."""
+        """Return whether it can change what is in a window, so far from its sender.
+
+        Args:
+            distance: metres from the sender to the ego.
+            window: metres ahead or behind, and aside, of the ego's LiDAR.
+        """
         return True
 
     def inert(self) -> str | None:
@@ -147,31 +201,63 @@ class Disturbance:
         return make_named_stream(self._seed, "interference", self.name, *names)
 
     def random_at(self, sender: str, frame: int) -> np.random.Generator:
-        """Return the stream of one capture."""
+        """Return the stream of one capture.
+
+        Args:
+            sender: name of the observer.
+            frame: the simulator's tick of the capture.
+        """
         return self.random(sender, str(frame - self.first_frame))
 
     def random_of_sweep(self, sender: str, frame: int) -> np.random.Generator:
         """Return the stream of one sweep's returns, whatever the air: weather and dry air share it.
 
         So the noise of ranges is the same in all weathers.
+
+        Args:
+            sender: whose LiDAR swept.
+            frame: of the simulator.
         """
         return make_sweep_stream(self._seed, sender, frame - self.first_frame)
 
 
 def make_sweep_stream(seed: int, sender: str, tick: int) -> np.random.Generator:
-    """Return the stream of a sweep's returns, by ticks since the episode's first capture."""
+    """Return the stream of a sweep's returns, by ticks since the episode's first capture.
+
+    Args:
+        seed: of the attempt.
+        sender: name of the observer.
+        tick: of the capture.
+    """
     return make_named_stream(seed, "sensing", sender, str(tick))
 
 
 def refuse_negative(disturbance: str, unit: str, **settings: float) -> None:
-    """Refuse a setting below 0, or one that is no number."""
+    """Refuse a setting below 0, or one that is no number.
+
+    Args:
+        disturbance: its name, for the message.
+        unit: of the settings.
+        settings: values by name.
+
+    Raises:
+        UserError: a setting is below 0 or NaN.
+    """
     for name, value in settings.items():
         if not value >= 0:
             raise UserError(f"{disturbance}.{name} = {value:g} {unit}: must be ≥ 0")
 
 
 def cannot_touch(disturbance: Disturbance, message: Message) -> AttemptError:
-    """Return the error of a disturbance that does not apply to such a payload."""
+    """Return the error of a disturbance that does not apply to such a payload.
+
+    Args:
+        disturbance: that was asked to change the message.
+        message: whose payload it cannot change.
+
+    Returns:
+        The error to raise: class `interference_not_delivered`.
+    """
     return AttemptError(
         "interference_not_delivered",
         f"{disturbance.name}: {message.sender} sends {type(message.payload).__name__},"

@@ -77,7 +77,15 @@ def is_displacement(shift: Shift) -> bool:
 
 
 def apply_pose_shifts(pose: Pose, shifts: Iterable[Shift]) -> tuple[Pose, Shift]:
-    """Return a pose with shifts added to it, and their sum."""
+    """Return a pose with shifts added to it, and their sum.
+
+    Args:
+        pose: true, in the world.
+        shifts: in the world; they are added part by part.
+
+    Returns:
+        The believed pose with yaw from -pi to pi, and the sum of the shifts.
+    """
     total = Shift(*map(sum, zip(NO_SHIFT, *shifts, strict=True)))
     believed = Pose(
         pose.x + total.x,
@@ -91,7 +99,15 @@ def apply_pose_shifts(pose: Pose, shifts: Iterable[Shift]) -> tuple[Pose, Shift]
 
 
 def compute_shift(believed: Pose, true: Pose) -> Shift:
-    """Return how far a believed pose is from the true one."""
+    """Return how far a believed pose is from the true one.
+
+    Args:
+        believed: in the world.
+        true: in the world.
+
+    Returns:
+        Metres, and radians from -pi to pi.
+    """
     return Shift(
         believed.x - true.x,
         believed.y - true.y,
@@ -110,6 +126,9 @@ def compute_relative_shift(sender: tuple[Pose, Pose], ego: tuple[Pose, Pose]) ->
     Args:
         sender: its LiDAR's pose in the world, as believed and in truth; metres and radians.
         ego: the same of the ego.
+
+    Returns:
+        In the ego's LiDAR frame: where the sender is believed to be, less where it is.
     """
     if sender[0] == sender[1] and ego[0] == ego[1]:
         return NO_SHIFT
@@ -118,7 +137,17 @@ def compute_relative_shift(sender: tuple[Pose, Pose], ego: tuple[Pose, Pose]) ->
 
 
 def list_payload_arrays(payload: Payload) -> list[np.ndarray]:
-    """Return all that a payload holds."""
+    """Return all that a payload holds.
+
+    Args:
+        payload: boxes, points or features.
+
+    Returns:
+        The arrays themselves, not copies.
+
+    Raises:
+        AttemptError: a system returned something else.
+    """
     if isinstance(payload, Boxes):
         return [payload.geometry, payload.classes, payload.scores]
     if isinstance(payload, Points):
@@ -130,7 +159,12 @@ def list_payload_arrays(payload: Payload) -> list[np.ndarray]:
 
 
 def is_different_payload(one: Payload, other: Payload) -> bool:
-    """Return whether two payloads have different content."""
+    """Return whether two payloads have different content.
+
+    Args:
+        one: boxes, points or feature maps.
+        other: the same.
+    """
     pairs = zip(list_payload_arrays(one), list_payload_arrays(other), strict=False)
     same_parts = type(one) is type(other) and len(list_payload_arrays(one)) == len(
         list_payload_arrays(other)
@@ -151,6 +185,9 @@ def is_different_in_window(
         sender: the sender's LiDAR in the world.
         ego: the ego's LiDAR in the world.
         window: metres round the ego's LiDAR.
+
+    Returns:
+        True if the parts inside the window differ.
     """
     return is_different_payload(
         *(crop_to_window(payload, sender, ego, window) for payload in (one, other))
@@ -158,12 +195,24 @@ def is_different_in_window(
 
 
 def crop_to_window(payload: Payload, sender: Pose, ego: Pose, window: Window) -> Payload:
-    """Return the part of a payload that reaches into a window round the ego."""
+    """Return the part of a payload that reaches into a window round the ego.
+
+    Args:
+        payload: in the sender's LiDAR frame.
+        sender: the sender's LiDAR in the world.
+        ego: the ego's LiDAR in the world.
+        window: metres ahead or behind, and aside, of the ego's LiDAR.
+
+    Returns:
+        Boxes that may reach into the window, points inside it, and feature maps whole.
+    """
     if isinstance(payload, Boxes):
+        # (boxes, 7) in the ego's frame; half a diagonal is as far as a box reaches
         placed = transform_boxes(payload, sender, ego).geometry
         reach = np.hypot(placed[:, 3], placed[:, 4])[:, None] / 2
         return payload[np.all(np.abs(placed[:, :2]) - reach <= window, axis=1)]
     if isinstance(payload, Points):
+        # (points, 2) in the ego's frame
         xy = transform_points(payload.in_lidar, sender, ego)[:, :2]
         return Points(payload.in_lidar[np.all(np.abs(xy) <= window, axis=1)])
     return payload

@@ -36,18 +36,29 @@ class LidarSensing:
         self._first_frame = frame
 
     def sense_sweep(self, raw: Sweep, observation: Observation) -> Sweep:
-        """Return a sweep as its LiDAR returns it, from one with all that its rays hit."""
+        """Return a sweep as its LiDAR returns it, from one with all that its rays hit.
+
+        Args:
+            raw: N points, as rays hit them.
+            observation: whose sweep it is.
+
+        Returns:
+            The points that the LiDAR reports, in its frame.
+        """
         if not len(raw.points_in_lidar):  # the system reads no points
             return raw
+        # what is compared with: the same LiDAR in dry air
         dry = sensed = self._sense_in_dry_air(raw, observation)
         for disturbance in self.disturbances:
             if observation.kind not in disturbance.kinds:
                 continue
             before = sensed
+            # weather begins from the raw sweep; it takes the place of dry air
             if disturbance.detects:
                 sensed = self._sense_in_dry_air(disturbance.sense(raw, observation), observation)
             else:
                 sensed = disturbance.sense(before, observation)
+            # counted by what changed, whatever the disturbance claims
             refuse_unaligned(sensed, disturbance.name)
             disturbance.reached += 1
             disturbance.acted += not is_same_sweep(sensed, before)

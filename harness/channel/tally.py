@@ -28,7 +28,14 @@ Place = tuple[Pose, Pose]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisturbanceAct:
-    """What one disturbance did to one message."""
+    """What one disturbance did to one message.
+
+    Attributes:
+        by: which disturbance.
+        shift: of the sender's pose, metres and radians.
+        before: the payload before it acted.
+        after: the payload after it acted.
+    """
 
     by: Disturbance
     shift: Shift
@@ -39,7 +46,12 @@ class DisturbanceAct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageUnderway:
-    """A message that has been sent, when it arrives, and what was done to it."""
+    """A message that has been sent, when it arrives, and what was done to it.
+
+    Attributes:
+        message: as it was sent.
+        arrives: seconds of simulated time.
+    """
 
     frame: int  # of capture
     message: Message

@@ -234,6 +234,7 @@ def run_channel_episode(
     beliefs: list[Pose] = []
     since = time.perf_counter()
     for step in range(STEPS):
+        # everyone senses and believes; all but the ego send
         for sender, kind in (EGO, *senders):
             seen = make_observation(sender, kind, step)
             channel.audit.note_capture(sender, seen.frame, seen.time, seen.lidar_in_world)
@@ -244,10 +245,12 @@ def run_channel_episode(
                 continue
             message = make_message(believed, PAYLOADS[payload](step))
             channel.send_message(message)
+        # what arrives at the ego in this step
         present = [sender for sender, _ in senders]
         arrived = channel.deliver_messages(PERIOD * step, present)
         given += [(message.sender, step, serialize_payload(message.payload)) for message in arrived]
     seconds = time.perf_counter() - since
+    # the audit compares what arrived with what was asked
     try:
         channel.audit.verify_deliveries()
         problem = ""

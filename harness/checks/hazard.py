@@ -173,6 +173,7 @@ def play_hazard_passage(
     placed, statuses, tracks = hazard.place_in_world(context), [hazard.status], []
     actors = tuple(actor.type_id for actor in hazard.actors)
     followed = [actor.id for actor in hazard.actors]
+    # the ego is not simulated: its state is computed from the tick
     for tick in range(round((STATION / SPEED + AFTERWARDS) / TICK) if placed else 0):
         context.world.tick()
         snapshot = context.world.get_snapshot()
@@ -181,6 +182,7 @@ def play_hazard_passage(
         statuses += [hazard.status] * (hazard.status != statuses[-1])
         if hazard.status not in ("waiting", "running"):
             break
+    # what is left of its actors in the world after it was removed
     reason = hazard.reason
     hazard.remove_from_world()
     context.world.tick()

@@ -143,6 +143,7 @@ def make_test_step(number: int) -> StepData:
     """Return a planning step: the ego drives along x, six road users stand around it."""
     random = make_named_stream(number, "check", "metric")
     station = 1.6 * number
+    # (6, 7) boxes in the LiDAR frame: they stand still, so x shrinks as the ego drives
     people = Boxes(
         np.column_stack(
             [
@@ -156,6 +157,7 @@ def make_test_step(number: int) -> StepData:
         np.array([0, 0, 0, 1, 2, 0]),
         np.ones(6),
     )
+    # what the partner sends: the first four
     seen = people[np.arange(6) < 4]
     pose = Pose(station, 0.0, 0.0)
     mount = read_rig().ego
@@ -193,6 +195,7 @@ def empty_step(step: StepData) -> StepData:
 
 def make_attempt_data(steps: Sequence[StepData]) -> AttemptData:
     """Return the attempt of some steps."""
+    # (steps,) columns, zero but for those that a metric is likely to read
     frames: dict[str, Floats] = {name: np.zeros(len(steps)) for name in FRAMES.names}
     frames |= {
         "frame": np.array([20.0 * step.time for step in steps]),
@@ -215,6 +218,7 @@ def make_attempt_data(steps: Sequence[StepData]) -> AttemptData:
 
 def make_straight_route(metres: int) -> Route:
     """Return a route along x."""
+    # (metres,) rows, one a metre
     station = np.arange(float(metres))
     nothing, no = np.zeros(metres), np.zeros(metres, np.bool_)
     return Route(

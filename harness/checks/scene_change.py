@@ -159,6 +159,7 @@ def populate_changed_world(
     applied = AppliedChanges(changes)
     context = applied.change_context(make_hazard_context(session, make_test_street()))
     problem, hazards = "", list[Hazard]()
+    # hazards, then traffic, as in an attempt
     for spec in applied.change_hazards((HAZARD,)):
         hazards.append(build_hazard(spec))
         hazards[-1].place_in_world(context)
@@ -167,6 +168,7 @@ def populate_changed_world(
     )
     first = population.vehicles[0].id
     counted = SceneCensus(actors={}, hazards=(), noise_seeds=frozenset())
+    # the change must pass its check in the world
     try:
         applied.after_traffic(context, TRAFFIC, population)
         context.world.tick()
@@ -175,6 +177,7 @@ def populate_changed_world(
     except AttemptError as why:
         problem = str(why)
     there = list_road_users(session, first)
+    # clear away, and see what is left
     applied.destroy_added()
     for hazard in hazards:
         hazard.remove_from_world()

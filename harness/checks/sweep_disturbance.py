@@ -116,6 +116,7 @@ class SweepExamination:
 
     def _check_surfaces(self) -> Iterator[Finding]:
         for sender, given, sensed in self._iter_direct_calls():
+            # surfaces in, surfaces out
             if (sensed.surfaces is None) != (given.surfaces is None):
                 why = "returns a sweep without the surfaces that it was given: index them, too"
                 yield Finding("surfaces", "failed", why)
@@ -123,6 +124,7 @@ class SweepExamination:
             if sensed.surfaces is None:
                 continue
             actors = sensed.surfaces.actors
+            # one entry for every point
             sizes = {len(sensed.surfaces.labels), len(sensed.surfaces.cosines)}
             sizes |= set() if actors is None else {len(actors)}
             if sizes != {len(sensed.points_in_lidar)} or actors is None:
@@ -133,6 +135,7 @@ class SweepExamination:
                 )
                 yield Finding("surfaces", "failed", why)
                 return
+            # and the entry of the same point
             if why := find_misalignment(given, sensed):
                 yield Finding("surfaces", "failed", f"{sender}: {why}")
                 return
@@ -271,11 +274,13 @@ def make_raw_sweep(sender: str, step: int) -> Sweep:
 def make_street_sweep(sender: str, step: int) -> Sweep:
     """Return a sweep, always the same one."""
     random = make_named_stream(step, "check", sender)
+    # (POINTS,) a flat road with some cars on it
     ranges = random.uniform(3.0, 80.0, POINTS)
     turned = random.uniform(-np.pi, np.pi, POINTS)
     of_car = random.random(POINTS) < 0.3
     height = np.where(of_car, random.uniform(-1.7, -0.5, POINTS), -1.85)
     flat = np.sqrt(ranges**2 - height**2)
+    # (POINTS, 4) in the LiDAR frame; intensity falls with the range
     points = [flat * np.cos(turned), flat * np.sin(turned), height, np.exp(-0.004 * ranges)]
     return Sweep(
         np.column_stack(points).astype(np.float32),

@@ -57,16 +57,19 @@ def run_export_command(options: argparse.Namespace) -> int:
     """Pass all finished attempts on."""
     campaign = CampaignRecords(options.folder)
     refuse_links(options.folder)
+    # the export
     name, *given = options.to
     part = make_export_part(name, given)
     refuse_misfit(f"export.{name}", part)
     (export,) = build_exports({name: part}).values()
+    # finished attempts, in the order of their steps
     facts, steps = read_campaign_facts(options.folder), number_steps(options.folder)
     keys = sorted(
         campaign.find_attempts(), key=lambda key: (steps.get((key.route, key.seed), 0), key)
     )
     if not keys:
         raise UserError(f"{options.folder}: no attempt has a result")
+    # an export's package raises what it likes: one line of it
     try:
         export.start(facts)
         for key in keys:
@@ -91,6 +94,7 @@ def make_export_part(name: str, given: Sequence[str]) -> PartSettings[Any]:
     for word in given:
         if "=" not in word:
             raise UserError(f"{word}: a setting is written name=value")
+    # a class of the user's, or a shipped choice
     if ":" in name:
         settings: dict[str, Any] = {"_target_": name.replace(":", ".")}
     elif name in list_shipped_exports():
@@ -100,6 +104,7 @@ def make_export_part(name: str, given: Sequence[str]) -> PartSettings[Any]:
             f"--to: {describe_unknown_name('export', name, list_shipped_exports())}; or"
             f" package.module:Class{describe_plugin_origin(name)}"
         )
+    # settings of the command line over those
     try:
         merged = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(given)))
         plain = OmegaConf.to_container(merged, resolve=True)

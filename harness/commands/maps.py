@@ -140,10 +140,12 @@ def save_server_map(options: argparse.Namespace) -> int:
 
     from harness.world.probe import probe_carla  # noqa: PLC0415
 
+    # something must answer: the client library would wait
     try:
         probe_carla(options.host, options.port)
     except AttemptError as problem:
         raise UserError(f"{problem}; start CARLA there") from None
+    # its map, or that of the town that is asked for
     client = carla.Client(options.host, options.port)
     client.set_timeout(TIMEOUT)
     try:
@@ -154,6 +156,7 @@ def save_server_map(options: argparse.Namespace) -> int:
             name = options.town.rsplit("/", 1)[-1]
     except RuntimeError as problem:
         raise UserError(f"{options.host}:{options.port}: {problem}; check the town") from None
+    # a server chooses the name: it must not lead out of the folder
     if not NAME.fullmatch(name):
         raise UserError(f"the server calls its town {name[:40]!r}, which is no name for a file")
     path = options.out / f"{name}.xodr"
@@ -215,7 +218,16 @@ def make_development_towns(options: argparse.Namespace, given: dict[str, float])
 
 
 def make_protocol_towns(protocol: Path, wanted: int, out: Path) -> None:
-    """Make the towns of a protocol: of its sequence of seeds the first that pass the checks."""
+    """Make the towns of a protocol: of its sequence of seeds the first that pass the checks.
+
+    Args:
+        protocol: the file; seeds come from its digest.
+        wanted: number of towns.
+        out: folder for the towns and for a record of the seeds.
+
+    Raises:
+        UserError: too many seeds gave no valid town.
+    """
     digest = hash_protocol(protocol)
     towns: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
@@ -263,10 +275,12 @@ def run_maps_check(options: argparse.Namespace) -> int:
     path = find_map(town, maps)
     if path is None:
         raise UserError(f"{town}: map not found; name the folder of its .xodr file with --maps DIR")
+    # the map alone
     try:
         faults = list_faults(load_subject(town, read_text_within(path, OPENDRIVE_MAP)), DRIVABLE)
     except ValueError as problem:
         raise UserError(f"{path}: {problem}") from None
+    # traffic on carlite: a jam is a fault
     if options.minutes > 0:
         print(f"{town}: driving {options.minutes:g} minutes ...", file=sys.stderr, flush=True)
         flow = measure_traffic_flow(

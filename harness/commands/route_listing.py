@@ -70,15 +70,18 @@ def list_routes(options: argparse.Namespace) -> int:
 def check_routes(options: argparse.Namespace) -> int:
     """Resolve every route, list duplicates, count hazards; exit code 2 if a route is invalid."""
     specs = {spec.id: spec for spec in read_routes(options.file)}
+    # every route is tried, so that all problems are printed at once
     tried = {name: _try_resolve(spec, options.maps) for name, spec in specs.items()}
     for problem in tried.values():
         if isinstance(problem, UserError):
             print(problem, file=sys.stderr)
     laid = {name: way for name, way in tried.items() if isinstance(way, Route)}
+    # hazards of those that can be laid
     good = {name: spec for name, spec in specs.items() if name in laid}
     hazards = load_route_hazards(options, good)
     for name, route in laid.items():
         print(_format_route_line(route, hazards.get(name, [])))
+    # what a campaign would leave out
     for group in find_duplicate_routes(list(laid.values())):
         print(f"the same way: {', '.join(group)}")
     for hazard, why in _iter_unplaced_hazards(laid, hazards, options.maps):
@@ -104,7 +107,18 @@ def _try_resolve(spec: RouteSpec, maps: Path | None) -> Route | UserError:
 def load_route_hazards(
     options: argparse.Namespace, routes: dict[str, RouteSpec]
 ) -> dict[str, list[HazardSpec]]:
-    """Return the hazards of every route; refuse kinds and parameters that there are not."""
+    """Return the hazards of every route; refuse kinds and parameters that there are not.
+
+    Args:
+        options: with `hazards`, `maps` and `sampling`.
+        routes: by id.
+
+    Returns:
+        Hazards by id of the route; a route without any has an empty list.
+
+    Raises:
+        UserError: unknown kinds or parameters.
+    """
     from harness.world.hazards.catalogue import KINDS, build_hazard  # noqa: PLC0415
 
     hazards = (

@@ -78,10 +78,12 @@ def show_status(state: CampaignSurvey) -> None:
     print_escaped(
         f"{state.done} of {state.planned} attempts have a result" + format_tries(state.tries)
     )
+    # an arm without effect has no row: its numbers would mislead
     arms = [arm for arm in state.arms if not arm.fault]
     console.print(build_arm_table("", [(arm, arm.final) for arm in arms]))
     if any(arm.first != arm.final for arm in arms):
         console.print(build_arm_table("at the first try", [(arm, arm.first) for arm in arms]))
+    # what went wrong
     factors = list_varying_factors(arm.arm for arm in state.arms)
     for arm in state.arms:
         for line in list_arm_notes(arm, factors):

@@ -65,7 +65,13 @@ class Subcommand:
 def find_subcommand(
     name: str, packages: Iterable[str] = COMMAND_PACKAGES, root: Path = ROOT
 ) -> Subcommand | None:
-    """Return a subcommand by its name, None if no folder has it."""
+    """Return a subcommand by its name, None if no folder has it.
+
+    Args:
+        name: as on the command line.
+        packages: command folders, as modules.
+        root: the folder that they are in.
+    """
     if not name.isidentifier():
         return None
     for package in packages:
@@ -77,7 +83,12 @@ def find_subcommand(
 def list_subcommands(
     packages: Iterable[str] = COMMAND_PACKAGES, root: Path = ROOT
 ) -> dict[str, Subcommand]:
-    """Return all subcommands by their names, in the order in which the help lists them."""
+    """Return all subcommands by their names, in the order in which the help lists them.
+
+    Args:
+        packages: command folders, as modules.
+        root: the folder that they are in.
+    """
     declared = [
         subcommand
         for package in packages

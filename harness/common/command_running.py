@@ -67,20 +67,24 @@ def run_subcommand(subcommand: Subcommand, arguments: Sequence[str], program: st
     """
     try:
         return _run_module(subcommand, list(arguments), program)
+    # help ends with examples
     except SystemExit as ending:
         if ending.code == 0 and HELP.intersection(arguments):
             print(format_examples(subcommand, arguments[0]), flush=True)
         raise
+    # a package of an extra is missing; one of ours is a bug and keeps its traceback
     except ModuleNotFoundError as problem:
         missing = problem.name or ""
         if missing.partition(".")[0] in HOUSES:
             raise
         why, code = format_missing_package(missing, subcommand.declaration.extra), BAD_INPUT
         why = f"{program}: {why}"
+    # every other expected problem is one line and an exit code
     except UserError as problem:
         why, code = str(problem), BAD_INPUT
     except AttemptError as problem:
         why, code = str(problem), NO_GROUND
+    # the caller handles it: the reader of the output is gone
     except BrokenPipeError:
         raise
     except OSError as problem:

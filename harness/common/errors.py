@@ -29,7 +29,12 @@ class UserError(Exception):
 
 
 class AttemptError(Exception):
-    """An attempt that gives no result, by the name of its failure class."""
+    """An attempt that gives no result, by the name of its failure class.
+
+    Args:
+        failure: one of the failure classes, such as `server_crash`.
+        message: one line for the user.
+    """
 
     def __init__(self, failure: FailureClass, message: str) -> None:
         super().__init__(message)

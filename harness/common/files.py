@@ -26,7 +26,15 @@ def refuse_links(folder: Path) -> None:
 
 
 def open_here(path: str, flags: int) -> int:
-    """Open a file for writing, as `open` has it, but not through a link."""
+    """Open a file for writing, as `open` has it, but not through a link.
+
+    Args:
+        path: the file.
+        flags: as `os.open` has them.
+
+    Returns:
+        A file descriptor.
+    """
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
@@ -34,11 +42,19 @@ def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
     """Write a temporary file next to the target and rename it: a reader finds all or nothing.
 
     Content is text, or whatever writes to the path that it is given.
+
+    Args:
+        file: the target; its folder is made if it is not there.
+        content: text in UTF-8, or a function that writes to a path.
+
+    Raises:
+        UserError: the file cannot be written.
     """
     scratch = file.with_name(f".{os.getpid()}.{file.name}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
+            # on the disk before the rename: else a crash could leave an empty file
             if isinstance(content, str):
                 scratch.write_text(content, encoding="utf-8")
             else:
@@ -53,7 +69,15 @@ def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
 
 
 def find_file(name: str, place: str) -> Path:
-    """Return the file: as given, or else the shipped one of that name."""
+    """Return the file: as given, or else the shipped one of that name.
+
+    Args:
+        name: as the user wrote it.
+        place: setting or option, for the message.
+
+    Raises:
+        UserError: no such file, here or shipped.
+    """
     try:
         for path in (expand_home(name, place), SHIPPED / name):
             if path.exists():
@@ -64,7 +88,12 @@ def find_file(name: str, place: str) -> Path:
 
 
 def expand_home(name: str, place: str) -> Path:
-    """Return a path; `~` in front stands for a home."""
+    """Return a path; `~` in front stands for a home.
+
+    Args:
+        name: of a file or folder.
+        place: setting or option, for the message.
+    """
     try:
         return Path(name).expanduser()
     except RuntimeError:

@@ -15,7 +15,13 @@ Verdict = Literal["passed", "failed", "warning", "note", "not checked"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A check, its verdict, and a sentence: what is needed, what was returned, what to do."""
+    """A check, its verdict, and a sentence: what is needed, what was returned, what to do.
+
+    Attributes:
+        check: its name, one of those that the checker lists.
+        verdict: passed, warning, failed, not checked or note.
+        sentence: empty if nothing is to be said.
+    """
 
     check: str
     verdict: Verdict
@@ -26,7 +32,15 @@ Check: TypeAlias = Callable[[], Iterable[Finding]]
 
 
 def make_checks(checks: Mapping[str, tuple[str, Check]], needed: Collection[str]) -> list[Finding]:
-    """Make checks in order, each with its meaning; after one of `needed` failed, make no more."""
+    """Make checks in order, each with its meaning; after one of `needed` failed, make no more.
+
+    Args:
+        checks: by name, what it means when it passes, and the function that makes it.
+        needed: names of checks without which later ones mean nothing.
+
+    Returns:
+        A finding or more for each check.
+    """
     made: list[Finding] = []
     for name, (meaning, check) in checks.items():
         if any(finding.verdict == "failed" and finding.check in needed for finding in made):
@@ -51,7 +65,13 @@ COLOURS = {
 
 
 def show_findings(title: str, findings: Sequence[Finding], console: Console) -> None:
-    """Print a row for each finding, and how many there are of each verdict."""
+    """Print a row for each finding, and how many there are of each verdict.
+
+    Args:
+        title: above the table.
+        findings: in the order of the checks.
+        console: where to print.
+    """
     console.print(Text(title, "italic"), soft_wrap=True)
     table = Table()
     table.add_column("check", no_wrap=True)

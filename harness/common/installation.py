@@ -31,7 +31,12 @@ EXTRAS = {
 
 
 def format_missing_package(module: str, extra: str) -> str:
-    """Return one line that names a missing package and how to install what has it."""
+    """Return one line that names a missing package and how to install what has it.
+
+    Args:
+        module: that could not be imported.
+        extra: that brings it, if the module is not a known one.
+    """
     name = module.partition(".")[0]
     return f"{name} is not installed: {install_command(EXTRAS.get(name, extra))}"
 

@@ -42,7 +42,12 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def parse_yaml(text: str, *, aliases: bool) -> Any:
-    """Return what a YAML text holds, as plain values, if `check_yaml` has nothing against it."""
+    """Return what a YAML text holds, as plain values, if `check_yaml` has nothing against it.
+
+    Args:
+        text: of the file.
+        aliases: whether it may hold `*name`.
+    """
     check_yaml(text, aliases=aliases)
     return yaml.load(text, LOADER)
 
@@ -51,11 +56,19 @@ def check_yaml(text: str, aliases: bool) -> None:
     """Refuse YAML that is nested too deeply, or whose aliases stand for too much.
 
     Without `aliases` there may be none. Events are looked at one by one until one is refused.
+
+    Args:
+        text: of the file.
+        aliases: whether it may hold `*name`.
+
+    Raises:
+        NestingError: nested too deeply, or too many values.
     """
     began: list[tuple[str | None, int]] = []  # anchors of the open collections, values before each
     sizes: dict[str, int] = {}  # values that an anchor stands for
     values = 0
     for event in _iter_yaml_events(text):
+        # a list or a mapping begins: its depth, and its name if it has one
         if isinstance(event, yaml.CollectionStartEvent):
             began.append((event.anchor, values))
             values += 1
@@ -69,6 +82,7 @@ def check_yaml(text: str, aliases: bool) -> None:
         elif isinstance(event, yaml.ScalarEvent):
             values += 1
             sizes |= {event.anchor: 1} if event.anchor else {}
+        # an alias counts as all that it stands for
         elif isinstance(event, yaml.AliasEvent):
             if not aliases:
                 raise NestingError("holds aliases (*name); write what they stand for")

@@ -17,7 +17,12 @@ class OneLineParser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override] # argparse has overloads of one behaviour
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Parse, and refuse what is left over here, where the valid options are known."""
+        """Parse, and refuse what is left over here, where the valid options are known.
+
+        Args:
+            args: words of the command line; None for those of the process.
+            namespace: that gets the values.
+        """
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(describe_unknown_argument(unknown[0], list(self._option_string_actions)))

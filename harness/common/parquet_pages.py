@@ -94,19 +94,26 @@ class Compact:
         """Pass over a value."""
         if depth > DEEPEST:
             raise PageError("records nested too deeply")
+        # types of Thrift's compact protocol: truth values
         if kind in (1, 2):  # a truth value is its type
             return
+        # a byte
         if kind == 3:
             self.at += 1
+        # whole numbers
         elif kind in (4, 5, 6):
             self.varint()
+        # a float
         elif kind == 7:
             self.at += 8
+        # bytes or a text
         elif kind == 8:
             size = self.varint()
             self.at += size
+        # lists and sets
         elif kind in (9, 10):
             self.skip_list(depth)
+        # a record: its fields up to the empty one
         elif kind == 12:
             before = 0
             while True:
@@ -186,24 +193,29 @@ def parse_page_header(data: bytes) -> PageHeader:
     page = PageHeader()
     records: dict[int, tuple[int, int]] = {}
     field = 0
+    # fields of Thrift's compact protocol, by the numbers of parquet.thrift
     while True:
         field, kind = at.field(field)
         if kind == 0:
             break
+        # 1 to 3: type of the page, bytes unpacked, bytes in the file
         if kind == NUMBER and field == 1:
             page.kind = at.number()
         elif kind == NUMBER and field == 2:
             page.unpacked = at.number()
         elif kind == NUMBER and field == 3:
             page.stored = at.number()
+        # 5, 7, 8: headers of data pages, dictionary pages, data pages of version 2
         elif kind == RECORD and field in (5, 7, 8):
             records[field] = parse_page_values(at, 4 if field == 8 else 2)
         else:
             at.skip(kind)
     if at.at > len(data):
         raise IndexError
+    # values and encoding are in the record of the page's type
     page.size = at.at
     page.values, page.encoding = records.get(OF_KIND.get(page.kind, 0), (0, 0))
+    # a negative or enormous number is no real page
     numbers = (page.kind, page.unpacked, page.stored, page.values)
     if min(numbers) < 0 or max(numbers) > LARGEST:
         raise PageError("a page header without its numbers")
@@ -239,11 +251,13 @@ def measure_chunk_cost(
     cost = ColumnCost()
     end = start + size
     while start < end:
+        # headers only: nothing is unpacked
         page = read_page_header(read, start)
         cost.pages += 1
         if cost.pages > MOST_PAGES:
             raise PageError(f"more than {MOST_PAGES:,} pages")
         cost.largest = max(cost.largest, page.unpacked)
+        # a value of a dictionary may be long, and is looked up many times
         if page.kind == DICTIONARY:
             cost.dictionary_bytes += page.unpacked
         elif page.kind != INDEX:

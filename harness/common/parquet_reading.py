@@ -43,7 +43,12 @@ class UnfitTableError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TableLimits:
-    """How large a table can be."""
+    """How large a table can be.
+
+    Attributes:
+        rows: at most.
+        kind: for messages, and how large the file may be.
+    """
 
     unpacked: int = MOST_UNPACKED  # bytes
     rows: int = 20_000_000
@@ -91,6 +96,7 @@ class OpenTable:
         def read(start: int, length: int) -> bytes:
             return os.pread(handle, length, start)
 
+        # every column chunk that would be read
         for number in range(self.metadata.num_row_groups):
             group = self.metadata.row_group(number)
             for index in range(group.num_columns):
@@ -100,18 +106,21 @@ class OpenTable:
                     continue
                 if chunk.num_values <= 0:  # no page of it is read
                     continue
+                # the footer of a file may lie about sizes: the pages are counted
                 cost = measure_chunk_cost(
                     read, find_first_page(chunk), chunk.total_compressed_size, most
                 )
                 pages += cost.pages
                 if pages > MOST_PAGES:
                     raise PageError(f"more than {MOST_PAGES:,} pages")
+                # what it takes in memory, out of what is left
                 of_texts = chunk.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
                 left -= estimate_unpacked_size(cost, of_texts)
                 if left < 0 or cost.largest > MOST_OF_A_PAGE:
                     raise UnfitTableError(
                         f"{path}: unpacks to more than {most:,} bytes, which no such table has"
                     )
+                # short pages of a dictionary can stand for long texts: those stay in the dictionary
                 if of_texts:
                     refuse_repeating(path, cost)
                     if cost.looked_up and not self._in_dictionary(path):
@@ -168,6 +177,11 @@ def decode_table_texts(
     """Return the table with the types of a schema, if its texts come to no more than the limits.
 
     Texts in a dictionary take little however often they stand there; written out they do not.
+
+    Args:
+        table: as it was read.
+        schema: with a type for each of its columns.
+        limits: bytes that the texts may come to.
     """
     most = (limits or TableLimits()).unpacked
     left = most
@@ -197,14 +211,29 @@ def open_table(
     within: Path | None = None,
     follow: bool = False,
 ) -> Iterator[OpenTable]:
-    """Open a Parquet file; `within` and `follow` are those of `open_regular`."""
+    """Open a Parquet file; `within` and `follow` are those of `open_regular`.
+
+    Args:
+        file: the table.
+        limits: bytes and rows at most.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+
+    Returns:
+        A context manager with the schema and the number of rows; the table is read on demand.
+    """
     limits = limits or TableLimits()
     with open_regular(file, limits.kind, within=within, follow=follow) as opened:
         yield OpenTable(opened, limits)
 
 
 def count_table_rows(file: Path | str, *, within: Path | None = None) -> int:
-    """Return how many rows a Parquet file has, by its footer."""
+    """Return how many rows a Parquet file has, by its footer.
+
+    Args:
+        file: Parquet.
+        within: folder that the user named; links below it are refused.
+    """
     with open_table(file, within=within) as table:
         rows: int = table.rows
     return rows
@@ -217,7 +246,14 @@ def read_parquet_within(
     within: Path | None = None,
     follow: bool = False,
 ) -> pa.Table:
-    """Return the table in a Parquet file; ValueError or ArrowException if it is none or large."""
+    """Return the table in a Parquet file; ValueError or ArrowException if it is none or large.
+
+    Args:
+        file: the table.
+        limits: bytes and rows at most.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+    """
     with open_table(file, limits, within=within, follow=follow) as table:
         if not 0 <= table.rows <= table.limits.rows:
             raise UnfitTableError(f"{table.rows:,} rows; {table.limits.rows:,} at most")

@@ -113,7 +113,15 @@ def is_package_of_user(package: str) -> bool:
 
 
 def load_class(target: str, packages: tuple[str, ...]) -> type[Any]:
-    """Return the class `package.module.Class`; LookupError if it lies in none of the packages."""
+    """Return the class `package.module.Class`; LookupError if it lies in none of the packages.
+
+    Args:
+        target: `package.module.Class`.
+        packages: prefixes that are allowed, each with its dot.
+
+    Raises:
+        UserError: the module cannot be imported, or has no such class.
+    """
     if not target.startswith(packages) or ".__main__." in target:
         raise LookupError(target)
     module, _, name = target.rpartition(".")

@@ -33,6 +33,10 @@ def derive_protocol_seed(digest: str, place: int | str) -> int:
 
     It is the SHA-256 of the text `DIGEST/PLACE`: its first eight bytes as a big-endian number,
     modulo 2^63.
+
+    Args:
+        digest: of the protocol, hexadecimal.
+        place: number of the town in the sequence, or a word.
     """
     text = f"{digest}/{place}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % SEEDS
@@ -44,7 +48,12 @@ def get_town_prefix(digest: str) -> str:
 
 
 def format_town_name(digest: str, number: int) -> str:
-    """Return the name of a protocol's test town; the first has number 1."""
+    """Return the name of a protocol's test town; the first has number 1.
+
+    Args:
+        digest: of the protocol, in hexadecimal.
+        number: from 1 on.
+    """
     return f"{get_town_prefix(digest)}_{number}"
 
 
@@ -54,7 +63,15 @@ def is_test_town(town: str) -> bool:
 
 
 def refuse_unannounced(towns: Iterable[str], protocol: Path | None) -> None:
-    """Refuse test towns without the protocol that their names were made from."""
+    """Refuse test towns without the protocol that their names were made from.
+
+    Args:
+        towns: names of towns that are driven in.
+        protocol: file of the protocol; None where none was named.
+
+    Raises:
+        UserError: a test town without its protocol.
+    """
     for town in filter(is_test_town, sorted(towns)):
         if protocol is None:
             raise UserError(

@@ -37,7 +37,14 @@ UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, RecursionError
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AgentLook:
-    """What one agent sensed at one moment, and what really stood round it."""
+    """What one agent sensed at one moment, and what really stood round it.
+
+    Attributes:
+        time: seconds.
+        lidar_in_world: as it truly stands.
+        points_in_lidar: (N, 4) x y z intensity, metres.
+        truth: boxes in the agent's LiDAR frame.
+    """
 
     agent: int  # actor; negative: a roadside unit
     time: float
@@ -50,7 +57,11 @@ class AgentLook:
 
 @dataclass(frozen=True, slots=True)
 class RecordedScenario:
-    """A folder: a group of agents for some seconds."""
+    """A folder: a group of agents for some seconds.
+
+    Attributes:
+        town: its name.
+    """
 
     folder: Path
     town: str
@@ -112,9 +123,16 @@ def read_protocol(protocol: Path) -> dict[str, Any]:
 
 
 def write_look(folder: Path, moment: str, look: AgentLook) -> None:
-    """Write one agent's look into its scenario."""
+    """Write one agent's look into its scenario.
+
+    Args:
+        folder: of the scenario.
+        moment: name of the files.
+        look: what the agent sensed.
+    """
     place = folder / str(look.agent)
     place.mkdir(exist_ok=True)
+    # (N, 4) whole numbers; (N, 2) labels and cosines in files of their kind
     xyz = np.rint(look.points_in_lidar[:, :3] / POINT_UNIT)
     intensity = np.rint(look.points_in_lidar[:, 3:] / INTENSITY_UNIT)
     np.save(place / f"{moment}.npy", np.concatenate([xyz, intensity], axis=1).astype(np.int16))
@@ -122,6 +140,7 @@ def write_look(folder: Path, moment: str, look: AgentLook) -> None:
         cosines = np.rint(look.surfaces.cosines / COSINE_UNIT)
         pairs = np.column_stack([look.surfaces.labels, cosines]).astype(np.uint8)
         np.save(place / f"{moment}.surfaces.npy", pairs)
+    # poses and boxes as OPV2V has them, which is YAML and JSON at once
     text = json.dumps(
         {
             "time": round(look.time, 4),
@@ -134,7 +153,13 @@ def write_look(folder: Path, moment: str, look: AgentLook) -> None:
 
 
 def read_look(folder: Path, agent: int, moment: str) -> AgentLook:
-    """Read one agent's look."""
+    """Read one agent's look.
+
+    Args:
+        folder: of the scenario.
+        agent: its id.
+        moment: name of the files.
+    """
     place = folder / str(agent) / moment
     try:
         return _read_look(place, agent)
@@ -149,11 +174,14 @@ def read_look(folder: Path, agent: int, moment: str) -> AgentLook:
 def _read_look(place: Path, agent: int) -> AgentLook:
     folder = place.parent.parent
     record = read_json_within(place.with_suffix(".yaml"), within=folder)
+    # OPV2V writes roll, yaw, pitch in degrees
     x, y, z, roll, yaw, pitch = record["lidar_pose"]
     angles = (math.radians(angle) for angle in (yaw, pitch, roll))
     lidar_in_world = Pose(x, y, z, *angles)
+    # whole numbers in the file, m and an intensity of 0 to 1 here; (points, 4)
     units = np.array([*[POINT_UNIT] * 3, INTENSITY_UNIT], np.float32)
     points = read_array_within(place.with_suffix(".npy"), within=folder).astype(np.float32) * units
+    # boxes are written in the world frame, parked ones in the LiDAR's here
     truth = _select_true_boxes(record["vehicles"], lidar_in_world)
     parked = transform_boxes(_parse_boxes(record["parked"]), WORLD, lidar_in_world)
     return AgentLook(
@@ -207,6 +235,7 @@ def _iter_box_records(boxes_in_lidar: Boxes, lidar_in_world: Pose) -> Iterator[d
 
 def _parse_boxes(records: Collection[dict[str, Any]]) -> Boxes:
     """Return boxes in the world."""
+    # (boxes, 7): files hold half sizes in m and angles in degrees, of which the second is the yaw
     rows = [
         [
             *record["location"],

@@ -111,6 +111,9 @@ def open_regular(
         within: a folder that the user named. Nothing below it may be a link, folders neither.
         follow: whether the file itself may be a link: the user named it, and chose where it leads.
 
+    Returns:
+        Open for reading; what was opened is what was checked.
+
     Raises:
         UserError: not a regular file, or too large.
         OSError: not there, or not to be read.
@@ -130,7 +133,13 @@ def open_regular(
 
 
 def refuse_unfit(path: Path | str, status: os.stat_result, kind: FileKind) -> None:
-    """Refuse what is not a regular file, or is larger than its kind can be."""
+    """Refuse what is not a regular file, or is larger than its kind can be.
+
+    Args:
+        path: the file, for messages.
+        status: of the open file: the path may name another one by now.
+        kind: how large it may be.
+    """
     if not stat.S_ISREG(status.st_mode):
         what = next((name for test, name in OTHERS if test(status.st_mode)), "something else")
         raise UserError(f"{path}: {what}, not a regular file")
@@ -141,7 +150,16 @@ def refuse_unfit(path: Path | str, status: os.stat_result, kind: FileKind) -> No
 
 
 def refuse_link(path: Path | str, *, within: Path | None = None, follow: bool = False) -> None:
-    """Refuse a link, also on the way from a folder to the path."""
+    """Refuse a link, also on the way from a folder to the path.
+
+    Args:
+        path: a file or folder.
+        within: folder that the user named; links below it are refused as well.
+        follow: whether the path itself may be a link.
+
+    Raises:
+        UserError: a link.
+    """
     path = Path(path)
     places = [] if follow else [path]
     if within is not None and path.is_relative_to(within):
@@ -154,7 +172,17 @@ def refuse_link(path: Path | str, *, within: Path | None = None, follow: bool = 
 def check_regular(
     path: Path | str, kind: FileKind, *, within: Path | None = None, follow: bool = False
 ) -> None:
-    """Refuse what `open_regular` refuses: before a library opens a file by its path."""
+    """Refuse what `open_regular` refuses: before a library opens a file by its path.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+
+    Raises:
+        UserError: a link, no regular file, or too large.
+    """
     try:
         open_regular(path, kind, within=within, follow=follow).close()
     except OSError as problem:
@@ -172,7 +200,17 @@ def is_regular(path: Path) -> bool:
 def read_within(
     path: Path | str, kind: FileKind, *, within: Path | None = None, follow: bool = False
 ) -> bytes:
-    """Return what a regular file holds: at most what its kind can have, even while it grows."""
+    """Return what a regular file holds: at most what its kind can have, even while it grows.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+
+    Raises:
+        UserError: a link, no regular file, or too large.
+    """
     with open_regular(path, kind, within=within, follow=follow) as opened:
         content = opened.read(os.fstat(opened.fileno()).st_size)
         # a file that is read in pieces, and of which nothing says how many
@@ -186,7 +224,14 @@ def read_within(
 def read_text_within(
     path: Path | str, kind: FileKind, *, within: Path | None = None, follow: bool = False
 ) -> str:
-    """Return the text in a regular file in UTF-8; ValueError if it is none."""
+    """Return the text in a regular file in UTF-8; ValueError if it is none.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+    """
     return read_within(path, kind, within=within, follow=follow).decode()
 
 
@@ -197,7 +242,17 @@ def read_json_within(
     within: Path | None = None,
     follow: bool = False,
 ) -> Any:
-    """Return what a JSON file holds; ValueError if it is none."""
+    """Return what a JSON file holds; ValueError if it is none.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+
+    Returns:
+        Plain data; numbers are finite.
+    """
     return parse_json(read_within(path, kind, within=within, follow=follow))
 
 
@@ -209,7 +264,15 @@ def read_yaml_within(
     follow: bool = False,
     aliases: bool = False,
 ) -> Any:
-    """Return what a YAML file holds, as plain values; ValueError or YAMLError if it is none."""
+    """Return what a YAML file holds, as plain values; ValueError or YAMLError if it is none.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+        aliases: whether it may hold `*name`, as far as that stands for little.
+    """
     text = read_text_within(path, kind, within=within, follow=follow)
     return parse_yaml(text, aliases=aliases)
 
@@ -220,6 +283,11 @@ def read_lines_within(
     """Yield the lines of a file that may be too long to be held, without their ends.
 
     Of a line that is too long, only the beginning is yielded: it is not whole, as if it were torn.
+
+    Args:
+        path: the file.
+        kind: how large it may be.
+        within: folder that the user named; links below it are refused.
     """
     with open_regular(path, kind, within=within) as opened:
         left = b""
@@ -243,7 +311,17 @@ def sum_of_file(
     follow: bool = False,
     kind: FileKind = PARQUET_TABLE,
 ) -> str:
-    """Return the SHA-256 of a regular file, read piece by piece."""
+    """Return the SHA-256 of a regular file, read piece by piece.
+
+    Args:
+        file: what is read.
+        within: folder that the user named; links below it are refused.
+        follow: whether the file itself may be a link.
+        kind: how large it may be.
+
+    Returns:
+        64 hexadecimal digits.
+    """
     digest = hashlib.sha256()
     with open_regular(file, kind, within=within, follow=follow) as opened:
         while piece := opened.read(MEGABYTE):
@@ -276,6 +354,12 @@ def refuse_inflating(path: Path, opened: BinaryIO, most: int, *, stored: bool = 
     """Refuse a ZIP file that unpacks to more than so many bytes; with `stored`, to any more.
 
     PyTorch stores what it writes: a compressed entry in a checkpoint is nothing of PyTorch's.
+
+    Args:
+        path: the file, for messages.
+        opened: the file, open for reading; it is at its beginning afterwards.
+        most: bytes when unpacked.
+        stored: whether compressed entries are refused.
     """
     try:
         entries = ZipFile(opened).infolist()

@@ -51,7 +51,12 @@ def is_running(process: subprocess.Popen[Any] | ReapedProcess) -> bool:
 
 
 def end_group(process: subprocess.Popen[Any] | ReapedProcess, patience: float) -> None:
-    """End a process and the group that it leads: SIGTERM, some seconds later SIGKILL."""
+    """End a process and the group that it leads: SIGTERM, some seconds later SIGKILL.
+
+    Args:
+        process: leader of the group.
+        patience: seconds between SIGTERM and SIGKILL.
+    """
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
         wait_until_true(patience, lambda: not is_running(process))
@@ -74,7 +79,15 @@ def group_is_there(group: int) -> bool:
 
 
 def wait_until_true(seconds: float, true: Callable[[], bool]) -> bool:
-    """Wait until something is true, but no longer than this."""
+    """Wait until something is true, but no longer than this.
+
+    Args:
+        seconds: at most.
+        true: is asked again and again.
+
+    Returns:
+        Whether it has become true.
+    """
     until = time.monotonic() + seconds
     while not true():
         if time.monotonic() > until:

@@ -78,6 +78,7 @@ def compare_places(section: str, ours: Section, theirs: Section) -> Iterator[Ser
         yield ServerDifference(
             section=section, thing="count", value="", carlite=str(len(ours)), other=str(len(theirs))
         )
+    # places of one that have no place of the other near them
     here, there = (list(map(parse_place, facts.values())) for facts in (ours, theirs))
     alone = [
         sum(not is_near_place(place, others) for place in places)

@@ -12,7 +12,14 @@ Verdict: TypeAlias = Literal["ok", "warning", "fault"]
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """The result of one check."""
+    """The result of one check.
+
+    Attributes:
+        name: of what was looked at.
+        verdict: ok, warning or fault.
+        details: what is there.
+        cure: what to do; empty where nothing is to be done.
+    """
 
     name: str
     verdict: Verdict  # fault: a campaign on carlite cannot run

@@ -134,6 +134,7 @@ def is_port_free(port: int) -> bool:
 def check_gpu() -> Iterator[DoctorFinding]:
     """Check for a GPU, and whether torch sees it; carlite needs neither."""
     cure = "nothing, for carlite; CARLA itself needs an NVIDIA GPU with its driver"
+    # the driver
     try:
         listed = subprocess.run(
             QUERY,
@@ -148,6 +149,7 @@ def check_gpu() -> Iterator[DoctorFinding]:
         yield DoctorFinding("GPU", "warning", "none reported by nvidia-smi", cure)
     except (OSError, subprocess.SubprocessError) as problem:
         yield DoctorFinding("GPU", "warning", f"nvidia-smi: {problem}", cure)
+    # torch, in a process of its own: loading takes seconds and may crash
     if find_spec("torch") is None:
         yield DoctorFinding("torch", "ok", "not installed; only learned systems need it")
         return

@@ -109,6 +109,7 @@ def check_extra(extra: str, needed: Sequence[PackageRequirement]) -> DoctorFindi
     needed = [
         one for one in needed if not one.some_platforms or one.find_problem() is None
     ] or needed
+    # versions are read from metadata; modules are loaded only where those are right
     problems = [problem for requirement in needed if (problem := requirement.find_problem())]
     if extra not in NEEDED and len(problems) == len(needed):
         return DoctorFinding(name, "ok", "not installed; not needed for a campaign here", "")

@@ -40,11 +40,25 @@ class ServerComparison:
 
 
 def compare_with_carlite(address: str, town: str | None, maps: Path | None) -> ServerComparison:
-    """Ask a server, then a carlite with the same town, everything that can be asked."""
+    """Ask a server, then a carlite with the same town, everything that can be asked.
+
+    Args:
+        address: host:port of a running server.
+        town: to load there; None for the one that it has.
+        maps: folder of OpenDRIVE files; None: the map that the server sends.
+
+    Returns:
+        Facts of both, and where they differ.
+
+    Raises:
+        UserError: no answer, or carlite has no such town.
+    """
+    # the other server
     host, port = parse_server_address(address)
     version = refuse_silent(host, port)
     if maps is not None and not maps.is_dir():
         raise UserError(f"--maps: folder not found: {maps}")
+    # then carlite, with the map that the other server has
     with tempfile.TemporaryDirectory(prefix="crucible-doctor-") as folder:
         scratch = Path(folder)
         theirs = run_collector(host, port, town or STANDING, scratch / "other.json")
@@ -87,6 +101,7 @@ def refuse_silent(host: str, port: int) -> str:
 def run_collector(host: str, port: int, town: str, file: Path) -> dict[str, Any]:
     """Collect the facts of one server in a process of its own."""
     command = build_module_command("harness.doctor.collecting", host, str(port), town, str(file))
+    # the client library may crash or wait for ever: a process with a limit
     with tempfile.TemporaryFile() as log:
         with CopiedOutput(log.fileno()) as output, suppress(subprocess.TimeoutExpired):
             subprocess.run(
@@ -99,6 +114,7 @@ def run_collector(host: str, port: int, town: str, file: Path) -> dict[str, Any]
         output.wait(1.0)
         log.seek(0)
         said = log.read().decode(errors="replace").strip().splitlines()
+    # without a file, its last line says why
     last_line = said[-1:] or [f"nothing for {PATIENCE:g} s"]
     if not file.exists():
         raise UserError(f"{host}:{port}: could not be asked everything; last came: {last_line[0]}")

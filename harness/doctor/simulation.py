@@ -78,6 +78,7 @@ def check_carla(places: DoctorPlaces) -> DoctorFinding:
     cure = "nothing, for carlite; else unpack CARLA 0.9.16, name its folder with --root"
     if places.carla is None:
         return DoctorFinding("CARLA", "ok", "none named (--root, $CARLA_ROOT); carlite needs none")
+    # whether its program is there
     try:
         from harness.world.simulators.carla_server import VERSION, find_carla_program  # noqa: PLC0415
 
@@ -90,6 +91,7 @@ def check_carla(places: DoctorPlaces) -> DoctorFinding:
         )
     except OSError as problem:
         return DoctorFinding("CARLA", "warning", f"{places.carla}: {problem.strerror}", cure)
+    # which version, and whether this user may start it
     has_version = (launcher.parent / "VERSION").is_file()
     version = (
         VERSION if has_version else f"no VERSION file; {VERSION} is assumed until it is started"

@@ -115,6 +115,7 @@ def collect_sweeps(
     world: carla.World, blueprint: carla.ActorBlueprint, ego: carla.Actor, other: carla.Actor
 ) -> dict[str, Value]:
     """Return what some sweeps come to."""
+    # one tick for the sensor to be there, then the sweeps that are counted
     with attach_sensor(world, blueprint, MOUNT, ego) as read:
         world.tick()
         frames = [world.tick() for _ in range(SWEEPS)]
@@ -122,6 +123,7 @@ def collect_sweeps(
     last = data[-1]
     if last is None:
         return {"sweeps": 0}
+    # angles in degrees, against the car's
     turned = last.transform.rotation.yaw - ego.get_transform().rotation.yaw
     on_time = sum(e is not None and e.frame == at for e, at in zip(data, frames, strict=True))
     facts: dict[str, Value] = {
@@ -130,6 +132,7 @@ def collect_sweeps(
         "channels": last.channels,
         "yaw on the car": round(wrap_degrees(turned)),
     }
+    # (points of the car ahead, 3): their mean says where the sensor's x points
     if blueprint.id.endswith("semantic"):
         points = np.frombuffer(last.raw_data, SEMANTIC)
         seen = points["xyz"][points["actor"] == other.id]
@@ -161,6 +164,7 @@ def measure_driving(world: carla.World) -> Section:
     """Return how far a car brakes from 10 m/s, and how far it comes in five seconds."""
     place = find_straight_spawn(world)
     blueprint = world.get_blueprint_library().find(EGO)
+    # five seconds of full throttle, at 20 ticks a second
     with spawn_actor_briefly(world, blueprint, place) as car:
         if car is None:
             return {}
@@ -171,6 +175,7 @@ def measure_driving(world: carla.World) -> Section:
             world.tick()
         came = started.distance(car.get_location())
         reached = car.get_velocity().length()
+    # then full brake from a given speed
     with spawn_actor_briefly(world, blueprint, place) as car:
         if car is None:
             return {}

@@ -78,7 +78,17 @@ class ReportedCollision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriveSample:
-    """One tick of the drive, as it truly was."""
+    """One tick of the drive, as it truly was.
+
+    Attributes:
+        frame: the simulator's tick.
+        time: seconds.
+        x: metres in the world.
+        y: metres in the world.
+        speed: m/s.
+        lane_width: metres, of the nearest lane.
+        lane_angle: radians.
+    """
 
     frame: int
     time: float
@@ -99,7 +109,19 @@ class DriveSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriveInfraction:
-    """One thing done wrong."""
+    """One thing done wrong.
+
+    Attributes:
+        frame: the simulator's tick.
+        time: seconds.
+        x: metres in the world, of the ego.
+        y: metres in the world, of the ego.
+        ego_speed: m/s; before the impact if it is a collision.
+        with_actor: the simulator's id of the other actor; 0 for none.
+        with_type: its type, such as `vehicle.audi.tt`.
+        relative_speed: m/s between the two before the impact.
+        ego_stationary: the ego was struck while it stood.
+    """
 
     kind: InfractionKind
     frame: int
@@ -120,7 +142,15 @@ class DriveInfraction:
 
 @dataclass(slots=True, kw_only=True)
 class DriveEvaluation:
-    """Evaluates a drive tick by tick, until it is over."""
+    """Evaluates a drive tick by tick, until it is over.
+
+    Attributes:
+        route_length: metres.
+        infractions: in the order they happened.
+        finished: the goal was reached.
+        ended: nothing more is evaluated.
+        start: seconds, of the first tick.
+    """
 
     rules: DrivingRules
     route_length: float
@@ -141,12 +171,21 @@ class DriveEvaluation:
     _places: list[tuple[float, float]] = field(default_factory=list)
 
     def observe_tick(self, sample: DriveSample) -> None:
-        """Evaluate one tick."""
+        """Evaluate one tick.
+
+        Args:
+            sample: the tick after the last one that was observed.
+
+        Raises:
+            ValueError: the drive has ended before.
+        """
         if self.ended:
             raise ValueError("the drive has ended")
         if math.isnan(self.start):
             self.start = sample.time
+        # how far along the route, never less than before
         self.completion = max(self.completion, min(sample.station / self.route_length, 1.0))
+        # every kind of infraction, in the order in which one tick can have several
         self._judge_contacts(sample)
         self._judge_lane(sample)
         for _ in sample.red_lights_crossed:
@@ -156,6 +195,7 @@ class DriveEvaluation:
         self._judge_progress(sample)
         self._last = sample
         self.ticks += 1
+        # completion is frozen at the first violation, after the tick in which it happened
         violated = self.violation is not None
         if not self._violated_before:
             self.completion_before_violation = self.completion
@@ -217,6 +257,7 @@ class DriveEvaluation:
     def _judge_contacts(self, sample: DriveSample) -> None:
         rules = self.rules
         here = (sample.x, sample.y)
+        # forget places that the ego has left, and actors that it met long ago
         self._places = [
             p for p in self._places if math.dist(p, here) <= rules.same_collision_forget
         ]
@@ -225,6 +266,7 @@ class DriveEvaluation:
             for actor, time in self._met.items()
             if sample.time - time <= rules.same_actor_seconds
         }
+        # a collision is reported at every tick that it lasts: it counts once
         for contact in sample.contacts:
             kind = classify_collision(contact.actor_type)
             if kind == "collision_layout":
@@ -244,9 +286,11 @@ class DriveEvaluation:
             outside = "off_road"
         elif not sample.in_junction and abs(sample.lane_angle) > rules.wrong_lane_angle:
             outside = "wrong_lane"
+        # only where the lane is left: staying outside is the same infraction
         if outside and outside != self._outside:
             self._note_infraction(outside, sample)
         self._outside = outside
+        # metres driven outside until the first violation, and far from the route
         if self._last is not None:
             moved = math.dist((sample.x, sample.y), (self._last.x, self._last.y))
             self.outside_metres += moved if outside and not self._violated_before else 0.0
@@ -254,14 +298,17 @@ class DriveEvaluation:
 
     def _judge_progress(self, sample: DriveSample) -> None:
         rules = self.rules
+        # the goal ends the drive before anything else can
         if self.completion > rules.goal_share and sample.goal_distance < rules.goal_distance:
             self.finished = True
             self.completion = 1.0
             return
+        # since when the ego has been slow; NaN while it moves
         if sample.speed >= rules.blocked_speed:
             self._slow_since = math.nan
         elif math.isnan(self._slow_since):
             self._slow_since = sample.time
+        # reasons to give up: at most one is noted in a tick
         gave_up: InfractionKind | None = None
         if (
             sample.route_distance > rules.deviation_limit

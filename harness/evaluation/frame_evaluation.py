@@ -85,7 +85,15 @@ EGO_BOX = Boxes(
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EvaluatedBoxes:
-    """One source's boxes in one frame: whether each counts, its pattern and how often."""
+    """One source's boxes in one frame: whether each counts, its pattern and how often.
+
+    Attributes:
+        boxes: N boxes in the ego's LiDAR frame.
+        counted: (N,) whether a box counts by the settings.
+        bands: (N,) distance bands.
+        pattern: (N,) error patterns.
+        times: (N,) how often the pattern was counted.
+    """
 
     boxes: Boxes
     counted: Mask
@@ -94,7 +102,11 @@ class EvaluatedBoxes:
     times: Integers
 
     def build_table(self) -> Integers:
-        """Return how many boxes count, by class and band."""
+        """Return how many boxes count, by class and band.
+
+        Returns:
+            (classes, bands + 1); the last column is beyond the bands.
+        """
         numbers = np.zeros(TABLE, np.int64)
         np.add.at(numbers, (self.boxes.classes[self.counted], self.bands[self.counted]), 1)
         return numbers
@@ -102,7 +114,13 @@ class EvaluatedBoxes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvaluatedFrame:
-    """Ground truth and detections of one planning step."""
+    """Ground truth and detections of one planning step.
+
+    Attributes:
+        truth: ground-truth boxes; they show missed and mislocalised detections.
+        ego_alone: detections without messages; they show no pattern.
+        cooperative: detections with messages; they show additional detections.
+    """
 
     truth: EvaluatedBoxes
     ego_alone: EvaluatedBoxes
@@ -110,6 +128,7 @@ class EvaluatedFrame:
 
     def count_patterns(self) -> dict[str, int]:
         """Return the six patterns, in total, by class and by band."""
+        # (patterns, classes, bands + 1)
         shown = np.zeros((len(PATTERNS), *TABLE), np.int64)
         for part in (self.truth, self.cooperative):
             some = part.pattern >= 0
@@ -240,6 +259,16 @@ def compute_distance_bands(boxes: Floats) -> Integers:
 
 
 def _mark_patterns(boxes: Boxes, counted: Mask, counts: dict[str, Integers]) -> EvaluatedBoxes:
+    """Return boxes with the pattern that each shows; a box shows one at most.
+
+    Args:
+        boxes: N boxes in the ego's LiDAR frame.
+        counted: (N,) whether each counts.
+        counts: by pattern, (N,) how often a box was counted.
+
+    Returns:
+        N marked boxes.
+    """
     pattern, times = np.full(len(boxes), -1), np.zeros(len(boxes), np.int64)
     for name, often in counts.items():
         shows = counted & (often > 0)

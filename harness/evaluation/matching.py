@@ -18,7 +18,14 @@ from harness.types.vocabulary import Floats, Integers, Mask
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MatchTable:
-    """A row for each detection, and how many true boxes there were to find."""
+    """A row for each detection, and how many true boxes there were to find.
+
+    Attributes:
+        scores: (N,) of the detections, 0 to 1.
+        correct: (N,) whether each is right.
+        classes: (N,) index into CLASSES.
+        bands: (N,) index into BANDS.
+    """
 
     scores: Floats
     correct: Mask
@@ -39,7 +46,16 @@ class MatchTable:
         )
 
     def select_matches(self, of_class: int | None = None, band: int | None = None) -> ClassMatches:
-        """Return the matches of one class or of all, in one distance band or everywhere."""
+        """Return the matches of one class or of all, in one distance band or everywhere.
+
+        Args:
+            of_class: index into CLASSES; None for all classes.
+            band: index into BANDS; None for all distances.
+
+        Returns:
+            Scores and correctness of the chosen rows, with the number of true boxes among which
+            they lie.
+        """
         rows = np.ones(len(self.scores), np.bool_)
         truths = self.truths
         if of_class is not None:
@@ -58,7 +74,16 @@ def match_frame(
 
     True boxes that do not count are neither to be found nor wrong to find: detections of them leave
     the table. Detections outside the window may find a true box inside it, and are not wrong else.
+
+    Args:
+        truth: the ground truth of one frame.
+        detections: of one source in the same frame.
+        overlap: the least overlap ratio of a match, 0 to 1.
+
+    Returns:
+        A row for each detection that counts.
     """
+    # (detections,) both; an extra element at the end answers for "no true box", -1
     best, correct = match_detections(detections.boxes, truth.boxes, overlap)
     of_uncounted = np.append(~truth.counted, False)[best]
     keep = np.where(correct, ~of_uncounted, detections.counted & ~of_uncounted)

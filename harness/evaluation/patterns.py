@@ -64,7 +64,18 @@ def classify_patterns(
 def count_patterns(
     truth: Floats, ego: Floats, *, coop: Floats, tau: float = 0.5, rule: Rule = "max"
 ) -> dict[str, int]:
-    """Return how often each pattern occurs among boxes of one class."""
+    """Return how often each pattern occurs among boxes of one class.
+
+    Args:
+        truth: (N, 7) true boxes; x y z l w h yaw, metres and radians, in one frame for all.
+        ego: (K, 7) detections of the ego alone.
+        coop: (M, 7) cooperative detections.
+        tau: the overlap that counts as detected, 0 to 1.
+        rule: how mislocalisations are counted.
+
+    Returns:
+        The number of boxes, by pattern.
+    """
     return classify_patterns(truth, ego, coop=coop, tau=tau, rule=rule).sum_patterns()
 
 
@@ -103,12 +114,22 @@ def classify_overlap_patterns(
 
 
 def count_mislocalisations(truth_coop: Floats, tau: float | Floats, rule: Rule) -> Integers:
-    """Return how often each true box counts as mislocalised by cooperation."""
+    """Return how often each true box counts as mislocalised by cooperation.
+
+    Args:
+        truth_coop: (N, M) overlaps of true boxes with cooperative detections.
+        tau: the overlap that counts as detected, one for all or (N,) by true box.
+        rule: `max` and `exists` count a true box once, `pairs` once for each poor box.
+
+    Returns:
+        (N,) counts.
+    """
     if rule not in RULES:
         raise ValueError(f"rule {rule!r}: {', '.join(RULES)}")
     if rule == "max":
         best = compute_highest_overlap(truth_coop)
         return np.asarray((best > 0) & (best <= tau), np.int64)
+    # (N, M) overlaps that are too small to count as detected
     poor = (truth_coop > 0) & (truth_coop <= np.asarray(tau)[..., None])
     times = np.asarray(poor.sum(axis=1), np.int64)
     return times if rule == "pairs" else np.minimum(times, 1)

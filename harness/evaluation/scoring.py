@@ -60,7 +60,15 @@ def select_counted_infractions(infractions: Sequence[DriveInfraction]) -> list[D
 
 
 def score(drive: DriveEvaluation, coefficients: Coefficients) -> DriveScore:
-    """Return DS = R * product of p^n (paper, section IV-E; Leaderboard 1.0's coefficients)."""
+    """Return DS = R * product of p^n (paper, section IV-E; Leaderboard 1.0's coefficients).
+
+    Args:
+        drive: an evaluation that has ended.
+        coefficients: the factor of each kind of infraction.
+
+    Returns:
+        The score with its parts.
+    """
     counted = select_counted_infractions(drive.infractions)
     penalty = math.prod(coefficients.get_factor(infraction.kind) for infraction in counted)
     if coefficients.outside == "share":
@@ -71,7 +79,12 @@ def score(drive: DriveEvaluation, coefficients: Coefficients) -> DriveScore:
 
 
 def has_collided(infractions: Sequence[DriveInfraction], road_users_only: bool = False) -> bool:
-    """Return whether the drive counts in CR; the paper's variant knows road users only."""
+    """Return whether the drive counts in CR; the paper's variant knows road users only.
+
+    Args:
+        infractions: in the order they happened.
+        road_users_only: leave out collisions with the layout.
+    """
     kinds = COLLISIONS[:2] if road_users_only else COLLISIONS
     return any(
         counted_infraction.kind in kinds

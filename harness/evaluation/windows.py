@@ -46,7 +46,12 @@ class WindowRules:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameWindow:
-    """Some frames of a drive, and what their sum is multiplied with."""
+    """Some frames of a drive, and what their sum is multiplied with.
+
+    Attributes:
+        frames: (K,) rows of the drive's planning steps.
+        scale: factor of the sum; for t1 it makes a mean for 5 s of it.
+    """
 
     frames: Integers
     scale: float = 1.0
@@ -81,7 +86,15 @@ def sum_windows(
 def sum_window_counts(
     part: FrameWindow | None, counts: Mapping[str, Floats]
 ) -> dict[str, float | None]:
-    """Return the sums over a window's frames; None for a window that a drive is too short for."""
+    """Return the sums over a window's frames; None for a window that a drive is too short for.
+
+    Args:
+        part: the frames of one window.
+        counts: by name, (frames,) of the whole drive.
+
+    Returns:
+        By name, the sum over the window.
+    """
     return {
         column: None if part is None else float(values[part.frames].sum() * part.scale)
         for column, values in counts.items()
@@ -99,10 +112,22 @@ def select_frames_in_windows(
     """Return the frames of each window; None where a drive is too short.
 
     If short drives are kept, the last ten seconds of one that lasted less are all of it.
+
+    Args:
+        times: (frames,) seconds.
+        end: seconds at which the windows end.
+        rules: where the study's code departs from its text; None: nowhere.
+        speeds: (frames,) of the ego, m/s; needed if the slow tail is cut.
+        collided: whether the drive ended in a collision.
+
+    Returns:
+        By name of the window, its frames.
     """
     rules = rules or WindowRules()
+    # (frames,) seconds before the end; frames after the end are left out
     before = np.round(end - times, 6)  # microseconds: 5 s are 5 s
     frames = np.flatnonzero(before >= 0)
+    # the study's code: the frames in which the ego stood against an obstacle are dropped
     if rules.cut_slow_tail and collided:
         if speeds is None:
             raise ValueError("a slow tail cannot be cut off without speeds")
@@ -110,6 +135,7 @@ def select_frames_in_windows(
         frames = frames[~slow]
         if slow.any() and len(frames):
             before = np.round(times[frames[-1]] - times, 6)
+    # windows by number of frames as the study's code, or by seconds as its text
     windows = (
         _select_by_frames(frames, rules) if rules.by_frames else _select_by_seconds(frames, before)
     )
@@ -119,9 +145,18 @@ def select_frames_in_windows(
 
 
 def find_slow_tail(speeds: Floats, rules: WindowRules) -> Mask:
-    """Return the frames before a collision in which the ego had all but stopped."""
+    """Return the frames before a collision in which the ego had all but stopped.
+
+    Args:
+        speeds: (frames,) of the ego, m/s.
+        rules: how slow, and how many frames at most.
+
+    Returns:
+        (frames,) true in the tail.
+    """
     tail = np.zeros(len(speeds), np.bool_)
     moving = np.flatnonzero(speeds >= rules.slow_speed)
+    # from the last moving frame on, but no more than `slow_frames`
     first = max(moving[-1] + 1 if len(moving) else 0, len(speeds) - rules.slow_frames)
     if first < len(speeds) and speeds[first:].mean() < rules.slow_mean:
         tail[first:] = True

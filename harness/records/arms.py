@@ -30,13 +30,25 @@ SHOWN_APART = " / "
 
 @dataclass(frozen=True, slots=True, order=True)
 class Arm:
-    """Factors by name; made by `Arm.of`, so that equal arms are equal."""
+    """Factors by name; made by `Arm.of`, so that equal arms are equal.
+
+    Attributes:
+        factors: names and values; those of every arm come first.
+    """
 
     factors: tuple[tuple[str, str], ...]
 
     @staticmethod
     def from_factors(factors: Mapping[str, str] | None = None, /, **more: str) -> Arm:
-        """Return the arm with these factors; those of every arm come first, others by name."""
+        """Return the arm with these factors; those of every arm come first, others by name.
+
+        Args:
+            factors: values by name; a factor that is not given is `none`.
+            more: the same, as keywords.
+
+        Raises:
+            ValueError: a factor's name has other characters than a to z, 0 to 9 and _.
+        """
         given = {**(factors or {}), **more}
         for name in given:
             if not FACTOR.fullmatch(name):
@@ -78,7 +90,11 @@ class Arm:
         return Arm.from_factors(dict(self.factors) | changes)
 
     def get_values(self, factors: Iterable[str]) -> tuple[str, ...]:
-        """Return the values of some factors."""
+        """Return the values of some factors.
+
+        Args:
+            factors: names; `none` for one that the arm lacks.
+        """
         return tuple(self[name] for name in factors)
 
     @property
@@ -91,7 +107,14 @@ class Arm:
 
     @staticmethod
     def from_path(parts: Sequence[str]) -> Arm:
-        """Return the arm whose folders these are."""
+        """Return the arm whose folders these are.
+
+        Args:
+            parts: names of the folders below `episodes/`, from the system on.
+
+        Raises:
+            ValueError: the folders are not those of an arm.
+        """
         return _make_arm([*parts], unescape_file_name)
 
     def __str__(self) -> str:
@@ -102,10 +125,18 @@ class Arm:
 
 
 def list_varying_factors(arms: Iterable[Arm]) -> tuple[str, ...]:
-    """Return the factors in which arms differ; system and condition are always among them."""
+    """Return the factors in which arms differ; system and condition are always among them.
+
+    Args:
+        arms: of one campaign or table.
+
+    Returns:
+        Names: the system, the condition, and others without which two arms would look equal.
+    """
     arms = set(arms)
     others = sorted({name for arm in arms for name in arm.names} - {*CORE})
     factors = [*CORE, *others]
+    # a factor is left out if no two arms are alike without it; the cooperation goes last
     for name in (*reversed(others), COOPERATION):
         rest = [factor for factor in factors if factor != name]
         if len({arm.get_values(rest) for arm in arms}) == len(arms):
@@ -114,7 +145,12 @@ def list_varying_factors(arms: Iterable[Arm]) -> tuple[str, ...]:
 
 
 def format_arm_label(arm: Arm, factors: Sequence[str]) -> str:
-    """Return the label of an arm by these factors: `late / latency`."""
+    """Return the label of an arm by these factors: `late / latency`.
+
+    Args:
+        arm: what is labelled.
+        factors: those that vary among the arms shown, in this order.
+    """
     return SHOWN_APART.join(arm.get_values(factors))
 
 
@@ -141,7 +177,14 @@ def make_arm_sort_key(arm: Arm) -> tuple[tuple[int, str], ...]:
 
 
 def make_factor_sort_key(values: Sequence[str]) -> tuple[tuple[int, str], ...]:
-    """Return how the values of factors are sorted: systems by kind, `none` before all others."""
+    """Return how the values of factors are sorted: systems by kind, `none` before all others.
+
+    Args:
+        values: of factors, the system first.
+
+    Returns:
+        A key for `sorted`: equal lists of factors give comparable keys.
+    """
     system, *others = values
     return ((rank_system(system), system), *((value != NONE, value) for value in others))
 
@@ -150,6 +193,10 @@ def is_arm_meant(text: str, arm: Arm) -> bool:
     """Return whether an arm is meant: some of its name's parts, in order, the system first.
 
     `late`, `late/latency` and `late/ahead/latency` all mean the last one.
+
+    Args:
+        text: what the user typed.
+        arm: the arm that may be meant.
     """
     wanted = text.split("/")
     parts = str(arm).split("/")
@@ -160,7 +207,15 @@ def is_arm_meant(text: str, arm: Arm) -> bool:
 
 
 def find_meant_arms(text: str, arms: Iterable[Arm]) -> list[Arm]:
-    """Return the arms that may be meant: one, if its whole name is given."""
+    """Return the arms that may be meant: one, if its whole name is given.
+
+    Args:
+        text: what the user typed.
+        arms: those of the campaign.
+
+    Returns:
+        None, one or several; several if the text is ambiguous.
+    """
     matching = [arm for arm in arms if is_arm_meant(text, arm)]
     return [arm for arm in matching if str(arm) == text] or matching
 
@@ -181,7 +236,12 @@ def _parse_arm(text: str) -> Arm:
 
 
 def _make_arm(parts: Sequence[str], value_of: Callable[[str], str]) -> Arm:
-    """Return the arm of a name's parts; ValueError if they are no arm's."""
+    """Return the arm of a name's parts; ValueError if they are no arm's.
+
+    Args:
+        parts: of the name, or of the path.
+        value_of: removes the escapes from a part.
+    """
     core, others = parts[: len(CORE)], parts[len(CORE) :]
     if len(core) < len(CORE):
         raise ValueError(f"not an arm: {'/'.join(parts)}")

@@ -21,17 +21,30 @@ def find_case(campaign: CampaignRecords, name: str) -> AttemptKey:
     """Return the attempt of a violation's number, or of a name such as `late/ahead/latency/7-s1`.
 
     Factors may be left out of a name where that leaves one attempt: `late/latency/7-s1`.
+
+    Args:
+        campaign: with its finished attempts.
+        name: a number from 1 on, or a name.
+
+    Returns:
+        The one attempt that is meant.
+
+    Raises:
+        UserError: none, or several, are called so.
     """
+    # a number: the violations in the order of their keys
     if name.isascii() and name.isdigit():
         matching = list_violations(campaign)
         if not 1 <= int(name) <= len(matching):
             raise UserError(f"{campaign.folder}: no case {name}; it has {len(matching)} violations")
         return matching[int(name) - 1]
+    # a name: a whole one counts before those with factors left out
     attempts = campaign.find_attempts()
     matching = [key for key in attempts if is_case_called(name, key)]
     matching = [key for key in matching if str(key) == name] or matching
     if len(matching) == 1:
         return matching[0]
+    # ambiguous or unknown: the message lists what can be given
     if matching:
         known = ", ".join(map(str, sorted(matching)))
         raise UserError(f"{campaign.folder}: {name} may be any of {known}")

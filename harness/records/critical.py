@@ -44,7 +44,11 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class PlaceboDrives:
-    """Drives of one size with a placebo in addition."""
+    """Drives of one size with a placebo in addition.
+
+    Attributes:
+        violated: effective placebos that ended in a violation.
+    """
 
     violated: int
     effective: int  # that differ from the drive without the placebo; only these are counted
@@ -58,7 +62,14 @@ class PlaceboDrives:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeFlip:
-    """Two sizes between which the outcome flips, with no size tried between them."""
+    """Two sizes between which the outcome flips, with no size tried between them.
+
+    Attributes:
+        low: the smaller size, in the disturbance's unit.
+        high: the larger size.
+        at_low: placebos at the smaller size.
+        at_high: placebos at the larger size.
+    """
 
     low: float
     high: float
@@ -75,7 +86,12 @@ class OutcomeFlip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedAttempt:
-    """One attempt's sizes."""
+    """One attempt's sizes.
+
+    Attributes:
+        outcomes: by size.
+        flips: from the smallest size on.
+    """
 
     of: AttemptKey  # under `none`
     outcomes: Mapping[float, str | None]  # kind of violation, empty for none; None: no result
@@ -104,7 +120,11 @@ class SearchedAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriticalSizes:
-    """A search over one disturbance."""
+    """A search over one disturbance.
+
+    Attributes:
+        of: sizes are in the unit of this disturbance.
+    """
 
     of: str  # the disturbance
     finest: float  # step of the grid
@@ -116,12 +136,25 @@ class CriticalSizes:
 
 
 def get_sizes_path(campaign: Path, name: str) -> Path:
-    """Return where the critical sizes of a disturbance are."""
+    """Return where the critical sizes of a disturbance are.
+
+    Args:
+        campaign: the campaign's folder.
+        name: of the disturbance.
+    """
     return campaign / CRITICAL / f"{name}.json"
 
 
 def write_critical(campaign: Path, sizes: CriticalSizes) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file, whole or not at all.
+
+    Args:
+        campaign: the campaign's folder.
+        sizes: of one disturbance.
+
+    Raises:
+        UserError: the folder of critical sizes is a link.
+    """
     if (campaign / CRITICAL).is_symlink():
         raise UserError(f"{campaign / CRITICAL}: {LINK}")
     record = {
@@ -198,6 +231,7 @@ def parse_searched_attempt(record: Mapping[str, Any]) -> SearchedAttempt:
         )
         for one in get_checked(record, "flips", LIST_VALUE)
     )
+    # a flip needs a result on both of its sides
     if not all(kinds.get(size) is not None for one in flips for size in (one.low, one.high)):
         raise ValueError("flips: one at a size without a result")
     return SearchedAttempt(of=AttemptKey.from_record(record), outcomes=kinds, flips=flips)
@@ -227,6 +261,13 @@ def get_checked(record: Mapping[str, Any], key: str, expected: str) -> Any:
 
 
 def format_twin_condition(name: str, size: float, placebo: str = "", sample: int = 0) -> str:
-    """Return the condition of a twin with a disturbance of some size added to `none`."""
+    """Return the condition of a twin with a disturbance of some size added to `none`.
+
+    Args:
+        name: the disturbance.
+        size: in its unit; 0 for nothing added.
+        placebo: a disturbance that should not matter; empty for none.
+        sample: number of the placebo's sample.
+    """
     added = f"{name}={size:.12g}" if size else NOTHING
     return f"{NONE} with {added}" + (f" placebo {placebo} {sample}" if placebo else "")

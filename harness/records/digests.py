@@ -17,6 +17,16 @@ def hash_attempt_records(folder: Path, within: Path | None = None) -> str:
 
     Files are sorted by name, and `timing.json` is left out; both sums are hexadecimal. No file
     may be a link, and neither may a folder below the one that the user named, `within`.
+
+    Args:
+        folder: of the try.
+        within: the folder that the user named; None if it is `folder` itself.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Raises:
+        UserError: a file cannot be read.
     """
     try:
         files = sorted(path for path in folder.iterdir() if path.name != TIMING)

@@ -20,7 +20,13 @@ ROUTE_AND_SEED = re.compile(r"(.+)-s(0|[1-9][0-9]*)")
 
 @dataclass(frozen=True, slots=True, order=True)
 class AttemptKey:
-    """One arm on one route with one seed: attempts of other arms on them are its pairs."""
+    """One arm on one route with one seed: attempts of other arms on them are its pairs.
+
+    Attributes:
+        arm: system, cooperation, condition and other factors.
+        route: its name.
+        seed: of the campaign's list; all randomness of the attempt comes from it.
+    """
 
     arm: Arm
     route: str
@@ -33,7 +39,14 @@ class AttemptKey:
 
     @staticmethod
     def from_path(parts: Sequence[str]) -> AttemptKey:
-        """Return the key whose folders these are."""
+        """Return the key whose folders these are.
+
+        Args:
+            parts: names of the folders below `episodes/`, that of the attempt last.
+
+        Raises:
+            ValueError: the folders are not those of an attempt.
+        """
         *arm, route_and_seed = parts
         match = ROUTE_AND_SEED.fullmatch(route_and_seed)
         if match is None:

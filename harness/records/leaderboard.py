@@ -34,13 +34,26 @@ def build_leaderboard_results(
 
     Means are over the results there are; missing ones show in the progress and the entry's status,
     and are not counted as zero.
+
+    Args:
+        results: contents of `result.json`, in the order of the attempts.
+        seconds: wall-clock of each, in the same order.
+        planned: attempts in all, finished or not.
+
+    Returns:
+        The contents of a `results.json`.
+
+    Raises:
+        UserError: there is no result.
     """
     if not results:
         raise UserError("no finished attempt; a results.json needs one")
+    # one record for each attempt, without what Crucible adds
     records = [
         _make_leaderboard_record(index, result, took)
         for index, (result, took) in enumerate(zip(results, seconds, strict=True))
     ]
+    # means over the records, and the same as a row of a table
     overall = _summarize_records(records)
     numbers = [
         *(overall["scores"][name] for name in SCORES),

@@ -58,7 +58,16 @@ def append_try(
     message: str,
     server_tail: str,
 ) -> None:
-    """Add the line of one try."""
+    """Add the line of one try.
+
+    Args:
+        campaign: the campaign's folder.
+        key: the attempt.
+        number: of the try, from 1 on.
+        failure: its class, such as `server_crash`; None for a try with a result.
+        message: one line for the user.
+        server_tail: the last lines of the server's log.
+    """
     _write_ledger_lines(
         campaign,
         [_make_try_line(key, number, failure=failure, message=message, server_tail=server_tail)],
@@ -118,12 +127,14 @@ def list_finished_attempts(campaign: Path) -> set[AttemptKey]:
 def count_tries(campaign: Path) -> dict[AttemptKey, TryCount]:
     """Return how often attempts were tried; those never tried are not in it."""
     known: dict[AttemptKey, TryCount] = {}
+    # the ledger counts failures; a failure of the infrastructure uses up nothing
     for line in iter_ledger_lines(campaign):
         attempt = known.setdefault(get_line_key(line), TryCount())
         attempt.last = max(attempt.last, line["try"])
         attempt.failed += (
             line["outcome"] == "failed" and line["failure"] not in INFRASTRUCTURE_FAILURES
         )
+    # the folders count as well: a ledger may have been lost
     for key, _, number in _iter_finished(campaign):
         attempt = known.setdefault(key, TryCount())
         attempt.last = max(attempt.last, number)
@@ -131,7 +142,13 @@ def count_tries(campaign: Path) -> dict[AttemptKey, TryCount]:
 
 
 def is_try_committed(campaign: Path, key: AttemptKey, number: int) -> bool:
-    """Return whether the records of a try are in their place."""
+    """Return whether the records of a try are in their place.
+
+    Args:
+        campaign: the campaign's folder.
+        key: the attempt.
+        number: of the try.
+    """
     return (campaign / EPISODES / key.path / f"try{number}").is_dir()
 
 
@@ -174,8 +191,10 @@ def _write_ledger_lines(campaign: Path, new: Sequence[dict[str, Any]]) -> None:
             campaign / LEDGER, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o644
         )
         try:
+            # a torn line of a machine that died ends before the new one begins
             if _is_last_line_torn(handle):
                 data = b"\n" + data
+            # one write: several processes that append do not mix their lines
             if os.write(handle, data) < len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), LEDGER)
             os.fsync(handle)
@@ -203,12 +222,14 @@ def _iter_finished_below(
     path: str, parts: tuple[str, ...]
 ) -> Iterator[tuple[AttemptKey, str, int]]:
     """Yield those in a folder below `episodes/`: an attempt's holds tries, all others an arm's."""
+    # an attempt's folder has folders `tryN` in it and lies deep enough
     folders = list(_iter_subfolders(path))
     matches = (TRY.fullmatch(name) for name, _ in folders) if len(parts) > len(CORE) else ()
     if tried := [int(match[1]) for match in matches if match]:
         key = _parse_folder_key(parts)
         if key is not None:
             yield key, path, max(tried)
+    # any other folder is a factor of an arm
     elif len(parts) < DEEPEST:
         for name, below in folders:
             yield from _iter_finished_below(below, (*parts, name))

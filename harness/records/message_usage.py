@@ -65,19 +65,29 @@ def find_arm_fault(attempts: Sequence[MessageUsage]) -> str | None:
 
     A single attempt may have met no partner, or have ended early. If all did, the
     arm has no effect.
+
+    Args:
+        attempts: of one arm.
+
+    Returns:
+        A reason for the user, or None.
     """
+    # attempts of systems without messages say nothing about the channel
     reading = [attempt for attempt in attempts if attempt.reads]
     if not reading:
         return None
     n = "its one attempt" if len(reading) == 1 else f"all of its {len(reading)} attempts"
+    # no message at all, though silence was not what the arm is called after
     silent = any(usage.silence_asked for usage in reading)
     if all(usage.without_messages for usage in reading) and not (
         silent and all(usage.silence_asked or not usage.sent for usage in reading)
     ):
         return f"the system was given no message in {n}"
+    # a disturbance that changed no message in any attempt
     for name in sorted({name for usage in reading for name in usage.disturbances}):
         if not any(usage.disturbances.get(name) for usage in reading):
             return f"{name} made no difference to what the system was given in {n}"
+    # messages were changed, but none of those that were used
     if any(usage.disturbances for usage in reading) and not any(
         usage.different for usage in reading
     ):

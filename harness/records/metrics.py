@@ -81,6 +81,13 @@ def find_metric_name_problem(name: str, *, recorded: bool = False) -> str | None
     """Return why a metric cannot have a name, if it cannot; `recorded`: in records, not settings.
 
     Records that were written before `OF_SUMS` was reserved can be read.
+
+    Args:
+        name: as the settings have it.
+        recorded: whether the name is from records.
+
+    Returns:
+        A reason for the user, or None.
     """
     taken = RESERVED if recorded else RESERVED | OF_SUMS
     if not NAME.fullmatch(name):
@@ -89,7 +96,14 @@ def find_metric_name_problem(name: str, *, recorded: bool = False) -> str | None
 
 
 def make_metric_fields(units: Mapping[str, str]) -> list[pa.Field]:
-    """Return the columns that metrics add to `frames.parquet`, with their units."""
+    """Return the columns that metrics add to `frames.parquet`, with their units.
+
+    Args:
+        units: by name of the metric.
+
+    Returns:
+        Columns of float64 without nulls.
+    """
     described = "metric; NaN where there is none"
     return [
         pa.field(
@@ -112,7 +126,14 @@ def has_only_metrics(fields: Iterable[pa.Field]) -> bool:
 
 
 def parse_result_metrics(result: Mapping[str, Any]) -> dict[str, MetricValue]:
-    """Return the metrics of a `result.json`; ValueError if one is none."""
+    """Return the metrics of a `result.json`; ValueError if one is none.
+
+    Args:
+        result: contents of `result.json`.
+
+    Returns:
+        By name of the metric.
+    """
     records = result["crucible"].get("metrics", {})
     if not isinstance(records, dict):
         raise ValueError("metrics: not an object")

@@ -23,15 +23,34 @@ REACH = 255.0
 
 
 def pack_points(points_in_lidar: Singles) -> bytes:
-    """Return a sweep as bytes."""
+    """Return a sweep as bytes.
+
+    Args:
+        points_in_lidar: (N, 4) x y z in metres, intensity 0 to 1.
+
+    Returns:
+        8 bytes a point, before compression.
+    """
+    # (K, 4) in whole numbers
     near = points_in_lidar[(np.abs(points_in_lidar[:, :3]) <= REACH).all(1)]
     whole = np.rint(near / STEP).clip(-32767, 32767).astype(KIND)
+    # (4, K) differences; int16 wraps round without loss
     steps: bytes = np.diff(whole.T, axis=1, prepend=KIND.type(0)).astype(KIND).tobytes()
     return steps
 
 
 def unpack_points(kept: bytes) -> Singles:
-    """Return the sweep of some bytes."""
+    """Return the sweep of some bytes.
+
+    Args:
+        kept: what `pack_points` made.
+
+    Returns:
+        (K, 4) x y z in metres, intensity 0 to 1.
+
+    Raises:
+        UserError: the number of bytes is that of no sweep.
+    """
     if len(kept) % (4 * KIND.itemsize):
         raise UserError(f"{len(kept)} bytes are no sweep: four numbers a point are needed")
     whole = np.cumsum(np.frombuffer(kept, KIND).reshape(4, -1), axis=1, dtype=KIND)
@@ -39,7 +58,15 @@ def unpack_points(kept: bytes) -> Singles:
 
 
 def read_point_sweeps(attempt: Path, within: Path | None = None) -> dict[tuple[int, str], Singles]:
-    """Return the points of all LiDARs by frame and sender, if the campaign recorded them."""
+    """Return the points of all LiDARs by frame and sender, if the campaign recorded them.
+
+    Args:
+        attempt: the folder of a try.
+        within: the folder that the user named, as in `open_regular`.
+
+    Returns:
+        (N, 4) by frame (ticks since the ego stood ready) and sender.
+    """
     file = attempt / "points.parquet"
     if not os.path.lexists(file):
         raise UserError(f"{attempt}: no sweeps are kept; record.points=true keeps them")

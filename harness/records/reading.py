@@ -44,10 +44,24 @@ LIMITS = {"points": TableLimits(unpacked=1_000 * MEGABYTE)}
 
 
 class CampaignRecords:
-    """A campaign folder, running or finished: nothing in it is read through a link."""
+    """A campaign folder, running or finished: nothing in it is read through a link.
+
+    Attempts are listed once, when they are first asked for; `find_attempts` looks again.
+
+    Attributes:
+        folder: the campaign's.
+    """
 
     def __init__(self, folder: Path, within: Path | None = None) -> None:
-        """Look at a folder; one that lies in a folder which the user named may be no link."""
+        """Look at a folder; one that lies in a folder which the user named may be no link.
+
+        Args:
+            folder: with a `campaign.yaml` in it.
+            within: the folder that the user named; None if it is `folder` itself.
+
+        Raises:
+            UserError: the folder is not a campaign's, or a link leads to it.
+        """
         self.folder = folder
         if within is not None:
             refuse_link(folder, within=within)
@@ -76,11 +90,26 @@ class CampaignRecords:
         return self._known
 
     def note_finished(self, key: AttemptKey, number: int) -> None:
-        """Take note of a try that has finished since, without looking through the folder again."""
+        """Take note of a try that has finished since, without looking through the folder again.
+
+        Args:
+            key: the attempt.
+            number: of the try that has its result.
+        """
         self._known[key] = self.folder / EPISODES / key.path / f"try{number}"
 
     def read_result(self, key: AttemptKey) -> dict[str, Any]:
-        """Return an attempt's `result.json`."""
+        """Return an attempt's `result.json`.
+
+        Args:
+            key: a finished attempt.
+
+        Returns:
+            The contents: fields of CARLA's Leaderboard, and what Crucible adds under `crucible`.
+
+        Raises:
+            UserError: the file cannot be read, or is another attempt's.
+        """
         file = f"{self._get_folder(key)}/result.json"
         result = read_json_object(file, within=self.folder)
         ours = result.get("crucible")
@@ -91,28 +120,62 @@ class CampaignRecords:
         return result
 
     def get_result_path(self, key: AttemptKey) -> Path:
-        """Return where an attempt's `result.json` lies."""
+        """Return where an attempt's `result.json` lies.
+
+        Args:
+            key: of the attempt.
+        """
         return self._get_folder(key) / "result.json"
 
     def read_timing(self, key: AttemptKey) -> dict[str, Any]:
-        """Return an attempt's `timing.json`."""
+        """Return an attempt's `timing.json`.
+
+        Args:
+            key: of the attempt.
+
+        Returns:
+            Seconds by part, ticks and processor.
+        """
         return read_json_object(self._get_folder(key) / "timing.json", within=self.folder)
 
     def read_attempt_table(self, name: str, key: AttemptKey) -> pd.DataFrame:
-        """Return one table of an attempt."""
+        """Return one table of an attempt.
+
+        Args:
+            name: such as `frames` or `boxes`; docs/reference/records.md has all of them.
+            key: a finished attempt.
+
+        Returns:
+            Columns and units as `harness.records.schema` has them.
+        """
         return convert_to_dataframe(self.read_attempt_columns(name, key))
 
     def read_attempt_columns(self, name: str, key: AttemptKey) -> pa.Table:
-        """Return one table of an attempt as it was stored, for a look at a few of its columns."""
+        """Return one table of an attempt as it was stored, for a look at a few of its columns.
+
+        Args:
+            name: such as `frames` or `boxes`.
+            key: a finished attempt.
+        """
         return _read_parquet(self._get_file(name, key), name, self.folder)
 
     def read_attempt_tables(self, name: str, keys: Iterable[AttemptKey]) -> pd.DataFrame:
-        """Return one table of many attempts, each row with its attempt."""
+        """Return one table of many attempts, each row with its attempt.
+
+        Args:
+            name: such as `frames` or `boxes`.
+            keys: finished attempts.
+
+        Returns:
+            The rows of all attempts, with further columns: arm, its factors, route and seed.
+        """
         keys = list(keys)
+        # every factor that some arm names is a column; `none` where an arm does not name it
         factors = list(dict.fromkeys(factor for key in keys for factor in key.arm.names))
         parts = [
             _add_attempt_columns(self.read_attempt_columns(name, key), key, factors) for key in keys
         ]
+        # without attempts: an empty table with the same columns
         nothing = AttemptKey(Arm.from_factors(), "", 0)
         parts = parts or [_add_attempt_columns(ALL_TABLES[name].empty_table(), nothing, CORE)]
         pooled = pa.concat_tables(parts, promote_options="default")
@@ -158,12 +221,28 @@ def describe_schema(header: object) -> str:
 
 
 def read_stored_table(file: Path, name: str, within: Path | None = None) -> pd.DataFrame:
-    """Return a table, if it is whole and of this version; `within` is as in `open_regular`."""
+    """Return a table, if it is whole and of this version; `within` is as in `open_regular`.
+
+    Args:
+        file: the Parquet file.
+        name: of its schema, such as `frames`.
+        within: the folder that the user named.
+
+    Returns:
+        Columns and units as `harness.records.schema` has them.
+
+    Raises:
+        UserError: the file cannot be read, or has another schema.
+    """
     return convert_to_dataframe(_read_parquet(file, name, within))
 
 
 def convert_to_dataframe(table: pa.Table) -> pd.DataFrame:
-    """Return a stored table as a DataFrame."""
+    """Return a stored table as a DataFrame.
+
+    Args:
+        table: as it was read.
+    """
     frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
     return frame
 
@@ -175,7 +254,20 @@ def read_json_object(
     within: Path | None = None,
     follow: bool = False,
 ) -> dict[str, Any]:
-    """Return the contents of a JSON file, if it is an object; the rest is as in `open_regular`."""
+    """Return the contents of a JSON file, if it is an object; the rest is as in `open_regular`.
+
+    Args:
+        file: what is read.
+        kind: how large it may be, and what it is called in messages.
+        within: the folder that the user named.
+        follow: read through a link.
+
+    Returns:
+        The object; numbers are finite.
+
+    Raises:
+        UserError: the file cannot be read, or holds no object.
+    """
     try:
         record = read_json_within(file, kind, within=within, follow=follow)
     except BROKEN as problem:
@@ -186,20 +278,31 @@ def read_json_object(
 
 
 def make_unreadable_error(file: Path | str, problem: BaseException) -> UserError:
-    """Return the error for a file that cannot be read."""
+    """Return the error for a file that cannot be read.
+
+    Args:
+        file: what was read.
+        problem: what the reader raised.
+
+    Returns:
+        An error of one line: the file and the reason.
+    """
     number = problem.errno if isinstance(problem, OSError) else None
     reason = os.strerror(number) if number else " ".join(str(problem).split())
     return UserError(f"{file}: {reason or 'cannot be read'}")
 
 
 def _read_parquet(file: Path, name: str, within: Path | None = None) -> pa.Table:
+    """Return a stored table; nothing is read before its footer is plausible."""
     try:
         with open_table(file, LIMITS.get(name), within=within) as opened:
+            # the footer: version, columns, rows
             written = opened.schema
             version = (written.metadata or {}).get(b"crucible_schema")
             if version != str(VERSION).encode() or not is_schema(written, name):
                 raise UserError(f"{file}: not a table {name} of schema {VERSION}")
             refuse_overlong(file, name, opened.rows, within)
+            # then the contents, with the checksums and types of every value
             table = opened.read()
             table.validate(full=True)
     except BROKEN as problem:
@@ -211,6 +314,10 @@ def is_schema(written: pa.Schema, name: str) -> bool:
     """Return whether a table has the columns of its schema.
 
     Behind these, frames may have metrics, and others what is left after sensing.
+
+    Args:
+        written: what the file has.
+        name: of the schema that it should have.
     """
     known = ALL_TABLES[name]
     fields = list(written)
@@ -225,7 +332,17 @@ def is_schema(written: pa.Schema, name: str) -> bool:
 
 
 def refuse_overlong(file: Path, name: str, rows: int, within: Path | None = None) -> None:
-    """Refuse a table whose footer claims more rows than its attempt can have."""
+    """Refuse a table whose footer claims more rows than its attempt can have.
+
+    Args:
+        file: the table's.
+        name: of its schema.
+        rows: what its footer claims.
+        within: the folder that the user named.
+
+    Raises:
+        UserError: more rows than an attempt of its planning steps can have.
+    """
     most = MOST_ROWS[name]
     steps = file.with_name("frames.parquet")
     if name in ROWS_A_STEP and is_regular(steps):

@@ -14,6 +14,12 @@ def read_surrogates(result: Mapping[str, Any]) -> dict[str, float]:
     """Return the measures of an attempt by name; NaN where there is none.
 
     ValueError if one is no finite number or not in its unit.
+
+    Args:
+        result: contents of `result.json`.
+
+    Returns:
+        By the names of `SURROGATES`, in their units.
     """
     record = result["crucible"].get("surrogates")
     if record is None:
@@ -33,7 +39,12 @@ def read_reached_times(result: Mapping[str, Any]) -> tuple[float, ...]:
 
 
 def read_measure(record: Any, name: str) -> float:
-    """Return one measure; NaN where it is missing or null."""
+    """Return one measure; NaN where it is missing or null.
+
+    Args:
+        record: value and unit.
+        name: of the measure.
+    """
     if record is None or record["value"] is None:
         return math.nan
     if record["unit"] != SURROGATES[name]:

@@ -21,7 +21,13 @@ NAMED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TwinChange:
-    """How a twin's disturbances differ; no difference is the attempt once more."""
+    """How a twin's disturbances differ; no difference is the attempt once more.
+
+    Attributes:
+        without: names of disturbances.
+        windows: ticks.
+        sample: number of the new random sample.
+    """
 
     without: tuple[str, ...] = ()  # disturbances that do not happen
     windows: tuple[Window, ...] | None = None  # in which the others do
@@ -59,10 +65,19 @@ def parse_window(text: str) -> Window:
 
 
 def list_attempt_twins(of: AttemptKey, keys: Iterable[AttemptKey]) -> dict[TwinChange, AttemptKey]:
-    """Return an attempt's twins among the attempts of their campaign."""
+    """Return an attempt's twins among the attempts of their campaign.
+
+    Args:
+        of: the attempt.
+        keys: of the campaign of twins.
+
+    Returns:
+        The attempt's twins, by how each differs.
+    """
     changes = {}
     for key in keys:
         was, now = of.arm.condition, key.arm.condition
+        # all else of the key is equal: route, seed and the arm's other factors
         if now.startswith(was) and replace(key, arm=key.arm.replace_factors(condition=was)) == of:
             change = TwinChange.from_name(now.removeprefix(was))
             if change is not None:

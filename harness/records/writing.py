@@ -31,7 +31,13 @@ DELTAS = dict.fromkeys(TABLES["tracks"].names, "DELTA_BINARY_PACKED")
 
 
 class EpisodeWriter:
-    """The folder of one try, as long as it is being written."""
+    """The folder of one try, as long as it is being written.
+
+    A context manager: without `commit_records` nothing is left when it exits.
+
+    Attributes:
+        place: the folder of the try once it is committed.
+    """
 
     def __init__(self, campaign: Path, key: AttemptKey, number: int) -> None:
         self.place = campaign / EPISODES / key.path / f"try{number}"
@@ -42,6 +48,7 @@ class EpisodeWriter:
         try:
             self._refuse_links()
             self._scratch.parent.mkdir(parents=True, exist_ok=True)
+            # what a process that was killed has left in the same attempt
             for left in self._scratch.parent.glob(".try*"):
                 if left.is_symlink():
                     left.unlink()
@@ -77,6 +84,14 @@ class EpisodeWriter:
         """Write `<name>.parquet`; every column of its schema must be given, and no other.
 
         `more` are columns behind those of the schema: metrics, and what is left after sensing.
+
+        Args:
+            name: of the schema.
+            columns: values by column, all of one length.
+            more: columns with their types.
+
+        Raises:
+            AttemptError: the disk is full, or cannot be written.
         """
         schema = ALL_TABLES[name]
         for field in more:
@@ -104,13 +119,22 @@ class EpisodeWriter:
             raise classify_disk_problem(problem, file) from None
 
     def commit_records(self) -> Path:
-        """Bring everything to the disk, then into its place."""
+        """Bring everything to the disk, then into its place.
+
+        Returns:
+            The folder of the try.
+
+        Raises:
+            AttemptError: the disk is full, or cannot be written.
+        """
         try:
             files = sorted(self._scratch.iterdir())
             if missing := FILES - {file.name for file in files}:
                 raise ValueError(f"not written: {', '.join(sorted(missing))}")
+            # contents first, then the folder that lists them
             for path in (*files, self._scratch):
                 _sync_to_disk(path)
+            # the commit; the new names must be on the disk as well
             self._scratch.rename(self.place)
             for folder in self.place.parents:
                 _sync_to_disk(folder)
@@ -134,7 +158,15 @@ def get_storage_options(name: str, schema: pa.Schema) -> dict[str, Any]:
 
 
 def classify_disk_problem(problem: OSError, file: Path | None = None) -> AttemptError:
-    """Return the failure that a file problem means for an attempt."""
+    """Return the failure that a file problem means for an attempt.
+
+    Args:
+        problem: what the system reported.
+        file: what was written; None if the problem names it.
+
+    Returns:
+        A failure of class `disk`.
+    """
     reason = os.strerror(problem.errno) if problem.errno else str(problem)
     return AttemptError("disk", f"{file or problem.filename or 'records'}: {reason}")
 

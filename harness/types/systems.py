@@ -37,13 +37,33 @@ class System(Protocol):
     reads_messages: bool  # partners share with it
 
     def reset(self, seed: int, route: Route) -> None:
-        """Start an attempt."""
+        """Start an attempt.
+
+        Args:
+            seed: of the attempt; all of the system's randomness comes from it.
+            route: the way to drive, in the world frame.
+        """
 
     def share(self, observation: Observation) -> Payload:
-        """Return what a partner sends, computed at the partner when it captured."""
+        """Return what a partner sends, computed at the partner when it captured.
+
+        Args:
+            observation: of the partner, with its points in its LiDAR frame.
+
+        Returns:
+            Boxes or points in the partner's LiDAR frame, or feature maps.
+        """
 
     def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
-        """Perceive, plan and act."""
+        """Perceive, plan and act.
+
+        Args:
+            observation: of the ego.
+            messages: those that have arrived, the newest of each sender.
+
+        Returns:
+            The control, and the boxes in the ego's LiDAR frame.
+        """
 
 
 class PrivilegedSystem(Protocol):
@@ -57,12 +77,29 @@ class PrivilegedSystem(Protocol):
         """Start an attempt."""
 
     def share(self, observation: Observation, truth: GroundTruth) -> Payload:
-        """Return what a partner sends; `truth` is the ground truth within its own LiDAR's range."""
+        """Return what a partner sends; `truth` is the ground truth within its own LiDAR's range.
+
+        Args:
+            observation: of the partner.
+            truth: boxes in the partner's LiDAR frame.
+
+        Returns:
+            Boxes or points in the partner's LiDAR frame, or feature maps.
+        """
 
     def step(
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
     ) -> Step:
-        """Perceive, plan and act; `truth` is the ground truth within range, hit or not."""
+        """Perceive, plan and act; `truth` is the ground truth within range, hit or not.
+
+        Args:
+            observation: of the ego.
+            messages: those that have arrived, the newest of each sender.
+            truth: boxes in the ego's LiDAR frame.
+
+        Returns:
+            The control, and the boxes in the ego's LiDAR frame.
+        """
 
 
 class PerceivingSystem(System, Protocol):
@@ -72,10 +109,27 @@ class PerceivingSystem(System, Protocol):
     """
 
     def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
-        """Return what is detected with the messages, and by the ego alone."""
+        """Return what is detected with the messages, and by the ego alone.
+
+        Args:
+            observation: of the ego.
+            messages: those that have arrived, the newest of each sender.
+
+        Returns:
+            Boxes in the ego's LiDAR frame.
+        """
 
     def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
-        """Plan and act by these boxes."""
+        """Plan and act by these boxes.
+
+        Args:
+            observation: of the ego.
+            boxes: the cooperative boxes in the ego's LiDAR frame, changed or not by an
+                intervention.
+
+        Returns:
+            Pedals and wheel.
+        """
 
     def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
         """Perceive, and drive by it."""
@@ -105,7 +159,16 @@ def drive_by_perception(
     observation: EgoObservation,
     perceived: Perceived,
 ) -> Step:
-    """Return the step of a system that drives by what it perceived, or by what was made of it."""
+    """Return the step of a system that drives by what it perceived, or by what was made of it.
+
+    Args:
+        system: whose `drive` is called.
+        observation: of the ego.
+        perceived: boxes in the ego's LiDAR frame; the cooperative ones are driven by.
+
+    Returns:
+        The control, with both sets of boxes for the records.
+    """
     control = system.drive(observation, perceived.cooperative)
     return Step(control, perceived.cooperative, perceived.ego_alone)
 

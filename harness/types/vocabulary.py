@@ -30,7 +30,16 @@ LightState = Literal["green", "yellow", "red", "off"]
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """Where something stands and which way it looks."""
+    """Where something stands and which way it looks.
+
+    Attributes:
+        x: metres, forward; in the world frame unless a name says otherwise.
+        y: metres, to the right.
+        z: metres, up.
+        yaw: radians, clockwise from above.
+        pitch: radians, nose up.
+        roll: radians.
+    """
 
     x: float
     y: float
@@ -65,7 +74,11 @@ class Boxes:
 
     @staticmethod
     def join(parts: list[Boxes]) -> Boxes:
-        """Return the boxes of all parts, in order."""
+        """Return the boxes of all parts, in order.
+
+        Args:
+            parts: all in one frame.
+        """
         if not parts:
             return Boxes.none()
         return Boxes(
@@ -98,7 +111,11 @@ class Surfaces:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
-    """A LiDAR sweep as it is sent: rows of `x y z intensity`."""
+    """A LiDAR sweep as it is sent: rows of `x y z intensity`.
+
+    Attributes:
+        in_lidar: metres in the sender's LiDAR frame, intensity 0 to 1.
+    """
 
     in_lidar: Singles  # (N, 4)
 
@@ -110,7 +127,11 @@ class Points:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """What a network sends between its layers: maps of (channels, rows, columns)."""
+    """What a network sends between its layers: maps of (channels, rows, columns).
+
+    Attributes:
+        maps: float32, in the sender's LiDAR frame.
+    """
 
     maps: tuple[Singles, ...]
 
@@ -125,7 +146,12 @@ Payload: TypeAlias = Boxes | Points | Features
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroundTruth:
-    """What really stands round one observer: for judges and privileged systems only."""
+    """What really stands round one observer: for judges and privileged systems only.
+
+    Attributes:
+        actor_ids: (N,) the simulator's ids.
+        hits: (N,) LiDAR returns.
+    """
 
     boxes_in_lidar: Boxes  # scores are 1
     actor_ids: Integers
@@ -140,7 +166,12 @@ class GroundTruth:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Observation:
-    """What one observer senses by itself at one moment."""
+    """What one observer senses by itself at one moment.
+
+    Attributes:
+        frame: the simulator's tick of capture.
+        time: seconds.
+    """
 
     sender: str  # "ego", "roadside-0", "vehicle-117"
     kind: Kind
@@ -152,7 +183,12 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class LightAhead:
-    """A traffic light on the route."""
+    """A traffic light on the route.
+
+    Attributes:
+        clear_station: metres along the route.
+        state: what it shows now.
+    """
 
     station: float  # of its stop line, metres along the route
     clear_station: float  # where the junction behind it has been left
@@ -165,6 +201,11 @@ class EgoObservation(Observation):
 
     Its own way it finds by `vehicle_in_world`; `lidar_in_world` is what it believes when it puts
     its own and others' data together, and what a pose error disturbs.
+
+    Attributes:
+        vehicle_in_world: the vehicle, as it truly stands.
+        speed: m/s.
+        lights: those on the route ahead.
     """
 
     vehicle_in_world: Pose
@@ -175,7 +216,14 @@ class EgoObservation(Observation):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Message:
-    """What one partner shared, stamped when it was captured."""
+    """What one partner shared, stamped when it was captured.
+
+    Attributes:
+        sender: such as `roadside-0` or `vehicle-117`.
+        capture_frame: the simulator's tick of capture.
+        capture_time: seconds.
+        payload: boxes or points in the sender's LiDAR frame, or feature maps.
+    """
 
     sender: str
     kind: Kind
@@ -201,7 +249,13 @@ class Control:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """What a system makes of one moment; boxes stand in the ego's LiDAR frame."""
+    """What a system makes of one moment; boxes stand in the ego's LiDAR frame.
+
+    Attributes:
+        control: what the vehicle does until the next planning step.
+        cooperative: detections with the messages; they are evaluated.
+        ego_alone: detections without the messages, for the error patterns.
+    """
 
     control: Control
     cooperative: Boxes
@@ -210,7 +264,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Perceived:
-    """What a system detects at one moment, in the ego's LiDAR frame: a step without its control."""
+    """What a system detects at one moment, in the ego's LiDAR frame: a step without its control.
+
+    Attributes:
+        cooperative: detections with the messages.
+        ego_alone: detections without the messages.
+    """
 
     cooperative: Boxes
     ego_alone: Boxes
@@ -218,7 +277,16 @@ class Perceived:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Route:
-    """A way through a town, one row for each metre."""
+    """A way through a town, one row for each metre.
+
+    Attributes:
+        name: unique in a campaign.
+        town: the map's name, such as `Town05`.
+        xyz: metres.
+        yaw: radians, of the lane's direction.
+        station: metres.
+        lane_width: metres.
+    """
 
     name: str
     town: str

@@ -66,12 +66,14 @@ class DriveStream:
 
     def send_steps(self, steps: Steps, lines: Mapping[str, Sequence[Floats]]) -> None:
         """Send planning steps; lines are those of the map and of the ego's way, by kind."""
+        # what is in the world and from above
         self._send_road(steps, lines)
         self._send_ego(steps)
         self._send_partners(steps)
         self._send_sights(steps)
         for source in BOX_COLOURS:
             self._send_boxes(steps, source)
+        # (steps,) curves
         times = np.array([step.time for step in steps])
         speeds = np.array([step.speed for step in steps])
         self.send_plot("speed", {"ego": (times, speeds)})
@@ -152,6 +154,7 @@ class DriveStream:
 
         times = make_time_column([step.time for step in steps])
         for kind, (name, radius) in LINES.items():
+            # pieces near the ego of every step, in the world and from above
             near = [scene.select_near_lines(lines.get(kind, ()), step) for step in steps]
             counts = [len(pieces) for pieces in near]
             solid = [convert_to_right_handed(line) for pieces in near for line in pieces]
@@ -160,6 +163,7 @@ class DriveStream:
                 for step, pieces in zip(steps, near, strict=True)
                 for line in pieces
             ]
+            # what does not change is sent once, lines with their times
             colour = scene.encode_colour(COLOURS[name][0])
             looks = rerun.LineStrips3D.from_fields(colors=colour, radii=radius)
             self._send_static_look(f"world/road/{kind}", looks)
@@ -176,6 +180,7 @@ class DriveStream:
 
         times = make_time_column([step.time for step in steps])
         poses = [step.ego_in_world for step in steps]
+        # (steps, 3), world frame with y negated
         places = convert_to_right_handed(np.array([(pose.x, pose.y, pose.z) for pose in poses]))
         colour = COLOURS["accent"][0]
         sign = rerun.Boxes3D.columns(
@@ -186,8 +191,10 @@ class DriveStream:
             labels=["ego"] * len(places),
         )
         self._stream.send_columns("world/ego", times, sign)
+        # views that follow the ego have this as their origin
         here = rerun.Transform3D.columns(translation=places)
         self._stream.send_columns("here", times, here)
+        # from above the ego never moves: an arrow that points ahead
         length, width = np.array(EGO) / 2
         sides = [(-width, length), (-width, -0.4), (0.0, -length), (width, -0.4), (width, length)]
         arrow = rerun.LineStrips2D(
@@ -199,11 +206,13 @@ class DriveStream:
         """Send partners where they are and where they believe to be."""
         import rerun
 
+        # partners of all steps in one column, cut by their number in every step
         partners = [partner for step in steps for partner in step.partners]
         if not partners and "world/partners/true" not in self._looks:
             return
         counts = [len(step.partners) for step in steps]
         times = make_time_column([step.time for step in steps])
+        # where it is, and where it believes to be
         for side, hue, size in (("true", "accent", 0.4), ("believed", "hue4", 0.25)):
             poses = [getattr(partner, side) for partner in partners]
             places = np.array([(pose.x, pose.y, pose.z) for pose in poses]).reshape(-1, 3)
@@ -223,6 +232,7 @@ class DriveStream:
 
         times = make_time_column([step.time for step in steps])
         senders = dict.fromkeys(sender for step in steps for sender in step.sights)
+        # one entity for every LiDAR, in its colour
         for sender in self._extend_agents(senders):
             lines = [scene.compute_sight_lines(step, sender) for step in steps]
             counts = [len(part) for part in lines]
@@ -230,10 +240,12 @@ class DriveStream:
                 get_entity_path("world", "sight", sender),
                 get_entity_path("above", "sight", sender),
             )
+            # a LiDAR that has hit nothing so far has no entity
             if not any(counts) and solid not in self._looks:
                 continue
             colour = self._get_sender_colour(sender)
             self._send_static_look(solid, rerun.LineStrips3D.from_fields(colors=colour, radii=0.03))
+            # lines in the world, then from above
             strips = [convert_to_right_handed(line) for part in lines for line in part]
             columns = rerun.LineStrips3D.columns(strips=strips).partition(counts)
             self._stream.send_columns(solid, times, columns)
@@ -250,12 +262,14 @@ class DriveStream:
         """Send the boxes of one source, and the name of each error among them."""
         import rerun
 
+        # boxes of all steps in one column, cut by their number in every step
         shown = [scene.select_step_boxes(step, source) for step in steps]
         counts = [len(part.patterns) for part in shown]
         times = make_time_column([step.time for step in steps])
         colours = np.concatenate([scene.choose_box_colours(part, source) for part in shown])
         labels = [label for part in shown for label in scene.make_box_labels(part, source)]
         looks = {"colors": colours, "labels": labels}
+        # (boxes of all steps, 7), world frame
         geometry = [
             scene.transform_to_world(step, part) for step, part in zip(steps, shown, strict=True)
         ]
@@ -266,10 +280,12 @@ class DriveStream:
             quaternions=scene.compute_quaternions(world[:, 6]),
             **looks,
         )
+        # in the world: solids with edges
         edges = rerun.components.FillMode.MajorWireframe
         quiet = rerun.Boxes3D.from_fields(show_labels=False, fill_mode=edges)
         self._send_static_look(f"world/{source}", quiet)
         self._stream.send_columns(f"world/{source}", times, solid.partition(counts))
+        # from above: outlines in the frame of the ego's LiDAR
         local = np.concatenate([part.boxes.geometry for part in shown])
         flat = rerun.LineStrips2D.columns(strips=scene.compute_box_outlines(local), **looks)
         self._send_static_look(f"above/{source}", rerun.LineStrips2D.from_fields(show_labels=False))
@@ -280,6 +296,7 @@ class DriveStream:
         """Send a named dot on each box that shows an error."""
         import rerun
 
+        # boxes with the name of an error
         wrong = [part[np.array([name != "" for name in part.patterns], bool)] for part in shown]
         counts = [len(part.patterns) for part in wrong]
         solid_path, flat_path = f"world/errors/{source}", f"above/errors/{source}"
@@ -291,6 +308,7 @@ class DriveStream:
             "colors": np.concatenate([scene.choose_box_colours(part, source) for part in wrong]),
             "labels": [name for part in wrong for name in part.patterns],
         }
+        # a dot over the box, in the world; (errors, 3)
         geometry = [
             scene.transform_to_world(step, part) for step, part in zip(steps, wrong, strict=True)
         ]
@@ -299,6 +317,7 @@ class DriveStream:
         places = convert_to_right_handed(world[:, :3]) + above
         solid = rerun.Points3D.columns(positions=places, **looks)
         self._stream.send_columns(solid_path, times, solid.partition(counts))
+        # a dot on the box, from above: x right, y down, so LiDAR y and minus x
         local = np.concatenate([part.boxes.geometry for part in wrong])
         flat = rerun.Points2D.columns(positions=local[:, [1, 0]] * (1.0, -1.0), **looks)
         self._stream.send_columns(flat_path, times, flat.partition(counts))

@@ -33,6 +33,7 @@ def build_viewer_layout() -> Blueprint:
     import rerun.blueprint as parts
 
     above = parts.VisualBounds2D(x_range=[-AROUND, AROUND], y_range=[-AROUND, AROUND])
+    # three columns, with more room for the world
     views = parts.Horizontal(
         parts.Spatial3DView(
             origin="here", contents="world/**", name="World, following the ego (y to the left)"
@@ -57,7 +58,12 @@ def build_viewer_layout() -> Blueprint:
 
 
 def format_legend(title: str, what: str) -> str:
-    """Return what is to be known of a drive in a viewer, as Markdown."""
+    """Return what is to be known of a drive in a viewer, as Markdown.
+
+    Args:
+        title: which drive.
+        what: how it ended, in a few words.
+    """
     colours = [
         *((NAMES[source], COLOURS[colour][0]) for source, colour in BOX_COLOURS.items()),
         *((pattern, get_error_colour(pattern)) for pattern in PATTERNS),

@@ -16,7 +16,14 @@ Curve: TypeAlias = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ShownBoxes:
-    """The boxes of one source, in the frame of the ego's LiDAR."""
+    """The boxes of one source, in the frame of the ego's LiDAR.
+
+    Attributes:
+        boxes: N boxes.
+        counted: (N,) whether each counts.
+        patterns: N names.
+        actor_ids: (N,).
+    """
 
     boxes: Boxes
     counted: Mask

@@ -13,7 +13,15 @@ from harness.types.vocabulary import Pose, Route
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptContext:
-    """One attempt's world, already loaded and in synchronous mode."""
+    """One attempt's world, already loaded and in synchronous mode.
+
+    Attributes:
+        client: connected to the server.
+        world: newly loaded for this attempt.
+        route: the way to drive.
+        seed: of the attempt; every random stream comes from it.
+        tick_seconds: the length of a tick.
+    """
 
     client: carla.Client
     world: carla.World
@@ -35,13 +43,23 @@ class AttemptContext:
         return numbers[-1]
 
     def random(self, *names: str) -> np.random.Generator:
-        """Return this attempt's stream of that name."""
+        """Return this attempt's stream of that name.
+
+        Args:
+            names: of the stream; equal names give equal numbers.
+        """
         return make_named_stream(self.seed, *names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EgoState:
-    """The ego as it truly is after a tick."""
+    """The ego as it truly is after a tick.
+
+    Attributes:
+        frame: the simulator's tick.
+        time: seconds, of the simulator.
+        speed: m/s.
+    """
 
     frame: int
     time: float
@@ -52,6 +70,7 @@ class EgoState:
 
 def make_empty_route(town: str) -> Route:
     """Return a route of no length: none is followed."""
+    # (0,) for every column
     none = np.zeros(0)
     no = np.zeros(0, np.bool_)
     return Route(

@@ -62,7 +62,14 @@ class EgoVehicle:
         self._feeler.listen(self._record_contact)
 
     def read_state(self, snapshot: carla.WorldSnapshot) -> EgoState:
-        """Return where the ego is after a tick."""
+        """Return where the ego is after a tick.
+
+        Args:
+            snapshot: of the tick.
+
+        Returns:
+            Metres, m/s and radians in the world.
+        """
         ego = snapshot.find(self.actor.id)
         if ego is None:
             raise AttemptError("server_crash", "the ego has vanished from the world")
@@ -86,16 +93,23 @@ class EgoVehicle:
         A collision may be reported shortly after its tick; of a past tick all are known, unless
         this process got no processor for a whole tick. So a jolt is waited for, and for a moment
         whatever was next to the ego in that tick (`grazing`): a soft collision is no jolt.
+
+        Args:
+            until: the last tick that counts; None for none.
+            grazing: whether something was next to the ego in that tick.
         """
+        # what the sensor's thread has reported so far
         while not self._reports.empty():
             self._waiting.append(self._reports.get_nowait())
         last = 0 if until is None else until.frame
+        # a report may be late; a collision that is missed would change the outcome
         if self._has_jolted(last):
             self._await_contact_report(last, PATIENCE)
         elif grazing:
             self._await_contact_report(last, MOMENT)
         due = [touch for touch in self._waiting if touch[0] <= last]
         self._waiting = [touch for touch in self._waiting if touch[0] > last]
+        # the first report of each actor; kerbs are no collisions
         met: dict[int, EgoContact] = {}
         for frame, actor, kind in due:
             if actor not in met and KERB not in kind:
@@ -128,6 +142,7 @@ class EgoVehicle:
         here, there = now.find(self.actor.id), before.find(self.actor.id)
         if here is None or there is None:
             return False
+        # m/s in one tick
         change = here.get_velocity() - there.get_velocity()
         jolt: bool = math.hypot(change.x, change.y) > JOLT * now.timestamp.delta_seconds
         return jolt
@@ -179,7 +194,13 @@ def spawn_ego(context: AttemptContext) -> carla.Vehicle:
 
 
 def find_route_row(route: Route, pose: Pose, last: int) -> int:
-    """Return the row of the route nearest to a place, near the last one found."""
+    """Return the row of the route nearest to a place, near the last one found.
+
+    Args:
+        route: the way to drive.
+        pose: in the world.
+        last: the row of the last tick.
+    """
     first = max(last - BACK, 0)
     part = route.xyz[first : last + AHEAD]
     gaps = np.hypot(part[:, 0] - pose.x, part[:, 1] - pose.y)
@@ -187,10 +208,20 @@ def find_route_row(route: Route, pose: Pose, last: int) -> int:
 
 
 def compute_route_station(route: Route, pose: Pose, row: int) -> float:
-    """Return metres along the route at a place near one of its rows."""
+    """Return metres along the route at a place near one of its rows.
+
+    Args:
+        route: the way to drive.
+        pose: in the world.
+        row: the nearest one.
+
+    Returns:
+        Metres from 0 to the route's length.
+    """
     x, y, _ = route.xyz[row].tolist()
     yaw = float(route.yaw[row])
     ahead = (pose.x - x) * math.cos(yaw) + (pose.y - y) * math.sin(yaw)
+    # the next row is a metre away: a place beyond it would have another nearest row
     ahead = max(-1.0, min(1.0, ahead))
     station: float = float(route.station[row]) + ahead
     return max(0.0, min(station, route.length))

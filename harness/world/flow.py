@@ -44,7 +44,15 @@ class TrafficFlow:
 def measure_traffic_flow(
     town: str, maps: Path | None, *, minutes: float, vehicles: int, seed: int
 ) -> TrafficFlow:
-    """Drive vehicles of all kinds through a town, and return what stood still."""
+    """Drive vehicles of all kinds through a town, and return what stood still.
+
+    Args:
+        town: its name.
+        maps: folder of OpenDRIVE files; None for shipped towns.
+        minutes: of simulated time.
+        vehicles: how many.
+        seed: of the traffic.
+    """
     simulator = CarliteSimulator(None if maps is None else str(maps))
     with (
         simulator.lease_server(town) as server,
@@ -78,6 +86,7 @@ def record_standing_vehicles(
     seen: list[StandingVehicle] = []
     metres = 0.0
     step = LOOK_EVERY * TICK
+    # a look every second: a vehicle counts once, when it has stood for JAM seconds
     for look in range(1, math.floor(60 * minutes / step) + 1):
         for _ in range(LOOK_EVERY):
             session.world.tick()

@@ -39,7 +39,15 @@ def get_lane_key(waypoint: carla.Waypoint) -> LaneKey:
 
 
 def build_lane_graph(carla_map: carla.Map) -> LaneGraph:
-    """Sample all driving lanes of a town and join them."""
+    """Sample all driving lanes of a town and join them.
+
+    Args:
+        carla_map: of the town.
+
+    Returns:
+        Waypoints a metre apart, and where each leads.
+    """
+    # lanes by their first waypoint, and which lane follows which
     entries: dict[LaneKey, carla.Waypoint] = {}
     following: dict[LaneKey, list[LaneKey]] = defaultdict(list)
     for entry, ahead in carla_map.get_topology():
@@ -49,11 +57,13 @@ def build_lane_graph(carla_map: carla.Map) -> LaneGraph:
             following[get_lane_key(entry)].append(get_lane_key(ahead))
     waypoints: list[carla.Waypoint] = []
     lanes: dict[LaneKey, tuple[int, int]] = {}
+    # sorted keys: equal maps give equal indices
     for key in sorted(entries):
         sampled = _sample_lane(entries[key])
         lanes[key] = (len(waypoints), len(sampled))
         waypoints += sampled
     transforms = [waypoint.transform for waypoint in waypoints]
+    # (N, 3) metres
     xyz = np.array(
         [
             (transform.location.x, transform.location.y, transform.location.z)
@@ -63,6 +73,7 @@ def build_lane_graph(carla_map: carla.Map) -> LaneGraph:
     neighbours = _find_change_neighbours(waypoints, lanes)
     edges = _build_graph_edges(xyz, lanes, following)
     changes = _find_lane_changes(lanes, neighbours)
+    # a lane change is an edge with an additional cost
     for (start, landing), (length, _) in changes.items():
         edges[start].append((landing, length * SPACING + LANE_CHANGE_COSTS[length]))
     return LaneGraph(
@@ -94,6 +105,7 @@ def _find_change_neighbours(
     waypoints: list[carla.Waypoint], lanes: dict[LaneKey, tuple[int, int]]
 ) -> Integers:
     """Return each waypoint's left and right neighbour, where the markings allow a change."""
+    # (waypoints, 2) left and right; -1 for none
     neighbours = np.full((len(waypoints), 2), -1)
     stations = np.array([waypoint.s for waypoint in waypoints])
     for index, waypoint in enumerate(waypoints):
@@ -106,6 +118,7 @@ def _find_change_neighbours(
         ):
             if not allowed & int(flag):
                 continue
+            # of that lane the waypoint with the nearest station
             other = neighbour()
             if other is None or other.lane_id * waypoint.lane_id < 0:
                 continue
@@ -142,6 +155,7 @@ def _find_lane_changes(
             on_side = neighbours[first : first + count, side]
             allowed = np.concatenate([[0], np.cumsum(on_side >= 0)])
             for length in LANE_CHANGE_COSTS:
+                # a change of so many metres must be allowed at each of them
                 windows = allowed[length + 1 :] - allowed[: -length - 1]
                 for start in np.flatnonzero(windows == length + 1).tolist():
                     landing = int(on_side[start + length])

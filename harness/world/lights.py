@@ -52,7 +52,15 @@ class RouteLights:
         )
 
     def find_red_crossings(self, before: float, now: float) -> tuple[int, ...]:
-        """Return the lights whose stop line was crossed in a tick while they were red."""
+        """Return the lights whose stop line was crossed in a tick while they were red.
+
+        Args:
+            before: metres along the route, a tick ago.
+            now: metres along the route.
+
+        Returns:
+            Ids of the lights.
+        """
         return tuple(
             line.light.id
             for line in self._lines
@@ -69,7 +77,9 @@ def find_stop_stations(route: Route, light: carla.TrafficLight) -> list[float]:
     """Return where on the route this light's stop lines are."""
     stations = []
     for waypoint in light.get_stop_waypoints():
+        # (rows,) m between the stop line and the route
         place, yaw = waypoint.transform.location, math.radians(waypoint.transform.rotation.yaw)
+        # only rows that lead the same way: the stop line of the opposite lane is near as well
         gaps = np.hypot(route.xyz[:, 0] - place.x, route.xyz[:, 1] - place.y)
         turned = np.abs(wrap_angle(route.yaw - yaw))
         gaps = np.where(turned < ALIGNED, gaps, np.inf)

@@ -18,7 +18,15 @@ NAME = re.compile(r"\w{1,64}", re.ASCII)
 
 
 def find_map(town: str, maps: Path | None) -> Path | None:
-    """Return a town's OpenDRIVE file, from a folder of maps or of our own towns."""
+    """Return a town's OpenDRIVE file, from a folder of maps or of our own towns.
+
+    Args:
+        town: its name.
+        maps: a folder that is looked in first; None for shipped towns only.
+
+    Returns:
+        None without a file of that name.
+    """
     folders = [maps, SHIPPED_TOWNS] if maps is not None else [SHIPPED_TOWNS]
     candidates = [folder / f"{town}.xodr" for folder in folders if NAME.fullmatch(town)]
     return next((path for path in candidates if os.path.lexists(path)), None)
@@ -26,7 +34,18 @@ def find_map(town: str, maps: Path | None) -> Path | None:
 
 @lru_cache(maxsize=4)
 def load_road_network(town: str, maps: Path | None) -> RoadNetwork:
-    """Return the roads of a town whose map lies in a file."""
+    """Return the roads of a town whose map lies in a file.
+
+    Args:
+        town: its name.
+        maps: a folder that is looked in first; None for shipped towns only.
+
+    Returns:
+        The roads, kept in memory for four towns.
+
+    Raises:
+        UserError: no map of that name, or one that cannot be read.
+    """
     path = find_map(town, maps)
     if path is None:
         raise UserError(

@@ -29,7 +29,13 @@ CHOICES: tuple[Choice, ...] = get_args(Choice)
 
 @dataclass(slots=True, kw_only=True)
 class ScanningPartner:
-    """A partner with a LiDAR."""
+    """A partner with a LiDAR.
+
+    Attributes:
+        sender: such as `roadside-0`.
+        post: its LiDAR.
+        place: metres in the world.
+    """
 
     sender: str
     kind: Kind
@@ -52,7 +58,14 @@ class RoadsidePlacement(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoadsideUnitSpawner:
-    """What is needed to put up a roadside unit."""
+    """What is needed to put up a roadside unit.
+
+    Attributes:
+        mount: LiDAR of the units.
+        period: seconds between sweeps.
+        reads_points: whether points are needed, or hits only.
+        reads_surfaces: whether it must be known what points lie on.
+    """
 
     context: AttemptContext
     mount: LidarMount
@@ -200,7 +213,14 @@ class ReferenceUnits:
 
 @dataclass(slots=True, kw_only=True)
 class PartnerFleet:
-    """All partners of an attempt, and the units of the reference rig."""
+    """All partners of an attempt, and the units of the reference rig.
+
+    Attributes:
+        settings: who may be a partner.
+        units: roadside units of the cooperation.
+        vehicles: background vehicles with a rig.
+        refers_to_units: whether `units` are the reference rig as well.
+    """
 
     settings: Cooperation
     roadside_units: RoadsideUnitSpawner
@@ -215,7 +235,13 @@ class PartnerFleet:
     _ranks: dict[str, float] = field(default_factory=dict)
 
     def choose_sharing_partners(self, ego: EgoState, snapshot: carla.WorldSnapshot) -> None:
-        """Choose who shares in the planning step after the next tick."""
+        """Choose who shares in the planning step after the next tick.
+
+        Args:
+            ego: as it truly is.
+            snapshot: of the tick.
+        """
+        # units that move do so now, for the sweep of the next tick
         units = []
         if self.settings.roadside is not None:
             units = self.settings.roadside.move_units(self.roadside_units, ego, self.units)
@@ -224,8 +250,10 @@ class PartnerFleet:
             placement = self.reference.placement
             self._referred = placement.move_units(self.roadside_units, ego, self.reference.units)
         self._update_vehicle_places(snapshot)
+        # the limit of vehicles first, then that of all partners
         vehicles = self._select_in_range(ego, self.vehicles)[: self.settings.connected]
         self._sharing = self._select_in_range(ego, [*units, *vehicles])[: self.settings.maximum]
+        # only those that are used scan: an idle sensor costs nothing
         for partner in self._list_partners():
             if partner in self._sharing or partner in self._referred:
                 partner.post.start_scanning()
@@ -233,12 +261,17 @@ class PartnerFleet:
                 partner.post.stop_scanning()
 
     def collect_scans(self, frame: int) -> PartnerScans:
-        """Return what the sharing partners and the reference rig scanned in this frame."""
+        """Return what the sharing partners and the reference rig scanned in this frame.
+
+        Args:
+            frame: the tick in which they swept.
+        """
         used = [
             partner
             for partner in self._list_partners()
             if partner in self._sharing + self._referred
         ]
+        # a unit that is both partner and reference is read once
         scans = {partner.post: partner.post.collect_scan(frame) for partner in used}
         shared = [(partner, scans[partner.post]) for partner in self._sharing]
         shared += [
@@ -306,6 +339,16 @@ def spawn_partners(
 
     `reference` says where the units stand whose view decides what ground truth is. Where the
     cooperation places its units in the same way they are one, so that nothing is scanned twice.
+
+    Args:
+        settings: who may be a partner.
+        context: of the attempt.
+        rig: the LiDARs.
+        period: seconds between sweeps.
+        reads_points: whether the system needs points.
+        reads_surfaces: whether a disturbance must know what points lie on.
+        fleet: background vehicles in their order; None for one that is not there.
+        reference: how reference units are placed; None for none.
     """
     roadside_units = RoadsideUnitSpawner(
         context=context,
@@ -349,6 +392,7 @@ def equip_vehicles(
 
     None stands for a vehicle that is not there: the others are chosen as if it were.
     """
+    # (fleet,) one number for each vehicle, there or not: others do not change
     chosen = context.random("connected").random(len(fleet)) < settings.connected_share
     partners = []
     for number, (vehicle, has_rig) in enumerate(zip(fleet, chosen, strict=True)):
@@ -376,6 +420,10 @@ def can_carry_lidar(vehicle: carla.Actor, mount: LidarMount) -> bool:
     """Return whether a LiDAR can be mounted: on a car's roof, and not inside a taller body.
 
     The mount is fixed, so it has to stand above the roof and within the outline.
+
+    Args:
+        vehicle: of the background traffic.
+        mount: of connected vehicles; metres on the vehicle.
     """
     if get_road_user_class(vehicle) != VEHICLE:
         return False

@@ -31,11 +31,17 @@ class ReservedPorts:
 
 @contextmanager
 def reserve_ports(firsts: Iterable[int], count: int = 1) -> Iterator[ReservedPorts]:
-    """Hold the first `count` consecutive ports that are free and not locked."""
+    """Hold the first `count` consecutive ports that are free and not locked.
+
+    Args:
+        firsts: candidates for the first port.
+        count: how many follow each other.
+    """
     for first in firsts:
         ports = range(first, first + count)
         with ExitStack() as held:
             locks = [held.enter_context(hold_named_lock(str(port))) for port in ports]
+            # the locks first: a port that is free may be another holder's in a moment
             if all(lock is not None for lock in locks) and all(map(can_bind_port, ports)):
                 yield ReservedPorts(first, tuple(lock for lock in locks if lock is not None))
                 return

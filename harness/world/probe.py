@@ -19,8 +19,21 @@ LARGEST_REPLY = 4096
 
 
 def probe_carla(host: str, port: int, timeout: float = 5.0) -> str:
-    """Return the version of the CARLA that listens, or fail with one line saying what is there."""
+    """Return the version of the CARLA that listens, or fail with one line saying what is there.
+
+    Args:
+        host: name or address.
+        port: of remote calls.
+        timeout: seconds for each answer.
+
+    Returns:
+        Such as `0.9.16`.
+
+    Raises:
+        AttemptError: nothing listens, something else does, or it does not answer.
+    """
     where = f"{host}:{port}"
+    # two questions: is it CARLA, and does its world move
     version = episode = None
     try:
         connection = socket.create_connection((host, port), timeout)
@@ -35,6 +48,7 @@ def probe_carla(host: str, port: int, timeout: float = 5.0) -> str:
         raise AttemptError("server_hang", f"{where}: no answer within {timeout:g} s") from None
     except (OSError, UnicodeError) as problem:  # some names cannot even be asked for
         raise AttemptError("server_launch", f"{where}: {problem}") from None
+    # what the answers mean
     match version, episode:
         case [1, str(text)], [1, list()]:
             return text

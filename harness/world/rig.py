@@ -118,7 +118,14 @@ def read_rig(file: Path = CONF / "rig" / "v2xverse.yaml") -> Rig:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LidarScan:
-    """One turn of a LiDAR."""
+    """One turn of a LiDAR.
+
+    Attributes:
+        frame: the tick.
+        time: seconds, of the simulator.
+        lidar_in_world: where the LiDAR stands and its carrier looks.
+        points_in_lidar: (N, 4) x y z intensity, metres.
+    """
 
     frame: int
     time: float
@@ -134,6 +141,16 @@ class ScanningPost:
 
     It sweeps once in a planning period, a full turn in one tick. Posts that are put up before the
     same tick sweep in the same ticks, if they listen when the first of those is due.
+
+    Args:
+        context: of the attempt.
+        mount: numbers of the LiDAR.
+        period: seconds between sweeps.
+        reads_points: whether points are needed, or hits only.
+        reads_surfaces: whether it must be known what points lie on.
+        carrier: vehicle that carries it; None for a pole.
+        place: where it stands; None: as mounted on the carrier.
+        noise_seed: of its noise.
     """
 
     def __init__(
@@ -189,11 +206,21 @@ class ScanningPost:
             sensor.set_transform(place)
 
     def collect_scan(self, frame: int) -> LidarScan:
-        """Return the scan of this frame; it is late only if something is wrong."""
+        """Return the scan of this frame; it is late only if something is wrong.
+
+        Args:
+            frame: the tick in which it swept.
+
+        Returns:
+            Points and hits in the LiDAR's frame.
+        """
+        # the semantic sweep, then that with points if it is read
         data = [_wait_for_frame(queue, frame) for queue in self._queues]
         semantic = np.frombuffer(data[0].raw_data, SEMANTIC_RETURN)
         actors = semantic["actor"]
+        # returns by actor, for ground truth
         hit, counts = np.unique(actors[actors > 0], return_counts=True)  # most are of the town
+        # without the points of the car that carries it
         points, surfaces = np.zeros((0, 4), np.float32), None
         if len(data) > 1:
             points = self._undo_mount_yaw(
@@ -247,14 +274,29 @@ class ScanningPost:
 
 
 def find_carrier_points(points: Singles) -> Mask:
-    """Return which points are the car that carries the LiDAR."""
+    """Return which points are the car that carries the LiDAR.
+
+    Args:
+        points: (N, 4) in the LiDAR's frame.
+
+    Returns:
+        (N,)
+    """
     behind, ahead, aside = CARRIER_BODY
     x, y = points[:, 0], points[:, 1]
     return np.asarray((x > behind) & (x < ahead) & (np.abs(y) < aside))
 
 
 def to_surfaces(semantic: np.ndarray, points: int) -> Surfaces:
-    """Return what the points lie on: the semantic twin has the same rays in the same order."""
+    """Return what the points lie on: the semantic twin has the same rays in the same order.
+
+    Args:
+        semantic: (N,) structured returns.
+        points: number of points of the twin.
+
+    Raises:
+        AttemptError: the two sweeps do not fit together.
+    """
     if len(semantic) != points:
         raise AttemptError(
             "sensor_timeout",

@@ -58,16 +58,30 @@ class RoadNetwork:
         self.speed_limits = compute_speed_limits(carla_map, self.graph)  # at each waypoint, m/s
 
     def find_route(self, name: str, town: str, locations: Sequence[carla.Location]) -> Route:
-        """Return the shortest way past all locations, one row a metre, lane changes blended."""
+        """Return the shortest way past all locations, one row a metre, lane changes blended.
+
+        Args:
+            name: of the route.
+            town: its name.
+            locations: points that the way passes, in order.
+
+        Returns:
+            A row for each metre.
+
+        Raises:
+            UserError: a point lies off the road, or cannot be reached.
+        """
         graph = self.graph
         try:
             way = self._find_path(locations)
         except UserError as problem:
             raise UserError(f"route {name}: {problem}") from None
+        # (N,) waypoints of the way and (N, 3) their places
         nodes = np.array(way.nodes)
         xyz, changing = graph.xyz[nodes].copy(), np.zeros(len(nodes), np.bool_)
         short: list[tuple[int, int]] = []
         for at, (first, last, side) in way.towards.items():
+            # lane changes: a smooth step from one lane's centre to the other's
             share = (at - first) / (last - first)
             weight = share * share * (3.0 - 2.0 * share)
             other = graph.xyz[graph.neighbours[nodes[at], side]]
@@ -75,6 +89,7 @@ class RoadNetwork:
             changing[at] = True
             if at == first and last - first < EASY:
                 short.append((first, last))
+        # short changes would be sharp bends: rounded beyond their ends
         for first, last in short:
             reach = (EASY - (last - first)) // 2
             around = slice(max(first - reach, 0), last + reach + 1)
@@ -92,12 +107,14 @@ class RoadNetwork:
         return first + int(np.einsum("ij,ij->i", gaps, gaps).argmin())
 
     def _resample_route(self, name: str, town: str, rows: _PathRows) -> Route:
+        # stations a metre apart, and the waypoint nearest to each
         along = _compute_arc_length(rows.xyz)
         station = np.arange(np.floor(along[-1] + 1e-6) + 1.0)
         closest = np.clip(np.searchsorted(along, station - 0.5), 0, len(along) - 1)
         points = np.stack([np.interp(station, along, column) for column in rows.xyz.T], axis=1)
         nodes, changing = rows.nodes[closest], rows.changing[closest]
         yaw = np.interp(station, along, np.unwrap(self.graph.yaw[rows.nodes]))
+        # within a lane change the heading is that of the way, not of the lane
         if changing.any():
             forward = np.gradient(points[:, :2], axis=0)
             yaw = np.where(changing, np.arctan2(forward[:, 1], forward[:, 0]), yaw)
@@ -127,6 +144,7 @@ class RoadNetwork:
 
     def _find_shortest_chain(self, locations: Sequence[carla.Location]) -> list[int]:
         """Return the chain of graph nodes that passes the locations at the least cost."""
+        # the same place twice is one point
         points = [
             location
             for at, location in enumerate(locations)
@@ -136,6 +154,7 @@ class RoadNetwork:
             raise UserError("a route needs two different points at least; add its goal")
         reached = dict.fromkeys(self._find_candidate_nodes(1, points[0]), 0.0)
         legs: list[dict[int, list[int]]] = []
+        # every candidate of a point, with the least cost of reaching it
         for number, point in enumerate(points[1:], 2):
             targets = self._find_candidate_nodes(number, point)
             paths = self._search_paths(reached, targets)
@@ -147,6 +166,7 @@ class RoadNetwork:
                 )
             reached = {target: cost for target, (cost, _) in paths.items()}
             legs.append({target: path for target, (_, path) in paths.items()})
+        # from the goal back: each leg ends where the next one begins
         path = legs[-1][min(reached, key=lambda node: (reached[node], node))]
         chain = self._advance_lane_changes(path)
         for leg in reversed(legs[:-1]):
@@ -186,6 +206,7 @@ class RoadNetwork:
                 " driving lane"
                 f" of this town; move it onto the road (within {OFF_ROAD:g} m)"
             )
+        # in a junction lanes cross: the nearest may not be the one that is meant
         if not self.graph.in_junction[nearest]:
             return [nearest]
         distance = np.linalg.norm(xyz[:, :2] - place, axis=1)
@@ -204,7 +225,16 @@ class RoadNetwork:
     def _search_paths(
         self, sources: dict[int, float], targets: list[int]
     ) -> dict[int, tuple[float, list[int]]]:
-        """Return the cheapest way to each target that is hardly dearer than the best (A*)."""
+        """Return the cheapest way to each target that is hardly dearer than the best (A*).
+
+        Args:
+            sources: waypoints, with the cost so far.
+            targets: waypoints, the likeliest first.
+
+        Returns:
+            By target that is reached: its cost and the way.
+        """
+        # a bound from below: the straight distance to the nearest target
         goal = self.graph.xyz[targets[0]]
         radius = float(np.linalg.norm(self.graph.xyz[targets] - goal, axis=1).max())
         least = np.maximum(np.linalg.norm(self.graph.xyz - goal, axis=1) - radius, 0.0).tolist()
@@ -214,6 +244,7 @@ class RoadNetwork:
         heapq.heapify(waiting)
         settled: set[int] = set()
         missing, limit = set(targets), np.inf
+        # A*: the lowest estimate first; it ends when all other targets are much dearer
         while waiting and missing:
             estimate, node = heapq.heappop(waiting)
             if estimate > limit:

@@ -14,14 +14,26 @@ WIDEST = 12
 
 
 def find_roadside_pose(town: carla.Map, ego: Pose, distance: float, height: float) -> Pose:
-    """Return a place on the right edge of the ego's road, so far ahead and so high."""
+    """Return a place on the right edge of the ego's road, so far ahead and so high.
+
+    Args:
+        town: its map.
+        ego: its pose in the world.
+        distance: metres along the road.
+        height: metres above the road.
+
+    Returns:
+        It looks along the road.
+    """
     waypoint = town.get_waypoint(carla.Location(ego.x, ego.y, ego.z))
     edge = waypoint
+    # the rightmost lane of the ego's direction
     for _ in range(WIDEST):
         lane = edge.get_right_lane()
         if lane is None or lane.lane_id * waypoint.lane_id <= 0:
             break
         edge = lane
+    # along that lane, as far as it goes
     walked = 0.0
     while walked < distance:
         following = edge.next(STEP)

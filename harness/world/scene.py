@@ -49,7 +49,12 @@ class ActorShape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroundTruthScene:
-    """All road users in one frame, as boxes in the world."""
+    """All road users in one frame, as boxes in the world.
+
+    Attributes:
+        boxes_in_world: N boxes, metres and radians.
+        actor_ids: (N,) of the simulator.
+    """
 
     boxes_in_world: Boxes
     actor_ids: Integers
@@ -57,7 +62,17 @@ class GroundTruthScene:
     def select_ground_truth(
         self, lidar_in_world: Pose, hits: Mapping[int, int], reach: float, without: int
     ) -> GroundTruth:
-        """Return who stands within reach of a LiDAR, and how often it hits each."""
+        """Return who stands within reach of a LiDAR, and how often it hits each.
+
+        Args:
+            lidar_in_world: the observer's LiDAR, as it truly stands.
+            hits: returns of this LiDAR by actor.
+            reach: metres.
+            without: id of an actor that does not count; the observer itself.
+
+        Returns:
+            Boxes in the observer's LiDAR frame.
+        """
         centres = self.boxes_in_world.geometry[:, :2]
         near = np.hypot(centres[:, 0] - lidar_in_world.x, centres[:, 1] - lidar_in_world.y) <= reach
         near &= self.actor_ids != without
@@ -108,7 +123,11 @@ class ActorRegistry:
 
 
 def list_parked_boxes(world: carla.World) -> Boxes:
-    """Return the vehicles that are scenery: LiDARs see them, but they are no road users."""
+    """Return the vehicles that are scenery: LiDARs see them, but they are no road users.
+
+    Returns:
+        In the world; scores are 1.
+    """
     rows, kinds = [], []
     for kind, labels in SCENERY.items():
         for piece in (
@@ -116,6 +135,7 @@ def list_parked_boxes(world: carla.World) -> Boxes:
             for label in labels
             for get_environment_object in world.get_environment_objects(label)
         ):
+            # extents are half sizes; yaw in degrees
             box = piece.bounding_box
             size = (2 * box.extent.x, 2 * box.extent.y, 2 * box.extent.z)
             place = (box.location.x, box.location.y, box.location.z)
@@ -127,7 +147,13 @@ def list_parked_boxes(world: carla.World) -> Boxes:
 
 
 def crop_boxes_to_lidar(boxes_in_world: Boxes, lidar_in_world: Pose, reach: float) -> Boxes:
-    """Return the boxes within reach of a LiDAR, as it sees them."""
+    """Return the boxes within reach of a LiDAR, as it sees them.
+
+    Args:
+        boxes_in_world: N boxes.
+        lidar_in_world: the observer's LiDAR.
+        reach: metres.
+    """
     x, y = boxes_in_world.geometry[:, :2].T
     near = np.hypot(x - lidar_in_world.x, y - lidar_in_world.y) <= reach
     return transform_boxes(boxes_in_world[np.asarray(near)], WORLD, lidar_in_world)
@@ -175,7 +201,16 @@ def get_base_type_class(base_type: str) -> int:
 def compute_actor_box(
     transform: carla.Transform, figure: ActorShape, place: carla.Location
 ) -> tuple[float, ...]:
-    """Return the box of a road user in the world, upright; `place` is overwritten."""
+    """Return the box of a road user in the world, upright; `place` is overwritten.
+
+    Args:
+        transform: of the actor.
+        figure: its box in its frame.
+        place: a location that is used again and again.
+
+    Returns:
+        x y z length width height yaw, metres and radians.
+    """
     place.x, place.y, place.z = figure.centre
     transform.transform(place)
     return place.x, place.y, place.z, *figure.size, math.radians(transform.rotation.yaw)

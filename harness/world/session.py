@@ -41,12 +41,26 @@ def open_session(
     """Reload the town in synchronous mode; return to asynchronous mode at the end.
 
     The library's Traffic Manager listens on a port that is ours; a server's own goes before it.
+
+    Args:
+        host: of the server.
+        port: of the server.
+        town: its name.
+        tick_seconds: the length of a tick.
+        seed: of pedestrians and traffic.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        AttemptError: the server does not answer, or has no such town.
     """
     probe_carla(host, port)
     with reserve_ports(MANAGER_PORTS) as ports, convert_client_errors(host, port):
         client = carla.Client(host, port)
         client.set_timeout(RPC_TIMEOUT)
         world = load_fresh_world(client, town)
+        # the world moves only when it is asked to, in equal steps
         settings = world.get_settings()
         settings.synchronous_mode = True
         settings.fixed_delta_seconds = tick_seconds
@@ -55,6 +69,7 @@ def open_session(
         settings.max_substeps = SUBSTEPS
         world.apply_settings(settings)
         world.set_pedestrians_seed(seed % 2**31)
+        # the traffic manager runs in this process, on a port that is ours
         release_traffic_manager_port(host, port, ports.first)
         manager = client.get_trafficmanager(ports.first)
         manager.set_synchronous_mode(True)
@@ -62,6 +77,7 @@ def open_session(
         try:
             yield CarlaSession(client, world, world.get_map(), manager)
         finally:
+            # a world that is left in synchronous mode would stand still for its next client
             with suppress(AttemptError, RuntimeError):
                 probe_carla(host, port)
                 settings.synchronous_mode = False
@@ -70,7 +86,15 @@ def open_session(
 
 
 def load_fresh_world(client: carla.Client, town: str) -> carla.World:
-    """Return a world in which nothing has happened yet."""
+    """Return a world in which nothing has happened yet.
+
+    Args:
+        client: connected to the server.
+        town: its name.
+
+    Raises:
+        AttemptError: the server has no such town.
+    """
     try:
         current = client.get_world().get_map().name.rsplit("/", maxsplit=1)[-1]
         return client.reload_world() if current == town else client.load_world(town)

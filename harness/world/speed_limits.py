@@ -25,7 +25,15 @@ UNITS = {"km/h": 1 / 3.6, "mph": 0.44704, "m/s": 1.0}
 
 
 def compute_speed_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
-    """Return the limit at each waypoint, m/s."""
+    """Return the limit at each waypoint, m/s.
+
+    Args:
+        carla_map: of the town.
+        graph: its waypoints.
+
+    Returns:
+        (waypoints,)
+    """
     text = carla_map.to_opendrive()
     if GOES_BY_SIGNS in text[:4000]:
         return _propagate_sign_limits(carla_map, graph)
@@ -65,9 +73,11 @@ def _iter_road_limits(road: XmlElement) -> Iterable[tuple[float, float]]:
 
 def _propagate_sign_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
     """Return the limit of the last sign passed; CARLA reads km/h whatever unit the map gives."""
+    # (waypoints,) NaN: no sign has reached it
     limits = np.full(len(graph.waypoints), np.nan)
     waiting = [(0.0, place, limit) for place, limit in _iter_speed_signs(carla_map, graph)]
     heapq.heapify(waiting)
+    # from all signs at once: each waypoint gets the limit of the nearest sign behind it
     while waiting:
         distance, index, limit = heapq.heappop(waiting)
         if not np.isnan(limits[index]):
@@ -81,6 +91,7 @@ def _propagate_sign_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
 
 def _iter_speed_signs(carla_map: carla.Map, graph: LaneGraph) -> Iterable[tuple[int, float]]:
     """Yield the waypoint from which each speed sign holds, and its limit in m/s."""
+    # (waypoints,) m along their road
     stations = np.array([waypoint.s for waypoint in graph.waypoints])
     lanes_of_road: dict[int, list[LaneKey]] = defaultdict(list)
     for key in graph.lanes:
@@ -88,6 +99,7 @@ def _iter_speed_signs(carla_map: carla.Map, graph: LaneGraph) -> Iterable[tuple[
     for sign in carla_map.get_all_landmarks_of_type(SPEED_SIGN):
         if sign.value <= 0.0:
             continue
+        # the lanes that a sign is for, and the waypoint nearest to it
         for key in lanes_of_road[sign.road_id]:
             if not any(first <= key[2] <= last for first, last in sign.get_lane_validities()):
                 continue

@@ -50,7 +50,16 @@ class RouteStops:
         )
 
     def find_stop_violations(self, before: float, now: float, speed: float) -> tuple[int, ...]:
-        """Return the signs left behind in a tick at which the ego has not stood."""
+        """Return the signs left behind in a tick at which the ego has not stood.
+
+        Args:
+            before: metres along the route, a tick ago.
+            now: metres along the route.
+            speed: of the ego, m/s.
+
+        Returns:
+            Ids of the signs.
+        """
         if speed < STANDING:
             self._kept |= {zone for zone in self._zones if zone.begin - BEFORE <= now <= zone.end}
         return tuple(

@@ -79,9 +79,18 @@ class Traffic:
     def spawn_population(
         self, context: AttemptContext, taken: Sequence[carla.Actor]
     ) -> TrafficPopulation:
-        """Fill the town, except where the ego starts and hazards wait."""
+        """Fill the town, except where the ego starts and hazards wait.
+
+        Args:
+            context: of the attempt.
+            taken: actors round which places stay free.
+
+        Returns:
+            The actors that were spawned; fewer than asked for where there is no room.
+        """
         population = TrafficPopulation(context.client)
         context.world.tick()
+        # the start of the route and all hazards stay free
         busy = [_get_actor_place(actor) for actor in taken]
         busy += [
             (float(x), float(y)) for x, y in context.route.xyz[: int(self.clear_ahead) : 4, :2]
@@ -103,6 +112,7 @@ class Traffic:
     ) -> None:
         random = context.random("traffic", "vehicles")
         library = list(context.world.get_blueprint_library().filter("vehicle.*"))
+        # sorted: the order of a server's library is not fixed
         library.sort(key=lambda blueprint: blueprint.id)
         cycles = [blueprint for blueprint in library if _get_base_type(blueprint) in CYCLES]
         cycles = [blueprint for blueprint in library if blueprint.id == self.bicycle] or cycles
@@ -111,6 +121,7 @@ class Traffic:
             if self.mixed
             else [blueprint for blueprint in library if _get_base_type(blueprint) not in CYCLES]
         )
+        # places and models from one stream: equal seeds give equal traffic
         order = random.permutation(len(free))[: self.vehicles + self.bicycles]
         manager = context.traffic_manager
         bicycles: list[carla.Actor] = []
@@ -127,6 +138,7 @@ class Traffic:
                 population.vehicles.append(actor)
                 population.places[actor.id] = free[int(at)]
                 bicycles += [actor] * (number >= self.vehicles)
+        # driving begins only when all are there
         for actor in population.vehicles:
             self.start_autopilot(manager, actor)
         for actor in bicycles[: max(self.count_crazy(self.bicycles) - SHORT_OF, 0)]:
@@ -159,6 +171,7 @@ class Traffic:
         )
         level = self.crazy_level
         context.world.set_pedestrians_cross_factor(level / 10 if level else self.crossing_share)
+        # the navigation mesh gives the places, by the seed of pedestrians
         for _ in range(self.walkers):
             blueprint = library[int(random.integers(len(library)))]
             if blueprint.has_attribute("is_invincible"):
@@ -170,6 +183,7 @@ class Traffic:
             if actor is not None:
                 population.walkers.append(actor)
                 population.places[actor.id] = carla.Transform(place)
+        # a controller for each walker; it can start only after a tick
         controller = context.world.get_blueprint_library().find("controller.ai.walker")
         for walker in population.walkers:
             population.controllers.append(

@@ -90,6 +90,7 @@ def run_attribute_command(options: argparse.Namespace) -> int:
         raise UserError(f"--placebos {options.placebos}: {LEAST_PLACEBOS} or more are needed")
     if options.cells < 1:
         raise UserError(f"--cells {options.cells}: must be ≥ 1")
+    # every case is checked before the first twin is driven: driving takes hours
     campaign = CampaignRecords(options.folder)
     twins = CampaignTwins(options.folder, options.workers, "plain", options.trust)
     settings = campaign.header["settings"]
@@ -99,6 +100,7 @@ def run_attribute_command(options: argparse.Namespace) -> int:
         cells = split_into_windows(violation["frame"], settings["perceive_every"], options.cells)
         refuse_too_fine(key, cells)
         chosen.append((key, violation, cells))
+    # drive
     attributions = []
     for key, violation, cells in chosen:
         print_unwrapped_line(

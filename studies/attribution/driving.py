@@ -37,7 +37,15 @@ ALL = "all"
 def compute_attribution(
     twins: CampaignTwins, of: AttemptKey, *, kind: str, cells: tuple[Window, ...], placebos: int
 ) -> AttemptAttribution:
-    """Drive an attempt's twins; `cells` are the windows up to its violation."""
+    """Drive an attempt's twins; `cells` are the windows up to its violation.
+
+    Args:
+        twins: of the campaign.
+        of: an attempt that ended in a violation.
+        kind: of the violation.
+        cells: windows in ticks.
+        placebos: how often it is sampled again.
+    """
 
     def happens(change: TwinChange) -> bool:
         violation = twins.read_violation(AttemptTwin(of, change))
@@ -47,6 +55,7 @@ def compute_attribution(
         twins.drive_twins([AttemptTwin(of, change) for change in changes])
         return [happens(change) for change in changes]
 
+    # without all disturbances, without each, and other samples: one queue of drives
     names = twins.list_disturbance_names(of.arm.condition)
     absences = {ALL: TwinChange(without=tuple(names))}
     if len(names) > 1:
@@ -55,6 +64,7 @@ def compute_attribution(
     ended = drive([TwinChange(), *absences.values(), *placebo_changes])
     repeated, absent, resampled = ended[0], ended[1 : 1 + len(absences)], ended[1 + len(absences) :]
     without = dict(zip(absences, absent, strict=True))
+    # only where the violation repeats and needs the disturbances
     windows = None
     if repeated and not without[ALL] and not twins.only_of_the_scene(of.arm.condition):
         windows = minimize_windows(cells, lambda kept: drive([TwinChange(windows=kept)])[0])
@@ -69,7 +79,16 @@ def compute_attribution(
 
 
 def split_into_windows(end: int, every: int, cells: int) -> tuple[Window, ...]:
-    """Cut the ticks up to a violation into windows of whole planning steps, as equal as may be."""
+    """Cut the ticks up to a violation into windows of whole planning steps, as equal as may be.
+
+    Args:
+        end: tick of the violation.
+        every: ticks of a planning step.
+        cells: windows, if there are steps enough.
+
+    Returns:
+        Ticks; the end of a window is not in it.
+    """
     steps = end // every + 1
     edges = [every * round(steps * cell / cells) for cell in range(cells + 1)]
     return tuple((first, last) for first, last in pairwise(edges) if first < last)

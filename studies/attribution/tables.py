@@ -92,12 +92,14 @@ class ViolationAttribution:
     @property
     def conclusion(self) -> str:
         """The conclusion, in one sentence."""
+        # without these two twins nothing follows
         if self.repeats is None or self.without is None:
             return "its twins are incomplete"
         if not self.repeats:
             return "the attempt is not reproducible, so its twins show nothing"
         if self.without:
             return "it happens without the disturbance too: not caused by it"
+        # necessary: then whether it is sufficient, by other samples of it
         needed = "the disturbance is necessary"
         when = f", at {self.seconds} s" if self.windows else ""
         hits, samples = sum(self.other_samples), len(self.other_samples)
@@ -169,9 +171,12 @@ def build_attribution(case: ViolationCase, twins: CampaignRecords) -> ViolationA
     driven = list_attempt_twins(case.key, twins.find_attempts())
     if not driven:
         return None
+    # whether the violation happens again, by change
     happened = {change: has_same_violation(twins, key, case.kind) for change, key in driven.items()}
     count, tick = read_disturbances_and_tick(case)
+    # changes that only leave disturbances out: all of them, or one of several
     left_out = {change.without: hit for change, hit in happened.items() if is_omission_only(change)}
+    # other samples count only where some message differs by them
     samples = dict(select_other_samples(happened))
     random = any(has_different_messages(case, twins, driven[change]) for change in samples)
     return ViolationAttribution(
@@ -272,7 +277,11 @@ def find_smallest_windows(happened: Mapping[TwinChange, bool]) -> tuple[Window, 
 
 
 def build_attributions_frame(attributions: Sequence[ViolationAttribution]) -> pd.DataFrame:
-    """Return a row for each violation."""
+    """Return a row for each violation.
+
+    Args:
+        attributions: one for each violation that has twins.
+    """
     rows = []
     for attribution in attributions:
         anyway = attribution.anyway
@@ -300,7 +309,11 @@ def build_attributions_frame(attributions: Sequence[ViolationAttribution]) -> pd
 
 
 def build_twins_table(attributions: Sequence[ViolationAttribution]) -> pd.DataFrame:
-    """Return a row for each twin of each violation."""
+    """Return a row for each twin of each violation.
+
+    Args:
+        attributions: one for each violation that has twins.
+    """
     rows = [
         (str(of.case.folder), of.case.number, *make_row_key(of.case.key), *twin)
         for of in attributions

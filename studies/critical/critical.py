@@ -181,6 +181,7 @@ def drive_critical_sizes(folder: Path, options: argparse.Namespace) -> CriticalS
     for name in ("placebos", "workers"):
         if getattr(options, name) < 1:
             raise UserError(f"--{name} {getattr(options, name)}: must be ≥ 1")
+    # which attempts
     campaign = CampaignRecords(folder)
     twins = CampaignTwins(folder, options.workers, "plain", options.trust)
     settings: CampaignSettings = campaign.header["settings"]
@@ -189,6 +190,7 @@ def drive_critical_sizes(folder: Path, options: argparse.Namespace) -> CriticalS
     keys, left_out = select_reached_attempts(twins, keys, plan)
     for line in left_out:
         print_unwrapped_line(line)
+    # the search drives; what is written is what it found out, with its grid
     sizes = CriticalSizes(
         of=plan.name,
         finest=plan.grid.finest,
@@ -226,6 +228,7 @@ def list_undisturbed_attempts(
 
     from harness.records.arms import CONDITION, NONE  # noqa: PLC0415
 
+    # names that a user asks for must be in the folder
     known = list(campaign.find_attempts())
     for option, chosen, there in (
         ("system", systems, {key.arm.system for key in known}),
@@ -233,6 +236,7 @@ def list_undisturbed_attempts(
     ):
         if missing := sorted(set(chosen) - there):
             raise UserError(f"--{option} {missing[0]}: {campaign.folder} has no result of it")
+    # the attempts under `none` of all others, so that one without a result is driven, too
     keys = {
         replace(key, arm=key.arm.replace_factors(**{CONDITION: NONE}))
         for key in known

@@ -68,6 +68,7 @@ def select_reached_attempts(
 
     Sizes and placebos that cannot be driven are refused, as a campaign's plan refuses them.
     """
+    # one placebo of every size: all conditions that could be driven
     largest = [make_sized_twin(plan, key, number, 1) for key in keys for number in plan.grid.coarse]
     conditions = {twin.key.arm.condition: twin.make_parts() for twin in largest}
     settings: CampaignSettings = {
@@ -76,6 +77,7 @@ def select_reached_attempts(
     }
     routes = [read_assignment(twins.campaign, route) for route in sorted({k.route for k in keys})]
     refuse_unfit_scenes(settings, routes, conditions.keys(), get_maps_folder(settings))
+    # arms that receive no messages, or that no disturbance of messages reaches
     arms = list(dict.fromkeys(twin.key.arm for twin in largest))
     deaf = [
         arm
@@ -85,6 +87,7 @@ def select_reached_attempts(
     whys = dict.fromkeys(deaf, f"receives no messages: {plan.name} or its placebo is one of them")
     if len(deaf) < len(arms):
         whys |= find_unfit_arms(settings, [arm for arm in arms if arm not in deaf])
+    # an attempt is left out with the reason of its arm
     without = {arm.replace_factors(condition=NONE): why for arm, why in whys.items()}
     if all(key.arm in without for key in keys):
         raise UserError(f"{twins.campaign}: {plan.name}: {next(iter(without.values()))}")
@@ -112,9 +115,11 @@ def with_placebos(
     report: Callable[[str], None],
 ) -> list[SearchedAttempt]:
     """Drive the placebos of both sides of all flips, and return everything."""
+    # both sides of every flip
     between = {key: find_flips(map_violations(numbers)) for key, numbers in tried.items()}
     sides = [(key, number) for key, ends in between.items() for number in sorted({*sum(ends, ())})]
     samples = range(1, plan.placebos + 1)
+    # placebos of all sides are driven together, so that workers stay busy
     driven = {
         side: [make_sized_twin(plan, side[0], side[1], sample) for sample in samples]
         for side in sides
@@ -124,6 +129,7 @@ def with_placebos(
         report(f"{len(listed)} placebos next to {sum(map(len, between.values()))} flips")
         twins.drive_twins(listed)
     endings = twins.read_endings(listed) if listed else {}
+    # how many of them end in a violation
     counted = {
         (key, number): summarize_placebos(
             twins, make_sized_twin(plan, key, number), of_side, endings

@@ -90,6 +90,7 @@ def render_reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> C
     stopping time, the ego's own sensors are too late for a stop. Reveal times are those by
     geometry, in which no drive has a part. None where no mover was met.
     """
+    # only attempts that met a mover and have an interval
     met = attempts[attempts[REVEAL].notna() & attempts["high"].notna()]
     if met.empty:
         return None
@@ -98,12 +99,15 @@ def render_reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> C
     upright = f"critical {format_size_label(name)}"
     says = f"critical {name} over the reveal time of the hazard by geometry, by attempt"
     canvas = Canvas(WIDTH, WORDS + len(look) * (TITLE + height + AXIS) + UNDER, says)
+    # what markers mean
     words = "hollow: not confirmed" + ("; bar: largest age to stop" if name == AGES else "")
     words += "; small ring: no violation again" if (met[FREE_AGAIN_COLUMN] != "").any() else ""
     canvas.add_text((WIDTH - 4, 9.0), words, anchor="end", colour="quiet", size=9.5)
+    # one horizontal axis for all arms
     ends = compute_axis_ends([*met[REVEAL], *met[NEEDED]], [0.0])
     scale = AxisScale(low=ends[0], high=ends[1], first=NUMBERS + 8, last=WIDTH - 12)
     stopping = scale.place_value(float(met[NEEDED].median()))
+    # a panel for every arm
     for number, (arm, style) in enumerate(look.items()):
         top = WORDS + number * (TITLE + height + AXIS) + TITLE
         up = AxisScale(low=0.0, high=ROOM * largest, first=top + height, last=top)
@@ -112,9 +116,11 @@ def render_reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> C
         render_legend_entry(
             canvas, StyledCurve(label=arm, style=style, data=()), (0.0, top - TITLE + 8), SAMPLE
         )
+        # the median stopping time, and its name where the axis label is not
         canvas.add_dashed_line([(stopping, up.first), (stopping, up.last)], "quiet", 1.1)
         beyond = max(stopping - 2, estimate_text_width(upright) + 12)
         canvas.add_text((beyond, up.last - 4), "stopping time", colour="quiet", size=9.5)
+        # bounds below the intervals
         rows = met[met["called"] == arm].to_dict("records")
         for row in rows if name == AGES else ():
             render_stopping_bound(canvas, row, scale.place_value(row[REVEAL]), up)

@@ -47,6 +47,7 @@ def write_critical_study(study: CriticalStudy, out: Path, formats: Sequence[str]
     """Write all tables and figures; return the names of the files."""
     plain = select_plain_formats(list(formats))
     prefix = f"critical_{study.sizes.of}"
+    # tables in plain formats
     frames = {
         prefix: study.attempts.drop(columns=["called", HAZARDS]),
         f"{prefix}_flips": study.flips,
@@ -54,9 +55,11 @@ def write_critical_study(study: CriticalStudy, out: Path, formats: Sequence[str]
     }
     for name, frame in frames.items():
         write_frame(frame, out, name, plain)
+    # tables with intervals, in all formats
     estimated = (study.free, *study.strata)
     for table in estimated:
         write_table(table, out, formats)
+    # figures of those
     canvases: dict[str, Canvas | None] = {
         f"critical-{study.sizes.of}-free": render_violation_free_figure(study.free, study.sizes.of),
         f"critical-{study.sizes.of}-reveal": render_reveal_figure(

@@ -64,9 +64,11 @@ def find_hazard_meeting(
     """
     result = twins.read_result(key)["crucible"]
     frames = read_checked_table(twins, "frames", key)
+    # (planning steps,) each: s, m, m/s
     time, station, speed = (
         frames[name].to_numpy(np.float64) for name in ("time", "station", "speed")
     )
+    # the hazard: nearest to the violation, else the most sudden
     try:
         met = [hazard for hazard in result["hazards"] if is_encounter_measured(hazard)]
         if not met or not len(time):
@@ -83,9 +85,12 @@ def find_hazard_meeting(
         kind, conflict = str(hazard["kind"])[:80], get_conflict_station(hazard)
     except (KeyError, TypeError, ValueError) as problem:
         raise make_result_error(twins, key, problem) from None
+    # m from the ego's front to the conflict, by planning step
     to_go = conflict - ego_body.LENGTH / 2 - station
+    # the step whose time to the conflict is nearest to the measured reveal time
     at_reveal = int(np.argmin(np.abs(to_go / np.maximum(speed, STANDING) - reveal)))
     pace = max(float(speed[at_reveal]), STANDING)
+    # how far it was when the hazard's mover started
     there = float(np.interp(starts, time, to_go))
     return HazardMeeting(
         kind=kind,

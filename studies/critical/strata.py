@@ -66,6 +66,7 @@ def build_strata_table(
     Strata are of the hazards that were planned, by geometry: no drive has a part in them.
     """
     rows: list[dict[str, object]] = []
+    # (attempts,) which are in each stratum, by the hazards that were planned
     as_pairs = usable.assign(hazards_a=usable[HAZARDS], hazards_b=NO_HAZARDS)
     chosen = {ALL: np.ones(len(usable), np.bool_), **groups(as_pairs)}
     for arm in dict.fromkeys(usable["called"]):
@@ -98,6 +99,7 @@ def compute_stratum_measures(
     attempts: pd.DataFrame, sizes: CriticalSizes
 ) -> dict[str, IntervalEstimate]:
     """Return counts, shares still free at coarse sizes, and means of some attempts of an arm."""
+    # counts: no estimates, so without intervals
     low, high = get_interval_ends(attempts)
     data, samples, routes = fit_resampled_turnbull(low, high, encode_names(attempts["cluster"]))
     n, censored = len(attempts), attempts["censored"]
@@ -109,12 +111,14 @@ def compute_stratum_measures(
         )
         for name, number in numbers.items()
     }
+    # shares above a size, from the survival curve of interval-censored sizes
     shares = {
         f"free at {size:g}, %": scale_estimate(
             estimate_share_above(data, samples, size=size, n=n, routes=routes), 100
         )
         for size in sizes.coarse
     }
+    # means up to the largest size: of all, and of those that placebos confirm
     means = (
         estimate_mean_size(part, max(sizes.coarse))
         for part in (attempts, select_confirmed_sizes(attempts))

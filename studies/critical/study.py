@@ -72,16 +72,20 @@ def build_critical_study(
 
     `by` are the strata, those of `STRATA` unless there are any.
     """
+    # what was searched, of all campaigns
     strata = parse_strata(by)
     parts = [read_searched_sizes(folder, name) for folder in folders]
     refuse_mixed_campaigns(folders)
     sizes = pool_critical_sizes(parts, folders)
+    # a row for every attempt, with the hazard that it met
     attempts = build_critical_table(sizes, list_route_clusters(parts, folders))
     refuse_duplicate_attempts(attempts, folders)
     met, driven = read_critical_twins(folders, parts)
     attempts = add_meeting_columns(attempts, met)
     attempts = attempts.assign(**{HAZARDS: get_planned_hazards(driven, len(attempts))})
+    # a row for every drive
     driven = driven.join(attempts[["called", "cluster"]], on="attempt")
+    # attempts without an interval have sizes without a result
     usable = attempts[attempts["high"].notna()]
     return CriticalStudy(
         sizes=sizes,
@@ -190,11 +194,13 @@ def find_met_mover(
 
 def list_critical_notes(sizes: CriticalSizes, attempts: pd.DataFrame) -> Iterator[str]:
     """Yield lines on what is censored, flips back, is not confirmed, or has no result."""
+    # censored
     n, censored = len(attempts), attempts["censored"]
     if count := int((censored == LEFT).sum()):
         yield f"{count} of {n} attempts end in a violation at the smallest size (left-censored)"
     if count := int((censored == RIGHT).sum()):
         yield f"{count} of {n} attempts end in none at any size that was tried (right-censored)"
+    # flips back, and flips that are not confirmed
     for one in sizes.searched:
         for flip in one.flips:
             flips = f"{one.of}: {sizes.of} {flip.low:g} to {flip.high:g}"
@@ -206,6 +212,7 @@ def list_critical_notes(sizes: CriticalSizes, attempts: pd.DataFrame) -> Iterato
                     f" {format_placebo_count(flip.at_high)} end in a violation"
                 )
                 yield f"{flips}: not confirmed by placebos: {sides}"
+    # missing results, few routes
     if count := int(attempts["without result"].sum()):
         yield f"{count} sizes have no result; the same command tries them again"
     if (routes := attempts["cluster"].nunique()) < FEW_ROUTES:

@@ -183,9 +183,11 @@ def build_violation_free_table(
     """
     rows: list[dict[str, object]] = []
     for arm, of_arm in usable.groupby("called", sort=False):
+        # (attempts,) ends of each interval; the curve and its resamples
         low, high = get_interval_ends(of_arm)
         data, samples, routes = fit_resampled_turnbull(low, high, encode_names(of_arm["cluster"]))
         there = drives[drives["called"] == arm]
+        # the share by the curve, and by the drives of that size alone
         for size in list_reported_sizes(sizes):
             alone = there[there["size"] == size]
             share = estimate_share_above(data, samples, size=size, n=len(of_arm), routes=routes)
@@ -219,6 +221,7 @@ def build_size_differences_table(usable: pd.DataFrame, sizes: CriticalSizes) -> 
     """
     rows, slots = [], []
     for a, b in combinations(dict.fromkeys(usable["called"]), 2):
+        # pairs of equal route and seed
         left, right = (usable[usable["called"] == name] for name in (a, b))
         pairs = left.merge(right, on=["route", "seed", "cluster"], suffixes=("_a", "_b"))
         if pairs.empty:
@@ -228,9 +231,12 @@ def build_size_differences_table(usable: pd.DataFrame, sizes: CriticalSizes) -> 
             get_interval_ends(pairs, "_b"),
             encode_names(pairs["cluster"]),
         )
+        # differences of means, with intervals over routes
         difference = estimate_restricted_mean_difference(one, other, clusters, max(sizes.coarse))
         sure = estimate_confirmed_difference(pairs, max(sizes.coarse))
+        # (pairs,) 1 where b is surely larger, -1 where a is, 0 where intervals overlap
         order = compare_interval_pairs(one, other)
+        # (routes,) sums: a route is one observation
         sums = np.bincount(clusters.astype(np.int64), order).astype(np.float64)
         test = run_sign_flip_test(sums)
         slots.append([HypothesisTest(test.p, list_attainable_p_values(sums))])
@@ -239,6 +245,7 @@ def build_size_differences_table(usable: pd.DataFrame, sizes: CriticalSizes) -> 
         basis = difference.n, difference.routes, test.routes
         again = sure.value, sure.low, sure.high, sure.n
         rows.append((a, b, *estimate, *counts, *basis, test.p, math.nan, *again))
+    # one family of all pairs
     frame = pd.DataFrame(rows, columns=PAIR_COLUMNS)
     frame["p family"] = [level for (level,) in adjust_p_values(slots)] if slots else []
     return frame

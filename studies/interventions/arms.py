@@ -145,7 +145,14 @@ def format_ground_truth(truth_filters: Iterable[str]) -> str:
 
 
 def add_goal_times(attempts: pd.DataFrame) -> pd.DataFrame:
-    """Return attempts with the time to the goal of those that reached it."""
+    """Return attempts with the time to the goal of those that reached it.
+
+    Args:
+        attempts: a row for each.
+
+    Returns:
+        The same with the time to the goal, s; NaN where it was not reached.
+    """
     duration = attempts["duration"].where(attempts["duration"] > 0)
     return attempts.assign(**{GOAL_TIME: duration.where(~attempts["violated"].astype(bool))})
 
@@ -161,7 +168,17 @@ class MatchedAttempts:
 def match_attempts(
     attempts: pd.DataFrame, arms: Mapping[Any, Arm], columns: Sequence[str]
 ) -> MatchedAttempts:
-    """Return what all arms have in common; every table of effects chooses attempts by this."""
+    """Return what all arms have in common; every table of effects chooses attempts by this.
+
+    Args:
+        attempts: a row for each.
+        arms: by key.
+        columns: of the attempts.
+
+    Returns:
+        A row for each route and seed that all arms have, with columns (name, key); and how many
+        were left out because a hazard was placed in some of the arms only.
+    """
     names = [*columns, hazards.ABSENT]
     sides = [
         attempts.loc[match_arms(attempts, [arm]), [*PAIRED_BY, *names]]
@@ -176,7 +193,17 @@ def match_attempts(
 
 
 def pair_arms(attempts: pd.DataFrame, a: Arm, b: Arm) -> pd.DataFrame:
-    """Return two arms' attempts in pairs of route and seed, with their speeds."""
+    """Return two arms' attempts in pairs of route and seed, with their speeds.
+
+    Args:
+        attempts: a row for each.
+        a: the first arm.
+        b: the second arm.
+
+    Returns:
+        A row for each pair; columns of the arms end in `_a` and `_b`. Speeds are m/s over the
+        stretch that both drove.
+    """
     columns = [*MEASURED, REACHED]
     rows = match_attempts(attempts, {"a": a, "b": b}, columns).rows
     sides = {f"{name}_{side}": rows[(name, side)] for name in columns for side in "ab"}

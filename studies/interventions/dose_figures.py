@@ -36,6 +36,7 @@ def render_dose_figure(curves: pd.DataFrame, outcome: str) -> Canvas | None:
     rows = rows[rows["value"].notna()] if len(rows) else rows
     if rows.empty:
         return None
+    # a line for every arm and set of patterns
     lines: dict[str, list[CurvePoint]] = {}
     for row in rows.to_dict("records"):
         label = f"{row['arm']}: {describe_injected_patterns(row['injected'])}"
@@ -47,6 +48,7 @@ def render_dose_figure(curves: pd.DataFrame, outcome: str) -> Canvas | None:
         x = replace(NO_ESTIMATE, value=float(row["dose"]))
         datum = CurvePoint(x=x, y=estimate, title=f"{label}, dose {row['dose']:g}")
         lines.setdefault(label, []).append(datum)
+    # shares of violations have an axis of 0 to 100
     look = assign_styles(list(lines))
     parts = [
         StyledCurve(label=name, style=look[name], data=tuple(data)) for name, data in lines.items()

@@ -62,10 +62,12 @@ def estimate_slopes_over_doses(
 ) -> list[PairedEffect]:
     """Return the slopes over some doses."""
     times = sorted(members)
+    # attempts that have all doses
     wide = match_attempts(attempts, members, [outcome.column for outcome in TESTED_OUTCOMES]).rows
     clusters = encode_names(pd.Series(wide.index.get_level_values("cluster")))
     effects = []
     for outcome in TESTED_OUTCOMES:
+        # (doses, pairs) outcomes; the slope of each pair is a value like a difference
         values = [wide[(outcome.column, dose)].to_numpy(np.float64) for dose in times]
         slope = fit_slopes(np.array(times), np.array(values)) * outcome.scale
         names: dict[str, object] = {
@@ -105,6 +107,7 @@ def estimate_dose_levels(
     levels = []
     for dose in times:
         violated = wide[(VIOLATIONS_OUTCOME.column, dose)].to_numpy(np.float64)
+        # (pairs,) speed at a dose as a share of that at the smallest one
         both = zip(reached[dose], reached[times[0]], strict=True)
         shares = np.array([compute_speed_share(*drives) for drives in both], np.float64)
         known = np.isfinite(shares)

@@ -27,7 +27,14 @@ LINE = 14.0
 
 
 def render_effects_figure(effects: pd.DataFrame) -> Canvas | None:
-    """Draw what interventions do to violations: single patterns, all but one, all six; doses."""
+    """Draw what interventions do to violations: single patterns, all but one, all six; doses.
+
+    Args:
+        effects: a row for each arm and outcome, as `estimate_effects` gives them.
+
+    Returns:
+        None where no effect on violations is known.
+    """
     rows = effects[
         (effects["outcome"] == VIOLATIONS_NAME) & effects["effect of"].map(is_effect_shown)
     ]

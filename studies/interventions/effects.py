@@ -61,6 +61,7 @@ def run_effects_command(options: argparse.Namespace) -> int:
         print_escaped_line(note)
     study = build_effects_study(collection)
     out = resolve_output_folder(options, collection)
+    # tables
     frames = {
         "effects": study.effects,
         "effects_last": study.last,
@@ -72,6 +73,7 @@ def run_effects_command(options: argparse.Namespace) -> int:
     }
     for name, frame in frames.items():
         write_frame(frame.rename(columns={"arm": "of"}), out, name, ["csv"])
+    # figures: those without data are left out
     figures = {
         "effects-violations": render_effects_figure(study.effects),
         "effects-regression": render_ratios_figure(study.regression),

@@ -62,6 +62,7 @@ def run_errors_command(options: argparse.Namespace) -> int:
     """Measure and write."""
     collection = read_collection(options, whole=False)
     attempts = collection.attempts
+    # drives with an intervention do not show the system's errors
     plain = attempts
     if INTERVENTION in attempts:
         plain = attempts[attempts[INTERVENTION] == NONE]

@@ -26,6 +26,7 @@ def compare_last_repairs(
     They are descriptions and no tests: the family of tests compares with drives without repairs.
     """
     there = set(list_arms(attempts))
+    # arms that repair, by the set of patterns
     repairs = {
         arm.patterns: arm.arm
         for arm in arms
@@ -34,6 +35,7 @@ def compare_last_repairs(
     every = frozenset(PATTERNS)
     rows = []
     for name in PATTERNS:
+        # all six against all but this one: what it adds when it comes last
         if {every, every - {name}} <= set(repairs):
             pairs = pair_arms(attempts, repairs[every - {name}], repairs[every])
             for outcome in OUTCOMES:

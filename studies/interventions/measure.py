@@ -105,11 +105,13 @@ def measure_errors(
     source: Mapping[str, Any],
 ) -> ErrorModel:
     """Return the errors of drives, each with its frames, boxes and poses."""
+    # count over all drives
     tally = ErrorTally()
     for frames, boxes, poses in drives:
         count_drive_errors(tally, frames, boxes, poses, settings=settings)
     if not tally.intervals:
         raise UserError(f"{source['arm']}: no attempt has two planning steps: nothing to measure")
+    # shares: errors by boxes that could have them
     counted = {**source, "attempts": tally.attempts, "steps": tally.steps}
     counted["boxes"] = int(sum(tally.boxes[group].sum() for group in "LC"))
     counted["false_detections"] = int(tally.boxes[COPIES].sum())
@@ -177,6 +179,7 @@ def iterate_step_boxes(
     boxes: pd.DataFrame, frames: Sequence[int], places: Mapping[int, Pose]
 ) -> Iterator[StepBoxes]:
     """Yield the boxes of each planning step."""
+    # the table as arrays: (rows, 7) boxes, and a name, pattern and actor of each row
     boxes = boxes.sort_values("frame", kind="stable")
     frame = boxes["frame"].to_numpy()
     classes = boxes["class"].astype(str).map({name: n for n, name in enumerate(CLASSES)})
@@ -188,6 +191,7 @@ def iterate_step_boxes(
     source = boxes["source"].astype(str).to_numpy(str)
     pattern = boxes["pattern"].astype(str).to_numpy(str)
     counted, actors = boxes["counted"].to_numpy(np.bool_), boxes["actor_id"].to_numpy(np.int64)
+    # rows of a step lie together
     for number in frames:
         first, last = np.searchsorted(frame, [number, number + 1])
         true, alone, both = (
@@ -213,6 +217,7 @@ def count_step_errors(
     """Count one planning step; return its errors."""
     tally.steps += 1
     actors = count_true_box_errors(tally, step, before.actors, settings)
+    # ghosts: how many, what they are like, and how many last
     shown = np.array([name == GHOSTS for name in step.coop_pattern], np.bool_)
     ghosts = step.cooperative[shown]
     tally.ghost_count += len(ghosts)
@@ -229,9 +234,11 @@ def count_false_detections(
     tally: ErrorTally, step: StepBoxes, before: StepFalseDetections
 ) -> StepFalseDetections:
     """Count the false detections of the ego alone; return them."""
+    # (detections,) false ones of the ego alone, and their bands
     free = compute_highest_overlap(compute_class_overlaps(step.ego_alone, step.true_boxes)) == 0
     boxes = step.ego_alone[free & step.alone_counted]
     bands = compute_distance_bands(boxes.geometry)
+    # which of them are in the cooperative answer, too
     shown = np.array([name == COPIES for name in step.coop_pattern], np.bool_)
     copied: Mask = (
         compute_highest_overlap(compute_class_overlaps(boxes, step.cooperative[shown])) > 0
@@ -239,6 +246,7 @@ def count_false_detections(
     inside = bands < len(BANDS)
     np.add.at(tally.boxes[COPIES], bands[inside], 1)
     np.add.at(tally.errors[COPIES], bands[inside & copied], 1)
+    # followed from step to step in the world
     in_world = transform_boxes(boxes, step.lidar_in_world, WORLD)
     for last, now in match_additional_boxes(before.boxes, in_world):
         band = before.bands[last]
@@ -255,24 +263,30 @@ def count_true_box_errors(
     settings: EvaluationSettings,
 ) -> dict[int, tuple[str, int]]:
     """Count the true boxes of a step; return the error and band of each actor that counts."""
+    # (true boxes,) overlaps that count as detected, by class
     taus = np.array(settings.taus)[step.true_boxes.classes]
+    # (true boxes,) whether the ego alone detects each
     alone: Mask = (
         compute_highest_overlap(compute_class_overlaps(step.true_boxes, step.ego_alone)) > taus
     )
+    # (true boxes, cooperative boxes)
     overlaps = compute_class_overlaps(step.true_boxes, step.cooperative)
     bands = compute_distance_bands(step.true_boxes.geometry)
     states: dict[int, tuple[str, int]] = {}
     rows = zip(step.counted, step.actors.tolist(), step.true_pattern, strict=True)
     for row, (counts, actor, pattern) in enumerate(rows):
+        # boxes that do not count, or are farther than the last band
         if not counts or bands[row] >= len(BANDS):
             continue
         tally.boxes["L" if alone[row] else "C"][bands[row]] += 1
         states[int(actor)] = pattern, int(bands[row])
         if pattern in OF_BOXES:
             tally.errors[pattern][bands[row]] += 1
+        # a mislocalised box: how far off its estimate is
         if pattern.endswith("LE") and pattern in PATTERNS and overlaps.shape[1]:
             box = int(overlaps[row].argmax())
             add_box_offset(tally, step, row, box, band=int(bands[row]))
+        # whether the error of the step before lasts; it counts in the band of that step
         last, band = before.get(int(actor), ("", 0))
         if last in OF_BOXES:
             tally.followed[last][band] += 1
@@ -284,6 +298,7 @@ def add_box_offset(tally: ErrorTally, step: StepBoxes, row: int, box: int, *, ba
     """Add how a mislocalised box differs from its true box, in the true box's frame."""
     true, detected = step.true_boxes.geometry[row], step.cooperative.geometry[box]
     cos, sin = np.cos(true[6]), np.sin(true[6])
+    # in the frame of the true box, as shares of its size
     x, y = detected[:2] - true[:2]
     if min(true[3], true[4], detected[3], detected[4]) <= 0:
         return

@@ -67,7 +67,12 @@ TESTED_OUTCOMES = tuple(outcome for outcome in OUTCOMES if outcome.tested)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedEffect:
-    """One row, and the test that the family counts."""
+    """One row, and the test that the family counts.
+
+    Attributes:
+        row: what the table shows.
+        hypothesis: the test; None where the outcome is not tested.
+    """
 
     row: dict[str, object]
     hypothesis: HypothesisTest | None
@@ -95,6 +100,7 @@ def estimate_effects(
     effects: list[PairedEffect] = []
     for base, members in group_by_base_arm(list(arms)):
         for arm in members:
+            # the arm that differs in nothing but the intervention
             other = find_reference_arm(arm, members)
             if other not in there:
                 continue
@@ -107,6 +113,7 @@ def estimate_effects(
                 "changes a step": arm.changes,
                 "unchanged attempts": arm.unchanged,
             }
+            # pairs of equal route and seed
             pairs = pair_arms(attempts, other, arm.arm)
             effects += [estimate_paired_effect(pairs, outcome, names) for outcome in OUTCOMES]
     return [effect for effect in effects if effect.row["pairs"]]
@@ -115,7 +122,13 @@ def estimate_effects(
 def estimate_paired_effect(
     pairs: pd.DataFrame, outcome: EffectOutcome, names: dict[str, object] | None = None
 ) -> PairedEffect:
-    """Return one outcome's difference, its interval and its test."""
+    """Return one outcome's difference, its interval and its test.
+
+    Args:
+        pairs: a row for each pair, columns with `_a` and `_b`.
+        outcome: column, unit and whether it is tested.
+        names: further columns of the row.
+    """
     a, b = (pairs[f"{outcome.column}_{side}"].to_numpy(np.float64) for side in "ab")
     known = np.isfinite(a) & np.isfinite(b)
     a, b, clusters = (
@@ -131,7 +144,16 @@ def estimate_paired_effect(
 def estimate_value_difference(
     a: Floats, b: Floats, *, clusters: Floats, outcome: EffectOutcome, names: dict[str, object]
 ) -> PairedEffect:
-    """Return the difference of paired values, b less a."""
+    """Return the difference of paired values, b less a.
+
+    Args:
+        a: (pairs,) without the intervention.
+        b: (pairs,) with it.
+        clusters: (pairs,) numbers of the routes.
+        outcome: its name, and whether it is tested.
+        names: further columns of the row.
+    """
+    # the difference, with an interval over routes
     estimate = estimate_mean(b - a, clusters)
     row = {
         **names,
@@ -148,6 +170,7 @@ def estimate_value_difference(
     }
     if not outcome.tested or not len(a):
         return PairedEffect(row, None)
+    # the test: (routes,) sums, whose signs are flipped
     _, members = np.unique(clusters, return_inverse=True)
     sums = np.bincount(members, b - a).astype(np.float64)
     test = run_sign_flip_test(sums)
@@ -160,6 +183,12 @@ def add_family_p_values(effects: Sequence[PairedEffect]) -> pd.DataFrame:
 
     By `significance.adjust_p_values`: sequential rejection with the p-values that sign flips can
     attain.
+
+    Args:
+        effects: all rows of the family.
+
+    Returns:
+        A row for each effect.
     """
     table = pd.DataFrame([effect.row for effect in effects])
     tests = [(n, one.hypothesis) for n, one in enumerate(effects) if one.hypothesis is not None]

@@ -131,9 +131,11 @@ def estimate_shapley_share(
     def values(subset: Subset) -> Floats:
         return wide[(outcome.column, subset)].to_numpy(np.float64) * outcome.scale
 
+    # weights of subsets make the share a mean over pairs, so it has their interval
     clusters = encode_names(pd.Series(wide.index.get_level_values("cluster")))
     parts = [weight * values(subset) for subset, weight in weights.of[pattern].items()]
     estimate = estimate_mean(np.sum(parts, axis=0), clusters)
+    # marginal contributions by order: how far a sample of orders may be off
     means = {subset: values(subset).mean() for subset in weights.of[pattern]}
     marginals = [
         means[frozenset(order[: order.index(pattern) + 1])]

@@ -135,7 +135,14 @@ def compute_exact_test(moved: tuple[float, ...]) -> HypothesisTest:
 
 
 def calibrate_effects(scene: InterventionScenario, campaigns: int, seed: int) -> dict[str, float]:
-    """Return the share of campaigns with a false effect, and of systems with a true one found."""
+    """Return the share of campaigns with a false effect, and of systems with a true one found.
+
+    Args:
+        scene: of simulated campaigns.
+        campaigns: that are simulated.
+        seed: of the simulation.
+    """
+    # p of every simulated campaign, corrected in no way and as a family
     p = np.array(
         [
             compute_effect_p_values(
@@ -146,8 +153,10 @@ def calibrate_effects(scene: InterventionScenario, campaigns: int, seed: int) ->
             for number in range(campaigns)
         ]
     )
+    # (campaigns, corrections, ...) and which of the arms work
     significant = np.asarray((p < ALPHA).any(axis=-1))
     works = np.arange(ARMS) < scene.effective
+    # campaigns with any significant effect of an arm that does nothing
     false = np.asarray(significant[..., ~works].any(axis=(-2, -1)))
     low, high = compute_clopper_pearson_interval(int(false[:, 1].sum()), campaigns)
     return {

@@ -56,6 +56,7 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
             f"{collection.folder}: no arm has an intervention; `crucible run study=effects`, or"
             " intervention=NAME, drives some"
         )
+    # effects of arms
     attempts = add_goal_times(collection.attempts)
     effects = estimate_effects(collection, attempts, arms)
     if not effects:
@@ -63,6 +64,7 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
             f"{collection.folder}: no arm with an intervention has a pair: the arm that it is"
             " compared with has no result on an equal route and seed"
         )
+    # doses of arms
     groups = list(group_by_base_arm(arms))
     factors = [name for name in list_varying_factors(collection.arms) if name != "intervention"]
     labels = {
@@ -74,12 +76,14 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
         for base, members in groups
         for effect in estimate_dose_slopes(attempts, base, members)
     ]
+    # p of effects and doses are adjusted together, then the tables are taken apart
     table = add_family_p_values([*effects, *(effect for _, effect in slopes)])
     paired = table.iloc[: len(effects)].drop(columns=["injected", "doses"], errors="ignore")
     paired = paired.astype({"unchanged attempts": int})
     names = pd.DataFrame([of_base for of_base, _ in slopes])
     doses = table.iloc[len(effects) :].reset_index(drop=True)
     doses = doses.drop(columns=[name for name in UNUSED if name in doses]).assign(**names)
+    # tables of each base arm, described and not tested
     parts: dict[str, list[pd.DataFrame]] = {}
     notes = list_effects_notes(arms)
     for base, members in groups:
@@ -94,6 +98,7 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
         }
         for name, part in tables.items():
             parts.setdefault(name, []).append(part.assign(**labels[base]))
+        # what is missing
         if tables["shares"].empty and any(arm.kind == REPAIR for arm in members):
             notes.append(f"{labels[base]['arm']}: {NEEDED}")
         notes += describe_left_out_pairs(attempts, base, members)

@@ -79,6 +79,7 @@ def main(folder: Path) -> None:
     print(HEAD)
     print("\n## All arms\n")
     print_table(arms(rows_of(folder / "6-tables" / "driving.csv")))
+    # comparisons that were made
     for name, title in COMPARISONS.items():
         if (folder / name).is_dir():
             print(f"\n## {title}\n")
@@ -90,6 +91,7 @@ def main(folder: Path) -> None:
                 if chosen := [row for row in groups if row["by"] == part]:
                     print(f"\nViolations {words}: difference, interval and pairs.\n")
                     print_table(by_group(chosen))
+    # questions 3 and 4
     if (folder / "3-effects").is_dir():
         print_repairs(folder / "3-effects")
     if (confirmed := folder / "3-confirm.md").is_file():
@@ -97,6 +99,7 @@ def main(folder: Path) -> None:
         print(confirmed.read_text(encoding="utf-8").rstrip())
     if (folder / "4-ages").is_dir():
         print_ages(folder / "4-ages", folder / "4-fine")
+    # costs, and the regression
     print("\n## Question 6: what it costs in time\n")
     print(COST_HEAD)
     print_table(costs(rows_of(folder / "6-tables" / "time_cost.csv")))
@@ -166,13 +169,16 @@ def by_group(rows: list[Row]) -> Iterator[list[str]]:
 def repairs(rows: list[Row]) -> Iterator[list[str]]:
     """Yield a line for each system and repair."""
     effects = sorted((row for row in rows if row["compared with"] == "none"), key=by_patterns)
+    # every row by its system, effect and outcome
     known = {(row["of"], row["effect of"], row["outcome"]): row for row in effects}
     untested = [name for name in dict.fromkeys(row["outcome"] for row in effects)
                 if name not in TESTED]  # fmt: skip
+    # p by Holm of the violations alone, besides that of the family
     violations = [row for row in effects if row["outcome"] == TESTED[0]]
     levels = compute_holm_p_values(np.array([float(row["p"]) for row in violations]))
     pairs = zip(violations, levels, strict=True)
     by_holm = {(row["of"], row["effect of"]): level for row, level in pairs}
+    # a head, then a line for each
     yield ["system", "effect of", "pairs", *(f"{name}: difference; p" for name in TESTED),
            "violations, Holm", *untested, "changes a step", "nothing changed in"]  # fmt: skip
     for of, effect in dict.fromkeys((row["of"], row["effect of"]) for row in effects):

@@ -174,6 +174,7 @@ class RateSamples:
         for number, of_round in enumerate(points):
             row = []
             for at, (route, point) in enumerate(zip(self.routes, of_round, strict=True)):
+                # values of the space, and the route where there are several
                 values = map_shares_to_values(self.space, convert_points_to_shares(point)) | (
                     {ROUTE_PARAMETER: route} if several else {}
                 )
@@ -197,6 +198,7 @@ def compute_proposal_centre(folder: Path, ready: SearchPlan, *, trust: bool) -> 
     if not failures:
         raise UserError(f"{folder}: no evaluation failed; leave out --proposal")
     space = RateSamples(ready, None, 1).space
+    # (failures, parameters) places within the ranges, 0 to 1
     shares = np.array(
         [[compute_range_share(one, values[one.name]) for one in space] for values in failures]
     )
@@ -225,6 +227,7 @@ def drive_rate_rounds(samples: RateSamples, *, width: float, every: int) -> Iter
     from studies.search.recorded import RecordedMapper  # noqa: PLC0415
 
     ready = samples.ready
+    # all points are sampled first: resuming gives the same ones
     points = samples.sample_points()
     rounds = samples.build_candidates(points)
     header = make_ledger_header(
@@ -243,16 +246,20 @@ def drive_rate_rounds(samples: RateSamples, *, width: float, every: int) -> Iter
         open_ledger(folder / LEDGER_FOLDER, header) as ledger,
         follow_evaluations(ready.campaign["progress"], total, 0) as progress,
     ):
+        # evaluations of an earlier run come from the ledger
         mapper = RecordedMapper(ledger, drives.map_candidates, progress)
+        # rounds until the interval is narrow; it is valid at any time, so looking often is allowed
         for first in range(0, len(rounds), every):
             part = rounds[first : first + every]
             outcomes = list(mapper(drives.evaluate_candidate, [one for row in part for one in row]))
             for outcome in outcomes:
+                # a failed try is no random sample of drives
                 if not outcome.has_result:
                     raise UserError(
                         f"{folder}: an attempt has no result ({outcome.outcome}): a rate without"
                         " it would be biased; see ledger.jsonl there"
                     )
+            # (rounds, routes) whether it failed
             marks = np.array([one.failed for one in outcomes]).reshape(len(part), -1)
             failed += marks.tolist()
             if is_interval_narrow(samples, points, failed, width) and has_enough_effective_samples(
@@ -324,8 +331,10 @@ def format_rate_lines(samples: RateSamples, points: Floats, failed: Mask) -> Ite
     """Yield the rate; with a proposal it is refused where too few samples carry it."""
     from analysis.statistics.rare import FEWEST_EFFECTIVE  # noqa: PLC0415
 
+    # (rounds, routes) weights of samples from near failures
     weights = compute_importance_weights(samples, points[: len(failed)])
     low, high = compute_rate_interval(samples, points, failed)
+    # a rate that few samples carry is no estimate
     if samples.centre is not None:
         effective = compute_failure_effective_size(samples, points, failed)
         if effective < FEWEST_EFFECTIVE:

@@ -68,7 +68,12 @@ def find_cell_place(axes: tuple[BehaviourAxis, ...], outcome: SearchOutcome) -> 
 def make_distinct_key(
     axes: tuple[BehaviourAxis, ...], outcome: SearchOutcome
 ) -> tuple[str, CellPlace]:
-    """Return what distinct failures differ in: the class of failure, or the cell."""
+    """Return what distinct failures differ in: the class of failure, or the cell.
+
+    Args:
+        axes: of the archive; none: one cell.
+        outcome: of an evaluation.
+    """
     return outcome.outcome, find_cell_place(axes, outcome)
 
 

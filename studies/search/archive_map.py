@@ -76,10 +76,12 @@ def render_archive_panel(
     (left, top), (wide, tall) = corner, CELL
     first, second = axes
     bottom = top + second.cells * tall
+    # cells, the second axis upwards
     for column in range(first.cells):
         for row in range(second.cells):
             at = left + column * wide, bottom - (row + 1) * tall
             render_archive_cell(canvas, cells.get((column, row), CellCounts()), at)
+    # edges of cells
     for number in range(first.cells + 1):
         edge = left + number * wide, bottom + 13
         canvas.add_text(
@@ -90,6 +92,7 @@ def render_archive_panel(
         canvas.add_text(
             edge, format_cell_edge(second, number), anchor="end", colour="quiet", size=9.5
         )
+    # names of axes
     canvas.add_text((left, bottom + 27), format_behaviour_axis(first), colour="quiet", size=9.5)
     if second.name:
         end = left + first.cells * wide

@@ -16,6 +16,10 @@ class SearchCandidate:
     """Values to evaluate, and the seed of everything random in that evaluation.
 
     Repeats of a finding have its number and other seeds: a folder of an evaluation needs both.
+
+    Attributes:
+        values: by name of the parameter.
+        seed: of everything random in the evaluation.
     """
 
     number: int  # of the evaluation, from 0
@@ -52,7 +56,12 @@ Mapper: TypeAlias = Callable[[Evaluate, Sequence[SearchCandidate]], Iterable[Sea
 
 @dataclass(frozen=True, slots=True)
 class SearchEvaluation:
-    """A row of the ledger."""
+    """A row of the ledger.
+
+    Attributes:
+        candidate: number, values and seed.
+        outcome: what driving it gave.
+    """
 
     candidate: SearchCandidate
     outcome: SearchOutcome
@@ -84,7 +93,13 @@ class SearchEvaluation:
 
 
 def number_candidates(values: Iterable[Values], first: int, seed: int) -> list[SearchCandidate]:
-    """Return candidates with numbers and seeds; equal search seeds give equal ones."""
+    """Return candidates with numbers and seeds; equal search seeds give equal ones.
+
+    Args:
+        values: of each candidate.
+        first: number of the first one.
+        seed: of the search.
+    """
     return [
         SearchCandidate(number, of_one, derive_seed(seed, "search", str(number)))
         for number, of_one in enumerate(values, first)

@@ -20,7 +20,12 @@ OPTIONS_WITH_VALUE = ("--config-dir", "--rounds", "--width", "--every", "--propo
 def end_as_campaign(
     name: str, work: Callable[[argparse.Namespace], int]
 ) -> Callable[[argparse.Namespace], int]:
-    """Return a command that errors and signals end as they end a campaign: it drives too."""
+    """Return a command that errors and signals end as they end a campaign: it drives too.
+
+    Args:
+        name: of the command, for messages.
+        work: what it does; returns the exit code.
+    """
 
     def run_and_end(options: argparse.Namespace) -> int:
         from harness.campaign.run import run_with_exit_code  # noqa: PLC0415 - takes a second
@@ -35,7 +40,12 @@ def order_settings_first(arguments: Sequence[str], before: int) -> list[str]:
 
     `before` is how many words stand in front of the configuration's name. Options may stand
     anywhere, which argparse does not allow between words of one list.
+
+    Args:
+        arguments: words of the command line.
+        before: words in front of the configuration's name.
     """
+    # words that are the value of an option are no settings
     values = {at + 1 for at, word in enumerate(arguments) if word in OPTIONS_WITH_VALUE}
     settings = [
         word
@@ -43,6 +53,7 @@ def order_settings_first(arguments: Sequence[str], before: int) -> list[str]:
         if at not in values and "=" in word and not word.startswith("-")
     ]
     others = [word for at, word in enumerate(arguments) if at in values or word not in settings]
+    # behind the configuration's name, wherever options stand
     places = [
         at
         for at, word in enumerate(others)
@@ -105,7 +116,16 @@ def build_repeat_rule(options: argparse.Namespace) -> Any:
 
 @contextmanager
 def follow_evaluations(mode: str, total: int, before: int) -> Iterator[Follow]:
-    """Follow evaluations: a bar on a terminal, plain lines, JSON lines, or nothing."""
+    """Follow evaluations: a bar on a terminal, plain lines, JSON lines, or nothing.
+
+    Args:
+        mode: live, plain, json or quiet.
+        total: evaluations of the search.
+        before: evaluations that were finished before.
+
+    Returns:
+        A context manager: what it gives is called with each evaluation.
+    """
     import json  # noqa: PLC0415
 
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
@@ -134,12 +154,19 @@ def format_evaluation_line(evaluation: SearchEvaluation) -> str:
 
 
 def show_search_curves(folders: Sequence[Path], *, trust: bool, out: Path | None = None) -> int:
-    """Print searches side by side; write findings and figures if there is a place for them."""
+    """Print searches side by side; write findings and figures if there is a place for them.
+
+    Args:
+        folders: of searches with one budget.
+        trust: build all classes that their settings name.
+        out: folder for findings and figures; None: print only.
+    """
     from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
     from harness.common.errors import UserError  # noqa: PLC0415
     from studies.search import tables  # noqa: PLC0415
     from studies.search.folders import read_search  # noqa: PLC0415
 
+    # only searches of one budget can be compared
     searches = [read_search(folder, trust=trust) for folder in folders]
     curves = [tables.SearchCurve.from_search(searched) for searched in searches]
     if len({len(one.curve) for one in curves}) > 1:

@@ -79,7 +79,11 @@ class SearchPlan:
         return str(values.get(ROUTE_PARAMETER, self.assignments[0].route.name))
 
     def get_assignment(self, values: Values) -> RouteAssignment:
-        """Return the route of an evaluation, with its hazards."""
+        """Return the route of an evaluation, with its hazards.
+
+        Args:
+            values: by name of the parameter.
+        """
         name = self.get_route(values)
         (chosen,) = (one for one in self.assignments if one.route.name == name)
         return self.template.fill_assignment(chosen, values)
@@ -88,6 +92,9 @@ class SearchPlan:
         """Return the condition's parts; what is too small to make a difference is left out.
 
         Zero latency is no latency, and a pose error of a micrometre cannot be delivered.
+
+        Args:
+            values: by name of the parameter.
         """
         parts = self.template.fill_parts(values)
         made = [(part, build_part(part, f"interference.{GROUP}")) for part in parts]
@@ -108,7 +115,17 @@ def has_no_effect(disturbance: Any) -> bool:
 def compose_search_config(
     name: str, overrides: Sequence[str], folders: Sequence[Path] = (), *, trust: bool = False
 ) -> DictConfig:
-    """Return the configuration of a file of `conf/search`, or of the same folder elsewhere."""
+    """Return the configuration of a file of `conf/search`, or of the same folder elsewhere.
+
+    Args:
+        name: of a file of `conf/search`.
+        overrides: words such as `budget=20`.
+        folders: looked in before `conf`.
+        trust: build classes that are not declared safe.
+
+    Raises:
+        UserError: no such configuration, or an override that does not fit.
+    """
     choices = sorted(
         {path.stem for folder in (*folders, CONF) for path in (folder / GROUP).glob("*.yaml")}
     )
@@ -127,19 +144,23 @@ def compose_search_config(
 
 def plan_search(config: DictConfig) -> SearchPlan:
     """Return the plan of a configuration; whatever is wrong with it is refused."""
+    # settings of the search apart from those of the campaign
     given = check_settings_mapping(OmegaConf.to_container(config.get(GROUP), resolve=False), "")
     rest = OmegaConf.masked_copy(config, [str(key) for key in config if key != GROUP])
     settings = {**resolve_settings(rest), "interference": {NONE: []}}
+    # the campaign alone must be one
     campaign = cast("CampaignSettings", settings)
     refuse_misshapen(campaign)
     refuse_several_choices(campaign)
     planned = plan_campaign(campaign)
+    # then the space, and what its values change
     space = parse_space(given, [one.route.name for one in planned.assignments])
     template = read_template(given, space)
     template.refuse_without_hazard(planned.assignments)
     campaign = cast("CampaignSettings", with_inputs(campaign))
     search = build_search_settings(given, space, campaign)
     make_sampler(search)
+    # everything together, refused where a value could not be driven
     ready = SearchPlan(
         campaign=campaign,
         search=search,
@@ -247,15 +268,19 @@ def parse_seeds(given: Mapping[str, Any]) -> Seeds:
 def refuse_undrivable_values(ready: SearchPlan) -> None:
     """Refuse a space with values that no campaign would drive: of the ends of every range."""
     name = GROUP
+    # ends of every range
     for values in iterate_trial_values(ready.search.space):
+        # parts that the values are put into
         parts = ready.template.fill_parts(values)
         for where, part in iter_targets(parts, f"interference.{name}"):
             refuse_misfit(where, part)
+        # hazards that have no place
         assignment = ready.get_assignment(values)
         for spec, why in find_unplaced_hazards(ready.campaign, [assignment]):
             raise UserError(
                 f"route {spec.route}: {spec.kind} at {format_parameter_values(values)}: {why}"
             )
+        # disturbances that the system cannot receive
         effective = ready.build_condition(values)
         if not effective:
             continue

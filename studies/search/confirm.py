@@ -175,7 +175,13 @@ def confirm_search(
     confirming: ConfirmationSettings,
     progress: Callable[[SearchEvaluation], object] = lambda _: None,
 ) -> list[FindingConfirmation]:
-    """Drive what is not driven yet; return every finding with its rate, confirmed or not."""
+    """Drive what is not driven yet; return every finding with its rate, confirmed or not.
+
+    Args:
+        searched: a finished search.
+        confirming: how often a finding is repeated, and how many are.
+        progress: called with each new evaluation.
+    """
     findings = confirming.select_findings(searched)
     refuse_used_seeds(searched, findings, confirming.repeats)
     folder = searched.ready.folder / CONFIRM
@@ -212,6 +218,7 @@ def read_confirmations(searched: FinishedSearch) -> list[FindingConfirmation]:
     file = get_ledger_file(folder / CONFIRM)
     if not os.path.lexists(file):
         raise UserError(f"{folder}: not confirmed yet; run crucible confirm {folder}")
+    # settings come from the header; they must make the same header again
     header, rows = read_ledger(file)
     settings = header["settings"]
     repeats = RepeatRule(count=settings["repeats"], least=settings["least"], seed=settings["seed"])
@@ -221,6 +228,7 @@ def read_confirmations(searched: FinishedSearch) -> list[FindingConfirmation]:
     findings = confirming.select_findings(searched)
     if len(rows) < len(findings) * repeats.count:
         raise UserError(f"{folder}: not confirmed to the end; run crucible confirm {folder} again")
+    # evaluations of the ledger in place of drives
     left = iter(rows)
 
     def mapper(

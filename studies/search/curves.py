@@ -62,17 +62,21 @@ def estimate_area_ratio(guided: Sequence[Integers], baseline: Sequence[Integers]
     """
     if len({len(curve) for curve in (*guided, *baseline)}) != 1:
         raise UserError("curves: all must have the same budget")
+    # (searches,) areas; sorted, so that the interval does not depend on the order
     above = np.sort([compute_curve_area(curve) for curve in guided])
     below = np.sort([compute_curve_area(curve) for curve in baseline])
     value = float(_divide_areas(above.mean(), below.mean()))
+    # too few seeds for an interval
     seeds = min(len(above), len(below))
     if seeds < FEWEST_SEEDS:
         return AreaRatio(value, np.nan, np.nan)
+    # (resamples,) means of each side
     random = make_named_stream(len(above), "search", "curves", str(len(below)))
     tops, bottoms = (
         areas[random.integers(0, len(areas), (RESAMPLES, len(areas)))].mean(axis=1)
         for areas in (above, below)
     )
+    # percentiles
     ratios = _divide_areas(tops, bottoms)
     share = _compute_expanded_percentile(seeds)
     return AreaRatio(

@@ -209,7 +209,14 @@ def open_driver(
     seed: Callable[[SearchCandidate], int],
     name: Name = format_numbered_name,
 ) -> Iterator[SearchDriver]:
-    """Return a driver of a folder that nothing else writes; its simulators end with it."""
+    """Return a driver of a folder that nothing else writes; its simulators end with it.
+
+    Args:
+        ready: what is driven.
+        folder: of the search.
+        seed: of an evaluation's attempt.
+        name: of an evaluation's condition.
+    """
     refuse_other_folders(folder)
     made = SearchDriver(ready, folder, name=name, seed=seed)
     with lock_campaign(folder):

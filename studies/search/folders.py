@@ -61,17 +61,31 @@ def get_ledger_file(folder: Path) -> Path:
 
 
 def read_search(folder: Path, *, workers: int = 1, trust: bool = False) -> FinishedSearch:
-    """Return a finished search; one that is not finished or was changed is refused."""
+    """Return a finished search; one that is not finished or was changed is refused.
+
+    Args:
+        folder: of the search.
+        workers: attempts at a time, where it is driven further.
+        trust: build classes that are not declared safe.
+
+    Returns:
+        Its plan and all evaluations.
+
+    Raises:
+        UserError: it is not finished, or was changed since.
+    """
     file = get_ledger_file(folder)
     if not os.path.lexists(file):
         raise UserError(f"{folder}: not a search (no {LEDGER_FOLDER}/{LEDGER_FILE} in it)")
     header, evaluations = read_ledger(file)
+    # the ledger: settings and evaluations, which must be complete
     search = parse_search_settings(file, header["settings"])
     if len(evaluations) < search.budget:
         raise UserError(
             f"{folder}: {len(evaluations)} of {search.budget} evaluations; finish the search first"
         )
     campaign = read_search_campaign(folder, search, workers=workers, trust=trust)
+    # the routes as they were laid when the search was driven
     routes = [read_assignment(folder, name) for name in list_assigned_routes(folder)]
     for assignment in routes if not trust else ():
         refuse_untrusted_hazards(folder, assignment)

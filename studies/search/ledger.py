@@ -33,7 +33,12 @@ def make_search_header(settings: SearchSettings, versions: Mapping[str, str]) ->
 
 
 def make_ledger_header(settings: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:
-    """Return the first line of a ledger of anything; settings as JSON gives them back."""
+    """Return the first line of a ledger of anything; settings as JSON gives them back.
+
+    Args:
+        settings: as JSON gives them back.
+        versions: of packages, by name.
+    """
     content = {"settings": dict(settings), "versions": dict(versions)}
     return {**content, "digest": compute_record_digest(content)}
 
@@ -85,7 +90,15 @@ class SearchLedger:
 
 @contextmanager
 def open_ledger(folder: Path, header: dict[str, Any]) -> Iterator[SearchLedger]:
-    """Open a folder's ledger for appending; a new one gets the header, another's is refused."""
+    """Open a folder's ledger for appending; a new one gets the header, another's is refused.
+
+    Args:
+        folder: of the search.
+        header: settings and versions with their digest.
+
+    Raises:
+        UserError: another search is writing, or the ledger is of another search.
+    """
     file = folder / LEDGER_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -124,14 +137,17 @@ def _iterate_differences(place: str, earlier: Any, now: Any) -> Iterator[str]:
 
 def _check_ledger(file: Path, data: bytes) -> tuple[dict[str, Any], list[SearchEvaluation], str]:
     """Return header, evaluations and the last digest; empty ones without a whole line."""
+    # a line that is cut off at the end was being written
     lines = data[: data.rfind(b"\n") + 1].splitlines()
     if not lines:
         return {}, [], ""
+    # the header with its digest
     header = _parse_line(file, 1, lines[0])
     content = {name: header.get(name) for name in ("settings", "versions")}
     if header.get("digest") != compute_record_digest(content):
         raise UserError(f"{file}: line 1: was changed: it does not match its digest")
     evaluations, chain = [], header["digest"]
+    # evaluations: the digest of each covers all lines before it
     for number, line in enumerate(lines[1:], 2):
         record = _parse_line(file, number, line)
         stated = record.pop("chain", None)

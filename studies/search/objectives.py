@@ -67,15 +67,19 @@ class EgoPairs:
 
 def build_ego_pairs(records: AttemptRecords) -> EgoPairs:
     """Return all pairs of the ego and another road user, tick by tick."""
+    # units of the table to m and rad
     rows = records.tracks.merge(records.actors[["actor_id", "length", "width"]], on="actor_id")
     rows = rows.sort_values(["actor_id", "frame"]).reset_index(drop=True)
     rows = rows.assign(x=rows.x * POSITION_UNIT, y=rows.y * POSITION_UNIT, yaw=rows.yaw * YAW_UNIT)
     by_actor = rows.groupby("actor_id")
+    # velocities from positions, m/s; 0 where an actor appears
     steps = by_actor.frame.diff() * records.tick
     for axis in "xy":
         rows[f"v{axis}"] = (by_actor[axis].diff() / steps).fillna(0.0)
+    # a road user that never leaves its place stands
     span = by_actor[["x", "y"]].transform("max") - by_actor[["x", "y"]].transform("min")
     rows["moves"] = (span.max(axis=1) > STANDS).to_numpy()
+    # (pairs,): a row for each tick and other road user
     ego = rows[rows.actor_id == 0]
     both = rows[rows.actor_id != 0].merge(ego, on="frame", suffixes=("", "_ego"))
     columns = ["x", "y", "length", "width", "yaw"]

@@ -20,7 +20,13 @@ from studies.search.ledger import SearchLedger
 
 
 class RecordedMapper:
-    """A mapper that evaluates what its ledger does not hold yet, and adds that to the ledger."""
+    """A mapper that evaluates what its ledger does not hold yet, and adds that to the ledger.
+
+    Args:
+        ledger: of the evaluations so far.
+        mapper: evaluates what is not in it.
+        progress: called with each new evaluation.
+    """
 
     def __init__(
         self,

@@ -85,6 +85,7 @@ class RibsSampler(ABC):
         self._outcomes += outcomes
         if self._handed < len(self._points):
             return
+        # (evaluations,) those with a result go into the archive
         used = np.array([outcome.has_result for outcome in self._outcomes])
         if not used.any():  # nothing to learn from: the next emitter is asked
             return
@@ -92,6 +93,7 @@ class RibsSampler(ABC):
         heights, measures = self._get_negated_objectives(), self._get_measures()
         added = self._archive.add(self._points[used], heights[used], measures[used])
         status[used], value[used] = added["status"], added["value"]
+        # the emitter ranks the others last
         value[~used] = value[used].min() - 1.0  # ranked last
         if self._emitter is not None:
             info = {"status": status, "value": value}

@@ -72,7 +72,15 @@ class SobolSampler(RandomSampler):
 
 
 def load_optional_module(module: str, *, extra: str) -> Any:
-    """Return a module of an optional package; one clear line without it."""
+    """Return a module of an optional package; one clear line without it.
+
+    Args:
+        module: its full name.
+        extra: what `pip install` brings it with.
+
+    Raises:
+        UserError: it is not installed.
+    """
     try:
         return import_module(module)
     except ImportError:

@@ -55,14 +55,17 @@ def run_search_loop(
     with open_ledger(
         folder, make_search_header(settings, list_sampler_versions(sampler))
     ) as ledger:
+        # what is recorded is asked for again: the sampler comes to the same state
         if len(ledger.evaluations) > settings.budget:
             raise UserError(f"{ledger.file}: more evaluations than budget = {settings.budget}")
+        # batch by batch
         for first in range(0, settings.budget, settings.batch):
             candidates = sampler.ask(settings.batch)
             known = ledger.evaluations[first : first + settings.batch]
             refuse_other_candidates(ledger, known, candidates)
             outcomes = [evaluation.outcome for evaluation in known]
             remaining = candidates[len(known) :]
+            # evaluate what the ledger does not have
             results = mapper(evaluate, remaining) if remaining else ()
             for candidate, outcome in zip(remaining, results, strict=True):
                 check_outcome_names(settings, outcome)
@@ -145,6 +148,7 @@ def plan_search_study(
     name: str, overrides: Sequence[str], folders: Sequence[Path] = (), *, trust: bool = False
 ) -> SearchStudy:
     """Return all searches of a configuration's `search.study`; nothing is written."""
+    # which searches
     config = compose_search_config(name, overrides, folders, trust=trust)
     given = OmegaConf.to_container(config["search"], resolve=False)
     assert isinstance(given, dict)
@@ -163,6 +167,7 @@ def plan_search_study(
     if not isinstance(seeds, list) or not seeds or not all(type(seed) is int for seed in seeds):
         raise make_settings_error("study.seeds", f"= {seeds}: must be a list of whole numbers")
     samplers = check_known_names(study.get("samplers"), "study.samplers", SAMPLERS)
+    # a folder for each, below one
     out = Path(config["out"] or f"runs/{config['study']['name']}-study")
     searches = tuple(
         plan_search(

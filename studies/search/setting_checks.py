@@ -14,19 +14,35 @@ KINDS: tuple[ParameterKind, ...] = ("number", "log", "whole", "choice")
 
 
 def make_settings_error(place: str, why: str) -> UserError:
-    """Return the error about a place; `why` may begin with the value, as in `= 3: must be ...`."""
+    """Return the error about a place; `why` may begin with the value, as in `= 3: must be ...`.
+
+    Args:
+        place: below `search`.
+        why: what is needed.
+    """
     return UserError(f"configuration: search.{place}{' ' if why.startswith('=') else ': '}{why}")
 
 
 def check_settings_mapping(value: Any, place: str) -> dict[str, Any]:
-    """Return a mapping with names."""
+    """Return a mapping with names.
+
+    Args:
+        value: any.
+        place: below `search`.
+    """
     if not isinstance(value, dict):
         raise make_settings_error(place, f"= {value}: must be a mapping")
     return {str(name): inner for name, inner in value.items()}
 
 
 def refuse_unknown_keys(given: Mapping[str, Any], known: Iterable[str], place: str) -> None:
-    """Refuse a key that has no meaning."""
+    """Refuse a key that has no meaning.
+
+    Args:
+        given: a mapping of the settings.
+        known: keys that it may have.
+        place: below `search`; empty for `search` itself.
+    """
     known = tuple(known)
     for name in given:
         if name not in known:
@@ -45,7 +61,14 @@ def get_finite_number(given: Mapping[str, Any], name: str, place: str) -> float:
 
 
 def get_whole_number(given: Mapping[str, Any], name: str, place: str, least: int = 1) -> int:
-    """Return a whole number."""
+    """Return a whole number.
+
+    Args:
+        given: a mapping of the settings.
+        name: its key.
+        place: of the mapping, below `search`.
+        least: the smallest number that is taken.
+    """
     value = given.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         dot = "." if place else ""
@@ -56,7 +79,13 @@ def get_whole_number(given: Mapping[str, Any], name: str, place: str, least: int
 
 
 def check_known_names(value: Any, place: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return names, of those that are known."""
+    """Return names, of those that are known.
+
+    Args:
+        value: must be a list without repeats, not empty.
+        place: below `search`.
+        known: names that it may have.
+    """
     known = tuple(known)
     if not isinstance(value, list) or not value:
         raise make_settings_error(
@@ -80,6 +109,7 @@ def parse_parameter(name: str, value: Any) -> SpaceParameter:
         raise make_settings_error(f"{place}.kind", describe_unknown_name("kind", str(kind), KINDS))
     if not isinstance(unit, str):
         raise make_settings_error(f"{place}.unit", f"= {unit}: must be a word")
+    # a choice: words
     if kind == "choice":
         choices = given.get("choices")
         if not isinstance(choices, list) or len({*map(str, choices)}) < max(2, len(choices)):
@@ -89,6 +119,7 @@ def parse_parameter(name: str, value: Any) -> SpaceParameter:
         if not all(isinstance(choice, str) for choice in choices):
             raise make_settings_error(f"{place}.choices", f"= {choices}: must be words")
         return SpaceParameter(name=name, unit=unit, kind="choice", choices=tuple(choices))
+    # a number: ends of its range
     low, high = get_finite_number(given, "low", place), get_finite_number(given, "high", place)
     if not low < high:
         raise make_settings_error(place, f"low = {low:g} and high = {high:g}: must have low < high")

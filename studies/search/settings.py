@@ -34,7 +34,14 @@ class BehaviourAxis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSettings:
-    """What makes equal searches equal."""
+    """What makes equal searches equal.
+
+    Attributes:
+        sampler: its name.
+        seed: of the sampler.
+        space: the parameters.
+        behaviour: axes of the archive of MAP-Elites and CMA-ME.
+    """
 
     sampler: str
     seed: int

@@ -231,6 +231,7 @@ def shrink_finding(
     folder = searched.ready.folder / SHRINK
     number = finding.candidate.number
     repeats = settings.repeats
+    # a ledger for each finding, with the settings that its probes depend on
     header = make_ledger_header(
         {
             "of": searched.digest,
@@ -247,6 +248,7 @@ def shrink_finding(
     ) as drives:
         with open_ledger(folder / LEDGER_FOLDER / f"e{number:04}", header) as ledger:
             recorded = RecordedMapper(ledger, drives.map_in_small_batches, progress)
+            # shrink values, then confirm the smallest in new worlds
             shrunk = shrink_values(
                 finding,
                 drives.evaluate_candidate,
@@ -261,6 +263,7 @@ def shrink_finding(
                 [smallest], drives.evaluate_candidate, repeats, mapper=recorded
             )
         failed = find_first_failed(drives, smallest, repeats)
+    # twins of one failed drive: when the disturbance must act
     attribution = None
     if failed is not None and settings.cells and searched.ready.build_condition(shrunk.values):
         attribution = find_twin_windows(folder, failed, searched.ready.campaign, settings)

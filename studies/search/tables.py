@@ -60,7 +60,12 @@ def render_search_summary(
 def render_confirmations_table(
     evaluations: Sequence[SearchEvaluation], confirmations: Sequence[FindingConfirmation]
 ) -> Table:
-    """Return every repeated finding, those that did not happen again listed as unconfirmed."""
+    """Return every repeated finding, those that did not happen again listed as unconfirmed.
+
+    Args:
+        evaluations: of the search, for their values.
+        confirmations: of those that were repeated.
+    """
     table = Table(*OF_FINDINGS)
     values = {one.candidate.number: one.candidate.values for one in evaluations}
     for one in confirmations:
@@ -178,6 +183,7 @@ def render_guidances_table(curves: Sequence[SearchCurve]) -> Table:
         table.add_column(f"after {max(round(share * budget), 1)}")
     table.add_column("area under curve")
     table.add_column(f"ratio to {BASELINE} (95 %)")
+    # by system, and over all if there are several
     systems = list(dict.fromkeys(one.system for one in curves))
     groups = [(system, [one for one in curves if one.system == system]) for system in systems]
     if len(systems) > 1:
@@ -185,12 +191,14 @@ def render_guidances_table(curves: Sequence[SearchCurve]) -> Table:
     for system, members in groups:
         baseline = [one.curve for one in members if one.sampler == BASELINE]
         for sampler in dict.fromkeys(one.sampler for one in members):
+            # means over search seeds
             of_sampler = [one.curve for one in members if one.sampler == sampler]
             after = [
                 f"{np.mean([curve[max(round(share * budget), 1) - 1] for curve in of_sampler]):.2f}"
                 for share in SHARES
             ]
             area = np.mean([compute_curve_area(curve) for curve in of_sampler])
+            # areas against random search of the same systems
             ratio = "-"
             if baseline and sampler != BASELINE:
                 ratio = format_area_ratio(

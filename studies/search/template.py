@@ -150,13 +150,20 @@ def iterate_references(value: Any) -> Iterator[str]:
 
 
 def read_template(given: Mapping[str, Any], space: Space) -> ConditionTemplate:
-    """Return the template of a search's settings."""
+    """Return the template of a search's settings.
+
+    Args:
+        given: settings of the search.
+        space: its parameters, which the template may refer to.
+    """
+    # parts of the condition
     condition = given.get("condition") or []
     if not isinstance(condition, list):
         raise make_settings_error("condition", "must be a list of parts, each with a _target_")
     for number, part in enumerate(condition):
         if not isinstance(part, dict) or "_target_" not in part:
             raise make_settings_error(f"condition[{number}]", "needs a _target_")
+    # changes of hazards
     hazards = given.get("hazards") or []
     if not isinstance(hazards, list):
         raise make_settings_error(
@@ -176,11 +183,13 @@ def read_hazard_change(change: Any, number: int) -> HazardChange:
     place = f"hazards[{number}]"
     given = check_settings_mapping(change, place)
     refuse_unknown_keys(given, ("kind", "parameters", "station"), place)
+    # which hazards: those of a kind, or all
     kind = given.get("kind")
     if kind is not None and kind not in KINDS:
         raise make_settings_error(
             f"{place}.kind", describe_unknown_name("hazard", str(kind), KINDS)
         )
+    # what changes
     parameters = check_settings_mapping(given.get("parameters") or {}, f"{place}.parameters")
     station = given.get("station")
     if not parameters and station is None:

@@ -75,6 +75,7 @@ def print_town_table(towns: list[Town]) -> None:
 
 def _make_town_row(town: Town) -> list[str]:
     lanes, labels = town.lanes, town.scenery.label
+    # (lanes,) and (pieces,) what the columns count
     outside = (lanes.kind == LaneKind.DRIVING) & (lanes.junction < 0)
     width, depth = np.ptp(lanes.points[:, :2], axis=0)
     inner = np.abs(lanes.key[:, 2]) == 1

@@ -44,11 +44,14 @@ def render_body_sheet(path: str) -> None:
 def _plot_body(axes: Axes, bodies: BodyLibrary, index: int, extent: Floats) -> None:
     """Draw the triangles that face the viewer, the far ones first."""
     rows = slice(bodies.first[index], bodies.first[index] + bodies.count[index])
+    # (triangles, 3, 3) in m
     corners = bodies.vertices[bodies.triangles[rows]] * extent
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    # lit from one side
     light = 0.35 + 0.65 * np.clip(normal @ _LAMP, 0, 1)
     colour = np.where(bodies.label[rows, None] > 0, _RIDER, _PAINT) * light[:, None]
+    # far ones first, those that face away not at all
     order = np.argsort((corners @ _TO_VIEWER).mean(axis=1))
     order = order[(normal @ _TO_VIEWER)[order] > 0]
     flat = np.stack([corners @ _RIGHT, corners @ _UP], axis=-1)[order]

@@ -98,6 +98,7 @@ def _render_relief(axes: Axes, town: Town) -> None:
         return
     rows, columns = ground.lower.shape
     right, bottom = ground.x + (columns - 1) * ground.cell, ground.y + (rows - 1) * ground.cell
+    # tints, and a line for every metre of height
     x = ground.x + ground.cell * np.arange(columns)
     y = ground.y + ground.cell * np.arange(rows)
     tints = mpl.colors.LinearSegmentedColormap.from_list("relief", [GROUND, "#d8d3ae", "#c8b48d"])
@@ -117,9 +118,11 @@ def _render_lanes(axes: Axes, lanes: TownLanes) -> None:
     left, right = compute_lane_edges(lanes)
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     start = np.flatnonzero(lane[:-1] == lane[1:])
+    # (segments, 4, 2) corners
     quads = np.stack([left[start], left[start + 1], right[start + 1], right[start]], axis=1)
     inside = lanes.junction[lane[start]] >= 0
     high = lanes.points[start, 2] > 3.0 + np.median(lanes.points[:, 2])
+    # bridges over what is below them
     for level in (False, True):
         for kind, color in SURFACES.items():
             chosen = (lanes.kind[lane[start]] == kind) & (high == level)
@@ -174,10 +177,12 @@ def _compute_piece_corners(scenery: TownScenery, chosen: Bools) -> Floats:
 
 def _render_scenery(axes: Axes, scenery: TownScenery) -> None:
     round_ = scenery.shape == SceneryShape.CYLINDER
+    # boxes
     for label, color in PIECES.items():
         boxes = _compute_piece_corners(scenery, (scenery.label == label) & ~round_)
         axes.add_collection(PolyCollection(list(boxes), facecolors=color, zorder=4))
     _render_buildings(axes, scenery)
+    # cars in several colours
     cars = _compute_piece_corners(
         scenery, np.isin(scenery.label, [SemanticLabel.CAR, SemanticLabel.TRUCK])
     )
@@ -185,6 +190,7 @@ def _render_scenery(axes: Axes, scenery: TownScenery) -> None:
     axes.add_collection(
         PolyCollection(list(cars), facecolors=paint, edgecolors="#222222", linewidths=0.3, zorder=5)
     )
+    # round pieces: poles and trunks
     for label, alpha in ((SemanticLabel.POLE, 1.0), (SemanticLabel.VEGETATION, 0.6)):
         chosen = round_ & (scenery.label == label)
         size = 2 * np.maximum(scenery.extent[chosen, 0], 0.35)
@@ -209,6 +215,7 @@ def _render_buildings(axes: Axes, scenery: TownScenery) -> None:
         _compute_piece_corners(scenery, chosen),
         scenery.centre[chosen, 2] + scenery.extent[chosen, 2],
     )
+    # low ones first
     order = np.argsort(top, kind="stable")
     boxes, top = boxes[order], top[order]
     shadow = boxes + (np.minimum(top, 40.0) * 0.12)[:, None, None]

@@ -71,6 +71,7 @@ def build_shape_arrays(names: Iterable[str]) -> Arrays:
     chosen = [blueprints.build_blueprint_library()[name] for name in names]
     meshes = [get_blueprint_mesh(blueprint) for blueprint in chosen]
     triangles = [split_into_triangles(mesh.faces) for mesh in meshes]
+    # arrays end to end, and where those of each shape begin
     tags = [
         compute_triangle_tags(mesh, blueprint.label)
         for mesh, blueprint in zip(meshes, chosen, strict=True)

@@ -75,6 +75,7 @@ def run_busy_episode(town: Town) -> WorldEpisode:
     rng = make_random_stream(0, "portrait", town.name)
     models = [b.id for b in build_blueprint_library().values() if b.kind == ActorKind.VEHICLE]
     driven = []
+    # vehicles; a place may be taken
     for x, y, z, pitch, yaw, roll in town.spawn_points[:VEHICLES].tolist():
         model = str(rng.choice(models))
         described = ActorDescription(0, model, ())
@@ -86,6 +87,7 @@ def run_busy_episode(town: Town) -> WorldEpisode:
             )
         except CallError:
             continue
+    # walkers on sidewalks
     walks = np.flatnonzero((town.lanes.kind == LaneKind.SIDEWALK) & (town.lanes.count > 8))
     for lane in rng.choice(walks, WALKERS).tolist():
         k = int(town.lanes.first[lane] + rng.integers(2, town.lanes.count[lane] - 2))
@@ -96,6 +98,7 @@ def run_busy_episode(town: Town) -> WorldEpisode:
             episode.spawn_resident(described, place)
         except CallError:
             continue
+    # let them drive
     episode.traffic.register_vehicle(driven)
     for _ in range(int(SECONDS / STEP)):
         episode.advance(STEP)
@@ -106,11 +109,13 @@ def choose_ego_slot(episode: WorldEpisode) -> int:
     """Choose the car that sees most: with a crossing just ahead and many others around."""
     table, lanes = episode.table, episode.town.lanes
     cars = np.flatnonzero(table.kind == ActorKind.VEHICLE)
+    # (points, 2) in junctions
     crossing = lanes.points[np.repeat(lanes.junction >= 0, lanes.count), :2]
     best, chosen = -math.inf, int(cars[0])
     for slot in cars.tolist():
         x, y, _ = table.position[slot]
         yaw = float(table.rotation[slot, 1])
+        # a place 18 m ahead: close to a crossing, with many others round it
         ahead = np.array([x + 18 * math.cos(yaw), y + 18 * math.sin(yaw)])
         distance = float(np.hypot(*(crossing - ahead).T).min())
         others = np.hypot(*(table.position[cars, :2] - ahead).T)
@@ -177,9 +182,11 @@ def _choose_point_colours(points: NDArray[np.void]) -> Floats:
 
 def _render_perspective(axes: Axes, points: NDArray[np.void]) -> None:
     """Look over the car from behind and above."""
+    # (points, 3) from the eye, turned downwards
     offset = np.column_stack([points["x"], points["y"], points["z"]]) - EYE
     depth = offset[:, 0] * math.cos(TILT) - offset[:, 2] * math.sin(TILT)
     up = offset[:, 0] * math.sin(TILT) + offset[:, 2] * math.cos(TILT)
+    # near ones over far ones
     kept = np.flatnonzero(depth > 6)
     kept = kept[np.argsort(-depth[kept], kind="stable")]
     axes.scatter(
@@ -197,6 +204,7 @@ def _render_sweep_plan(
     axes: Axes, episode: WorldEpisode, slot: int, points: NDArray[np.void]
 ) -> None:
     """Show where the returns lie, and the boxes of all vehicles, seen and unseen."""
+    # the sweep in the frame of its carrier, over lanes
     table = episode.table
     x, y, _ = table.position[slot].tolist()
     yaw = float(table.rotation[slot, 1])
@@ -206,6 +214,7 @@ def _render_sweep_plan(
     axes.scatter(
         points["y"], points["x"], s=0.55, c=_choose_point_colours(points), linewidths=0, zorder=2
     )
+    # (vehicles, 4, 2) corners of boxes in the world
     vehicles = np.flatnonzero(table.kind == ActorKind.VEHICLE)
     corners = np.array([(1, 1), (1, -1), (-1, -1), (-1, 1)])
     boxes = corners * table.extent[vehicles, None, :2]
@@ -213,6 +222,7 @@ def _render_sweep_plan(
         _rotate_points(boxes, table.rotation[vehicles, 1, None])
         + table.position[vehicles, None, :2]
     )
+    # a vehicle with few returns is unseen
     hits = np.array([(points["actor"] == table.id[k]).sum() for k in vehicles])
     edges = [
         "white" if k == slot or n >= 5 else UNSEEN for k, n in zip(vehicles, hits, strict=True)

@@ -133,11 +133,22 @@ def simulate_drive(
     A record that states its pedals starts at its own speed. Otherwise it is unknown when the pedal
     went down: the simulated car starts from rest, and the samples are shifted so that it begins to
     move when the record does.
+
+    Args:
+        drive: the record.
+        vehicle: id of the blueprint.
+        ground: that it drives on.
+        values: fitted parameters of the vehicle.
+
+    Returns:
+        (samples,) m/s.
     """
+    # pedals are known
     if drive.stated:
         car = SimulatedCar(vehicle, ground, values, float(drive.speed[0]))
         return _drive_controls(car, drive.throttle, drive.brake, drive.steer)
     car = SimulatedCar(vehicle, ground, values)
+    # a first drive: when the car moves off after the pedal goes down
     departure = find_first_moving(drive.speed)
     lead = round(LEAD / STEP)
     braked = drive.peak - 1 - departure + lead
@@ -149,6 +160,7 @@ def simulate_drive(
     moving = np.flatnonzero(speed >= MOVING)
     if not len(moving):
         return np.zeros(len(drive.speed) + SETTLING)
+    # the second drive brakes at the record's peak, on that clock
     late = int(moving[0])
     count = len(drive.speed) - departure + late
     braked = drive.peak - 1 - departure + late

@@ -38,10 +38,16 @@ class DriveMeasure:
 
 
 def compare_drive(drive: PublicDriveRecord, simulated: Floats) -> list[DriveMeasure]:
-    """Return the figures of one record."""
+    """Return the figures of one record.
+
+    Args:
+        drive: the record.
+        simulated: (samples,) m/s.
+    """
     departure = find_first_moving(drive.speed)
     peak = drive.peak
     measures = []
+    # times to speeds and distances to stop, where the record is such a test
     if not drive.stated:
         measures += _measure_speed_times(drive.speed, simulated, max(departure - 1, 1))
         late = max(peak - 5, 0)
@@ -51,6 +57,7 @@ def compare_drive(drive: PublicDriveRecord, simulated: Floats) -> list[DriveMeas
         span = slice(departure, peak)
     else:
         span = slice(0, len(drive.speed))
+    # and how far the speeds are apart
     recorded = drive.speed[span]
     error = float(np.sqrt(np.mean((simulated[span] - recorded) ** 2)))
     mean = float(np.mean(recorded))
@@ -104,6 +111,7 @@ def _find_speed_time(speed: Floats, wanted: float, start: int) -> float:
 def _measure_stop(speed: Floats, start: float, peak: int) -> tuple[float, float]:
     """Return way and time from a speed to 1 km/h; NaN where it is not passed, or never at rest."""
     first = last = float("nan")
+    # places in samples, between two of them
     for index in range(peak + 1, len(speed)):
         before, now = float(speed[index - 1]), float(speed[index])
         if np.isnan(first) and before >= start > now:
@@ -113,6 +121,7 @@ def _measure_stop(speed: Floats, start: float, peak: int) -> tuple[float, float]
             break
     if np.isnan(first) or np.isnan(last):
         return float("nan"), float("nan")
+    # way by the trapezium rule
     inside = np.arange(int(np.floor(first)) + 1, int(np.floor(last)) + 1)
     places = np.concatenate([[first], inside, [last]])
     passed = np.interp(places, np.arange(len(speed)), speed)

@@ -59,6 +59,7 @@ class SteeringRecord:
 
 def read_drive(path: Path) -> PublicDriveRecord:
     """Read one drive; UserError names file and fault."""
+    # what must be there
     columns = _read_columns(path)
     time = _get_column(columns, TIME, path)
     if len(time) < 20:
@@ -69,6 +70,7 @@ def read_drive(path: Path) -> PublicDriveRecord:
     if not named:
         raise UserError(f"{path}: no speed column; add one of {', '.join(SPEED)}")
     speed = columns[named[0]] * SPEED[named[0]]
+    # what may be there, at equal steps of time
     time, columns, speed = _resample_columns(time, columns, speed)
     place = None
     if {"x_m", "y_m"} <= set(columns):
@@ -113,6 +115,7 @@ def _read_pedals(
     path: Path, columns: dict[str, Floats], speed: Floats
 ) -> tuple[list[Floats], bool]:
     count = len(speed)
+    # stated in the file, or in its name: then full until the peak
     if "throttle" in columns:
         return [np.clip(columns.get(name, np.zeros(count)), -1.0, 1.0) for name in PEDALS], True
     named = NAMED.match(path.stem)

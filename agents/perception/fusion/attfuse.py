@@ -21,8 +21,16 @@ class AttFuse(IntermediateFusion):
 
 
 def attend_to_agents(x: Tensor) -> Tensor:
-    """Return what the first of some agents (agents, channels, rows, columns) gathers from all."""
+    """Return what the first of some agents (agents, channels, rows, columns) gathers from all.
+
+    Args:
+        x: (agents, channels, rows, columns), the ego first, in the ego's frame.
+
+    Returns:
+        (1, channels, rows, columns)
+    """
     if len(x) == 1:
         return x
+    # (agents, 1, rows, columns): the ego's feature times that of each agent, cell by cell
     similarity = (x[:1] * x).sum(1, keepdim=True) / math.sqrt(x.shape[1])
     return (torch.softmax(similarity, 0) * x).sum(0, keepdim=True)

@@ -33,7 +33,14 @@ Sweep: TypeAlias = tuple[Singles, Pose]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureSpec:
-    """The feature maps that a network gives its fusion module."""
+    """The feature maps that a network gives its fusion module.
+
+    `level_channels` matter to modules with `multi_scale` only.
+
+    Attributes:
+        grid: metres and pillars.
+        size: `lite` or `full`.
+    """
 
     grid: PillarGrid  # the window, and the cells of the finest map
     size: Size
@@ -43,7 +50,12 @@ class FeatureSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partner:
-    """Feature maps in a partner's own LiDAR frame, and the pose of that frame in the ego's."""
+    """Feature maps in a partner's own LiDAR frame, and the pose of that frame in the ego's.
+
+    Attributes:
+        maps: (1, channels, rows, columns) each, as they were sent.
+        in_ego: the partner's LiDAR in the ego's LiDAR frame, as believed.
+    """
 
     maps: Maps
     in_ego: Pose
@@ -90,7 +102,12 @@ class FusionModule(nn.Module):
         return cls.v2xverse.design
 
     def take_published_settings(self, settings: Mapping[str, Any], path: Path) -> None:
-        """Take what a checkpoint's `model.args` set of this scheme, before `build`."""
+        """Take what a checkpoint's `model.args` set of this scheme, before `build`.
+
+        Args:
+            settings: `model.args` of the checkpoint's `config.yaml`.
+            path: that file, for messages.
+        """
 
     def build_with_features(self, features: FeatureSpec) -> Self:
         """Return this module with its layers, for these feature maps."""
@@ -99,12 +116,25 @@ class FusionModule(nn.Module):
         return self
 
     def build(self, features: FeatureSpec) -> None:
-        """Make the layers with weights; a module without weights needs none."""
+        """Make the layers with weights; a module without weights needs none.
+
+        Args:
+            features: the window, and the channels of the maps.
+        """
 
     def list_clouds(
         self, ego: Sweep, partners: Sequence[Sweep]
     ) -> tuple[list[Singles], list[Pose]]:
-        """Return the clouds to encode, the ego's first, and the others' poses in its frame."""
+        """Return the clouds to encode, the ego's first, and the others' poses in its frame.
+
+        Args:
+            ego: points (N, 4) in the ego's LiDAR frame, and its pose in the world.
+            partners: the same of each partner, each in its LiDAR frame.
+
+        Returns:
+            Clouds of (points, 4), and the poses of the second and further ones in the ego's LiDAR
+            frame.
+        """
         return [ego[0]], []
 
 
@@ -145,6 +175,9 @@ class IntermediateFusion(FusionModule):
     """Partners send feature maps; `forward` fuses them with the ego's.
 
     `multi_scale` fuses each level of the backbone instead of the one map that is detected on.
+
+    A sender calls `send` or `send_on_request`, and `payload`. The ego calls `receive` and `fuse`. A
+    subclass needs `forward` only.
     """
 
     stage = "intermediate"
@@ -160,7 +193,15 @@ class IntermediateFusion(FusionModule):
         return points, [compute_relative_pose(pose, ego[1]) for _, pose in partners]
 
     def send(self, maps: Maps, logits: Callable[[], Tensor]) -> Maps:
-        """Return what a partner sends of its maps; `logits()` gives its own detection scores."""
+        """Return what a partner sends of its maps; `logits()` gives its own detection scores.
+
+        Args:
+            maps: the partner's, (1, channels, rows, columns) each.
+            logits: gives (1, classes, rows, columns); they are computed when it is called.
+
+        Returns:
+            What `payload` gets; shapes may differ from those of `maps` if `receive` undoes it.
+        """
         return maps
 
     def send_on_request(
@@ -181,19 +222,46 @@ class IntermediateFusion(FusionModule):
         return self.send(maps, logits)
 
     def receive(self, maps: Maps) -> Maps:
-        """Return the maps of a message in the shape of the ego's: undo what `send` compressed."""
+        """Return the maps of a message in the shape of the ego's: undo what `send` compressed.
+
+        Args:
+            maps: as `send` returned them.
+
+        Returns:
+            (1, channels, rows, columns) each, in the shapes of the ego's maps.
+        """
         return maps
 
     def payload(self, maps: tuple[Singles, ...]) -> Features:
-        """Return maps as a message, which knows its size in bytes."""
+        """Return maps as a message, which knows its size in bytes.
+
+        Args:
+            maps: (channels, rows, columns) each.
+        """
         return Features(maps)
 
     def warp(self, maps: Tensor, in_ego: Pose) -> Tensor:
-        """Return a partner's map in the ego's frame, with zeros where it does not reach."""
+        """Return a partner's map in the ego's frame, with zeros where it does not reach.
+
+        Args:
+            maps: (N, channels, rows, columns) on the partner's grid.
+            in_ego: the partner's LiDAR in the ego's LiDAR frame.
+
+        Returns:
+            The same shape on the ego's grid.
+        """
         return warp_maps(maps, in_ego, self.features.grid)
 
     def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Maps:
-        """Return the ego's maps after fusion: warp what partners sent, then `forward`, by level."""
+        """Return the ego's maps after fusion: warp what partners sent, then `forward`, by level.
+
+        Args:
+            ego: (1, channels, rows, columns) each.
+            partners: their maps, each on its grid.
+
+        Returns:
+            (1, channels, rows, columns) each.
+        """
         return tuple(
             self(
                 torch.cat(
@@ -215,6 +283,15 @@ class IntermediateFusion(FusionModule):
 
 
 def merge_sweeps(points_of_ego: Singles, sweeps: Iterable[Sweep], lidar_in_world: Pose) -> Singles:
-    """Return all sweeps in the ego's LiDAR frame, by the poses that their senders believed."""
+    """Return all sweeps in the ego's LiDAR frame, by the poses that their senders believed.
+
+    Args:
+        points_of_ego: (N, 4) in the ego's LiDAR frame.
+        sweeps: points of each partner in its LiDAR frame, and its pose in the world.
+        lidar_in_world: the ego's pose, as it believes.
+
+    Returns:
+        (points, 4)
+    """
     moved = [transform_points(points, pose, lidar_in_world) for points, pose in sweeps]
     return np.concatenate([points_of_ego, *moved])

@@ -97,7 +97,15 @@ class CoDriving(IntermediateFusion):
         )
 
     def send(self, maps: Maps, logits: Callable[[], Tensor]) -> Maps:
-        """Return the levels where this agent is confident."""
+        """Return the levels where this agent is confident.
+
+        Args:
+            maps: the levels, (1, channels, rows, columns) each, the finest first.
+            logits: gives (1, classes, rows, columns) of the finest level.
+
+        Returns:
+            The same shapes, zero where cells are not sent.
+        """
         if not self.confidence:
             return maps
         return mask_levels(maps, compute_confidence(logits()), self.confidence)
@@ -112,9 +120,11 @@ class CoDriving(IntermediateFusion):
         """Return the levels where this agent is confident and the ego plans to drive."""
         if not self.confidence:
             return maps
+        # (1, 1, rows, columns) the sender's best score of any class
         confidence = compute_confidence(logits())
         sender_in_ego = compute_relative_pose(lidar_in_world, request.lidar_in_world)
         rows, columns = confidence.shape[-2:]
+        # (rows, columns): the plan on the ego's grid, then on the sender's
         request_map = render_request_map(
             request.waypoints_in_lidar, (rows, columns), self.communication
         )
@@ -139,10 +149,17 @@ def compute_confidence(logits: Tensor) -> Tensor:
 def mask_levels(
     levels: Sequence[Tensor], confidence: Tensor, threshold: float
 ) -> tuple[Tensor, ...]:
-    """Return levels (1, channels, rows, columns) with zeros where confidence is too low."""
+    """Return levels (1, channels, rows, columns) with zeros where confidence is too low.
+
+    Args:
+        levels: (1, channels, rows, columns) each, each half as fine as the one before.
+        confidence: (1, 1, rows, columns) of the finest level.
+        threshold: 0 to 1.
+    """
     mask = (confidence >= threshold).to(confidence)
     masked = []
     for level in levels:
         masked.append(level * mask)
+        # a coarser cell is sent if any of its four finer cells is
         mask = functional.max_pool2d(mask, 2)
     return tuple(masked)

@@ -38,7 +38,14 @@ def read_communication(given: Any, place: str) -> CommunicationSettings:
     Args:
         given: the value as it was read.
         place: file and key, for messages.
+
+    Returns:
+        The settings, with V2Xverse's defaults for what is not given.
+
+    Raises:
+        UserError: an unknown key, a missing one, or a threshold that is random.
     """
+    # the keys first: an unknown one may change what is sent
     if not isinstance(given, dict):
         raise UserError(f"{place}: settings by name are needed")
     for name in given:
@@ -52,6 +59,7 @@ def read_communication(given: Any, place: str) -> CommunicationSettings:
             f"{place}.random_thre is true: another threshold at every step, as in training; set it"
             " to false, and thre is used"
         )
+    # then the values
     return CommunicationSettings(
         threshold=read_size(given, "thre", place),
         detection_range=read_range(given, place),

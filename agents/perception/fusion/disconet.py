@@ -29,8 +29,16 @@ class DiscoNet(IntermediateFusion):
         self.weigh = nn.Sequential(*layers, CellConvolution(before, 1, 1))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the weighted mean of all maps."""
+        """Return the weighted mean of all maps.
+
+        Args:
+            x: (agents, channels, rows, columns), the ego first, in the ego's frame.
+
+        Returns:
+            (1, channels, rows, columns)
+        """
         if len(x) == 1:
             return x
+        # (agents, 1, rows, columns), from each agent's feature next to the ego's
         weights = self.weigh(torch.cat([x, x[:1].expand_as(x)], dim=1))
         return (torch.softmax(weights, 0) * x).sum(0, keepdim=True)

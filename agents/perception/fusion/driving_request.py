@@ -52,9 +52,11 @@ def render_request_map(
     places = np.asarray(waypoints_in_lidar, np.float32) * np.float32(columns / length)
     column = places[:, 0] + np.float32(columns * (high[0] / length))
     row = places[:, 1] + np.float32(rows * (high[1] / width))
+    # the radius is given for 96 rows over 24 m: scaled to this map
     reach = int(settings.radius * rows / REFERENCE_ROWS * REFERENCE_WIDTH / width)
     sigma = (2 * reach + 1) / settings.sigma_reverse
     request_map = np.zeros(shape)
+    # a waypoint outside the map adds nothing, not even the edge of its bump
     for at_row, at_column in zip(row, column, strict=True):
         if 0 <= at_row < rows and 0 <= at_column < columns:
             add_bump(request_map, (int(at_row), int(at_column)), reach=reach, sigma=sigma)
@@ -71,12 +73,15 @@ def add_bump(request_map: Floats, cell: tuple[int, int], *, reach: int, sigma: f
         sigma: cells of one standard deviation.
     """
     (rows, columns), (row, column) = request_map.shape, cell
+    # the part of the bump that lies on the map
     first_row, last_row = max(row - reach, 0), min(row + reach + 1, rows)
     first_column, last_column = max(column - reach, 0), min(column + reach + 1, columns)
     down = np.arange(first_row, last_row)[:, None] - float(row)
     along = np.arange(first_column, last_column)[None, :] - float(column)
     bump = np.exp(-(down**2 + along**2) / (2.0 * sigma**2))
+    # as V2Xverse: what is below the resolution of numbers near 1 is nothing
     bump[bump < np.finfo(bump.dtype).eps] = 0.0
+    # where bumps overlap the higher one counts
     part = request_map[first_row:last_row, first_column:last_column]
     np.maximum(part, bump, out=part)
 
@@ -87,12 +92,21 @@ def warp_request(request: Tensor, sender_in_ego: Pose, grid: PillarGrid) -> Tens
     V2Xverse inverts the transform of a warp by transposing its rotation and negating its shift.
     That is exact only where the sender has the ego's heading; results are compared with V2Xverse's,
     so the same is done here.
+
+    Args:
+        request: (rows, columns) on the ego's grid.
+        sender_in_ego: the sender's LiDAR in the ego's LiDAR frame.
+        grid: the window, the same for both.
+
+    Returns:
+        (rows, columns), 0 to 1.
     """
     rows, columns = request.shape
     theta = compute_affine_matrix(
         sender_in_ego, grid
     )  # (2, 3): from the ego's grid to the sender's
     tall = rows / columns
+    # (2, 3): rotation transposed, shift negated, corrected for a map that is not square
     inverse = np.array(
         [
             [theta[0, 0], theta[1, 0] * tall * tall, -theta[0, 2]],

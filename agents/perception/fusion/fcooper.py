@@ -20,6 +20,13 @@ class FCooper(IntermediateFusion):
     )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the maximum of all agents' maps."""
+        """Return the maximum of all agents' maps.
+
+        Args:
+            x: (agents, channels, rows, columns), the ego first, in the ego's frame.
+
+        Returns:
+            (1, channels, rows, columns)
+        """
         strongest = x.amax(0, keepdim=True)
         return strongest.contiguous(memory_format=torch.channels_last)

@@ -37,10 +37,18 @@ class GatedCell(nn.Module):
         self.conv_can = nn.Conv2d(3 * channels, channels, kernel, padding=kernel // 2)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the first state after an input of twice the channels."""
+        """Return the first state after an input of twice the channels.
+
+        Args:
+            x: (1, 2 * channels, rows, columns).
+
+        Returns:
+            (1, channels, rows, columns)
+        """
         count, gates, new = self.channels, self.conv_gates, self.conv_can
         assert gates.bias is not None
         assert new.bias is not None
+        # the update gate and the candidate, in one convolution; the reset gate is left out
         weight = torch.cat([gates.weight[count:, : 2 * count], new.weight[:, : 2 * count]])
         bias = torch.cat([gates.bias[count:], new.bias])
         both = functional.conv2d(x, weight, bias, padding=self.padding)
@@ -98,17 +106,29 @@ class V2VNet(IntermediateFusion):
         """Return the ego's map after all rounds."""
         maps = [ego[0], *(partner.maps[0] for partner in partners)]
         poses = [EGO, *(partner.in_ego for partner in partners)]
+        # a round: every agent receives; in the last round only the ego
         for number in range(self.number):
             receivers = 1 if number == self.number - 1 else len(maps)
             maps = [self.update_receiver(receiver, maps, poses) for receiver in range(receivers)]
+        # the linear layer takes channels last
         fused: Tensor = self.mlp(maps[0].permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
         return (fused,)
 
     def update_receiver(
         self, receiver: int, maps: Sequence[Tensor], poses: Sequence[Pose]
     ) -> Tensor:
-        """Return a receiver's map after the messages of all agents, itself included."""
+        """Return a receiver's map after the messages of all agents, itself included.
+
+        Args:
+            receiver: index of the agent that is updated.
+            maps: (1, channels, rows, columns) of each agent, on its grid.
+            poses: of each agent's LiDAR in the ego's LiDAR frame.
+
+        Returns:
+            (1, channels, rows, columns) on the receiver's grid.
+        """
         at_receiver = maps[receiver]
+        # the convolution of both features side by side is the sum of two: one is computed once
         from_receiver = functional.conv2d(
             at_receiver,
             self.msg_cnn.weight[:, self.channels :],
@@ -120,10 +140,13 @@ class V2VNet(IntermediateFusion):
         for sender, sent in enumerate(maps):
             if sender == receiver:
                 continue
+            # `reach`: 0 where the sender's map does not reach, so that the message counts as
+            # nothing there
             pose = compute_relative_pose(poses[sender], poses[receiver])
             warped = self.warp(sent, pose)
             reach = self.warp(torch.ones_like(sent[:, :1]), pose)
             message = from_receiver + functional.conv2d(warped, of_sender, padding=self.padding)
             strongest = torch.maximum(strongest, message * reach)
+        # (1, 2 * channels, rows, columns) into the gated unit
         state: Tensor = self.conv_gru.cell_list[0](torch.cat([at_receiver, strongest], dim=1))
         return state

@@ -80,8 +80,17 @@ class AgentAttention(nn.Module):
         self.drop_out = nn.Dropout(DROPOUT)
 
     def forward(self, x: Tensor, receivers: int) -> Tensor:
-        """Return what the first agents receive; (agents, rows, columns, channels)."""
+        """Return what the first agents receive; (agents, rows, columns, channels).
+
+        Args:
+            x: (agents, rows, columns, channels) tokens, the ego first.
+            receivers: how many of the first agents are updated.
+
+        Returns:
+            (receivers, rows, columns, channels)
+        """
         value = apply_relation(x, self.v_linears[0], self.relation_msg[0].mT)
+        # alone, the share of the only agent is 1: keys and queries are not needed
         if len(x) == 1:
             gathered = value
         else:
@@ -93,18 +102,39 @@ class AgentAttention(nn.Module):
         return dropped
 
     def _gather_values(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Return values by how alike queries and keys are, head by head."""
+        """Return values by how alike queries and keys are, head by head.
+
+        Args:
+            query: (receivers, 1, rows, columns, inner).
+            key: (agents, rows, columns, inner).
+            value: (agents, rows, columns, inner).
+
+        Returns:
+            (receivers, rows, columns, inner)
+        """
         heads = (self.heads, self.head_channels)
+        # (receivers, agents, rows, columns, inner), then a number for each head
         products = query * key
         alike = products.view(*products.shape[:-1], *heads).sum(-1, keepdim=True)
+        # shares of the agents add up to 1 in each head
         shares = torch.softmax(alike * self.head_channels**-0.5, 1)
         return (shares * value.view(*value.shape[:-1], *heads)).sum(1).flatten(-2)
 
 
 def apply_relation(x: Tensor, layer: nn.Module, relation: Tensor) -> Tensor:
-    """Return what a linear layer and then a matrix for each head make of tokens, in one go."""
+    """Return what a linear layer and then a matrix for each head make of tokens, in one go.
+
+    Args:
+        x: (agents, rows, columns, channels).
+        layer: linear, channels to heads * head channels.
+        relation: (heads, head channels, head channels).
+
+    Returns:
+        (agents, rows, columns, heads * head channels)
+    """
     assert isinstance(layer, nn.Linear)
     heads, head_channels = relation.shape[:2]
+    # the product of both matrices, once, instead of two products with all tokens
     weight = relation @ layer.weight.view(heads, head_channels, -1)
     bias = relation @ layer.bias.view(heads, head_channels, 1)
     return apply_linear(x, weight.flatten(0, 1), bias.flatten())
@@ -128,11 +158,15 @@ class WindowAttention(nn.Module):
         """Return what each place gathers from its window; (agents, rows, columns, channels)."""
         agents, rows, columns, _ = x.shape
         side, tall, wide = self.window, rows // self.window, columns // self.window
+        # (agents, tall, side, wide, side, 3, heads, head channels)
         parts = self.to_qkv(x).view(agents, tall, side, wide, side, 3, self.heads, -1)
+        # (agents * tall * wide, heads, side * side, head channels) each
         query, key, value = parts.permute(5, 0, 1, 3, 6, 2, 4, 7).flatten(5, 6).flatten(1, 3)
+        # (side * side, side * side): a learned number for each offset of two places
         nearness = self.pos_embedding[self.apart[0], self.apart[1]]
         gathered = functional.scaled_dot_product_attention(query, key, value, nearness)
         gathered = gathered.view(agents, tall, wide, self.heads, side, side, -1)
+        # windows back in their places: (agents, rows, columns, inner)
         together = gathered.permute(0, 1, 4, 2, 5, 3, 6).reshape(agents, rows, columns, -1)
         out: Tensor = self.to_out(together)
         return out
@@ -149,9 +183,18 @@ class SplitAttention(nn.Module):
         self.fc2 = nn.Linear(channels, channels * sizes, bias=False)
 
     def forward(self, of_windows: Sequence[Tensor]) -> Tensor:
-        """Return the weighted sum over sizes of window."""
+        """Return the weighted sum over sizes of window.
+
+        Args:
+            of_windows: (agents, rows, columns, channels) of each size of window.
+
+        Returns:
+            (agents, rows, columns, channels)
+        """
+        # (agents, channels): the mean over the map decides how much each size counts
         total = torch.stack(list(of_windows)).sum(0).mean((1, 2))
         weights = self.fc2(torch.relu(self.bn1(self.fc1(total))))
+        # (agents, sizes, channels), adding up to 1 over the sizes
         weights = torch.softmax(weights.view(len(total), self.sizes, -1), 1)
         return torch.stack(
             [gathered * weights[:, k, None, None] for k, gathered in enumerate(of_windows)]
@@ -286,7 +329,15 @@ class V2XViT(IntermediateFusion):
 
 
 def to_tokens(maps: Tensor, patch: int) -> Tensor:
-    """Return (maps, rows, columns, channels) with all channels of a patch's cells in one token."""
+    """Return (maps, rows, columns, channels) with all channels of a patch's cells in one token.
+
+    Args:
+        maps: (maps, channels, rows, columns).
+        patch: cells along a token.
+
+    Returns:
+        (maps, rows / patch, columns / patch, channels * patch * patch)
+    """
     number, channels, rows, columns = maps.shape
     side_by_side = maps.permute(0, 2, 3, 1)
     cells = side_by_side.reshape(number, rows // patch, patch, columns // patch, patch, channels)
@@ -294,7 +345,15 @@ def to_tokens(maps: Tensor, patch: int) -> Tensor:
 
 
 def from_tokens(tokens: Tensor, patch: int) -> Tensor:
-    """Return the maps that became tokens."""
+    """Return the maps that became tokens.
+
+    Args:
+        tokens: (maps, rows, columns, channels * patch * patch).
+        patch: cells along a token.
+
+    Returns:
+        (maps, channels, rows * patch, columns * patch)
+    """
     number, rows, columns, _ = tokens.shape
     cells = tokens.view(number, rows, columns, patch, patch, -1).transpose(2, 3)
     return cells.reshape(number, rows * patch, columns * patch, -1).permute(0, 3, 1, 2)

@@ -67,16 +67,19 @@ class Stack:
         tools: Any = importlib.import_module("opencood.tools.train_utils")
         settings = importlib.import_module("team_code.utils.yaml_utils")
         absences: Any = importlib.import_module("absent_keys")
+        # a folder of links: the checkpoint as V2Xverse expects it
         folder = link_checkpoint(source, weights, str(Path(self._folder, "perception")))
         self.config["perception"]["perception_model_dir"] = folder
         hypes = settings.load_yaml(folder)
         refuse_disturbing(self.config, hypes)
         self.config["perception"]["perception_hypes"] = hypes
+        # data sets of the configuration are not there, and not needed
         datasets = importlib.import_module("opencood.data_utils.datasets")
         hypes["test_dir"] = hypes["validate_dir"] = hypes["root_dir"] = None
         self._data = datasets.build_dataset(hypes, visualize=True, train=False)
         self._network = tools.create_model(hypes)
 
+        # missing keys are refused or noted, where V2Xverse prints them
         def check(needed: Any, given: Any) -> None:
             absent = absences.refuse_missing_keys(needed, given)
             if absent:
@@ -130,12 +133,14 @@ class Stack:
 
     def step(self, words: dict[str, Any], arrays: dict[str, Any]) -> tuple[list[float], Any, Any]:
         """Return pedals and wheel, and what is detected with partners and without."""
+        # measurements as V2Xverse makes them
         ego = self._make_measurements(words["ego"], arrays["ego"])
         self._add_ego(ego, words["ego"], arrays["drivable"])
         partners = [
             self._make_measurements(partner, arrays[partner["name"]])
             for partner in words["partners"]
         ]
+        # the answer with partners; the boxes are overheard
         with self._torch.no_grad(), OutputListener(self._data) as boxes:
             self._seed_generators(self._seeded)
             self._count += 4
@@ -146,6 +151,7 @@ class Stack:
                 timestamp=words["time"],
             )
             together = boxes.last
+            # once more without partners
             if partners:
                 self._look_alone(ego)
         return [control.throttle, control.steer, control.brake], together, boxes.last
@@ -179,10 +185,12 @@ class Stack:
         return {"lidar": turned, "measurements": measured}
 
     def _add_ego(self, ego: dict[str, Any], state: dict[str, Any], drivable: Any) -> None:
+        # the next target of the route, in V2Xverse's frame
         x, y, yaw = state["on_route"]
         target, command = self._route.run_step(to_gps(np.array([[x, y]]))[0], 0)
         front, rear, left, right = self.config["perception"]["detection_range"]
         ahead, aside = np.cos(yaw), np.sin(yaw)
+        # (2,) in the ego's frame, cut to the range of the perception
         away = np.array([target[1] - x, -target[0] - y])
         in_ego = np.array([away @ [-aside, ahead], -(away @ [ahead, aside])])
         ego["measurements"].update(

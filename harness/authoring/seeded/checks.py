@@ -105,12 +105,14 @@ def measure_straight_kerbs(town: Town) -> list[float]:
 def _measure_longest_straight(town: Town, side: list[int]) -> float:
     lanes = town.lanes
     order = sorted(side, key=lambda lane: float(lanes.road_s[lanes.first[lane]]))
+    # (points,) rows of the lanes, along the road
     points = np.concatenate(
         [np.arange(lanes.first[lane], lanes.first[lane] + lanes.count[lane]) for lane in order]
     )
     points = points[np.argsort(lanes.road_s[points], kind="stable")]
     yaw, station = np.unwrap(lanes.yaw[points]), lanes.road_s[points]
     longest, begin = 0.0, 0
+    # two pointers: the longest stretch whose direction stays within a limit
     for end in range(len(points)):
         while abs(yaw[end] - yaw[begin]) > BENT:
             begin += 1

@@ -117,6 +117,7 @@ def move_point_aside(start: Point, end: Point, share: float, aside: float) -> Po
 
 def make_rounded_corners(corners: list[Point]) -> tuple[Via, ...]:
     """Return the inner corners with the widest radius that leaves both ends straight."""
+    # corners that hardly turn are dropped, one by one: dropping one changes the others
     while True:
         legs = [math.dist(a, b) for a, b in pairwise(corners)]
         turns = [_compute_corner_turn(*corners[k : k + 3]) for k in range(len(corners) - 2)]
@@ -124,6 +125,7 @@ def make_rounded_corners(corners: list[Point]) -> tuple[Via, ...]:
         if not slight:
             break
         del corners[slight[0]]
+    # radii that leave room on both legs
     last = len(legs) - 1
     return tuple(
         Via(

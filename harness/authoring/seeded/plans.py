@@ -31,18 +31,22 @@ LATITUDE, LONGITUDE = 48.0, 11.0
 
 def make_town_plan(seed: int, name: str, parameters: TownParameters) -> TownPlan:
     """Return a town's plan; every part of it is sampled from a stream of its own."""
+    # a stream for every part: a change of one part leaves the others as they were
     rngs = {
         part: make_random_stream(seed, "town plan", part)
         for part in ("lines", "edges", "points", "bends", "heights", "profiles", "rules", "pockets")
     }
+    # streets of the grid, without those that are removed
     lines = classes.choose_grid_lines(parameters, rngs["lines"])
     every = grid.list_grid_edges(parameters.columns, parameters.rows)
     built = grid.remove_grid_edges(
         every, classes.select_kept_stretches(lines, every), parameters.removed, rngs["edges"]
     )
     chains = grid.list_street_chains(built)
+    # where crossings lie, and how high
     points = ground_plan.place_crossings(parameters, rngs["points"])
     heights = ground_plan.sample_heights(points, chains, parameters.grade, rngs["heights"])
+    # streets, then what controls their crossings
     streets = [
         Street(
             name=classes.make_street_name(chain, lines, number),
@@ -168,6 +172,7 @@ def _add_pockets(
 ) -> tuple[list[Street], dict[str, Node]]:
     """Open left-turn lanes at lights where four arms meet; each arm then has its own green."""
     count = {name: sum(name in {street.start, street.end} for street in streets) for name in nodes}
+    # crossings with lights and four arms
     lit = {
         name
         for name, node in nodes.items()
@@ -175,12 +180,14 @@ def _add_pockets(
     }
     turned = []
     for street in streets:
+        # both ends take a number, whether they need it or not
         coins = rng.random(2)
         wanted = [
             street.profile.lanes > 1 and end in lit and coin < parameters.pockets
             for end, coin in zip((street.start, street.end), coins, strict=True)
         ]
         turned.append(replace(street, pockets=_compute_pocket_lengths(street, nodes, wanted)))
+    # where an arm has a pocket, every arm has a green for itself
     alone = {
         end
         for street in turned

@@ -53,16 +53,20 @@ def run_attempt_task(task: AttemptTask, report: Report) -> str:
 def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     """Drive, write the records, and return a one-line description of the outcome."""
     began = time.monotonic()
+    # settings of the campaign, and what this arm makes of them
     settings = load_campaign_header(task.folder / "campaign.yaml")["settings"]
     assignment = read_assignment(task.folder, task.key.route, task.key.arm.condition)
     system = set_up_system(settings, task.key.arm.system)
     channel = set_up_channel(settings, task.key.arm.condition, get_message_window(system, settings))
     changes = set_up_changes(settings, task.key.arm.condition)
     cooperation = build_arm_cooperation(settings, task.key.arm)
+    # rules are applied to samples of ticks, whatever made them
     drive = DriveEvaluation(
         rules=build_part(settings["driving"], "driving"), route_length=assignment.route.length
     )
+    # drive: all actors are gone from the world when the inner block ends
     with open_attempt_context(task, assignment.route, settings["tick"]) as usual:
+        # scene changes may alter weather, map lines or noise before anything is spawned
         context = changes.change_context(usual)
         lines = list_map_lines(context.map, context.route)
         view.begin(lines)
@@ -87,8 +91,10 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             )
             seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
         scenery = list_scenery_near_route(context.world, context.route)
+    # a drive whose messages or scene were not as asked is no result
     channel.audit.verify_deliveries()
     changes.verify_senders({sender for sender, _ in channel.audit.records})
+    # write: the folder appears under its name only when every file of it is there
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
         perception = actors.perception
         recorder.write_tables(
@@ -118,6 +124,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             "timing", {"seconds": seconds, "ticks": drive.ticks, "processor": get_processor_name()}
         )
         writer.commit_records()
+    # say how it ended
     view.end(drive, result["crucible"]["driving_score"], recorder.hazards)
     words = describe_drive(drive, result["crucible"]["driving_score"], recorder.hazards)
     return words + describe_channel(MessageUsage.from_result(result))
@@ -135,9 +142,11 @@ def build_drive_result(
 ) -> dict[str, Any]:
     """Return the whole result of a drive."""
     coefficients = build_part(settings["scoring"], "scoring")
+    # planning steps before the end of the drive, whose patterns are counted apart
     end = drive.violation.time if drive.violation else drive.last_time
     rules: WindowRules = build_part(settings["windows"], "windows")
     in_windows = select_window_frames(recorder.frames, drive, end - recorder.start, rules)
+    # what the Leaderboard writes, and below its key `crucible` what it does not know
     result = build_result_record(task.key, drive, coefficients, recorder)
     driving = build_driving_record(drive, coefficients, recorder)
     metrics = perception.metrics.collect_attempt_values(

@@ -25,6 +25,7 @@ class ClosenessMonitor:
         """Return whether one is as good as in touch with the ego and moves relative to it."""
         geometry, ids = scene.boxes_in_world.geometry, scene.actor_ids
         (ego,) = geometry[ids == self._ego_id]
+        # (actors, 2) m from the ego, (actors,) circles round both that touch
         away = geometry[:, :2] - ego[:2]
         diagonals = np.hypot(geometry[:, 3], geometry[:, 4]) + np.hypot(ego[3], ego[4])
         near = np.hypot(away[:, 0], away[:, 1]) <= diagonals / 2 + NEAR
@@ -33,6 +34,7 @@ class ClosenessMonitor:
         self._offsets = dict(zip(ids[near].tolist(), away[near], strict=True))
         if not near.any():
             return False
+        # gaps between rectangles only for those
         theirs = project_boxes_to_plane(geometry[near])
         ours = np.repeat(project_boxes_to_plane(ego[None]), len(theirs), axis=0)
         touching = ids[near][compute_gaps(ours, theirs) <= NEAR].tolist()

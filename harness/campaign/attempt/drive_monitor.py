@@ -37,12 +37,15 @@ class DriveMonitor:
         self, state: EgoState, snapshot: carla.WorldSnapshot, scene: GroundTruthScene
     ) -> DriveSample:
         """Return one tick of the drive."""
+        # where the ego is on the map, and next to its route
         pose = state.vehicle_in_world
         lane = self._map.get_waypoint(carla.Location(pose.x, pose.y, pose.z))
         centre = lane.transform
+        # rows of a route are a metre apart, so a station is its row
         row = int(min(round(state.station), len(self._route.station) - 1))
         goal = self._route.xyz[-1]
         lane_distance, width = measure_nearest_lane(self._map, pose, lane)
+        # contacts up to the tick before: those of this tick may be reported late
         contacts = tuple(
             ReportedCollision(
                 touch.actor_id, touch.actor_type, touch.relative_speed, touch.ego_speed
@@ -68,6 +71,7 @@ class DriveMonitor:
             ),
             contacts=contacts,
         )
+        # a station never goes back: a line is crossed once
         self._before, self._station = snapshot, max(self._station, state.station)
         self._grazing = self._closeness.is_grazing(scene)
         return sample

@@ -75,11 +75,13 @@ def preload_campaign(folder: Path) -> None:
     with suppress(ImportError):
         import pandas  # noqa: F401, PLC0415 - pyarrow loads it, half a second, before any column
 
+    # classes of the settings: a missing one is reported by the attempt that needs it
     settings = load_campaign_header(folder / "campaign.yaml")["settings"]
     for place, part in iter_targets(settings, ""):
         if place.partition(".")[0] not in NOT_DRIVEN:
             with suppress(Exception):
                 find_class(part["_target_"], place)
+    # networks are loaded once, and forks share their memory
     for name, part in settings["system"].items():
         with suppress(Exception):
             kind = find_class(part["_target_"], f"system.{name}")
@@ -93,9 +95,11 @@ def serve_forks(requests: socket.socket) -> None:
     """Fork for each request, and report exit codes, until requests are closed."""
     running: dict[int, socket.socket] = {}
     ended: dict[int, socket.socket] = {}
+    # `running` are attempts, `ended` those whose asker has not closed its socket yet
     while True:
         heard = wait([requests, *ended.values()], PAUSE)
         if requests in heard:
+            # a request has the task, and descriptors for the answer, the log and the report
             message, handles, _, _ = socket.recv_fds(requests, LONGEST, HANDLES)
             if not message:
                 return
@@ -104,6 +108,7 @@ def serve_forks(requests: socket.socket) -> None:
                     os.close(handle)
                 continue
             report = socket.socket(fileno=handles[2])
+            # the child closes sockets that are not its concern
             others = [requests, *running.values(), *ended.values()]
             pid = fork_attempt_leader(message, handles, others)
             if pid is None:
@@ -112,11 +117,14 @@ def serve_forks(requests: socket.socket) -> None:
                 report.close()
             else:
                 running[pid] = report
+            # the child has copies
             for handle in handles[:2]:
                 os.close(handle)
+        # an asker that has read the exit code closes its end
         for pid in [pid for pid, report in ended.items() if report in heard]:  # is forgotten
             os.waitpid(pid, 0)
             ended.pop(pid).close()
+        # report exit codes; the number stays taken until the asker has it
         for pid in list(running):
             code = read_exit_code(pid)
             if code is not None:
@@ -133,8 +141,10 @@ def fork_attempt_leader(
     It reports its id itself, once it leads a session: then its whole group can be killed.
     """
     parent = os.getpid()
+    # a fork of a process with threads may find a lock held for ever
     if has_threads():
         return None
+    # buffered lines would be written twice
     sys.stdout.flush()
     sys.stderr.flush()
     try:
@@ -144,16 +154,19 @@ def fork_attempt_leader(
     if pid:
         return pid
     try:
+        # from here on: the child
         os.setsid()
         answers, log, status = handles
         os.write(status, str(os.getpid()).encode())
         os.close(status)
+        # only the answer and the log stay open, as standard output and error
         for other in others:
             other.close()
         nothing = os.open(os.devnull, os.O_RDONLY)
         for handle, standard in ((nothing, 0), (answers, 1), (log, 2)):
             os.dup2(handle, standard)
             os.close(handle)
+        # a fork has the random state of its parent
         renew_entropy()
         os._exit(fork_and_supervise(AttemptTask.from_json(message.decode()), parent))
     except BaseException:

@@ -49,11 +49,13 @@ class InterveningSystem:
         """Return a planning step by the changed boxes."""
         if not is_perceiving_system(system):
             raise TypeError(f"{type(system).__name__} has no perceive and drive")
+        # perceive
         truth = sensed.truth
         if is_privileged(system):
             perceived: Perceived = system.perceive(observation, messages, truth)
         else:
             perceived = system.perceive(observation, messages)
+        # change: ids count from the ego's, as in the records
         actors = truth.actor_ids - first_id
         scene = Scene(
             perceived=perceived,
@@ -65,11 +67,13 @@ class InterveningSystem:
             actors=actors,
         )
         result = self._intervention.apply(scene)
+        # record
         self._steps += 1
         self._changed += bool(result.changes)
         for change in result.changes:
             actor = int(actors[change.actor]) if change.actor >= 0 else 0
             self._add_change(observation.frame - first_frame, change, actor)
+        # drive by the changed boxes; what the ego saw alone stays as it was
         return drive_by_perception(
             system, observation, Perceived(result.cooperative, perceived.ego_alone)
         )

@@ -190,10 +190,12 @@ def make_live_step(
     others = [(partner.sender, sweep) for partner, sweep in step.sensed.shared]
     believed, messages = step.shared.believed, list(records)
     time = scan.time - start
+    # what happened in this step: errors, deliveries, captures
     counts = evaluated.count_patterns()
     centres = transform_boxes(truth.boxes_in_lidar, scan.lidar_in_world, WORLD).geometry[:, :3]
     delivered = [record for record in messages if record.delivered_time == scan.time]
     captured = [record for record in messages if record.capture_time == scan.time]
+    # the picture of the step
     shown = ShownStep(
         time=time,
         ego_in_world=state.vehicle_in_world,
@@ -219,6 +221,7 @@ def make_live_step(
             for kind in CLASSES
         },
     )
+    # sweeps in the world frame, and a point for every curve
     return LiveStep(
         shown=shown,
         sweeps={

@@ -110,14 +110,17 @@ class PerceptionLoop:
         recorder: AttemptRecorder,
     ) -> Control:
         """Sense, share, decide, record; return what the system wants of the ego."""
+        # sense: every LiDAR's sweep of this frame
         clock = time.perf_counter()
         ego_scan = self._post.collect_scan(state.frame)
         sweeps = self.partners.collect_scans(state.frame)
         clock = self._add_seconds("sensors", clock)
         sensed = self._sense(state, scene, ego_scan, sweeps)
+        # share and decide
         shared = self._share(sensed, scene, lights, recorder)
         answer = self._decide(sensed, shared, recorder.first_frame)
         clock = self._add_seconds("system", clock)
+        # evaluate: boxes that the system returned may be no boxes
         with _SystemBlame():
             evaluated = evaluate_frame(
                 sensed.truth,
@@ -127,6 +130,7 @@ class PerceptionLoop:
                 settings=self._rules,
                 parked=sensed.parked,
             )
+        # record, and show
         step = DecidedStep(sensed=sensed, shared=shared, answer=answer, evaluated=evaluated)
         self._record(step, recorder)
         self._add_seconds("evaluation", clock)
@@ -269,6 +273,7 @@ class PerceptionLoop:
         recorder: AttemptRecorder,
     ) -> Pose:
         """Let a partner share what it sensed; return the pose that it believes."""
+        # what it sensed, with its true pose
         observation = Observation(
             sender=partner.sender,
             kind=partner.kind,
@@ -278,6 +283,7 @@ class PerceptionLoop:
             points_in_lidar=scan.points_in_lidar,
         )
         self._channel.audit.note_capture(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
+        # the channel may shift the pose that it believes; both are recorded
         believed = self._channel.add_pose_shifts(observation)
         recorder.add_pose(
             scan.frame,
@@ -287,6 +293,7 @@ class PerceptionLoop:
             believed=believed.lidar_in_world,
         )
         recorder.add_sweep(scan.frame, partner.sender, observation.points_in_lidar)
+        # the payload is made from the believed pose; truth has no box of the ego
         if self._system.reads_messages:
             reach = partner.post.mount.range
             truth = self._select_truth(scene, scan, reach, partner.carrier)
@@ -310,6 +317,7 @@ class PerceptionLoop:
         lights: tuple[LightAhead, ...],
         recorder: AttemptRecorder,
     ) -> EgoObservation:
+        # what it sensed, with its true pose
         observation = EgoObservation(
             sender=EGO,
             kind=EGO,
@@ -323,6 +331,7 @@ class PerceptionLoop:
             lights=lights,
         )
         self._channel.audit.note_capture(EGO, scan.frame, scan.time, scan.lidar_in_world)
+        # its belief may be shifted, too; it sends no message, so the audit checks it here
         believed = self._channel.add_pose_shifts(observation)
         self._channel.audit.check_belief(believed)
         recorder.add_pose(

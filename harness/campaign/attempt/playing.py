@@ -32,9 +32,11 @@ def drive_until_over(
 ) -> AttemptRecorder:
     """Tick the world until the drive is over."""
     ego, perception = actors.ego, actors.perception
+    # vehicles stand on their wheels before the first planning step
     ego.apply_driving_control(Control(brake=1.0))
     snapshot = settle_vehicles(context, actors, every)
     state = ego.read_state(snapshot)
+    # what records, and what judges
     recorder = AttemptRecorder(
         state.time,
         state.frame,
@@ -48,8 +50,10 @@ def drive_until_over(
     tracks = TrackRecorder(ego.actor.id, state.frame, registry)
     monitor = DriveMonitor(context, ego, actors.lights, actors.stops)
     began = time.perf_counter()
+    # the first round is the tick that settling ended with
     for tick in count():
         if tick:
+            # partners are chosen before the tick whose sweep they share
             if tick % every == 0:
                 perception.partners.choose_sharing_partners(state, snapshot)
             clock = time.perf_counter()
@@ -57,29 +61,35 @@ def drive_until_over(
             perception.seconds["simulator"] += time.perf_counter() - clock
             snapshot = context.world.get_snapshot()
             state = ego.read_state(snapshot)
+        # hazards act, then the tick is recorded and judged
         for hazard in actors.hazards:
             with convert_hazard_errors(hazard):
                 hazard.step_hazard(state)
         scene = registry.read_scene(snapshot)
         tracks.add_tick(state.frame, scene)
+        # infractions of this tick
         known = len(drive.infractions)
         drive.observe_tick(monitor.sample_tick(state, snapshot, scene))
         for infraction in drive.infractions[known:]:
             recorder.add_infraction(infraction)
             perception.view.infraction(infraction, recorder.start)
         if tick % every == 0:
+            # a planning step, every so many ticks
             lights = find_signals_ahead(actors.lights, actors.heeded_stops, state.station)
             recorder.signals.add_signals(state.frame, lights)
             ego.apply_driving_control(perception.run_planning_step(state, scene, lights, recorder))
             for hazard in actors.hazards:
                 hazard.record_lidar_returns(state, perception.returned)
             report(DrivePosition(drive.completion, state.time - recorder.start))
+        # a violation or the goal
         if drive.ended:
             break
+    # measures over the whole drive
     recorder.tracks = tracks.build_tables()
     perception.seconds["drive"] = time.perf_counter() - began
     recorder.surrogates = build_surrogate_record(recorder, drive, context.route)
     perception.seconds["surrogates"] = time.perf_counter() - began - perception.seconds["drive"]
+    # how every hazard ended, those without a place too
     for hazard_report in iter_hazard_reports([*actors.hazards, *actors.unplaced], actors.not_run):
         recorder.add_hazard(hazard_report, state.time)
     return recorder

@@ -85,7 +85,9 @@ class AttemptRecorder:
 
     def add_planning_step(self, step: DecidedStep) -> None:
         """Add a planning step, with its boxes."""
+        # the row of the step
         ego, control, evaluated = step.sensed.state, step.answer.control, step.evaluated
+        # ages at the moment of the sweep, s
         ages = [step.sensed.scan.time - message.capture_time for message in step.shared.messages]
         row: dict[str, Any] = {
             "frame": ego.frame - self.first_frame,
@@ -102,11 +104,13 @@ class AttemptRecorder:
             **evaluated.count_patterns(),
         }
         _append_row(self.frames, row)
+        # its boxes: only true ones have an actor and LiDAR returns
         ids = step.sensed.truth.actor_ids - self._ego_id
         known = {"actor_id": ids, **list_hit_columns(step.sensed.hits)}
         unknown = dict.fromkeys(
             ("actor_id", *HITS, *self._list_sensing_columns("boxes")), NO_VALUES
         )
+        # a table's columns have one length, so estimates are padded
         for source, part, columns in (
             ("truth", evaluated.truth, known),
             ("ego_alone", evaluated.ego_alone, unknown),
@@ -215,11 +219,13 @@ class AttemptRecorder:
         metrics: AttemptMetrics,
     ) -> None:
         """Write all tables."""
+        # planning steps, their boxes, poses and events
         columns = {**self.frames, **metrics.columns}
         writer.write_table("frames", columns, make_metric_fields(metrics.units))
         writer.write_table("boxes", self._boxes, self._after_sensing.get("boxes", ()))
         writer.write_table("poses", self._poses)
         writer.write_table("events", self._events)
+        # messages and what surrounds the route
         writer.write_table(
             "messages", build_message_columns(messages, self.start, self.first_frame)
         )
@@ -229,6 +235,7 @@ class AttemptRecorder:
         writer.write_table("sightings", self.sightings.build_table(), sightings)
         for name, columns in self.tracks.items():
             writer.write_table(name, columns)
+        # optional tables
         if self._keeps_points:
             writer.write_table("points", self._points)
         if self._box_changes is not None:
@@ -258,6 +265,7 @@ def build_message_columns(
     """Return the message table."""
     columns: dict[str, list[Any]] = {name: [] for name in MESSAGES.names}
     for message in messages:
+        # frames and times count from the start of the drive
         row = {
             "sender": message.sender,
             "kind": message.kind,

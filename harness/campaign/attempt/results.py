@@ -55,6 +55,7 @@ def build_result_record(
 ) -> dict[str, Any]:
     """Return one record as the Leaderboard writes it."""
     marks = score(drive, coefficients)
+    # the Leaderboard writes a list for every kind, empty ones too
     infractions: dict[str, list[str]] = {
         name: [] for name in dict.fromkeys(LEADERBOARD_NAMES.values())
     }
@@ -205,11 +206,13 @@ def compute_drive_precision(
     frames: Sequence[MatchTable], last: FrameWindow | None
 ) -> dict[str, Any]:
     """Return the precision of all frames, of the last ten seconds, and by class and band."""
+    # by class, and by distance band over all classes
     table = MatchTable.join_tables(frames)
     by_class = [table.select_matches(of_class=index) for index in range(len(CLASSES))]
     parts = dict(zip(CLASSES, by_class, strict=True)) | {
         band: table.select_matches(band=index) for index, band in enumerate(BANDS)
     }
+    # the last ten seconds before the end, if the drive was that long
     ending = [] if last is None else [frames[index] for index in last.frames.tolist()]
     return {
         **summarize_precision(table),
@@ -251,7 +254,13 @@ def _replace_not_finite(value: float) -> float | None:
 def describe_drive(
     drive: DriveEvaluation, driving_score: float, hazards: Sequence[HazardReport] = ()
 ) -> str:
-    """Describe a drive in one line, including hazards without a place."""
+    """Describe a drive in one line, including hazards without a place.
+
+    Args:
+        drive: after its last tick.
+        driving_score: 0 to 100.
+        hazards: how they ended.
+    """
     violation = drive.violation
     what = "clean" if violation is None else violation.kind.replace("_", " ")
     absent = [hazard.kind for hazard in hazards if hazard.cause == "no_place"]

@@ -131,21 +131,26 @@ def set_up_attempt(
     view: LiveView,
 ) -> Iterator[AttemptActors]:
     """Spawn all actors of an attempt, and destroy them at the end."""
+    # the world
     if assignment.weather is not None:
         context.world.set_weather(carla.WeatherParameters(**assignment.weather))
     if settings["lights"] == "green":
         set_lights_green(context.world)
+    # whatever is spawned is destroyed in the opposite order, after an error too
     with ExitStack() as stack:
         ego = EgoVehicle(context)
         stack.callback(ego.destroy_ego)
+        # hazards before traffic, which leaves their places free
         specs = changes.change_hazards(assignment.runnable)
         every = [place_hazard(spec, context, stack) for spec in specs]
         hazards = [hazard for hazard in every if hazard.cause != "no_place"]
         taken = [actor for hazard in hazards for actor in hazard.actors]
+        # traffic
         density: Traffic = build_part(settings["traffic"], "traffic")
         traffic = density.spawn_population(context, taken)
         stack.callback(traffic.destroy_population)
         stack.callback(changes.destroy_added)
+        # partners are vehicles of the traffic, so they come after it
         fleet = changes.after_traffic(context, density, traffic)
         partners = set_up_partners(
             context,
@@ -157,6 +162,7 @@ def set_up_attempt(
             stack=stack,
         )
         changes.after_partners(partners)
+        # senses last: their carriers exist
         perception = set_up_perception(
             context,
             settings,
@@ -168,6 +174,7 @@ def set_up_attempt(
             view=view,
             stack=stack,
         )
+        # parts with a state begin from their seeds
         system.reset(derive_seed(context.seed, "system"), context.route)
         channel.reset(context.seed, context.route.name)
         stops = RouteStops(context)

@@ -26,6 +26,7 @@ def build_surrogate_record(
     recorder: AttemptRecorder, drive: DriveEvaluation, route: Route
 ) -> dict[str, Any]:
     """Return the measures with their units, the thresholds, and the signals that they need."""
+    # rounded as in the tables, so that reading those gives the same values
     motion = build_motion(
         recorder.tracks["tracks"],
         recorder.tracks["actors"],
@@ -33,6 +34,7 @@ def build_surrogate_record(
         units=(POSITION_UNIT, YAW_UNIT),
     )
     frames = recorder.frames
+    # stations are known at planning steps: (planning steps,) becomes (ticks,)
     stations = np.interp(np.arange(len(motion)), frames["frame"], frames["station"])
     signals = recorder.signals.list_intervals(len(motion) - 1)
     way = EgoWay(xy=np.round(route.xyz[:, :2], 3), station=stations, signals=signals)

@@ -109,7 +109,15 @@ class LidarSightings:
 
 
 def list_scenery_near_route(world: carla.World, route: Route) -> dict[str, list[Any]]:
-    """Return the table `scenery`: the level's boxes near a route."""
+    """Return the table `scenery`: the level's boxes near a route.
+
+    Args:
+        world: of the attempt.
+        route: as it was laid.
+
+    Returns:
+        Columns of the table, one list for each.
+    """
     columns: dict[str, list[Any]] = {name: [] for name in SCENERY.names}
     way = route.xyz[::5, :2]
     for kind, labels in LABELS.items():
@@ -117,6 +125,7 @@ def list_scenery_near_route(world: carla.World, route: Route) -> dict[str, list[
             for piece in world.get_environment_objects(getattr(carla.CityObjectLabel, label)):
                 box = piece.bounding_box
                 place, half = box.location, box.extent
+                # metres from every fifth point of the route to the edge of the box, at least
                 gap = np.hypot(*(way - (place.x, place.y)).T).min() - math.hypot(half.x, half.y)
                 if gap <= REACH:
                     size = (2 * half.x, 2 * half.y, 2 * half.z)

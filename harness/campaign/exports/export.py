@@ -19,7 +19,14 @@ from harness.records.arms import Arm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignFacts:
-    """What does not change while a campaign runs."""
+    """What does not change while a campaign runs.
+
+    Attributes:
+        folder: of the campaign.
+        study: its name.
+        digest: of the settings that change results.
+        simulator: name and version.
+    """
 
     folder: Path
     study: str
@@ -42,7 +49,13 @@ class CampaignFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptValues:
-    """One finished attempt."""
+    """One finished attempt.
+
+    Attributes:
+        arm: of the attempt.
+        route: its name.
+        seed: of the attempt.
+    """
 
     arm: Arm
     route: str
@@ -53,18 +66,33 @@ class AttemptValues:
 
 
 class Export:
-    """Is given a campaign, then each attempt that finishes, and the arms' means at the end."""
+    """Is given a campaign, then each attempt that finishes, and the arms' means at the end.
+
+    A subclass overrides what it needs. Its exceptions are reported once and do not stop the
+    campaign.
+    """
 
     def start(self, campaign: CampaignFacts) -> None:
-        """Start, or resume: attempts that were finished before are not passed again."""
+        """Start, or resume: attempts that were finished before are not passed again.
+
+        Args:
+            campaign: its folder, study, settings and versions.
+        """
 
     def attempt(self, attempt: AttemptValues) -> None:
-        """Take one finished attempt."""
+        """Take one finished attempt.
+
+        Args:
+            attempt: its values, those of metrics included.
+        """
 
     def end(self, means: Mapping[Arm, Mapping[str, float]]) -> None:
         """Take the means over all finished attempts of every arm, and close what is open.
 
         `attempts` among them is how many there are.
+
+        Args:
+            means: by arm and name.
         """
 
 

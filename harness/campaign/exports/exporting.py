@@ -54,10 +54,12 @@ def add_export_listener(
     if not exports:
         yield listener
         return
+    # an export may wait for a server: every one has a thread
     threads = [ExportThread(name, export) for name, export in exports.items()]
     steps, facts = number_steps(folder), read_campaign_facts(folder)
     for thread in threads:
         thread.call_export(lambda export: export.start(facts))
+    # an interrupted campaign does not wait long for them
     patience = PATIENCE
     try:
         yield ExportListener(listener, threads, CampaignRecords(folder), steps)

@@ -63,7 +63,16 @@ def number_steps(folder: Path) -> dict[tuple[str, int], int]:
 def read_attempt_values(
     campaign: CampaignRecords, key: AttemptKey, steps: Mapping[tuple[str, int], int]
 ) -> AttemptValues:
-    """Return a finished attempt as exports are given it."""
+    """Return a finished attempt as exports are given it.
+
+    Args:
+        campaign: its records.
+        key: a finished attempt.
+        steps: by route and seed, the number that is the same in all arms.
+
+    Raises:
+        UserError: the result is incomplete.
+    """
     result = campaign.read_result(key)
     try:
         violation = result["crucible"]["violation"]
@@ -124,6 +133,7 @@ def compute_arm_means(
     """
     values: dict[Arm, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     usage: dict[Arm, list[MessageUsage]] = defaultdict(list)
+    # numbers of attempts: one may be missing in some of them
     for key in keys:
         result = campaign.read_result(key)
         try:
@@ -133,6 +143,7 @@ def compute_arm_means(
             raise make_incomplete_error(campaign, key, problem) from None
         for name, value in numbers.items():
             values[key.arm][name].append(value)
+    # means over the attempts that have the number
     return {
         arm: {
             "attempts": float(len(usage[arm])),

@@ -61,6 +61,7 @@ class WeightsAndBiases(Export):
             facts = self._campaign
             out = self._out or facts.folder
             out.mkdir(parents=True, exist_ok=True)
+            # the same folder, settings and arm resume the same run
             name = f"{facts.folder}/{facts.digest}/{arm}"
             run = wandb.init(
                 entity=self._entity,
@@ -76,6 +77,7 @@ class WeightsAndBiases(Export):
                 reinit="create_new",
                 settings=wandb.Settings(silent=True, console="off"),
             )
+            # curves run over the number of the attempt
             run.define_metric(STEP)
             run.define_metric("attempt/*", step_metric=STEP)
             self._runs[arm] = run

@@ -28,7 +28,13 @@ NUMBERS = ("xyz", "yaw", "station", "lane_width", "speed_limit")
 
 @dataclass(frozen=True, slots=True)
 class RouteAssignment:
-    """A route, what happens on it, and the weather."""
+    """A route, what happens on it, and the weather.
+
+    Attributes:
+        route: as it was laid, in the world frame.
+        hazards: those on the route, run or not.
+        weather: CARLA's parameters; None for the town's usual one.
+    """
 
     route: Route
     hazards: tuple[HazardSpec, ...]
@@ -75,7 +81,13 @@ class RouteAssignment:
 def write_assignments(
     campaign: Path, assignments: Sequence[RouteAssignment], condition: str | None = None
 ) -> None:
-    """Keep what is not kept yet; with a condition, the routes as that condition alone has them."""
+    """Keep what is not kept yet; with a condition, the routes as that condition alone has them.
+
+    Args:
+        campaign: the campaign's folder.
+        assignments: routes with their hazards.
+        condition: whose routes these are; None for the campaign's.
+    """
     for assignment in assignments:
         file = _get_assignment_path(campaign, assignment.route.name, condition)
         if not file.exists():
@@ -90,7 +102,16 @@ def has_condition_assignment(campaign: Path, route: str, condition: str) -> bool
 
 
 def read_assignment(campaign: Path, route: str, condition: str | None = None) -> RouteAssignment:
-    """Return one route's assignment; that of a condition, if the condition has its own."""
+    """Return one route's assignment; that of a condition, if the condition has its own.
+
+    Args:
+        campaign: the campaign's folder.
+        route: its name.
+        condition: whose assignment; None for the campaign's.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
     if condition is not None and not has_condition_assignment(campaign, route, condition):
         condition = None
     file = _get_assignment_path(campaign, route, condition)

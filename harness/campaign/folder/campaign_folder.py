@@ -53,7 +53,16 @@ def get_campaign_path(settings: CampaignSettings) -> Path:
 
 
 def prepare_campaign(folder: Path, settings: CampaignSettings, simulator: str) -> None:
-    """Write `campaign.yaml` unless it exists."""
+    """Write `campaign.yaml` unless it exists.
+
+    Args:
+        folder: of the campaign.
+        settings: resolved and checked.
+        simulator: its name.
+
+    Raises:
+        UserError: the folder is of other settings.
+    """
     file = folder / "campaign.yaml"
     refuse_foreign(folder, settings)
     if not file.exists():
@@ -61,7 +70,14 @@ def prepare_campaign(folder: Path, settings: CampaignSettings, simulator: str) -
 
 
 def write_header(file: Path, settings: Mapping[str, object], simulator: str, **more: str) -> None:
-    """Write the settings and versions that a campaign is made with."""
+    """Write the settings and versions that a campaign is made with.
+
+    Args:
+        file: `campaign.yaml`.
+        settings: resolved and checked.
+        simulator: its name.
+        more: further fields.
+    """
     header = {
         "schema": VERSION,
         "digest": hash_settings(settings),

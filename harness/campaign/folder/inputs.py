@@ -80,7 +80,16 @@ def list_file_changes(
     names: Iterable[str],
     group: Literal["system", "intervention"] = "system",
 ) -> list[str]:
-    """Return how systems' files differ from those that a campaign was started with."""
+    """Return how systems' files differ from those that a campaign was started with.
+
+    Args:
+        settings: as the campaign has them, with digests of its files.
+        names: of systems or interventions.
+        group: of the settings.
+
+    Returns:
+        A line for each file that has other contents now.
+    """
     known = settings.get(INPUTS)
     known = known.get(group) if isinstance(known, dict) else None
     if not isinstance(known, dict):

@@ -37,7 +37,18 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
     """Return why some arms cannot be driven: a disturbance that can do nothing in them.
 
     A condition that concerns no partner at all, or suits no arm, is refused.
+
+    Args:
+        settings: of the campaign.
+        arms: of the plan.
+
+    Returns:
+        By arm that cannot be driven, the reason.
+
+    Raises:
+        UserError: a condition suits no arm at all.
     """
+    # which kinds of agents each cooperation has
     kinds = {
         arm.cooperation: list_agent_kinds(build_arm_cooperation(settings, arm)) for arm in arms
     }
@@ -47,6 +58,7 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
         refuse_sizes(settings, condition)
     all_kinds = frozenset[Kind]().union(*kinds.values())
     reasons = {}
+    # what the system sends decides what can be done to it
     for arm in arms:
         payload = make_least_payload(
             settings["system"][arm.system]["_target_"], f"system.{arm.system}"
@@ -66,6 +78,7 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
             elif payload is not None and not can_touch_payload(disturbance, present, payload):
                 sort = type(payload).__name__.lower()
                 reasons[arm] = f"{disturbance.name} cannot change the {sort} it shares"
+    # a condition without any arm would leave the campaign without it
     for condition in {arm.condition for arm in reasons}:
         of_condition = [arm for arm in arms if arm.condition == condition]
         if all(arm in reasons for arm in of_condition):

@@ -37,12 +37,22 @@ class CampaignEstimate:
 def estimate_campaign(
     plan: CampaignPlan, folder: Path, paces: Mapping[str, SystemPace] | None = None
 ) -> CampaignEstimate:
-    """Return what is left of a plan, and what it will take; paces are by system."""
+    """Return what is left of a plan, and what it will take; paces are by system.
+
+    Args:
+        plan: of the campaign.
+        folder: of the campaign; it need not exist.
+        paces: seconds and bytes for each metre, from other campaigns.
+
+    Returns:
+        Wall-clock seconds and bytes of what is left.
+    """
     paces = paces or {}
     there = find_finished_tries(folder)
     finished = {key: there[key] for key in plan.attempts if key in there}
     left = [key for key in plan.attempts if key not in finished]
     metres = {assignment.route.name: assignment.route.length for assignment in plan.assignments}
+    # attempts of this campaign are the best measure, else what is remembered of systems
     samples = measure_finished_attempts(finished)
     systems = [] if samples else list(dict.fromkeys(key.arm.system for key in left))
     if samples:

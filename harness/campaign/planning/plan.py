@@ -96,21 +96,26 @@ class CampaignPlan:
 
 def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
     """Return the attempts in the order they are run: route by route, pairs together."""
+    # routes and conditions
     invalid: list[str] | None = [] if settings["routes"]["skip_invalid"] else None
     routes, spoilt = choose_routes(settings, invalid)
     refuse_unannounced({spec.town for spec in routes.values()}, get_protocol_path(settings))
     conditions = select_driven_conditions(settings)
+    # arms, and the routes with their hazards
     arms, unfitting = build_arms(settings)
     assignments = assign_routes(settings, routes, invalid)
+    # routes on the same way are no independent observations: only the first stays
     same_way = find_duplicate_routes([assignment.route for assignment in assignments])
     repeats = settings["routes"]["repeats"]
     left_out = () if repeats else tuple(name for group in same_way for name in group[1:])
     assignments = tuple(
         assignment for assignment in assignments if assignment.route.name not in left_out
     )
+    # attempts
     attempts = pair_attempts(
         [assignment.route.name for assignment in assignments], check_seeds(settings), arms
     )
+    # what is refused now would fail in every attempt
     refuse_unfit_scenes(
         settings, assignments, {arm.condition for arm in arms}, get_maps_folder(settings)
     )
@@ -243,7 +248,12 @@ def list_system_conditions(
 
 
 def is_without_messages(settings: CampaignSettings, condition: str) -> bool:
-    """Return whether a condition changes the scene or sweeps, and no message."""
+    """Return whether a condition changes the scene or sweeps, and no message.
+
+    Args:
+        settings: of the campaign.
+        condition: its name.
+    """
     parts = [one for _, one in build_condition_parts(settings, condition)]
     return bool(parts) and all(
         one.of_sweeps if isinstance(one, Disturbance) else one.partners is None for one in parts
@@ -255,10 +265,12 @@ def choose_routes(
 ) -> tuple[dict[str, RouteSpec], tuple[str, ...]]:
     """Return the routes to drive, by id, in the order of their file; and those left for spoilt."""
     wanted = settings["routes"]
+    # all routes of the source
     source = build_route_source(wanted)
     path = next(iter(source.files().values()), Path(type(source).__name__))
     with add_switch_hint(path.is_dir()), convert_source_errors(source):
         routes = {spec.id: spec for spec in source.routes(invalid)}
+    # those that are named
     if wanted["only"] is not None:
         only = [str(route) for route in wanted["only"]]
         unknown = [route for route in only if route not in routes]
@@ -268,6 +280,7 @@ def choose_routes(
                 f" {', '.join(list(routes)[:12])}; routes.only=null drives all of them"
             )
         routes = {route: routes[route] for route in only}
+    # those that were clean in another campaign
     spoilt: tuple[str, ...] = ()
     if wanted["clean_under"] is not None:
         folder = expand_home(wanted["clean_under"], "routes.clean_under")
@@ -277,6 +290,7 @@ def choose_routes(
         if not routes:
             raise UserError(f"routes.clean_under: no route was clean in {folder}")
         refuse_other_town(folder, {spec.town for spec in routes.values()})
+    # a simulator is started with one town
     towns = {spec.town for spec in routes.values()}
     if len(towns) > 1:
         raise UserError(f"{path}: routes in {', '.join(sorted(towns))}; a campaign has one town")
@@ -365,7 +379,12 @@ def get_maps_folder(settings: CampaignSettings) -> Path | None:
 def find_unplaced_hazards(
     settings: CampaignSettings, assignments: Iterable[RouteAssignment]
 ) -> Iterator[tuple[HazardSpec, str]]:
-    """Yield the hazards that have no place on their routes, as far as the map shows, and why."""
+    """Yield the hazards that have no place on their routes, as far as the map shows, and why.
+
+    Args:
+        settings: of the campaign.
+        assignments: routes with their hazards.
+    """
     maps = get_maps_folder(settings)
     for assignment in assignments:
         track = Track(load_road_network(assignment.route.town, maps).map, assignment.route)

@@ -24,6 +24,12 @@ def refuse_unfit_scenes(
     """Refuse a condition with a change that some route has no place for, naming each route.
 
     All arms meet the same routes, so that no route is left out of one arm alone.
+
+    Args:
+        settings: of the campaign.
+        assignments: routes with their hazards.
+        conditions: those that are driven.
+        maps: folder of OpenDRIVE files; None for shipped towns.
     """
     changed = {
         name: changes

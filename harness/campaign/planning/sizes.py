@@ -108,6 +108,7 @@ def refuse_sizes(settings: CampaignSettings, condition: str) -> None:
     """Refuse disturbances that could not show, or could show nothing but silence."""
     place = f"configuration: interference.{condition}"
     made = build_condition_disturbances(settings, condition)
+    # the condition without disturbances
     if condition == NONE and (held := build_condition_parts(settings, condition)):
         names = ", ".join(one.name for _, one in held)
         raise UserError(f"{place}: holds {names}; give the condition another name")
@@ -115,9 +116,11 @@ def refuse_sizes(settings: CampaignSettings, condition: str) -> None:
         refuse_two_weathers(made)
     except UserError as problem:
         raise UserError(f"{place}: {problem}") from None
+    # too small to be delivered
     for disturbance in made:
         if small := disturbance.too_small():
             raise UserError(f"{place}: {disturbance.name}: {small}; ask for more, or for none")
+    # too large: messages that arrive too old for the ego are silence, whatever the size
     channel: Channel = build_part(settings["channel"], "channel")
     if not channel.allow_long_delays:
         refuse_long(place, made)

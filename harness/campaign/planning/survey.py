@@ -65,7 +65,13 @@ class ArmProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureSummary:
-    """All tries that failed for one reason."""
+    """All tries that failed for one reason.
+
+    Attributes:
+        failure: its class.
+        tries: how many failed so.
+        message: of the last one.
+    """
 
     failure: str
     tries: int
@@ -77,7 +83,13 @@ class FailureSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignSurvey:
-    """How far a campaign is."""
+    """How far a campaign is.
+
+    Attributes:
+        at_work: whether a runner has locked the folder.
+        planned: attempts.
+        done: attempts with a result.
+    """
 
     folder: Path
     study: str
@@ -93,14 +105,24 @@ class CampaignSurvey:
 
 
 def survey_campaign(folder: Path, trust: bool = False) -> CampaignSurvey:
-    """Read a campaign folder; broken parts are listed, and the rest is read."""
+    """Read a campaign folder; broken parts are listed, and the rest is read.
+
+    Args:
+        folder: of the campaign, running or finished.
+        trust: build classes that are not declared safe.
+
+    Returns:
+        What is done, missing and broken.
+    """
     campaign = CampaignRecords(folder)
     header = load_campaign_header(folder / "campaign.yaml")
+    # results in the folders, tries in the ledger, attempts of the plan
     there = campaign.find_attempts()
     tries, troubles = read_ledger_lines(folder)
     seen = sorted({*there, *tries})
     planned, unknown = list_planned_attempts(folder, header, seen, trust)
     summaries, broken = read_summaries(campaign, [key for key in planned if key in there])
+    # what does not fit together; each is a line
     troubles += unknown
     troubles += [
         f"{problem}; remove its folder, and it is driven again" for problem in broken.values()
@@ -108,6 +130,7 @@ def survey_campaign(folder: Path, trust: bool = False) -> CampaignSurvey:
     troubles += find_foreign_files(folder)
     if unplanned := set(there).difference(planned):
         troubles.append(f"{len(unplanned)} results were never planned: {min(unplanned)}, ...")
+    # how the last try of each ended
     missing = {
         str(key): describe_last_ending(tries.get(key)) for key in planned if key not in there
     }
@@ -159,6 +182,7 @@ def list_planned_attempts(
     troubles: list[str] = []
     arms = sorted({key.arm for key in seen})
     seeds: Sequence[int] = sorted({key.seed for key in seen})
+    # seeds and arms need classes of the settings, which may be missing or not trusted
     try:
         seeds = check_seeds(settings)
         refuse_unnamed(settings)
@@ -172,6 +196,7 @@ def list_planned_attempts(
         file = folder / "campaign.yaml"
         raise UserError(f"{file}: not a campaign's settings ({problem!r})") from None
     try:
+        # routes are files of the folder
         routes = sorted(list_assigned_routes(folder), key=make_number_sort_key)
     except OSError:
         routes = []
@@ -258,6 +283,7 @@ def compute_seed_means(summaries: Mapping[AttemptKey, AttemptSummary]) -> SeedMe
         seed: 100 * compute_mean_value(attempt.collided for attempt in of_seed)
         for seed, of_seed in by_seed.items()
     }
+    # an attempt that missed the goal has no time to it
     times = [one.time_to_goal for one in summaries.values() if not math.isnan(one.time_to_goal)]
     return SeedMeans(
         attempts=len(summaries),
@@ -275,6 +301,7 @@ def group_failures(
     """Yield the classes of failure, the most frequent first."""
     groups: dict[str, list[tuple[AttemptKey, dict[str, Any]]]] = defaultdict(list)
     lost: Counter[str] = Counter()
+    # a try that failed, and attempts whose last try failed
     for key, of_attempt in tries.items():
         for line in of_attempt:
             if line["failure"] is not None:
@@ -284,6 +311,7 @@ def group_failures(
     for failure, failed in sorted(groups.items(), key=lambda group: -len(group[1])):
         key, line = failed[-1]
         server = next((line["server"] for _, line in reversed(failed) if line["server"]), "")
+        # the last lines that a server printed, of the last try that has any
         end = tuple(server.strip().splitlines()[-LAST_LINES:])
         yield FailureSummary(
             failure=failure,

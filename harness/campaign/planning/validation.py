@@ -40,6 +40,7 @@ POSITIVE = ("attempts_per_route", "attempt_timeout", "perceive_every")
 
 def refuse_misshapen(settings: CampaignSettings) -> None:
     """Check every setting, as far as that is possible without running."""
+    # types and ranges of single settings
     given = {name: value for name, value in settings.items() if name != INPUTS}
     chosen: dict[str, Any] = {INTERVENTION: {}, **given}
     for mistake in find_type_mistakes(chosen, CampaignSettings, ""):
@@ -48,12 +49,14 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
         if chosen[name] <= 0:
             raise UserError(f"configuration: {name} = {chosen[name]}: must be > 0")
     refuse_tick(settings["tick"])
+    # parts: first whether their classes take the arguments, then by making them
     for place, part in iter_targets(settings, ""):
         refuse_misfit(place, part)
     made_here = {name: build_part(chosen[name], name) for name in MADE_HERE}
     build_metrics(settings)
     build_interventions(settings)
     build_exports(settings["export"])
+    # what must fit another part
     for name, part in settings["cooperation"].items():
         refuse_unconnected(name, build_part(part, f"cooperation.{name}"), made_here["traffic"])
     for name, parts in settings["interference"].items():
@@ -82,15 +85,25 @@ def refuse_unconnected(name: str, cooperation: Cooperation, traffic: Traffic) ->
 
 
 def refuse_misfit(place: str, part: Mapping[str, Any]) -> None:
-    """Compare settings with the parameters of what they name."""
+    """Compare settings with the parameters of what they name.
+
+    Args:
+        place: of the part in the settings, dotted.
+        part: settings with `_target_`.
+
+    Raises:
+        UserError: an unknown key, a missing one, or a value of another type.
+    """
     given = {name: value for name, value in part.items() if name != "_target_"}
     named = find_class(part["_target_"], place)
     parameters = inspect.signature(named).parameters.values()
+    # parameters of the class that is named
     known = {
         parameter.name: parameter for parameter in parameters if parameter.kind not in COLLECTED
     }
     takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
     hints = load_type_hints(named)
+    # unknown keys and wrong types, then what is missing
     for name, value in given.items():
         if name not in known and not takes_all:
             raise UserError(f"configuration: {place}: {describe_unknown_name('key', name, known)}")

@@ -39,6 +39,7 @@ def show_plan(
     done = list_finished_attempts(folder).intersection(plan.attempts)
     seeds = {key.seed for key in plan.attempts}
     attempts = format_quantity(len(plan.attempts), "attempt")
+    # a row for every arm; factors that do not vary have no column
     table = Table(title=f"{attempts} in {plan.town}", title_justify="left")
     factors = list_varying_factors(key.arm for key in plan.attempts)
     for name in factors:
@@ -50,6 +51,7 @@ def show_plan(
         numbers = (len(plan.assignments), len(seeds), count, finished_of[arm])
         table.add_row(*map(escape, arm.get_values(factors)), *map(str, numbers))
     console.print(table)
+    # what was left out, and what it takes
     for name, text in (
         *list_plan_notes(plan),
         *list_estimate_notes(estimate_campaign(plan, folder, paces), plan),
@@ -68,6 +70,7 @@ def show_note(name: str, text: str) -> None:
 
 def list_plan_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
     """Yield notes on routes, hazards and conditions."""
+    # routes
     length = sum(assignment.route.length for assignment in plan.assignments) / 1000
     ways = (
         "each a way of its own"
@@ -83,6 +86,7 @@ def list_plan_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
         yield "not clean", ", ".join(plan.spoilt)
     if plan.truth:
         yield "ground truth", plan.truth
+    # hazards
     hazards = Counter(hazard.kind for part in plan.assignments for hazard in part.runnable)
     yield "hazards", ", ".join(f"{n} {kind}" for kind, n in sorted(hazards.items())) or "none"
     not_run = Counter(
@@ -92,6 +96,7 @@ def list_plan_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
     )
     for (source, reason), count in sorted(not_run.items()):
         yield "not run", f"{count} {source}: {reason}"
+    # arms
     for reason in plan.unfit:
         yield "not driven", reason
 
@@ -196,6 +201,7 @@ def show_results(
 ) -> None:
     """Print one row for each arm, which arms show nothing, and what is missing."""
     title = f"{plan.town}: what happened"
+    # one table if it fits the terminal, else two
     whole = build_summary_table(title, rows, (*DRIVING, *PATTERNS))
     if measure_table_width(whole) <= console.width:
         console.print(whole)
@@ -204,6 +210,7 @@ def show_results(
         console.print(build_summary_table("", rows, PATTERNS))
     print_unwrapped_line(f"ground truth: {GROUND_TRUTHS[truth_filter]}")
     print_unwrapped_line(f"records: {folder}")
+    # what the table does not show
     for row in rows:
         if row.hazards_absent:
             absent = f"{row.hazards_absent} of {row.hazards} hazards had no place and were not run"
@@ -214,6 +221,7 @@ def show_results(
     for arm, fault in faults.items():
         print_unwrapped_line(f"arm without effect: {format_arm_label(arm, factors)}: {fault}")
     done = list_finished_attempts(folder).intersection(plan.attempts)
+    # what is left to drive
     missing = len(plan.attempts) - len(done)
     if missing:
         print_unwrapped_line(
@@ -233,6 +241,7 @@ def build_summary_table(title: str, rows: Sequence[ArmSummary], columns: Sequenc
     factors = list_varying_factors(row.arm for row in rows)
     for name in factors:
         table.add_column(name, overflow="fold")
+    # attempts without messages have a column only where there are any
     if "n" in columns and any(row.without_messages for row in rows):
         columns = ["n", WITHOUT, *(name for name in columns if name != "n")]
     for name in columns:

@@ -87,7 +87,14 @@ class SlotThread:
 
 
 class CampaignRunner:
-    """Runs what is left of a plan."""
+    """Runs what is left of a plan.
+
+    Args:
+        folder: of the campaign.
+        queue: what is left to run.
+        slots: one for each worker.
+        listener: is called as tries begin, drive and end.
+    """
 
     def __init__(
         self,
@@ -145,12 +152,15 @@ class CampaignRunner:
         """Record how a try ended, and decide what that means for the other workers."""
         if isinstance(outcome, BaseException):
             raise outcome
+        # the ledger first: it is right even if this process ends here
         self._append_to_ledger(outcome)
         again = self.queue.record_ending(outcome)
         full = outcome.failure == "disk"
         self.listener.ends(worker.number, outcome, again and not full)
+        # a full disk fails every attempt
         if full:
             raise InfrastructureError(outcome.message)
+        # a worker that cannot get a simulator leaves; without workers the campaign ends
         worker.failed_launches = (
             worker.failed_launches + 1 if outcome.failure in NO_SIMULATOR else 0
         )

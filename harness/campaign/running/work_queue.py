@@ -35,7 +35,14 @@ class CampaignProgress:
 
 
 class WorkQueue:
-    """Returns attempts in the order of the plan; one that failed is retried first."""
+    """Returns attempts in the order of the plan; one that failed is retried first.
+
+    Args:
+        attempts: of the plan, in order.
+        folder: of the campaign.
+        tries: of an attempt, before it counts as failed.
+        retry_failed: whether attempts that have used up their tries get as many again.
+    """
 
     def __init__(
         self, attempts: Sequence[AttemptKey], folder: Path, tries: int, retry_failed: bool
@@ -68,6 +75,7 @@ class WorkQueue:
         key, failure = outcome.key, outcome.failure
         if failure is None:
             return False
+        # failures of the infrastructure do not use up tries, but are not endless
         if failure in INFRASTRUCTURE_FAILURES:
             self._infrastructure_retries[key] += 1
             again = self._infrastructure_retries[key] < MAX_INFRASTRUCTURE_RETRIES

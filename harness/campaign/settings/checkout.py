@@ -25,9 +25,11 @@ def with_checkout(settings: CampaignSettings) -> CampaignSettings:
     routes, traffic = settings.get("routes"), settings.get("traffic")
     if not isinstance(routes, dict):
         return settings
+    # which settings read files of the checkout
     checkout = routes.get("checkout")
     reads_routes = str(routes.get("file")).endswith(ROUTES)
     reads_traffic = isinstance(traffic, dict) and PARAMETERS in traffic
+    # refuse those that need one
     if checkout is None and (reads_routes or reads_traffic):
         what = "routes=v2xverse_town05" if reads_routes else "traffic=v2xverse_checkout"
         raise UserError(
@@ -40,6 +42,7 @@ def with_checkout(settings: CampaignSettings) -> CampaignSettings:
     if not reads_traffic:
         return settings
     assert isinstance(traffic, dict)
+    # densities of the file in place of its name: the settings record what was driven
     rest = {name: value for name, value in traffic.items() if name != PARAMETERS}
     file = expand_home(str(traffic[PARAMETERS]), f"traffic.{PARAMETERS}")
     read = cast("PartSettings[Traffic]", {**read_traffic_parameters(Path(file)), **rest})

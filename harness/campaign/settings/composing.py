@@ -83,11 +83,13 @@ def compose_config(
         refuse_odd_files(folder)
     known = load_hydra_defaults()
     with register_config_folders(folders), pure_resolvers():
+        # compose with Hydra, and refuse settings of Hydra's
         try:
             config = compose(TOP, [NO_OTHER_FOLDERS, *overrides], return_hydra_config=True)
         except HydraException as problem:
             blame_hydra_settings(problem, GivenFiles(folders, chosen_in(overrides)))
             raise
+        # files that were chosen: a refusal names the file
         choices = OmegaConf.to_container(config[NODE].runtime.choices, resolve=False)
         assert isinstance(choices, dict)
         files = GivenFiles(folders, {str(group): chosen for group, chosen in choices.items()})
@@ -97,6 +99,7 @@ def compose_config(
         with open_dict(config):
             del config[NODE]
         refuse_environment_variables(config, files)
+    # classes that a file names are built only with trust
     if folders and not trust:
         files.refuse_untrusted(config, overrides, shipped)
     return config

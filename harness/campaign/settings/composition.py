@@ -43,7 +43,16 @@ INTERNAL = ("_target_", "hydra")
 def explain_composition_error(
     problem: Exception, overrides: Sequence[str], folders: Iterable[Path]
 ) -> str:
-    """Return why overrides could not be composed: an unknown choice or key, or Hydra's reason."""
+    """Return why overrides could not be composed: an unknown choice or key, or Hydra's reason.
+
+    Args:
+        problem: what Hydra or the YAML reader raised.
+        overrides: words of the command line.
+        folders: looked in before `conf`.
+
+    Returns:
+        One line.
+    """
     if isinstance(problem, yaml.YAMLError):
         return explain_unread_yaml(problem)
     if ambiguous := AMBIGUOUS.search(str(problem)):

@@ -16,7 +16,15 @@ Interference: TypeAlias = Disturbance | SceneChange
 def build_condition_parts(
     settings: CampaignSettings, condition: str
 ) -> list[tuple[PartSettings[Interference], Interference]]:
-    """Return the parts of a condition with what they name; what has size 0 is none."""
+    """Return the parts of a condition with what they name; what has size 0 is none.
+
+    Args:
+        settings: of the campaign.
+        condition: its name in `interference`.
+
+    Returns:
+        Settings and object of each part.
+    """
     listed = settings["interference"].get(condition, [])
     made = [(part, build_condition_part(part, f"interference.{condition}")) for part in listed]
     return [(part, one) for part, one in made if not one.size_zero]
@@ -34,14 +42,24 @@ def build_condition_part(part: PartSettings[Interference], place: str) -> Interf
 
 
 def build_condition_disturbances(settings: CampaignSettings, condition: str) -> list[Disturbance]:
-    """Return the disturbances of a condition."""
+    """Return the disturbances of a condition.
+
+    Args:
+        settings: of the campaign.
+        condition: its name in `interference`.
+    """
     return [
         one for _, one in build_condition_parts(settings, condition) if isinstance(one, Disturbance)
     ]
 
 
 def build_condition_changes(settings: CampaignSettings, condition: str) -> list[SceneChange]:
-    """Return the changes of the scene of a condition."""
+    """Return the changes of the scene of a condition.
+
+    Args:
+        settings: of the campaign.
+        condition: its name in `interference`.
+    """
     return [
         one for _, one in build_condition_parts(settings, condition) if isinstance(one, SceneChange)
     ]

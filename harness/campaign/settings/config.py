@@ -91,7 +91,15 @@ def check_settings(value: Any, place: str = "") -> None:
 
 
 def find_class(target: Any, place: str) -> type[Any]:
-    """Return the class that a `_target_` names, if its group may name it."""
+    """Return the class that a `_target_` names, if its group may name it.
+
+    Args:
+        target: `module.Class`, from settings.
+        place: of the setting, for the message.
+
+    Raises:
+        UserError: no such class, or one of a package that is not listed.
+    """
     refused = f"configuration: {place} names {target!r}"
     packages = list_allowed_packages(place)
     if not str(target).startswith(packages):
@@ -103,6 +111,7 @@ def find_class(target: Any, place: str) -> type[Any]:
             f"{refused}; only {known} may be named by _target_ there"
             f"{describe_plugin_origin(str(target))}"
         )
+    # importing runs the module: only packages that are listed
     module, _, name = target.rpartition(".")
     try:
         named = getattr(import_module(module), name)
@@ -133,7 +142,19 @@ def build_part(settings: PartSettings[T], place: str, **more: Any) -> T: ...
 @overload
 def build_part(settings: object, place: str, **more: Any) -> Any: ...
 def build_part(settings: Any, place: str, **more: Any) -> Any:
-    """Return what `_target_` names, built with the settings next to it."""
+    """Return what `_target_` names, built with the settings next to it.
+
+    Args:
+        settings: a mapping with `_target_`, the full name of a class, and its arguments.
+        place: where in the configuration, for messages.
+        more: further arguments, made here rather than in files.
+
+    Returns:
+        An object of that class.
+
+    Raises:
+        UserError: no such class, or it refuses its arguments.
+    """
     check_settings(settings, place)
     try:
         return build_nested_parts(settings, place, **more)

@@ -21,6 +21,10 @@ def build_arm_cooperation(settings: CampaignSettings, arm: Arm) -> Cooperation:
 
     Around a system that reads no messages stand the partners of the campaign's only cooperation:
     they scan, and no message of theirs is read. With several cooperations there are no partners.
+
+    Args:
+        settings: of the campaign.
+        arm: with its cooperation, or `none`.
     """
     name = arm.cooperation
     if name == NONE:

@@ -14,7 +14,13 @@ ABSENT = object()
 
 
 def list_setting_differences(old: Any, new: Any, place: str = "") -> Iterator[str]:
-    """Yield every setting that differs: `place: old -> new`."""
+    """Yield every setting that differs: `place: old -> new`.
+
+    Args:
+        old: settings, or a part of them.
+        new: the same from elsewhere.
+        place: keys that lead there, dotted.
+    """
     if isinstance(old, dict) and isinstance(new, dict):
         for name in [*old, *(value for value in new if value not in old)]:
             inner = f"{place}.{name}" if place else str(name)

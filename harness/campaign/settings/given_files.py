@@ -45,6 +45,7 @@ class GivenFiles:
         """Refuse what a file alone has set and only its user may choose."""
         settings = resolve_plain_settings(config)
         given = {word.lstrip("+~").partition("=")[0] for word in overrides}
+        # where it writes, and where it sends
         if "out" not in given and is_elsewhere(out := settings.get("out")):
             raise UserError(
                 f"{self.place_of('out')}out = {out}: outside of the working directory; write"
@@ -55,6 +56,7 @@ class GivenFiles:
                 f"{self.place_of('live')}live = {live}: a viewer elsewhere; write live=ADDRESS on"
                 " the command line, or pass --trust if you trust the file"
             )
+        # what it builds: unless words of the command line alone give the same part
         for place, part in iter_targets(settings, ""):
             target = part["_target_"]
             if not is_safe(target, place) and part != self._by_words(place, overrides, compose):

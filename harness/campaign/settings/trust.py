@@ -25,7 +25,15 @@ def is_declared_safe(named: type[Any]) -> bool:
 
 
 def refuse_untrusted(folder: Path, settings: Mapping[str, object]) -> None:
-    """Refuse settings of a folder that name any class which is not declared safe to build."""
+    """Refuse settings of a folder that name any class which is not declared safe to build.
+
+    Args:
+        folder: that the settings are from.
+        settings: of the folder.
+
+    Raises:
+        UserError: a class that is not declared safe.
+    """
     for place, part in iter_targets(settings, ""):
         if not is_declared_safe(find_class(part["_target_"], place)):
             raise UserError(
@@ -35,7 +43,12 @@ def refuse_untrusted(folder: Path, settings: Mapping[str, object]) -> None:
 
 
 def iter_targets(value: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every part of the settings that names a class, with its place."""
+    """Yield every part of the settings that names a class, with its place.
+
+    Args:
+        value: settings, or a part of them.
+        place: keys that lead there, dotted.
+    """
     if isinstance(value, dict):
         if "_target_" in value:
             yield place, value

@@ -20,9 +20,16 @@ UNSAID = (Any, Any, ...)
 
 
 def find_type_mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
-    """Yield what is wrong, each with its place."""
+    """Yield what is wrong, each with its place.
+
+    Args:
+        value: of the settings.
+        hint: the type that it must have.
+        place: where it is; empty at the top.
+    """
     if is_typeddict(hint) and isinstance(value, dict):
         known = get_type_hints(hint)
+        # a record: a key that may be null may be missing
         for name, inner in known.items():
             whole = f"{place}.{name}" if place else name
             if name not in value and not is_type_match(None, inner):
@@ -30,10 +37,12 @@ def find_type_mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
             else:
                 yield from find_type_mistakes(value.get(name), inner, whole)
         where = f"{place}: " if place else ""
+        # keys that it does not have
         yield from (
             where + describe_unknown_name("key", name, known) for name in value if name not in known
         )
     elif get_origin(hint) in (dict, Mapping) and isinstance(value, dict):
+        # a mapping: its keys, and its values within
         named, inner = get_args(hint)
         for name, setting in value.items():
             if not is_type_match(name, named):

@@ -20,7 +20,15 @@ IF_ASKED_FOR = [f"{name}.parquet" for name in ALL_TABLES if name not in TABLES]
 
 
 def list_record_differences(one: Path, other: Path) -> list[str]:
-    """Return what differs between the records of two tries, a line for each file."""
+    """Return what differs between the records of two tries, a line for each file.
+
+    Args:
+        one: folder of a try.
+        other: folder of another try.
+
+    Returns:
+        Empty if both are equal byte for byte, timing left out.
+    """
     diffs = []
     for name in sorted({*FILES, *IF_ASKED_FOR}):
         lacking = [place for place in (one, other) if not os.path.lexists(place / name)]
@@ -51,7 +59,15 @@ def compare_table_rows(one: Path, other: Path, name: str) -> str:
 
 
 def compare_columns(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return where two columns are equal; NaN equals NaN."""
+    """Return where two columns are equal; NaN equals NaN.
+
+    Args:
+        one: (rows,)
+        other: (rows,)
+
+    Returns:
+        (rows,) true where equal.
+    """
     same: np.ndarray = (one == other) | ((one != one) & (other != other))  # noqa: PLR0124
     return same
 
@@ -69,7 +85,15 @@ def compare_json_entries(one: Path, other: Path, name: str) -> str:
 
 
 def iter_record_leaves(record: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every entry of a nested record, as text."""
+    """Yield every entry of a nested record, as text.
+
+    Args:
+        record: of JSON: mappings in mappings; lists are leaves.
+        name: of the record itself, before a dot.
+
+    Returns:
+        Names with dots, and values as JSON.
+    """
     if isinstance(record, dict):
         for key, inner in record.items():
             yield from iter_record_leaves(inner, f"{name}.{key}" if name else str(key))

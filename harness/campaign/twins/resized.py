@@ -108,12 +108,22 @@ def build_size_grid(
     """Return the grid of a disturbance: never finer than what can be delivered.
 
     Ages are whole planning steps.
+
+    Args:
+        name: of the disturbance.
+        settings: of the campaign.
+        sizes: such as `0.2,0.4`; None for the usual ones.
+        finest: step of the grid, in the unit of the size; None for the usual one.
+
+    Raises:
+        UserError: no such disturbance, or sizes that cannot be delivered.
     """
     if name not in SIZES:
         raise UserError(f"--of: {describe_unknown_name('disturbance', name, SIZES)}")
     if SIZES[name].least > 0:
         raise UserError(f"--of {name}: its size 0 is not `none`; choose another disturbance")
     text, step = DEFAULTS.get(name, ("", 1.0 if SIZES[name].whole else 0.0))
+    # ages are delivered in whole planning steps: a finer size is another one
     if name == LATENCY:
         step = read_planning_period(settings)
         if finest is not None and not is_whole_number(finest / step):
@@ -121,6 +131,7 @@ def build_size_grid(
                 f"--finest {finest:g}: ages are delivered in planning steps of {step:g} s;"
                 " choose a multiple"
             )
+    # usual sizes and the usual step, where none are given
     step = step if finest is None else finest
     if sizes is None and not text:
         raise UserError(f"--of {name}: it has no usual sizes; name them with --sizes")
@@ -138,6 +149,7 @@ def parse_size_numbers(name: str, text: str, step: float) -> Iterable[int]:
         sizes = [float(part) for part in text.split(",")]
     except ValueError:
         raise UserError(f"--sizes {text}: not numbers with commas between") from None
+    # every size must be one of the disturbance, on the grid
     for size in sizes:
         asked = (
             int(size)
@@ -148,6 +160,7 @@ def parse_size_numbers(name: str, text: str, step: float) -> Iterable[int]:
             raise UserError(f"--sizes {text}: {size:g} {problem}")
         if not math.isfinite(size) or not is_whole_number(size / step):
             raise UserError(f"--sizes {text}: {size:g} is no multiple of the finest step {step:g}")
+    # multiples of the finest step
     numbers = [round(size / step) for size in sizes]
     if len(numbers) < 2 or numbers[0] != 0 or numbers != sorted(set(numbers)):
         raise UserError(f"--sizes {text}: 0 and larger sizes are needed, in ascending order")

@@ -75,7 +75,14 @@ class AttemptTwin:
 
 
 class CampaignTwins:
-    """The twins of a campaign's attempts."""
+    """The twins of a campaign's attempts.
+
+    Args:
+        campaign: the campaign's folder.
+        workers: attempts at a time.
+        progress: how progress is shown.
+        trust: build classes that are not declared safe.
+    """
 
     def __init__(
         self, campaign: Path, workers: int = 1, progress: ProgressMode = "live", trust: bool = False
@@ -87,6 +94,7 @@ class CampaignTwins:
         self.folder = campaign / TWINS
         if not isinstance(header.get("digest"), str):
             raise UserError(f"{campaign / 'campaign.yaml'}: not a campaign's: it has no digest")
+        # twins are driven here, one by one, with the settings of the campaign and no exports
         self._of: str = header["digest"]
         given: CampaignSettings = header["settings"]
         here = cast("PartSettings[Any]", HERE)
@@ -94,6 +102,7 @@ class CampaignTwins:
         self._executor = LocalExecutor(workers)
         self._progress = progress
         self._trust = trust
+        # what cannot be driven again as it was
         refuse_carla(campaign, self._settings)
         if not trust:
             refuse_untrusted(campaign, self._settings)
@@ -122,12 +131,14 @@ class CampaignTwins:
     def drive_twins(self, twins: Sequence[AttemptTwin | SizedTwin]) -> None:
         """Drive those that have not been driven."""
         refuse_unnameable([twin.key for twin in twins])
+        # one command at a time writes this folder
         with lock_campaign(self.folder):
             self._prepare_folder(twins)
             rebuild_ledger(self.folder)
             keys = list(dict.fromkeys(twin.key for twin in twins))
             tries = self._settings["attempts_per_route"]
             queue = WorkQueue(keys, self.folder, tries, retry_failed=True)
+            # all routes lie in one town
             if queue:
                 town = read_assignment(self.campaign, keys[0].route).route.town
                 settings: CampaignSettings = {**self._settings, "progress": self._progress}
@@ -151,7 +162,11 @@ class CampaignTwins:
     def read_endings(
         self, twins: Sequence[AttemptTwin | SizedTwin]
     ) -> dict[AttemptKey, str | None]:
-        """Return the kinds of twins' violations: empty for none, nothing without a result."""
+        """Return the kinds of twins' violations: empty for none, nothing without a result.
+
+        Args:
+            twins: of attempts of the campaign.
+        """
         campaign = CampaignRecords(self.folder)
         there = campaign.find_attempts()
         return {
@@ -169,6 +184,7 @@ class CampaignTwins:
         """Write down what the twins' conditions mean, and the routes as they were laid."""
         file = self.folder / "campaign.yaml"
         known: dict[str, Any] = {}
+        # twins of other conditions may be there already: theirs stay
         if file.exists():
             header = load_campaign_header(file)
             if header.get("twins_of") != self._of:
@@ -185,6 +201,7 @@ class CampaignTwins:
         }
         if settings != known:
             write_header(file, settings, self._simulator, twins_of=self._of)
+        # the same roads and hazards as the attempts had
         routes = {twin.of.route for twin in twins}
         assignments = [read_assignment(self.campaign, route) for route in sorted(routes)]
         for assignment in assignments if not self._trust else ():
@@ -219,6 +236,7 @@ class CampaignTwins:
         parts = [
             (deepcopy(part), one) for part, one in build_condition_parts(self._settings, condition)
         ]
+        # the attempt once more
         if change == TwinChange():
             return [part for part, _ in parts]
         if change.windows is not None and self.only_of_the_scene(condition):
@@ -226,6 +244,7 @@ class CampaignTwins:
                 f"{twin.of}: {', '.join(names)} change the scene from the start on: no window in"
                 " time leaves them out; use --without"
             )
+        # every disturbance is wrapped: all sample what they would anyway
         wrapped = [
             wrap_part(part, one, change, withheld=name in change.without)
             for name, (part, one) in zip(names, parts, strict=True)
@@ -251,7 +270,12 @@ def wrap_part(
 
 
 def refuse_untrusted_hazards(folder: Path, assignment: RouteAssignment) -> None:
-    """Refuse a folder's route with a hazard whose class is not declared safe to build."""
+    """Refuse a folder's route with a hazard whose class is not declared safe to build.
+
+    Args:
+        folder: that the route is from.
+        assignment: the route with its hazards.
+    """
     for spec in assignment.runnable:
         if spec.kind in KINDS and not is_declared_safe(KINDS[spec.kind]):
             raise UserError(
@@ -266,7 +290,12 @@ def format_window_lists(windows: Sequence[Window] | None) -> list[list[int]] | N
 
 
 def refuse_carla(campaign: Path, settings: CampaignSettings) -> None:
-    """Refuse the twins of a campaign on CARLA, before anything of its settings is built."""
+    """Refuse the twins of a campaign on CARLA, before anything of its settings is built.
+
+    Args:
+        campaign: the campaign's folder.
+        settings: of the campaign; nothing of them has been checked yet.
+    """
     simulator = settings.get("simulator")
     named = simulator.get("_target_") if isinstance(simulator, dict) else None
     if named is not None and find_class(named, "simulator") is not CarliteSimulator:

@@ -85,14 +85,27 @@ def format_blueprint_tags(blueprint_id: str) -> str:
 
 
 def make_fixed_attribute(name: str, kind: AttributeType, value: str) -> ActorAttribute:
-    """Return an attribute that only informs."""
+    """Return an attribute that only informs.
+
+    Args:
+        name: as CARLA calls it.
+        kind: of the value.
+        value: as text.
+    """
     return ActorAttribute(id=name, type=kind, value=value, modifiable=False)
 
 
 def make_choice_attribute(
     name: str, kind: AttributeType, *recommended: str, restrict: bool = False
 ) -> ActorAttribute:
-    """Return an attribute the client may set, with the first recommended value as default."""
+    """Return an attribute the client may set, with the first recommended value as default.
+
+    Args:
+        name: as CARLA calls it.
+        kind: of the value.
+        recommended: values as texts.
+        restrict: refuse other values.
+    """
     return ActorAttribute(
         id=name, type=kind, value=recommended[0], recommended=recommended, restrict=restrict
     )

@@ -40,6 +40,10 @@ def resolve_actor_attributes(blueprint: ActorBlueprint, given: Mapping[str, str]
     """Return all attributes of an actor to be: the defaults, overlaid with what was given.
 
     CallError names the attribute that is unknown, fixed, of the wrong type or out of bounds.
+
+    Args:
+        blueprint: of the actor.
+        given: texts by name.
     """
     if blueprint.refusal:
         raise CallError(blueprint.refusal)

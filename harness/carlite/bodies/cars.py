@@ -36,14 +36,17 @@ class CarOutline:
 
 def build_car(shape: CarOutline) -> list[SolidPart]:
     """Build a car from its lines."""
+    # half the length and width, the height, m
     half, side, top = shape.size[0] / 2, shape.size[1] / 2, shape.size[2]
     floor, skin = shape.clearance, side - 0.02
+    # (x of the half length, z in m, y of the half width), round from the front bumper
     lower = [
         (0.93, floor, 0.80), (1.0, floor + 0.16, 0.80), (0.98, shape.nose, 0.80),
         (0.80, shape.nose + 0.08, 0.95), (shape.screen[0], shape.bonnet, 0.97),
         (0.0, max(shape.bonnet, shape.boot), 1.0), (shape.tail[1], shape.boot, 0.97),
         (-0.97, shape.boot - 0.04, 0.86), (-1.0, floor + 0.20, 0.86), (-0.93, floor, 0.86),
     ]  # fmt: skip
+    # the cabin: wind screen, roof, rear window
     belt = min(shape.bonnet, shape.boot) - 0.06
     cabin = [
         (shape.screen[0] - 0.01, belt, 0.93 if shape.screen[0] < 0.8 else 0.82),
@@ -66,7 +69,16 @@ def build_car(shape: CarOutline) -> list[SolidPart]:
 def build_four_wheels(
     front: float, rear: float, *, side: float, radius: float, width: float, sides: int = 7
 ) -> list[SolidPart]:
-    """Return wheels on two axles, flush with the sides."""
+    """Return wheels on two axles, flush with the sides.
+
+    Args:
+        front: m ahead of the middle.
+        rear: m ahead of the middle, so below 0.
+        side: half the width of the body, m.
+        radius: m.
+        width: of a tyre, m.
+        sides: of the polygon that stands for the circle.
+    """
     middle = side - width / 2
     return [
         make_wheel(x, y, radius=radius, width=width, sides=sides)

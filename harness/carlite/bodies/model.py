@@ -60,6 +60,7 @@ class BodyLibrary:
 def pack_bodies(shapes: dict[str, list[SolidPart]], aliases: dict[str, str]) -> BodyLibrary:
     """Flatten named bodies into a library; aliases map blueprint ids to names."""
     names = tuple(shapes)
+    # all bodies end to end: where the vertices and triangles of each begin, (bodies,)
     fitted = [_merge_body_parts(parts) for parts in shapes.values()]
     vertex_count = np.array([len(vertices) for vertices, _, _ in fitted], np.int32)
     vertex_first = np.cumsum(vertex_count, dtype=np.int32) - vertex_count
@@ -68,6 +69,7 @@ def pack_bodies(shapes: dict[str, list[SolidPart]], aliases: dict[str, str]) -> 
     return BodyLibrary(
         names=names,
         vertices=np.concatenate([vertices for vertices, _, _ in fitted]),
+        # (triangles, 3) rows of all vertices
         triangles=np.concatenate(
             [
                 triangles + start

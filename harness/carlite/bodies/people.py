@@ -62,10 +62,12 @@ def build_two_wheeler(mount: TwoWheelerGeometry, frame: list[SolidPart]) -> list
     seat_x, _, seat_z = mount.seat
     neck = (seat_x + mount.lean, 0.0, seat_z + 0.52)
     reach, step = mount.grip[1], mount.pedal[1]
+    # trunk and head
     rider = [
         make_beam((seat_x, 0.0, seat_z - 0.04), neck, (0.19, 0.23), sides=4, label=_RIDER),
         _build_head((neck[0] + 0.06, 0.0, neck[2] + 0.01), 1.1, _RIDER),
     ]
+    # an arm and a leg on both sides
     for side in (-1, 1):
         shoulder = (neck[0], side * 0.18, neck[2] - 0.06)
         wrist = (mount.grip[0], side * reach, mount.grip[2])
@@ -75,6 +77,7 @@ def build_two_wheeler(mount: TwoWheelerGeometry, frame: list[SolidPart]) -> list
             make_beam(shoulder, wrist, (0.055, 0.045), sides=3, label=_RIDER),
             make_beam(hip, foot, (0.10, 0.06), sides=3, label=_RIDER),
         ]
+    # wheels below
     radius, width = mount.wheel
     wheels = [
         make_wheel(x, 0.0, radius=radius, width=width, sides=6) for x in (-mount.axle, mount.axle)

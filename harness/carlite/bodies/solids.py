@@ -16,17 +16,21 @@ Place = tuple[float, float, float]
 
 def loft_rings(rings: Sequence[Floats], label: SemanticLabel = SemanticLabel.NONE) -> SolidPart:
     """Join rings of equally many points into a closed solid."""
+    # (points of all rings, 3)
     vertices = np.concatenate(rings)
     size, last = len(rings[0]), (len(rings) - 1) * len(rings[0])
     triangles: list[tuple[int, int, int]] = []
+    # two triangles between neighbours of two rings
     for start in range(0, last, size):
         for i in range(size):
             j = (i + 1) % size
             a, b, c, d = start + i, start + j, start + size + j, start + size + i
             triangles += [(a, b, c), (a, c, d)]
+    # both ends
     near, far = _triangulate_ring(rings[0]), _triangulate_ring(rings[-1])
     triangles += [(a, c, b) for a, b, c in near]
     triangles += [(last + a, last + b, last + c) for a, b, c in far]
+    # (triangles, 3), turned so that they face outwards
     indices = np.array(triangles, np.int32)
     if _compute_solid_volume(vertices, indices) < 0:
         indices = indices[:, ::-1].copy()
@@ -38,7 +42,13 @@ def extrude_profile(
     half_widths: Sequence[float] | float,
     label: SemanticLabel = SemanticLabel.NONE,
 ) -> SolidPart:
-    """Extrude a side view of (x, z) points to both sides, each point by its own half width."""
+    """Extrude a side view of (x, z) points to both sides, each point by its own half width.
+
+    Args:
+        outline: m, round the side view.
+        half_widths: m, of each point or of all.
+        label: of the surface.
+    """
     x, z = np.array(outline).T
     y = np.broadcast_to(np.asarray(half_widths, float), x.shape)
     return loft_rings([np.stack([x, -y, z], axis=1), np.stack([x, y, z], axis=1)], label)
@@ -52,7 +62,15 @@ def make_block(
     taper: Point = (1.0, 1.0),
     label: SemanticLabel = SemanticLabel.NONE,
 ) -> SolidPart:
-    """Return a box between limits, its top scaled about its centre by `taper`."""
+    """Return a box between limits, its top scaled about its centre by `taper`.
+
+    Args:
+        x: limits, m.
+        y: limits, m.
+        z: limits, m.
+        taper: factors of the top along x and y.
+        label: of the surface.
+    """
     return make_frustum(
         (*_compute_middle(x, y), z[0]),
         _compute_half_sizes(x, y),
@@ -71,7 +89,16 @@ def make_frustum(
     shift: Point = (0.0, 0.0),
     label: SemanticLabel = SemanticLabel.NONE,
 ) -> SolidPart:
-    """Return a rectangular frustum over a base centre; its top is scaled and shifted."""
+    """Return a rectangular frustum over a base centre; its top is scaled and shifted.
+
+    Args:
+        base: centre of the bottom, m.
+        half: half its length and width, m.
+        height: m.
+        taper: factors of the top along x and y.
+        shift: m by which the top is moved along x and y.
+        label: of the surface.
+    """
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], float) * half
     bottom = np.column_stack([corners + base[:2], np.full(4, base[2])])
     top = np.column_stack([corners * taper + base[:2] + shift, np.full(4, base[2] + height)])
@@ -81,7 +108,14 @@ def make_frustum(
 def revolve_outline(
     base: Place, outline: Sequence[Point], sides: int = 8, label: SemanticLabel = SemanticLabel.NONE
 ) -> SolidPart:
-    """Return a solid turned about the vertical: the outline gives (radius, z) from below."""
+    """Return a solid turned about the vertical: the outline gives (radius, z) from below.
+
+    Args:
+        base: foot of the axis, m.
+        outline: m; z is above the foot.
+        sides: of the polygon that stands for the circle.
+        label: of the surface.
+    """
     angles = (np.arange(sides) + 0.5) * 2 * np.pi / sides
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     rings = [
@@ -92,7 +126,15 @@ def revolve_outline(
 
 
 def make_wheel(x: float, y: float, *, radius: float, width: float, sides: int = 7) -> SolidPart:
-    """Return a wheel standing on the ground, flat side down, its axle along y."""
+    """Return a wheel standing on the ground, flat side down, its axle along y.
+
+    Args:
+        x: m, of the axle.
+        y: m, of its middle.
+        radius: m.
+        width: m.
+        sides: of the polygon that stands for the circle.
+    """
     angles = (np.arange(sides) + 0.5) * 2 * np.pi / sides - np.pi / 2
     rim = radius / np.cos(np.pi / sides)
     ring = np.stack(
@@ -110,7 +152,15 @@ def make_beam(
     sides: int = 4,
     label: SemanticLabel = SemanticLabel.NONE,
 ) -> SolidPart:
-    """Return a rod between two places, thick at its start and at its end as given."""
+    """Return a rod between two places, thick at its start and at its end as given.
+
+    Args:
+        start: m.
+        end: m.
+        thickness: radius at the start and at the end, m.
+        sides: of the cross-section.
+        label: of the surface.
+    """
     a, b = np.array(start), np.array(end)
     along = (b - a) / np.linalg.norm(b - a)
     first = np.cross(along, (0.0, 1.0, 0.0) if abs(along[1]) < 0.9 else (1.0, 0.0, 0.0))
@@ -136,6 +186,7 @@ def _compute_solid_volume(vertices: Floats, triangles: Int32s) -> float:
 
 def _triangulate_ring(ring: Floats) -> list[tuple[int, int, int]]:
     """Cut a simple, possibly concave polygon into triangles by clipping ears."""
+    # seen along the axis that the polygon faces most, anticlockwise
     normal = sum(
         (np.cross(ring[i], ring[(i + 1) % len(ring)]) for i in range(len(ring))), np.zeros(3)
     )
@@ -143,6 +194,7 @@ def _triangulate_ring(ring: Floats) -> list[tuple[int, int, int]]:
     flat = np.delete(ring, axis, axis=1)
     if (normal[axis] < 0) != (axis == 1):
         flat = flat[:, ::-1]
+    # cut off corners until three are left
     left, ears = list(range(len(ring))), []
     while len(left) > 3:
         place = next(i for i in range(len(left)) if _is_ear(flat, left, i))

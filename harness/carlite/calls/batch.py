@@ -91,6 +91,7 @@ def _run_spawn_command(
         raise CallError(f"SpawnActor: expected 6 fields, got {len(fields)}")
     description, transform, parent, attachment, socket, after = fields
     commands = codec.decode_items(after, "do_after")
+    # on the wire the parent may be missing
     match parent:
         case [False] | False:
             spawned = actors.spawn_actor(world, session, description, transform)
@@ -101,6 +102,7 @@ def _run_spawn_command(
         case _:
             raise CallError("SpawnActor: expected an optional parent")
     actor_id = codec.decode_integer(codec.decode_items(spawned, "actor")[0], "actor")
+    # what follows the spawn
     for command in commands:
         with suppress(CallError):
             _run_after_spawn(world, session, command, spawned=actor_id, depth=depth + 1)

@@ -50,20 +50,24 @@ def parse_crowd(commands: Sequence[Any]) -> WalkerCrowd | None:
     Unpacking all levels in one go takes a tenth of the time of looking at each.
     """
     flat: list[Any] = []
+    # one flat list; anything of another form ends here
     try:
         for ((number, (actor, ((x, y, z), (pitch, yaw, roll)), speed)),) in commands:
             flat += (number, actor, x, y, z, pitch, yaw, roll, speed)
     except (TypeError, ValueError):
         return None
+    # only moves of walkers, with whole ids and numbers
     numbers, ids = flat[::WIDTH], flat[1::WIDTH]
     if set(numbers) != {WALKER_STATE} or set(map(type, [*numbers, *ids])) != {int}:
         return None
     if not set(map(type, flat)) <= {int, float}:
         return None
+    # (walkers, 7): place, angles, speed
     values = np.array(flat, np.float64).reshape(-1, WIDTH)[:, 2:]
     angles = np.radians(values[:, 3:6])
     if not ((np.abs(values) <= codec.LARGEST).all() and (np.abs(angles) <= FOLDED_EXACTLY).all()):
         return None
+    # angles within half a turn
     folded = np.where(np.abs(angles) > pi, angles - np.copysign(tau, angles), angles)
     return WalkerCrowd(ids, values[:, :3], folded, np.clip(values[:, 6], -FASTEST, FASTEST))
 

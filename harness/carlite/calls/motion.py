@@ -44,7 +44,13 @@ def place_actor(world: ServerWorld, actor: object, transform: Transform) -> None
 
 
 def find_actor_slot(world: ServerWorld, actor: object, *kinds: ActorKind) -> int:
-    """Return the slot of the actor a client names; CallError for an unknown id."""
+    """Return the slot of the actor a client names; CallError for an unknown id.
+
+    Args:
+        world: of the server.
+        actor: the id, as it came over the wire.
+        kinds: what it may be; none: any.
+    """
     return world.episode.population.find_slot(codec.decode_integer(actor, "actor"), *kinds)
 
 

@@ -56,7 +56,12 @@ def fill_box_reach(box: Any) -> None:
 
 @compiled
 def can_boxes_touch(a: Any, b: Any) -> bool:
-    """Return whether what two boxes sweep can touch."""
+    """Return whether what two boxes sweep can touch.
+
+    Args:
+        a: a record of `BOX`, with its reach during the tick.
+        b: another one.
+    """
     return bool(
         abs(a["x"] - b["x"]) <= a["reach_x"] + b["reach_x"]
         and abs(a["y"] - b["y"]) <= a["reach_y"] + b["reach_y"]
@@ -70,12 +75,14 @@ def compute_axis_overlap(
     a: Any, b: Any, yaw_a: float, yaw_b: float, x: float, y: float, nx: float, ny: float
 ) -> float:
     """Return how deep two boxes, `b`'s middle (x, y) off `a`'s, overlap along a unit vector."""
+    # how far each box reaches along the vector from its middle
     reach_a = a["half_length"] * abs(math.cos(yaw_a) * nx + math.sin(yaw_a) * ny) + a[
         "half_width"
     ] * abs(math.cos(yaw_a) * ny - math.sin(yaw_a) * nx)
     reach_b = b["half_length"] * abs(math.cos(yaw_b) * nx + math.sin(yaw_b) * ny) + b[
         "half_width"
     ] * abs(math.cos(yaw_b) * ny - math.sin(yaw_b) * nx)
+    # less how far the middles are apart along it
     depth: float = reach_a + reach_b - (x * nx + y * ny)
     return depth
 
@@ -85,6 +92,14 @@ def find_least_penetration(a: Any, b: Any, share: float) -> tuple[float, float, 
     """Return the least depth and its direction, from `a` to `b`, at a share of the tick.
 
     Separating axes; a depth of zero or less means that the boxes are apart.
+
+    Args:
+        a: a record of `BOX`, at the end of the tick.
+        b: another one.
+        share: of the tick, 0 to 1.
+
+    Returns:
+        m, and x and y of a unit vector.
     """
     # both boxes at that share of the tick
     rest = 1.0 - share

@@ -60,6 +60,7 @@ def resolve_collisions(
     slots, touches = _resolve_touches(take_columns(table, BodyColumns), obstacles.cells, dt)
     if not len(touches):
         return []
+    # slots to ids of actors, pieces to those of the scenery
     ids = table.id[slots]
     actors = ids[touches["a"]].tolist()
     scenery = touches["scenery"].tolist()
@@ -85,6 +86,7 @@ def has_solid_overlap(
     yaw: float,
 ) -> bool:
     """Return whether a box, given by its middle and half sizes, would stand in something solid."""
+    # (1,) the box that would stand there; not to be hit by what is flat on the ground
     box: Boxes = np.zeros(1, BOX)
     box["x"], box["y"], box["yaw"] = centre[0], centre[1], yaw
     box["half_length"], box["half_width"] = extent[0], extent[1]

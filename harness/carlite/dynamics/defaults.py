@@ -65,6 +65,7 @@ def _scale_mkz_physics(
 
     Torques go with the wheels' radius as well, so that forces go with the mass alone.
     """
+    # forces in proportion to mass; torques to the wheels' radius as well
     share = (mass + SPINNING) / (MKZ_MASS + SPINNING)
     strength = share * figures.strength * figures.wheel / MKZ_RADIUS
     turning = share * (figures.wheel / MKZ_RADIUS) ** 2
@@ -74,6 +75,7 @@ def _scale_mkz_physics(
         damping_rate=round(0.25 * turning, 4),
         long_stiff_value=round(3000.0 * min(share, 1.0), 1),
     )
+    # the engine: torque, inertia and damping by the same factor, gears as they are
     full, engaged, disengaged = MKZ.damping
     engine = EngineModel(
         torque_curve=tuple((rpm, round(strength * torque, 1)) for rpm, torque in MKZ.torque_curve),
@@ -85,6 +87,7 @@ def _scale_mkz_physics(
         damping=(strength * full, strength * engaged, strength * disengaged),
         clutch=strength * MKZ.clutch,
     )
+    # axles at equal distances from the middle
     places = (0.5 * wheelbase, -0.5 * wheelbase)
     hand_brake = round(MKZ_HANDBRAKE * share * figures.wheel / MKZ_RADIUS, 1)
     return _make_physics_control(

@@ -77,12 +77,14 @@ def _build_piece_boxes(scenery: TownScenery, piece: Int32s) -> Boxes:
 
 @allocating
 def _fill_grid_cells(low: Ints, high: Ints, columns: int, rows: int) -> tuple[Int32s, Int32s]:
+    # (cells + 1,) how many boxes touch each cell, summed up: where its members begin
     first = np.zeros(columns * rows + 1, np.int32)
     for box in range(len(low)):
         for row in range(low[box, 1], high[box, 1] + 1):
             for column in range(low[box, 0], high[box, 0] + 1):
                 first[row * columns + column + 1] += 1
     first = np.cumsum(first).astype(np.int32)
+    # (members,) boxes by cell
     members = np.empty(first[-1], np.int32)
     filled = first[:-1].copy()
     for box in range(len(low)):

@@ -125,6 +125,7 @@ class PhysicsTable:
         slot = table.find_slot(actor_id)
         packed = pack_physics_row(control, *table.extent[slot].tolist())
         row = self._row_of.get(actor_id)
+        # a vehicle without a row gets a free one, or a new one
         if row is None:
             row = self._free.pop() if self._free else len(self._row_of)
             if row == len(self.rows):
@@ -151,6 +152,7 @@ def pack_physics_row(
 ) -> np.void:
     """Turn a control into a row; ValueError if it makes no sense."""
     check_physics_control(control)
+    # distances of the axles from the centre of mass, m; never 0, which forces are divided by
     front, rear = split_axles(control)
     centre = control.center_of_mass[0]
     row: np.void = np.zeros(1, ROW)[0]
@@ -160,15 +162,18 @@ def pack_physics_row(
     row["height"] = HEIGHT * half_height
     row["front"] = max(_compute_axle_mean([wheel.position[0] for wheel in front]) - centre, 0.05)
     row["rear"] = max(centre - _compute_axle_mean([wheel.position[0] for wheel in rear]), 0.05)
+    # widths, m
     sides = [wheel.position[1] for wheel in control.wheels]
     row["track"] = max(sides) - min(sides)
     ahead = [wheel.position[1] for wheel in front]
     row["width"] = max(ahead) - min(ahead)
+    # axles, steering and air
     _pack_axle(row, "front", front)
     _pack_axle(row, "rear", rear)
     row["max_steer"] = min(max(wheel.max_steer_angle for wheel in front), 1.4)
     row["drag"] = 0.5 * AIR_DENSITY * max(control.drag_coefficient, 0.0) * FRONT_AREA
     _pack_engine(row, control)
+    # the steering curve is over km/h; (STEERING_SAMPLES,) over speed here
     speeds = np.arange(STEERING_SAMPLES) * STEERING_STEP * 3.6
     row["steering"] = np.interp(speeds, *_split_curve(control.steering_curve))
     return row
@@ -195,12 +200,14 @@ def _pack_axle(row: Any, name: str, axle: list[WheelPhysicsControl]) -> None:
 
 def _pack_engine(row: Any, control: PhysicsControl) -> None:
     gears = control.forward_gears
+    # engine: rad/s
     row["max_speed"] = control.max_rpm * math.pi / 30.0
     row["inertia"] = max(control.moi, 1e-3)
     row["clutch"] = max(control.clutch_strength, 0.0)
     row["drag_full"] = max(control.damping_full_throttle, 0.0)
     row["drag_closed"] = max(control.damping_zero_throttle_clutch_engaged, 0.0)
     row["drag_open"] = max(control.damping_zero_throttle_clutch_disengaged, 0.0)
+    # gearbox
     row["automatic"] = control.use_gear_autobox
     row["switch_time"] = min(max(control.gear_switch_time, 0.0), 10.0)
     row["latency"], row["neutral_up"], row["reverse"] = LATENCY, NEUTRAL_UP, REVERSE_RATIO
@@ -210,6 +217,7 @@ def _pack_engine(row: Any, control: PhysicsControl) -> None:
         row["ratio"][index] = gear.ratio
         row["up"][index] = gear.up
         row["down"][index] = gear.down
+    # (TORQUE_SAMPLES,) torques from 0 to the highest revolutions
     revolutions = np.linspace(0.0, control.max_rpm, TORQUE_SAMPLES)
     row["torque"] = np.interp(revolutions, *_split_curve(control.torque_curve))
 
@@ -272,7 +280,13 @@ def compute_tyre_grip(tire_friction: float) -> float:
 
 @compiled
 def compute_yaw_inertia(mass: float, half_length: float, half_width: float) -> float:
-    """Return kg m² about the up axis: four fifths of a uniform box, the ends being light."""
+    """Return kg m² about the up axis: four fifths of a uniform box, the ends being light.
+
+    Args:
+        mass: kg.
+        half_length: m.
+        half_width: m.
+    """
     return 0.8 * mass * (half_length * half_length + half_width * half_width) / 3.0
 
 

@@ -87,7 +87,9 @@ def apply_contact_impulses(boxes: Boxes, scenery: Boxes, touches: Touches, motio
 
     Every single impulse loses energy or keeps it, so no order of them can add any.
     """
+    # (3,) scenery does not move
     still = np.zeros(3)
+    # over and over: an impulse on one contact changes others
     for round_ in range(ROUNDS):
         for index in range(len(touches)):
             record = touches[index]
@@ -174,10 +176,12 @@ def push_overlaps_apart(boxes: Boxes, scenery: Boxes, touches: Touches, moves: F
             if both <= 0.0:
                 continue
             # from one middle to the other, with the moves so far
+            # places after what earlier rounds have moved
             x, y = b["x"] - a["x"] - moves[record["a"], 0], b["y"] - a["y"] - moves[record["a"], 1]
             if not record["scenery"]:
                 x, y = x + moves[record["b"], 0], y + moves[record["b"], 1]
             nx, ny = record["normal_x"], record["normal_y"]
+            # what is left of the overlap; a little of it is allowed
             depth = compute_axis_overlap(a, b, a["yaw"], b["yaw"], x, y, nx, ny) - SLOP
             if depth <= 0.0:
                 continue

@@ -31,10 +31,13 @@ def step_heave(
     The springs hold the weight at the ground's height and are damped against the ground's own
     rise, so that neither a ramp nor a stop leaves an offset.
     """
+    # relative to the ground, so that a ramp is no disturbance
     gap, speed = z - ground, rising - ground_rising
     stretch = HEAVE * dt
+    # critically damped, implicitly: stable for any tick
     speed = (speed + dt * (lift - HEAVE * HEAVE * gap)) / (1.0 + 2.0 * stretch + stretch * stretch)
     gap += dt * speed
+    # bump stops; and rest, so that a vehicle that stands does not tremble
     if gap < -BUMP:
         gap, speed = -BUMP, min(max(speed, 0.0), HARDEST)
     if abs(gap) < STILL_HEIGHT and abs(speed) < STILL_SPEED:

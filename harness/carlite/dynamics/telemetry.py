@@ -116,11 +116,13 @@ def _read_wheel_telemetry(
     flattening: float,
 ) -> WheelTelemetry:
     along, across, turn = motion
+    # speed of the ground under the wheel, then in the wheel's direction
     ahead = along - turn * wheel.position[1]
     aside = across + turn * wheel.position[0]
     rolling = ahead * math.cos(angle) + aside * math.sin(angle)
     sliding = aside * math.cos(angle) - ahead * math.sin(angle)
     fastest = max(abs(spin * wheel.radius), abs(rolling))
+    # forces are shared out by the load that each wheel carries at rest
     pull, side, load = (share * force for force in forces)
     return WheelTelemetry(
         tire_friction=wheel.tire_friction,

@@ -121,6 +121,7 @@ def _step_walk_velocity(
     """Return the velocity after `dt` of working towards the wanted one."""
     reach = math.hypot(direction[0], direction[1])
     share = speed / reach if reach > 1e-6 else 0.0
+    # what is missing to the wanted velocity; as much of it as the walker can gain in a tick
     lack_x, lack_y = direction[0] * share - vx, direction[1] * share - vy
     lack = math.hypot(lack_x, lack_y)
     if lack <= EAGERNESS * dt:

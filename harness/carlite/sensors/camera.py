@@ -100,12 +100,15 @@ def _render_label_image(
 
 @compiled
 def _write_depth(fan: RayFan, nearness: Floats, source: Int32s, image: Bytes) -> None:
+    # nearness: (columns, rows), bottom row first; image: (rows, columns, 4), top row first
     width, height = nearness.shape
     for row in range(height):
         for column in range(width):
+            # along the camera's axis, as CARLA's, not along the ray
             depth = FAR
             if source[column, height - 1 - row] != NOTHING:
                 depth = fan.cosine[column] / nearness[column, height - 1 - row]
+            # a share of 1000 m in 24 bits, red least: the bytes are blue, green, red
             code = int(min(max(depth / FAR, 0.0), 1.0) * (2**24 - 1) + 0.5)
             image[row, column, 0] = code >> 16
             image[row, column, 1] = (code >> 8) & 255

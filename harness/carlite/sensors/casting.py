@@ -91,6 +91,7 @@ def _find_first_face(
     mesh = things.mesh[n]
     first = meshes.first_vertex[mesh]
     matrix, centre = things.matrix[n], things.centre[n]
+    # (4, 3)
     corners = np.empty((4, 3))
     for index in range(meshes.first_face[mesh], meshes.first_face[mesh + 1]):
         count = 3 if meshes.faces[index, 3] < 0 else 4

@@ -17,7 +17,16 @@ SHELLS = 256
 
 @allocating
 def select_things_in_reach(things: PlacedThings, origin: Floats, reach: float) -> Int32s:
-    """Return the things within reach, nearest first (sorted into `SHELLS` by distance)."""
+    """Return the things within reach, nearest first (sorted into `SHELLS` by distance).
+
+    Args:
+        things: with centres and radii of spheres round them.
+        origin: (3,) m in the world.
+        reach: m.
+
+    Returns:
+        (things in reach,) numbers.
+    """
     total = len(things.mesh)
     # counting sort: first how many things each shell of distance has
     shell = np.full(total, -1, np.int32)
@@ -47,6 +56,12 @@ def is_box_hidden(centre: Floats, axes: Floats, fan: RayFan, nearness: Floats) -
     """Return whether nothing of a box in the sensor's frame can be nearer than what is drawn.
 
     `axes` holds the box's half edges as columns. May err to False, never to True.
+
+    Args:
+        centre: (3,) m in the sensor's frame.
+        axes: (3, 3) m.
+        fan: the rays.
+        nearness: (columns, rows) 1 / horizontal distance of what is drawn.
     """
     flat = np.sqrt(centre[0] * centre[0] + centre[1] * centre[1])
     if flat == 0:
@@ -93,6 +108,7 @@ def _is_all_nearer(
     last_row: int,
     closest: float,
 ) -> bool:
+    # nearness: (columns, rows); the columns of the interval, all rows between the two
     column = find_first_column(fan, left)
     while column < len(fan.angle) and fan.angle[column] <= right:
         for row in range(first_row, last_row):

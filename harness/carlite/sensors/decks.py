@@ -24,14 +24,17 @@ HALVES = (WHOLE[[0, 1, 2]], WHOLE[[0, 2, 3]])
 def build_deck_meshes(ground: TownGround) -> list[SurfaceMesh]:
     """Cut the upper layer into open meshes in world coordinates, `PATCH` cells a side."""
     upper = ground.upper
+    # (rows - 1, columns - 1) cells whose four corners have a deck
     free = np.isfinite(upper[:-1, :-1] + upper[1:, :-1] + upper[:-1, 1:] + upper[1:, 1:])
     if not free.any():
         return []
     faces = []
+    # flat squares as one face, the largest first
     for size in (PATCH, PATCH // 2, PATCH // 4, 1):
         squares = _find_flat_squares(upper, size)
         squares = squares[[_claim_square(free, row, column, size) for row, column in squares]]
         faces.append(squares[:, None] + WHOLE * size)
+    # triangles of what is left
     cells = np.argwhere(free)
     faces += [_pad_triangles(cells[:, None] + half) for half in HALVES]
     return _group_patches(np.concatenate(faces), ground)
@@ -74,10 +77,12 @@ def _group_patches(faces: Ints, ground: TownGround) -> list[SurfaceMesh]:
 
 
 def _build_patch_mesh(number: NDArray[np.int64], ground: TownGround) -> SurfaceMesh:
+    # (points,) numbers of grid points, those that a patch needs
     points, place = np.unique(number, return_inverse=True)
     faces = place.reshape(number.shape)
     if points[0] < 0:
         points, faces = points[1:], faces - 1
+    # (points, 3) in the world
     row, column = np.divmod(points, ground.upper.shape[1])
     height = ground.upper[row, column]
     x, y = ground.x + column * ground.cell, ground.y + row * ground.cell

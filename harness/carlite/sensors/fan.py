@@ -43,11 +43,15 @@ def make_ray_fan(
     cosine: Floats, sine: Floats, scale: Floats, slopes: Floats
 ) -> tuple[RayFan, Int32s]:
     """Order columns by azimuth; also returns where each given column went."""
+    # (columns,) a number that grows with the azimuth, from -2 to 2, without a trigonometric
+    # function
     part = sine / (np.abs(cosine) + np.abs(sine))
     angle = np.where(cosine >= 0, part, np.where(sine >= 0, 2 - part, -2 - part))
+    # (columns,) sorted, and where each went
     order = np.argsort(angle, kind="stable")
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
+    # (buckets + 1,) the first column of each, so that a search starts near its end
     buckets = BUCKETS_PER_COLUMN * len(order) + 1
     edges = np.arange(buckets + 1) * 4 / buckets - 2
     fan = RayFan(
@@ -64,7 +68,12 @@ def make_ray_fan(
 
 @compiled
 def compute_pseudo_angle(x: float, y: float) -> float:
-    """Map a direction to [-2, 2), rising with the azimuth from -pi to pi."""
+    """Map a direction to [-2, 2), rising with the azimuth from -pi to pi.
+
+    Args:
+        x: of the direction, of any length.
+        y: of the direction.
+    """
     size = abs(x) + abs(y)
     part = y / size if size > 0 else 0.0
     if x >= 0:
@@ -74,7 +83,12 @@ def compute_pseudo_angle(x: float, y: float) -> float:
 
 @compiled
 def find_first_column(fan: RayFan, angle: float) -> int:
-    """Return the first column at or beyond a pseudo-azimuth."""
+    """Return the first column at or beyond a pseudo-azimuth.
+
+    Args:
+        fan: the rays.
+        angle: from -2 to 2.
+    """
     columns = len(fan.angle)
     last = len(fan.bucket) - 1
     column: int = fan.bucket[min(max(int((angle + 2) * (last / 4)), 0), last)]

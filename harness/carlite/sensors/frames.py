@@ -12,10 +12,20 @@ from harness.carlite.compiled import allocating
 
 @allocating
 def build_rotation_matrix(pitch: float, yaw: float, roll: float) -> Floats:
-    """Return the matrix whose columns are the forward, right and up axes of a rotated body."""
+    """Return the matrix whose columns are the forward, right and up axes of a rotated body.
+
+    Args:
+        pitch: rad, up.
+        yaw: rad, clockwise as seen from above, as in CARLA.
+        roll: rad.
+
+    Returns:
+        (3, 3); times a vector of the body's frame it gives one of the frame that the body is in.
+    """
     sin_pitch, cos_pitch = math.sin(pitch), math.cos(pitch)
     sin_yaw, cos_yaw = math.sin(yaw), math.cos(yaw)
     sin_roll, cos_roll = math.sin(roll), math.cos(roll)
+    # (3, 3), column by column
     matrix = np.empty((3, 3))
     matrix[0, 0] = cos_pitch * cos_yaw
     matrix[1, 0] = cos_pitch * sin_yaw

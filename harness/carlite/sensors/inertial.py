@@ -37,12 +37,15 @@ class ImuSensor:
         if self._first_frame is None:
             self._first_frame = frame
         pitch, yaw, roll = map(float, pose.rotation)
+        # (2, 3) acceleration and turn; at rest the ground pushes upwards
         felt = np.array([pose.acceleration, pose.angular_velocity], np.float64)
         felt[0, 2] += GRAVITY
+        # in the frame of the sensor, with its bias and noise
         measured = felt @ build_rotation_matrix(pitch, yaw, roll) + self._bias
         if self._deviation.any():
             measured += self._deviation * make_random_stream(
                 *self._noise, frame - self._first_frame
             ).standard_normal((2, 3))
+        # rad from north, which is -y
         compass = (yaw + math.pi / 2) % (2 * math.pi)
         return bytes(msgpack.packb([*measured.tolist(), compass]))

@@ -79,6 +79,7 @@ class LidarSensor:
         if self._first_frame is None:
             self._first_frame = frame
         scan = self._sweep.scan_scene(scene, pose, frame, dt)
+        # (rays, 4) room for all rays; (channels,) points of each
         points = np.empty((scan.nearness.size, 4), np.float32)
         counts = np.zeros(self._sweep.channels, np.uint32)
         losses = self._losses

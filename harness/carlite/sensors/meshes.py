@@ -25,6 +25,12 @@ class SurfaceMesh:
 
     A closed mesh is seen from outside only, an open one (a deck) from both sides. Faces labelled
     0 (`Label.NONE`) take the label of the object they belong to.
+
+    Attributes:
+        vertices: (vertices, 3).
+        faces: (faces, 4) rows of `vertices`.
+        labels: (faces,) CARLA's tags.
+        closed: whether back faces are never seen.
     """
 
     vertices: Floats
@@ -113,6 +119,7 @@ def from_triangles(vertices: Floats, triangles: Int32s, labels: Bytes) -> Surfac
 def _merge_triangles(vertices: Floats, triangles: Int32s, labels: Bytes) -> tuple[Int32s, Bytes]:
     """Join triangles that share an edge, a plane and a label to convex quads, greedily."""
     count = len(triangles)
+    # (triangles,) joined to another; (triangles, 4) faces, -1 for no fourth corner
     taken = np.zeros(count, np.bool_)
     faces, kept = np.full((count, 4), -1, np.int32), np.empty(count, np.uint8)
     quad = np.empty(4, np.int32)

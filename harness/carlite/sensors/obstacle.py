@@ -71,12 +71,14 @@ class ObstacleSensor:
 
     def capture(self, scene: RayCaster, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return the nearest obstacle ahead."""
+        # (rays, 3) a bundle of parallel rays, which stands for a capsule
         axes = build_rotation_matrix(*map(float, pose.rotation))
         origins = np.array(pose.position) + self._offsets @ axes[:, 1:].T
         directions = np.tile(axes[:, 0], (len(origins), 1))
         distance, actor, label = scene.find_first_hit(
             origins, directions, self._reach + self._radius, ignore=pose.parent
         )
+        # (rays,) m ahead; the ground is no obstacle, scenery only if it counts
         way = np.maximum(distance - self._ahead, 0.0)
         free = np.isin(label, _GROUND) & (actor == 0)
         if self._only_actors:

@@ -57,20 +57,24 @@ class PinholeCamera:
         )
         field = read_number_attribute(attributes, "fov", 90.0, low=0.1, high=170)
         self.header = struct.pack("<IIf", self.width, self.height, field)
+        # (columns,) and (rows,) tangents of the rays through the middles of pixels
         focal = self.width / (2 * math.tan(math.radians(field) / 2))
         across = (np.arange(self.width, dtype=np.float64) + 0.5 - self.width / 2) / focal
         upward = (np.arange(self.height, dtype=np.float64) + 0.5 - self.height / 2) / focal
         cosine = np.cos(np.arctan(across))
         self._fan, _ = make_ray_fan(cosine, across * cosine, cosine, upward)
         self._reach = FAR * math.hypot(1, float(across[-1]), float(upward[-1]))
+        # (width, height) buffers, used again for every picture
         self._nearness = np.empty((self.width, self.height))
         self._source = np.empty((self.width, self.height), np.int32)
 
     def render_picture(self, scene: SensorScene, pose: SensorPose, frame: int) -> CameraPicture:
         """Draw the scene as seen from a pose."""
+        # the depth buffer, (width, height): inverse distances, at first those of the far end
         scene.refresh_actors(frame)
         fan, nearness, source = self._fan, self._nearness, self._source
         nearness[:], source[:] = fan.cosine[:, None] / FAR, NOTHING
+        # things, then the ground
         rotation, origin = (
             build_rotation_matrix(*pose.rotation),
             np.array(pose.position, np.float64),

@@ -47,16 +47,21 @@ class RadarSensor:
         if self._first_frame is None:
             self._first_frame = frame
         scene.refresh_actors(frame)
+        # (rays, 3) in the sensor's frame; as many as points per second allow in dt
         rays = self._scatter_rays(
             frame - self._first_frame, int(min(self._rate * dt + 1e-6, MOST_RAYS))
         )
+        # the same as unit vectors in the world
         length = np.linalg.norm(rays, axis=1)
         directions = rays / length[:, None] @ build_rotation_matrix(*pose.rotation).T
         origins = np.tile(np.array(pose.position, np.float64), (len(rays), 1))
+        # range is measured along x, so rays at the edge reach farther
         reach = self._range * math.hypot(1, self._half_width, self._half_height)
         distance, actor, _ = scene.find_first_hit(origins, directions, reach)
         hit = distance <= self._range * length
+        # relative velocity along the ray: above 0 where the gap grows
         motion = _collect_velocities(scene, actor[hit]) - np.array(pose.velocity)
+        # (hits, 4): velocity m/s, azimuth rad, altitude rad, depth m
         detections = np.empty((int(hit.sum()), 4), "<f4")
         detections[:, 0] = np.einsum("ij,ij->i", motion, directions[hit])
         detections[:, 1] = np.arctan2(rays[hit, 1], rays[hit, 0])

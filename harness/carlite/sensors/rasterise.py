@@ -45,6 +45,16 @@ def rasterise_things(
 
     Returns, for each face drawn, its outward normal (sensor frame, not normalised), the index of
     its thing, and its index among all faces.
+
+    Args:
+        things: with their poses in the world.
+        meshes: of all things.
+        rotation: (3, 3) of the sensor.
+        origin: (3,) of the sensor, m in the world.
+        reach: m.
+        fan: the rays.
+        nearness: (columns, rows) 1 / horizontal distance of what is drawn; changed in place.
+        source: (columns, rows) what is drawn; changed in place.
     """
     # buffers for the faces of all things near enough: only as many marks as are used return
     close = select_things_in_reach(things, origin, reach)
@@ -85,6 +95,7 @@ def _transform_to_sensor(
     things: PlacedThings, thing: int, rotation: Floats, origin: Floats, centre: Floats, axes: Floats
 ) -> None:
     """Carry a thing's box into the sensor's frame: its centre, and its half edges as columns."""
+    # rotation: (3, 3), sensor to world; its columns are the sensor's axes
     dx = things.centre[thing, 0] - origin[0]
     dy = things.centre[thing, 1] - origin[1]
     dz = things.centre[thing, 2] - origin[2]
@@ -92,6 +103,7 @@ def _transform_to_sensor(
         a, b, c = rotation[0, i], rotation[1, i], rotation[2, i]
         centre[i] = a * dx + b * dy + c * dz
         for j in range(3):
+            # the thing's matrix: half edges as columns, in the world
             axes[i, j] = (
                 a * things.matrix[thing, 0, j]
                 + b * things.matrix[thing, 1, j]
@@ -243,6 +255,15 @@ def rasterise_ground(
 
     Unless the sensor leans more than the ground is steep, the ground is a graph over each column's
     half-plane: a ray meets it no nearer than the ray below does, and is traced from there.
+
+    Args:
+        relief: the ground.
+        rotation: (3, 3) of the sensor.
+        origin: (3,) of the sensor, m in the world.
+        reach: m.
+        fan: the rays.
+        nearness: (columns, rows) 1 / horizontal distance of what is drawn; changed in place.
+        source: (columns, rows) what is drawn; changed in place.
     """
     cell, heights = relief.cell, relief.heights
     # the sensor in grid units; under the ground nothing of it is visible

@@ -26,16 +26,19 @@ def _find_facet_hit(
     dx: float, dy: float, dz: float,
 ) -> float:  # fmt: skip
     """How far a ray goes to meet the very triangle of a cell that it starts above, or inf."""
+    # which of the two triangles, and its slope along both sides of the cell
     if u >= v:
         rise_u, rise_v = right - corner, opposite - right
     else:
         rise_u, rise_v = opposite - left, left - corner
+    # height above it, and how fast the ray comes nearer
     above = z - corner - u * rise_u - v * rise_v
     fall = dz - rise_u * dx - rise_v * dy
     if above <= 0:
         return 0.0
     if fall >= 0:
         return np.inf
+    # the hit counts if it lies in the same triangle of the same cell
     way = -above / fall
     u_hit, v_hit = u + way * dx, v + way * dy
     if (u >= v) != (u_hit >= v_hit) or u_hit < 0 or u_hit > 1 or v_hit < 0 or v_hit > 1:

@@ -107,7 +107,14 @@ def _find_steepest_slope(heights: Floats) -> float:
 
 @compiled
 def find_steepest_in_reach(relief: GroundRelief, column: float, row: float, reach: float) -> float:
-    """Steepest slope of the blocks within `reach` cells of a point given in grid units."""
+    """Steepest slope of the blocks within `reach` cells of a point given in grid units.
+
+    Args:
+        relief: the ground.
+        column: in cells from the first column.
+        row: in cells from the first row.
+        reach: cells.
+    """
     rows, columns = relief.steep.shape
     first_row, last_row = int((row - reach) / BLOCK) - 1, int((row + reach) / BLOCK) + 1
     first_column, last_column = int((column - reach) / BLOCK) - 1, int((column + reach) / BLOCK) + 1
@@ -148,11 +155,22 @@ def _measure_level_spans(low: Floats, high: Floats) -> Int32s:
 
 @compiled
 def interpolate_relief_height(heights: Floats, column: float, row: float) -> float:
-    """Height of the triangulated ground at a point given in grid units."""
+    """Height of the triangulated ground at a point given in grid units.
+
+    Args:
+        heights: (rows, columns) m at grid points.
+        column: in cells from the first column.
+        row: in cells from the first row.
+
+    Returns:
+        m.
+    """
+    # heights: (rows, columns) of grid points; the cell, and the place in it from 0 to 1
     i = min(max(int(row), 0), heights.shape[0] - 2)
     j = min(max(int(column), 0), heights.shape[1] - 2)
     v, u = row - i, column - j
     corner, opposite = heights[i, j], heights[i + 1, j + 1]
+    # the triangle below the diagonal, or above it
     if u >= v:
         neighbour = heights[i, j + 1]
         height: float = corner + u * (neighbour - corner) + v * (opposite - neighbour)
@@ -164,7 +182,13 @@ def interpolate_relief_height(heights: Floats, column: float, row: float) -> flo
 
 @compiled
 def is_over_grid(relief: GroundRelief, column: float, row: float) -> bool:
-    """Return whether a point given in grid units lies over the grid."""
+    """Return whether a point given in grid units lies over the grid.
+
+    Args:
+        relief: the ground.
+        column: in cells from the first column.
+        row: in cells from the first row.
+    """
     rows, columns = relief.heights.shape
     over: bool = 0 <= column <= columns - 1 and 0 <= row <= rows - 1
     return over
@@ -174,7 +198,18 @@ def is_over_grid(relief: GroundRelief, column: float, row: float) -> bool:
 def compute_relief_slope(
     heights: Floats, cell: float, column: float, row: float
 ) -> tuple[float, float]:
-    """Rise over run along x and y at a point given in grid units."""
+    """Rise over run along x and y at a point given in grid units.
+
+    Args:
+        heights: (rows, columns) m at grid points.
+        cell: m, the side of a cell.
+        column: in cells from the first column.
+        row: in cells from the first row.
+
+    Returns:
+        m for each metre.
+    """
+    # heights: (rows, columns) of grid points; each cell is two triangles
     i = min(max(int(row), 0), heights.shape[0] - 2)
     j = min(max(int(column), 0), heights.shape[1] - 2)
     corner, opposite = heights[i, j], heights[i + 1, j + 1]
@@ -187,7 +222,13 @@ def compute_relief_slope(
 
 @compiled
 def find_relief_label(labels: Bytes, column: float, row: float) -> int:
-    """Label of the nearest grid point."""
+    """Label of the nearest grid point.
+
+    Args:
+        labels: (rows, columns) of grid points.
+        column: in cells from the first column.
+        row: in cells from the first row.
+    """
     i = min(max(int(row + 0.5), 0), labels.shape[0] - 1)
     j = min(max(int(column + 0.5), 0), labels.shape[1] - 1)
     label: int = labels[i, j]

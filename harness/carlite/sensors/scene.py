@@ -69,8 +69,10 @@ class SensorScene:
             return
         self._frame = frame
         self.scans.clear()
+        # (actors,) rows of the table, by id: their order decides ties
         slots = np.flatnonzero(self.table.body >= 0)
         slots = slots[np.argsort(self.table.id[slots], kind="stable")].astype(np.int64)
+        # things are scenery, then actors
         standing = len(self._standing.mesh)
         if len(self.things.mesh) != standing + len(slots):
             self.things = things.join_things(self._standing, things.make_empty_things(len(slots)))
@@ -86,6 +88,7 @@ class SensorScene:
 
         `directions` are unit vectors. The actor `ignore` is seen through.
         """
+        # (things,) seen through
         hidden = (self.things.actor == ignore) & (ignore != 0)
         distance, thing, face = casting.cast_single_rays(
             self.things, self.meshes, self.relief,
@@ -93,6 +96,7 @@ class SensorScene:
             np.ascontiguousarray(directions, np.float64),
             reach, hidden,
         )  # fmt: skip
+        # (rays,) what was hit: a thing, the ground, or nothing
         actor, label = np.zeros(len(thing), np.int64), np.zeros(len(thing), np.uint8)
         on_thing, ground = thing >= 0, thing == GROUND
         actor[on_thing] = self.things.actor[thing[on_thing]]
@@ -118,14 +122,17 @@ class SensorScene:
 
 
 def _place_scenery(scenery: TownScenery) -> things.PlacedThings:
+    # (pieces,) the mesh of each shape
     mesh = np.select(
         [scenery.shape == SceneryShape.BOX, scenery.shape == SceneryShape.CYLINDER],
         [CUBE, CYLINDER],
         scenery.body + FIRST_BODY,
     )
+    # a cylinder's radius is its first extent
     extent = scenery.extent.copy()
     cylinder = scenery.shape == SceneryShape.CYLINDER
     extent[cylinder, 1] = extent[cylinder, 0]
+    # (pieces, 3) pitch, yaw, roll
     upright = np.zeros(len(mesh))
     rotation = np.column_stack([upright, scenery.yaw, upright])
     actor = np.zeros(len(mesh), np.int64)

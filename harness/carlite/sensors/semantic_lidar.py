@@ -100,10 +100,12 @@ def _find_normal_and_label(
     relief: GroundRelief, rotation: Floats, origin: Floats, x: float, y: float, z: float
 ) -> tuple[float, float, float, int]:
     """Normal of the ground in the sensor's frame, and its label, at a point of that frame."""
+    # the point in the world, then in grid units
     column = origin[0] + rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
     row = origin[1] + rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
     column, row = (column - relief.x) / relief.cell, (row - relief.y) / relief.cell
     rise_x, rise_y = compute_relief_slope(relief.heights, relief.cell, column, row)
+    # the normal (-rise_x, -rise_y, 1), turned into the sensor's frame
     return (
         rotation[2, 0] - rotation[0, 0] * rise_x - rotation[1, 0] * rise_y,
         rotation[2, 1] - rotation[0, 1] * rise_x - rotation[1, 1] * rise_y,

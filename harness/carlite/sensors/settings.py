@@ -11,7 +11,15 @@ from harness.carlite.errors import CallError
 def read_number_attribute(
     attributes: Mapping[str, str], name: str, default: float, *, low: float, high: float
 ) -> float:
-    """Read a finite number within bounds; CallError names the attribute otherwise."""
+    """Read a finite number within bounds; CallError names the attribute otherwise.
+
+    Args:
+        attributes: of the blueprint, as texts.
+        name: of the attribute.
+        default: where it is not given.
+        low: the least number that is taken.
+        high: the largest one.
+    """
     text = attributes.get(name, str(default))
     try:
         value = float(text)
@@ -25,7 +33,15 @@ def read_number_attribute(
 def read_integer_attribute(
     attributes: Mapping[str, str], name: str, default: int, *, low: int, high: int
 ) -> int:
-    """Read a whole number within bounds; CallError names the attribute otherwise."""
+    """Read a whole number within bounds; CallError names the attribute otherwise.
+
+    Args:
+        attributes: of the blueprint, as texts.
+        name: of the attribute.
+        default: where it is not given.
+        low: the least number that is taken.
+        high: the largest one.
+    """
     value = read_number_attribute(attributes, name, default, low=low, high=high)
     if value != int(value):
         raise CallError(f"sensor attribute {name} = {value}: wants a whole number")

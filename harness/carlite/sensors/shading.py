@@ -59,7 +59,19 @@ PALETTE = _build_palette()
 def compute_face_colours(
     normals: Floats, labels: Bytes, *, things: Int32s, actors: Ints, rotation: Floats
 ) -> Floats:
-    """Return the lit colour of each face; cars, houses and people differ by object."""
+    """Return the lit colour of each face; cars, houses and people differ by object.
+
+    Args:
+        normals: (faces, 3) in the sensor's frame, of any length.
+        labels: (faces,)
+        things: (faces,) number of the thing.
+        actors: (faces,) id of the actor; 0 for the town.
+        rotation: (3, 3) of the sensor.
+
+    Returns:
+        (faces, 3) red, green and blue.
+    """
+    # (faces,) a number of the object, which chooses among the colours of its kind
     variety = np.where(actors > 0, actors, things) * 7 // 3
     colours = PALETTE[labels]
     for choice, members in (
@@ -78,6 +90,7 @@ def compute_face_colours(
     ):
         chosen = np.isin(labels, members)
         colours[chosen] = choice[variety[chosen] % len(choice)]
+    # (faces,) cosine between normal and sun
     size = np.maximum(np.linalg.norm(normals, axis=1), 1e-12)
     facing = (normals @ rotation.T) @ SUN / (np.linalg.norm(SUN) * size)
     lit: Floats = colours * (AMBIENT + SUNLIGHT * facing.clip(0, 1))[:, None]

@@ -25,6 +25,7 @@ class LidarSweep:
     """The ray pattern of a LiDAR and where in its turn it stands (degrees, as attributes are)."""
 
     def __init__(self, attributes: Mapping[str, str]) -> None:
+        # attributes of the blueprint, within bounds
         self.channels = read_integer_attribute(attributes, "channels", 32, low=1, high=4096)
         self.range = read_number_attribute(attributes, "range", 10.0, low=0.01, high=1e5)
         self._rate = read_integer_attribute(
@@ -39,6 +40,7 @@ class LidarSweep:
         self._pattern = (
             self.channels, self.range, self._rate, self._turns, self._field, upper, lower
         )  # fmt: skip
+        # (channels,) from low to high, and the row of each in the sweep
         elevations = np.radians(np.linspace(upper, lower, self.channels))
         order = np.argsort(elevations, kind="stable")
         self._row = np.empty(self.channels, np.int32)
@@ -69,6 +71,7 @@ class LidarSweep:
             del scene.scans[key]
 
     def _render_scan(self, scene: SensorScene, pose: SensorPose, dt: float) -> RayScan:
+        # nearness and source: (columns, channels), used again as long as their shape is the same
         fan, place = self._build_fired_fan(dt)
         if len(self._nearness) != len(place):
             self._nearness = np.empty((len(place), self.channels))
@@ -78,6 +81,7 @@ class LidarSweep:
             build_rotation_matrix(*pose.rotation),
             np.array(pose.position, np.float64),
         )
+        # things first: the ground is drawn only where it is nearer
         normals, things, faces = rasterise_things(
             scene.things, scene.meshes, rotation, origin, self.range, fan,
             self._nearness, self._source,

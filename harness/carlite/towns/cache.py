@@ -134,6 +134,7 @@ def _unpack_town(name: str, text: str, arrays: Arrays) -> Town:
             if key.startswith(f"{prefix}.")
         }
 
+    # arrays are stored flat; corners of crosswalks end to end
     ground = part("ground")
     corners = np.split(arrays["corners"], np.cumsum(arrays["crosswalks"]))[:-1]
     return Town(

@@ -45,15 +45,25 @@ class LaneCentreLine:
 def sample_section_lanes(
     road: RoadRecord, section: SectionRecord
 ) -> list[tuple[LaneRecord, LaneCentreLine]]:
-    """Sample a section's lanes on one grid of stations, fine enough for the longest of them."""
+    """Sample a section's lanes on one grid of stations, fine enough for the longest of them.
+
+    Args:
+        road: that the section is part of.
+        section: with its lanes.
+
+    Returns:
+        Record and centre line of each lane, in order.
+    """
     length = section.end - section.s
     margin = min(1e-7, length / 4)
     pieces = max(1, int(np.ceil(length / SPACING - 1e-9)))
     while True:
+        # (samples,) a little away from the ends, where the next section begins
         s = np.linspace(section.s + margin, section.end - margin, pieces + 1)
         lanes = _compute_centre_lines(road, section, s)
         for record, centre in lanes:
             _check_reach(centre, f"road {road.id}, lane {record.id}")
+        # finer until no lane has samples too far apart
         longest = max(
             (np.linalg.norm(np.diff(c.points, axis=0), axis=1).max() for _, c in lanes), default=0.0
         )
@@ -74,19 +84,24 @@ def _check_reach(centre: LaneCentreLine, place: str) -> None:
 def _compute_centre_lines(
     road: RoadRecord, section: SectionRecord, s: Floats
 ) -> list[tuple[LaneRecord, LaneCentreLine]]:
+    # (samples,) each along the reference line: place, height, lane offset with its slope
     x, y, heading = evaluate_reference_line(road.plan, s)
     z, _ = evaluate_cubic(road.elevation, s)
     offset, offset_slope = evaluate_cubic(road.lane_offset, s)
     marks = {lane: _sample_marking_changes(record, s) for lane, record in section.lanes.items()}
     lanes = []
+    # from the reference line outwards: right lanes, then left ones
     for side in (-1, 1):
         edge, edge_slope = offset.copy(), offset_slope.copy()
         for lane in sorted((lane for lane in section.lanes if lane * side > 0), key=abs):
             record = section.lanes[lane]
+            # the middle of the lane is half its width beyond the edge so far
             width, width_slope = evaluate_cubic(record.width, s)
             t, slope = edge + side * width / 2, edge_slope + side * width_slope / 2
             edge, edge_slope = edge + side * width, edge_slope + side * width_slope
+            # (samples, 3); CARLA's y is OpenDRIVE's negated
             points = np.column_stack([x - t * np.sin(heading), -(y + t * np.cos(heading)), z])
+            # left lanes are driven against the reference line
             yaw = -(heading + slope) + (np.pi if side > 0 else 0.0)
             change = _merge_marking_changes(marks[lane], marks.get(lane - side), lane, side)
             centre = LaneCentreLine(
@@ -123,9 +138,11 @@ def _drop_duplicate_samples(centre: LaneCentreLine) -> LaneCentreLine:
 
     Both ends stay; a lane that is no more than a spot is drawn out to a centimetre.
     """
+    # (samples, 3)
     points = centre.points
     if (np.linalg.norm(np.diff(points, axis=0), axis=1) > TINY).all():
         return centre
+    # samples that lie apart from the one before; the last one always
     keep, last = [0], len(points) - 1
     for index in range(1, last):
         if np.linalg.norm(points[index] - points[keep[-1]]) > TINY:
@@ -133,6 +150,7 @@ def _drop_duplicate_samples(centre: LaneCentreLine) -> LaneCentreLine:
     while len(keep) > 1 and np.linalg.norm(points[last] - points[keep[-1]]) <= TINY:
         keep.pop()
     keep.append(last)
+    # a spot becomes a centimetre
     kept = centre.select_samples(keep)
     if np.linalg.norm(kept.points[-1] - kept.points[-2]) <= TINY:
         ahead = np.array([np.cos(centre.yaw[0]), np.sin(centre.yaw[0])])

@@ -39,11 +39,13 @@ def attach_crosswalks(
     """Find the sidewalks at both ends of each crosswalk and take the stretches it needs."""
     if not strips:
         return []
+    # (samples of all strips, 3), and the strip of each
     kerb = np.concatenate([strip.inner for strip in strips])
     owner = np.repeat(np.arange(len(strips)), [len(strip.t) for strip in strips])
     result = []
     for polygon in crosswalks:
         landings = []
+        # the strips near both short edges
         for a, b in _find_kerb_edges(polygon):
             near = np.linalg.norm(kerb - (a + b) / 2, axis=1) < REACH
             landings.append(_find_landing([strips[i] for i in np.unique(owner[near])], a, b))
@@ -57,6 +59,7 @@ def make_junction_crossings(
     lanes: TownLanes, roads: Sequence[tuple[FootwayStrip, FootwayStrip]]
 ) -> list[WalkerCrossing]:
     """Make crossings of the last metres before junctions, for towns that mark no crosswalks."""
+    # sections that meet a junction, and at which end
     driving = np.flatnonzero(lanes.kind == LaneKind.DRIVING)
     meets: dict[tuple[int, int], set[bool]] = {}
     for lane in driving.tolist():
@@ -65,6 +68,7 @@ def make_junction_crossings(
             road, section, lane_id = lanes.key[lane].tolist()
             meets.setdefault((road, section), set()).add(lane_id < 0)
     result = []
+    # a crossing where the sidewalks on both sides are long enough
     for right, left in roads:
         for at_end in sorted(meets.get((right.road, right.section), ())):
             low, high = max(right.t[0], left.t[0]), min(right.t[-1], left.t[-1])

@@ -94,10 +94,12 @@ def encode_navigation_mesh(mesh: NavigationMesh) -> bytes:
 
 
 def _pack_tile(mesh: NavigationMesh) -> bytes:
+    # (vertices, 3) x, z, y: in Detour height comes second
     vertices = mesh.vertices[:, [0, 2, 1]].astype("<f4")
     polygons, links = _pack_polygons(mesh)
     details, triangles = _pack_details(polygons)
     low, high = vertices.min(axis=0), vertices.max(axis=0)
+    # header of a tile, then its arrays
     header = struct.pack(
         "<15i10f",
         _TILE_MAGIC, _TILE_VERSION, 0, 0, 0, 0,

@@ -82,6 +82,7 @@ def find_footway_strips(lanes: TownLanes, scenery: TownScenery) -> list[FootwayS
 
 
 def _build_footway_strip(lanes: TownLanes, scenery: TownScenery, lane: int) -> FootwayStrip | None:
+    # from the inner edge of this lane to the outer edge of the outermost
     outermost = lane
     while lanes.right[outermost] >= 0:
         outermost = int(lanes.right[outermost])
@@ -89,14 +90,17 @@ def _build_footway_strip(lanes: TownLanes, scenery: TownScenery, lane: int) -> F
     other_t, _, right = _compute_lane_edges(lanes, outermost)
     if len(t) < 2 or t[-1] - t[0] < SHORTEST:
         return None
+    # (samples, 3) both edges at the same stations
     right = np.stack([np.interp(t, other_t, right[:, axis]) for axis in range(3)], axis=1)
     if _is_facing_away(lanes, lane, left, right):
         left, right = right, left
+    # (samples, 3) unit vectors across, (samples,) widths in m
     across = right - left
     width = np.linalg.norm(across[:, :2], axis=1)
     if np.median(width) < NARROWEST + 2 * MARGIN:
         return None
     across /= np.maximum(width, 1e-6)[:, None]
+    # what scenery leaves free
     near, far = _find_free_width(left, across, np.minimum(width, WIDEST), scenery)
     road, section, lane_id = lanes.key[lane].tolist()
     return FootwayStrip(

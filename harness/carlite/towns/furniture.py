@@ -22,6 +22,7 @@ def parse_road_signals(
 ) -> tuple[tuple[SignalRecord, ...], tuple[SignalReference, ...]]:
     """Return the signals along a road and all references of signals to its lanes."""
     signals, references = [], []
+    # a signal is also a reference to the lanes of its road
     for node in road.findall("signals/signal"):
         signal_id = read_xml_text(node, "id", f"{place}: signal")
         where = f"{place}: signal {signal_id}"

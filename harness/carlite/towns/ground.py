@@ -40,6 +40,7 @@ RANK = {SemanticLabel.TERRAIN: 0, SemanticLabel.SIDEWALK: 1, SemanticLabel.ROAD:
 
 def build_ground(lanes: TownLanes) -> TownGround:
     """Return the ground under and around the lanes."""
+    # a grid round all lanes, coarser for large towns
     reach = float(lanes.width.max()) / 2 + EDGE
     low = lanes.points[:, :2].min(axis=0) - BORDER - reach
     size = lanes.points[:, :2].max(axis=0) + BORDER + reach - low
@@ -47,12 +48,15 @@ def build_ground(lanes: TownLanes) -> TownGround:
     x, y = (float(v) for v in np.floor(low / cell) * cell)
     shape = (math.ceil(size[1] / cell) + 2, math.ceil(size[0] / cell) + 2)
     segments = _list_lane_segments(lanes)
+    # (rows, columns): where decks lie over each other, surfaces are two layers
     bottom, top = _find_surface_levels(x, y, cell, shape, *segments[:-1])
     inner, outer = _compute_deck_thresholds(bottom, top, cell)
+    # heights and what lies there; the highest rank wins
     lower, upper, rank = _average_surfaces(x, y, cell, inner, outer, *segments)
     rank[mark_junction_gaps(lanes, np.isnan(bottom), x=x, y=y, cell=cell)] = RANK[
         SemanticLabel.ROAD
     ]
+    # ranks to labels
     labels = np.array([int(label) for label in sorted(RANK, key=RANK.__getitem__)], np.uint8)
     return TownGround(
         x=x,
@@ -106,6 +110,7 @@ def _find_segment_range(
 ) -> tuple[int, int, int, int]:
     """Return the range of columns and rows that segment `k` may touch."""
     x0, y0, cell = grid
+    # points: (points, 3); half: (points,) half widths; both ends with their reach
     a, b = points[start[k]], points[start[k] + 1]
     reach = max(half[start[k]], half[start[k] + 1]) + 2 * EDGE
     left = max(int((min(a[0], b[0]) - reach - x0) / cell), 0)
@@ -127,6 +132,7 @@ def _find_surface_levels(
 ) -> tuple[Floats, Floats]:
     """Return the lowest and highest lane surface at each grid point, NaN where there is none."""
     grid = np.array([x, y, cell])
+    # (rows, columns)
     bottom, top = np.full(shape, np.nan), np.full(shape, np.nan)
     for k in range(len(start)):
         left, right, near, far = _find_segment_range(k, start, points, half, grid, shape)

@@ -61,6 +61,7 @@ def _assemble_lanes(
             preceding[other].append(lane)
     next_first, next_count, next_flat = _pack_lists(following)
     previous_first, previous_count, previous_flat = _pack_lists(preceding)
+    # arrays of lanes, then of links, then of samples
     return TownLanes(
         key=np.array(keys, np.int32),
         kind=kinds,

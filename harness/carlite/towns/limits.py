@@ -30,6 +30,7 @@ def apply_posted_limits(
         return lanes
     limit = np.full_like(lanes.speed_limit, UNPOSTED)
     waiting: list[tuple[float, int, float]] = []
+    # lanes with signs: the limit that holds on the longest stretch of the lane
     for lane, signs in sorted(_group_signs_by_lane(lanes, signals).items()):
         ends = [station for station, _ in signs[1:]] + [float(lanes.length[lane])]
         limit[lane] = max((end - sign[0], sign[1]) for sign, end in zip(signs, ends, strict=True))[
@@ -42,6 +43,7 @@ def apply_posted_limits(
         waiting.append((0.0, lane, float(limit[lane])))
     heapq.heapify(waiting)
     settled: set[int] = set()
+    # beyond them the nearest sign behind counts, along the way (Dijkstra)
     while waiting:
         distance, lane, speed = heapq.heappop(waiting)
         if lane in settled:

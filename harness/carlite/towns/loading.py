@@ -39,6 +39,10 @@ def load_town(name: str, maps: Path | None) -> Town:
 
     It bears the name it was asked for by, `_Opt` included. A file of that name in `maps` goes
     before a town of our own. UserError: the town is unknown, or its file is broken.
+
+    Args:
+        name: as a client asks for it.
+        maps: folder of further towns; None for none.
     """
     files = _list_map_files(maps)
     asked = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(SUFFIX)
@@ -87,7 +91,13 @@ def _content(path: Path) -> bytes:
 
 
 def from_opendrive(name: str, text: str) -> Town:
-    """Build a town from the text of an OpenDRIVE file; ValueError says what is wrong with it."""
+    """Build a town from the text of an OpenDRIVE file; ValueError says what is wrong with it.
+
+    Args:
+        name: of the town.
+        text: of the file.
+    """
+    # each step needs those before: lanes, signals, limits, ground, scenery
     network = opendrive.parse_opendrive(text)
     sampled = lanes.build_lanes(network)
     posts = signals.build_signals(network, sampled)

@@ -76,13 +76,16 @@ class LaneFinder:
 
 
 def _build_lane_grid(lanes: TownLanes) -> LaneGrid:
+    # (samples,) the lane of each; a segment joins two samples of one lane
     lane = np.repeat(np.arange(len(lanes.first), dtype=np.int32), lanes.count)
     segments = np.flatnonzero(lane[:-1] == lane[1:]).astype(np.int32)
+    # (segments, 2) the cell that a segment's middle lies in
     middle = (lanes.points[segments, :2] + lanes.points[segments + 1, :2]) / 2
     low = np.floor(middle.min(axis=0) / CELL) * CELL
     column, row = ((middle - low) / CELL).astype(np.int64).T
     columns, rows = int(column.max()) + 1, int(row.max()) + 1
     cell = row * columns + column
+    # segments sorted by cell; `first` says where those of a cell begin
     order = np.argsort(cell, kind="stable")
     first = np.searchsorted(cell[order], np.arange(columns * rows + 1)).astype(np.int32)
     return LaneGrid(
@@ -108,6 +111,14 @@ def find_nearest_segment(
 
     Rings of cells are searched outwards until no farther cell can hold anything nearer. With a
     finite `yaw`, a lane running across counts as 2 m farther away, one running against as 4 m.
+
+    Args:
+        grid: of all lanes.
+        x: m.
+        y: m.
+        z: m.
+        yaw: rad; not finite: direction does not matter.
+        kinds: of lanes, as bits.
     """
     # the cell of the point, or the nearest cell of the grid
     column = min(max(math.floor((x - grid.x) / CELL), 0), grid.columns - 1)
@@ -156,6 +167,7 @@ def _interpolate_patch(
     layer: Float32s, x0: float, y0: float, cell: float, x: float, y: float
 ) -> tuple[float, float, float]:
     """Return height and slopes along x and y on the bilinear patch that holds (x, y)."""
+    # layer: (rows, columns) heights; points outside take the nearest patch
     rows, columns = layer.shape
     u = min(max((x - x0) / cell, 0.0), columns - 1.000001)
     v = min(max((y - y0) / cell, 0.0), rows - 1.000001)
@@ -163,6 +175,7 @@ def _interpolate_patch(
     u, v = u - i, v - j
     a, b = float(layer[j, i]), float(layer[j, i + 1])
     c, d = float(layer[j + 1, i]), float(layer[j + 1, i + 1])
+    # heights at both ends of each direction: value and slopes of the patch
     near, far = a + (b - a) * u, c + (d - c) * u
     left, right = a + (c - a) * v, b + (d - b) * v
     return near + (far - near) * v, (right - left) / cell, (far - near) / cell
@@ -197,7 +210,18 @@ def find_ground_height(
     y: float,
     z: float,
 ) -> float:
-    """Return the height of the topmost ground not above z + 1 m at (x, y)."""
+    """Return the height of the topmost ground not above z + 1 m at (x, y).
+
+    Args:
+        x0: m, of the first column of the grid.
+        y0: m, of its first row.
+        cell: m, the side of a cell.
+        lower: (rows, columns) m, the ground.
+        upper: (rows, columns) m, decks above it; NaN where there is none.
+        x: m.
+        y: m.
+        z: m.
+    """
     ground, _, _ = find_ground_surface(x0, y0, cell, lower, upper, x, y, z)
     return ground
 

@@ -104,9 +104,11 @@ def _find_bends(group: tuple[FootwayStrip, ...], start: float, end: float) -> li
     """Return the fewest samples between two cuts that keep all edges straight between them."""
     samples = group[0].t
     inside = samples[(samples > start + CLOSEST) & (samples < end - CLOSEST)]
+    # (samples,) with the cuts, and (samples, points, 3) edges there
     t = np.array([start, *inside, end])
     edges = np.concatenate([strip.interpolate_edges(t) for strip in group], axis=1)
     bends, last = [], 0
+    # as far as all edges stay straight, then a bend
     while last < len(t) - 1:
         reach = last + 1
         while reach + 1 < len(t) and footways.is_straight_stretch(edges[last : reach + 2]):
@@ -128,6 +130,7 @@ class _PolygonBuilder:
         self._polygons: list[tuple[int, ...]] = []
         self._areas: list[NavigationArea] = []
         self._edges: set[Edge] = set()
+        # a rung of two vertices at each cut
         for strip, places in cuts.items():
             for t, (inner, outer) in zip(
                 places, strip.interpolate_edges(np.array(places)), strict=True
@@ -207,13 +210,16 @@ class _PolygonBuilder:
 
     def _merge_strip_ends(self, strips: list[FootwayStrip]) -> None:
         """Let the ends of strips that meet share their vertices, the closest pairs first."""
+        # (ends, 3) middles of the rungs at both ends of all strips
         ends = [(strip, t) for strip in strips for t in strip.t[[0, -1]].tolist()]
         rungs = [self._find_rung(strip, t) for strip, t in ends]
         halves = [(self._points[i] + self._points[o]) / 2 for i, o in rungs]
         middles = np.array(halves).reshape(-1, 3)
+        # (ends, ends) m
         distance = np.linalg.norm(middles[:, None] - middles[None], axis=2)
         first, second = np.nonzero(np.triu(distance < JOINT, k=1))
         free = [True] * len(ends)
+        # the closest pairs first, each end once
         for place in np.argsort(distance[first, second], kind="stable").tolist():
             a, b = int(first[place]), int(second[place])
             apart = ends[a][0] is not ends[b][0] or abs(ends[a][1] - ends[b][1]) > 4 * JOINT

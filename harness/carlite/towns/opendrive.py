@@ -67,6 +67,7 @@ _Item = TypeVar("_Item", bound=_HasId)
 
 def parse_opendrive(document: str) -> OpendriveNetwork:
     """Return the road network of an OpenDRIVE document; ValueError says what is wrong where."""
+    # records, each by its id
     root = _parse_xml_root(document)
     roads = _index_by_id("road", (_parse_road(node) for node in root.iter("road")))
     if not roads:
@@ -78,6 +79,7 @@ def parse_opendrive(document: str) -> OpendriveNetwork:
         )
         for node in root.findall("controller")
     }
+    # the vendor and settings of our scenery, if any
     header = root.find("header")
     vendor = "" if header is None else header.get("vendor", "")
     network = OpendriveNetwork(
@@ -87,6 +89,7 @@ def parse_opendrive(document: str) -> OpendriveNetwork:
         vendor=vendor,
         scenery=_parse_scenery(header),
     )
+    # references between records
     _check_links(network)
     return network
 
@@ -163,6 +166,7 @@ def _parse_road(node: Element) -> RoadRecord:
         for piece in node.findall("objects/object")
     ]
     posts = tuple(filter(None, (furniture.parse_speed_sign(*piece) for piece in objects)))
+    # lanes, speeds and furniture along it
     return RoadRecord(
         id=road_id,
         length=length,
@@ -194,6 +198,7 @@ def _parse_road(node: Element) -> RoadRecord:
 
 
 def _parse_geometry(node: Element, place: str) -> GeometryRecord:
+    # exactly one shape
     kinds = [child for child in node if child.tag in PARAMETERS]
     s = read_xml_number(node, "s", f"{place}: geometry")
     place = f"{place}: geometry at s={s:g}"
@@ -201,6 +206,7 @@ def _parse_geometry(node: Element, place: str) -> GeometryRecord:
         raise ValueError(f"{place}: wants exactly one of {', '.join(PARAMETERS)}")
     shape = kinds[0]
     parameters = tuple(read_xml_number(shape, name, place) for name in PARAMETERS[shape.tag])
+    # parameters of paramPoly3 run over 0 to 1 or over metres
     by_arc_length = shape.get("pRange") == "arcLength"
     if shape.tag in ("arc", "spiral") and max(map(abs, parameters)) > SHARPEST:
         raise ValueError(f"{place}: its curvature is above {SHARPEST:g} per metre")

@@ -19,7 +19,18 @@ CARRIAGEWAY = (LaneKind.DRIVING, LaneKind.SHOULDER, LaneKind.PARKING, LaneKind.B
 def mark_junction_gaps(
     lanes: TownLanes, uncovered: Bools, *, x: float, y: float, cell: float
 ) -> Bools:
-    """Mark those uncovered points of the grid that lie in gaps between a junction's lanes."""
+    """Mark those uncovered points of the grid that lie in gaps between a junction's lanes.
+
+    Args:
+        lanes: of the town.
+        uncovered: (rows, columns) points that no lane covers.
+        x: m, of the first column.
+        y: m, of the first row.
+        cell: m between two points.
+
+    Returns:
+        (rows, columns)
+    """
     inside = np.zeros(uncovered.shape, np.bool_)
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     junction = np.where(np.isin(lanes.kind, CARRIAGEWAY), lanes.junction, -1)[lane]

@@ -38,6 +38,7 @@ def assign_light_phases(
     phases: dict[str, LightPhase] = {}
     groups: dict[int, int] = {}
     stages: dict[int, int] = defaultdict(int)
+    # first the controllers of the map, one stage each
     for junction in network.junctions.values():
         for controller in junction.controllers:
             run = [
@@ -49,6 +50,7 @@ def assign_light_phases(
                 group = groups.setdefault(junction.id, len(groups))
                 phases.update((light, LightPhase(group, stages[group])) for light in run)
                 stages[group] += 1
+    # the others: by the junction ahead, a stage for each axis of approaches
     stray: dict[int, list[str]] = defaultdict(list)
     for number, light in enumerate(lights):
         if light not in phases:

@@ -17,10 +17,20 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
 def evaluate_reference_line(plan: Sequence[GeometryRecord], s: Floats) -> Curve:
-    """Return x, y and heading at stations `s`; stations beyond the ends are held at the ends."""
+    """Return x, y and heading at stations `s`; stations beyond the ends are held at the ends.
+
+    Args:
+        plan: pieces in order of their stations.
+        s: (stations,) m along the road.
+
+    Returns:
+        (stations,) each: m, m and rad in OpenDRIVE's frame, y to the left.
+    """
+    # (stations,) the piece that each lies on
     starts = np.array([piece.s for piece in plan])
     owner = np.clip(np.searchsorted(starts, s, side="right") - 1, 0, len(plan) - 1)
     x, y, heading = np.empty_like(s), np.empty_like(s), np.empty_like(s)
+    # piece by piece: places in its frame, then on the map
     for index in np.unique(owner):
         piece, mine = plan[index], owner == index
         along = np.clip(s[mine] - piece.s, 0.0, piece.length)
@@ -33,7 +43,15 @@ def evaluate_reference_line(plan: Sequence[GeometryRecord], s: Floats) -> Curve:
 
 
 def evaluate_cubic(profile: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """Return value and slope at `s` of piecewise cubics given as rows (s, a, b, c, d)."""
+    """Return value and slope at `s` of piecewise cubics given as rows (s, a, b, c, d).
+
+    Args:
+        profile: (pieces, 5), in order of `s`.
+        s: (stations,) m along the road.
+
+    Returns:
+        (stations,) both.
+    """
     row = np.clip(np.searchsorted(profile[:, 0], s, side="right") - 1, 0, len(profile) - 1)
     start, a, b, c, d = profile[row].T
     ds = s - start

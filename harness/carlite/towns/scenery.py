@@ -37,10 +37,12 @@ def furnish_town(
         OccupancyGrid(lanes, ground), SceneryPieces(), choose_scenery_style(name, wanted or {})
     )
     edges = find_frontages(lanes)
+    # a stream for each part: more of one part does not move the others
     rngs = {
         part: make_random_stream(0, "scenery", name, part)
         for part in ("corners", "bays", "rows", "cars", "lamps", "props", "trees", "fences")
     }
+    # the order is that of importance: who comes later takes what is free
     site.pieces.add(*given)
     for piece in given:
         site.plot.claim_box((piece.x, piece.y, piece.yaw, *piece.half[:2]), CellUse(0))

@@ -35,15 +35,18 @@ def park_in_lanes(site: ScenerySite, lanes: TownLanes, rng: np.random.Generator)
     """Park along the kerb; near a lane's ends, which are near crossings, vans are frequent."""
     parking = (lanes.kind == LaneKind.PARKING) & (lanes.junction < 0)
     for lane in np.flatnonzero(parking).tolist():
+        # samples of the lane
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         centre, length = lanes.points[span], float(lanes.length[lane])
         width = float(lanes.width[span].min())
         station = float(rng.uniform(0.3, 1.5))
         while station < length - 4.0:
+            # choose a model; random numbers are taken whether or not it parks
             is_end = station < 7 or station > length - 13
             model = _sample_car_model(rng, NEAR_CROSSING if is_end else SHARES)
             half = MODELS[model]
             taken, lean, about = rng.random(3)
+            # its place: at the kerb, which is the right edge
             middle = station + half[0]
             x, y = (float(np.interp(middle, lanes.station[span], centre[:, k])) for k in (0, 1))
             k = min(int(np.searchsorted(lanes.station[span], middle)), len(centre) - 1)
@@ -63,12 +66,14 @@ def park_in_bays(
     for frontage in frontages:
         station = float(rng.uniform(4, 10))
         while station < frontage.length - 3 * BAY_WIDTH:
+            # a row of bays, if the plot is free
             bays = int(rng.integers(3, 8))
             row = shift_ground_pose(
                 frontage.interpolate_pose(station + bays * BAY_WIDTH / 2), 0.0, 0.5 + BAY_DEPTH / 2
             )
             wanted = rng.random() < site.style.bays
             if wanted and site.plot.is_free((*row, bays * BAY_WIDTH / 2, BAY_DEPTH / 2), GROUNDS):
+                # cars in them, most of them nose in
                 for k in range(bays):
                     pose = shift_ground_pose(row, (k - (bays - 1) / 2) * BAY_WIDTH, 0.0)
                     taken, lean, about = rng.random(3)

@@ -66,7 +66,13 @@ class StreetCorner:
 
 
 def shift_ground_pose(pose: GroundPose, ahead: float, right: float) -> GroundPose:
-    """Move a pose ahead and to the right of its heading."""
+    """Move a pose ahead and to the right of its heading.
+
+    Args:
+        pose: x and y in m, yaw in rad.
+        ahead: m.
+        right: m.
+    """
     x, y, yaw = pose
     c, s = math.cos(yaw), math.sin(yaw)
     return x + ahead * c - right * s, y + ahead * s + right * c, yaw
@@ -110,7 +116,15 @@ def _find_next_lane(lanes: TownLanes, lane: int, among: set[int]) -> list[int]:
 
 
 def compute_right_edge(lanes: TownLanes, lane: int) -> Floats:
-    """Return the points along a lane's right edge."""
+    """Return the points along a lane's right edge.
+
+    Args:
+        lanes: of the town.
+        lane: its number.
+
+    Returns:
+        (samples, 2) m.
+    """
     span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
     yaw, half = lanes.yaw[span], lanes.width[span] / 2
     return lanes.points[span, :2] + np.column_stack([-np.sin(yaw) * half, np.cos(yaw) * half])
@@ -118,16 +132,19 @@ def compute_right_edge(lanes: TownLanes, lane: int) -> Floats:
 
 def _build_frontage(lanes: TownLanes, chain: list[int]) -> StreetFrontage | None:
     parts, walks = [], []
+    # the right edge along the chain, and the width of the sidewalk, (samples, 2) and (samples,)
     for lane in chain:
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         parts.append(compute_right_edge(lanes, lane))
         is_walk = lanes.kind[lane] == LaneKind.SIDEWALK
         walks.append(lanes.width[span] if is_walk else np.zeros(int(lanes.count[lane])))
     edge, walk = np.concatenate(parts), np.concatenate(walks)
+    # without points on top of each other
     kept = np.concatenate([[True], np.hypot(*np.diff(edge, axis=0).T) > 0.05])
     edge, walk = edge[kept], walk[kept]
     if len(edge) < 3:
         return None
+    # stations in m, and directions
     steps = np.diff(edge, axis=0)
     station = np.concatenate([[0.0], np.cumsum(np.hypot(*steps.T))])
     yaw = np.arctan2(steps[:, 1], steps[:, 0])
@@ -143,11 +160,13 @@ def find_street_corners(lanes: TownLanes) -> list[StreetCorner]:
     result = []
     for lane in np.flatnonzero(inside).tolist():
         edge = compute_right_edge(lanes, lane)
+        # the turn of the walk, in rad
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         before, after = float(lanes.yaw[span][0]), float(lanes.yaw[span][-1])
         turn = wrap_to_pi(after - before)
         if not math.radians(50) < turn < math.radians(130):
             continue
+        # where the tangents at both ends meet: the corner of the plot
         dx, dy = edge[-1] - edge[0]
         ahead = (dx * math.sin(after) - dy * math.cos(after)) / math.sin(turn)
         x, y = edge[0] + ahead * np.array([math.cos(before), math.sin(before)])

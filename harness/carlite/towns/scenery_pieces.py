@@ -50,11 +50,13 @@ class SceneryPieces:
 
     def place_pieces(self, ground: TownGround) -> TownScenery:
         """Set everything on the ground."""
+        # (pieces, 3) half sizes and centres, m
         half = np.array([piece.half for piece in self.pieces]).reshape(-1, 3)
         centre = np.array([(p.x, p.y, p.level) for p in self.pieces]).reshape(-1, 3)
         yaw = np.array([piece.yaw for piece in self.pieces])
         lift = np.array([piece.lift for piece in self.pieces])
         shape = np.array([piece.shape for piece in self.pieces], np.uint8)
+        # what stands on the ground reaches into it, so that no gap shows on a slope
         below, lowest = _find_ground_below(ground, centre, yaw, half)
         top = below + lift + 2 * half[:, 2]
         rooted = (lift == 0) & (shape != SceneryShape.BODY)

@@ -53,14 +53,17 @@ class OccupancyGrid:
 
     def __init__(self, lanes: TownLanes, ground: TownGround) -> None:
         rows, columns = ground.lower.shape
+        # (rows, columns) of cells: their use, and m to the nearest driving lane
         scale = ground.cell / CELL
         shape = math.ceil((rows - 1) * scale), math.ceil((columns - 1) * scale)
         self.x, self.y = ground.x, ground.y
         self.grid = np.zeros(shape, np.uint8)
         self.from_driving = np.full(shape, REACH, np.float32)
+        # (segments,) first points of segments: both ends are of one lane
         lane = np.repeat(np.arange(len(lanes.first), dtype=np.int32), lanes.count)
         start = np.flatnonzero(lane[:-1] == lane[1:]).astype(np.int32)
         half = lanes.width / 2
+        # cells that lanes of a kind cover
         for kind, use in KINDS.items():
             segments = start[(lanes.kind[lane[start]] == kind) & (lanes.width[start] > 0.1)]
             field = self.from_driving if use is CellUse.DRIVE else np.full(shape, REACH, np.float32)
@@ -132,9 +135,11 @@ def _is_clear_of_lanes(
     width: float,
 ) -> bool:
     """Return whether no point of a box's outline or inside comes too near to a driving lane."""
+    # field: (rows, columns) distance from lanes; half sizes in metres
     rows, columns = field.shape
     c, s = math.cos(yaw), math.sin(yaw)
     along, across = int(2 * length) + 1, int(2 * width) + 1
+    # points every half metre, over the whole box
     for a in range(along + 1):
         for b in range(across + 1):
             u, v = length * (2 * a / along - 1), width * (2 * b / across - 1)
@@ -143,6 +148,7 @@ def _is_clear_of_lanes(
             i, j = math.floor(column), math.floor(row)
             if i < 0 or j < 0 or i >= columns - 1 or j >= rows - 1:
                 return False
+            # the distance between four cells; outside the field nothing is known
             p, q = column - i, row - j
             near = field[j, i] * (1 - p) + field[j, i + 1] * p
             far = field[j + 1, i] * (1 - p) + field[j + 1, i + 1] * p
@@ -206,11 +212,13 @@ def _is_free(
     width: float,
     without: int,
 ) -> bool:
+    # grid: (rows, columns) bits of what each cell is used for
     rows, columns = grid.shape
     c, s = math.cos(yaw), math.sin(yaw)
     low_j, high_j, low_i, high_i = _find_box_span(grid, x0, y0, x, y, yaw, length, width)
     if low_j < 0 or low_i < 0 or high_j >= rows or high_i >= columns:
         return False
+    # a cell counts as soon as a part of it lies in the box
     slack = CELL * (abs(c) + abs(s)) / 2
     for j in range(low_j, high_j + 1):
         dy = y0 + (j + 0.5) * CELL - y
@@ -235,8 +243,10 @@ def _mark_box(
     width: float,
     use: int,
 ) -> None:
+    # grid: (rows, columns) bits of what each cell is used for
     c, s = math.cos(yaw), math.sin(yaw)
     low_j, high_j, low_i, high_i = _find_box_span(grid, x0, y0, x, y, yaw, length, width)
+    # the same cells as `_is_free` looks at
     slack = CELL * (abs(c) + abs(s)) / 2
     for j in range(low_j, high_j + 1):
         dy = y0 + (j + 0.5) * CELL - y

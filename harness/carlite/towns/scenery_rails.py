@@ -22,16 +22,19 @@ def build_bridge_rails(pieces: SceneryPieces, lanes: TownLanes, ground: TownGrou
     for lane in find_outermost_lanes(lanes):
         if lanes.kind[lane] in {LaneKind.DRIVING, LaneKind.OTHER}:
             continue
+        # (samples,) whether the ground lies far below
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         high = _is_bridge(ground, *lanes.points[span].T)
         edge, height = compute_right_edge(lanes, lane), lanes.points[span, 2]
         start = 0
+        # straight pieces between samples on the bridge
         for k in range(1, len(edge)):
             if not (high[start] and high[k]):
                 start = k
                 continue
             (x0, y0), (x1, y1) = edge[start], edge[k]
             length = math.hypot(x1 - x0, y1 - y0)
+            # long enough, or the end of the lane: a rail outside of the edge
             if length > LONGEST or k == len(edge) - 1:
                 yaw, level = math.atan2(y1 - y0, x1 - x0), float(height[start] + height[k]) / 2
                 x = (x0 + x1) / 2 + HALF_WIDTH * math.sin(yaw)

@@ -122,6 +122,7 @@ def plant_median_trees(site: ScenerySite, lanes: TownLanes, rng: np.random.Gener
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         if lanes.key[lane, 2] != -1 or float(lanes.width[span].min()) < 1.5:
             continue
+        # (samples, 2) the left edge of the strip: the middle between both directions
         half = lanes.width[span] / 2
         left = lanes.points[span, :2] + np.column_stack(
             [np.sin(lanes.yaw[span]) * half, -np.cos(lanes.yaw[span]) * half]
@@ -137,11 +138,13 @@ def _plant_tree(
     site: ScenerySite, pose: GroundPose, rng: np.random.Generator, largest: float = 2.8
 ) -> None:
     x, y, _ = pose
+    # all numbers first: the stream does not depend on whether there is room
     crown = float(rng.uniform(0.45, 1.0)) * largest
     trunk, height = float(rng.uniform(0.12, 0.22)), float(rng.uniform(2.4, 3.2))
     top = crown * float(rng.uniform(1.5, 2.4))
     if not site.plot.is_free((x, y, 0.0, trunk, trunk), EVERYTHING & ~CellUse.CROWN):
         return
+    # crowns may overlap sidewalks, trunks may not
     if site.plot.claim_box(
         (x, y, 0.0, crown, crown),
         CellUse.DRIVE | CellUse.BRIDGE | CellUse.SOLID | CellUse.CROWN,
@@ -174,6 +177,7 @@ def place_street_props(
     names, shares = list(PROPS), [share for _, share in PROPS.values()]
     for frontage in frontages:
         station = float(rng.uniform(5, 30))
+        # one place after another, whether or not there is room
         while station < frontage.length - 4:
             name = str(rng.choice(names, p=shares))
             half = PROPS[name][0]

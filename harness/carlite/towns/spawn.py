@@ -31,6 +31,7 @@ def build_spawn_points(lanes: TownLanes) -> Floats:
 
 
 def _place_on_lane(lanes: TownLanes, lane: int) -> list[tuple[float, ...]]:
+    # stations, evenly, away from both ends
     room = float(lanes.length[lane]) - 2 * FROM_ENDS
     if room < 0:
         return []
@@ -40,11 +41,13 @@ def _place_on_lane(lanes: TownLanes, lane: int) -> list[tuple[float, ...]]:
         stations = np.array([FROM_ENDS + room / 2])
     poses: list[tuple[float, ...]] = []
     for station in stations:
+        # the samples before and behind the station
         after = int(np.searchsorted(lanes.station[span], station))
         near, far = lanes.points[span][after - 1], lanes.points[span][after]
         part = (station - lanes.station[span][after - 1]) / np.diff(lanes.station[span])[after - 1]
         if lanes.width[span][after] < NARROWEST:
             continue
+        # between them, slightly above the road
         x, y, z = near + part * (far - near)
         dx, dy, dz = far - near
         pitch = math.atan2(dz, math.hypot(dx, dy))

@@ -32,6 +32,7 @@ def build_structures(network: OpendriveNetwork) -> tuple[SceneryPiece, ...]:
 
 
 def _make_structure_piece(road: RoadRecord, structure: StructureRecord) -> SceneryPiece:
+    # (1,) the place along the road; t is to its left
     s = np.array([min(max(structure.s, 0.0), road.length)])
     x, y, heading = (float(value[0]) for value in evaluate_reference_line(road.plan, s))
     round_ = structure.radius > 0.0

@@ -25,11 +25,13 @@ def _solve_membrane(heights: Floats, known: Bools) -> Floats:
         return heights
     if not known.any():
         return np.zeros_like(heights)
+    # a guess from a grid half as fine, down to a few points
     if min(heights.shape) > 2:
         coarse, reached = _halve_grid(heights, known)
         guess = _double_grid(_solve_membrane(coarse, reached), heights.shape)
     else:
         guess = np.full_like(heights, heights[known].mean())
+    # (rows, columns) then smoothed here
     heights = np.where(known, heights, guess)
     _relax_heights(heights, known, SWEEPS)
     return heights
@@ -52,6 +54,7 @@ def _double_grid(coarse: Floats, shape: tuple[int, ...]) -> Floats:
 def _relax_heights(heights: Floats, known: Bools, sweeps: int) -> None:
     """Move every unknown height towards the mean of its neighbours, in place."""
     rows, columns = heights.shape
+    # heights: (rows, columns); in place, so that news spreads within a sweep
     for _ in range(sweeps):
         for j in range(rows):
             for i in range(columns):

@@ -16,6 +16,13 @@ def find_successors(network: OpendriveNetwork, kept: Sequence[LaneKey]) -> list[
     """Return what follows each kept lane in its direction of travel, in the file's order.
 
     Lanes that were not kept are passed through, so leaving them out cuts nothing.
+
+    Args:
+        network: of roads and junctions.
+        kept: lanes in question.
+
+    Returns:
+        Lanes that follow, for each kept one.
     """
     links = _LaneLinks(network)
     present = set(kept)

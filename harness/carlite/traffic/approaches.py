@@ -49,6 +49,7 @@ def find_approaches(
     lights: TrafficLights,
 ) -> NDArray[np.void]:
     """Match the stop lines of all signals with links."""
+    # (links,): no light, no sign, a line at the end of the link
     approaches = np.zeros(len(network.links), APPROACH)
     links = as_columns(network.links)
     approaches["light"], approaches["line"] = -1, links["length"]
@@ -56,6 +57,7 @@ def find_approaches(
     kinds = {"traffic.stop": PrioritySign.STOP, "traffic.yield": PrioritySign.YIELD}
     for number, signal in enumerate(signals):
         for stop in signal.stop_lines:
+            # a line inside a junction is not where one stops
             link = int(placement.link[stop.lane])
             if link < 0 or links["junction"][link] >= 0:
                 continue
@@ -65,6 +67,7 @@ def find_approaches(
                 approaches["sign"][link] = max(approaches["sign"][link], kinds[signal.type_id])
             else:
                 continue
+            # the first line of several
             station = _find_link_station(network, link, stop.position)
             approaches["line"][link] = min(approaches["line"][link], station)
     _clear_tight_turns(network, approaches)
@@ -84,11 +87,13 @@ def _find_link_station(
 @compiled
 def _clear_tight_turns(net: TrafficNetwork, approaches: Approaches) -> None:
     """Move lines back to where those who wait are out of the way of others' tight turns."""
+    # every point of a tight turn inside a junction
     for q in range(len(net.points)):
         turn = net.points[q]
         if net.links[turn.link].junction < 0 or abs(turn.curvature) < TIGHT:
             continue
         for a in range(len(net.links)):
+            # lines near it, of approaches that come against its direction
             last = net.points[net.links[a].first + net.links[a].count - 1]
             near = max(abs(turn.x - last.x), abs(turn.y - last.y)) < SET_BACK + SWING
             if net.links[a].junction >= 0 or not near or abs(turn.z - last.z) > 3.0:

@@ -87,7 +87,12 @@ class JunctionBoard(NamedTuple):
 
 
 def make_board(drivers: int, links: int) -> JunctionBoard:
-    """Make room for a board."""
+    """Make room for a board.
+
+    Args:
+        drivers: how many.
+        links: how many.
+    """
     size = drivers * ROUTE + 1
     return JunctionBoard(
         np.zeros(drivers, ASKING),
@@ -147,7 +152,14 @@ def fill_board(
 
 @compiled
 def enter_cleared_driver(board: JunctionBoard, link: int, i: int, where: float) -> None:
-    """Enter driver `i` among those cleared for a link."""
+    """Enter driver `i` among those cleared for a link.
+
+    Args:
+        board: of this step.
+        link: number of the link.
+        i: number of the driver.
+        where: metres, as the entry keeps it.
+    """
     entry = board.used[0]
     board.used[0] += 1
     board.held[entry].following, board.heads[link].held = board.heads[link].held, entry
@@ -238,6 +250,7 @@ def _find_run_end(net: TrafficNetwork, app: Approaches, d: Drivers, i: int, star
     k = start
     while k < d[i].known:
         link = d[i].route[k]
+        # a short link between two junctions is no place to wait at
         if net.links[link].junction < 0:
             stub = net.links[link].length < STUB and app[link].light < 0
             resumes = k + 1 < d[i].known and net.links[d[i].route[k + 1]].junction >= 0

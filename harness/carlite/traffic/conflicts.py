@@ -50,6 +50,7 @@ ZONE = make_record_dtype(ConflictZone)
 
 def find_conflict_zones(network: TrafficNetwork) -> ConflictZones:
     """Compare all links inside junctions whose surroundings overlap."""
+    # (links inside junctions, 4) bounds; only pairs whose bounds overlap are measured
     inside = np.flatnonzero(as_columns(network.links)["junction"] >= 0)
     boxes = np.array([_compute_link_bounds(network, link) for link in inside.tolist()]).reshape(
         -1, 4
@@ -58,15 +59,18 @@ def find_conflict_zones(network: TrafficNetwork) -> ConflictZones:
     spans, big = np.zeros((len(pairs), 4)), np.zeros(len(pairs), np.bool_)
     if len(pairs):
         _measure_conflict_spans(network, inside[pairs], spans, big)
+    # pairs that share ground: (pairs, 4) enter and leave of both, m
     shared = spans[:, 1] > spans[:, 0]
     a, b = inside[pairs[shared, 0]], inside[pairs[shared, 1]]
     spans, big = spans[shared], big[shared]
+    # every pair both ways
     link, other = np.concatenate([a, b]), np.concatenate([b, a])
     zones = np.zeros(len(link), ZONE)
     zones["other"], zones["big"] = other, np.tile(big, 2)
     both = np.concatenate([spans, spans[:, [2, 3, 0, 1]]])
     for column, name in enumerate(("enter", "leave", "other_enter", "other_leave")):
         zones[name] = both[:, column]
+    # zones of a link lie together
     order = np.lexsort((other, link))
     count = np.bincount(link, minlength=len(network.links))
     return ConflictZones(np.concatenate(([0], np.cumsum(count))).astype(np.int64), zones[order])
@@ -85,6 +89,7 @@ def _compute_link_bounds(network: TrafficNetwork, link: int) -> tuple[float, flo
 
 def _find_overlapping_boxes(boxes: Floats) -> np.ndarray:
     """Return the (M, 2) pairs a < b of boxes (x, y, x, y) that overlap."""
+    # each box against all later ones
     pairs = [
         np.column_stack((np.full(len(hits), k), hits))
         for k, box in enumerate(boxes)
@@ -110,10 +115,12 @@ def _measure_conflict_spans(net: TrafficNetwork, pairs: Ints, spans: Floats, big
     turns next to the other, only big vehicles conflict.
     """
     for k in range(len(pairs)):
+        # pairs: (pairs, 2) links; spans: (pairs, 4) stations; big: (pairs,)
         a, b = net.links[pairs[k, 0]], net.links[pairs[k, 1]]
         start_a, start_b = net.points[a.first], net.points[b.first]
         if np.hypot(start_a.x - start_b.x, start_a.y - start_b.y) < 0.5:
             continue
+        # for cars first; if those pass each other, for big vehicles
         _measure_conflict_span(net, a, b, CLEARANCE, CLEARANCE_ACROSS, spans[k])
         if spans[k, 1] <= spans[k, 0] and max(abs(a.turn), abs(b.turn)) > 0.5:
             _measure_conflict_span(net, a, b, CLEARANCE_BIG, CLEARANCE_BIG, spans[k])
@@ -130,10 +137,12 @@ def _measure_conflict_span(
         for j in range(b.count):
             q = net.points[b.first + j]
             dx, dy = p.x - q.x, p.y - q.y
+            # every pair of points: those that are nearer than vehicles are wide
             near = across if abs(np.sin(p.yaw - q.yaw)) > 0.35 else along
             if dx * dx + dy * dy < near * near and abs(p.z - q.z) < 3.0:
                 enter_a, leave_a = min(enter_a, i * a.step), max(leave_a, i * a.step)
                 enter_b, leave_b = min(enter_b, j * b.step), max(leave_b, j * b.step)
+    # half a metre of margin at both ends
     if leave_a >= enter_a:
         span[0], span[1] = enter_a - 0.5, leave_a + 0.5
         span[2], span[3] = enter_b - 0.5, leave_b + 0.5

@@ -97,6 +97,7 @@ class DriverFleet:
 
     def set_members(self, actor_ids: Sequence[int]) -> None:
         """Drive exactly these vehicles; those driven before carry on."""
+        # (drivers,) rows of those that go on, and of new ones
         before = {int(actor): k for k, actor in enumerate(self.drivers["actor"])}
         drivers = np.zeros(len(actor_ids), DRIVER)
         drivers["actor"], drivers["rested"] = actor_ids, LONG_AGO
@@ -107,6 +108,7 @@ class DriverFleet:
         for i, actor in enumerate(actor_ids):
             if actor not in before:
                 self._seed_driver(i)
+        # arrays that run parallel to the drivers
         self._slots = np.array([self._table.find_slot(actor) for actor in actor_ids], np.int64)
         self._machines = _build_drive_models(self._slots, self._table, self._physics)
         self._board = make_board(len(drivers), len(self.network.links))
@@ -178,20 +180,24 @@ AXLES = ("front", "rear")
 def _build_drive_models(slots: Ints, table: ActorTable, physics: PhysicsRows) -> NDArray[np.void]:
     """Read off the physics what drivers have to know."""
     rows = physics.rows[table.physics[slots]]
+    # (vehicles,) m/s²
     grip = GRAVITY * np.minimum(rows["front_friction"], rows["rear_friction"])
     machines = np.zeros(len(slots), DRIVE_MODEL)
     machines["wheelbase"] = rows["front"] + rows["rear"]
     machines["rear"] = rows["rear"] - rows["centre"]
     machines["width"] = rows["width"]
     machines["max_steer"], machines["steering"] = rows["max_steer"], rows["steering"]
+    # wheels that spin up add to the mass, kg
     turning = sum(rows[f"{axle}_inertia"] / rows[f"{axle}_radius"] ** 2 for axle in AXLES)
     machines["mass"] = rows["mass"] + turning
     machines["lever"] = rows["ratio"][:, 0] * rows["final"] / rows["front_radius"]
+    # engine speed when cruising, rad/s; with one gear it may reach the highest
     shifting = 0.5 * (rows["up"][:, 0] + rows["down"][:, 0])
     one_gear = rows["gears"] == 1
     machines["cruising"] = np.where(one_gear, 1.0, shifting) * rows["max_speed"]
     machines["closed"], machines["full"] = rows["drag_closed"], rows["drag_full"]
     machines["torque"] = rows["torque"].max(axis=1)
+    # what the first gear and the brakes can do, m/s²
     pull = machines["torque"] * machines["lever"] / rows["mass"]
     brakes = sum(rows[f"{axle}_brake"] / rows[f"{axle}_radius"] for axle in AXLES)
     machines["brake"] = np.minimum(brakes / machines["mass"], 0.9 * grip)
@@ -211,6 +217,7 @@ def _run_drivers(
     now: TrafficStep,
 ) -> None:
     """Look where everyone is, decide, and act."""
+    # all see the same moment before anyone acts
     for i in range(len(d)):
         _locate_driver(net, d[i], b[d[i].body], now.dt)
     for i in range(len(d)):
@@ -218,8 +225,10 @@ def _run_drivers(
             find_corridor_gap(net, d[i], b, now)
             change_lanes(net, d[i], d, b, now.dt)
             extend_route(net, d[i])
+    # junctions for all at once, in the order of right of way
     clear_junctions(net, conf, app, d, b, board, now)
     break_standoffs(net, d, b, now.step)
+    # then everyone acts
     for i in range(len(d)):
         if d[i].placed:
             _set_blinkers(net, d[i])
@@ -242,6 +251,7 @@ def _set_controls(
 def _locate_driver(net: TrafficNetwork, me: TrafficDriver, body: RoadBody, dt: float) -> None:
     """Find a driver's place on its route; one that a client has moved starts again."""
     speed = np.hypot(body.vx, body.vy)
+    # along the route as before, unless it jumped: a client may have moved it
     if me.placed:
         level = body.z > me.path_z[0] - UNDERGROUND
         if level and np.hypot(body.x - me.x, body.y - me.y) < speed * dt + 2.0:
@@ -251,6 +261,7 @@ def _locate_driver(net: TrafficNetwork, me: TrafficDriver, body: RoadBody, dt: f
     if not me.placed or abs(me.lateral) > LOST_ASIDE:
         place_driver(net, me, body.x, body.y, body.z, body.yaw)
     me.x, me.y = body.x, body.y
+    # what lies behind is dropped, what lies ahead is decided and sampled
     if me.placed:
         drop_passed_links(net, me, body.half_length)
         extend_route(net, me)

@@ -56,6 +56,7 @@ def clear_junctions(
             key[i] = _compute_request_rank(net, app, d, board, i)
     # a stable sort: equal ranks keep the order of the fleet
     order = np.argsort(key, kind="mergesort")
+    # the first in rank is decided first: what it is granted binds the others
     for place in range(len(order)):
         i = order[place]
         if board.who[i].entry < 0:
@@ -65,6 +66,7 @@ def clear_junctions(
         if reason == 0:
             _clear_driver(net, d, board, i)
             d[i].ticket, d[i].since_cleared = now.step * 1024 + place, 0.0
+    # where all of them have to stop
     for i in range(len(d)):
         d[i].stop = measure_stop_distance(net, conf, d, board, now, i)
 
@@ -95,13 +97,16 @@ def _find_wait_reason(
     """Return the `WaitReason` why driver `i` may not enter, 0 if it may."""
     entry, room, speed = board.who[i].entry, board.who[i].to_line, board.who[i].speed
     approach = d[i].route[entry - 1] if entry > 0 else -1
+    # too far from the line to ask
     if room > speed * speed / 4.0 + speed + 10.0:
         return QUEUE
+    # lights and signs, those before it in the lane, then everyone else
     held = _find_signal_reason(net, app, d, board, now, i, approach) if approach >= 0 else 0
     if held != 0:
         return held
     if _is_queued(net, d, board, i):
         return QUEUE
+    # let go to end a standoff: room and right of way do not matter
     if d[i].let_go > 0.0:
         return 0
     if not _has_room_to_leave(net, d, board, i):
@@ -125,6 +130,7 @@ def _find_signal_reason(
     """
     me, room, speed = d[i], board.who[i].to_line, board.who[i].speed
     light = app[approach].light
+    # a light; who is over the line already has passed it
     if light >= 0:
         if room <= -1.5 or ignores_signal(now, me, light, me.ignore_lights):
             return 0
@@ -133,6 +139,7 @@ def _find_signal_reason(
         passes = speed * speed > 2.0 * 5.0 * max(room + STOP_SHORT, 0.1)
         stops = now.lights[light] == YELLOW and not (passes or turning)
         return LIGHT if now.lights[light] == RED or stops else 0
+    # a stop sign: it is enough to have stood once
     me.halted = me.halted or (room < 3.0 and speed < 0.2)
     must_halt = app[approach].sign == STOP and not me.halted
     return SIGN if must_halt and not ignores_signal(now, me, approach, me.ignore_signs) else 0
@@ -205,6 +212,7 @@ def _is_cleared_to_link(d: Drivers, j: int, target: int) -> bool:
 def _clear_driver(net: TrafficNetwork, d: Drivers, board: JunctionBoard, i: int) -> None:
     """Clear driver `i` and let those who ask after it see that."""
     d[i].cleared = board.who[i].leave
+    # metres from where each link of the junction begins to the driver
     rel = d[i].station
     for k in range(d[i].at, board.who[i].entry):
         rel -= net.links[d[i].route[k]].length

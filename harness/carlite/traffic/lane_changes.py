@@ -25,8 +25,10 @@ def change_lanes(net: TrafficNetwork, me: TrafficDriver, d: Drivers, b: Bodies, 
     slot = me.body
     speed = np.hypot(b[slot].vx, b[slot].vy)
     me.rested += dt
+    # a change that is over
     if me.side != 0 and me.swerved >= me.swerve_length:
         me.side = 0
+    # asked for by a client or the route, else by choice
     bidden = me.wanted_change if me.wanted_change != 0 else _find_planned_side(net, me)
     forced = bidden != 0
     wish = bidden if forced else _choose_wished_side(me, speed, dt)
@@ -42,12 +44,14 @@ def change_lanes(net: TrafficNetwork, me: TrafficDriver, d: Drivers, b: Bodies, 
 def _choose_wished_side(me: TrafficDriver, speed: float, dt: float) -> int:
     """Where the driver would like to go by choice: -1 left, 1 right, 0 stay."""
     wanted = me.path_speed[0]
+    # how long a slower vehicle has been ahead
     slow_leader = me.gap < 12.0 + 1.5 * speed and me.gap_speed < 0.7 * wanted
     me.urge = me.urge + dt if slow_leader and me.reason == 0 else 0.0
     if me.rested < REST or speed < 2.0:
         return 0
     if me.auto_change and me.urge > 2.0:
         return -1 if sample_driver_uniform(me) < 0.5 else 1
+    # at random, by the shares that the client has set
     percent = sample_driver_uniform(me) * 100.0
     if percent < me.random_left * dt:
         return -1
@@ -61,6 +65,7 @@ def _find_planned_side(net: TrafficNetwork, me: TrafficDriver) -> int:
     link = net.links[me.route[me.at]]
     if me.plan_kind != LINKS or link.junction >= 0:
         return 0
+    # the point of the link where the driver is, and its neighbours
     k = int(min(max(me.station / link.step, 0.0), link.count - 1.0))
     point = net.points[link.first + k]
     for step in range(me.plan_count - 1):
@@ -150,9 +155,11 @@ def _switch_lane(
     dx = b[slot].x - net.points[target].x
     dy = b[slot].y - net.points[target].y
     c, s = np.cos(net.points[target].yaw), np.sin(net.points[target].yaw)
+    # the route begins again on the neighbouring lane
     me.route[0], me.known, me.at, me.cleared = link, 1, 0, 1
     me.station = (target - net.links[link].first) * net.links[link].step + c * dx + s * dy
     me.lateral = c * dy - s * dx
+    # the offset from its middle is driven off over this many metres
     start_swerve(me, me.lateral, max(6.0 * b[slot].half_length, 14.0, 3.2 * speed))
     me.side = wish
     me.rested = 0.0

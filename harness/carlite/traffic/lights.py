@@ -46,6 +46,7 @@ class TrafficLights:
         lights = [
             k for k, signal in enumerate(signals) if signal.type_id == "traffic.traffic_light"
         ]
+        # columns of the lights, (lights,)
         count = len(lights)
         self.signal: Ints = np.array(lights, np.int64)
         self.actor_id: Ints = np.array([actor_ids[k] for k in lights], np.int64)
@@ -58,11 +59,13 @@ class TrafficLights:
         self.pole_index: Ints = np.zeros(count, np.int64)
         self.frozen: Bools = np.zeros(count, np.bool_)
         self._index = {int(actor): k for k, actor in enumerate(self.actor_id)}
+        # columns of the groups, (groups,): whose turn it is, and how long
         self._group, self._phase, self._phases = _number_phases([signals[k] for k in lights])
         self._turn: Ints = np.zeros(len(self._phases), np.int64)
         self._stage: Ints = np.zeros(len(self._phases), np.int64)
         self._clock: Floats = np.zeros(len(self._phases))
         self._lasts: Floats = np.zeros(len(self._phases))
+        # poles are numbered within their group
         for group in range(len(self._phases)):
             members = self._group == group
             self.pole_index[members] = np.arange(members.sum())
@@ -184,6 +187,7 @@ def _number_phases(lights: list[TownSignal]) -> tuple[Ints, Ints, list[list[int]
         names.setdefault(("alone", k) if light.group < 0 else ("group", light.group), len(names))
         for k, light in enumerate(lights)
     ]
+    # phases that occur in each group
     phases: list[list[int]] = [[] for _ in names]
     for number, light in zip(group, lights, strict=True):
         if light.phase not in phases[number]:
@@ -211,12 +215,14 @@ def _advance_clocks(
     elapsed: Floats, frozen: Bools, group: Ints, clock: Floats, lasts: Floats, dt: float
 ) -> Ints:
     """Let time pass for all lights, and groups, that are not frozen; return the groups due."""
+    # (groups,) a frozen light stops its group
     runs = np.ones(len(clock), np.bool_)
     for light in range(len(group)):
         if frozen[light]:
             runs[group[light]] = False
         else:
             elapsed[light] += dt
+    # groups whose stage is over
     due, count = np.empty(len(clock), np.int64), 0
     for number in range(len(clock)):
         if runs[number]:

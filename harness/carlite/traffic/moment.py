@@ -33,7 +33,14 @@ class TrafficStep(NamedTuple):
 
 @compiled
 def ignores_actor(now: TrafficStep, me: TrafficDriver, other: int, share: float) -> bool:
-    """Whether a driver does not mind another actor: it is exempt, or chance has settled it."""
+    """Whether a driver does not mind another actor: it is exempt, or chance has settled it.
+
+    Args:
+        now: the step of the traffic.
+        me: the driver.
+        other: id of the other actor.
+        share: % of the actors that it does not mind, the same ones at every step.
+    """
     question = (me.actor - now.first) * 1000003 + other - now.first
     if share > 0.0 and hash_question(now.seed, question) * 100.0 < share:
         return True
@@ -45,6 +52,13 @@ def ignores_actor(now: TrafficStep, me: TrafficDriver, other: int, share: float)
 
 @compiled
 def ignores_signal(now: TrafficStep, me: TrafficDriver, mark: int, share: float) -> bool:
-    """Whether a driver passes a light or a sign this time regardless."""
+    """Whether a driver passes a light or a sign this time regardless.
+
+    Args:
+        now: the step of the traffic.
+        me: the driver, with the number of this approach.
+        mark: number of the light or sign.
+        share: % of the approaches on which it does not mind.
+    """
     question = ((me.actor - now.first) * 131071 + me.approach) * 8191 + mark
     return share > 0.0 and hash_question(now.seed, question) * 100.0 < share

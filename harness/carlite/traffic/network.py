@@ -99,6 +99,7 @@ class LanePlacement(NamedTuple):
 def build_traffic_network(lanes: TownLanes) -> tuple[TrafficNetwork, LanePlacement]:
     """Join the driving lanes of a town into links."""
     after, before = _list_driving_neighbours(lanes)
+    # a link is a chain of lanes; placement says which, and where a lane begins on it
     chains = _find_lane_chains(lanes, after, before)
     placement = LanePlacement(
         np.full(len(lanes.kind), -1, np.int32), np.zeros(len(lanes.kind), np.float64)
@@ -106,12 +107,15 @@ def build_traffic_network(lanes: TownLanes) -> tuple[TrafficNetwork, LanePlaceme
     for link, chain in enumerate(chains):
         placement.link[chain] = link
         placement.station[chain] = np.concatenate(([0.0], np.cumsum(lanes.length[chain])[:-1]))
+    # arrays of links and of their points
     links = _build_links(lanes, chains)
     points = _build_points(lanes, chains, links)
+    # ways on from each link, as one flat list
     onward = [[int(placement.link[lane]) for lane in after[chain[-1]]] for chain in chains]
     links["next_count"] = [len(ways) for ways in onward]
     links["next_first"] = np.cumsum(links["next_count"]) - links["next_count"]
     links["dead_end"] = _find_dead_ends(onward)
+    # the points of links next to these
     for side, neighbour in (("left", lanes.left), ("right", lanes.right)):
         points[side] = _find_point_neighbours(
             lanes, placement, links=links, points=points, neighbour=neighbour
@@ -172,10 +176,12 @@ def _find_lane_chains(
         return after[lane][0] if same else -1
 
     driving = [int(lane) for lane in np.flatnonzero(lanes.kind == LaneKind.DRIVING)]
+    # a chain begins where no lane simply goes on to
     continued = {joined(lane) for lane in driving}
     heads = [lane for lane in driving if lane not in continued]
     chains: list[list[int]] = []
     seen: set[int] = set()
+    # follow it to its end
     for head in heads + driving:  # rings have no head: any lane of them starts one
         chain: list[int] = []
         lane = head
@@ -190,15 +196,18 @@ def _find_lane_chains(
 
 def _sample_chain(lanes: TownLanes, chain: list[int], total: float, rows: NDArray[np.void]) -> None:
     """Fill in the points of a chain of lanes at even stations."""
+    # (samples,) of all lanes, and their stations on the link, m
     known = np.concatenate([np.arange(lanes.count[lane]) + lanes.first[lane] for lane in chain])
     starts = np.cumsum(lanes.length[chain]) - lanes.length[chain]
     part = np.repeat(np.arange(len(chain)), lanes.count[chain])
     along = starts[part] + lanes.station[known]
+    # (points,) even stations: places and directions between samples
     station = np.linspace(0.0, total, len(rows))
     for axis, name in enumerate("xyz"):
         rows[name] = np.interp(station, along, lanes.points[known, axis])
     rows["yaw"] = np.interp(station, along, np.unwrap(lanes.yaw[known]))
     rows["width"] = np.interp(station, along, lanes.width[known])
+    # the lane and its limit are those that a point lies on
     here = np.clip(np.searchsorted(starts, station, side="right") - 1, 0, len(chain) - 1)
     rows["lane"] = np.array(chain)[here]
     rows["speed_limit"] = lanes.speed_limit[rows["lane"]]

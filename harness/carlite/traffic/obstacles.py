@@ -229,12 +229,14 @@ def _measure_room_aside(
     """Metres that a driver may keep to the right from here to past a gap, for the scenery."""
     least = np.inf
     ahead = -me.station - body.half_length
+    # link by link, from the vehicle's rear to a little past the gap
     for k in range(me.at, me.known):
         link = net.links[me.route[k]]
         start = max(int(-ahead / link.step), 0)
         end = int((gap + 2.0 * body.half_length + 4.0 - ahead) / link.step)
         for point in range(start, min(end, link.count)):
             p = net.points[link.first + point]
+            # in a bend to the left the rear swings out to the right
             swing = body.half_length**2 * max(-p.curvature, 0.0) * 0.5
             least = min(least, p.room - swing)
         ahead += link.length
@@ -284,6 +286,7 @@ def _predict_corridor_entry(
     if np.hypot(b[other].vx, b[other].vy) < 0.3:
         return np.inf, 0.0
     later = 0.3
+    # moments 0.3 s apart: is it in the corridor then, and will the driver be there
     while later <= FORESIGHT:
         gap, pace = _measure_corridor_room(me, b, other, later, MARGIN)
         if gap < np.inf:

@@ -26,7 +26,12 @@ def step_trailing_heading(heading: float, ahead: float, moved: float, half_lengt
 
 @compiled
 def note_course(me: TrafficDriver, yaw: float) -> None:
-    """Keep what the overhang follows from; it is predicted when something comes near."""
+    """Keep what the overhang follows from; it is predicted when something comes near.
+
+    Args:
+        me: the driver, with its path.
+        yaw: of the vehicle, rad.
+    """
     me.overhang_due = True
     me.course_yaw, me.course_spacing = yaw, me.spacing
     for n in range(SAMPLES):
@@ -39,7 +44,12 @@ def note_course(me: TrafficDriver, yaw: float) -> None:
 
 @compiled
 def predict_overhang(me: TrafficDriver, half_length: float) -> None:
-    """Find how far to the right of each point of the noted course the front bumper passes it."""
+    """Find how far to the right of each point of the noted course the front bumper passes it.
+
+    Args:
+        me: the driver, with its noted course.
+        half_length: of the vehicle, m.
+    """
     me.overhang_due = False
     x, y, directions, spacing = me.course_x, me.course_y, me.course_direction, me.course_spacing
     # samples from the middle to the front bumper
@@ -67,9 +77,17 @@ def estimate_most_aside(me: TrafficDriver, half_length: float) -> float:
     The front bumper is no farther from a point of the path than half a vehicle and what lies
     between two of its points that far apart; where the path jumps, or bends sharply, there is no
     bound.
+
+    Args:
+        me: the driver, with its path.
+        half_length: of the vehicle, m.
+
+    Returns:
+        m.
     """
     ahead = int(half_length / me.spacing + 0.5)
     apart = half_length + me.spacing
+    # half a vehicle and the way between two points that far apart
     bound = half_length + apart
     exceptions = 0  # counted without a branch, several points at once
     for n in range(SAMPLES - ahead):
@@ -82,7 +100,14 @@ def estimate_most_aside(me: TrafficDriver, half_length: float) -> float:
 
 @compiled
 def is_path_within(me: TrafficDriver, x: float, y: float, reach: float) -> bool:
-    """Whether a point of the path is within reach of a place."""
+    """Whether a point of the path is within reach of a place.
+
+    Args:
+        me: the driver, with its path.
+        x: m.
+        y: m.
+        reach: m.
+    """
     near = 0
     for n in range(SAMPLES):
         dx, dy = me.path_x[n] - x, me.path_y[n] - y

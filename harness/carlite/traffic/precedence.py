@@ -63,6 +63,7 @@ def _is_zone_taken(
 ) -> bool:
     """Whether a vehicle that is cleared for a zone will still be there."""
     entry = board.heads[conf.zones[z].other].held
+    # all that are cleared for the other link, in a list linked by indices
     while entry >= 0:
         j = board.held[entry].driver
         left = conf.zones[z].other_leave + board.who[j].half - board.held[entry].where
@@ -90,6 +91,7 @@ def _is_zone_owed(
 ) -> bool:
     """Whether a vehicle that goes first comes to a zone before driver `i` would have left it."""
     entry = board.heads[conf.zones[z].other].coming
+    # all that come to the other link and are not cleared yet
     while entry >= 0:
         j = board.coming[entry].driver
         to_zone = board.coming[entry].where + conf.zones[z].other_enter
@@ -144,12 +146,14 @@ def _must_give_way(
     if board.who[j].entry <= 0 or board.who[i].entry <= 0:
         return False
     from_i, from_j = d[i].route[board.who[i].entry - 1], d[j].route[board.who[j].entry - 1]
+    # who has red gives way; patience beats rank
     light = app[from_j].light
     closed = light >= 0 and now.lights[light] != GREEN
     if closed or _has_waited_longer(d, board, j, i):
         return not closed
     if _has_waited_longer(d, board, i, j) or (board.who[j].speed < 0.3 and d[j].standing > 2.0):
         return False
+    # signs and roads decide, then custom
     rank_i, rank_j = get_approach_rank(app, from_i), get_approach_rank(app, from_j)
     if rank_i != rank_j:
         return rank_i < rank_j
@@ -162,9 +166,11 @@ def _yields_by_custom(
 ) -> bool:
     """Among equals: turning left waits for oncoming traffic; without lights, right before left."""
     from_i, from_j = d[i].route[board.who[i].entry - 1], d[j].route[board.who[j].entry - 1]
+    # directions in which both enter the junction
     heading_i = net.points[net.links[from_i].first + net.links[from_i].count - 1].yaw
     heading_j = net.points[net.links[from_j].first + net.links[from_j].count - 1].yaw
     across = wrap_to_pi_in_kernel(heading_j - heading_i)
+    # oncoming, or from the right
     if abs(across) > 2.1:
         turn_i = net.links[d[i].route[board.who[i].entry]].turn
         turn_j = net.links[d[j].route[board.who[j].entry]].turn
@@ -197,11 +203,13 @@ def measure_stop_distance(
 ) -> float:
     """Metres until the front bumper must stand: at the line, or before an elder's zone."""
     stop = max(board.who[i].to_line, 0.0)
+    # the end of a dead end
     last = d[i].route[d[i].known - 1]
     if net.links[last].next_count == 0:
         stop = min(stop, max(d[i].horizon - board.who[i].half - 1.0, 0.0))
     if d[i].let_go > 0.0:
         return stop
+    # zones on the way that is cleared: who was cleared earlier goes first
     ahead = -d[i].station
     for k in range(d[i].at, d[i].cleared):
         link = d[i].route[k]
@@ -219,6 +227,7 @@ def _has_elder_inside(
 ) -> bool:
     """Whether someone cleared before driver `i` has not left a zone yet."""
     entry = board.heads[conf.zones[z].other].held
+    # all that are cleared for the other link, in a list linked by indices
     while entry >= 0:
         j = board.held[entry].driver
         left = conf.zones[z].other_leave + board.who[j].half - board.held[entry].where

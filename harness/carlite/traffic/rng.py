@@ -30,5 +30,10 @@ def sample_driver_uniform(me: TrafficDriver) -> float:
 
 @compiled
 def hash_question(seed: np.uint64, question: int) -> float:
-    """Answer the same question the same way each time: a number in [0, 1) for it."""
+    """Answer the same question the same way each time: a number in [0, 1) for it.
+
+    Args:
+        seed: of the answers.
+        question: any number.
+    """
     return hash_to_uniform(seed ^ (np.uint64(question) * GOLDEN))

@@ -32,7 +32,16 @@ DODGE_LENGTH = 8.0
 def place_driver(
     net: TrafficNetwork, me: TrafficDriver, x: float, y: float, z: float, yaw: float
 ) -> None:
-    """Put a driver onto the nearest link that runs its way, unless it is far below."""
+    """Put a driver onto the nearest link that runs its way, unless it is far below.
+
+    Args:
+        net: links and their points.
+        me: the driver.
+        x: m.
+        y: m.
+        z: m.
+        yaw: rad.
+    """
     # the nearest point; other heights, headings and dead ends count as farther
     best, nearest = -1, np.inf
     for p in range(len(net.points)):
@@ -65,7 +74,13 @@ def place_driver(
 
 @compiled
 def start_swerve(me: TrafficDriver, lateral: float, length: float) -> None:
-    """Let the path start `lateral` metres aside and blend into the lane over `length`."""
+    """Let the path start `lateral` metres aside and blend into the lane over `length`.
+
+    Args:
+        me: the driver.
+        lateral: m from the lane's middle.
+        length: m along the lane.
+    """
     me.swerve = lateral - me.lane_offset
     me.swerved = 0.0
     me.swerve_length = length
@@ -73,7 +88,14 @@ def start_swerve(me: TrafficDriver, lateral: float, length: float) -> None:
 
 @compiled
 def advance_driver(net: TrafficNetwork, me: TrafficDriver, x: float, y: float) -> None:
-    """Follow the vehicle's centre along its route and forget what lies behind."""
+    """Follow the vehicle's centre along its route and forget what lies behind.
+
+    Args:
+        net: links and their points.
+        me: the driver.
+        x: m, of the vehicle's centre.
+        y: m.
+    """
     before = me.station
     passed = 0.0
     # project the centre onto the route; a step seldom crosses more than one link
@@ -109,7 +131,14 @@ def advance_driver(net: TrafficNetwork, me: TrafficDriver, x: float, y: float) -
 
 @compiled
 def drop_passed_links(net: TrafficNetwork, me: TrafficDriver, half_length: float) -> None:
-    """Drop the links that the rear bumper has left."""
+    """Drop the links that the rear bumper has left.
+
+    Args:
+        net: links and their points.
+        me: the driver.
+        half_length: of the vehicle, m.
+    """
+    # the rear may still be some links behind the middle
     rear = me.station - half_length - 1.0
     keep = me.at
     while keep > 0 and rear < 0.0:
@@ -126,6 +155,7 @@ def drop_passed_links(net: TrafficNetwork, me: TrafficDriver, half_length: float
 @compiled
 def extend_route(net: TrafficNetwork, me: TrafficDriver) -> None:
     """Decide on links until enough of the route is known."""
+    # metres of route that are known beyond the vehicle
     ahead = -me.station
     for k in range(me.at, me.known):
         ahead += net.links[me.route[k]].length
@@ -145,11 +175,13 @@ def _choose_next_link(net: TrafficNetwork, me: TrafficDriver, link: int) -> int:
     first, count = net.links[link].next_first, net.links[link].next_count
     if count == 0:
         return -1
+    # the next of the prescribed links, if it follows this one
     if me.plan_kind == LINKS and me.plan_at + 1 < me.plan_count and me.plan[me.plan_at] == link:
         for k in range(first, first + count):
             if net.onward[k] == me.plan[me.plan_at + 1]:
                 me.plan_at += 1
                 return int(net.onward[k])
+    # the next of the prescribed turns, where there is a choice
     if me.plan_kind == TURNS and count > 1 and me.plan_at < me.plan_count:
         me.plan_at += 1
         return _find_turning_link(net, first, count, me.plan[me.plan_at - 1])
@@ -158,6 +190,7 @@ def _choose_next_link(net: TrafficNetwork, me: TrafficDriver, link: int) -> int:
 
 @compiled
 def _sample_next_link(net: TrafficNetwork, me: TrafficDriver, first: int, count: int) -> int:
+    # equal chances among links that lead on
     alive = 0
     for k in range(first, first + count):
         alive += not net.links[net.onward[k]].dead_end
@@ -207,7 +240,13 @@ def compute_lateral_target(me: TrafficDriver, ahead: float) -> float:
 
 @compiled
 def sample_driver_path(net: TrafficNetwork, me: TrafficDriver, speed: float) -> None:
-    """Sample the path ahead: where it runs, how it bends, and how fast it may be driven."""
+    """Sample the path ahead: where it runs, how it bends, and how fast it may be driven.
+
+    Args:
+        net: links and their points.
+        me: the driver; its path is changed.
+        speed: m/s.
+    """
     # samples reach as far as the driver needs to stop, and a bit farther
     me.spacing = min(max((14.0 + speed + speed * speed / 5.0) / SAMPLES, 0.4), 2.5)
     share = 1.0 - me.slower / 100.0
@@ -254,7 +293,17 @@ def compute_path_yaw(me: TrafficDriver, n: int) -> float:
 
 @compiled
 def compute_path_direction(x: Floats, y: Floats, lane_yaw: Floats, n: int) -> float:
-    """The direction from a point to the next; that of the lane where they are one."""
+    """The direction from a point to the next; that of the lane where they are one.
+
+    Args:
+        x: (SAMPLES,) m.
+        y: (SAMPLES,) m.
+        lane_yaw: (SAMPLES,) rad.
+        n: number of the point.
+
+    Returns:
+        rad.
+    """
     k = min(n, SAMPLES - 2)
     dx, dy = x[k + 1] - x[k], y[k + 1] - y[k]
     if dx * dx + dy * dy > 1e-4:

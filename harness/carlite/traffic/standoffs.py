@@ -171,11 +171,13 @@ def measure_room_behind(b: Bodies, slot: int) -> float:
     c, s = np.cos(b[slot].yaw), np.sin(b[slot].yaw)
     for other in range(len(b)):
         dx, dy = b[other].x - b[slot].x, b[other].y - b[slot].y
+        # near enough, and on the same storey
         size = b[other].half_length + b[other].half_width
         if other == slot or max(abs(dx), abs(dy)) > BEHIND + b[slot].half_length + size:
             continue
         if abs(b[other].z - b[slot].z) > STOREY:
             continue
+        # half sizes of the other, along and across this vehicle
         turned = b[other].yaw - b[slot].yaw
         along, across = abs(np.cos(turned)), abs(np.sin(turned))
         long = along * b[other].half_length + across * b[other].half_width

@@ -69,11 +69,13 @@ def _measure_point_room(
 ) -> None:
     for k in range(len(net.points)):
         point = net.points[k]
+        # pieces are sorted by x: only a stretch of them can be near
         near = longest + REACH
         first, last = np.searchsorted(xs, point.x - near), np.searchsorted(xs, point.x + near)
         for index in range(first, last):
             piece = pieces[index]
             away = max(abs(piece.x - point.x), abs(piece.y - point.y))
+            # what stands at the height of a vehicle's body
             level = piece.bottom < point.z + OVERHEAD and piece.top > point.z + KERB
             if level and away < piece.reach + REACH:
                 point.room = min(point.room, _measure_room_right(point, piece))
@@ -86,6 +88,7 @@ def _measure_room_right(point: LinkPoint, piece: VergePiece) -> float:
     tx, ty = np.cos(point.yaw), np.sin(point.yaw)
     long, wide = piece.half_length, piece.half_width
     room = REACH
+    # points along the four sides of the piece
     for side in range(4):
         half, across = (long, wide) if side < 2 else (wide, long)
         steps = int(2.0 * half / STRIDE) + 1
@@ -94,6 +97,7 @@ def _measure_room_right(point: LinkPoint, piece: VergePiece) -> float:
             u, v = (along, across) if side < 2 else (across, along)
             if side % 2:
                 u, v = (u, -v) if side < 2 else (-u, v)
+            # those next to the point, within a metre along the lane
             dx = piece.x + c * u - s * v - point.x
             dy = piece.y + s * u + c * v - point.y
             aside = dy * tx - dx * ty

@@ -29,7 +29,12 @@ WIDTH, LENGTH_BYTES = _compute_value_widths()
 
 @compiled
 def count_message_values(message: Bytes, most: int) -> int:
-    """Return how many values a whole message consists of; `most` + 1 where there are more."""
+    """Return how many values a whole message consists of; `most` + 1 where there are more.
+
+    Args:
+        message: of msgpack, whole.
+        most: at which counting stops.
+    """
     at = values = 0
     while at < len(message) and values <= most:
         head = message[at]

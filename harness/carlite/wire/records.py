@@ -12,7 +12,12 @@ from harness.carlite.wire.codec import LEVEL, Rotation, Vector, Wide
 
 @dataclass(frozen=True)
 class Transform:
-    """A pose."""
+    """A pose.
+
+    Attributes:
+        location: metres.
+        rotation: degrees, as CARLA sends them.
+    """
 
     location: Vector
     rotation: Rotation

@@ -85,6 +85,7 @@ Records: TypeAlias = NDArray[np.void]
 
 def pack_actors(table: ActorTable, signal_slots: Ints, signals: Records) -> Records:
     """Return one record per slot of the table; `signals` are the blocks of lights and signs."""
+    # (actors,) records; the block of each is written by its kind
     records = np.zeros(len(table), RECORD)
     blocks = records["block"]
     _write_actors(
@@ -117,6 +118,7 @@ def _write_actors(
     records: Any, ids: Ints, position: Floats, rotation: Floats, velocity: Floats,
     angular_velocity: Floats, acceleration: Floats,
 ) -> None:  # fmt: skip
+    # a record for each slot; angles go out in degrees
     for slot in range(len(ids)):
         one = records[slot]
         one.id, one.state = ids[slot], ACTIVE
@@ -135,6 +137,7 @@ def _write_vehicles(
     hand_brake: Bools, reverse: Bools, manual_gear: Bools, gear: Int32s, speed_limit: Floats,
     light_state: Bytes, has_light: Bools, light_id: Ints, failure: Bytes,
 ) -> None:  # fmt: skip
+    # blocks of other actors are left as they are
     for slot in range(len(kind)):
         if kind[slot] != VEHICLE_KIND:
             continue

@@ -46,14 +46,17 @@ class AckermannDriver:
 
     def drive(self, table: ActorTable, slot: int, full_steer: float, dt: float) -> None:
         """Set the pedals and the wheel of the vehicle in `slot`."""
+        # the wheel
         self._turn_wheel(dt)
         table.steer[slot] = min(max(self.steer / full_steer, -1.0), 1.0)
+        # speed and its growth along the car, m/s and m/s²
         yaw = table.rotation[slot, 1]
         ahead = (cos(yaw), sin(yaw))
         speed = float(table.velocity[slot, 0] * ahead[0] + table.velocity[slot, 1] * ahead[1])
         gain = float(
             table.acceleration[slot, 0] * ahead[0] + table.acceleration[slot, 1] * ahead[1]
         )
+        # brake where it is to stand, or rolls the wrong way
         wanted, backwards = abs(self.target.speed), self.target.speed < 0.0
         stand = wanted < STANDSTILL and abs(speed) < STANDSTILL
         wrong_way = speed > STANDSTILL if backwards else speed < -STANDSTILL
@@ -62,6 +65,7 @@ class AckermannDriver:
             self.wish = self.felt = self.lag = self.trim = 0.0
             table.throttle[slot], table.brake[slot] = 0.0, 1.0
             return
+        # one pedal: throttle above 0, brake below
         pedal = self._compute_pedal(wanted - abs(speed), -gain if backwards else gain, dt)
         table.throttle[slot] = min(max(pedal, 0.0), 1.0)
         table.brake[slot] = min(max(-pedal, 0.0), 1.0)

@@ -52,11 +52,13 @@ class WorldEpisode:
         self._scenery_is_made_up = towns.has_made_up_scenery(town)
         self._giving_way: dict[int, Ints] = {}
         self._leaving: dict[int, float] = {}
+        # actors that a town has from the start
         self.population = ActorPopulation()
         self.table = self.population.table
         self.spectator = self._add_spectator()
         self._signal_ids = self._add_signals()
         self.lights = TrafficLights(town.signals, self._signal_ids)
+        # what moves them
         self.motion = ActorMotion(town, self.table)
         self.traffic = TrafficManager(
             town, table=self.table, lights=self.lights, physics=self.motion.physics, seed=seed
@@ -64,6 +66,7 @@ class WorldEpisode:
         self.pedals = LoosePedals()
         self.ackermann = AckermannControllers()
         self.scenery_state = SceneryState(town, self.table)
+        # what is sensed and sent of them
         self.observation = SensorObservation(self.population, self.scenery_state, seed)
         self._limits = SpeedLimits(town.lanes)
         self._signal_blocks = np.zeros(len(town.signals), snapshot.SIGNAL)
@@ -75,11 +78,13 @@ class WorldEpisode:
         self, wanted: ActorDescription, pose: Transform, parent: int = 0
     ) -> Resident:
         """Let a new actor in; its pose is relative to the parent's where it has one."""
+        # whether there is room
         blueprint, description = arrival.resolve_description(wanted)
         if parent:
             self.population.find_resident(parent)
         moves = blueprint.kind in arrival.MOVED and not parent
         giving_way = self._check_spawn_room(blueprint, pose) if moves else NOTHING
+        # a row of the table
         resident = arrival.make_resident(next(self._ids), blueprint, description, parent)
         resident.offset, resident.turn = pose.location, pose.rotation
         slot = self.population.add_resident(
@@ -88,6 +93,7 @@ class WorldEpisode:
             rotation=pose.rotation,
             **arrival.make_table_columns(blueprint, attached=bool(parent)),
         )
+        # its equipment may still be refused: then the actor was never there
         try:
             self._equip_actor(resident, slot)
         except CallError:

@@ -85,10 +85,12 @@ class SceneryState:
     def find_pieces_in_box(self, centre: Vector, extent: Vector, yaw: float) -> Ints:
         """Return the pieces, by index, in, above or below a box, those included that gave way."""
         whole = self._town.scenery
+        # (pieces,) those whose circle the box's circle touches
         reach = np.hypot(*extent[:2]) + np.hypot(whole.extent[:, 0], whole.extent[:, 1])
         away = np.hypot(whole.centre[:, 0] - centre[0], whole.centre[:, 1] - centre[1])
         column = (*extent[:2], SKY)
         near = np.flatnonzero(self._shown & (away < reach))
+        # then rectangles, whatever their height
         inside = [
             has_solid_overlap(
                 NO_ACTORS,
@@ -154,6 +156,7 @@ class SceneryState:
             return []
         self.scene.refresh_actors()
         direction, gone, hits = way / length, 0.0, list[LabelledPoint]()
+        # from hit to hit, each time from just behind the last one
         while gone < length and len(hits) < MOST_HITS:
             hit = self.find_first_hit(start + direction * gone, direction, length - gone)
             if hit is None:

@@ -52,6 +52,7 @@ def _look_up_limits(
     every: int,
     speed_limits: Floats,
 ) -> None:
+    # every so many slots in a tick: limits change slowly
     for index in range(first, len(slots), every):
         slot = slots[index]
         x, y, z = position[slot]

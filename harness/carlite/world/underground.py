@@ -18,7 +18,16 @@ from harness.carlite.towns.model import TownGround
 
 
 def find_buried_actors(table: ActorTable, slots: Ints, ground: TownGround) -> Bools:
-    """Return which actors in `slots` are below the ground from head to foot."""
+    """Return which actors in `slots` are below the ground from head to foot.
+
+    Args:
+        table: of all actors.
+        slots: (actors,) rows of the table.
+        ground: of the town.
+
+    Returns:
+        (actors,)
+    """
     result: Bools = _find_buried_boxes(
         slots, *to_ground_arrays(ground), table.position, table.rotation, table.box_centre,
         table.extent,

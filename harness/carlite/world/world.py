@@ -112,7 +112,9 @@ class ServerWorld:
         """Move the world by one step, send its streams, and return the frame."""
         self.frame += 1
         episode, dt = self.episode, self.step
+        # move
         episode.advance(dt)
+        # sense, and send: the world first, as clients wait for its frame
         records = episode.pack_records()
         sensor_frames = episode.capture_sensor_frames(
             records,

@@ -49,16 +49,25 @@ class FogResponses:
 
 @lru_cache(64)
 def get_fog_responses(extinction: float) -> FogResponses:
-    """Return the responses of fog by its extinction in 1/m: trapezoids along the beam."""
+    """Return the responses of fog by its extinction in 1/m: trapezoids along the beam.
+
+    Args:
+        extinction: 1/m.
+    """
+    # (X,) places in the fog, (R,) ranges that the receiver asks about, (X,) share of the beam in
+    # view
     x = np.linspace(BLIND, FAR, round((FAR - BLIND) / STEP) + 1)
     ranges = np.linspace(BLIND, FAR, round((FAR - BLIND) / PEAK_STEP) + 1)
     overlap = np.clip((x - BLIND) / (SEEING - BLIND), 0.0, 1.0)
+    # (R, X) metres between a place and the range that is asked about
     delay = ranges[:, None] - x
     pulse = np.sin(math.pi / (LIGHT * PULSE) * delay) ** 2
     pulse[(delay < 0) | (delay > LIGHT * PULSE)] = 0.0
+    # (R, X) what each place sends back; `until`: summed from the receiver up to each place
     integrand = 2 / LIGHT * pulse * (overlap * np.exp(-2 * extinction * x) / x**2)
     until = np.zeros_like(integrand)
     np.cumsum((integrand[:, 1:] + integrand[:, :-1]) * (x[1] - x[0]) / 2, axis=1, out=until[:, 1:])
+    # at each place of the target: the greatest response, and the range of it
     return FogResponses(
         places=x,
         peaks=until.max(axis=0),
@@ -79,6 +88,15 @@ def compute_soft_powers(
     """Return the greatest power from fog before targets, where these send rho exp(-2 a r) / r^2.
 
     It is beta / beta_0 times the peak of the response; beta_0 is the target's backscatter.
+
+    Args:
+        extinction: 1/m.
+        ranges: (N,) of the targets, m.
+        rho: (N,) reflectivity times cosine of incidence.
+        calibration: how fog compares with targets.
+
+    Returns:
+        (N,) in the units of the targets' powers.
     """
     response = get_fog_responses(extinction)
     peaks = np.interp(ranges, response.places, response.peaks)
@@ -92,11 +110,21 @@ def sample_soft_ranges(extinction: float, ranges: Floats, random: np.random.Gene
     Without noise all points would lie on a shell. Photons are counted in steps of PEAK_STEP, some
     hundred times, and points get one of these peaks. A peak is LATE, and no farther than the
     target.
+
+    Args:
+        extinction: 1/m.
+        ranges: (N,) of the targets, m.
+        random: of the sweep.
+
+    Returns:
+        (N,) m, not beyond the targets.
     """
     response = get_fog_responses(extinction)
+    # (PEAKS, R) photons at each range of the response to free air
     counts = random.poisson(
         PHOTONS * response.of_free_air / response.of_free_air.max(), (PEAKS, len(response.ranges))
     )
     peaks = response.ranges[counts.argmax(axis=1)][random.integers(PEAKS, size=len(ranges))]
+    # a place within its step, less what the peak of a pulse is late
     peaks = peaks + random.uniform(-PEAK_STEP / 2, PEAK_STEP / 2, len(ranges))
     return np.asarray(np.minimum(np.maximum(peaks - LATE, BLIND), ranges))

@@ -52,6 +52,7 @@ class Bandwidth(Disturbance):
         radio = self._radios.get(message.sender)
         if radio is None or radio.last_starts <= message.capture_time + SAME_MOMENT:
             return None
+        # the radio is free when the message that gives way would have started
         radio.free_at = radio.last_starts
         return radio.last_frame
 
@@ -59,6 +60,7 @@ class Bandwidth(Disturbance):
         """Return how long the message waits and how long it takes to send."""
         captured = message.capture_time
         radio = self._radios.get(message.sender)
+        # after everything that this sender has to send before
         starts = captured if radio is None else max(captured, radio.free_at)
         free_at = starts + message.size_bytes / self.bytes_per_second
         self._radios[message.sender] = SenderRadio(free_at, message.capture_frame, starts)

@@ -34,7 +34,15 @@ class FeatureCorruption(Disturbance, ABC):
 
     @abstractmethod
     def corrupt_features(self, features: Singles, random: np.random.Generator) -> Singles:
-        """Return a map with noise in it."""
+        """Return a map with noise in it.
+
+        Args:
+            features: (channels, rows, columns).
+            random: of the capture; all maps of a message take from it in order.
+
+        Returns:
+            The same shape.
+        """
 
 
 class Scattered(FeatureCorruption):
@@ -99,7 +107,15 @@ class WholeChannels(FeatureCorruption):
 
 
 def sample_noise_like(features: Singles, random: np.random.Generator) -> Singles:
-    """Return noise between the least and the greatest of these values."""
+    """Return noise between the least and the greatest of these values.
+
+    Args:
+        features: of any shape.
+        random: of the capture.
+
+    Returns:
+        The same shape.
+    """
     low, high = features.min(initial=np.inf), features.max(initial=-np.inf)
     noise: Singles = low + random.random(features.shape, np.float32) * (high - low)
     return noise

@@ -67,10 +67,19 @@ class Ghosts(Disturbance):
         raise cannot_touch(self, message)
 
     def sample_ghosts(self, sender: str, kind: Kind) -> Boxes:
-        """Return this episode's ghosts of a partner."""
+        """Return this episode's ghosts of a partner.
+
+        Args:
+            sender: name of the partner.
+            kind: of the partner; it decides how high its LiDAR stands.
+
+        Returns:
+            `count` boxes in the partner's LiDAR frame.
+        """
         random = self.random(sender)
         distance = random.uniform(self.nearest, self.farthest, self.count)
         bearing, yaw = random.uniform(-math.pi, math.pi, (2, self.count))
+        # (count, 7) on the road: the LiDAR's height below the sensor
         geometry = np.empty((self.count, 7))
         geometry[:, 0] = distance * np.cos(bearing)
         geometry[:, 1] = distance * np.sin(bearing)
@@ -82,8 +91,16 @@ class Ghosts(Disturbance):
 
 
 def sample_box_surface(box: Floats) -> Singles:
-    """Return returns of a LiDAR at the origin from the faces of a box that look at it."""
+    """Return returns of a LiDAR at the origin from the faces of a box that look at it.
+
+    Args:
+        box: (7,) in the LiDAR's frame, metres and radians.
+
+    Returns:
+        (points, 4) x y z intensity in the LiDAR's frame; none if the LiDAR is inside the box.
+    """
     x, y, z, *sizes, yaw = box.tolist()
+    # (3, 3) from the box's frame to the LiDAR's
     turn = np.array(
         [
             [math.cos(yaw), -math.sin(yaw), 0.0],
@@ -92,6 +109,7 @@ def sample_box_surface(box: Floats) -> Singles:
         ]
     )
     half = np.array(sizes) / 2
+    # the faces that look at the LiDAR: it is beyond them along their axis
     lidar_in_box = -np.array([x, y, z]) @ turn
     faces = [
         make_face_grid(half, axis, float(np.sign(lidar_in_box[axis])))
@@ -100,12 +118,22 @@ def sample_box_surface(box: Floats) -> Singles:
     ]
     if not faces:
         return np.zeros((0, 4), np.float32)
+    # (points, 3) back in the LiDAR's frame
     points = np.concatenate(faces) @ turn.T + [x, y, z]
     return np.column_stack([points, np.full(len(points), INTENSITY)]).astype(np.float32)
 
 
 def make_face_grid(half: Floats, axis: int, side: float) -> Floats:
-    """Return a grid of points on one face of a box, in the box's frame."""
+    """Return a grid of points on one face of a box, in the box's frame.
+
+    Args:
+        half: (3,) half sizes, m.
+        axis: that the face is across: 0 length, 1 width, 2 height.
+        side: 1 or -1 along the axis.
+
+    Returns:
+        (points, 3) in metres.
+    """
     ticks = [
         np.linspace(-extent, extent, math.ceil(2 * extent / SPACING) + 1)
         for extent in half.tolist()

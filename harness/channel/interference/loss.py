@@ -93,6 +93,7 @@ class BurstLoss(Disturbance):
     def loses(self, message: Message) -> bool:
         """Update the channel's state, then sample whether this message is lost."""
         sender = message.sender
+        # both numbers for every message, needed or not: streams stay in step
         turn, fate = self.random_at(sender, message.capture_frame).random(2)
         odds = self.turns[self._air[sender]] if sender in self._air else self.at_first
         air = self._air[sender] = int(turn < odds[1])
@@ -100,6 +101,7 @@ class BurstLoss(Disturbance):
         return bool(fate < self.lost[air])
 
     def _update_idle_chance(self, sender: str) -> None:
+        # (2,) probability of good and bad air with nothing lost so far, of this sender
         before = self._nothing_lost.get(sender)
         now = self.at_first if before is None else before @ self.turns
         self._nothing_lost[sender] = now * (1 - self.lost)
@@ -109,7 +111,15 @@ class BurstLoss(Disturbance):
 
 
 def check_share(name: str, **shares: float) -> None:
-    """Refuse what is no probability and no share; 0 is no disturbance."""
+    """Refuse what is no probability and no share; 0 is no disturbance.
+
+    Args:
+        name: of the disturbance, for the message.
+        shares: values by name of the setting.
+
+    Raises:
+        UserError: a value is not from 0 to 1.
+    """
     for setting, value in shares.items():
         if not 0 <= value <= 1:
             raise UserError(f"{name}.{setting} = {value}: must be from 0 to 1")

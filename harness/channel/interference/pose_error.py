@@ -77,6 +77,7 @@ class PoseErrorSampler(PoseErrorDisturbance):
 
     def compute_error(self, observation: Observation) -> Floats:
         """Sample from this observer's stream."""
+        # the probability that no error so far was large enough to count
         if self.per == "frame" or observation.sender not in self._sampled:
             self._sampled.add(observation.sender)
             self.idle_chance *= self.compute_chance_of_none()
@@ -143,6 +144,7 @@ class Uniform(PoseErrorSampler):
 
     def sample_error(self, random: np.random.Generator) -> Floats:
         """Return sizes with signs."""
+        # x, y and yaw first: samples in the plane do not depend on whether z, pitch, roll are set
         parts = [
             random.uniform(self.low[part], self.high[part]) * random.choice([-1.0, 1.0], 3)
             for part in (slice(IN_PLANE), slice(IN_PLANE, None))
@@ -278,10 +280,13 @@ class Walk(PoseErrorDisturbance):
     def compute_error(self, observation: Observation) -> Floats:
         """Take a step as wide as the time since the last one makes it."""
         sender, now = observation.sender, observation.time
+        # (6,) where the walk stood at this observer's last capture
         since, error = self._walked.get(sender, (now, np.zeros(len(LEAST))))
         elapsed = now - self._began.setdefault(sender, now)
+        # how likely the walk is still too near its start to count
         none = compute_chance_of_small(self.deviation * math.sqrt(elapsed))
         self.idle_chance = min(self.idle_chance, none)
+        # a step of variance proportional to the time since then
         random = self.random_at(sender, observation.frame)
         error = error + random.normal(0.0, self.deviation) * math.sqrt(now - since)
         self._walked[sender] = (now, error)
@@ -289,7 +294,14 @@ class Walk(PoseErrorDisturbance):
 
 
 def compute_chance_of_small(deviation: Floats) -> float:
-    """Return how likely normal errors round zero are to be too small to count."""
+    """Return how likely normal errors round zero are to be too small to count.
+
+    Args:
+        deviation: (6,) x, y (m), yaw (rad), z (m), pitch, roll (rad); 0 for no error.
+
+    Returns:
+        0 to 1.
+    """
     ratios = [
         least / floor if floor else math.inf
         for least, floor in zip(LEAST.tolist(), deviation.tolist(), strict=True)
@@ -300,7 +312,19 @@ def compute_chance_of_small(deviation: Floats) -> float:
 def convert_to_radians(
     x: float, y: float, yaw: float, *, z: float = 0.0, pitch: float = 0.0, roll: float = 0.0
 ) -> Floats:
-    """Return an error as it is used: x, y, yaw, z, pitch, roll."""
+    """Return an error as it is used: x, y, yaw, z, pitch, roll.
+
+    Args:
+        x: m.
+        y: m.
+        yaw: degrees.
+        z: m.
+        pitch: degrees.
+        roll: degrees.
+
+    Returns:
+        (6,) m and rad, in the order of `Shift`.
+    """
     return np.array([x, y, math.radians(yaw), z, math.radians(pitch), math.radians(roll)])
 
 

@@ -67,7 +67,15 @@ def get_surface_albedo(surfaces: Surfaces) -> Floats:
 
 
 def compute_reflectivity(surfaces: Surfaces | None, count: int) -> Floats:
-    """Return reflectivity times cosine of incidence (Lambert's law) for so many points."""
+    """Return reflectivity times cosine of incidence (Lambert's law) for so many points.
+
+    Args:
+        surfaces: of N points; None where they were not recorded.
+        count: N.
+
+    Returns:
+        (N,) 0 to 1.
+    """
     if surfaces is None:
         return np.full(count, UNKNOWN)
     return get_surface_albedo(surfaces) * surfaces.cosines
@@ -82,8 +90,16 @@ def compute_wet_reflectivity(surfaces: Surfaces, water: float) -> Floats:
     """Return `compute_reflectivity` where so many mm of water stand on what is paved.
 
     A share of the pavement is under a film: all of it from PAVEMENT_DEPTH on (Hahner et al., 2022).
+
+    Args:
+        surfaces: of N points.
+        water: mm.
+
+    Returns:
+        (N,) 0 to 1.
     """
     dry, cosines = get_surface_albedo(surfaces), surfaces.cosines.astype(np.float64)
+    # (N,) a mean of wet and dry pavement; all else stays dry
     share = min(max(water / PAVEMENT_DEPTH, 0.0), 1.0)
     wet = (1 - share) * dry + share * compute_film_reflectivity(dry, cosines)
     return np.where(find_paved_points(surfaces), wet, dry) * cosines
@@ -95,7 +111,15 @@ def compute_film_reflectivity(dry: Floats, cosines: Floats) -> Floats:
     Light enters, is reflected by the surface, and leaves, or is thrown back by the water and
     reflected again, without end: t_in rho t_out / (1 - rho r_out). What the film itself reflects
     goes away like from a mirror. By reciprocity, in and out are the same at matching angles.
+
+    Args:
+        dry: (N,) reflectivity without water, at normal incidence.
+        cosines: (N,) of incidence.
+
+    Returns:
+        (N,) 0 to 1.
     """
+    # (2, N) for both polarisations: reflected, and passed, by the water's surface
     turned_back = compute_fresnel_reflection(cosines)
     through = 1 - turned_back
     both = through * dry * through / (1 - dry * turned_back)
@@ -105,7 +129,16 @@ def compute_film_reflectivity(dry: Floats, cosines: Floats) -> Floats:
 def compute_fresnel_reflection(
     cosines: Floats, before: float = AIR, behind: float = WATER
 ) -> Floats:
-    """Return the share of power reflected by an interface: rows s, p (Fresnel's equations)."""
+    """Return the share of power reflected by an interface: rows s, p (Fresnel's equations).
+
+    Args:
+        cosines: (N,) of incidence.
+        before: refractive index on the side of the light.
+        behind: refractive index on the other side.
+
+    Returns:
+        (2, N) shares of power.
+    """
     cos_in, cos_out = cosines, compute_refracted_cosine(cosines, before, behind)
     s = (before * cos_in - behind * cos_out) / (before * cos_in + behind * cos_out)
     p = (behind * cos_in - before * cos_out) / (behind * cos_in + before * cos_out)
@@ -113,7 +146,16 @@ def compute_fresnel_reflection(
 
 
 def compute_transmission(cosines: Floats, before: float = AIR, behind: float = WATER) -> Floats:
-    """Return the share of power that passes: amplitudes squared, times n cos out over n cos in."""
+    """Return the share of power that passes: amplitudes squared, times n cos out over n cos in.
+
+    Args:
+        cosines: (N,) of incidence.
+        before: refractive index on the side of the light.
+        behind: refractive index on the other side.
+
+    Returns:
+        (2, N) shares of power.
+    """
     cos_in, cos_out = cosines, compute_refracted_cosine(cosines, before, behind)
     s = 2 * before * cos_in / (before * cos_in + behind * cos_out)
     p = 2 * before * cos_in / (behind * cos_in + before * cos_out)

@@ -47,11 +47,13 @@ class Removed(Disturbance):
         random = self.random_at(message.sender, message.capture_frame)
         if isinstance(message.payload, Boxes):
             boxes = message.payload
+            # the probability that no box was left out so far
             self.idle_chance *= (1.0 - self.share) ** len(boxes)
             kept = random.random(len(boxes)) >= self.share
             return replace(message, payload=boxes[kept])
         if isinstance(message.payload, Points):
             sweep = message.payload.in_lidar
+            # (points,) and a decision for every sector, so that an object goes as a whole
             sector = self.compute_sectors(sweep)
             self.idle_chance *= (1.0 - self.share) ** len(np.unique(sector))
             kept = random.random(self.sectors) >= self.share
@@ -59,6 +61,13 @@ class Removed(Disturbance):
         raise cannot_touch(self, message)
 
     def compute_sectors(self, sweep: Singles) -> np.ndarray:
-        """Return the sector that each point is in."""
+        """Return the sector that each point is in.
+
+        Args:
+            sweep: (N, 4).
+
+        Returns:
+            (N,) from 0 on; sector 0 begins straight behind the LiDAR.
+        """
         turn = np.arctan2(sweep[:, 1], sweep[:, 0]) / math.tau + 0.5
         return np.minimum((turn * self.sectors).astype(np.int64), self.sectors - 1)

@@ -61,7 +61,14 @@ class SweepOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BeamTargets:
-    """The targets of a sweep's beams."""
+    """The targets of a sweep's beams.
+
+    Attributes:
+        ranges: (N,).
+        rho: (N,).
+        noise: (N,).
+        powers: (N,) in units of the transmitted power.
+    """
 
     ranges: Floats  # m
     rho: Floats  # reflectivity times cosine of incidence
@@ -73,7 +80,16 @@ class BeamTargets:
 def apply_dry_air(
     sweep: Sweep, sensitivity: LidarSensitivity, random: np.random.Generator
 ) -> SweepOutcome:
-    """Return the sweep in dry air: dark and far points are lost, ranges get noise."""
+    """Return the sweep in dry air: dark and far points are lost, ranges get noise.
+
+    Args:
+        sweep: N points, as rays hit them.
+        sensitivity: of the LiDAR.
+        random: of this sweep.
+
+    Returns:
+        The points that are detected, and the fates of all N.
+    """
     beams = compute_beam_targets(sweep, 0.0, random)
     return select_strongest_returns(sweep, beams, make_silent_air(beams), sensitivity)
 
@@ -89,6 +105,16 @@ def apply_rain(
     """Return the sweep in rain of a rate in mm/h; rate 0 is the sweep itself.
 
     `rho` are the reflectivities of targets times cosines, where they are not those of dry surfaces.
+
+    Args:
+        sweep: N points, as rays hit them.
+        rate: mm/h.
+        sensitivity: of the LiDAR.
+        random: of this sweep.
+        rho: (N,).
+
+    Returns:
+        The points that are detected, and the fates of all N.
     """
     if rate == 0:
         return SweepOutcome.from_unchanged(sweep)
@@ -114,7 +140,18 @@ def apply_particles(
     random: np.random.Generator,
     rho: Floats | None = None,
 ) -> SweepOutcome:
-    """Return the sweep among particles that may be hit before the targets."""
+    """Return the sweep among particles that may be hit before the targets.
+
+    Args:
+        sweep: N points, as rays hit them.
+        particles: what falls.
+        sensitivity: of the LiDAR.
+        random: of this sweep.
+        rho: (N,) reflectivity times cosine; None for dry surfaces.
+
+    Returns:
+        The points that are detected, and the fates of all N.
+    """
     beams = compute_beam_targets(sweep, particles.extinction, random, rho)
     air = sample_strongest_particles(beams.ranges, particles, sensitivity.least_power, random)
     return select_strongest_returns(sweep, beams, air, sensitivity)
@@ -128,7 +165,18 @@ def apply_fog(
     random: np.random.Generator,
     calibration: backscatter.Calibration = "hahner",
 ) -> SweepOutcome:
-    """Return the sweep in fog of a visibility in m; an infinite one is the sweep itself."""
+    """Return the sweep in fog of a visibility in m; an infinite one is the sweep itself.
+
+    Args:
+        sweep: N points, as rays hit them.
+        visibility: m.
+        sensitivity: of the LiDAR.
+        random: of this sweep.
+        calibration: how fog compares with targets.
+
+    Returns:
+        The points that are detected, and the fates of all N.
+    """
     alpha = extinction.compute_fog_extinction(visibility)
     if alpha == 0:
         return SweepOutcome.from_unchanged(sweep)
@@ -146,6 +194,18 @@ def apply_wet_ground(
     """Return the sweep over ground under so many mm of water, in dry air.
 
     No water gives the sweep itself. Intensities are CARLA's, which do not depend on reflectivity.
+
+    Args:
+        sweep: N points with their surfaces.
+        water: mm.
+        sensitivity: of the LiDAR.
+        random: of this sweep.
+
+    Returns:
+        The points that are detected, and the fates of all N.
+
+    Raises:
+        UserError: no surfaces were recorded, or the water is not a finite number ≥ 0.
     """
     if not 0 <= water < math.inf:
         raise UserError(f"water = {water} mm: must be ≥ 0")
@@ -166,7 +226,15 @@ def get_surfaces(sweep: Sweep, name: str) -> Surfaces:
 def compute_beam_targets(
     sweep: Sweep, alpha: float, random: np.random.Generator, rho: Floats | None = None
 ) -> BeamTargets:
-    """Return the beams of a sweep in air of an extinction in 1/m."""
+    """Return the beams of a sweep in air of an extinction in 1/m.
+
+    Args:
+        sweep: N points.
+        alpha: extinction, 1/m.
+        random: of this sweep; N numbers are taken from it.
+        rho: (N,) reflectivity times cosine; None for dry surfaces.
+    """
+    # (N, 3) and (N,) in double: ranges must not depend on float32
     xyz = sweep.points_in_lidar[:, :3].astype(np.float64)
     ranges = np.sqrt(np.einsum("ij,ij->i", xyz, xyz))
     if rho is None:
@@ -184,24 +252,37 @@ def make_silent_air(beams: BeamTargets) -> Strongest:
 def select_strongest_returns(
     sweep: Sweep, beams: BeamTargets, air: Strongest, sensitivity: LidarSensitivity
 ) -> SweepOutcome:
-    """Return the sweep of the strongest returns, each from the target or from the air before it."""
+    """Return the sweep of the strongest returns, each from the target or from the air before it.
+
+    Args:
+        sweep: N points, as rays hit them.
+        beams: N targets.
+        air: (N,) powers and ranges of what the air sends back.
+        sensitivity: of the LiDAR.
+    """
     powers, places = air
+    # (N,) masks: from the air, from the target; neither: lost
     least = sensitivity.least_power
     scattered = (powers > beams.powers) & (powers >= least)
     kept = ~scattered & (beams.powers >= least)
+    # the noise of ranges grows as power falls
     deviations = RANGE_NOISE / np.sqrt(2 * np.maximum(beams.powers, least) / least)
     noisy = np.maximum(beams.ranges + beams.noise * deviations, 0.0)
     ranges = np.where(scattered, places, noisy)
     there = scattered | kept
+    # (left, 4) along their rays at the new range
     points = move_points_along_rays(
         sweep.points_in_lidar[there], beams.ranges[there], ranges[there]
     )
+    # intensity by CARLA's formula, with the extinction of the air on both ways
     if not sensitivity.keep_intensity:
         alpha = beams.extinction
         points[:, 3] = np.exp(-(ATTENUATION + 2 * alpha) * ranges[there])
     else:
+        # intensities are kept, but the air's returns have none to keep
         from_air = scattered[there]
         points[from_air, 3] = np.exp(-ATTENUATION * ranges[there][from_air])
+    # what counts as changed is what a sweep of float32 shows
     same = (points[:, :3] == sweep.points_in_lidar[there, :3]).all(axis=1)
     return SweepOutcome(
         sweep=Sweep(points, select_remaining_surfaces(sweep.surfaces, there, scattered)),
@@ -211,7 +292,16 @@ def select_strongest_returns(
 
 
 def move_points_along_rays(points: Singles, before: Floats, after: Floats) -> Singles:
-    """Return points along their rays, with other ranges."""
+    """Return points along their rays, with other ranges.
+
+    Args:
+        points: (N, 4) in the LiDAR's frame.
+        before: (N,) ranges, m.
+        after: (N,) ranges, m.
+
+    Returns:
+        (N, 4)
+    """
     result = points.copy()
     result[:, :3] *= (after / np.maximum(before, 1e-3))[:, None].astype(np.float32)
     return result
@@ -241,6 +331,15 @@ def bound_chance_of_same_sweep(
 
     Extinction that float32 shows changes intensities or, where they are kept, the noise of ranges.
     Else only a particle that is hit before a target can make a difference.
+
+    Args:
+        sweep: N points.
+        alpha: extinction, 1/m.
+        particles: what falls; None in fog.
+        sensitivity: of the LiDAR.
+
+    Returns:
+        0 to 1.
     """
     xyz = sweep.points_in_lidar[:, :3].astype(np.float64)
     ranges = np.sqrt(np.einsum("ij,ij->i", xyz, xyz))

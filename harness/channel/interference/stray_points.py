@@ -105,12 +105,22 @@ class SquareRing:
             )
 
     def sample_stray_points(self, sweep: Singles, random: np.random.Generator) -> Singles:
-        """Return the points: one coordinate beyond the region of interest, the other anywhere."""
+        """Return the points: one coordinate beyond the region of interest, the other anywhere.
+
+        Args:
+            sweep: (N, 4) in the LiDAR's frame.
+            random: of the sweep.
+
+        Returns:
+            (count, 4); heights and intensities lie in the range of the sweep's.
+        """
+        # (count,) the coordinate that is outside the region of interest, and the other one
         beyond = random.uniform(self.inside, self.outside, self.count)
         beyond *= random.choice([-1.0, 1.0], self.count)
         across = random.uniform(-self.outside, self.outside, self.count)
         ahead = random.random(self.count) < 0.5
         x, y = np.where(ahead, beyond, across), np.where(ahead, across, beyond)
+        # heights and intensities as those of the sweep, so that nothing else sets them apart
         seen = sweep[:, 2:4] if len(sweep) else np.zeros((1, 2), np.float32)
         low, high = seen.min(0), seen.max(0)
         return np.column_stack([x, y, random.uniform(low, high, (self.count, 2))]).astype(

@@ -54,6 +54,7 @@ class WeatherDisturbance(Disturbance, ABC):
         super().reset(seed, route)
         self.idle_chance = 1.0
         self.size = self.low
+        # equal shares of every decade: sizes span orders of magnitude
         if self.high != self.low:
             share = float(self.random("weather").random())
             self.size = float(self.low * (self.high / self.low) ** share)
@@ -67,6 +68,7 @@ class WeatherDisturbance(Disturbance, ABC):
                 "interference_not_delivered",
                 f"{self.name}: what the {observation.kind} LiDAR detects is not known: no r_max",
             )
+        # the same stream as dry air has: the noise of ranges is the same in all weathers
         random = self.random_of_sweep(observation.sender, observation.frame)
         self.idle_chance *= self.bound_chance_of_none(sweep, sweep.sensitivity)
         return self.apply_weather(sweep, sweep.sensitivity, random).sweep
@@ -75,7 +77,16 @@ class WeatherDisturbance(Disturbance, ABC):
     def apply_weather(
         self, sweep: Sweep, sensitivity: LidarSensitivity, random: np.random.Generator
     ) -> SweepOutcome:
-        """Return what becomes of a sweep."""
+        """Return what becomes of a sweep.
+
+        Args:
+            sweep: as rays hit it.
+            sensitivity: of the LiDAR.
+            random: of this sweep.
+
+        Returns:
+            The points that are detected, and what became of the others.
+        """
 
     @abstractmethod
     def bound_chance_of_none(self, sweep: Sweep, sensitivity: LidarSensitivity) -> float:
@@ -246,6 +257,19 @@ def check_size_limits(
     """Return the least and the greatest size, from 0 to a bound.
 
     A size that is sampled is sampled in its logarithm, and has to be above 0.
+
+    Args:
+        setting: its name, for the message.
+        unit: of the setting.
+        low: the size, or the least size if it is sampled.
+        highest: the greatest size if it is sampled; None: it is not.
+        most: the bound.
+
+    Returns:
+        Least and greatest size; equal if it is not sampled.
+
+    Raises:
+        UserError: a size outside the bounds.
     """
     high = low if highest is None else highest
     if not 0 <= low <= high <= most or low == 0 < high:

@@ -117,7 +117,14 @@ def format_one_line_rows(text: str) -> str:
 
 
 def read_error_model(file: Path | str) -> ErrorModel:
-    """Return the model in a file; anything wrong with it is one line."""
+    """Return the model in a file; anything wrong with it is one line.
+
+    Args:
+        file: JSON that `crucible errors` wrote; `~` is the home folder.
+
+    Raises:
+        UserError: the file cannot be read, or is not a model of this version.
+    """
     path = expand_home(str(file), "model")
     try:
         record = read_json_within(path, follow=True)
@@ -202,10 +209,19 @@ def match_additional_boxes(before: Boxes, now: Boxes) -> list[tuple[int, int]]:
     """Return which additional boxes of two steps are one: one to one, the nearest first.
 
     Both stand in the world; only boxes of one class can be the same.
+
+    Args:
+        before: K boxes of one planning step, in the world.
+        now: M boxes of the next planning step, in the world.
+
+    Returns:
+        Pairs of rows of `before` and `now`, at most 2.5 m apart.
     """
+    # (K, M) metres between the centres; infinite between classes
     away = np.linalg.norm(before.geometry[:, None, :2] - now.geometry[None, :, :2], axis=2)
     away[before.classes[:, None] != now.classes[None, :]] = np.inf
     pairs = []
+    # greedy: the nearest pair leaves the table with its row and its column
     while away.size and away.min() <= SAME_DETECTION:
         row, column = divmod(int(away.argmin()), len(now))
         away[row, :] = away[:, column] = np.inf

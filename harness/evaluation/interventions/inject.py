@@ -113,7 +113,13 @@ class Inject(Intervention):
     def _build_chains(
         self, kind: str, names: Mapping[str, str], most: float = MOST_SHARE
     ) -> list[Chain]:
-        """Return the chain of each distance band; beyond the bands nothing is wrong."""
+        """Return the chain of each distance band; beyond the bands nothing is wrong.
+
+        Args:
+            kind: name of the boxes in the message about a dose that was cut.
+            names: by state, the pattern whose share and persistence are used.
+            most: the share of boxes with an error that is never exceeded.
+        """
         nothing = dict.fromkeys(names, 0.0)
         chains = []
         for number, band in enumerate(BANDS):
@@ -122,6 +128,7 @@ class Inject(Intervention):
                 state: float(self.model.share[name][number]) * self.times * (name in self.patterns)
                 for state, name in names.items()
             }
+            # a dose above what is possible is scaled down, and recorded as capped
             total = sum(shares.values())
             if total > most:
                 self.capped.append(f"{kind} {band}")
@@ -150,12 +157,22 @@ class Inject(Intervention):
         return {**record, "capped": self.capped, "model": source}
 
     def apply(self, scene: Scene) -> Intervened:
-        """Return perfect boxes with errors."""
+        """Return perfect boxes with errors.
+
+        Args:
+            scene: the planning step with perceived boxes and ground truth.
+
+        Returns:
+            All boxes to drive by, and the errors as changes of perfect boxes.
+        """
+        # (N,) distance bands of the ground truth
         bands = compute_distance_bands(scene.truth.boxes_in_lidar.geometry)
+        # detections that no error model is about
         kept = scene.perceived.cooperative[self._select_kept(scene)]
         changes: list[BoxChange] = []
         parts = [kept]
         known = self._find_detected_alone(scene)
+        # a perfect box for every true box that counts, with its error if it has one
         for true in np.flatnonzero(find_counted_truth(scene)).tolist():
             box = scene.truth.boxes_in_lidar[true : true + 1]
             change = self._sample_error(scene, true, "L" if known[true] else "C", int(bands[true]))
@@ -165,6 +182,7 @@ class Inject(Intervention):
                     continue
                 box = Boxes(change.after[None, :], box.classes, np.array([change.score]))
             parts.append(box)
+        # additional boxes: ghosts in the world, and copies of the ego's false detections
         for pattern, boxes in (
             (GHOSTS, self._update_ghosts(scene)),
             (COPIES, self._select_copies(scene)),
@@ -180,6 +198,7 @@ class Inject(Intervention):
         boxes = scene.perceived.cooperative
         overlaps = scene.overlaps(boxes)
         counts = find_counted_truth(scene)
+        # (M,) boxes on true boxes that count are replaced by perfect ones
         of_counted = (overlaps[counts] > 0).any(axis=0)
         of_others = (overlaps[~counts] > 0).any(axis=0)
         outside = ~find_boxes_in_window(boxes.geometry, scene.settings)
@@ -190,8 +209,16 @@ class Inject(Intervention):
         return np.asarray(compute_highest_overlap(scene.overlaps(alone)) > scene.taus)
 
     def _sample_error(self, scene: Scene, true: int, group: str, band: int) -> BoxChange | None:
-        """Return what is wrong with a true box at this step."""
+        """Return what is wrong with a true box at this step.
+
+        Args:
+            scene: the planning step.
+            true: row of the true box.
+            group: `L` if the ego alone detects it, else `C`.
+            band: its distance band.
+        """
         actor = int(scene.actors[true])
+        # every actor has a random stream, so that one actor's errors do not change another's
         errors = self._actors.get(actor)
         if errors is None:
             random = make_named_stream(self._seed, "intervention", str(actor))
@@ -205,6 +232,7 @@ class Inject(Intervention):
             return make_injected_change(
                 "removed", pattern, box, after=NO_BOX, score=1.0, actor=true
             )
+        # a new error has a new offset; one that lasts keeps its offset
         if before != MISLOCALISED or errors.offset is None:
             rows = self._get_offsets(int(box.classes[0]), band)
             errors.offset = sample_offset(rows, box, float(scene.taus[true]), errors.random)
@@ -224,9 +252,11 @@ class Inject(Intervention):
         """Let ghosts appear and go; return those that are additional detections here and now."""
         rate = self.model.ghosts_a_step * self.times * (GHOSTS in self.patterns)
         stay = self.model.ghosts_stay
+        # the first step has as many as the long run has on average
         if self._ghosts is None:
             self._ghosts, new = [], self._random.poisson(rate)
         else:
+            # afterwards some stay, and so many appear that the average is kept
             last = self._random.random(len(self._ghosts)) < stay
             self._ghosts = [ghost for ghost, lasts in zip(self._ghosts, last, strict=True) if lasts]
             new = self._random.poisson(rate * (1 - stay))
@@ -234,6 +264,7 @@ class Inject(Intervention):
             born = self._sample_ghost(scene)
             if born is not None:
                 self._ghosts.append(GhostBox(transform_boxes(born, scene.lidar_in_world, WORLD)))
+        # they stand still in the world; only those in the window and in free space show
         there = Boxes.join([ghost.in_world for ghost in self._ghosts])
         boxes = transform_boxes(there, WORLD, scene.lidar_in_world)
         return boxes[find_showing_boxes(scene, boxes, GHOSTS)]
@@ -254,8 +285,10 @@ class Inject(Intervention):
         boxes = alone[find_showing_boxes(scene, alone, COPIES)]
         in_world = transform_boxes(boxes, scene.lidar_in_world, WORLD)
         states: list[str | None] = [None] * len(boxes)
+        # a detection that lasts keeps its state
         for before, now in match_additional_boxes(self._false.in_world, in_world):
             states[now] = self._false.states[before]
+        # (K,) one number for every box, copied or not: the streams stay in step
         uniforms = self._of_copies.random(len(boxes))
         for row, band in enumerate(compute_distance_bands(boxes.geometry)):
             states[row] = sample_next_state(states[row], self._copying[band], float(uniforms[row]))
@@ -270,7 +303,16 @@ def find_counted_truth(scene: Scene) -> Mask:
 
 
 def find_showing_boxes(scene: Scene, boxes: Boxes, pattern: str) -> Mask:
-    """Return which boxes would show LADE, or CADE, among the cooperative ones."""
+    """Return which boxes would show LADE, or CADE, among the cooperative ones.
+
+    Args:
+        scene: the planning step.
+        boxes: N boxes in the ego's LiDAR frame.
+        pattern: LADE, or CADE for boxes that overlap one of the ego alone.
+
+    Returns:
+        (N,)
+    """
     free = compute_highest_overlap(scene.overlaps(boxes).T) == 0
     shared = compute_highest_overlap(compute_class_overlaps(boxes, scene.perceived.ego_alone)) > 0
     inside = find_boxes_in_window(boxes.geometry, scene.settings)
@@ -278,7 +320,17 @@ def find_showing_boxes(scene: Scene, boxes: Boxes, pattern: str) -> Mask:
 
 
 def sample_offset(rows: Floats, box: Boxes, tau: float, random: np.random.Generator) -> Floats:
-    """Return a measured offset that mislocalises this box; half its length if none does."""
+    """Return a measured offset that mislocalises this box; half its length if none does.
+
+    Args:
+        rows: (K, 6) measured offsets; columns as OFFSET has them.
+        box: the true box, one row.
+        tau: the overlap that counts as detected.
+        random: the actor's stream.
+
+    Returns:
+        (6,) an offset after which the overlap is above 0 and at most `tau`.
+    """
     for _ in range(TRIES if len(rows) else 0):
         offset = rows[int(random.integers(len(rows)))]
         overlap = compute_bev_iou(displace_box(box.geometry[0], offset)[None, :], box.geometry)[
@@ -295,13 +347,24 @@ def build_error_chain(shares: Mapping[str, float], stays: Mapping[str, float]) -
     An error gives way to none, and comes from none. Where so many come and go that none is too
     rare for that, as many as needed turn into the other error, if there is one; where even that is
     too much, errors last longer than asked: the shares are kept.
+
+    Args:
+        shares: by error, the share of boxes that have it.
+        stays: by error, the probability that it lasts another step.
+
+    Returns:
+        By the state before, the probabilities of the errors next; what is missing to 1 is no error.
     """
+    # flows for each step: the shares are kept if as many boxes leave an error as enter it
     correct = 1.0 - sum(shares.values())
     leave = {state: share * (1.0 - stays[state]) for state, share in shares.items()}
+    # errors that turn into the other one, where boxes without an error are too few
     most = min(leave.values()) if len(leave) > 1 else 0.0
     turn = min(max((sum(leave.values()) - correct) / 2, 0.0), most)
+    # flows through "no error", slowed down where even those are too many
     pass_none = {state: flow - turn for state, flow in leave.items()}
     slower = min(1.0, correct / sum(pass_none.values())) if sum(pass_none.values()) > 0 else 1.0
+    # probabilities: a flow over the share of the state that it leaves
     nexts: Chain = {None: {**shares}, NONE: {**shares}}
     if correct > 0:
         nexts[NONE] = {state: flow * slower / correct for state, flow in pass_none.items()}
@@ -324,7 +387,15 @@ def sample_next_state(before: str | None, chain: Chain, uniform: float) -> str:
 
 
 def displace_box(box: Floats, offset: Floats) -> Floats:
-    """Return a box shifted along and across itself, turned and resized as an offset says."""
+    """Return a box shifted along and across itself, turned and resized as an offset says.
+
+    Args:
+        box: (7,) metres and radians.
+        offset: (6,) as OFFSET has them: shifts in lengths and widths of the box, radians, factors.
+
+    Returns:
+        (7,)
+    """
     along, across, yaw, length, width, _ = offset
     cos, sin = np.cos(box[6]), np.sin(box[6])
     ahead, aside = along * box[3], across * box[4]

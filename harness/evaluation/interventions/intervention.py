@@ -30,7 +30,13 @@ NO_ACTOR = -1
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BoxChange:
-    """One box that was removed, moved or added."""
+    """One box that was removed, moved or added.
+
+    Attributes:
+        kind: removed, moved or added.
+        of_class: index into CLASSES.
+        score: of the box, 0 to 1.
+    """
 
     kind: ChangeKind
     pattern: str  # the pattern that this repairs or injects
@@ -43,7 +49,14 @@ class BoxChange:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Scene:
-    """One planning step as an intervention sees it; boxes stand in the ego's LiDAR frame."""
+    """One planning step as an intervention sees it; boxes stand in the ego's LiDAR frame.
+
+    Attributes:
+        perceived: what the system detects.
+        truth: N ground-truth boxes.
+        parked: parked cars that are scenery.
+        lidar_in_world: the ego's LiDAR, where it truly stands.
+    """
 
     perceived: Perceived
     truth: GroundTruth
@@ -65,12 +78,26 @@ class Scene:
         )
 
     def overlaps(self, cooperative: Boxes) -> Floats:
-        """Return how much each true box overlaps each box, as the patterns count it."""
+        """Return how much each true box overlaps each box, as the patterns count it.
+
+        Args:
+            cooperative: M boxes.
+
+        Returns:
+            (N, M), 0 to 1.
+        """
         true_boxes = self.truth.boxes_in_lidar
         return compute_class_overlaps(true_boxes, cooperative) * ~self.ignored(cooperative)
 
     def ignored(self, boxes: Boxes) -> Mask:
-        """Return which boxes are of parked cars, and as such neither right nor wrong."""
+        """Return which boxes are of parked cars, and as such neither right nor wrong.
+
+        Args:
+            boxes: M boxes.
+
+        Returns:
+            (M,)
+        """
         if self.settings.parked != "ignored":
             return np.zeros(len(boxes), np.bool_)
         return find_parked_detections(boxes, self.truth.boxes_in_lidar, self.parked)
@@ -95,11 +122,23 @@ class Intervention(ABC):
     kind: ClassVar[str]  # repair or inject
 
     def reset(self, seed: int, period: float) -> None:  # noqa: B027 - most keep nothing
-        """Start an attempt, with the seconds between planning steps."""
+        """Start an attempt, with the seconds between planning steps.
+
+        Args:
+            seed: of the attempt.
+            period: seconds.
+        """
 
     @abstractmethod
     def apply(self, scene: Scene) -> Intervened:
-        """Return the boxes to drive by at a planning step."""
+        """Return the boxes to drive by at a planning step.
+
+        Args:
+            scene: perceived boxes and ground truth of the step.
+
+        Returns:
+            The boxes in the ego's LiDAR frame, and every change.
+        """
 
     @abstractmethod
     def record(self) -> dict[str, Any]:

@@ -83,16 +83,24 @@ def repair_boxes(scene: Scene, patterns: Sequence[str]) -> Intervened:
 
 
 def assign_repairs(scene: Scene, patterns: Sequence[str]) -> RepairAssignment:
-    """Return the one assignment that all repairs of a step are."""
+    """Return the one assignment that all repairs of a step are.
+
+    Args:
+        scene: the planning step.
+        patterns: those that are repaired.
+    """
     evaluated = scene.evaluated()
     boxes, truths = scene.perceived.cooperative, len(scene.truth)
     made = RepairAssignment()
+    # LADE and CADE: the box goes
     additional = find_pattern_boxes(evaluated.cooperative, patterns, ADDITIONAL)[: len(boxes)]
     names = evaluated.cooperative.pattern
     made.removed |= {int(n): (PATTERNS[names[n]], NO_ACTOR) for n in np.flatnonzero(additional)}
     names = evaluated.truth.pattern
+    # LCME and CCME: a box is added
     missed = find_pattern_boxes(evaluated.truth, patterns, MISSED)[:truths]
     made.added |= {int(n): PATTERNS[names[n]] for n in np.flatnonzero(missed)}
+    # LCLE and CCLE: boxes are moved
     wrong = find_pattern_boxes(evaluated.truth, patterns, MISLOCALISED)[:truths]
     if wrong.any():
         assign_moves(scene, wrong, names, made)
@@ -106,10 +114,19 @@ def find_pattern_boxes(part: EvaluatedBoxes, patterns: Sequence[str], kinds: Seq
 
 
 def assign_moves(scene: Scene, wrong: Mask, names: Integers, made: RepairAssignment) -> None:
-    """Assign the boxes that mislocalise true boxes to be repaired (`wrong`)."""
+    """Assign the boxes that mislocalise true boxes to be repaired (`wrong`).
+
+    Args:
+        scene: the planning step.
+        wrong: (N,) true boxes to be repaired.
+        names: (N,) index of the pattern of each true box.
+        made: the assignment, which is added to.
+    """
     overlaps, taus = scene.overlaps(scene.perceived.cooperative), scene.taus
+    # (M,) boxes that may be taken away, and (N, M) the overlaps that are left without them
     fault = find_faulty_boxes(overlaps, taus, wrong, scene.settings.rule)
     kept = np.where(fault[None, :], 0.0, overlaps)
+    # (N,) true boxes that lose a box by this, and those of them that need another one
     touched = wrong | (overlaps[:, fault] > 0).any(axis=1)
     in_need = touched & (compute_highest_overlap(kept) <= taus)
     left = {int(n) for n in np.flatnonzero(in_need)}
@@ -119,6 +136,7 @@ def assign_moves(scene: Scene, wrong: Mask, names: Integers, made: RepairAssignm
         else choose_repaired_pattern(overlaps, wrong, names, int(n))
         for n in left
     }
+    # one to one, the largest overlap first
     free = {int(n) for n in np.flatnonzero(fault)}
     for true, box in sort_pairs_by_overlap(overlaps, in_need, fault):
         if true in left and box in free:
@@ -126,6 +144,7 @@ def assign_moves(scene: Scene, wrong: Mask, names: Integers, made: RepairAssignm
             left.discard(true)
             free.discard(box)
     made.added |= {true: pattern_of[true] for true in sorted(left)}
+    # boxes at fault without a true box are removed, each for the one it overlaps most
     if scene.settings.rule != "max":
         blamed = np.where(wrong[:, None], overlaps, 0.0)
         for box in sorted(free):
@@ -140,7 +159,17 @@ def choose_repaired_pattern(overlaps: Floats, wrong: Mask, names: Integers, true
 
 
 def find_faulty_boxes(overlaps: Floats, taus: Floats, wrong: Mask, rule: str) -> Mask:
-    """Return which boxes make true boxes count as mislocalised, and may be taken away."""
+    """Return which boxes make true boxes count as mislocalised, and may be taken away.
+
+    Args:
+        overlaps: (N, M) of true and cooperative boxes.
+        taus: (N,) the overlap that counts as detected.
+        wrong: (N,) mislocalised true boxes.
+        rule: the counting rule of the settings.
+
+    Returns:
+        (M,)
+    """
     of_wrong = overlaps[wrong]
     if rule == "max":
         others = (overlaps[~wrong] > 0).any(axis=0)
@@ -157,7 +186,15 @@ def sort_pairs_by_overlap(overlaps: Floats, rows: Mask, columns: Mask) -> list[t
 
 
 def apply_assignment(scene: Scene, assignment: RepairAssignment) -> Intervened:
-    """Return the boxes after an assignment: in their order, new ones last."""
+    """Return the boxes after an assignment: in their order, new ones last.
+
+    Args:
+        scene: the planning step with M cooperative boxes.
+        assignment: rows of boxes and true boxes.
+
+    Returns:
+        The boxes that stay, then the new ones; and the changes.
+    """
     # geometry: (N, 7)
     boxes, true_boxes = scene.perceived.cooperative, scene.truth.boxes_in_lidar
     geometry = boxes.geometry.copy()
@@ -210,9 +247,18 @@ def make_box_change(
 
 
 def get_nearest_scores(scene: Scene, trues: Integers) -> Floats:
-    """Return the score of the detection that overlaps each true box most; 1 without one."""
+    """Return the score of the detection that overlaps each true box most; 1 without one.
+
+    Args:
+        scene: the planning step.
+        trues: (K,) rows of true boxes.
+
+    Returns:
+        (K,) 0 to 1.
+    """
     scores = np.ones(len(trues))
     chosen = scene.truth.boxes_in_lidar[trues]
+    # cooperative boxes come last: their scores win
     for boxes in (scene.perceived.ego_alone, scene.perceived.cooperative):
         overlaps = compute_class_overlaps(chosen, boxes)
         some = compute_highest_overlap(overlaps) > 0

@@ -35,6 +35,13 @@ def compute_box_distance(one: Floats, other: Floats) -> float:
     """Return how far two boxes (x y z length width height yaw) are apart in the plane; 0 if not.
 
     Boxes that do not overlap are nearest at a corner of one of them.
+
+    Args:
+        one: (7,) metres and radians.
+        other: (7,) in the same frame.
+
+    Returns:
+        Metres.
     """
     if has_box_overlap(one, other):
         return 0.0
@@ -50,6 +57,7 @@ def compute_corner_distance(one: Floats, other: Floats) -> float:
 
 def has_box_overlap(one: Floats, other: Floats) -> bool:
     """Return whether no edge of either box lies between them."""
+    # separating axes: a side of one box has the other box all beyond it
     for box, others in ((one, compute_box_corners(other)), (other, compute_box_corners(one))):
         seen = convert_to_box_frame(box, others)
         if (seen.min(axis=0) > box[3:5] / 2).any() or (seen.max(axis=0) < -box[3:5] / 2).any():

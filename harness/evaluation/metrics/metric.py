@@ -38,7 +38,14 @@ class StepData:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AttemptData:
-    """One attempt when it has ended."""
+    """One attempt when it has ended.
+
+    Attributes:
+        route: the way of the attempt, in the world frame.
+        values: (steps,).
+        frames: (steps,) each.
+        infractions: the last one may be the violation that ended the drive.
+    """
 
     route: Route
     values: Floats  # the metric's own numbers of the steps; NaN where there was none
@@ -49,19 +56,44 @@ class AttemptData:
 
 
 class Metric:
-    """A number for each step (`step`), for each attempt (`attempt`), or both."""
+    """A number for each step (`step`), for each attempt (`attempt`), or both.
+
+    A subclass overrides `step`, `attempt` or both. It may keep state between steps: `reset` clears
+    it.
+
+    Attributes:
+        unit: of the numbers, such as `m`; it stands in tables.
+    """
 
     unit: ClassVar[str] = ""
 
     def reset(self, route: Route) -> None:
-        """Start an attempt."""
+        """Start an attempt.
+
+        Args:
+            route: the way of the attempt that starts.
+        """
 
     def step(self, data: StepData) -> float | None:
-        """Return the number of a planning step; None or NaN where there is none."""
+        """Return the number of a planning step; None or NaN where there is none.
+
+        Args:
+            data: ground truth, messages and detections of the step.
+
+        Returns:
+            A finite number in the metric's unit.
+        """
         return None
 
     def attempt(self, data: AttemptData) -> float | None:
-        """Return the number of the attempt; if not overridden, the mean over its steps."""
+        """Return the number of the attempt; if not overridden, the mean over its steps.
+
+        Args:
+            data: the whole drive, with the metric's numbers of the steps.
+
+        Returns:
+            A finite number in the metric's unit; None where there is none.
+        """
         known = data.values[~np.isnan(data.values)]
         return float(known.mean()) if len(known) else None
 
@@ -77,7 +109,18 @@ def has_attempt_number(metric: Metric) -> bool:
 
 
 def check_metric_value(value: object, what: str) -> float:
-    """Return a metric's number, NaN for None; ValueError if it is none."""
+    """Return a metric's number, NaN for None; ValueError if it is none.
+
+    Args:
+        value: what a metric returned.
+        what: the name of the metric and its method, for the message.
+
+    Returns:
+        A finite number or NaN.
+
+    Raises:
+        ValueError: neither a finite number nor None.
+    """
     if value is None:
         return math.nan
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):

@@ -46,7 +46,13 @@ class DriveEnding:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ConflictMeasures:
-    """Gap, time to collision and required deceleration of each row of a motion."""
+    """Gap, time to collision and required deceleration of each row of a motion.
+
+    Attributes:
+        gap: (N,) metres.
+        time: (N,) seconds; infinite beyond the horizon.
+        deceleration: (N,) m/s².
+    """
 
     gap: Floats
     time: Floats
@@ -56,7 +62,17 @@ class ConflictMeasures:
 def compute_surrogates(
     motion: RoadUserMotion, way: EgoWay, ending: DriveEnding, rules: SurrogateRules = RULES
 ) -> dict[str, float | None]:
-    """Return all measures of a drive by name; None for the time to a goal that it did not reach."""
+    """Return all measures of a drive by name; None for the time to a goal that it did not reach.
+
+    Args:
+        motion: the whole drive.
+        way: the ego's route, of the same ticks.
+        ending: where the drive is cut, and how it ended.
+        rules: the thresholds.
+
+    Returns:
+        By the names of `SURROGATES`, in their units.
+    """
     motion, way = motion.select_tick_range(0, ending.tick), way.select_ticks(0, ending.tick)
     near = motion.select_near(rules.reach, rules.level)
     seconds = (len(motion) - 1) * motion.tick_seconds
@@ -72,7 +88,18 @@ def compute_surrogates(
 def compute_window_measures(
     motion: RoadUserMotion, way: EgoWay, last: int, *, seconds: float, rules: SurrogateRules = RULES
 ) -> dict[str, float | None]:
-    """Return the measures of the seconds until a tick, from nothing that came later."""
+    """Return the measures of the seconds until a tick, from nothing that came later.
+
+    Args:
+        motion: the whole drive.
+        way: the ego's route, of the same ticks.
+        last: the tick at which the window ends.
+        seconds: the length of the window.
+        rules: the thresholds.
+
+    Returns:
+        By the names of `SURROGATES`, in their units.
+    """
     first = max(last - round(seconds / motion.tick_seconds), 0)
     cut, stretch = motion.select_tick_range(first, last), way.select_ticks(first, last)
     ending = DriveEnding(tick=len(cut) - 1, collided=False)
@@ -80,7 +107,16 @@ def compute_window_measures(
 
 
 def compute_reached_times(way: EgoWay, tick_seconds: float, until: int) -> list[float]:
-    """Return the seconds at which 0, 10, 20, ... metres of the way driven were first reached."""
+    """Return the seconds at which 0, 10, 20, ... metres of the way driven were first reached.
+
+    Args:
+        way: the ego's route.
+        tick_seconds: the length of a tick.
+        until: the last tick that counts.
+
+    Returns:
+        Seconds, for every `SPACING` metres.
+    """
     driven = np.maximum.accumulate(way.station[: until + 1] - way.station[0])
     ticks = np.searchsorted(driven, np.arange(0.0, driven[-1] + 1e-9, SPACING))
     return [round(float(tick) * tick_seconds, 6) for tick in ticks]
@@ -136,16 +172,24 @@ def count_near_misses(
     """Count episodes with a short time to collision that did not end in contact.
 
     An episode is of one road user. The one that leads to the collision is no near miss.
+
+    Args:
+        motion: the ego and the road users near it.
+        conflicts: (N,) of each row of the motion.
+        ending: the road user that was struck, if one was.
+        rules: what is near, and which episodes are one.
     """
     longest_break = round(rules.merged / motion.tick_seconds)
     count = 0
     for actor in np.unique(motion.actor[conflicts.time < rules.near_miss]):
         rows = np.flatnonzero(motion.actor == actor)
+        # (T,) both: a short time to collision, and contact
         happens = np.zeros(len(motion), np.bool_)
         happens[motion.tick[rows]] = conflicts.time[rows] < rules.near_miss
         touched = np.zeros(len(motion), np.bool_)
         touched[motion.tick[rows]] = conflicts.gap[rows] <= 0
         known = find_episodes(happens, longest_break)
+        # the approach to the collision itself is not a near miss
         if ending.collided and actor == ending.struck:
             latest = ending.tick - IMPACT - longest_break
             known = [(first, last) for first, last in known if last < latest]

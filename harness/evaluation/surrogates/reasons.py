@@ -78,13 +78,22 @@ class DriveSurroundings:
 
 
 def has_reason(around: DriveSurroundings, first: int, last: int, rules: SurrogateRules) -> bool:
-    """Return whether there was a reason from `reason_before` the first tick until the last."""
+    """Return whether there was a reason from `reason_before` the first tick until the last.
+
+    Args:
+        around: motion, speeds and the way of the drive.
+        first: tick at which the episode begins.
+        last: its last tick.
+        rules: how far and how long reasons are looked for.
+    """
     motion, way = around.motion, around.way
     begin = max(first - round(rules.reason_before / motion.tick_seconds), 0)
+    # the stopping distance at the highest speed, from the ego's front
     fastest = float(np.abs(around.speed[begin : last + 1]).max(initial=0.0))
     reach = fastest**2 / (2 * rules.reason_deceleration) + rules.reason_margin
     reach += float(motion.ego_size[0]) / 2
     goal = float(compute_stations(way.xy)[-1])
+    # every fourth tick and the last one: goal and signals, bends, road users
     for tick in sorted({*range(begin, last + 1, EVERY), last}):
         station = float(way.station[tick])
         if station + reach >= goal or has_signal_ahead(way, tick, reach):
@@ -106,10 +115,18 @@ def has_signal_ahead(way: EgoWay, tick: int, reach: float) -> bool:
 
 
 def compute_sharpest_bend(route: Floats, station: float, reach: float) -> float:
-    """Return the largest curvature of a stretch of the route, 1/m."""
+    """Return the largest curvature of a stretch of the route, 1/m.
+
+    Args:
+        route: (M, 2) metres in the world.
+        station: metres along the route, where the stretch starts.
+        reach: metres, its length.
+    """
     along = compute_stations(route)
+    # (M - 1,) directions of the route's pieces, and (M - 1,) where their middles are
     yaw = np.unwrap(np.arctan2(*np.diff(route, axis=0).T[::-1]))
     middle = (along[1:] + along[:-1]) / 2
+    # (places,) the turn from `BEND_REACH` behind to `BEND_REACH` ahead of each place
     at = np.arange(station, station + reach, SPACING)
     turns = np.interp(at + BEND_REACH, middle, yaw) - np.interp(at - BEND_REACH, middle, yaw)
     return float(np.abs(turns).max(initial=0.0)) / (2 * BEND_REACH)
@@ -126,26 +143,31 @@ def has_road_user_ahead(
     rows = np.flatnonzero(motion.tick == tick)
     away = motion.place[rows, :2] - motion.ego[tick, :2]
     yaw = motion.ego[tick, 3]
+    # only road users ahead of the ego's centre
     rows = rows[away[:, 0] * np.cos(yaw) + away[:, 1] * np.sin(yaw) > 0]
     if not len(rows):
         return False
     station, reach = stretch
     along = compute_stations(route)
+    # (places, 2) the middle of the corridor, and its half width
     at = np.arange(station, min(station + reach, along[-1]) + SPACING, SPACING)
     line = np.column_stack([np.interp(at, along, route[:, axis]) for axis in (0, 1)])
     offset = float(np.hypot(*(line[0] - motion.ego[tick, :2])))
     half = motion.ego_size[1] / 2 + rules.reason_side + offset
     boxes = build_rectangles(motion.place[rows], motion.size[rows])
+    # (K, 15, 2) points of every body, in the world
     local = GRID * boxes[:, None, 2:4]
     cos, sin = np.cos(boxes[:, 4])[:, None], np.sin(boxes[:, 4])[:, None]
     turned = [local[..., 0] * cos - local[..., 1] * sin, local[..., 0] * sin + local[..., 1] * cos]
     points = boxes[:, None, :2] + np.stack(turned, -1)
+    # (K, times, 15, 2) the same points, moved on at constant velocity
     times = np.arange(0.0, rules.reason_ahead + STEP / 2, STEP)
     moved = points[:, None] + times[:, None, None] * around.velocity[rows][:, None, None]
     flat = moved.reshape(-1, 2)
     ahead = flat[np.hypot(*(flat - motion.ego[tick, :2]).T) <= reach + half]
     if not len(ahead):
         return False
+    # (points, places) distance of every point from the middle of the corridor
     gaps = np.hypot(ahead[:, None, 0] - line[:, 0], ahead[:, None, 1] - line[:, 1])
     return bool((gaps <= half).any())
 

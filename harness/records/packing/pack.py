@@ -70,11 +70,25 @@ class PackDumper(yaml.SafeDumper):
 def pack_campaigns(
     folders: Sequence[Path], file: Path, earlier: Sequence[Path] = ()
 ) -> list[PackedSizes]:
-    """Write campaigns into one file, without the attempts and routes that earlier parts hold."""
+    """Write campaigns into one file, without the attempts and routes that earlier parts hold.
+
+    Args:
+        folders: of campaigns.
+        file: the file to write.
+        earlier: files that hold a part of the same study already.
+
+    Returns:
+        What each campaign put into the file.
+
+    Raises:
+        UserError: a campaign cannot be packed, or contradicts an earlier part.
+    """
     campaigns = name_campaigns(folders)
+    # only their tables of contents: earlier parts may lack routes that are in still earlier ones
     known = read_packed_campaigns(earlier, whole=False)
     rows: list[Row] = []
     sizes = []
+    # rows of a campaign stand together: header, routes, sizes, ledger, attempts
     for name, campaign in campaigns.items():
         of_campaign = list(iter_campaign_rows(name, campaign, known.get(name)))
         attempts = [row for row in of_campaign if row["kind"] == ATTEMPT]
@@ -101,6 +115,7 @@ def name_campaigns(folders: Sequence[Path]) -> dict[str, CampaignRecords]:
                 f"{folder}: {name} is given twice; campaigns are named after their folders"
             )
         campaigns[name] = CampaignRecords(folder)
+        # critical sizes refer to twins, which are packed as a campaign of their name
         if any(iter_size_texts(folder)):
             campaigns[f"{name}/{TWINS}"] = CampaignRecords(folder / TWINS, within=folder)
     return dict(sorted(campaigns.items()))
@@ -109,13 +124,21 @@ def name_campaigns(folders: Sequence[Path]) -> dict[str, CampaignRecords]:
 def iter_campaign_rows(
     name: str, campaign: CampaignRecords, known: PackedCampaign | None
 ) -> Iterator[Row]:
-    """Yield a campaign's rows, but for what is known of it from earlier parts."""
+    """Yield a campaign's rows, but for what is known of it from earlier parts.
+
+    Args:
+        name: of the campaign in the packed file.
+        campaign: its records.
+        known: what earlier parts hold of it; None for nothing.
+    """
     header = format_packed_header(campaign)
     if known is not None and known.header != header:
         raise UserError(f"{campaign.folder}: an earlier part has another campaign called {name}")
+    # every part has the header: it identifies the campaign
     yield make_text_row(CAMPAIGN, name, "campaign.yaml", header)
     for route, text in iter_route_texts(campaign.folder):
         row = make_text_row(ROUTE, name, route, text)
+        # a route of an earlier part is only named, with its digest
         if known is not None and known.sums.get(route) == row["sha256"]:
             row["text"] = None
         yield row
@@ -126,6 +149,7 @@ def iter_campaign_rows(
                 " whole, without the files of --without that hold it"
             )
         yield make_text_row(SIZES, name, sizes, text)
+    # ledger and attempts: those that are new
     held = set(known.ledger) if known is not None else set()
     new = [line for line in iter_packed_ledger(campaign.folder) if line not in held]
     yield make_text_row(TRIES, name, LEDGER, "".join(f"{line}\n" for line in new))

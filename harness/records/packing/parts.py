@@ -59,7 +59,12 @@ TEXT_KINDS: dict[str, FileKind] = {
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PackedAttempt:
-    """An attempt in a file."""
+    """An attempt in a file.
+
+    Attributes:
+        part: the file that it is in.
+        row: of the file.
+    """
 
     key: AttemptKey
     number: int  # of the try that has the result
@@ -110,7 +115,11 @@ class PackedPart:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class PackedCampaign:
-    """A campaign from all parts that hold some of it."""
+    """A campaign from all parts that hold some of it.
+
+    Attributes:
+        name: of its folder; `NAME/twins` for twins.
+    """
 
     name: str
     header: str  # campaign.yaml
@@ -146,7 +155,18 @@ class PackedCampaign:
 def read_packed_campaigns(
     files: Sequence[Path], *, whole: bool = True
 ) -> dict[str, PackedCampaign]:
-    """Return the campaigns of all files by name; `whole` needs every route's text."""
+    """Return the campaigns of all files by name; `whole` needs every route's text.
+
+    Args:
+        files: the parts of one study.
+        whole: whether a route without its text is an error.
+
+    Returns:
+        By name.
+
+    Raises:
+        UserError: a file cannot be read, or parts contradict each other.
+    """
     campaigns: dict[str, PackedCampaign] = {}
     for file in files:
         for name, campaign in split_part(read_part(file)).items():

@@ -21,12 +21,24 @@ from harness.records.writing import EPISODES, get_storage_options
 
 
 def unpack_campaigns(files: Sequence[Path], out: Path) -> list[Path]:
-    """Write every campaign of the files into a folder of its own; all of them, or none."""
+    """Write every campaign of the files into a folder of its own; all of them, or none.
+
+    Args:
+        files: parts of one study.
+        out: folder for the campaigns' folders; it is made if it is not there.
+
+    Returns:
+        The folders.
+
+    Raises:
+        UserError: a folder is there already, or a file cannot be read.
+    """
     campaigns = read_packed_campaigns(files)
     folders = {name.partition("/")[0]: None for name in campaigns}
     for name in folders:
         if os.path.lexists(out / name):
             raise UserError(f"{out / name}: there is such a file already; choose another --out DIR")
+    # into a folder next to their places, then a rename for each campaign
     scratch = out / f".unpacking.{os.getpid()}"
     new = not os.path.lexists(out)
     try:

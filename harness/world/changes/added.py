@@ -73,9 +73,11 @@ class AddedActor(SceneChange):
         if not library.filter(self.blueprint):
             raise self.refused(f"the simulator has no blueprint {self.blueprint}")
         blueprint = library.find(self.blueprint)
+        # pedestrians can be hurt; the role shows that it is no traffic
         for name, value in (("role_name", "added"), ("is_invincible", "false")):
             if blueprint.has_attribute(name):
                 blueprint.set_attribute(name, value)
+        # the first pose with room
         for pose in self.iter_poses(stage):
             at = compute_standing_transform(blueprint, pose)
             actor = stage.spawn(blueprint, at)

@@ -36,6 +36,7 @@ class AnotherBody(BackgroundChange):
 
     def after_traffic(self, stage: SpawnedScene) -> None:
         """Put another vehicle in the place of one that has a model of its size."""
+        # the first vehicle of the rank, or behind it, that has a model of its size
         sizes = measure_model_sizes(stage, list_vehicle_models(stage))
         for old in self.list_from_rank(stage):
             alike = self._find_similar_models(old, sizes)
@@ -44,14 +45,17 @@ class AnotherBody(BackgroundChange):
         else:
             raise self.refused(f"no vehicle has a model within {100 * self.share:g} % of its size")
         at, row = stage.place_of(old), stage.get_fleet_row(old)
+        # out with the old, so that the new has room
         stage.population.vehicles.remove(old)
         stage.destroy_actor(old)
         random = self.random(stage.context, "body")
+        # model and colour from the change's stream: traffic's streams stay untouched
         blueprint = alike[int(random.integers(len(alike)))]
         if blueprint.has_attribute("color"):
             colours = blueprint.get_attribute("color").recommended_values
             blueprint.set_attribute("color", colours[int(random.integers(len(colours)))])
         blueprint.set_attribute("role_name", "background")
+        # in the same place of the lists: what is sampled from them does not change
         new = stage.spawn(blueprint, at)
         if new is None:
             raise self.refused(f"no room for {blueprint.id} in the place of {old.type_id}")

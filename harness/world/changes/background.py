@@ -26,24 +26,46 @@ class BackgroundChange(SceneChange):
         self.kind, self.rank = kind, rank
 
     def unfit(self, scene: PlannedScene) -> str:
-        """Return whether the traffic has too few such actors."""
+        """Return whether the traffic has too few such actors.
+
+        Args:
+            scene: what is planned.
+
+        Returns:
+            A reason, or an empty text.
+        """
         traffic = scene.traffic
         there = traffic.vehicles + traffic.bicycles if self.kind == "vehicle" else traffic.walkers
         needed = 1 if self.rank is None else self.rank + 1
         return f"traffic has {there} {self.kind}s, {needed} needed" if there < needed else ""
 
     def chosen(self, stage: SpawnedScene) -> carla.Actor:
-        """Return the actor that is meant."""
+        """Return the actor that is meant.
+
+        Args:
+            stage: after the traffic was spawned.
+
+        Raises:
+            AttemptError: the traffic has too few actors.
+        """
         return self.list_from_rank(stage)[0]
 
     def list_from_rank(self, stage: SpawnedScene) -> list[carla.Actor]:
-        """Return the actor that is meant, and those that are further from the route."""
+        """Return the actor that is meant, and those that are further from the route.
+
+        Args:
+            stage: after the traffic was spawned.
+
+        Raises:
+            AttemptError: the traffic has too few actors.
+        """
         known = stage.population.vehicles if self.kind == "vehicle" else stage.population.walkers
         rank = self.rank
         if rank is None and known:
             rank = int(self.random(stage.context, "choice").integers(len(known)))
         if rank is None or rank >= len(known):
             raise self.refused(f"the background traffic has {len(known)} {self.kind}s only")
+        # by distance from the route, the nearest first
         line = stage.context.route.xyz[:, :2]
         places = [stage.place_of(actor).location for actor in known]
         gaps = [np.hypot(*(line - (place.x, place.y)).T).min() for place in places]

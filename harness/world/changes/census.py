@@ -39,12 +39,19 @@ class SceneCensus:
 def build_scene_census(
     world: carla.World, hazards: Sequence[Hazard], tick_seconds: float
 ) -> SceneCensus:
-    """Return who is in the world; one tick has passed since the last of them was spawned."""
+    """Return who is in the world; one tick has passed since the last of them was spawned.
+
+    Args:
+        world: after its first tick.
+        hazards: of the attempt.
+        tick_seconds: the length of a tick.
+    """
     snapshot = world.get_snapshot()
     present = {}
     seeds = set()
     for actor in world.get_actors():
         state = snapshot.find(actor.id)
+        # listed by the client, but not in this tick
         if state is None:
             continue
         velocity = state.get_velocity()
@@ -61,9 +68,17 @@ def build_scene_census(
 def describe_displacement(
     present: PresentActor | None, asked: Pose, *, place: float = PLACE, angle: float = ANGLE
 ) -> str:
-    """Return how an actor is not where it was asked to be, its own travel aside; "" if it is."""
+    """Return how an actor is not where it was asked to be, its own travel aside; "" if it is.
+
+    Args:
+        present: the actor as it is; None if it is not in the world.
+        asked: where it should be.
+        place: metres that it may differ.
+        angle: radians that it may differ.
+    """
     if present is None:
         return "not in the world"
+    # what it has driven in the tick that passed is no displacement
     x = present.pose.x - present.travelled[0] - asked.x
     y = present.pose.y - present.travelled[1] - asked.y
     gap, turn = math.hypot(x, y), abs(float(wrap_angle(present.pose.yaw - asked.yaw)))

@@ -39,7 +39,14 @@ class PlannedScene:
 
 
 class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that they need
-    """One thing that is otherwise in the scene; subclasses override the moments when they act."""
+    """One thing that is otherwise in the scene; subclasses override the moments when they act.
+
+    The order of calls: `context`, `hazards`, `after_traffic`, `after_partners`, one tick,
+    `undelivered`; at the end of the attempt `unheard`.
+
+    Attributes:
+        sample: number of the random sample.
+    """
 
     name = "scene_change"
     """Its name in conditions' twins and random streams; a class has its own."""
@@ -60,38 +67,78 @@ class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that the
         return False
 
     def unfit(self, scene: PlannedScene) -> str:
-        """Return why it cannot be made on a route, as far as that is known beforehand; else ""."""
+        """Return why it cannot be made on a route, as far as that is known beforehand; else "".
+
+        Args:
+            scene: what is known of the attempt beforehand.
+        """
         return ""
 
     def context(self, context: AttemptContext) -> AttemptContext:
-        """Return the context in which actors and sensors are set up."""
+        """Return the context in which actors and sensors are set up.
+
+        Args:
+            context: of the attempt, perhaps changed by others.
+        """
         return context
 
     def hazards(self, specs: tuple[HazardSpec, ...]) -> tuple[HazardSpec, ...]:
-        """Return the hazards as they are to be placed."""
+        """Return the hazards as they are to be placed.
+
+        Args:
+            specs: of the route, perhaps changed by others.
+        """
         return specs
 
     def after_traffic(self, stage: SpawnedScene) -> None:  # noqa: B027 - optional
-        """Change actors, once the background traffic is there."""
+        """Change actors, once the background traffic is there.
+
+        Args:
+            stage: what was spawned, and how to change it.
+        """
 
     def after_partners(self, partners: PartnerFleet) -> None:  # noqa: B027 - optional
-        """Change who shares."""
+        """Change who shares.
+
+        Args:
+            partners: before they share for the first time.
+        """
 
     def undelivered(self, census: SceneCensus) -> str:
-        """Return what differs in the world from what was asked for; "" if nothing does."""
+        """Return what differs in the world from what was asked for; "" if nothing does.
+
+        Args:
+            census: who is in the world, and where.
+        """
         return ""
 
     def unheard(self, senders: Collection[str]) -> str:
-        """Return what differs in who has sent messages from what was asked for, at the end."""
+        """Return what differs in who has sent messages from what was asked for, at the end.
+
+        Args:
+            senders: of all messages of the attempt.
+
+        Returns:
+            A reason to fail the attempt, or an empty text.
+        """
         return ""
 
     def random(self, context: AttemptContext, *names: str) -> np.random.Generator:
-        """Return this episode's stream of that name."""
+        """Return this episode's stream of that name.
+
+        Args:
+            context: of the attempt.
+            names: of the stream.
+        """
         seed = context.seed
         if self.sample:
             seed = derive_seed(seed, "redrawn", str(self.sample))
         return make_named_stream(seed, "changes", self.name, *names)
 
     def refused(self, why: str) -> AttemptError:
-        """Return the error of a change that cannot be made in this attempt's world."""
+        """Return the error of a change that cannot be made in this attempt's world.
+
+        Args:
+            why: in a few words.
+        """
         return AttemptError("interference_not_delivered", f"{self.name}: {why}")

@@ -57,6 +57,7 @@ class Moved(BackgroundChange):
         )
 
     def _find_destination(self, stage: SpawnedScene, at: carla.Transform) -> carla.Transform:
+        # walkers have no lane: straight ahead
         if self.kind == "walker":
             yaw = math.radians(at.rotation.yaw)
             x, y = self.metres * math.cos(yaw), self.metres * math.sin(yaw)
@@ -67,6 +68,7 @@ class Moved(BackgroundChange):
         there = step(abs(self.metres))
         if not there:
             raise self.refused(f"its lane has no place {self.metres:g} m further on")
+        # the offset from its lane's centre is kept, and so is its angle to the lane
         old, new = here.transform, there[0].transform
         place = at.location + new.location - old.location
         yaw = at.rotation.yaw + new.rotation.yaw - old.rotation.yaw

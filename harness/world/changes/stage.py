@@ -21,7 +21,11 @@ ROAD_USERS = ("vehicle.", "walker.")
 
 @dataclass(slots=True, kw_only=True)
 class SpawnedScene:
-    """Spawns, moves and destroys actors, and knows where all others are."""
+    """Spawns, moves and destroys actors, and knows where all others are.
+
+    Attributes:
+        added: actors that changes have added; they are destroyed with the attempt.
+    """
 
     context: AttemptContext
     traffic: Traffic
@@ -40,16 +44,32 @@ class SpawnedScene:
         self._known = {actor.id: actor for actor in actors}
 
     def place_of(self, actor: carla.Actor) -> carla.Transform:
-        """Return where a background actor was spawned."""
+        """Return where a background actor was spawned.
+
+        Args:
+            actor: of the background traffic.
+
+        Returns:
+            Its pose in the world; where it was moved to, if it was.
+        """
         return self._places[actor.id]
 
     def get_fleet_row(self, vehicle: carla.Actor) -> int:
-        """Return the place of a background vehicle among those that were sampled."""
+        """Return the place of a background vehicle among those that were sampled.
+
+        Args:
+            vehicle: of the background traffic.
+        """
         ids = [0 if one is None else one.id for one in self.fleet]
         return ids.index(vehicle.id)
 
     def spawn(self, blueprint: carla.ActorBlueprint, at: carla.Transform) -> carla.Actor | None:
-        """Spawn an actor where nothing is in the way; else leave nothing, and return None."""
+        """Spawn an actor where nothing is in the way; else leave nothing, and return None.
+
+        Args:
+            blueprint: of the actor.
+            at: where; CARLA's frame and degrees.
+        """
         actor = self.context.world.try_spawn_actor(blueprint, at)
         if actor is None:
             return None
@@ -60,17 +80,32 @@ class SpawnedScene:
         return actor
 
     def destroy_actor(self, actor: carla.Actor) -> None:
-        """Take an actor out of the world."""
+        """Take an actor out of the world.
+
+        Args:
+            actor: of the background traffic.
+        """
         actor.destroy()
         self._gone.add(actor.id)
 
     def move_actor(self, actor: carla.Actor, to: carla.Transform) -> None:
-        """Put an actor elsewhere."""
+        """Put an actor elsewhere.
+
+        Args:
+            actor: of the background traffic.
+            to: its pose in the world.
+        """
         actor.set_transform(to)
         self._places[actor.id] = to
 
     def is_free(self, actor: carla.Actor, at: carla.Transform) -> bool:
-        """Return whether an actor's body would overlap no other road user and no parked vehicle."""
+        """Return whether an actor's body would overlap no other road user and no parked vehicle.
+
+        Args:
+            actor: whose body is meant.
+            at: where it would be.
+        """
+        # (1, 7) and (others, 7) boxes in the world; z counts for nothing
         body = np.array([compute_actor_box(at, read_actor_shape(actor), carla.Location())])
         others = np.concatenate(
             [
@@ -85,9 +120,11 @@ class SpawnedScene:
 
         The client lists those of the last tick: what was spawned or destroyed since is known here.
         """
+        # everything that moves, as the client and as this object know it
         snapshot = self.context.world.get_snapshot()
         listed = {actor.id: actor for actor in self.context.world.get_actors()} | self._known
         rows = []
+        # a place that is known here is newer than the snapshot
         for actor in listed.values():
             if actor.id in {without, *self._gone} or not actor.type_id.startswith(ROAD_USERS):
                 continue

@@ -30,6 +30,13 @@ class RoadUserPositions:
         """Return places (N, 2) at the tail, middle and nose of all road users but some and the ego.
 
         Without an ego it counts as one of the others.
+
+        Args:
+            without: ids of actors that do not count.
+            ego: its pose; None: it counts as one of the others.
+
+        Returns:
+            (3 * road users, 2) metres in the world.
         """
         bodies = self._read_bodies(without)
         if ego is not None:
@@ -41,11 +48,13 @@ class RoadUserPositions:
 
     def _read_bodies(self, without: set[int]) -> Floats:
         """Return x, y, yaw and half the length of all road users but some."""
+        # sizes are read once, poses in every tick
         snapshot = self._world.get_snapshot()
         here = {actor.id: actor for actor in snapshot if actor.id not in without}
         unknown = [actor_id for actor_id in here if actor_id not in self._half_lengths]
         if unknown:
             self._register_actors(unknown)
+        # (road users, 4): m and rad
         rows = []
         for name, actor in here.items():
             half = self._half_lengths[name]
@@ -91,13 +100,23 @@ class HazardActors:
         return None if actor is None else make_follower(actor, mover.course)
 
     def spawn_actor(self, blueprint: str, pose: Pose, **attributes: str) -> carla.Actor | None:
-        """Spawn by name; a name with a `*` stands for any that fits, sampled by the seed."""
+        """Spawn by name; a name with a `*` stands for any that fits, sampled by the seed.
+
+        Args:
+            blueprint: a name, or a pattern with `*`.
+            pose: where it stands, on the ground.
+            attributes: of the blueprint.
+
+        Returns:
+            The actor, or None where there is no room.
+        """
         library = self.context.world.get_blueprint_library()
         names = sorted(
             candidate.id for candidate in library if fnmatch.fnmatchcase(candidate.id, blueprint)
         )
         if not names:
             raise RuntimeError(f"the simulator has no blueprint {blueprint}")
+        # the seed chooses among several models
         chosen = library.find(
             names[0]
             if len(names) == 1
@@ -107,6 +126,7 @@ class HazardActors:
             chosen.set_attribute("role_name", "hazard")
         for name, value in attributes.items():
             chosen.set_attribute(name, value)
+        # let down from a little above the ground, so that it does not collide with it
         above = MIDDLE if blueprint.startswith("walker") else DROP
         actor = self.context.world.try_spawn_actor(chosen, to_raised_transform(pose, above))
         if actor is not None:

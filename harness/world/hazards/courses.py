@@ -40,6 +40,7 @@ class MoverCourse:
         pace[0] = 0.0
         if np.isfinite(self.pause_at):
             pace[self._pausing] = 0.0
+        # forwards: no faster than acceleration allows; backwards: than braking allows
         for i, gap in enumerate(gaps):
             pace[i + 1] = min(pace[i + 1], np.sqrt(pace[i] ** 2 + 2 * self.acceleration * gap))
         for i in range(len(gaps) - 1, -1, -1):
@@ -60,7 +61,14 @@ class MoverCourse:
         return float(self.times[-1])
 
     def compute_distance(self, time: float | Floats) -> Floats:
-        """Return the metres done after some seconds."""
+        """Return the metres done after some seconds.
+
+        Args:
+            time: seconds from the start.
+
+        Returns:
+            Metres along the course.
+        """
         at = self._pausing + 1
         times = np.insert(self.times, at, self.times[at - 1] + self.pause)
         along = np.insert(self.along, at, self.along[at - 1])
@@ -76,7 +84,14 @@ class MoverCourse:
         return float(self.times[self._pausing]) + self.pause
 
     def interpolate_poses(self, distance: float | Floats) -> tuple[Floats, Floats]:
-        """Return places (…, 3) and yaws (…) at distances along."""
+        """Return places (…, 3) and yaws (…) at distances along.
+
+        Args:
+            distance: metres along the course.
+
+        Returns:
+            Metres in the world, and radians.
+        """
         xyz = [np.interp(distance, self.along, self.xyz[:, axis]) for axis in range(3)]
         yaw = np.interp(distance, self.along, self._yaw)
         return np.stack(xyz, axis=-1), np.asarray(yaw)
@@ -99,7 +114,16 @@ class MoverCourse:
 
 
 def make_course(points: Floats, speed: float | Floats, **manners: float) -> MoverCourse:
-    """Return the course through points; speeds are one for all, or one for each point."""
+    """Return the course through points; speeds are one for all, or one for each point.
+
+    Args:
+        points: (N, 3) metres in the world.
+        speed: m/s that are wanted.
+        manners: acceleration, braking, pause and where it pauses.
+
+    Returns:
+        Points every 0.25 m.
+    """
     points = np.asarray(points, float)
     along = np.concatenate(
         [[0.0], np.cumsum(np.linalg.norm(np.diff(points[:, :2], axis=0), axis=1))]

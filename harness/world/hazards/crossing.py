@@ -55,8 +55,15 @@ class JunctionCrossing:
 def iter_crossing_plans(
     track: Track, station: float, who: JunctionCrossing
 ) -> Iterator[EncounterPlan]:
-    """Yield plans for all ways that cross the ego's; open ones last."""
+    """Yield plans for all ways that cross the ego's; open ones last.
+
+    Args:
+        track: the ego's route.
+        station: metres along it, near the junction.
+        who: who crosses, and past what.
+    """
     met = []
+    # the ways on which the mover would meet the ego at all
     for way in who.ways:
         course = way.make_way_course(
             who.speed, acceleration=get_pull_away_acceleration(who.blueprint)
@@ -65,6 +72,7 @@ def iter_crossing_plans(
         meeting = compute_mover_meeting(track, mover, station)
         if meeting is not None:
             met.append((way, EncounterPlan(mover=mover, meeting=meeting)))
+    # what hides it, the first choice for all ways before the second
     for name in HIDES if who.hides == ANY else (who.hides,):
         for way, plan in met:
             for hidden in _iter_hidden_plans(
@@ -95,6 +103,13 @@ def place_kerb_row(
     """Return lorries along the kerb on the side a way comes from, up to a gap before the junction.
 
     None where they would stand in a lane or in a junction.
+
+    Args:
+        track: the ego's route.
+        station: metres along it, near the junction.
+        way: where the mover comes from.
+        count: lorries.
+        gap: metres from the junction to the first lorry.
     """
     rows = find_junction_rows(track, station)
     if rows is None:
@@ -102,6 +117,7 @@ def place_kerb_row(
     side = get_way_side(track, way)
     long, wide, _ = get_blueprint_size(LORRY)
     standing = []
+    # from the junction backwards, each next to the carriageway
     for number in range(count):
         middle = track.route.station[rows[0]] - gap - long / 2 - number * (long + BETWEEN)
         if middle < 0.0 or track.is_in_junction(middle):
@@ -128,7 +144,17 @@ def get_way_side(track: Track, way: JunctionWay) -> float:
 def make_lorry_queue(
     track: Track, station: float, mover: MovingActor, meeting: PlannedMeeting
 ) -> tuple[MovingActor, ...]:
-    """Return lorries in the lane next to the ego's that roll forward and let the mover pass."""
+    """Return lorries in the lane next to the ego's that roll forward and let the mover pass.
+
+    Args:
+        track: the ego's route.
+        station: metres along it, where they would meet.
+        mover: who crosses.
+        meeting: where and when.
+
+    Returns:
+        Lorries with their courses; none without such a lane, or without room.
+    """
     rows = find_junction_rows(track, station)
     if rows is None:
         return ()
@@ -137,17 +163,20 @@ def make_lorry_queue(
     if side is None:
         return ()
     length, width, _ = get_blueprint_size(SCREEN)
+    # the stretch of the next lane that the mover sweeps
     times = np.arange(0.0, mover.course.duration, 0.1)
     swept, aside = track.project_points(compute_mover_outline(mover, times).reshape(-1, 2))
     taken = swept[(np.abs(aside - side) < width / 2 + 0.4) & (np.abs(swept - station) < 25.0)]
     if len(taken) == 0:
         return ()
+    # the first lorry stops before it, and waits until the mover has passed
     begin, stop = rows[0] - 0.5 - length / 2, float(taken.min()) - ROOM - length / 2
     end = min(rows[1] + 12.0, track.route.length - 1.0)
     if stop < begin + 0.5 or end < stop + 2.0:
         return ()
     wait = max(meeting.seconds + 1.0 - (stop - begin) / 3.0, 1.0)
     queue = []
+    # those behind it do the same, each a length further back
     for back in (length + APART) * np.arange(QUEUE):
         if begin - back < length or _find_parallel_lane(track, begin - back, side) is None:
             break
@@ -189,6 +218,7 @@ def iter_corner_actors(
         return
     edge, side = rows[0], get_way_side(track, way)
     kerb = track.get_half_width(edge) if side > 0 else track.measure_carriageway_left(edge - 3)
+    # all places and angles of a grid at the corner
     for turned in (0.0, math.pi / 4, math.pi / 2, -math.pi / 4):
         for along in np.arange(edge - 6.0, edge + 9.0, 2.5):
             for out in np.arange(kerb + 1.4, kerb + 6.0, 1.5):

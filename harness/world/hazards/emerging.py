@@ -114,10 +114,19 @@ class EmergingMeetings:
 def iter_emerging_plans(
     track: Track, station: float, who: EmergingMover, meetings: EmergingMeetings
 ) -> Iterator[EncounterPlan]:
-    """Yield plans at a station or near it, or past the junction there; open ones last."""
+    """Yield plans at a station or near it, or past the junction there; open ones last.
+
+    Args:
+        track: the ego's route.
+        station: metres along it, where they would meet.
+        who: who emerges, and past what.
+        meetings: of this mover, computed once for each place.
+    """
     along = who.half[0]
+    # what hides it, in the order of preference
     for name in ROWS if who.hides == ANY else (who.hides,):
         row = ROWS[name]
+        # past a junction: the row, the gap and the mover need this much road
         past = compute_row_length(row) + who.gap + along + PAST if row else OPEN
         for at in iter_emerging_stations(track, station, past=past):
             pair = meetings.get_meeting(at)
@@ -180,8 +189,14 @@ def place_parked_row(
     """Return a row backwards from a station, at the kerb or in the next lane to the right.
 
     None where it would stand in a junction, or partly in a lane.
+
+    Args:
+        track: the ego's route.
+        front: metres along it, the front end of the row.
+        row: blueprints, from the front backwards.
     """
     standing = []
+    # at the kerb; else in the middle of the next lane to the right
     for blueprint in row:
         long, wide, _ = get_blueprint_size(blueprint)
         middle = front - long / 2

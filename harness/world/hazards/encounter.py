@@ -58,6 +58,14 @@ class Encounter(Hazard):
     """The mover commits by the ego's station and speed, once; after that the ego changes nothing.
 
     Until it has left the ego's way it does not yield.
+
+    A subclass yields `plans`; the first with room is taken. The mover waits at its start until it
+    commits.
+
+    Attributes:
+        plan: the one that was taken.
+        tries: placements tried before the hazard counts as without a place.
+        commitment: when the mover set off, once that is decided.
     """
 
     plan: EncounterPlan
@@ -77,11 +85,23 @@ class Encounter(Hazard):
 
     @abstractmethod
     def plans(self, track: Track) -> Iterable[EncounterPlan]:
-        """Yield ways it could stand, the best first."""
+        """Yield ways it could stand, the best first.
+
+        Args:
+            track: the ego's route.
+        """
 
     def set_up(self, track: Track) -> None:
-        """Take the first plan for which there is room."""
+        """Take the first plan for which there is room.
+
+        Args:
+            track: the ego's route.
+
+        Raises:
+            NoPlaceError: no plan has room.
+        """
         tried = 0
+        # what a plan without room has spawned is destroyed again
         for plan, _ in zip(self.plans(track), range(self.tries), strict=False):
             if self._try_plan(track, plan):
                 self.plan = plan
@@ -96,11 +116,23 @@ class Encounter(Hazard):
         raise NoPlaceError(f"{tried} places tried, all taken" if tried else NO_PLACE)
 
     def explain_impossible(self, track: Track) -> str:
-        """Return why the road has no place for it, whatever stands next to the road."""
+        """Return why the road has no place for it, whatever stands next to the road.
+
+        Args:
+            track: the ego's route.
+
+        Returns:
+            A reason, or an empty text.
+        """
         return "" if next(iter(self.plans(track)), None) is not None else NO_PLACE
 
     def act(self, ego: EgoState) -> None:
-        """Commit when the ego is near, wait, and set off."""
+        """Commit when the ego is near, wait, and set off.
+
+        Args:
+            ego: after the tick.
+        """
+        # lights first, then the one decision, then the start
         if self.status == "waiting":
             if self._lights is not None and ego.station >= self._stretch[0]:
                 self._lights.hold_lights()
@@ -112,16 +144,36 @@ class Encounter(Hazard):
             self._step_movers(ego)
 
     def get_conflict_station(self, plan: EncounterPlan) -> float:
-        """Return where the ego's front would touch the mover."""
+        """Return where the ego's front would touch the mover.
+
+        Args:
+            plan: the one that is driven.
+
+        Returns:
+            m along the route.
+        """
         return plan.meeting.station
 
     def compute_reveal_time(self, track: Track, plan: EncounterPlan) -> float:
-        """Return the seconds from when an ego alone could first see the mover to the conflict."""
+        """Return the seconds from when an ego alone could first see the mover to the conflict.
+
+        Args:
+            track: the ego's route.
+            plan: what stands and drives.
+
+        Returns:
+            s.
+        """
         approach = SightApproach(track, plan.mover, plan.meeting)
         return approach.compute_reveal((*plan.standing, *plan.screens))
 
     def sample_timing(self, track: Track, plan: EncounterPlan) -> MoverTiming:
-        """Return when it commits; what is left of its timing comes from the seed alone."""
+        """Return when it commits; what is left of its timing comes from the seed alone.
+
+        Args:
+            track: the ego's route.
+            plan: the one that is driven.
+        """
         name = f"{self.kind}@{self.spec.station:g}"
         random = self.hazard_actors.context.random("hazards", "phase", name)
         return self.compute_timing(track, plan, late=float(random.uniform(-1.0, 1.0)))
@@ -129,21 +181,41 @@ class Encounter(Hazard):
     def compute_timing(
         self, track: Track, plan: EncounterPlan, *, late: float = 0.0
     ) -> MoverTiming:
-        """Return when it commits, `late` being the share of its spread by which it is later."""
+        """Return when it commits, `late` being the share of its spread by which it is later.
+
+        Args:
+            track: the ego's route.
+            plan: the one that is driven.
+            late: from -1 to 1.
+        """
         phase, spread = self.number("phase"), self.number("spread")
         return make_mover_timing(track, plan, phase=phase + spread * late, earliest=phase - spread)
 
     def is_mover_hidden(self, track: Track, plan: EncounterPlan) -> bool:
-        """Return whether the ego sees the mover later for what stands or drives before it."""
+        """Return whether the ego sees the mover later for what stands or drives before it.
+
+        Args:
+            track: the ego's route.
+            plan: what stands and drives.
+        """
         bare = replace(plan, standing=(), screens=())
         return self.compute_reveal_time(track, plan) < self.compute_reveal_time(track, bare)
 
     def list_further_green_lanes(self, plan: EncounterPlan) -> Iterable[carla.Waypoint]:
-        """Return lanes that have green with the ego."""
+        """Return lanes that have green with the ego.
+
+        Args:
+            plan: the one that is driven.
+        """
         return ()
 
     def record_lidar_returns(self, ego: EgoState, returned: frozenset[int]) -> None:
-        """Note when the ego's own LiDAR first returns the mover."""
+        """Note when the ego's own LiDAR first returns the mover.
+
+        Args:
+            ego: at the planning step.
+            returned: ids of actors that the ego's last sweep has points of.
+        """
         if self._reveal_measured is None and self.manoeuvre.follower.actor.id in returned:
             to_go = self.get_conflict_station(self.plan) - ego_body.LENGTH / 2 - ego.station
             self._reveal_measured = to_go / max(ego.speed, STANDING)
@@ -169,22 +241,33 @@ class Encounter(Hazard):
         )
 
     def lets_screens_go(self, ego: EgoState) -> bool:
-        """Return whether what hides the mover may go on from where it pauses."""
+        """Return whether what hides the mover may go on from where it pauses.
+
+        Args:
+            ego: after the tick.
+        """
         return True
 
     def end_encounter(self, status: Status, reason: str, ego: EgoState) -> None:
         """End it; vehicles that can still drive become traffic, what is stuck or was hit goes.
 
         What the ego may have hit stays.
+
+        Args:
+            status: how it ended.
+            reason: in a few words.
+            ego: after the tick.
         """
         self.finish(status, reason)
         self._release_lights()
         stranded = [screen for screen in self.screens if screen.stuck]
+        # what blocks the road for good is destroyed
         wrecked = self.manoeuvre.struck and not self._may_have_hit(ego)
         if wrecked or (self.manoeuvre.stuck and not self.drives_on):
             stranded.append(self.manoeuvre)
         if stranded:
             self.hazard_actors.destroy_actors(*(manoeuvre.follower.actor for manoeuvre in stranded))
+        # what can drive on joins the background traffic
         port = self.hazard_actors.context.traffic_manager.get_port()
         movers = [self.manoeuvre] if self.drives_on else []
         for mover in (*movers, *self.screens):
@@ -213,6 +296,7 @@ class Encounter(Hazard):
     def _step_movers(self, ego: EgoState) -> None:
         mover, seconds = self.manoeuvre, self.hazard_actors.context.tick_seconds
         meeting = self.plan.meeting
+        # until it has met the ego it yields to nothing: the encounter must not depend on others
         on_its_way = mover.clock < min(meeting.over, meeting.seconds + FIRM)
         road_users = (
             self.hazard_actors.list_other_places(None) if self.screens or not on_its_way else NONE
@@ -220,6 +304,7 @@ class Encounter(Hazard):
         mover.follow_tick(seconds, NONE if on_its_way else road_users)
         for screen in self.screens:
             screen.follow_tick(seconds, road_users, stays=not self.lets_screens_go(ego))
+        # how it ends, in the order of what counts
         if self._was_disturbed(ego):
             self.cause = "disturbed"
             self.end_encounter("not_run", "another road user was in the mover's way", ego)
@@ -240,10 +325,12 @@ class Encounter(Hazard):
         return float(np.hypot(there.x - here.x, there.y - here.y)) <= CONTACT
 
     def _try_plan(self, track: Track, plan: EncounterPlan) -> bool:
+        # room first: it costs no actors that stay
         if not self._has_mover_room(track, plan.mover):
             return False
         if any(self.hazard_actors.stand(occluder) is None for occluder in plan.standing):
             return False
+        # the mover and what drives off with it wait at their starts
         followers = [
             self.hazard_actors.spawn_mover(screen) for screen in (plan.mover, *plan.screens)
         ]

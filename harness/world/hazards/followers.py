@@ -52,7 +52,13 @@ class VehicleFollower:
         self.actor.apply_control(carla.VehicleControl(brake=1.0, hand_brake=True))
 
     def follow_course(self, distance: float, rate: float) -> None:
-        """Set the velocity that keeps it on its timetable."""
+        """Set the velocity that keeps it on its timetable.
+
+        Args:
+            distance: metres along the course where it should be.
+            rate: 1, or less while it is slowed down.
+        """
+        # where it should be and how fast, where it is
         course = self.course
         (place, yaw), here = course.interpolate_poses(distance), self.actor.get_transform()
         pace = rate * float(np.interp(distance, course.along, course.pace))
@@ -61,6 +67,7 @@ class VehicleFollower:
         moving = pace > 0.05
         self.actor.apply_control(carla.VehicleControl(brake=0.0 if moving else 1.0))
         if moving:
+            # the pace along the course, and a correction towards where it should be
             ahead = pace * math.cos(yaw) + CORRECTION * (place[0] - here.location.x)
             aside = pace * math.sin(yaw) + CORRECTION * (place[1] - here.location.y)
             self.actor.set_target_velocity(carla.Vector3D(ahead, aside, falling))
@@ -137,19 +144,27 @@ class Manoeuvre:
         """Follow the course for one tick; stop for `others` (N, 2).
 
         With `stays` it does not go on from where the course pauses.
+
+        Args:
+            seconds: the length of a tick.
+            others: (N, 2) places of road users, metres.
+            stays: whether it waits where the course pauses.
         """
         if self.over:
             return
+        # far off its timetable: it was hit
         distance = float(self.follower.course.compute_distance(max(self.clock, 0.0)))
         if self.clock > 0.0 and self._is_astray(distance):
             self.struck = True
             self.follower.come_to_rest()
             return
+        # the timetable slows down for what is in the way, and goes on again
         wanted = 0.0 if self._is_way_blocked(distance, others) else 1.0
         self.rate += min(max(wanted - self.rate, -CARE * seconds), CARE * seconds)
         self.held_up |= self.rate < HELD_UP
         self.waited = self.waited + seconds if self.rate < 0.05 else 0.0
         clock = self.clock + seconds * (self.rate if self.clock > 0.0 else 1.0)
+        # the clock stands still at the pause as long as it is to stay
         pause_over = self.follower.course.pause_over
         self.clock = min(clock, pause_over) if stays and self.clock <= pause_over else clock
         if self.clock > 0.0:
@@ -171,6 +186,7 @@ class Manoeuvre:
         course = self.follower.course
         pace = float(np.interp(distance + 4.0, course.along, course.pace))
         half = self._half
+        # metres ahead, as far as it takes to stop
         reach = np.arange(half.x + 0.5, half.x + 1.5 + pace**2 / 8.0, 1.0)
         ahead, _ = course.interpolate_poses(distance + reach)
         apart = np.linalg.norm(others[:, None] - ahead[None, :, :2], axis=-1)

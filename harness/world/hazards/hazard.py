@@ -25,7 +25,17 @@ class NoPlaceError(Exception):
 
 
 class Hazard(ABC):
-    """Something that happens once on a route."""
+    """Something that happens once on a route.
+
+    A subclass spawns in `set_up` and acts in `act`; it calls `begin` and `finish`.
+
+    Attributes:
+        spec: which hazard, where, with which parameters.
+        status: waiting, running, over or not_run.
+        started_at: seconds, of the simulator.
+        reason: how it ended, for people.
+        cause: why it was not run.
+    """
 
     kind: ClassVar[str]
     """Its name in hazard files and records."""
@@ -60,17 +70,31 @@ class Hazard(ABC):
         return () if self._hazard_actors is None else self._hazard_actors.actors
 
     def number(self, name: str) -> float:
-        """Return a parameter that is a number."""
+        """Return a parameter that is a number.
+
+        Args:
+            name: of the parameter.
+
+        Returns:
+            The spec's, else the default; its unit is that of the parameter.
+        """
         return float(self.spec.parameters.get(name, self.parameters[name].default))
 
     def word(self, name: str) -> str:
-        """Return a parameter that is a word."""
+        """Return a parameter that is a word.
+
+        Args:
+            name: of the parameter.
+        """
         return str(self.spec.parameters.get(name, self.parameters[name].default))
 
     def place_in_world(self, context: AttemptContext) -> bool:
         """Put occluders and actors into the world, before the run; return whether there is room.
 
         Without room it is not run, and nothing of it stays in the world.
+
+        Args:
+            context: of the attempt.
         """
         self._hazard_actors = HazardActors(context)
         try:
@@ -82,7 +106,12 @@ class Hazard(ABC):
         return True
 
     def record_lidar_returns(self, ego: EgoState, returned: frozenset[int]) -> None:  # noqa: B027  optional
-        """Note which actors the ego's own LiDAR returned in a planning step."""
+        """Note which actors the ego's own LiDAR returned in a planning step.
+
+        Args:
+            ego: at the planning step.
+            returned: ids of actors that the sweep has points of.
+        """
 
     def report_encounter(self) -> EncounterReport | None:
         """Return how it met the ego, if it is one to meet it."""
@@ -114,28 +143,57 @@ class Hazard(ABC):
             self.skip("ended_before", "the attempt ended before the ego came near")
 
     def begin(self, ego: EgoState) -> None:
-        """Note that it runs."""
+        """Note that it runs.
+
+        Args:
+            ego: after the tick.
+        """
         self.status, self.started_at = "running", ego.time
 
     def finish(self, status: Status, reason: str) -> None:
-        """Note how it ended."""
+        """Note how it ended.
+
+        Args:
+            status: how it ended.
+            reason: in a few words.
+        """
         self.status, self.reason = status, reason
 
     def skip(self, cause: Cause, reason: str) -> None:
-        """Note that it was not run, and why."""
+        """Note that it was not run, and why.
+
+        Args:
+            cause: one of the causes that records know.
+            reason: for people.
+        """
         self.cause = cause
         self.finish("not_run", reason)
 
     def explain_impossible(self, track: Track) -> str:
-        """Return why it has no place on a route, as far as the map alone shows; else ""."""
+        """Return why it has no place on a route, as far as the map alone shows; else "".
+
+        Args:
+            track: the ego's route on its map, without scenery.
+        """
         return ""
 
     @abstractmethod
     def set_up(self, track: Track) -> None:
-        """Spawn what it needs."""
+        """Spawn what it needs.
+
+        Args:
+            track: the ego's route, with the scenery of the running world.
+
+        Raises:
+            NoPlaceError: there is no room; what was spawned is removed by the caller.
+        """
 
     def step_hazard(self, ego: EgoState) -> None:
-        """Act after a tick; RuntimeError if actors have left the world before it is over."""
+        """Act after a tick; RuntimeError if actors have left the world before it is over.
+
+        Args:
+            ego: after the tick.
+        """
         if self.status in {"waiting", "running"} and (
             missing := self.hazard_actors.find_missing_actors()
         ):
@@ -144,7 +202,11 @@ class Hazard(ABC):
 
     @abstractmethod
     def act(self, ego: EgoState) -> None:
-        """Do what is due after a tick."""
+        """Do what is due after a tick.
+
+        Args:
+            ego: as it truly is after the tick.
+        """
 
 
 @contextmanager

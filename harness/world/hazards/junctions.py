@@ -39,7 +39,15 @@ class JunctionWay:
 
 
 def find_junction_rows(track: Track, station: float) -> tuple[int, int] | None:
-    """Return the first and last row of the route within the junction near a station."""
+    """Return the first and last row of the route within the junction near a station.
+
+    Args:
+        track: the ego's route.
+        station: metres along it.
+
+    Returns:
+        None if no junction is within 30 m.
+    """
     inside = np.flatnonzero(track.route.in_junction)
     if len(inside) == 0:
         return None
@@ -60,7 +68,15 @@ def find_junction_rows(track: Track, station: float) -> tuple[int, int] | None:
 def iter_junction_ways(
     track: Track, station: float, run_up: float, run_out: float
 ) -> Iterator[JunctionWay]:
-    """Yield the ways through the junction near a station, but those from the ego's own road."""
+    """Yield the ways through the junction near a station, but those from the ego's own road.
+
+    Args:
+        track: the ego's route.
+        station: metres along it, near the junction.
+        run_up: metres before the junction, at most.
+        run_out: metres beyond it, at most.
+    """
+    # the lane on which the ego enters: ways from its road are its own
     rows = find_junction_rows(track, station)
     if rows is None:
         return
@@ -73,6 +89,7 @@ def iter_junction_ways(
         if not before or _is_same_direction(before[0], ego_lane):
             continue
         through_it = _walk_lane(entry)
+        # (N, 3) run-up, the way through, run-out: a point every metre
         line = [*before[::-1], *through_it, *_walk_ahead(leaving, run_out)]
         points = np.array([_read_waypoint_xyz(waypoint) for waypoint in line])
         heading = float(np.radians(entry.transform.rotation.yaw) - yaw)
@@ -89,7 +106,14 @@ def iter_junction_ways(
 
 
 def compute_bend_speeds(points: Floats) -> Floats:
-    """Return the speed at which each point's bend is comfortable for a mover."""
+    """Return the speed at which each point's bend is comfortable for a mover.
+
+    Args:
+        points: (N, 3) metres, a metre apart.
+
+    Returns:
+        (N,) m/s.
+    """
     forward = np.gradient(points[:, :2], axis=0)
     yaw = np.unwrap(np.arctan2(forward[:, 1], forward[:, 0]))
     step = np.maximum(np.linalg.norm(forward, axis=1), 0.1)
@@ -149,6 +173,8 @@ class HeldLights:
     """Green for the ego on a stretch of its route and for others that are named, red across.
 
     Where lights are frozen already, nothing is changed: they were frozen on purpose.
+
+    The ego must not be held up by a light just when it should meet the mover.
     """
 
     def __init__(
@@ -163,6 +189,7 @@ class HeldLights:
             if isinstance(actor, carla.TrafficLight)
         ]
         track, lanes = Track(context.map, context.route), list(also)
+        # lights whose stop line lies on the ego's stretch, and the groups that they belong to
         ruling = [light for light in lights if _is_light_on_route(light, track, stretch)]
         groups = [light.get_group_traffic_lights() for light in ruling]
         self._groups = list({min(light.id for light in group): group for group in groups}.values())

@@ -150,13 +150,22 @@ class CutIn(EmergingEncounter):
 def make_pull_out_course(
     track: Track, station: float, start: float, speed: float
 ) -> MoverCourse | None:
-    """Return the way from the kerb into the lane and along it."""
+    """Return the way from the kerb into the lane and along it.
+
+    Args:
+        track: the ego's route.
+        station: metres along it, where the car stands.
+        start: metres right of the route.
+        speed: m/s until it is in the lane.
+    """
     end = station + ALONGSIDE + ALONG
     if end > track.route.length - 1.0:
         return None
     stations = np.arange(station, end, 0.5)
+    # a smooth step from the kerb to the lane's centre
     share = np.clip((stations - station) / ALONGSIDE, 0.0, 1.0)
     right = start * (1.0 - share * share * (3.0 - 2.0 * share))
+    # slow once it is in the lane, then it gathers speed
     speeds = np.full(len(stations), 7.0)
     speeds[right > 0.5] = speed
     speeds[(right <= 0.5) & (stations < station + ALONGSIDE + SLOWLY)] = SLOW

@@ -60,13 +60,25 @@ class LorryEncounter(Encounter):
 def make_swerve_plan(
     track: Track, station: float, car: MoverCourse, speed: float
 ) -> EncounterPlan | None:
-    """Return the lorry and the car, the car's tail coming to stand at the station."""
+    """Return the lorry and the car, the car's tail coming to stand at the station.
+
+    Args:
+        track: the ego's route.
+        station: metres along it, where the car's tail comes to stand.
+        car: the car's course.
+        speed: of the lorry, m/s.
+
+    Returns:
+        None where there is no lane to swerve into, or the route is too short.
+    """
+    # the stretch that the lorry drives
     side = find_adjacent_lane(track, station)
     length = get_blueprint_size(LORRY)[0]
     out = station - SHORT - length / 2
     begin, end = out - RUN, station + RUN_OUT
     if side is None or begin < length / 2 or end > track.route.length:
         return None
+    # the lorry changes lanes just before it reaches the car
     line = compute_swerve_line(track, np.arange(begin, end, 1.0), out - SWERVE, side)
     lorry = MovingActor(LORRY, make_course(line, speed, acceleration=PULLING_OFF))
     return EncounterPlan(

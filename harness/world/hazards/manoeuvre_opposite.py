@@ -44,10 +44,12 @@ class ManoeuvreOpposite(Encounter):
         end = min(middle + RUN_OUT, track.route.length)
         if end < middle + 2.0:
             return
+        # the van stands in the lane, and drives on after a while
         van = make_course(
             track.compute_points(np.arange(middle, end, 1.0)), 7.0,
             pause_at=0.0, pause=self.number("standing"),
         )  # fmt: skip
+        # two cars on the opposite lane, where there is one
         coming = tuple(
             mover
             for distance in (FAR, FAR + APART)
@@ -69,12 +71,14 @@ def _make_oncoming_car(
     track: Track, station: float, distance: float, speed: float
 ) -> MovingActor | None:
     """Return a car that comes towards the ego on the nearest lane that leads the other way."""
+    # the first lane to the left that leads the other way
     here = track.get_waypoint(station)
     lane = here
     while lane is not None and lane.lane_id * here.lane_id > 0:
         lane = lane.get_left_lane()
     if lane is None or not lane.lane_type & DRIVEN:
         return None
+    # (points, 3) its centre line, from where the car starts
     back = _walk_lane_steps(lane, round(distance), backwards=True)
     on = _walk_lane_steps(lane, 40, backwards=False)
     line = [*reversed(back), lane, *on]

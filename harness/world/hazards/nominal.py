@@ -38,11 +38,20 @@ class NominalDrive:
         return np.asarray(np.sqrt(np.maximum(ahead, 0.0)))
 
     def compute_arrival_times(self, station: float, speed: float) -> tuple[Floats, Floats]:
-        """Return stations from here on and the seconds until the ego is there."""
+        """Return stations from here on and the seconds until the ego is there.
+
+        Args:
+            station: metres along the route.
+            speed: m/s there.
+
+        Returns:
+            (N,) metres and (N,) seconds.
+        """
         later = self.route.station[self.route.station > station + 1e-6]
         stations = np.concatenate([[station], later])
         pace = np.interp(stations, self.route.station, self.allowed)
         pace[0] = max(speed, SLOWEST)
+        # the pace that is allowed, as far as acceleration and braking reach it
         for i, gap in enumerate(np.diff(stations)):
             fastest = np.sqrt(pace[i] ** 2 + 2 * ACCELERATION * gap)
             slowest = np.sqrt(max(pace[i] ** 2 - 2 * BRAKING * gap, SLOWEST**2))
@@ -51,7 +60,13 @@ class NominalDrive:
         return stations, np.concatenate([[0.0], np.cumsum(steps)])
 
     def compute_seconds_between(self, station: float, speed: float, to: float) -> float:
-        """Return the seconds from a station, at a speed, until another one is reached."""
+        """Return the seconds from a station, at a speed, until another one is reached.
+
+        Args:
+            station: metres along the route.
+            speed: m/s there.
+            to: metres along the route.
+        """
         stations, times = self.compute_arrival_times(station, speed)
         return float(np.interp(to, stations, times))
 

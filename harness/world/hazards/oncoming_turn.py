@@ -66,6 +66,7 @@ class OncomingTurn(Encounter):
             for way in iter_junction_ways(track, self.spec.station, RUN_UP, RUN_OUT)
             if _is_oncoming_way(way)
         ]
+        # those on which the mover meets the ego at all
         met = []
         for way in facing:
             who = self.word("actor")
@@ -77,6 +78,7 @@ class OncomingTurn(Encounter):
             if meeting is not None:
                 met.append((way, EncounterPlan(mover=mover, meeting=meeting)))
         hides = self.word("hides")
+        # queues in the order of preference, then the open road
         for name in QUEUES if hides == ANY else (hides,):
             for way, plan in met:
                 if not QUEUES[name]:
@@ -107,6 +109,7 @@ def _make_turning_queue(
     track: Track, way: JunctionWay, other: JunctionWay, *, meeting: PlannedMeeting, count: int
 ) -> tuple[MovingActor, ...]:
     """Return lorries on the next lane nearer to the ego, the first one nosed into the junction."""
+    # the queue must be on the lane next to the mover's, nearer to the ego
     if not 2.5 < _measure_way_offset(way, other) < 4.5:
         return ()
     long = get_blueprint_size(SCREEN)[0]
@@ -120,6 +123,7 @@ def _make_turning_queue(
         course = make_course(other.points[begin:end], 4.0, acceleration=2.5)
         lorry = MovingActor(SCREEN, replace(course, pause_at=0.0, pause=meeting.seconds + PAUSE))
         queue.append(lorry)
+    # the first lorry must leave the ego room to turn
     touching = (
         np.abs(track.project_points(compute_mover_outline(queue[0], np.zeros(1)))[1])
         < ego_body.WIDTH / 2 + ROOM

@@ -14,7 +14,15 @@ Value: TypeAlias = float | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberParameter:
-    """A number within the range of what is plausible."""
+    """A number within the range of what is plausible.
+
+    Attributes:
+        default: used where a file sets none.
+        low: the least value that is valid.
+        high: the greatest value that is valid.
+        unit: of all three.
+        meaning: for people.
+    """
 
     default: float
     low: float
@@ -28,20 +36,38 @@ class NumberParameter:
         return f"{self.low:g} to {self.high:g} {self.unit}"
 
     def refuse_value(self, place: str, value: Value) -> None:
-        """Refuse what is no number, and numbers outside the range."""
+        """Refuse what is no number, and numbers outside the range.
+
+        Args:
+            place: file and key, for the message.
+            value: what the file sets.
+
+        Raises:
+            UserError: no number, or one outside the range.
+        """
         if isinstance(value, str):
             raise UserError(f"{place} must be a number, not {value!r}")
         if not self.low <= value <= self.high:
             raise UserError(f"{place} = {value:g}: must be {self.range}")
 
     def sample_value(self, random: np.random.Generator) -> float:
-        """Return a value, uniform over the range, to three digits behind the point."""
+        """Return a value, uniform over the range, to three digits behind the point.
+
+        Args:
+            random: of the hazard.
+        """
         return round(float(random.uniform(self.low, self.high)), 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceParameter:
-    """One of some words: blueprints, or ways to hide."""
+    """One of some words: blueprints, or ways to hide.
+
+    Attributes:
+        default: used where a file sets none.
+        options: valid words.
+        meaning: for people.
+    """
 
     default: str
     options: tuple[str, ...]

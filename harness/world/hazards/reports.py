@@ -30,7 +30,15 @@ class EncounterReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HazardReport:
-    """What became of a hazard."""
+    """What became of a hazard.
+
+    Attributes:
+        kind: a name of the catalogue.
+        source: `hazards`, or the Leaderboard type that it stands for.
+        station: metres along the route.
+        started_at: seconds, of the simulator; None if it has not started.
+        reason: how it ended, for people.
+    """
 
     kind: str
     source: str

@@ -70,7 +70,16 @@ def sample_mover_targets(mover: MovingActor, times: Floats) -> Floats:
 
 
 def find_blocked_lines(eyes: Floats, targets: Floats, boxes: OccluderBoxes) -> Mask:
-    """Return which lines (T, P) from eyes (T, 3) to targets (T, P, 3) pass through the boxes."""
+    """Return which lines (T, P) from eyes (T, 3) to targets (T, P, 3) pass through the boxes.
+
+    Args:
+        eyes: metres in the world.
+        targets: metres in the world.
+        boxes: T boxes on the ground.
+
+    Returns:
+        (T, P)
+    """
     cos, sin = np.cos(boxes.yaw)[:, None], np.sin(boxes.yaw)[:, None]
     length, width, height = boxes.size
 
@@ -79,6 +88,7 @@ def find_blocked_lines(eyes: Floats, targets: Floats, boxes: OccluderBoxes) -> M
         y = places[..., 1] - boxes.xyz[:, None, 1]
         return x * cos + y * sin, y * cos - x * sin
 
+    # the share of each line that lies inside the box, seen from above (slabs)
     enter, leave = np.array(0.0), np.array(1.0)
     starts, ends = local(eyes[:, None]), local(targets)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -86,6 +96,7 @@ def find_blocked_lines(eyes: Floats, targets: Floats, boxes: OccluderBoxes) -> M
             one, other = (-half - start) / (end - start), (half - start) / (end - start)
             enter = np.fmax(enter, np.fmin(one, other))
             leave = np.fmin(leave, np.fmax(one, other))
+    # a line above the top at its lowest point inside the box passes over it
     rise = targets[..., 2] - eyes[:, None, 2]
     through = enter < leave
     lowest = eyes[:, None, 2] + rise * np.where(through, np.where(rise < 0.0, leave, enter), 0.0)
@@ -133,12 +144,20 @@ def find_first_sight(
     """Return the ego's station up to which a mover that waits is not seen, at most `until`.
 
     The ego and a roadside unit ahead of it look, from every few metres of the route.
+
+    Args:
+        track: the ego's route, with scenery if a world runs.
+        mover: waiting at its start.
+        between: what may hide it.
+        until: metres along the route.
     """
     now = np.zeros(1)
     stations, eyes = place_observers(track, until)
+    # (observers, 5, 3) points of the body, and what stands between
     targets = np.broadcast_to(sample_mover_targets(mover, now), (len(eyes), len(CORNERS), 3))
     boxes = [_repeat_boxes(compute_occluder_boxes(actor, now), len(eyes)) for actor in between]
     lines = find_open_lines(eyes, targets, boxes)
+    # in the route's order: the first observer that sees something of it
     for row in np.flatnonzero(lines.any(axis=1)).tolist():
         if _is_any_target_open(track, eyes[row], targets[row][lines[row]]):
             return float(min(stations[row] - GRID, until))
@@ -148,6 +167,7 @@ def find_first_sight(
 def place_observers(track: Track, until: float) -> tuple[Floats, Floats]:
     """Return the ego's stations and the eyes (N, 3) that look from there, in the route's order."""
     along = np.arange(0.0, until + GRID, GRID)
+    # (N, 3) the ego's LiDAR; then units on the right of the road ahead of it
     ego = track.compute_points(along + EGO_LIDAR_FORWARD)
     ego[:, 2] += EGO_EYE
     stations, eyes = [along], [ego]
@@ -179,6 +199,12 @@ class SightApproach:
     """A nominal ego that comes towards the meeting, and the mover on its timetable.
 
     With a `leader`, which starts with the mover, the ego stays at its headway behind it.
+
+    Attributes:
+        seconds: from the mover's start to the meeting.
+        early: (T,) seconds from the mover's start; negative while it waits.
+        eyes: (T, 3) the ego's LiDAR, metres in the world.
+        targets: (T, 5, 3) points of the mover's body.
     """
 
     def __init__(
@@ -188,6 +214,7 @@ class SightApproach:
         meeting: PlannedMeeting,
         leader: MovingActor | None = None,
     ) -> None:
+        # (times,) seconds before the meeting; before it starts the mover stands
         nominal = NominalDrive(track.route)
         arrives = nominal.compute_seconds_between(0.0, 0.0, meeting.station)
         self.seconds = meeting.seconds
@@ -197,6 +224,7 @@ class SightApproach:
         if leader is not None:
             front = np.minimum(front, _compute_headway_stations(track, leader, self.times))
         self._front = front
+        # (times, 3) the ego's LiDAR, and (times, targets, 3) places on the mover
         self.eyes = track.compute_points(front - ego_body.LENGTH / 2 + EGO_LIDAR_FORWARD)
         self.eyes[:, 2] += EGO_EYE
         self.targets = sample_mover_targets(mover, self.times)
@@ -210,9 +238,14 @@ class SightApproach:
 
         What is in between starts with the mover. The ego looks from station `since` on. 0 if
         nothing of the mover is seen before they meet.
+
+        Args:
+            between: what may hide the mover.
+            since: metres along the route.
         """
         boxes = [compute_occluder_boxes(actor, self.times) for actor in between]
         lines = find_open_lines(self.eyes, self.targets, boxes) & (self._front >= since)[:, None]
+        # houses are asked for only along lines that nothing else blocks, the earliest first
         while (lines & ~self._hidden).any():
             row, point = divmod(int(np.argmax(lines & ~self._hidden)), lines.shape[1])
             if self._open[row, point]:

@@ -74,9 +74,16 @@ def make_mover_timing(
     """Return the timing of a plan, `earliest` being the lowest phase that its spread allows.
 
     The mover commits as late as it can start in time, or a step before it could be seen.
+
+    Args:
+        track: the ego's route.
+        plan: how they would meet.
+        phase: seconds by which the mover is late.
+        earliest: seconds.
     """
     nominal = NominalDrive(track.route)
     arrival = plan.meeting.station - ego_body.LENGTH / 2
+    # at the latest so early that the mover can start even at the lowest phase
     before = plan.meeting.seconds - earliest + RESERVE
     latest = float(nominal.compute_earlier_stations(arrival, np.array(before)))
     return MoverTiming(
@@ -91,7 +98,14 @@ def make_mover_timing(
 def make_notice_timing(
     track: Track, plan: EncounterPlan, *, seconds: float, speed: float
 ) -> NoticeTiming:
-    """Return the timing of a plan that starts so many seconds before a steady ego is there."""
+    """Return the timing of a plan that starts so many seconds before a steady ego is there.
+
+    Args:
+        track: the ego's route.
+        plan: where mover and ego would meet.
+        seconds: between the start and the ego's arrival.
+        speed: of the steady ego, m/s.
+    """
     arrival = plan.meeting.station - ego_body.LENGTH / 2
     return NoticeTiming(
         nominal=NominalDrive(track.route),

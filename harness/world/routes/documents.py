@@ -149,21 +149,37 @@ def get_json_field(holder: Mapping[str, Any], name: str, place: str) -> object:
 
 
 def check_json_object(value: object, place: str) -> dict[str, Any]:
-    """Return a value that must be an object."""
+    """Return a value that must be an object.
+
+    Args:
+        value: of a document.
+        place: for messages.
+    """
     if not isinstance(value, dict):
         raise UserError(f"{place}: is no object; write {{…}}")
     return value
 
 
 def check_json_list(value: object, place: str) -> list[Any]:
-    """Return a value that must be a list."""
+    """Return a value that must be a list.
+
+    Args:
+        value: of a document.
+        place: for messages.
+    """
     if not isinstance(value, list):
         raise UserError(f"{place}: is no list; write […]")
     return value
 
 
 def get_json_number(holder: Mapping[str, Any], name: str, place: str) -> float:
-    """Return a finite number that an object must have."""
+    """Return a finite number that an object must have.
+
+    Args:
+        holder: the object.
+        name: of its field.
+        place: for messages.
+    """
     value = parse_finite(get_json_field(holder, name, place))
     if value is None:
         raise UserError(f'{place}: "{name}" is not a finite number; write one')
@@ -171,7 +187,13 @@ def get_json_number(holder: Mapping[str, Any], name: str, place: str) -> float:
 
 
 def get_json_text(holder: Mapping[str, Any], name: str, place: str) -> str:
-    """Return a text that an object must have."""
+    """Return a text that an object must have.
+
+    Args:
+        holder: the object.
+        name: of its field.
+        place: for messages.
+    """
     value = get_json_field(holder, name, place)
     if not isinstance(value, str) or not value:
         raise UserError(f'{place}: "{name}" is no text; write it in quotes')

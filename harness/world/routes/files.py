@@ -53,7 +53,16 @@ class NestedScenario:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RouteSpec:
-    """A route as its file gives it: points that the way passes."""
+    """A route as its file gives it: points that the way passes.
+
+    Attributes:
+        id: unique in a campaign.
+        keypoints: metres and radians.
+        weather: CARLA's parameters; None for none.
+        scenarios: of a Leaderboard 2.x route.
+        file: for messages.
+        line: for messages.
+    """
 
     id: str
     town: str
@@ -74,6 +83,13 @@ def read_routes(path: str | Path, invalid: list[str] | None = None) -> list[Rout
 
     An id that several files use is made unique by the file's name: `file:id`. With a list for them,
     files that cannot be read are left out, and what is wrong with each is added to the list.
+
+    Args:
+        path: a file, a folder, or a pattern.
+        invalid: collects problems; None: the first problem is raised.
+
+    Returns:
+        In the natural order of the files.
     """
     files = list_route_files(Path(path))
     routes = [route for file in files for route in _try_read_routes(file, invalid)]

@@ -105,8 +105,20 @@ def generate_routes(
     The turns of a kind that has no place left go to the others. With `fewer`, those that have room
     are returned where not all have.
     Without a check, what the map alone allows is taken, whatever its reveal time.
+
+    Args:
+        network: the town's roads.
+        town: its name.
+        seed: of routes and hazards.
+        count: how many routes.
+        kinds: of hazards.
+        space: parameters by kind; None: all that the kinds declare.
+        check: puts a hazard into a running world; None: the map alone decides.
+        watcher: is called with the number of routes so far.
+        fewer: whether fewer routes are accepted.
     """
     refuse_unknown_kinds(kinds)
+    # for every kind its parameters, its sites in random order, its share of the strata
     spaces = build_declared_space(kinds) if space is None else space
     sources = {
         kind: iter_hazard_sites(network, kind, make_named_stream(seed, town, "spots", kind))
@@ -145,6 +157,7 @@ def generate_routes(
                 return True
         return False
 
+    # kinds in turn, until there are enough or no place is left
     turns, left = cycle(kinds), set(kinds)
     while len(routes) < count:
         kind = next(turns)
@@ -190,11 +203,13 @@ def make_site_route(
     network: RoadNetwork, town: str, *, name: str, site: HazardSite, random: np.random.Generator
 ) -> SiteRoute | None:
     """Return a route past a site, if it is worth driving."""
+    # a random way to the site and one from it
     back = _walk_randomly(site.first, random.uniform(*BEFORE), random, backwards=True)
     on = _walk_randomly(site.last, random.uniform(*AFTER), random, backwards=False)
     if back is None or on is None:
         return None
     line = [*back[::-1], site.first, site.last, *on]
+    # the points that keep the way: its ends, the site, and one after each junction
     points = [line[0], *_iter_way_landmarks(line), line[-1]]
     places = [point.transform.location for point in points]
     try:
@@ -202,6 +217,7 @@ def make_site_route(
     except UserError:
         return None
     straight = len(back) + len(on) + site.length
+    # the route that is laid must be that way, without lane changes
     if (
         route.lane_change.any()
         or abs(route.length - straight) > 12.0
@@ -382,6 +398,7 @@ def _find_fitting_hazard(
             station=around.station,
             parameters=sample_parameters(space, random),
         )
+        # by the map first: the check in a running world is expensive
         if not is_well_placed(track, hazard):
             continue
         if check is None:
@@ -392,6 +409,7 @@ def _find_fitting_hazard(
             if placed is None:
                 continue
             hazard = placed
+        # then in the running world
         encounter = check(around.route, hazard)
         if quota.accept_encounter(encounter):
             return hazard

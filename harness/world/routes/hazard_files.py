@@ -44,9 +44,23 @@ def read_hazards(
     A file of ours may speak of further routes, but not of other ones only; one of the Leaderboard's
     likewise of towns. Where the town's map is at hand the stations are checked; the Leaderboard's
     triggers cannot be laid without it.
+
+    Args:
+        path: the file.
+        kinds: names of hazards that are known.
+        routes: by id.
+        maps: folder of OpenDRIVE files; None for shipped towns.
+        sampling: which of the Leaderboard's triggers count.
+
+    Returns:
+        Hazards in the order of the file.
+
+    Raises:
+        UserError: the file cannot be read, or is for other routes.
     """
     path = Path(path)
     content = read_json(path)
+    # the Leaderboard's: triggers, which need the town's map
     if "available_scenarios" in content:
         towns = read_town_triggers(content, path)
         _refuse_other_towns(path, towns, sorted({spec.town for spec in routes.values()}))
@@ -64,6 +78,7 @@ def read_hazards(
             f"{path}: its hazards are for routes {', '.join(theirs[:12])}, and the routes to drive"
             f" are {', '.join(list(routes)[:12])}; name their hazard file, or routes.hazards=null"
         )
+    # ours: stations are checked where there is a map
     used = {hazard.route for _, hazard in ours}
     mapped = [spec for name, spec in routes.items() if name in used and find_map(spec.town, maps)]
     laid = resolve_routes(mapped, maps)
@@ -76,7 +91,13 @@ def read_hazards(
 def read_nested_hazards(
     *, kinds: Collection[str], routes: Mapping[str, RouteSpec], maps: Path | None = None
 ) -> list[HazardSpec]:
-    """Return the hazards that Leaderboard 2.x routes carry themselves."""
+    """Return the hazards that Leaderboard 2.x routes carry themselves.
+
+    Args:
+        kinds: names of hazards that are known.
+        routes: by id.
+        maps: folder of OpenDRIVE files; None for shipped towns.
+    """
     carrying = [spec for spec in routes.values() if spec.scenarios]
     laid = resolve_routes(carrying, maps)
     return [

@@ -37,7 +37,14 @@ class HazardSite:
 def iter_hazard_sites(
     network: RoadNetwork, kind: str, random: np.random.Generator
 ) -> Iterator[HazardSite]:
-    """Yield sites for a kind of hazard in random order, again and again, for other ways to them."""
+    """Yield sites for a kind of hazard in random order, again and again, for other ways to them.
+
+    Args:
+        network: the town's roads.
+        kind: of the hazard.
+        random: the stream of this kind.
+    """
+    # at junctions: ways that another vehicle can cross
     if kind in CROSSING:
         passes = list(_iter_junction_passes(network.map))
         sites = [
@@ -53,6 +60,7 @@ def iter_hazard_sites(
             for waypoint, inside in zip(graph.waypoints, graph.in_junction, strict=True)
             if not inside
         ]
+    # elsewhere: what the road must offer for the kind
     room = (
         _has_room_to_swerve
         if kind in SWERVING

@@ -66,6 +66,7 @@ class TriggerMatch:
 def read_town_triggers(content: dict[str, Any], path: Path) -> dict[str, TownTriggers]:
     """Return the triggers of a Leaderboard scenario file."""
     rows: dict[str, tuple[list[str], list[list[float]]]] = {}
+    # types and poses of every town, with the place of each for messages
     for at, towns in enumerate(
         check_json_list(content["available_scenarios"], f"{path}: available_scenarios")
     ):
@@ -85,6 +86,7 @@ def read_town_triggers(content: dict[str, Any], path: Path) -> dict[str, TownTri
                         [get_json_number(pose, name, where) for name in ("x", "y", "z", "yaw")]
                     )
                     types.append(kind)
+    # (triggers, 4): m and rad
     return {
         town: TownTriggers(types, np.array(poses).reshape(-1, 4) * (1.0, 1.0, 1.0, math.pi / 180.0))
         for town, (types, poses) in rows.items()
@@ -94,9 +96,17 @@ def read_town_triggers(content: dict[str, Any], path: Path) -> dict[str, TownTri
 def make_trigger_hazards(
     route: Route, triggers: TownTriggers, kinds: Collection[str], sampling: Sampling
 ) -> list[HazardSpec]:
-    """Return the hazards that a scenario file puts on a route, the ones not run with the reason."""
+    """Return the hazards that a scenario file puts on a route, the ones not run with the reason.
+
+    Args:
+        route: as it was laid.
+        triggers: of its town.
+        kinds: names of hazards that are known.
+        sampling: `v2xverse` runs only the fifth Scenario3.
+    """
     possible: list[tuple[TriggerMatch, HazardSpec]] = []
     specs: list[HazardSpec] = []
+    # those that the route's turns rule out keep their reason
     for match in match_triggers(route, triggers):
         spec = _make_scenario_spec(route, match.type, match.row, kinds)
         if _is_feasible_match(route, match):
@@ -104,6 +114,7 @@ def make_trigger_hazards(
         else:
             specs.append(spec)
     thirds = 0
+    # one for each place, of the highest number
     for match, spec in _select_one_per_place(possible):
         if sampling == "v2xverse" and match.type == "Scenario3":
             thirds += 1
@@ -133,11 +144,13 @@ def make_nested_hazards(
 
 def match_triggers(route: Route, triggers: TownTriggers) -> list[TriggerMatch]:
     """Return the triggers that a route passes, each at the first row near it, in file order."""
+    # sorted by x: only triggers near a row are compared with it
     order = np.argsort(triggers.poses[:, 0], kind="stable")
     poses = triggers.poses[order]
     starts = np.searchsorted(poses[:, 0], route.xyz[:, 0] - NEAR)
     ends = np.searchsorted(poses[:, 0], route.xyz[:, 0] + NEAR)
     rows = np.full(len(poses), -1)
+    # each trigger at the first row that is near
     for row, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         some, first = poses[start:end], rows[start:end]
         near = ((some[:, :3] - route.xyz[row]) ** 2).sum(axis=1) < NEAR**2
@@ -158,6 +171,7 @@ def _select_one_per_place(
     possible: Sequence[tuple[TriggerMatch, HazardSpec]],
 ) -> list[tuple[TriggerMatch, HazardSpec]]:
     """Return, for each place, the match whose type has the highest number."""
+    # (matches, 4) poses of those that were chosen so far
     places = np.empty((len(possible), 4))
     chosen: list[tuple[TriggerMatch, HazardSpec]] = []
     for match, spec in possible:
@@ -215,7 +229,13 @@ def list_route_junctions(route: Route) -> list[tuple[int, int]]:
 
 
 def classify_turn(route: Route, first: int, last: int) -> Turn:
-    """Return which way the route turns between two rows."""
+    """Return which way the route turns between two rows.
+
+    Args:
+        route: as it was laid.
+        first: row.
+        last: row.
+    """
     turned = float(np.unwrap(route.yaw[first : last + 1])[-1] - route.yaw[first])
     if abs(turned) < TURNS:
         return "straight"

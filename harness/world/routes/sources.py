@@ -23,12 +23,21 @@ class RouteSource(ABC):
         """Return the routes, of one town, each with an id of its own.
 
         With a list for them, what is wrong with routes that are left out is added to it.
+
+        Args:
+            invalid: collects problems; None: the first problem is raised.
         """
 
     def hazards(
         self, routes: Mapping[str, RouteSpec], kinds: Collection[str], maps: Path | None
     ) -> list[HazardSpec]:
-        """Return the hazards on these routes; if not overridden, those that routes carry."""
+        """Return the hazards on these routes; if not overridden, those that routes carry.
+
+        Args:
+            routes: by id.
+            kinds: names of hazards that are known.
+            maps: folder of OpenDRIVE files; None for shipped towns.
+        """
         return read_nested_hazards(kinds=kinds, routes=routes, maps=maps)
 
     def files(self) -> Mapping[str, Path]:
@@ -96,7 +105,17 @@ class V2XverseRoutes(RouteFiles):
 def make_route_spec(
     name: str, town: str, points: Sequence[tuple[float, float, float]], source: str
 ) -> RouteSpec:
-    """Return the route past points x, y, z, m; `source` is what messages call its origin."""
+    """Return the route past points x, y, z, m; `source` is what messages call its origin.
+
+    Args:
+        name: the route's id.
+        town: its name.
+        points: two or more, in order, in the world.
+        source: such as a file's name.
+
+    Returns:
+        A route without weather and scenarios.
+    """
     keypoints = np.column_stack([np.array(points, np.float64), np.full(len(points), np.nan)])
     return RouteSpec(
         id=name,

@@ -69,6 +69,7 @@ def has_route_overlap(a: Route, b: Route) -> bool:
     """Return whether two routes share most of the shorter one."""
     short, long = (r.xyz[:, :2] for r in sorted((a, b), key=lambda route: route.length))
     low, high = long.min(axis=0) - SAME_LANE, long.max(axis=0) + SAME_LANE
+    # a cheap test first: points inside the other's bounding box
     near = short[((low < short) & (short < high)).all(axis=1)]
     if len(near) <= SHARED * len(short):
         return False

@@ -75,7 +75,11 @@ class CarlaSimulator:
             raise UserError(f"{place}: {describe_unknown_name('town', town, towns)}")
 
     def lease_server(self, town: str) -> AbstractContextManager[SimulatorServer]:
-        """Launch CARLA, or ask whether the one at the address is there; sessions load the town."""
+        """Launch CARLA, or ask whether the one at the address is there; sessions load the town.
+
+        Args:
+            town: which the session will load.
+        """
         return (
             self._attach_server() if self._install is None else self._launch_server(self._install)
         )
@@ -152,7 +156,15 @@ def parse_carla_address(address: str) -> tuple[str, int]:
 
 
 def find_carla_program(root: str, executable: str) -> Path:
-    """Return what starts the CARLA installed in a folder."""
+    """Return what starts the CARLA installed in a folder.
+
+    Args:
+        root: folder of the install.
+        executable: its start script.
+
+    Raises:
+        UserError: no CARLA of this version is there.
+    """
     folder = Path(root).expanduser().resolve()
     if not folder.is_dir():
         raise UserError(f"simulator.root: folder not found: {root}")

@@ -43,6 +43,7 @@ class CarliteSimulator:
     @contextmanager
     def lease_server(self, town: str) -> Iterator[SimulatorServer]:
         """Start carlite on ports the system picks and carlite holds from then on."""
+        # port 0: the system picks one that is free
         command = build_module_command("harness.carlite", "--port", "0", "--town", town)
         if self._maps is not None:
             command += ["--maps", str(self._maps)]

@@ -86,7 +86,16 @@ class LaunchedServer:
 def launch_server(
     command: Sequence[str], cwd: Path, locks: Sequence[int] = ()
 ) -> Iterator[LaunchedServer]:
-    """Run a server while the block lasts; it holds the locks as long as it is there."""
+    """Run a server while the block lasts; it holds the locks as long as it is there.
+
+    Args:
+        command: program and arguments.
+        cwd: directory that it runs in.
+        locks: descriptors that it inherits, so that locks last as long as it.
+
+    Raises:
+        LaunchError: no process can be started.
+    """
     with open_server_log() as log:
         try:
             server = LaunchedServer(command, cwd, locks, log)

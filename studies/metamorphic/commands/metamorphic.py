@@ -166,10 +166,12 @@ def run_drives(options: argparse.Namespace) -> None:
         write_drive_findings,
     )
 
+    # what is asked for
     formats = list(dict.fromkeys(options.format.split(",")))
     for name in formats:
         if name not in FORMATS:
             raise UserError(f"--format: {describe_unknown_name('format', name, FORMATS)}")
+    # the relations, written before they are printed
     findings = evaluate_drive_relations(CampaignRecords(options.folder), options.level)
     out = options.out or options.folder / "report"
     if out.is_symlink():

@@ -156,15 +156,18 @@ def make_banded_finding(
     level: float,
 ) -> DriveFinding:
     """Return the test against the placebos of the same arm and routes."""
+    # by placebo condition of this arm: the largest value of each route
     placebos = [
         find_maximum_over_seeds(measure_pairs(relation, pair_drives(drives, other, NONE)))
         for other in drives.by_arm
         if "D1" in meant[other] and other == arm.replace_factors(condition=other.condition)
     ]
+    # routes that have at least one placebo
     follow = find_maximum_over_seeds(measure_pairs(relation, pairs))
     routes = [route for route in follow if any(route in one for one in placebos)]
     if not routes:
         return make_drive_finding(relation, arm, NONE, pairs, broken=0)
+    # (routes,), and of each route (placebos,)
     values = np.array([follow[route] for route in routes])
     others: list[Floats] = [
         np.array([one[route] for one in placebos if route in one]) for route in routes
@@ -178,6 +181,7 @@ def make_banded_finding(
 
 def make_dose_finding(relation: DriveRelation, arm: Arm, full: str, pairs: Pairs) -> DriveFinding:
     """Return the one-sided paired test that half of a disturbance is worse than all of it."""
+    # (routes,) more under the half than under the whole
     differences = np.array(list(average_over_seeds(measure_pairs(relation, pairs)).values()))
     moved = int((np.abs(differences) > 0).sum())
     return make_drive_finding(

@@ -24,10 +24,12 @@ ROUNDING = 1e-9
 
 def compute_permutation_p(follow: Floats, placebos: Sequence[Floats]) -> float:
     """Return how often as large a sum arises where any value of a route may be the follow-up's."""
+    # of each route the values that could be the follow-up's
     routes = [np.append(value, others) for value, others in zip(follow, placebos, strict=True)]
     if not routes:
         return float("nan")
     seen = float(follow.sum()) - ROUNDING
+    # all assignments if they are few, else random ones
     if np.prod([float(len(values)) for values in routes]) <= MOST_ASSIGNMENTS:
         sums = np.array([sum(values) for values in product(*(one.tolist() for one in routes))])
         return float((sums >= seen).mean())

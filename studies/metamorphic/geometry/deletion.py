@@ -102,9 +102,11 @@ def delete_actor(scene: CooperativeScene, actor: int) -> ObjectDeletion:
 
 def delete_from_view(view: AgentView, actor: int, shadow: ObjectShadow) -> DeletedView:
     """Return a view whose beams go past where the actor stood."""
+    # beams that end nowhere now have no point
     kept = np.ones(len(view.points_in_lidar), np.bool_)
     ends = np.isfinite(shadow.ranges)
     kept[shadow.points[~ends]] = False
+    # the others end farther: (points, 4) with the intensity that the range leaves
     points = view.points_in_lidar.copy()
     ranges = shadow.ranges[ends]
     attenuation = get_lidar_mount(view).atmosphere_attenuation_rate
@@ -113,6 +115,7 @@ def delete_from_view(view: AgentView, actor: int, shadow: ObjectShadow) -> Delet
     )
     points[shadow.points[ends]] = filled
     remaining = drop_actor(view.truth, actor)
+    # points that fill the shadow and belong to another actor are returns of it now
     whole = replace(
         view, points_in_lidar=points, surfaces=fill_surfaces(view, shadow), truth=remaining
     )
@@ -178,14 +181,17 @@ def find_made_up_places(view: AgentView, actor: int, shadow: ObjectShadow) -> Bo
     boxes = view.truth.boxes_in_lidar[view.truth.actor_ids == actor]
     if not made_up.any() or not len(boxes):
         return Boxes.none()
+    # (beams, 3): the middle of their azimuths, and half their spread
     directions, flat = shadow.directions[made_up], np.hypot(*shadow.directions[made_up, :2].T)
     middle = math.atan2(directions[:, 1].sum(), directions[:, 0].sum())
     azimuths = np.arctan2(directions[:, 1], directions[:, 0]) - middle
     half = float(np.abs(np.remainder(azimuths + math.pi, math.tau) - math.pi).max())
+    # m from the far side of the object to the farthest end
     box = boxes.geometry[0]
     start = float(np.hypot(box[0], box[1]) + np.hypot(box[3], box[4]) / 2)
     ends = np.where(np.isfinite(shadow.ranges[made_up]), shadow.ranges[made_up] * flat, np.inf)
     end = min(float(ends.max()), start + LONGEST_SHADOW)
+    # boxes one behind the other
     pieces = math.ceil(max(end - start, 0.0) / PLACE_LENGTH)
     edges = np.linspace(start, max(start, end), pieces + 1).tolist()
     rows = [make_place_row(near, far, half, middle) for near, far in pairwise(edges)]

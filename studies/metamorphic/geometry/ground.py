@@ -53,13 +53,16 @@ class SceneGround:
         """
         if not len(self.points):
             return np.zeros((len(xy), 3)), np.full(len(xy), np.inf)
+        # (places, neighbours) m and numbers of points
         away, near = self.tree.query(xy, k=min(PLANE_POINTS, len(self.points)))
         away, near = away.reshape(len(xy), -1), near.reshape(len(xy), -1)
         weights = 1 / (away**2 + 0.25)
+        # (places, neighbours, 3): 1, x, y from the place on
         rows = np.concatenate(
             [np.ones((*near.shape, 1)), self.points[near, :2] - xy[:, None]], axis=2
         )
         weighted = rows * weights[:, :, None]
+        # weighted least squares for every place; ridge on the slopes
         normal = np.einsum("nki,nkj->nij", weighted, rows) + np.diag([0.0, 1e-2, 1e-2])
         right = np.einsum("nki,nk->ni", weighted, self.points[near, 2])
         return np.linalg.solve(normal, right[:, :, None])[:, :, 0], away[:, 0]
@@ -123,7 +126,12 @@ def collect_standing_boxes(scene: CooperativeScene, without: Collection[int] = (
 
 
 def transform_boxes_to_world(boxes: Boxes, view: AgentView) -> Boxes:
-    """Return boxes of a view in the world."""
+    """Return boxes of a view in the world.
+
+    Args:
+        boxes: in the view's LiDAR frame.
+        view: with its pose.
+    """
     frame = build_pose_matrix(view.lidar_in_world)
     geometry = boxes.geometry.copy()
     geometry[:, :3] = boxes.geometry[:, :3] @ frame[:3, :3].T + frame[:3, 3]

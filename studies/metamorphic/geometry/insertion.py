@@ -135,19 +135,23 @@ def add_object_hits(
 
     Points that the recording would leave out as the car's own are left out.
     """
+    # rows of the hits: (hits, 4)
     attenuation = get_lidar_mount(view).atmosphere_attenuation_rate
     xyz = hits.beams.directions * hits.ranges[:, None]
     rows = np.column_stack([xyz, np.exp(-attenuation * hits.ranges)]).astype(np.float32)
+    # beams that had a point: it moves; beams without one: a new point at the end
     moved = hits.beams.points != NOT_A_POINT
     places = hits.beams.points[moved]
     points = view.points_in_lidar.copy()
     points[places] = rows[moved]
     points = np.concatenate([points, rows[~moved]])
+    # points on the LiDAR's carrier are never recorded
     kept = np.ones(len(points), np.bool_)
     new = np.append(places, np.arange(len(view.points_in_lidar), len(points)))
     kept[new] = ~is_on_carrier(view, points[new])
     if view.surfaces is None:
         return points[kept], None
+    # the same with what each point lies on
     tags, cosines = placed.shape.tags[hits.faces], hits.cosines.astype(np.float32)
     labels, slants = view.surfaces.labels.copy(), view.surfaces.cosines.copy()
     labels[places], slants[places] = tags[moved], cosines[moved]

@@ -67,13 +67,17 @@ def get_lidar_mount(view: AgentView) -> LidarMount:
 
 def fit_beam_grid(view: AgentView) -> BeamGrid:
     """Return the grid of a sweep; refuse one that another LiDAR has recorded."""
+    # the grid of the rig's LiDAR: (channels,) elevations in rad, columns of a turn
     mount = get_lidar_mount(view)
     elevations = np.radians(np.linspace(mount.upper_fov, mount.lower_fov, mount.channels))
     columns = math.floor(mount.points_per_second * TURN / mount.channels + 0.5)
+    # (points,) each, rad
     azimuth, elevation, _ = to_spherical(view.points_in_lidar)
+    # rings from the top
     step = (elevations[0] - elevations[-1]) / (mount.channels - 1)
     rings, off = round_to_nearest((elevations[0] - elevation) / step)
     refuse_off_grid(view, "rings", off)
+    # columns: azimuths of a sweep start anywhere, so their phase is estimated on a circle
     width = math.tau / columns
     turns = azimuth * columns
     phase = math.atan2(np.sin(turns).mean(), np.cos(turns).mean()) / columns if len(turns) else 0.0
@@ -110,13 +114,26 @@ def refuse_off_grid(view: AgentView, what: str, off: Floats) -> None:
 def select_beams_toward(
     view: AgentView, grid: BeamGrid, middle: Floats, radius: float
 ) -> LidarBeams:
-    """Return the beams that pass a sphere, given in the LiDAR's frame."""
+    """Return the beams that pass a sphere, given in the LiDAR's frame.
+
+    Args:
+        view: of an agent.
+        grid: of its sweep.
+        middle: (3,) of the sphere, m.
+        radius: m.
+
+    Returns:
+        Beams with a point first, then those that came back with nothing.
+    """
+    # a cone: (4,) its axis and the cosine of half its angle
     away = float(np.linalg.norm(middle))
     cosine = math.sqrt(1 - (radius / away) ** 2) if radius < away else -1.0
     cone = np.array([*(middle / max(away, 1e-9)), cosine])
+    # beams with a point in it
     points = find_points_in_cone(view.points_in_lidar, cone)
     xyz = view.points_in_lidar[points, :3].astype(np.float64)
     ranges = np.linalg.norm(xyz, axis=1)
+    # (beams, 3) beams without
     empty = find_empty_cells_in_cone(grid.taken, grid.elevations, grid.azimuths, cone)
     if view.agent >= 0:
         empty = empty[~is_stopped_by_carrier(empty)]

@@ -62,16 +62,20 @@ def compute_shadow(
     views: tuple[AgentView, ...], place: int, removed: tuple[Integers, ...], ground: SceneGround
 ) -> ObjectShadow:
     """Return where the beams of one view end that ended on the removed points."""
+    # (beams, 3) unit vectors, and (beams,) m to where they ended
     view, points = views[place], removed[place]
     xyz = view.points_in_lidar[points, :3].astype(np.float64)
     ended = np.linalg.norm(xyz, axis=1)
     directions = xyz / ended[:, None]
+    # candidates for the new end, m
     level = compute_ground_ranges(view, directions, ground)
     agents, labels = compute_agent_ranges(views, place, removed, ground)
     solid = find_nearest_entries(select_other_boxes(view, points), directions, ended)
+    # the nearest point of another agent; else the ground, unless a box is in the way
     from_agent = np.isfinite(agents) & (agents <= level)
     from_ground = ~from_agent & np.isfinite(level) & (solid >= level)
     sources = np.where(from_agent, FROM_AGENT, np.where(from_ground, FROM_GROUND, FROM_NOTHING))
+    # nothing beyond the LiDAR's range
     reach = get_lidar_mount(view).range
     ranges = np.select([from_agent, from_ground], [agents, level], np.inf)
     return ObjectShadow(
@@ -102,18 +106,22 @@ def find_nearest_entries(boxes: Iterable[Floats], directions: Floats, beyond: Fl
 
 def compute_ground_ranges(view: AgentView, directions: Floats, ground: SceneGround) -> Floats:
     """Return how far beams go to the ground, inf where none is known or none is met."""
+    # rays in the world frame
     frame = build_pose_matrix(view.lidar_in_world)
     rays, origin = directions @ frame[:3, :3].T, frame[:3, 3]
     ranges = np.full(len(rays), np.inf)
     if not len(rays):
         return ranges
+    # start with the plane below the LiDAR; (rays, 3): height, slope along x, along y
     planes, away = ground.fit_planes_near(np.tile(origin[:2], (len(rays), 1)))
     feet = origin[:2] + rays[:, :2] * 0.0
+    # meet the plane, then take the plane near that place
     for _ in range(ROUNDS):
         height = origin[2] - planes[:, 0] - ((origin[:2] - feet) * planes[:, 1:]).sum(axis=1)
         fall = (rays[:, :2] * planes[:, 1:]).sum(axis=1) - rays[:, 2]
         with np.errstate(divide="ignore", invalid="ignore"):
             ranges = np.where((fall > 0) & (height > 0), height / fall, np.inf)
+        # rays that go beyond the range keep the place that they have
         met = ranges <= get_lidar_mount(view).range
         feet = np.where(
             met[:, None], origin[:2] + rays[:, :2] * np.where(met, ranges, 0)[:, None], feet
@@ -133,9 +141,11 @@ def compute_agent_ranges(
     view, points = views[place], removed[place]
     grid = fit_beam_grid(view)
     shape = (len(grid.elevations), grid.columns)
+    # (rings, columns): the nearest point of others in each cell, m, and its label
     best, tags = np.full(shape, np.inf), np.zeros(shape, np.int64)
     for other, (partner, gone) in enumerate(zip(views, removed, strict=True)):
         if other != place:
+            # what another agent sees but the removed actor and the ground
             kept = np.ones(len(partner.points_in_lidar), np.bool_)
             kept[gone] = False
             kept &= ~is_ground_like(partner, ground)
@@ -146,6 +156,7 @@ def compute_agent_ranges(
                 partner.points_in_lidar[kept], partner.lidar_in_world, view.lidar_in_world
             )
             fill_cells(grid, seen, labels[kept], best=best, tags=tags)
+    # nearer than the removed object's surface: not behind it
     cells = grid.rings[points], grid.column_of[points]
     ended = np.linalg.norm(view.points_in_lidar[points, :3].astype(np.float64), axis=1)
     ranges = best[cells]

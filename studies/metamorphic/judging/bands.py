@@ -48,7 +48,16 @@ class PlaceboBand:
 
 
 def fit_band(values: Floats, clusters: Sequence[str], level: float = 0.05) -> PlaceboBand:
-    """Return the band of placebo values; refuse one of too few clusters for its level."""
+    """Return the band of placebo values; refuse one of too few clusters for its level.
+
+    Args:
+        values: (scenes,) of placebos.
+        clusters: of each scene.
+        level: 0 to 1.
+
+    Raises:
+        UserError: too few clusters.
+    """
     if not 0 < level < 1:
         raise UserError(f"level = {level:g}: must be > 0 and < 1")
     names, largest = find_cluster_maxima(values, clusters)

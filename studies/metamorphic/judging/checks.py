@@ -118,7 +118,12 @@ def check_long_range_errors(
 
 
 def check_missed(detections: Boxes, objects: JudgedObjects) -> RelationMeasure:
-    """Object missing (MultiTest 3): no detection of its class overlaps it at all."""
+    """Object missing (MultiTest 3): no detection of its class overlaps it at all.
+
+    Args:
+        detections: in the ego's LiDAR frame.
+        objects: that are judged.
+    """
     every = np.ones(len(objects.judged), np.bool_)
     return measure_exposed_errors(
         objects, every, compute_best_overlap(objects.judged, detections) <= 0
@@ -128,7 +133,13 @@ def check_missed(detections: Boxes, objects: JudgedObjects) -> RelationMeasure:
 def check_mislocalised(
     detections: Boxes, objects: JudgedObjects, tau: float = OVERLAP
 ) -> RelationMeasure:
-    """Localisation error (MultiTest 3): the best overlap is above 0 and no more than tau."""
+    """Localisation error (MultiTest 3): the best overlap is above 0 and no more than tau.
+
+    Args:
+        detections: in the ego's LiDAR frame.
+        objects: that are judged.
+        tau: overlap ratio, 0 to 1.
+    """
     best = compute_best_overlap(objects.judged, detections)
     return measure_exposed_errors(objects, best > 0, best <= tau, "mislocalised")
 
@@ -140,6 +151,11 @@ def check_additional(
 
     Counted with a score above that only (MultiTest 4: 0.5). Exposed: detections that could be
     additional, that is, of nothing that is not judged, and whole in the window.
+
+    Args:
+        detections: in the ego's LiDAR frame.
+        objects: that are judged.
+        above: score, 0 to 1.
     """
     exposed = select_exposed_detections(detections, objects) & (detections.scores > above)
     wrong = exposed & (compute_best_overlap(detections, objects.judged) <= 0)

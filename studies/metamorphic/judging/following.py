@@ -62,6 +62,13 @@ def make_follow_up(
     """Return what an operator makes of a scene, or why it cannot; `sight` is of the scene.
 
     Sight is that of the recorded scene, unless objects are others.
+
+    Args:
+        scene: the source.
+        operator: its name in the catalogue.
+        test: the operator with its relations.
+        seed: of the study.
+        sight: of the scene; None: it is measured.
     """
     change = apply_operator(scene, operator, test, seed)
     if isinstance(change, str):

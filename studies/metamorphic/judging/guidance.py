@@ -141,6 +141,13 @@ def select_best_share(scores: Floats, share: float) -> Integers:
 
     Rounded to the nearest number, as in CooTest: of 6972, 10 % are 697 and 15 % are 1046. Equal
     scores keep their order.
+
+    Args:
+        scores: (candidates,) larger is better.
+        share: 0 to 1.
+
+    Returns:
+        Rows of those chosen, ascending.
     """
     count = min(round(share * len(scores)), len(scores))
     return np.sort(np.argsort(-scores, kind="stable")[:count])

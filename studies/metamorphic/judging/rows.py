@@ -84,7 +84,13 @@ def get_hits_before(
 def select_checked_objects(
     scene: CooperativeScene, source: CooperativeScene, expectation: TruthExpectation
 ) -> JudgedObjects:
-    """Return the objects by which answers are checked: hit often enough before the operator."""
+    """Return the objects by which answers are checked: hit often enough before the operator.
+
+    Args:
+        scene: the changed one.
+        source: before the operator.
+        expectation: what the operator did to the ground truth.
+    """
     return select_judged_objects(
         scene, expectation, JudgingRules(), get_hits_before(scene, source, expectation)
     )
@@ -113,6 +119,7 @@ def add_measure_rows(
     """Add a row for each relation, and the boxes that break those with bands."""
     source = follow.scene.source
     head = make_row_head(source.name, source.cluster, system, follow.operator)
+    # what the relation says, and what ground truth says of each breach
     for relation in entry.relations:
         measure = relation.measure(answers.source, answers.follow, follow.expected)
         says = judge_breaches(
@@ -131,6 +138,7 @@ def add_measure_rows(
                 "values": json.dumps(dict(follow.values), sort_keys=True),
             }
         )
+        # boxes of breaches, but of placebos and exact relations
         if not relation.exact and not entry.placebo:
             rows["boxes"] += [
                 {**head, "relation": relation.name, **make_box_row(why, kind, geometry)}
@@ -194,10 +202,17 @@ def add_score_row(rows: TableRows, answer: SystemAnswer, judge: JudgeContext) ->
     """Add a row of what guidance ranks a candidate by.
 
     Occlusion that is not known is 0 in V2XGen's fitness, as in the paper's code.
+
+    Args:
+        rows: of all tables; one is added to `scores`.
+        answer: of the system.
+        judge: what the answer is judged by.
     """
     boxes, objects = answer.cooperative, judge.objects
     sight = judge.sight.select_actors(objects.actor_ids)
+    # V2XGen: objects that are missed, with their occlusion and distance
     lost = compute_best_overlap(objects.judged, boxes) <= OVERLAP
+    # MultiTest: detections that count, false ones among them
     counted = boxes[
         select_exposed_detections(boxes, objects) | match_detections(boxes, objects.judged)[1]
     ]

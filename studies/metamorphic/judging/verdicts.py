@@ -65,8 +65,10 @@ def judge_breaches(
 
 def judge_breach(breach: RelationBreach, follow: SystemAnswer, objects: JudgedObjects) -> str:
     """Return whether the follow-up's answer is right at a breach."""
+    # (objects, 1) overlaps of what is known to be there with the place of the breach
     box = Boxes(np.array([breach.geometry]), np.array([breach.of_class]), np.ones(1))
     overlaps = compute_best_overlap(objects.judged, box)
+    # something is there: it should be detected
     if (overlaps > OVERLAP).any():
         if breach.why == "additional":
             return "right"
@@ -76,6 +78,7 @@ def judge_breach(breach: RelationBreach, follow: SystemAnswer, objects: JudgedOb
             if (compute_best_overlap(there, follow.cooperative) > OVERLAP).all()
             else "wrong"
         )
+    # nothing is there, if that is known
     if not is_judged_there(box, objects):
         return "unjudged"
     return "wrong" if breach.why == "additional" else "right"

@@ -128,15 +128,18 @@ class ReplacedObject(ABC):
         self, scene: CooperativeScene, values: Values, random: np.random.Generator
     ) -> ChangedScene:
         """Return the scene with one road user otherwise."""
+        # the road user, as a shape of its kind, and its replacement
         actor = choose_actor(scene, values)
         before = place_stand_in_for_actor(scene, actor)
         site = build_placement_site(scene, without=(actor,))
         after = self.make_replacement(site, before, values)
         if not is_clear_of_boxes(site.obstacles, after.box_in_world.geometry[0], margin=0.0):
             raise DoesNotApplyError(f"{scene.source.name}: actor {actor} would overlap another box")
+        # delete, then insert: beams that miss the new shape end behind the old one
         deletion = delete_actor(scene, actor)
         insertion = insert_object(deletion.scene, after)
         refuse_hidden_object(scene, insertion)
+        # what the deletion has made up is not judged, unless the replacement is there
         expectation = TruthExpectation(
             moved=frozenset({actor}),
             unjudged=deletion.unjudged - {actor},

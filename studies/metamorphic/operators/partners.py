@@ -173,5 +173,10 @@ def make_empty_payload(payload: Payload) -> Payload:
 
 
 def make_truth_preserving_change(scene: CooperativeScene, changed: int) -> ChangedScene:
-    """Return a change that leaves the ground truth as it was."""
+    """Return a change that leaves the ground truth as it was.
+
+    Args:
+        scene: after the change.
+        changed: how much was changed; 0: nothing.
+    """
     return ChangedScene(scene=scene, expectation=TruthExpectation(), changed=changed)

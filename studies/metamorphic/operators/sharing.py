@@ -88,6 +88,7 @@ class PoseError:
     ) -> ChangedScene:
         """Return the scene with partners that believe to be elsewhere."""
         refuse_ego_alone(scene)
+        # (axes,) largest errors, and (partners, axes) sampled ones
         most = np.array(
             [get_numeric_value(values, axis) if axis in values else 0.0 for axis in AXES]
         )

@@ -41,6 +41,7 @@ def render_relation_bands(tables: StudyTables) -> Iterator[tuple[str, Canvas]]:
     for operator, relation in iterate_tested_relations(tables):
         rows = []
         for system in tables.systems if not relation.exact else ():
+            # two rows for a system: placebos, then what was tested and the threshold
             above = get_band_findings(tables, relation.name, system, operator)
             if above is not None:
                 note = f"{above.beyond}/{above.tested}"
@@ -92,6 +93,7 @@ def render_effect_curves(
     """Yield for each operator with one strength the rate of an error over it, and its placebos."""
     for operator in CURVES:
         lines, highest = [], 0.0
+        # a line for every system; from the ninth on dashed
         for number, system in enumerate(tables.systems):
             points = compute_effect_curve(tables, check, system, operator)
             if points:
@@ -99,12 +101,14 @@ def render_effect_curves(
                 lines.append(PlotLine(system, tuple(points), HUES[number % len(HUES)], number > 7))
         if not lines:
             continue
+        # the band of placebos as two flat lines
         low, high = compute_placebo_band(tables, check)
         level = [point[0] for line in lines for point in line.points]
         ends = min(level), max(level)
         for name, rate in (("placebos, lowest", low), ("placebos, highest", high)):
             flat = tuple((x, rate, math.nan, math.nan) for x in ends)
             lines.append(PlotLine(name, flat, "quiet"))
+        # axes
         parameter = get_strength_parameter(operator)
         label = f"{parameter.name}, {parameter.unit}"
         label += " (log10)" if parameter.kind == "log" else ""
@@ -133,11 +137,13 @@ def compute_effect_curve(
     values = tables.select_rows("measures", system, operator).drop_duplicates("scene")
     if of.empty or len(values) < 2 * BINS:
         return []
+    # (scenes,) strength of the change
     parameter = get_strength_parameter(operator)
     numbers = values["values"].map(lambda text: float(json.loads(text)[parameter.name]))
     levels = numbers.to_numpy(np.float64)
     levels = np.log10(levels) if parameter.kind == "log" else levels
     known = pd.Series(levels, index=values["scene"])
+    # parts of equally many scenes
     joined = of.assign(strength=known.reindex(of["scene"]).to_numpy()).dropna(subset=["strength"])
     joined = joined.sort_values("strength")
     parts = np.array_split(np.arange(len(joined)), BINS)

@@ -55,6 +55,7 @@ TITLE = "Metamorphic tests of recorded scenes"
 def render_study_page(tables: StudyTables) -> str:
     """Return the whole page."""
     checks = list(dict.fromkeys(tables.checks["check"]))
+    # sections in the order of the contents
     sections = [
         render_section("study", SECTIONS["study"], render_study_facts(tables)),
         render_section(
@@ -99,6 +100,7 @@ def render_study_page(tables: StudyTables) -> str:
             "skipped", SECTIONS["skipped"], render_sheet_table(build_skipped_sheet(tables))
         ),
     ]
+    # contents
     links = [
         render_tag("li", render_tag("a", title, href=f"#{name}"))
         for name, title in SECTIONS.items()
@@ -206,6 +208,7 @@ def render_study_figure(title: str, canvas: Canvas) -> Markup:
 
 def render_finding_case(finding: RelationFinding, tables: StudyTables) -> Markup:
     """Return a finding with its picture and the command that shows it."""
+    # boxes of the scene, and those of this answer
     boxes = tables.boxes[tables.boxes["scene"] == finding.scene]
     of = (boxes["system"] == finding.system) & (boxes["operator"] == finding.operator)
     shown = boxes[(boxes["system"] == "") | (of & (boxes["relation"] == finding.relation))]

@@ -58,7 +58,13 @@ def read_plan_boxes(rows: pd.DataFrame) -> list[PlanBox]:
 def render_plan_picture(
     boxes: Iterable[PlanBox], *, says: str, points: Singles | None = None
 ) -> Canvas:
-    """Draw boxes, the ego in the middle looking up, and points if they are given."""
+    """Draw boxes, the ego in the middle looking up, and points if they are given.
+
+    Args:
+        boxes: in the ego's LiDAR frame, with what they are.
+        says: description for screen readers.
+        points: (points, 4) in the ego's LiDAR frame; None: none are drawn.
+    """
     shown = list(boxes)
     kinds = [kind for kind in KEYS if any(box.kind == kind for box in shown)]
     top = 18.0 * math.ceil(len(kinds) / 3) + 6

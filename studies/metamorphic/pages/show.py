@@ -36,6 +36,7 @@ def show_scene(
     source: SceneSource, system: str, operator: str, *, seed: int, file: Path
 ) -> ShownScene:
     """Ask a system about a scene and the changed one, and write a picture of both answers."""
+    # change the scene, and ask
     test = select_catalogue_entries((operator,))[operator]
     follow = make_follow_up(read_scene(source), operator, test, seed=seed)
     if isinstance(follow, str):
@@ -44,11 +45,13 @@ def show_scene(
     before, after = ask_system(asked, follow.source), ask_system(asked, follow.scene)
     measures = [(one, one.measure(before, after, follow.expected)) for one in test.relations]
     breaches = [breach for one, measure in measures if not one.exact for breach in measure.breaches]
+    # the picture: boxes of both answers over a part of the points
     boxes = tuple(iterate_plan_boxes(follow, before, after, breaches))
     points = follow.scene.ego.points_in_lidar
     thinned = points[:: max(1, len(points) // ALL_POINTS)]
     canvas = render_plan_picture(boxes, says=f"{operator} in {source.name}", points=thinned)
     write_png(render_canvas(canvas, scale=3.0), file)
+    # the lines: values of the change, then relations
     values = ", ".join(f"{name} = {value}" for name, value in follow.values.items())
     lines = [f"{source.name}, {operator}: {values or 'no values'}"]
     lines += [

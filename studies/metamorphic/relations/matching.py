@@ -27,7 +27,13 @@ class BoxPairing:
 
 
 def pair_overlapping_boxes(one: Boxes, other: Boxes, least: float = OVERLAP) -> BoxPairing:
-    """Pair boxes of a class that overlap by as much, those that overlap most first."""
+    """Pair boxes of a class that overlap by as much, those that overlap most first.
+
+    Args:
+        one: N boxes.
+        other: M boxes in the same frame.
+        least: overlap ratio, 0 to 1.
+    """
     overlaps = compute_class_overlaps(one, other)
     return pair_greedily(-overlaps, overlaps >= max(least, np.finfo(np.float64).tiny))
 
@@ -60,19 +66,44 @@ def pair_greedily(costs: Floats, allowed: Mask) -> BoxPairing:
 
 
 def is_on_places(boxes: Boxes, places: Boxes) -> Mask:
-    """Return which boxes lie on any of the places, whatever their class."""
+    """Return which boxes lie on any of the places, whatever their class.
+
+    Args:
+        boxes: N boxes.
+        places: M boxes in the same frame.
+
+    Returns:
+        (N,)
+    """
     overlaps = compute_bev_iou(boxes.geometry, places.geometry)
     inside = find_centres_inside(boxes.geometry, places.geometry)
     return np.asarray(((overlaps >= ON_PLACE) | inside).any(axis=1))
 
 
 def compute_best_overlap(boxes: Boxes, others: Boxes) -> Floats:
-    """Return the highest overlap of each box with another of its class; 0 if there is none."""
+    """Return the highest overlap of each box with another of its class; 0 if there is none.
+
+    Args:
+        boxes: N boxes.
+        others: M boxes in the same frame.
+
+    Returns:
+        (N,) overlap ratio seen from above, 0 to 1.
+    """
     return np.asarray(compute_class_overlaps(boxes, others).max(axis=1, initial=0.0))
 
 
 def is_whole_in_window(boxes: Boxes, window: Window, margin: float = 0.0) -> Mask:
-    """Return which boxes lie with all corners in a window round the ego, a margin from its edge."""
+    """Return which boxes lie with all corners in a window round the ego, a margin from its edge.
+
+    Args:
+        boxes: N boxes in the ego's LiDAR frame.
+        window: half its length and half its width, m.
+        margin: m.
+
+    Returns:
+        (N,)
+    """
     x, y, length, width, yaw = boxes.geometry[:, [0, 1, 3, 4, 6]].T
     cos, sin = np.abs(np.cos(yaw)), np.abs(np.sin(yaw))
     ahead = np.abs(x) + (length * cos + width * sin) / 2

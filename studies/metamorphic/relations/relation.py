@@ -118,6 +118,11 @@ def match_actors(truth: GroundTruth, actors: Collection[int]) -> Mask:
 
 
 def make_breaches(why: Why, boxes: Boxes) -> tuple[RelationBreach, ...]:
-    """Return one breach for each box."""
+    """Return one breach for each box.
+
+    Args:
+        why: missed, mislocalised, additional or the like.
+        boxes: in the ego's LiDAR frame.
+    """
     rows = zip(boxes.classes.tolist(), boxes.geometry.tolist(), strict=True)
     return tuple(RelationBreach(why=why, of_class=kind, geometry=tuple(box)) for kind, box in rows)

@@ -30,10 +30,12 @@ def build_comparison_sheet(experiment: RetrainingExperiment, tables: StudyTables
     """Return what weights of each guide and budget do, shipped weights first."""
     clusters = sorted(tables.objects["cluster"].unique())
     shipped = [experiment.scheme]
+    # weights as shipped, to compare with
     base = compute_comparison_columns(tables, shipped, clusters)
     rows = [("shipped", "-", *(format_difference_from_shipped(values) for values in base))]
     for budget in BUDGETS:
         for guide in experiment.guides:
+            # all training seeds of a guide and budget
             chosen = [
                 arm
                 for arm in list_retraining_arms(experiment)
@@ -73,12 +75,15 @@ def compute_comparison_columns(
     tables: StudyTables, systems: Sequence[str], clusters: list[str]
 ) -> list[Floats]:
     """Return clean and changed precision and rates: the value, then resampled ones."""
+    # (1 + resamples, clusters): the scenarios as they are, then resampled
     weights = np.vstack([np.ones(len(clusters)), sample_cluster_weights(len(clusters))])
     seeds = make_named_stream(0, "training seeds", str(len(systems))).integers(
         len(systems), size=(RESAMPLED, len(systems))
     )
+    # (1 + resamples, systems): training seeds resampled in the same rounds
     takes = np.vstack([np.arange(len(systems)), seeds])
     operators = list_tested_operators(tables)
+    # by system: (1 + resamples,) values
     clean = [
         compute_precisions(tables, name, RECORDED_OPERATOR, clusters, weights=weights)
         for name in systems

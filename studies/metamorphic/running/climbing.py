@@ -133,9 +133,11 @@ _systems: dict[str, AskableSystem] = {}
 
 def climb_scene(climbing: ClimbSettings, source: SceneSource) -> int:
     """Climb from a scene; write where that arrived, if anywhere, and then the row."""
+    # a process loads a system once
     if climbing.system not in _systems:
         _systems[climbing.system] = build_named_system(climbing.system)
     system = _systems[climbing.system]
+    # two streams: what chance inserts does not depend on how long the climb took
     seed = CrowdedScene(read_scene(source))
     guided, chance = (
         make_named_stream(climbing.seed, name, source.name) for name in ("climb", "chance")
@@ -149,6 +151,7 @@ def climb_scene(climbing: ClimbSettings, source: SceneSource) -> int:
     )
     places = {"recorded": seed, "random": crowd_by_chance(seed, reached.accepted, chance)}
     places["climbed"] = reached.best
+    # errors in the recorded, the random and the climbed scene
     row = {
         "scene": source.name,
         "cluster": source.cluster,
@@ -158,6 +161,7 @@ def climb_scene(climbing: ClimbSettings, source: SceneSource) -> int:
             side: count_crowd_errors(system, place, seed.scene) for side, place in places.items()
         },
     }
+    # the row last: with it the scene counts as done
     folder = climbing.folder / f"{format_flat_name(source)}-climbed"
     if reached.accepted and not folder.exists():
         about = {"operator": "climb", "accepted": reached.accepted, "system": climbing.system}
@@ -218,6 +222,7 @@ def count_check_errors(name: str, boxes: Boxes, objects: JudgedObjects) -> tuple
 
 def build_climb_sheet(climbing: ClimbSettings, rows: Sequence[dict[str, Any]]) -> TextSheet:
     """Return the errors as recorded, with road users by chance, and by fitness."""
+    # only scenes that were made worse
     kept = [row for row in rows if row["accepted"]]
     clusters = np.unique([row["cluster"] for row in kept], return_inverse=True)[1].astype(float)
     reached = [

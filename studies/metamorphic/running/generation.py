@@ -156,7 +156,14 @@ class GenerationCandidate:
 def generate_recordings(
     generation: GenerationSettings, workers: int, done: Done
 ) -> list[GenerationCandidate]:
-    """Write what is not there yet, and return what is kept; `done` is given numbers of scenes."""
+    """Write what is not there yet, and return what is kept; `done` is given numbers of scenes.
+
+    Args:
+        generation: what is generated.
+        workers: processes.
+        done: is called with numbers of scenes.
+    """
+    # score what has no scores yet
     chosen = generation.select_sources()
     begin_records(generation.folder, generation.make_header())
     generation.score_folder.mkdir(parents=True, exist_ok=True)
@@ -168,12 +175,14 @@ def generate_recordings(
     run_in_processes(
         partial(score_candidates, generation), [(n, chosen[n]) for n in left], workers, done
     )
+    # choose among all
     candidates = [
         candidate
         for number in numbers
         for candidate in read_candidates(get_score_file(generation, chosen[number]), number)
     ]
     best = select_candidates(candidates, generation.keep, generation.keep_seed)
+    # write what is kept and not there; it counts as no further scene
     missing = [
         one for one in best if not get_candidate_folder(generation, chosen[one.scene], one).exists()
     ]
@@ -217,6 +226,7 @@ _systems: dict[str, AskableSystem] = {}
 
 def score_candidates(generation: GenerationSettings, task: tuple[int, SceneSource]) -> int:
     """Write the scores of all candidates of a scene; operators that do not apply give none."""
+    # a process loads a system once
     _, source = task
     name, scene = generation.scored, read_scene(source)
     if name and name not in _systems:
@@ -224,12 +234,14 @@ def score_candidates(generation: GenerationSettings, task: tuple[int, SceneSourc
     rows = []
     sight = measure_sight(scene) if name else None
     for operator, test in select_catalogue_entries(generation.operators).items():
+        # without a system nothing is judged: counts of objects only
         if not name:
             change = apply_operator(scene, operator, test, generation.seed)
             if not isinstance(change, str):
                 objects = select_checked_objects(change.scene, scene, change.expectation)
                 rows.append({"operator": operator, "objects": len(objects.judged), "scores": {}})
             continue
+        # with one: its answer, and what guides make of it
         follow = make_follow_up(scene, operator, test, seed=generation.seed, sight=sight)
         if not isinstance(follow, str):
             objects = follow.objects["changed", "before"]
@@ -317,6 +329,7 @@ def write_changed_scene(
 def make_recorded_look(view: AgentView, expectation: TruthExpectation) -> AgentLook:
     """Return a view as a recording holds it; what cannot be judged is not to be detected."""
     truth = view.truth
+    # (true boxes,)
     unknown_here = np.isin(truth.actor_ids, sorted(expectation.unjudged))
     hits = np.where(unknown_here, IGNORED_HITS, truth.hits)
     return AgentLook(

@@ -107,9 +107,16 @@ def compute_system_digest(system: str) -> str:
 
 
 def run_study(study: OfflineStudy, workers: int, done: Done) -> None:
-    """Compute all blocks that are not there yet; `done` is given the scenes of each."""
+    """Compute all blocks that are not there yet; `done` is given the scenes of each.
+
+    Args:
+        study: what is asked.
+        workers: processes.
+        done: is called with numbers of scenes.
+    """
     chosen = study.select_sources()
     begin_records(study.folder, study.make_header())
+    # a block has a file: those that are there are done
     blocks = split_into_blocks(len(chosen), BLOCK)
     left = []
     for number, block in enumerate(blocks):
@@ -118,6 +125,7 @@ def run_study(study: OfflineStudy, workers: int, done: Done) -> None:
         else:
             left.append((number, [chosen[scene] for scene in block]))
     work = partial(compute_block, study)
+    # one thread for each process: more would compete for the cores
     with limit_process_threads():
         if workers == 1 or len(left) < 2:
             for task in left:
@@ -180,6 +188,7 @@ class SceneRows:
             select_checked_objects(scene, scene, TruthExpectation()),
         )
         add_box_rows(self.rows, scene, objects)
+        # the scene as it was recorded
         for name, system in systems.items():
             before[name] = ask_system(system, scene)
             judge = self.make_judge_context(
@@ -187,6 +196,7 @@ class SceneRows:
             )
             add_check_rows(self.rows, before[name], judge)
             add_score_row(self.rows, before[name], judge)
+        # what every operator makes of it
         for operator, test in tests.items():
             follow = make_follow_up(scene, operator, test, seed=self.study.seed, sight=sight)
             if isinstance(follow, str):
@@ -195,6 +205,7 @@ class SceneRows:
             for name, system in systems.items():
                 try:
                     given, source = ask_system(system, follow.scene), before[name]
+                    # some operators compare with another scene, such as the dry one
                     if follow.source is not scene:
                         source = ask_system(system, follow.source)
                 except AttemptError as why:  # no such message can be changed so

@@ -42,7 +42,15 @@ class SystemAnswer:
 
 
 def ask_system(system: AskableSystem, scene: CooperativeScene) -> SystemAnswer:
-    """Ask a system."""
+    """Ask a system.
+
+    Args:
+        system: with `share` and `perceive`.
+        scene: with what happens on the air.
+
+    Returns:
+        Boxes in the ego's LiDAR frame, with partners and without.
+    """
     perceived = system.perceive(build_ego_observation(scene), build_partner_messages(system, scene))
     return SystemAnswer(cooperative=perceived.cooperative, ego_alone=perceived.ego_alone)
 
@@ -77,6 +85,7 @@ def build_partner_message(
 ) -> Message:
     """Return what one partner sends, changed by what happens on the air."""
     kind: Kind = "roadside" if partner.agent < 0 else "vehicle"
+    # partners know only the pose that they believe
     observation = Observation(
         sender=partner.name,
         kind=kind,

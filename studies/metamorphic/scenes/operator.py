@@ -71,7 +71,18 @@ class SceneOperator(Protocol):
 def change_scene(
     operator: SceneOperator, scene: CooperativeScene, values: Values, random: np.random.Generator
 ) -> ChangedScene:
-    """Apply an operator; refuse a change of nothing, unless its values ask for nothing."""
+    """Apply an operator; refuse a change of nothing, unless its values ask for nothing.
+
+    Args:
+        operator: what is done.
+        scene: to which.
+        values: of its parameters.
+        random: of this scene and operator.
+
+    Raises:
+        DoesNotApplyError: it cannot be done to this scene.
+        ChangedNothingError: it was done, and nothing is different.
+    """
     changed = operator.apply(scene, values, random)
     if not changed.changed and not is_zero_change(values):
         raise ChangedNothingError(f"{operator.name} changed nothing in {scene.source.name}")

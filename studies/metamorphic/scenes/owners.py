@@ -20,15 +20,26 @@ NO_ONE = -1
 
 
 def find_point_owners(view: AgentView, points: Integers) -> Integers:
-    """Return the actor that each of these points of a sweep lies on, or NO_ONE."""
+    """Return the actor that each of these points of a sweep lies on, or NO_ONE.
+
+    Args:
+        view: of an agent.
+        points: (points,) rows of its sweep.
+
+    Returns:
+        (points,) ids of actors.
+    """
     truth = view.truth
     if not len(points) or not len(truth):
         return np.full(len(points), NO_ONE)
+    # parked vehicles take points, and are no actors
     boxes = Boxes.join([truth.boxes_in_lidar, view.parked_in_lidar])
     actors = np.append(truth.actor_ids, np.full(len(view.parked_in_lidar), NO_ONE))
+    # (points, 3); what is ground lies on no one
     xyz = view.points_in_lidar[points, :3].astype(np.float64)
     labels = None if view.surfaces is None else view.surfaces.labels[points]
     solid = is_solid_point(labels, len(points))
+    # (points,) m outside of the nearest box so far
     best, owner = np.full(len(points), SLACK), np.full(len(points), NO_ONE)
     for actor, box in zip(actors.tolist(), boxes.geometry, strict=True):
         near = np.flatnonzero(solid & is_within_reach(xyz, box))

@@ -85,7 +85,12 @@ class CooperativeScene:
 
 
 def list_scene_sources(folders: list[Path], first_moment: int = 0) -> list[SceneSource]:
-    """Return all scenes of recordings whose ego is a vehicle."""
+    """Return all scenes of recordings whose ego is a vehicle.
+
+    Args:
+        folders: of recordings.
+        first_moment: of each agent, from 0 on; earlier ones are left out.
+    """
     return [
         SceneSource(scenario=scenario, ego=agent, moment=moment)
         for folder in folders
@@ -142,5 +147,11 @@ def compute_lidar_gap(one: AgentView, other: AgentView) -> float:
 
 
 def replace_points(view: AgentView, points: Singles, surfaces: Surfaces | None) -> AgentView:
-    """Return the view with other points."""
+    """Return the view with other points.
+
+    Args:
+        view: of an agent.
+        points: (points, 4) in its LiDAR frame.
+        surfaces: of these points; None where they were not recorded.
+    """
     return replace(view, points_in_lidar=points, surfaces=surfaces)

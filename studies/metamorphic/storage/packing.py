@@ -45,11 +45,13 @@ def read_study_folder(folder: Path) -> tuple[dict[str, Any], Frames]:
 def pack_study(folder: Path, file: Path, kept: set[str] | None = None) -> None:
     """Write a study into one file; boxes are those of the named scenes only, or of all."""
     header, frames = read_study_folder(folder)
+    # fewer digits, and no scores of placebos
     frames["detections"]["score"] = frames["detections"]["score"].round(4)
     if kept is not None:
         frames["boxes"] = frames["boxes"][frames["boxes"]["scene"].isin(kept)]
     scores = frames["scores"][~frames["scores"]["operator"].str.startswith(PLACEBOS)]
     frames["scores"] = scores.round(dict.fromkeys(GUIDANCE_SCORES, 5))
+    # one table of all tables, with the name of each: one file, one compression
     schema = pa.unify_schemas(
         [pa.schema([pa.field("table", pa.string())]), *STUDY_SCHEMAS.values()]
     )

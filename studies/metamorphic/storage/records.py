@@ -131,7 +131,15 @@ def read_block(file: Path, schema: pa.Schema, folder: Path) -> pa.Table:
 
 
 def begin_records(folder: Path, header: Mapping[str, Any]) -> None:
-    """Write the header of a new folder; refuse a folder of another study."""
+    """Write the header of a new folder; refuse a folder of another study.
+
+    Args:
+        folder: made if it is not there.
+        header: what must be equal for rows to belong together.
+
+    Raises:
+        UserError: the folder has another header.
+    """
     file = folder / STUDY_HEADER_FILE
     folder.mkdir(parents=True, exist_ok=True)
     if not file.exists():

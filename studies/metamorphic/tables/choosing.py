@@ -71,9 +71,11 @@ def select_by_sobol(pool: CandidatePool, count: int) -> Integers:
     index = pool.scores.index
     scenes, operators = index.get_level_values(0), index.get_level_values(1)
     names, kinds = sorted(set(scenes)), sorted(set(operators))
+    # places of the sequence are pairs of scene and operator
     row_of = {pair: row for row, pair in enumerate(zip(scenes, operators, strict=True))}
     sampler = qmc.Sobol(2, seed=derive_seed(0, "sobol"))
     met: dict[int, None] = {}
+    # until enough different ones are met
     while len(met) < count:
         for across, up in sampler.random(64):
             pair = names[int(across * len(names))], kinds[int(up * len(kinds))]
@@ -104,6 +106,7 @@ def build_guidance_sheet(tables: StudyTables) -> TextSheet:
     for system in tables.systems:
         pool = build_candidate_pool(tables, system)
         checks = list_counted_checks(pool)
+        # random sets, as the measure for all guides
         chance = {
             check: measure_kept_errors(pool, select_by_guide("random", pool), check)
             for check in checks

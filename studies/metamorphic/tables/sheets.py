@@ -99,9 +99,15 @@ def format_dry_precision(tables: StudyTables, system: str, operator: str) -> str
 
 
 def build_errors_sheet(tables: StudyTables, check: str) -> TextSheet:
-    """Return counts and rates of one check, before and after."""
+    """Return counts and rates of one check, before and after.
+
+    Args:
+        tables: of the study.
+        check: its name.
+    """
     rows = []
     for operator in tables.operators:
+        # weather changes the air and the returns: both steps are shown
         sides = OF_WEATHER if is_weather_operator(operator) else {"recorded": RECORDED}
         for name, between in sides.items():
             changes = (
@@ -148,6 +154,7 @@ def iterate_tested_relations(tables: StudyTables) -> Iterable[tuple[str, Metamor
 def build_relations_sheet(tables: StudyTables) -> TextSheet:
     """Return breaches of relations, what chance would give, and p of the whole family."""
     above = collect_banded_findings(tables)
+    # p of all relations, operators and systems are one family
     adjusted = dict(
         zip(above, compute_holm_p_values(np.array([one.p for one in above.values()])), strict=True)
     )
@@ -157,6 +164,7 @@ def build_relations_sheet(tables: StudyTables) -> TextSheet:
         for system in tables.systems:
             key = operator, relation.name, system
             if key in above:
+                # with a band of placebos: scenarios; exact ones: scenes
                 cells.append(format_beyond_band(above[key], float(adjusted[key])))
             else:
                 cells.append(format_broken_scenes(tables, relation, system, operator))
@@ -231,6 +239,7 @@ def build_verdicts_sheet(tables: StudyTables) -> TextSheet:
         cells = []
         for system in tables.systems:
             of = tables.select_rows("measures", system, operator)
+            # sums over scenes
             sums = of.loc[of["relation"] == relation.name, columns].sum()
             texts = [f"{int(sums[name])}" for name in columns]
             breaches, wrong, right, unjudged, both, judged = texts
@@ -280,6 +289,7 @@ def count_scene_grid(
     of = select_exposed_measures(tables, relation.name, system, operator)
     above = None if relation.exact else get_band_findings(tables, relation.name, system, operator)
     threshold = above.threshold if above is not None else 0.0
+    # errors before, which in weather means in dry air
     before, after = (
         count_scene_errors(tables, system, RECORDED_OPERATOR),
         count_scene_errors(tables, system, operator),
@@ -288,6 +298,7 @@ def count_scene_grid(
         before = count_scene_errors(tables, system, operator, "dry")
     old = before.reindex(of["scene"]).to_numpy(np.float64)
     new = after.reindex(of["scene"]).to_numpy(np.float64)
+    # (scenes,) column and row of each in the grid
     column = np.where(new > old, 0, np.where(new > 0, 1, 2))
     row = (of["value"].to_numpy() <= threshold).astype(np.int64)
     return np.array([[((row == r) & (column == c)).sum() for c in range(3)] for r in range(2)])

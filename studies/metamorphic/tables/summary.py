@@ -168,8 +168,10 @@ def compute_rate_change(
     """Return the rate of an error per exposed box, before and after."""
     sides = select_both_sides(tables, "checks", system, operator, between=between)
     before, after = (side[side["check"] == check] for side in sides)
+    # sums of every scenario, before and after
     sums = [side.groupby("cluster")[["count", "exposed"]].sum() for side in (before, after)]
     clusters = sums[1].index
+    # (1 + resamples, scenarios), the same for both sides
     weights = np.vstack([np.ones(len(clusters)), sample_cluster_weights(len(clusters))])
     totals = [weights @ side.reindex(clusters, fill_value=0).to_numpy(np.float64) for side in sums]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -259,7 +261,14 @@ def estimate_change(before: Floats, after: Floats) -> ChangeEstimate:
 def get_band_findings(
     tables: StudyTables, relation: str, system: str, operator: str
 ) -> BandFindings | None:
-    """Return what of a relation lies beyond its placebos; None if it has no band."""
+    """Return what of a relation lies beyond its placebos; None if it has no band.
+
+    Args:
+        tables: of the study.
+        relation: its name.
+        system: its name.
+        operator: its name.
+    """
     key = relation, system, operator
     if key not in tables.known:
         tables.known[key] = find_beyond_band(tables, relation, system, operator)
@@ -274,12 +283,14 @@ def find_beyond_band(
     Half of the scenarios give the band, the other half is judged by it.
     """
     of = select_exposed_measures(tables, relation, system)
+    # the band from placebos of one half of the scenarios
     calibrating = of["cluster"].isin(tables.calibration)
     placebo = of["operator"].isin([name for name in tables.operators if MAKERS[name]().placebo])
     band = fit_band_if_enough(of[calibrating & placebo])
     tested = of[~calibrating & (of["operator"] == operator)]
     if band is None or tested.empty:
         return None
+    # judged are scenarios of the other half: the largest value of each
     largest = tested.groupby("cluster")["value"].max()
     beyond = band.select_findings(largest.to_numpy(np.float64), list(largest.index))
     return BandFindings(

@@ -53,11 +53,13 @@ def run_confirm_command(options: argparse.Namespace) -> int:
     from studies.search.folders import read_search  # noqa: PLC0415
     from studies.search.tables import NO_RATE, render_confirmations_table  # noqa: PLC0415
 
+    # confirm what is not confirmed yet
     confirming = ConfirmationSettings(repeats=build_repeat_rule(options), most=options.most)
     searched = read_search(options.folder, workers=options.workers, trust=options.trust)
     total = len(confirming.select_findings(searched)) * options.redraws
     with follow_evaluations("live", total, 0) as progress:
         confirmations = confirm_search(searched, confirming, progress)
+    # print all, and what was left out
     console.print(render_confirmations_table(searched.evaluations, confirmations))
     left = len(searched.findings) - len(confirmations)
     if left:

@@ -73,11 +73,13 @@ def run_shrink_command(options: argparse.Namespace) -> int:
     settings = shrinking.ShrinkSettings(
         repeats=build_repeat_rule(options), budget=options.budget, cells=options.cells
     )
+    # confirmed findings, or the one that is named
     searched = read_search(options.folder, workers=options.workers, trust=options.trust)
     confirmations = [] if options.finding else read_confirmations(searched)
     findings = shrinking.select_findings_to_shrink(searched, confirmations, options.finding)
     if not findings:
         raise UserError(f"{options.folder}: no finding is confirmed; --finding N names one")
+    # shrink
     smallest = []
     for finding in findings:
         print_unwrapped_line(f"evaluation {finding.candidate.number}: {finding.outcome.outcome}")

@@ -97,16 +97,19 @@ class ForkServer:
 
         A server that refuses this time, or was killed just now, is left to the next request.
         """
+        # a pair of sockets for the report: the id, then the exit code
         try:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         except OSError:
             return None
+        # pass the task and three descriptors to the server
         with theirs, self._lock:
             server = self._ensure_server()
             if server is not None:
                 with suppress(OSError):
                     handles = [answers, log, theirs.fileno()]
                     socket.send_fds(server.requests, [task.to_json().encode()], handles)
+        # the leader reports its id once it leads a session
         said = b""
         if server is not None:
             ours.settimeout(PATIENCE)
@@ -115,6 +118,7 @@ class ForkServer:
             except TimeoutError:
                 server.process.kill()
             ours.settimeout(None)
+        # refused, or the server died: the caller starts a process
         if not said.isdigit():
             ours.close()
             return None
@@ -147,6 +151,7 @@ def start_fork_server(work: TaskSettings) -> ForkServerHandle:
     log = work.folder / "logs" / "fork-server.log"
     log.parent.mkdir(exist_ok=True)
     with open(log, "a+b", opener=open_here) as lines, CopiedOutput(lines.fileno()) as output:
+        # a request is a packet with descriptors, so the socket keeps packets apart
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:

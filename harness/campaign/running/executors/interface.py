@@ -30,7 +30,13 @@ ONE_CORE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSettings:
-    """What all tries of a campaign share: plain data that can be sent to other machines."""
+    """What all tries of a campaign share: plain data that can be sent to other machines.
+
+    Attributes:
+        folder: of the campaign.
+        town: its name.
+        simulator: settings of the simulator.
+    """
 
     folder: Path
     town: str
@@ -46,7 +52,12 @@ class WorkerSlot(Protocol):
     """Runs one try after another."""
 
     def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
-        """Return how a try ended; nothing is raised, and nothing of the try is left running."""
+        """Return how a try ended; nothing is raised, and nothing of the try is left running.
+
+        Args:
+            key: the attempt.
+            number: of its try.
+        """
 
     def position(self) -> DrivePosition | None:
         """Return how far the current try has driven, if that is known; from another thread."""
@@ -69,7 +80,12 @@ class Executor(Protocol):
 
 
 def check_worker_limits(workers: int, memory_limit: float | None) -> None:
-    """Refuse less than one worker, and a memory limit of 0 or less."""
+    """Refuse less than one worker, and a memory limit of 0 or less.
+
+    Args:
+        workers: attempts at a time.
+        memory_limit: GiB; None: no limit.
+    """
     if workers < 1:
         raise UserError(f"configuration: executor.workers = {workers}: must be ≥ 1")
     if memory_limit is not None and memory_limit <= 0:
@@ -77,7 +93,15 @@ def check_worker_limits(workers: int, memory_limit: float | None) -> None:
 
 
 def import_extra(name: str, of: str) -> Any:
-    """Return a module that an extra brings."""
+    """Return a module that an extra brings.
+
+    Args:
+        name: of the module.
+        of: the executor, which is also the extra.
+
+    Raises:
+        UserError: it is not installed.
+    """
     try:
         return import_module(name)
     except ImportError:

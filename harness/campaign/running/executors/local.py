@@ -30,7 +30,12 @@ class LocalExecutor:
 
     @contextmanager
     def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
-        """Open worker slots, which the runner's threads close; one fork server is for all."""
+        """Open worker slots, which the runner's threads close; one fork server is for all.
+
+        Args:
+            work: what all tries share.
+            count: slots.
+        """
         forks = ForkServer(work)
         forks.start_server()  # it imports while simulators start
         try:

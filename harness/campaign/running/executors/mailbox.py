@@ -118,9 +118,11 @@ def serve_mailbox(folder: Path, work: TaskSettings, number: int) -> None:
     mailbox.mark_arrival()
     Thread(target=stop_when_alone, args=(mailbox, slot), daemon=True).start()
     try:
+        # questions are numbered; answered ones are skipped
         for question in count():
             if mailbox.read_outcome(question) is not None:
                 continue
+            # wait for the next one while the runner lives
             for accompanied in mailbox.iter_life_signs():
                 if not accompanied:
                     return

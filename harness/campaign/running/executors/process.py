@@ -66,6 +66,7 @@ class AttemptProcess:
         forks: ForkServer | None = None,
     ) -> None:
         """Fork a process, or start one with the environment in the directory."""
+        # the log: what it held before belongs to other tries
         self._killed_before = count_kernel_kills()
         with ExitStack() as files:
             try:
@@ -73,9 +74,11 @@ class AttemptProcess:
                 self._log = files.enter_context(open(log, "a+", opener=open_here))
                 BoundedLog(self._log.fileno()).make_room()
                 self._log_began = os.fstat(self._log.fileno()).st_size
+                # where the attempt writes how it ended
                 self._answer = files.enter_context(tempfile.TemporaryFile("w+"))
             except OSError as problem:
                 raise classify_disk_problem(problem) from None
+            # a fork takes milliseconds; without a server, or refused, a process is started
             forked = forks and forks.fork_process(task, self._answer.fileno(), self._log.fileno())
             if forked:
                 files.callback(forked.close)
@@ -83,6 +86,7 @@ class AttemptProcess:
                 ONE_CORE, make_shared_kernel_environment(), environment
             )
             self._process = forked or self._start_process(task, variables, directory)
+            # open files stay open until this object is closed
             self._files = files.pop_all()
 
     def __enter__(self) -> AttemptProcess:

@@ -47,6 +47,7 @@ class RayExecutor:
     def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
         """Connect to Ray, or start it here with room for all, and open worker slots."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # connect
         handler = signal.getsignal(signal.SIGTERM)
         here = {"num_cpus": count * self._cpus, "num_gpus": count * self._gpus}
         try:
@@ -60,6 +61,7 @@ class RayExecutor:
             message = " ".join(str(problem).split())
             raise UserError(f"configuration: executor.address {self._address}: {message}") from None
         signal.signal(signal.SIGTERM, handler)  # Ray has put its own handler there
+        # an actor for every slot; Ray chooses the machine
         actor = self._ray.remote(num_cpus=self._cpus, num_gpus=self._gpus)(LocalWorkerSlot)
         try:
             yield [RayWorkerSlot(self._ray, actor, work, number) for number in range(count)]

@@ -39,6 +39,7 @@ class LocalWorkerSlot:
     def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
         """Run one try; complete records on disk count as done, however the process exited."""
         began = time.monotonic()
+        # every way to fail has a class, by which the runner decides on another try
         try:
             failure, message = self._try_attempt(key, number)
         except AttemptError as problem:
@@ -50,10 +51,13 @@ class LocalWorkerSlot:
             failure, message, tail = "disk", str(classify_disk_problem(problem)), ""
         else:
             tail = self._server.log_tail() if failure and self._server else ""
+        # a process that crashed after its records were whole has done its work
         if failure is not None and self._has_whole_records(key, number):
             failure, message, tail = None, "its records are complete", ""
+        # an interrupted try is no failure of the attempt
         if failure is not None and self._stopped:
             failure, message, tail = "interrupted", "the campaign was interrupted", ""
+        # after a failure the server may be broken: the next try gets a new one
         if failure is not None or self._simulator.fresh:
             self._release_simulator()
         return AttemptOutcome(
@@ -119,6 +123,7 @@ class LocalWorkerSlot:
             directory=work.directory,
             forks=self._forks,
         ) as self._process:
+            # stopped between the start of this try and now
             if self._stopped:
                 self._process.kill_group()
             ending = self._process.wait_for_ending(server, work.attempt_timeout)
