@@ -30,7 +30,7 @@ SHOWN_APART = " / "
 
 @dataclass(frozen=True, slots=True, order=True)
 class Arm:
-    """Factors by name; made by `Arm.of`, so that equal arms are equal.
+    """Factors by name; made by `Arm.from_factors`, so that equal arms are equal.
 
     Attributes:
         factors: names and values; those of every arm come first.
