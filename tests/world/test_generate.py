@@ -44,7 +44,7 @@ def generated(*arguments: str) -> subprocess.CompletedProcess[str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
 
@@ -165,9 +165,11 @@ def test_what_is_in_the_way_is_said_in_one_line(more: list[str], said: str, tmp_
     arguments = ["--town", "Crucible05", "--count", "1", "--kinds", FEW[0]]
     given = [hazard.format(tmp_path / "out") for hazard in more]
     done = generated(*arguments, *given)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(said)
+    assert done.returncode == 2, done.stderr
+    # on a busy machine lines of progress come first
+    lines = [line for line in done.stderr.splitlines() if not line.endswith(" of 1 routes")]
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith(said)
     assert not list(tmp_path.iterdir())
 
 
