@@ -146,7 +146,7 @@ class ChannelLoss:
     ) -> ChangedScene:
         """Return the scene with noise on the air."""
         share = get_numeric_value(values, "share")
-        if share * self._channels < 1.0:
+        if math.floor(share * self._channels + 1e-9) < 1:  # as the disturbance counts them
             raise UserError(
                 f"channel_loss: share = {share:g} is less than one of {self._channels} channels;"
                 f" {1 / self._channels:g} or more is needed"
