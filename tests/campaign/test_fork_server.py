@@ -31,18 +31,21 @@ from tests.campaign.tiny import composed
 from tests.conftest import ROOT
 from tests.keys import key_of
 
-KEY = key_of("ideal_single", "none", "7", 1)
+KEY = key_of("mine", "none", "7", 1)
 PATIENCE = 120.0
+WAITS = """
+import time
+class Mine:
+    @property
+    def window(self):
+        time.sleep(3600.0)
+"""
 
 
 def campaign_in(folder: Path, system: str) -> TaskSettings:
-    """Return a campaign that has started, with one route whose file is never written."""
-    out = folder / "out"
-    out.mkdir()
-    prepare_campaign(out, composed(f"system={system}", "interference=none"), "carlite")
-    (out / "routes").mkdir(exist_ok=True)
-    os.mkfifo(out / "routes" / f"{KEY.route}.json")
-    return replace(work_in(out), directory=ROOT)
+    """Return a campaign that has started, with a system of the user's that waits for ever."""
+    work = with_package(folder, replace(work_in(folder), directory=ROOT), WAITS, system)
+    return with_route(work)
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +185,9 @@ def test_a_server_that_is_killed_while_the_attempt_connects_has_crashed(
     with socketserver.TCPServer(("127.0.0.1", 0), HangsUp) as dying:
         Thread(target=dying.serve_forever, daemon=True).start()
         task = replace(
-            task_of(work), key=replace(KEY, route="connects"), port=dying.server_address[1]
+            task_of(work),
+            key=key_of("ideal_single", "none", "connects", 1),
+            port=dying.server_address[1],
         )
         with AttemptProcess(task, log, environment={}, directory=ROOT, forks=forks) as process:
             assert isinstance(process._process, ForkedProcess)
@@ -201,10 +206,14 @@ import os
 os._exit(3)
 """
 LATER = """
-import os, threading
+import os, threading, time
 wait = threading.Event().wait
 os.register_at_fork(after_in_parent=lambda: threading.Thread(target=wait, daemon=True).start())
-class Mine: ...
+
+class Mine:
+    @property
+    def window(self):
+        time.sleep(3600.0)
 """
 MADE_BEFORE = """
 import os
@@ -238,12 +247,20 @@ class Mine:
 """
 
 
-def with_package(folder: Path, work: TaskSettings, text: str) -> TaskSettings:
+def with_route(work: TaskSettings) -> TaskSettings:
+    """Return a campaign with its route."""
+    write_assignments(work.folder, [RouteAssignment(replace(straight(), name=KEY.route), (), None)])
+    return work
+
+
+def with_package(
+    folder: Path, work: TaskSettings, text: str, ours: str = "ideal_single"
+) -> TaskSettings:
     """Return a campaign that has started with a system of the user's next to one of ours."""
     (folder / "mylab.py").write_text(text)
     out = folder / "out"
     out.mkdir()
-    settings = composed("system=ideal_single", "interference=none")
+    settings = composed(f"system={ours}", "interference=none")
     mine: Any = {"_target_": "mylab.Mine"}
     settings["system"] = {"mine": mine, **settings["system"]}
     prepare_campaign(out, settings, "carlite")
@@ -275,9 +292,7 @@ def test_where_nothing_can_be_forked_processes_are_started(
 def test_a_refusal_leaves_attempts_running(
     work: TaskSettings, tmp_path: Path, answers: IO[str]
 ) -> None:
-    theirs = with_package(tmp_path, work, LATER)
-    (theirs.folder / "routes").mkdir(exist_ok=True)
-    os.mkfifo(theirs.folder / "routes" / f"{KEY.route}.json")
+    theirs = with_route(with_package(tmp_path, work, LATER))
     forks = ForkServer(theirs)
     process = forked(forks, theirs, answers)
     server = server_of(process)
@@ -294,9 +309,8 @@ def test_a_system_made_before_has_random_generators_and_a_key_for_every_attempt(
     work: TaskSettings, tmp_path: Path
 ) -> None:
     theirs = with_package(tmp_path, work, MADE_BEFORE)
-    route = replace(straight(), name=KEY.route)
-    write_assignments(theirs.folder, [RouteAssignment(route, (), None)])
-    task = replace(task_of(theirs), key=key_of("mine", "none", KEY.route, KEY.seed))
+    with_route(theirs)
+    task = task_of(theirs)
     forks = ForkServer(theirs)
     replies = []
     for _ in range(2):
@@ -336,9 +350,8 @@ def test_what_a_system_prints_is_bounded(
 ) -> None:
     """Its log keeps the beginning and the traceback at the end; its message is short."""
     theirs = with_package(tmp_path, work, WORDY)
-    route = replace(straight(), name=KEY.route)
-    write_assignments(theirs.folder, [RouteAssignment(route, (), None)])
-    task = replace(task_of(theirs), key=key_of("mine", "none", KEY.route, KEY.seed))
+    with_route(theirs)
+    task = task_of(theirs)
     log = theirs.folder / "logs" / "worker-1.log"
     server: Any = SimpleNamespace(running=lambda: True)
     forks = ForkServer(theirs)
