@@ -95,6 +95,7 @@ class PillarEncoder(nn.Module):
         # (points + 1, channels); the last row is of the point that is all zeros
         outputs = self.pfn_layers[0](torch.from_numpy(features).to(device))
         if device.type == "cpu":
+            # torch has no types for `Function.apply`
             strongest: Tensor = PillarMaximum.apply(outputs, pillars, full)  # type: ignore[no-untyped-call]
         else:
             points, padding = outputs[:-1], outputs[-1]

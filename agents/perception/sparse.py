@@ -151,6 +151,7 @@ def sum_tap_products(
     else:
         # training: product by product, with gradients
         taps = layer.weight.permute(2, 3, 1, 0).reshape(TAPS, layer.in_channels, -1)
+        # torch has no types for `Function.apply`
         out = TapSums.apply(pillars.features, taps, (to, places))  # type: ignore[no-untyped-call]
     return out if layer.bias is None else out + layer.bias
 

@@ -63,7 +63,8 @@ def load_hydra_defaults() -> dict[str, object]:
 def load_hydra_plugins() -> Plugins:
     """Return Hydra's own plug-ins; no others are searched for, since all that is found is run."""
     before = {PLUGINS: sys.modules[PLUGINS]} if PLUGINS in sys.modules else {}
-    sys.modules[PLUGINS] = None  # type: ignore[assignment] # Python then says it is not there
+    absent: Any = None  # Python's documented way to say that a module is not there
+    sys.modules[PLUGINS] = absent
     try:
         return Plugins.instance()
     finally:
