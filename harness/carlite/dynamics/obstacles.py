@@ -57,7 +57,13 @@ class ObstacleGrid:
         columns, rows = (int(size) for size in end - start + 1)
         first, members = _fill_grid_cells(low - start, high - start, columns, rows)
         self.cells = SceneryCells(
-            boxes, first, members, int(start[0]), int(start[1]), columns=columns, rows=rows
+            boxes,
+            first,
+            members,
+            first_column=int(start[0]),
+            first_row=int(start[1]),
+            columns=columns,
+            rows=rows,
         )
 
 
