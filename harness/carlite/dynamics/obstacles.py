@@ -60,8 +60,8 @@ class ObstacleGrid:
             boxes,
             first,
             members,
-            first_column=int(start[0]),
-            first_row=int(start[1]),
+            column=int(start[0]),
+            row=int(start[1]),
             columns=columns,
             rows=rows,
         )
