@@ -72,7 +72,7 @@ def collect_recordings(wanted: RecordingPlan) -> None:
             pool.submit(play_episode, simulator, episode, out=wanted.out, stopping=stopping)
             for episode in missing
         }
-        # count on the disk: scenarios appear there while an episode is under way
+        # count on the disk: an episode's scenarios appear there at its end
         try:
             while playing:
                 done, playing = wait(playing, LOOK_AGAIN, FIRST_EXCEPTION)

@@ -18,8 +18,10 @@ import carla
 import numpy as np
 
 from agents.training.close_quarters import place_unit_nearby, spawn_close_quarters
+from agents.training.ground_survey import survey_ground
 from agents.training.population import spawn_drivers, spawn_parked_vehicles
 from agents.training.samples import PARTNER_RANGE
+from harness.common.ground_fields import GroundField, write_ground_field
 from harness.common.randomness import derive_seed
 from harness.common.recordings import PROTOCOL, AgentLook, write_look
 from harness.types.vocabulary import VEHICLE, Boxes, Pose
@@ -78,6 +80,15 @@ class LidarCrew:
     unit: ScanningPost
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupLooks:
+    """What a group has recorded, in a hidden folder."""
+
+    partial: Path
+    folder: Path  # that it becomes
+    stood: list[Pose]  # where its LiDARs were
+
+
 def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -> None:
     """Play an episode and write what its groups saw."""
     seed = derive_seed(episode.seed, episode.town, str(episode.number))
@@ -110,11 +121,12 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
         registry = ActorRegistry(context.world)
         random = context.random("groups")
         # groups, each a scenario
+        recorded = []
         for group in range(episode.groups):
             agents, place = choose_group(
                 context, crew, registry=registry, random=random, episode=episode
             )
-            record_group(
+            looks = record_group(
                 context,
                 crew,
                 registry=registry,
@@ -124,11 +136,16 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
                 episode=episode,
                 folder=out / episode.get_scenario_name(group),
             )
+            recorded.append(looks)
         # clear away
         for post in (crew.unit, *crew.carriers.values()):
             post.destroy_sensors()
         population.vehicles += [*drivers, *standing, *close]
         population.destroy_population()
+        # the town's surface, last: scenes do not depend on it, and no actor hides it now
+        ground = survey_ground(context)
+        for looks in recorded:
+            publish_group(looks, ground, episode)
 
 
 def equip_crew(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> LidarCrew:
@@ -209,8 +226,8 @@ def record_group(
     place: Pose,
     episode: RecordingEpisode,
     folder: Path,
-) -> None:
-    """Let a group look some times, and write its scenario: all of it or nothing."""
+) -> GroupLooks:
+    """Let a group look some times, and write that into a hidden folder."""
     partial = folder.with_name(f".{folder.name}")
     if partial.exists():  # of a try that was ended, perhaps with others in its group
         shutil.rmtree(partial)
@@ -220,18 +237,24 @@ def record_group(
     crew.unit.move_lidar(to_carla_transform(turned))
     posts = {-1: crew.unit, **{actor: crew.carriers[actor] for actor in agents}}
     # moments at equal intervals; the last tick of each is the recorded one
+    stood: list[Pose] = []
     for look in range(episode.looks):
         for _ in range(round(INTERVAL / TICK) - 1):
             context.world.tick()
-        write_moment(
+        stood += write_moment(
             context, registry, parked=parked, posts=posts, folder=partial, moment=f"{look:06}"
         )
-    # the folder appears under its name once it is whole
-    (partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
-    if folder.exists():  # by an earlier try of this episode
-        shutil.rmtree(partial)
+    return GroupLooks(partial, folder, stood)
+
+
+def publish_group(looks: GroupLooks, ground: GroundField, episode: RecordingEpisode) -> None:
+    """Let a group's scenario appear under its name, now that it is whole."""
+    write_ground_field(looks.partial, crop_ground_to_lidars(ground, looks.stood))
+    (looks.partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
+    if looks.folder.exists():  # by an earlier try of this episode
+        shutil.rmtree(looks.partial)
     else:
-        partial.rename(folder)
+        looks.partial.rename(looks.folder)
 
 
 def write_moment(
@@ -242,8 +265,9 @@ def write_moment(
     posts: dict[int, ScanningPost],
     folder: Path,
     moment: str,
-) -> None:
-    """Record what all agents of a group sense in the next tick."""
+) -> list[Pose]:
+    """Record what all agents of a group sense in the next tick; return where their LiDARs stood."""
+    stood = []
     # sensors run only in this tick
     for post in posts.values():
         post.start_scanning()
@@ -267,3 +291,12 @@ def write_moment(
         )
         write_look(folder, moment, look)
         post.stop_scanning()
+        stood.append(pose)
+    return stood
+
+
+def crop_ground_to_lidars(ground: GroundField, lidars: Sequence[Pose]) -> GroundField:
+    """Return the ground that LiDARs of the rig may have reached."""
+    reach = read_rig().vehicle.range
+    x, y = [pose.x for pose in lidars], [pose.y for pose in lidars]
+    return ground.crop((min(x) - reach, max(x) + reach), (min(y) - reach, max(y) + reach))

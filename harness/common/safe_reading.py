@@ -342,9 +342,14 @@ def read_array_within(path: Path, *, within: Path | None = None) -> np.ndarray[A
 
 
 @contextmanager
-def open_arrays(path: Path) -> Iterator[Any]:
-    """Open a `.npz` file whose arrays do not grow beyond any memory when they are unpacked."""
-    with open_regular(path, NUMPY_ARRAYS, follow=True) as opened:
+def open_arrays(path: Path, *, within: Path | None = None) -> Iterator[Any]:
+    """Open a `.npz` file whose arrays do not grow beyond any memory when they are unpacked.
+
+    Args:
+        path: the file; it may be a link where the user named it.
+        within: a folder that the user named instead; nothing below it may be a link.
+    """
+    with open_regular(path, NUMPY_ARRAYS, within=within, follow=within is None) as opened:
         refuse_inflating(path, opened, NUMPY_ARRAYS.most)
         with np.load(opened, allow_pickle=False) as arrays:
             yield arrays

@@ -23,7 +23,9 @@ from agents.training.detection_metrics import LEAST_HITS
 from agents.training.towns import TRAINING_TOWNS, check_towns
 from harness.authoring.seeded import DEVELOPMENT_SEEDS, format_development_name
 from harness.common.errors import UserError
+from harness.common.ground_fields import read_ground_field
 from harness.common.recordings import PROTOCOL, AgentLook, list_scenarios, read_look
+from harness.types.geometry import transform_points
 from harness.types.vocabulary import Pose
 from tests.conftest import ROOT
 from tests.standin.watch import until
@@ -68,6 +70,7 @@ def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
         assert agent not in first.truth.actor_ids
         looks += [first, second]
     assert_lidars_see_parked_cars(looks)
+    assert_ground_is_where_lidars_hit_it(scenario.folder, looks)
     collect_recordings(replace(wanted, out=tmp_path / "again", scenarios=2, workers=2))
     assert len(list_scenarios(tmp_path / "again")) == 2
     for path in sorted(scenario.folder.rglob("*.*")):
@@ -76,6 +79,22 @@ def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     collect_recordings(wanted)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def assert_ground_is_where_lidars_hit_it(folder: Path, looks: list[AgentLook]) -> None:
+    """The recorded surface lies at returns from the ground, up to the rounding of points."""
+    field = read_ground_field(folder)
+    assert field is not None
+    for look in looks:
+        assert look.surfaces is not None
+        ground = np.isin(look.surfaces.labels, (1, 2, 10))
+        points = transform_points(
+            look.points_in_lidar[ground], look.lidar_in_world, Pose(0.0, 0.0)
+        ).astype(np.float64)
+        apart = np.abs(field.measure_heights(points[:, 0], points[:, 1]) - points[:, 2])
+        assert (apart < 0.01).mean() > 0.97
+        labels = field.find_labels(points[:, 0], points[:, 1])
+        assert (labels == look.surfaces.labels[ground]).mean() > 0.95
 
 
 @pytest.mark.thorough

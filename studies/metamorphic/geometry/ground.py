@@ -1,4 +1,8 @@
-"""The ground of a scene, as all agents' sweeps show it: a grid of lowest points in the world."""
+"""The ground of a scene: as it was recorded, or as all agents' sweeps show it.
+
+Recordings of `crucible collect` hold the surface of the town. In others, the ground is a grid of
+lowest points in the world, and planes through them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from harness.common.ground_fields import GroundField
 from harness.types.geometry import build_pose_matrix
 from harness.types.vocabulary import Boxes, Floats, Integers, Mask
 from studies.metamorphic.scenes.owners import (
@@ -39,11 +44,12 @@ FARTHEST_KNOWN_GROUND = 6.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SceneGround:
-    """The lowest point of each cell in which ground was seen."""
+    """The lowest point of each cell in which ground was seen; the town's ground if recorded."""
 
     points: Floats  # (M, 3) in the world
     road: Mask  # (M,) labelled as road; of points without labels: all
     tree: cKDTree  # of x and y
+    field: GroundField | None = None
 
     def fit_planes_near(self, xy: Floats) -> tuple[Floats, Floats]:
         """Return, for each place, height and slopes of the ground there, and metres to the nearest.
@@ -69,6 +75,11 @@ class SceneGround:
 
     def get_height(self, x: float, y: float) -> float:
         """Return the height of the ground, NaN where it is not known."""
+        if self.field is not None:
+            place = np.array([x]), np.array([y])
+            height = float(self.field.measure_heights(*place)[0])
+            if not math.isnan(height) and np.isin(self.field.find_labels(*place), GROUND_LABELS):
+                return height
         planes, away = self.fit_planes_near(np.array([[x, y]]))
         return float(planes[0, 0]) if away[0] <= FARTHEST_KNOWN_GROUND else math.nan
 
@@ -85,7 +96,7 @@ def find_scene_ground(scene: CooperativeScene) -> SceneGround:
     level = find_gentle_ground(xyz, fewest=FEWEST if labelled.any() else 0)
     xyz, labels = xyz[level], labels[level]
     road = np.isin(labels, ROAD_LABELS) if labelled.any() else np.ones(len(labels), np.bool_)
-    return SceneGround(xyz, road, cKDTree(xyz[:, :2]))
+    return SceneGround(xyz, road, cKDTree(xyz[:, :2]), scene.ground)
 
 
 def collect_world_points(views: tuple[AgentView, ...]) -> tuple[Floats, Integers]:

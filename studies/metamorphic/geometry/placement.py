@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.common.ground_fields import GroundField
 from harness.types.geometry import build_pose_matrix
 from harness.types.vocabulary import Boxes, Floats, Pose
 from harness.world.rig import CARRIER_BODY
@@ -20,7 +21,11 @@ from studies.metamorphic.geometry.ground import (
     is_on_boxes,
     transform_boxes_to_world,
 )
-from studies.metamorphic.scenes.owners import is_within_reach, transform_to_box_frame
+from studies.metamorphic.scenes.owners import (
+    ROAD_LABELS,
+    is_within_reach,
+    transform_to_box_frame,
+)
 from studies.metamorphic.scenes.scene import AgentView, CooperativeScene
 
 MARGIN = 0.3
@@ -29,8 +34,8 @@ MOST_INSIDE = 2
 """Points that may lie in the place of an object and are not the ground's."""
 OVER_GROUND = 0.2
 """Metres over the foot of an object's box up to which a point is the ground's."""
-AROUND = 6.0
-"""Metres round the place that is asked for in which another one is looked for."""
+Circle = tuple[float, float, float]
+"""x and y of its middle, and its radius, m."""
 CARRIER_HEIGHT = 2.0
 
 
@@ -89,8 +94,11 @@ def find_standing_pose(
 def is_on_road(ground: SceneGround, box: Floats) -> bool:
     """Return whether the ground under a box is road, known and level enough.
 
-    Under a box are the lowest points in its outline; without any, the nearest one.
+    Under a box is the recorded ground; where none was recorded, the lowest points in its outline,
+    and without any the nearest one.
     """
+    if ground.field is not None:
+        return is_on_recorded_road(ground.field, box)
     _, nearest = ground.tree.query(box[:2])
     local = np.abs(transform_to_box_frame(ground.points, box))
     under = (local[:, 0] <= box[3] / 2) & (local[:, 1] <= box[4] / 2)
@@ -99,6 +107,21 @@ def is_on_road(ground: SceneGround, box: Floats) -> bool:
     reach = math.hypot(box[3], box[4]) / 2
     level = np.abs(heights).max() <= SLOPE * max(reach, 1.0)
     return bool(ground.road[under].all() and level)
+
+
+def is_on_recorded_road(field: GroundField, box: Floats) -> bool:
+    """Return whether the recorded ground under a box is road throughout, and level enough."""
+    # (places,) of a raster in the outline, its edges included
+    ahead, aside = (
+        np.linspace(-half, half, math.ceil(2 * half / field.cell) + 1) for half in box[3:5] / 2
+    )
+    along, across = (part.ravel() for part in np.meshgrid(ahead, aside))
+    cos, sin = math.cos(box[6]), math.sin(box[6])
+    x, y = box[0] + cos * along - sin * across, box[1] + sin * along + cos * across
+    heights = field.measure_heights(x, y) - (box[2] - box[5] / 2)
+    reach = math.hypot(box[3], box[4]) / 2
+    level = (np.abs(heights) <= SLOPE * max(reach, 1.0)).all()  # never of heights that are unknown
+    return bool(level and np.isin(field.find_labels(x, y), ROAD_LABELS).all())
 
 
 def is_clear_of_boxes(obstacles: Floats, box: Floats, margin: float = MARGIN) -> bool:
@@ -139,14 +162,15 @@ def is_vacant(points: Floats, box: Floats) -> bool:
 
 
 def iterate_near_poses(
-    site: PlacementSite, size: Floats, x: float, y: float, *, yaw: float
+    site: PlacementSite, size: Floats, x: float, y: float, *, yaw: float, within: Circle
 ) -> Iterator[Pose]:
-    """Yield poses at the place that is asked for, then at lowest points round it, nearest first.
+    """Yield poses at the place that is asked for, then at lowest points of the road, nearest first.
 
-    All have the yaw that is asked for; none is farther away than `AROUND`.
+    All have the yaw that is asked for, and lie within a circle: middle and radius, m.
     """
-    places = np.array(site.ground.tree.query_ball_point([x, y], AROUND), np.int64)
-    xy = site.ground.points[places, :2]
+    middle_x, middle_y, radius = within
+    xy = site.ground.points[site.ground.road, :2]
+    xy = xy[np.hypot(xy[:, 0] - middle_x, xy[:, 1] - middle_y) <= radius]
     order = np.argsort(np.hypot(*(xy - [x, y]).T), kind="stable")
     for place in [[x, y], *xy[order].tolist()]:
         pose = find_standing_pose(site, size, place[0], place[1], yaw=yaw)

@@ -1,8 +1,8 @@
 """Where the beams of a LiDAR that ended on an object end when the object is gone.
 
 What is behind is not known. A beam gets, in this order: the nearest point of another agent along
-it, if there is one; the ground, fitted to lowest points near by; nothing, also where another road
-user's box is in the way.
+it, if there is one; the ground, from the recorded surface of the town, or fitted to lowest points
+near by; nothing, also where another road user's box or a recorded roof or wall is in the way.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from harness.types.geometry import build_pose_matrix, transform_points
 from harness.types.vocabulary import Boxes, Floats, Integers, Mask, Singles
 from studies.metamorphic.geometry.casting import find_box_entries
+from studies.metamorphic.geometry.fields import find_ends_on_field
 from studies.metamorphic.geometry.ground import FARTHEST_KNOWN_GROUND, SceneGround
 from studies.metamorphic.geometry.rays import (
     BeamGrid,
@@ -68,7 +69,7 @@ def compute_shadow(
     ended = np.linalg.norm(xyz, axis=1)
     directions = xyz / ended[:, None]
     # candidates for the new end, m
-    level = compute_ground_ranges(view, directions, ground)
+    level, tags = find_ground_ends(view, directions, ground)
     agents, labels = compute_agent_ranges(views, place, removed, ground)
     solid = find_nearest_entries(select_other_boxes(view, points), directions, ended)
     # the nearest point of another agent; else the ground, unless a box is in the way
@@ -84,7 +85,7 @@ def compute_shadow(
         ended=ended,
         ranges=np.where(ranges <= reach, ranges, np.inf),
         sources=np.where(ranges <= reach, sources, FROM_NOTHING),
-        labels=np.where(from_agent, labels, ROAD_TAG),
+        labels=np.where(from_agent, labels, tags),
     )
 
 
@@ -102,6 +103,28 @@ def find_nearest_entries(boxes: Iterable[Floats], directions: Floats, beyond: Fl
         into = find_box_entries(directions, box)
         nearest_box = np.minimum(nearest_box, np.where(into > beyond, into, np.inf))
     return nearest_box
+
+
+def find_ground_ends(
+    view: AgentView, directions: Floats, ground: SceneGround
+) -> tuple[Floats, Integers]:
+    """Return how far beams go to the ground, inf where none is met, and the ground's labels.
+
+    Where the recorded surface says nothing, as beneath bridges, planes through seen points stand
+    for it.
+    """
+    level = compute_ground_ranges(view, directions, ground)
+    tags = np.full(len(directions), ROAD_TAG, np.int64)
+    if ground.field is None or not len(directions):
+        return level, tags
+    frame = build_pose_matrix(view.lidar_in_world)
+    ends = find_ends_on_field(
+        ground.field,
+        view.lidar_in_world,
+        directions @ frame[:3, :3].T,
+        get_lidar_mount(view).range,
+    )
+    return np.where(ends.known, ends.ranges, level), np.where(ends.known, ends.labels, tags)
 
 
 def compute_ground_ranges(view: AgentView, directions: Floats, ground: SceneGround) -> Floats:

@@ -19,6 +19,7 @@ from studies.metamorphic.geometry.insertion import (
 )
 from studies.metamorphic.geometry.occlusion import choose_stand_in_shape
 from studies.metamorphic.geometry.placement import (
+    Circle,
     PlacementSite,
     build_placement_site,
     find_standing_pose,
@@ -49,13 +50,18 @@ FEWEST_HITS = 5
 """Returns of one LiDAR from which on a road user is changed: others are never judged."""
 MOST_TRIED = 24
 """Places at which an object is tried."""
+TRIED_APART = 4.0
+"""Metres between them."""
 WHICH = SpaceParameter(name="object", unit="share of the road users seen, nearest first", high=1.0)
 
 
 class InsertObject:
     """One road user more (IS), on the road as near as possible to the place asked for.
 
-    It is hidden by less than 90 % from one agent at least, overlaps nothing, and has a new id.
+    The place is asked for without regard to houses, as V2XGen asks within the rectangle round the
+    road. It is a wish: on the seen road within reach of the ego, the nearest place with room is
+    taken. The road user is hidden by less than 90 % from one agent at least, overlaps nothing, and
+    has a new id.
     """
 
     name = "insert"
@@ -64,7 +70,8 @@ class InsertObject:
     needs: frozenset[Need] = frozenset({"rings"})
 
     def __init__(self, nearest: float = 6.0, farthest: float = 45.0) -> None:
-        """Take how far from the ego's LiDAR it may be asked for, m."""
+        """Take how far from the ego's LiDAR it may be asked for, m; it never is farther away."""
+        self.farthest = farthest
         self.space: Space = (
             SpaceParameter(name="shape", unit="", kind="choice", choices=tuple(load_shapes())),
             SpaceParameter(name="distance", unit="m", low=nearest, high=farthest),
@@ -84,7 +91,9 @@ class InsertObject:
         )
         x = ego.x + distance * math.cos(ego.yaw + bearing)
         y = ego.y + distance * math.sin(ego.yaw + bearing)
-        insertion = insert_near(scene, shape, Pose(x, y, yaw=ego.yaw + heading))
+        insertion = insert_near(
+            scene, shape, Pose(x, y, yaw=ego.yaw + heading), within=(ego.x, ego.y, self.farthest)
+        )
         new = frozenset({choose_fresh_actor(scene)})
         return ChangedScene(
             scene=insertion.scene, expectation=TruthExpectation(new=new), changed=insertion.changed
@@ -219,18 +228,29 @@ class TranslateObject(ReplacedObject):
         return PlacedShape(placed.shape, moved, placed.actor)
 
 
-def insert_near(scene: CooperativeScene, shape: RoadUserShape, wanted: Pose) -> ObjectInsertion:
-    """Put a shape at the first place near the one asked for where an agent sees enough of it."""
+def insert_near(
+    scene: CooperativeScene, shape: RoadUserShape, wanted: Pose, within: Circle
+) -> ObjectInsertion:
+    """Put a shape at the first place near the one asked for where an agent sees enough of it.
+
+    Where an agent does not, places next to it are passed over.
+    """
     grids = tuple(fit_beam_grid(view) for view in scene.views)
     actor = choose_fresh_actor(scene)
     poses = iterate_near_poses(
-        build_placement_site(scene), shape.size, wanted.x, wanted.y, yaw=wanted.yaw
+        build_placement_site(scene), shape.size, wanted.x, wanted.y, yaw=wanted.yaw, within=within
     )
-    for _, pose in zip(range(MOST_TRIED), poses, strict=False):
+    tried: list[Pose] = []
+    for pose in poses:
+        if any(math.hypot(pose.x - other.x, pose.y - other.y) < TRIED_APART for other in tried):
+            continue
         insertion = insert_object(scene, PlacedShape(shape, pose, actor), grids)
         if is_seen_enough(insertion):
             return insertion
-    raise DoesNotApplyError(f"{scene.source.name}: no room for {shape.name} on the road there")
+        tried.append(pose)
+        if len(tried) == MOST_TRIED:
+            break
+    raise DoesNotApplyError(f"{scene.source.name}: no room for {shape.name} on the road in reach")
 
 
 def select_free_places(places: Boxes, view: AgentView, actor: int) -> Boxes:

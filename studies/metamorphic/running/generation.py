@@ -20,6 +20,7 @@ import numpy as np
 
 from harness.common.errors import UserError
 from harness.common.files import write_whole
+from harness.common.ground_fields import write_ground_field
 from harness.common.randomness import make_named_stream
 from harness.common.recordings import PROTOCOL, AgentLook, read_protocol, write_look
 from harness.common.safe_reading import read_json_within
@@ -314,6 +315,8 @@ def write_changed_scene(
     partial_folder.mkdir()
     for view in scene.views:
         write_look(partial_folder, f"{0:06}", make_recorded_look(view, expectation))
+    if scene.ground is not None:
+        write_ground_field(partial_folder, scene.ground)
     source = scene.source
     protocol = {
         **read_protocol(source.scenario.folder / PROTOCOL),

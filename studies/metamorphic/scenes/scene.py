@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from harness.channel.disturbance import Disturbance
+from harness.common.ground_fields import GroundField, read_ground_field
 from harness.common.recordings import AgentLook, RecordedScenario, list_scenarios, read_look
 from harness.types.vocabulary import Boxes, GroundTruth, Integers, Pose, Singles, Surfaces
 
@@ -67,6 +69,7 @@ class CooperativeScene:
     ego: AgentView
     partners: tuple[AgentView, ...]
     on_air: tuple[Disturbance, ...] = ()  # change payloads
+    ground: GroundField | None = None  # of the town, if it was recorded
 
     @property
     def views(self) -> tuple[AgentView, ...]:
@@ -109,7 +112,18 @@ def read_scene(source: SceneSource) -> CooperativeScene:
         if compute_lidar_gap(ego, view) <= PARTNER_RANGE
     ]
     others.sort(key=lambda view: (view.agent > 0, compute_lidar_gap(ego, view)))
-    return CooperativeScene(source=source, ego=ego, partners=tuple(others[:PARTNERS]))
+    return CooperativeScene(
+        source=source,
+        ego=ego,
+        partners=tuple(others[:PARTNERS]),
+        ground=read_scenario_ground(source.scenario.folder),
+    )
+
+
+@lru_cache(maxsize=2)
+def read_scenario_ground(folder: Path) -> GroundField | None:
+    """Return the ground of a scenario, which all of its scenes share, None if none was recorded."""
+    return read_ground_field(folder)
 
 
 def iterate_other_views(source: SceneSource) -> Iterator[AgentView]:

@@ -7,18 +7,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from agents.training.ground_survey import make_survey_mount, survey_squares
 from harness.carlite import blueprints, bodies, sensors
 from harness.carlite.actors import ActorTable
 from harness.carlite.sensors import protocol
 from harness.carlite.sensors.scene import SensorScene as World
 from harness.carlite.towns.model import Town
+from harness.common.ground_fields import GroundField, read_ground_field, write_ground_field
 from harness.common.recordings import AgentLook, RecordedScenario
 from harness.types.geometry import compose_poses, transform_boxes
 from harness.types.vocabulary import Boxes, Floats, GroundTruth, Integers, Pose
-from harness.world.rig import CARRIER_BODY, SEMANTIC_RETURN, LidarMount, to_surfaces
+from harness.world.rig import (
+    CARRIER_BODY,
+    SEMANTIC_RETURN,
+    LidarMount,
+    LidarScan,
+    to_surfaces,
+)
 from studies.metamorphic.geometry.rays import fit_beam_grid, get_lidar_mount
 from studies.metamorphic.geometry.shapes import PlacedShape, find_shape_by_name
 from studies.metamorphic.scenes.scene import AgentView, CooperativeScene, SceneSource
@@ -83,6 +92,39 @@ def world_with(town: Town, users: Users) -> World:
             extent=(x, y, z),
         )
     return World(town, table)
+
+
+@cache
+def surveyed(town_hills: float, pieces: int) -> GroundField:
+    """Return the surface of a bare town, as `crucible collect` surveys and writes it."""
+    town = bare_town(pieces, hills=town_hills)
+    world, mount = world_with(town, {}), make_survey_mount()
+    along = np.arange(-100.0, 101.0, 4.0)
+    lanes = np.column_stack([along, np.zeros((len(along), 2))])
+
+    def scan_from(place: Pose) -> LidarScan:
+        at = protocol.SensorPose((place.x, place.y, place.z), (0.0, 0.0, 0.0))
+        bodies_of = [
+            sensors.make_sensor(kind, attributes(mount), 1, 9).capture(world, at, 1, TICK)
+            for kind in ("sensor.lidar.ray_cast", "sensor.lidar.ray_cast_semantic")
+        ]
+        head = 8 + 4 * mount.channels
+        points = np.frombuffer(bodies_of[0] or b"", np.float32, offset=head).reshape(-1, 4)
+        semantic = np.frombuffer(bodies_of[1] or b"", SEMANTIC_RETURN, offset=head)
+        return LidarScan(
+            frame=1,
+            time=0.0,
+            lidar_in_world=place,
+            points_in_lidar=points,
+            hits={},
+            surfaces=to_surfaces(semantic, len(points)),
+        )
+
+    with TemporaryDirectory() as folder:
+        write_ground_field(Path(folder), survey_squares(lanes, scan_from))
+        field = read_ground_field(Path(folder))
+    assert field is not None
+    return field
 
 
 def attributes(mount: LidarMount) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -38,16 +38,20 @@ from studies.metamorphic.scenes.scene import AgentView, CooperativeScene
 from studies.space import Values, sample_values
 from tests.studies.metamorphic.rendered import (
     ADULT,
+    BUS,
+    CARRIER,
     MAST,
     TESLA,
     USERS,
     VAN,
     Standing,
+    Users,
     bare_surfaces,
     bare_town,
     in_cells,
     scene_of,
     sparse,
+    surveyed,
 )
 from tests.studies.metamorphic.test_insertion import hits_of
 
@@ -107,10 +111,73 @@ def test_ground_is_fitted_where_it_is_not_level() -> None:
     assert (apart < 1.0).mean() > 0.9
 
 
-def height_of(x: float, y: float) -> float:
+def height_of(x: float, y: float, hills: float = 2.0) -> float:
     """Return the height of the hilly town's ground."""
     rough = math.sin(x / 17) * math.cos(y / 23) + 0.3 * math.sin(x / 5 + y / 7)
-    return 2.0 * rough
+    return hills * rough if math.hypot(x, y) >= 12 else 0.0
+
+
+@dataclass(kw_only=True)
+class GroundBeams:
+    """Beams that end on the ground once an object is gone, and what deletion makes of them."""
+
+    ground: int = 0
+    empty: int = 0
+    within: int = 0  # 5 cm of where carlite says that they end
+    solid: int = 0  # beams that end on something else
+    through: int = 0  # of these: on ground that deletion has made up
+
+    def count(self, scene: CooperativeScene, truth: CooperativeScene) -> None:
+        """Delete the object, and compare with the rendering without it, beam by beam."""
+        deletion = delete_actor(scene, NEW)
+        for was, has, deleted in zip(truth.views, scene.views, deletion.views, strict=True):
+            (before, labels), (after, _) = in_cells(was), in_cells(deleted.view)
+            grid, on_it = fit_beam_grid(has), find_actor_points(has, NEW)
+            cells = grid.rings[on_it], grid.column_of[on_it]
+            level = np.isin(labels[cells], GROUND_LABELS)
+            apart = np.linalg.norm(after[cells][:, :3] - before[cells][:, :3], axis=1)
+            self.ground += int(level.sum())
+            self.empty += int(np.isnan(apart[level]).sum())
+            self.within += int((apart[level] < 0.05).sum())
+            self.solid += int((~level).sum())
+            self.through += int((deleted.sources[~level] == FROM_GROUND).sum())
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("hills", "pieces", "within", "empty"),
+    [(1.0, 0, 0.95, 0.03), (1.0, 120, 0.95, 0.06), (0.0, 120, 0.99, 0.02)],
+)
+def test_recorded_ground_is_what_carlite_shows_without_the_object(
+    hills: float, pieces: int, within: float, empty: float
+) -> None:
+    """The reference is carlite's rendering of the same town without the road user.
+
+    Cars, vans and a bus 8 to 35 m from the ego, between houses, on hills up to a metre high.
+    """
+    town, random = bare_town(pieces, hills=hills), np.random.default_rng(7)
+    counts = {None: GroundBeams(), "recorded": GroundBeams()}
+    carriers: Users = {
+        7: Standing(CARRIER, 0.0, 0.0, 0.0),
+        9: Standing(CARRIER, 22.0, -3.0, 3.0, z=height_of(22.0, -3.0, hills)),
+    }
+    mast = Pose(5.0, 8.0, 7.5 + height_of(5.0, 8.0, hills), yaw=1.0)
+    truth = scene_of(town, carriers, carriers=(7, 9), roadside=(mast,))
+    for name in (TESLA, VAN, "vehicle.audi.tt", "vehicle.ford.mustang", BUS) * 2:
+        away, bearing, yaw = random.uniform([8, -math.pi, -3], [35, math.pi, 3]).tolist()
+        x, y = away * math.cos(bearing), away * math.sin(bearing)
+        user = Standing(name, x, y, yaw, z=height_of(x, y, hills))
+        scene = scene_of(town, {**carriers, NEW: user}, carriers=(7, 9), roadside=(mast,))
+        counts[None].count(scene, truth)
+        counts["recorded"].count(replace(scene, ground=surveyed(hills, pieces)), truth)
+    planes, field = counts[None], counts["recorded"]
+    assert field.ground > 3000
+    assert field.within >= within * (field.ground - field.empty)
+    assert field.empty <= empty * field.ground
+    assert field.through <= max(0.2 * planes.through, 10)  # beams do not pass houses
+    if hills:
+        assert planes.within < 0.7 * (planes.ground - planes.empty)
+        assert field.empty < 0.7 * planes.empty
 
 
 def test_the_box_leaves_all_views() -> None:

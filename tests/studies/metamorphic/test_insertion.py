@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -284,9 +285,15 @@ def test_objects_that_all_agents_hardly_see_are_not_seen() -> None:
         assert is_seen_enough(insertion) == (min(known) < 0.9)
 
 
-def test_the_operator_refuses_places_without_room() -> None:
+def test_the_place_asked_for_is_a_wish() -> None:
     """The only road of the town is 12 m wide and runs along x; 40 m aside there is none."""
+    values = {**VALUES, "distance": 40.0, "bearing": 90.0}
+    changed = InsertObject().apply(crowded(), values, np.random.default_rng(0))
+    x, y = changed.scene.ego.truth.boxes_in_lidar.geometry[-1, :2]
+    assert abs(y) < 6.0
+    assert math.hypot(x, y) < 45.0
+
+
+def test_the_operator_refuses_scenes_without_room() -> None:
     with pytest.raises(DoesNotApplyError, match="no room"):
-        InsertObject().apply(
-            crowded(), {**VALUES, "distance": 40.0, "bearing": 90.0}, np.random.default_rng(0)
-        )
+        InsertObject(farthest=2.0).apply(crowded(), VALUES, np.random.default_rng(0))

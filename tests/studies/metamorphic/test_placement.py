@@ -39,6 +39,7 @@ from tests.studies.metamorphic.rendered import (
     bare_town,
     scene_of,
     sparse,
+    surveyed,
 )
 
 EGO = Pose(0.0, 0.0)
@@ -133,11 +134,11 @@ def test_places_are_the_generators_and_the_wanted_ones_come_first() -> None:
     assert first != list(
         iterate_random_poses(site, size, make_named_stream(5, "p"), around=EGO, within=30.0)
     )
-    poses = list(iterate_near_poses(site, size, -20.0, 1.0, yaw=0.3))
+    poses = list(iterate_near_poses(site, size, -20.0, 1.0, yaw=0.3, within=(-20.0, 0.0, 9.0)))
     away = [math.hypot(pose.x + 20.0, pose.y - 1.0) for pose in poses]
     assert away == sorted(away)
     assert away[0] == 0.0
-    assert away[-1] <= 6.0
+    assert 6.0 < away[-1] <= 10.0
     assert {pose.yaw for pose in poses} == {0.3}
 
 
@@ -205,3 +206,26 @@ def test_steep_ground_is_no_place() -> None:
     assert (
         find_standing_pose(site, find_shape_by_name(TESLA).size, -95.0, 1.0, yaw=0.0) is None
     )  # not seen
+
+
+def test_recorded_ground_is_road_where_no_one_has_seen_it() -> None:
+    """The town has road up to 5.5 m aside; a car is 4.8 m long and 2.2 m wide."""
+    scene = replace(sparse(), ground=surveyed(0.0, 40))
+    site, size = build_placement_site(scene), find_shape_by_name(TESLA).size
+    seen = build_placement_site(sparse())
+    assert find_standing_pose(seen, size, -95.0, 1.0, yaw=0.0) is None
+    assert find_standing_pose(site, size, -95.0, 1.0, yaw=0.0) is not None
+    for y, yaw, stands in ((3.9, 0.0, True), (5.0, 0.0, False), (3.9, 1.57, False)):
+        assert (find_standing_pose(site, size, -95.0, y, yaw=yaw) is not None) == stands
+
+
+def test_objects_stand_on_recorded_hills() -> None:
+    """Within 2 cm of carlite's own heights."""
+    town, mast = bare_town(0, hills=1.0), Pose(30.0, 0.0, 9.0)
+    scene = scene_of(town, {20: replace(USERS[20], x=60.0)}, roadside=(mast,))
+    ground = find_scene_ground(replace(scene, ground=surveyed(1.0, 0)))
+    grid, random = town.ground, np.random.default_rng(3)
+    for _ in range(40):
+        column, row = random.integers(136, 175), random.integers(115, 126)
+        x, y = grid.x + column * grid.cell, grid.y + row * grid.cell
+        assert ground.get_height(x, y) == pytest.approx(float(grid.lower[row, column]), abs=0.02)
