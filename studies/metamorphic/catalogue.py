@@ -8,6 +8,7 @@ from functools import partial
 
 from harness.common.errors import UserError
 from harness.common.suggestions import describe_unknown_name
+from studies.metamorphic.operators.composition import ComposedManipulations
 from studies.metamorphic.operators.objects import (
     DeleteObject,
     InsertObject,
@@ -85,6 +86,11 @@ def make_stray_entry(count: int) -> CatalogueEntry:
     )
 
 
+def make_composed_entry(count: int) -> CatalogueEntry:
+    """Return V2XGen's N manipulations, one after the other."""
+    return make_catalogue_entry(ComposedManipulations(), ExpectedChanges(), manipulations=count)
+
+
 def make_placebo_entry(operator: SceneOperator) -> CatalogueEntry:
     """Return a change that means nothing, under all relations with bands."""
     return CatalogueEntry(operator=operator, relations=BANDED, placebo=True)
@@ -109,6 +115,7 @@ MAKERS: Mapping[str, Callable[[], CatalogueEntry]] = {
     "scale": lambda: make_catalogue_entry(ScaleObject(), ExpectedChanges()),
     "rotate": lambda: make_catalogue_entry(RotateObject(), ExpectedChanges()),
     "translate": lambda: make_catalogue_entry(TranslateObject(), ExpectedChanges()),
+    **{f"composed_{count}": partial(make_composed_entry, count) for count in (1, 2, 3)},
     "stray_points_10": lambda: make_stray_entry(10),
     "stray_points_100": lambda: make_stray_entry(100),
     "stray_points_1000": lambda: make_stray_entry(1000),

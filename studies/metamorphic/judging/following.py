@@ -47,7 +47,10 @@ def apply_operator(
     except (DoesNotApplyError, ChangedNothingError) as why:
         return str(why)
     return AppliedOperator(
-        values=values, source=source, scene=after, expectation=changed.expectation
+        values={**values, **changed.made},
+        source=source,
+        scene=after,
+        expectation=changed.expectation,
     )
 
 

@@ -297,7 +297,7 @@ def write_candidate(
         raise UserError(f"{source.name}: {change}; were the recordings changed?")
     about = {
         "operator": candidate.operator,
-        "values": dict(change.values),
+        "values": dict(change.values),  # in the order in which they were made
         "metamorphic_seed": generation.seed,
     }
     folder = get_candidate_folder(generation, source, candidate)

@@ -51,6 +51,7 @@ class ChangedScene:
     scene: CooperativeScene
     expectation: TruthExpectation
     changed: int  # points, messages or actors that are different
+    made: Values = field(default_factory=dict)  # what was sampled on the way, in order
 
 
 class SceneOperator(Protocol):
