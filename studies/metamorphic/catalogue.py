@@ -60,6 +60,10 @@ BANDED: tuple[MetamorphicRelation, ...] = (
 """Relations with a tolerance: placebos say how large it is."""
 
 
+FAR, FARTHEST = 50.0, 80.0
+"""Metres from the ego of a road user at long range: from V2XGen's k on, in reach of the LiDAR."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CatalogueEntry:
     """One way to test: an operator, the values that it is applied with, the relations."""
@@ -111,6 +115,9 @@ MAKERS: Mapping[str, Callable[[], CatalogueEntry]] = {
     "fog": lambda: make_weather_entry(FogOperator()),
     "wet_ground": lambda: make_weather_entry(WetGroundOperator()),
     "insert": lambda: make_catalogue_entry(InsertObject(), ExpectedChanges()),
+    "insert_far": lambda: make_catalogue_entry(
+        InsertObject(FAR, FARTHEST, always_beyond=FAR), ExpectedChanges()
+    ),
     "delete": lambda: make_catalogue_entry(DeleteObject(), ExpectedChanges()),
     "scale": lambda: make_catalogue_entry(ScaleObject(), ExpectedChanges()),
     "rotate": lambda: make_catalogue_entry(RotateObject(), ExpectedChanges()),

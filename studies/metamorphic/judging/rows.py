@@ -15,6 +15,7 @@ from harness.types.vocabulary import CLASSES, Boxes, Integers
 from studies.metamorphic.catalogue import CatalogueEntry
 from studies.metamorphic.geometry.sight import AgentSight
 from studies.metamorphic.judging.checks import (
+    DEFAULT,
     JudgedObjects,
     JudgingRules,
     check_additional,
@@ -82,7 +83,10 @@ def get_hits_before(
 
 
 def select_checked_objects(
-    scene: CooperativeScene, source: CooperativeScene, expectation: TruthExpectation
+    scene: CooperativeScene,
+    source: CooperativeScene,
+    expectation: TruthExpectation,
+    rules: JudgingRules = DEFAULT,
 ) -> JudgedObjects:
     """Return the objects by which answers are checked: hit often enough before the operator.
 
@@ -90,9 +94,10 @@ def select_checked_objects(
         scene: the changed one.
         source: before the operator.
         expectation: what the operator did to the ground truth.
+        rules: with the window of the system that answers.
     """
     return select_judged_objects(
-        scene, expectation, JudgingRules(), get_hits_before(scene, source, expectation)
+        scene, expectation, rules, get_hits_before(scene, source, expectation)
     )
 
 
@@ -101,15 +106,18 @@ def group_objects_by_hits(
     source: CooperativeScene,
     changed: CooperativeScene,
     expectation: TruthExpectation,
+    *,
+    rules: JudgingRules = DEFAULT,
 ) -> dict[tuple[Side, ByHits], JudgedObjects]:
     """Return the objects of both sides; under weather, also those that beams still reach in it."""
     objects: dict[tuple[Side, ByHits], JudgedObjects] = {
-        ("changed", "before"): select_checked_objects(changed, recorded, expectation)
+        ("changed", "before"): select_checked_objects(changed, recorded, expectation, rules)
     }
     if source is not recorded:
-        objects["dry", "before"] = select_checked_objects(source, recorded, TruthExpectation())
-        objects["dry", "after"] = select_judged_objects(source, TruthExpectation())
-        objects["changed", "after"] = select_judged_objects(changed, expectation)
+        dry = TruthExpectation()
+        objects["dry", "before"] = select_checked_objects(source, recorded, dry, rules)
+        objects["dry", "after"] = select_judged_objects(source, dry, rules)
+        objects["changed", "after"] = select_judged_objects(changed, expectation, rules)
     return objects
 
 

@@ -19,7 +19,6 @@ from studies.metamorphic.geometry.insertion import (
 )
 from studies.metamorphic.geometry.occlusion import choose_stand_in_shape
 from studies.metamorphic.geometry.placement import (
-    Circle,
     PlacementSite,
     build_placement_site,
     find_standing_pose,
@@ -69,9 +68,17 @@ class InsertObject:
     paper = "v2xgen"
     needs: frozenset[Need] = frozenset({"rings"})
 
-    def __init__(self, nearest: float = 6.0, farthest: float = 45.0) -> None:
-        """Take how far from the ego's LiDAR it may be asked for, m; it never is farther away."""
-        self.farthest = farthest
+    def __init__(
+        self, nearest: float = 6.0, farthest: float = 45.0, *, always_beyond: float = 0.0
+    ) -> None:
+        """Take how far from the ego's LiDAR it may be asked for, m; it never is farther away.
+
+        Args:
+            nearest: of what is asked for.
+            farthest: of what is asked for, and of where it is put.
+            always_beyond: the least distance at which it is put.
+        """
+        self.ring = always_beyond, farthest
         self.space: Space = (
             SpaceParameter(name="shape", unit="", kind="choice", choices=tuple(load_shapes())),
             SpaceParameter(name="distance", unit="m", low=nearest, high=farthest),
@@ -91,9 +98,7 @@ class InsertObject:
         )
         x = ego.x + distance * math.cos(ego.yaw + bearing)
         y = ego.y + distance * math.sin(ego.yaw + bearing)
-        insertion = insert_near(
-            scene, shape, Pose(x, y, yaw=ego.yaw + heading), within=(ego.x, ego.y, self.farthest)
-        )
+        insertion = insert_near(scene, shape, Pose(x, y, yaw=ego.yaw + heading), ring=self.ring)
         new = frozenset({choose_fresh_actor(scene)})
         return ChangedScene(
             scene=insertion.scene, expectation=TruthExpectation(new=new), changed=insertion.changed
@@ -229,20 +234,33 @@ class TranslateObject(ReplacedObject):
 
 
 def insert_near(
-    scene: CooperativeScene, shape: RoadUserShape, wanted: Pose, within: Circle
+    scene: CooperativeScene, shape: RoadUserShape, wanted: Pose, ring: tuple[float, float]
 ) -> ObjectInsertion:
     """Put a shape at the first place near the one asked for where an agent sees enough of it.
 
-    Where an agent does not, places next to it are passed over.
+    Where no agent does, places next to it are passed over.
+
+    Args:
+        scene: before it.
+        shape: of the road user.
+        wanted: the place asked for.
+        ring: m from the ego's LiDAR, least and most.
     """
+    ego = scene.ego.lidar_in_world
     grids = tuple(fit_beam_grid(view) for view in scene.views)
     actor = choose_fresh_actor(scene)
     poses = iterate_near_poses(
-        build_placement_site(scene), shape.size, wanted.x, wanted.y, yaw=wanted.yaw, within=within
+        build_placement_site(scene),
+        shape.size,
+        wanted.x,
+        wanted.y,
+        yaw=wanted.yaw,
+        within=(ego.x, ego.y, ring[1]),
     )
     tried: list[Pose] = []
     for pose in poses:
-        if any(math.hypot(pose.x - other.x, pose.y - other.y) < TRIED_APART for other in tried):
+        near = any(math.hypot(pose.x - one.x, pose.y - one.y) < TRIED_APART for one in tried)
+        if near or math.hypot(pose.x - ego.x, pose.y - ego.y) < ring[0]:
             continue
         insertion = insert_object(scene, PlacedShape(shape, pose, actor), grids)
         if is_seen_enough(insertion):

@@ -38,6 +38,11 @@ from studies.metamorphic.judging.rows import (
     add_score_row,
     select_checked_objects,
 )
+from studies.metamorphic.judging.windows import (
+    describe_unseen_change,
+    fit_to_window,
+    get_judging_rules,
+)
 from studies.metamorphic.running.systems import build_named_system, read_system_settings
 from studies.metamorphic.scenes.answers import AskableSystem, SystemAnswer, ask_system
 from studies.metamorphic.scenes.operator import TruthExpectation
@@ -189,10 +194,12 @@ class SceneRows:
         )
         add_box_rows(self.rows, scene, objects)
         # the scene as it was recorded
+        rules = {name: get_judging_rules(system) for name, system in systems.items()}
         for name, system in systems.items():
             before[name] = ask_system(system, scene)
+            judged = select_checked_objects(scene, scene, TruthExpectation(), rules[name])
             judge = self.make_judge_context(
-                name, RECORDED_OPERATOR, sight=sight, key=("recorded", "before"), of=objects
+                name, RECORDED_OPERATOR, sight=sight, key=("recorded", "before"), of=judged
             )
             add_check_rows(self.rows, before[name], judge)
             add_score_row(self.rows, before[name], judge)
@@ -203,6 +210,9 @@ class SceneRows:
                 self.add_skip_row("", operator, follow)
                 continue
             for name, system in systems.items():
+                if unseen := describe_unseen_change(follow, rules[name]):
+                    self.add_skip_row(name, operator, unseen)
+                    continue
                 try:
                     given, source = ask_system(system, follow.scene), before[name]
                     # some operators compare with another scene, such as the dry one
@@ -211,7 +221,8 @@ class SceneRows:
                 except AttemptError as why:  # no such message can be changed so
                     self.add_skip_row(name, operator, str(why))
                     continue
-                self.add_answer_rows(name, test, follow=follow, answers=AnswerPair(source, given))
+                fitted = fit_to_window(follow, scene, rules[name])
+                self.add_answer_rows(name, test, follow=fitted, answers=AnswerPair(source, given))
 
     def add_answer_rows(
         self, system: str, test: CatalogueEntry, *, follow: FollowUp, answers: AnswerPair
