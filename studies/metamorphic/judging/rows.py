@@ -34,17 +34,20 @@ from studies.metamorphic.judging.guidance import (
     compute_repaired_vgt,
     compute_v2xgen_fitness,
 )
+from studies.metamorphic.judging.realism import RANGE_STATISTICS, measure_range_statistics
 from studies.metamorphic.judging.verdicts import CheckedAnswer, judge_breaches
 from studies.metamorphic.relations.matching import OVERLAP, compute_best_overlap
 from studies.metamorphic.relations.relation import ExpectedBoxes, RelationMeasure
 from studies.metamorphic.scenes.answers import SystemAnswer
-from studies.metamorphic.scenes.operator import TruthExpectation
-from studies.metamorphic.scenes.scene import CooperativeScene
+from studies.metamorphic.scenes.operator import DoesNotApplyError, TruthExpectation
+from studies.metamorphic.scenes.scene import AgentView, CooperativeScene
 from studies.metamorphic.storage.records import TableRows, make_row_head
 from studies.space import Values
 
 RECORDED_OPERATOR = "none"
 """The name of what was done to a scene as it was recorded."""
+CORRUPTED_OPERATOR = "corrupted"
+"""The name of sweeps that no LiDAR would record, the control of realism."""
 
 
 Side = Literal["recorded", "dry", "changed"]
@@ -238,6 +241,16 @@ def add_score_row(rows: TableRows, answer: SystemAnswer, judge: JudgeContext) ->
             "multitest_localisation": parts.localisation,
         }
     )
+
+
+def add_sweep_row(rows: TableRows, scene: CooperativeScene, operator: str, view: AgentView) -> None:
+    """Add the range statistics of a sweep, if its LiDAR's rays are known."""
+    head = make_row_head(scene.source.name, scene.source.cluster, "", operator)
+    try:
+        values = measure_range_statistics(view).tolist()
+    except DoesNotApplyError:
+        return
+    rows["sweeps"].append({**head, **dict(zip(RANGE_STATISTICS, values, strict=True))})
 
 
 def add_box_rows(rows: TableRows, scene: CooperativeScene, objects: JudgedObjects) -> None:

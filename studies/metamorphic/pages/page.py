@@ -24,6 +24,7 @@ from studies.metamorphic.pages.figures import (
 )
 from studies.metamorphic.pages.pictures import read_plan_boxes, render_plan_picture
 from studies.metamorphic.tables.choosing import build_guidance_sheet, count_source_scenes
+from studies.metamorphic.tables.realism import build_realism_sheets
 from studies.metamorphic.tables.sheets import (
     TextSheet,
     build_errors_sheet,
@@ -84,6 +85,7 @@ def render_study_page(tables: StudyTables) -> str:
             SECTIONS["errors"],
             [render_sheet_table(build_errors_sheet(tables, check)) for check in checks],
             render_sheet_table(build_fitness_sheet(tables)),
+            [render_sheet_table(sheet) for sheet in build_realism_sheets(tables)],
         ),
         render_section(
             "guidance",

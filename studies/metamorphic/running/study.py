@@ -24,7 +24,9 @@ from studies.metamorphic.catalogue import CatalogueEntry, select_catalogue_entri
 from studies.metamorphic.geometry.sight import AgentSight, measure_sight
 from studies.metamorphic.judging.checks import JudgedObjects
 from studies.metamorphic.judging.following import make_follow_up
+from studies.metamorphic.judging.realism import corrupt_view
 from studies.metamorphic.judging.rows import (
+    CORRUPTED_OPERATOR,
     FAR_DISTANCES,
     RECORDED_OPERATOR,
     AnswerPair,
@@ -36,6 +38,7 @@ from studies.metamorphic.judging.rows import (
     add_check_rows,
     add_measure_rows,
     add_score_row,
+    add_sweep_row,
     select_checked_objects,
 )
 from studies.metamorphic.judging.windows import (
@@ -193,6 +196,10 @@ class SceneRows:
             select_checked_objects(scene, scene, TruthExpectation()),
         )
         add_box_rows(self.rows, scene, objects)
+        # sweeps as recorded, and the control of realism
+        noise = make_named_stream(self.study.seed, CORRUPTED_OPERATOR, scene.source.name)
+        add_sweep_row(self.rows, scene, RECORDED_OPERATOR, scene.ego)
+        add_sweep_row(self.rows, scene, CORRUPTED_OPERATOR, corrupt_view(scene.ego, noise))
         # the scene as it was recorded
         rules = {name: get_judging_rules(system) for name, system in systems.items()}
         for name, system in systems.items():
@@ -209,6 +216,8 @@ class SceneRows:
             if isinstance(follow, str):
                 self.add_skip_row("", operator, follow)
                 continue
+            if follow.scene.ego.points_in_lidar is not scene.ego.points_in_lidar:
+                add_sweep_row(self.rows, scene, operator, follow.scene.ego)
             for name, system in systems.items():
                 if unseen := describe_unseen_change(follow, rules[name]):
                     self.add_skip_row(name, operator, unseen)

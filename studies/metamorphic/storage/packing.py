@@ -82,7 +82,9 @@ def read_packed_study(file: Path) -> tuple[dict[str, Any], Frames]:
     frame = whole.to_pandas()
     return header, {
         name: pa.Table.from_pandas(
-            frame[frame["table"] == name][schema.names], schema, preserve_index=False
+            frame[frame["table"] == name].reindex(columns=schema.names),
+            schema,
+            preserve_index=False,
         ).to_pandas()
         for name, schema in STUDY_SCHEMAS.items()
     }

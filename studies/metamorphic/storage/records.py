@@ -20,6 +20,7 @@ from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.parquet_reading import decode_table_texts, read_parquet_within
 from harness.common.safe_reading import STUDY_RECORD, is_regular, read_json_within, refuse_link
+from studies.metamorphic.judging.realism import RANGE_STATISTICS
 
 STUDY_HEADER_FILE = "header.json"
 VERDICT = ("wrong", "right", "unjudged", "both_wrong", "judged")
@@ -85,7 +86,12 @@ STUDY_SCHEMAS = {
         ]
     ),  # for pictures: breaches of relations with bands, and what stands in the recorded scenes
     "skipped": pa.schema([*WHERE, pa.field("reason", pa.string())]),
+    "sweeps": pa.schema(
+        [*WHERE, *(pa.field(name, pa.float64()) for name in RANGE_STATISTICS)]
+    ),  # of the ego, for realism
 }
+LATER_TABLES = {"sweeps"}
+"""Tables that older studies lack; they read as empty."""
 TableRows = dict[str, list[dict[str, Any]]]
 
 
@@ -96,7 +102,8 @@ def get_block_file(folder: Path, table: str, block: int) -> Path:
 
 def is_block_written(folder: Path, block: int) -> bool:
     """Return whether a block is complete."""
-    return all(is_regular(get_block_file(folder, table, block)) for table in STUDY_SCHEMAS)
+    needed = set(STUDY_SCHEMAS) - LATER_TABLES
+    return all(is_regular(get_block_file(folder, table, block)) for table in needed)
 
 
 def write_block(folder: Path, block: int, rows: TableRows) -> None:
@@ -114,7 +121,10 @@ def read_study_table(folder: Path, table: str) -> pa.Table:
     parts = [
         read_block(get_block_file(folder, table, block), STUDY_SCHEMAS[table], folder)
         for block in blocks
-        if all(os.path.lexists(get_block_file(folder, name, block)) for name in STUDY_SCHEMAS)
+        if all(
+            os.path.lexists(get_block_file(folder, name, block))
+            for name in {*STUDY_SCHEMAS} - LATER_TABLES | {table}
+        )
     ]
     return pa.concat_tables(parts) if parts else STUDY_SCHEMAS[table].empty_table()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.table import Table
 
 from studies.metamorphic.catalogue import MAKERS
+from studies.metamorphic.tables.realism import build_realism_sheets
 from studies.metamorphic.tables.sheets import (
     TextSheet,
     build_errors_sheet,
@@ -71,6 +72,7 @@ def render_study_tables(folder: Path) -> list[Table]:
         build_precision_sheet(records),
         build_errors_sheet(records, "misled"),
         build_relations_sheet(records),
+        *build_realism_sheets(records),
         build_skipped_sheet(records),
     )
     return [to_rich_table(sheet) for sheet in shown]
