@@ -82,7 +82,7 @@ def views_of(seed: int, count: int) -> list[AgentView]:
 
 
 @pytest.mark.thorough
-def test_recorded_sweeps_are_near_each_other_and_corrupted_ones_far() -> None:
+def test_recorded_sweeps_are_near_and_corrupted_ones_far() -> None:
     one, other = views_of(1, 24), views_of(2, 24)
     stream = make_named_stream(1, "corrupted")
     sets = [one, other, [corrupt_view(view, stream) for view in one]]

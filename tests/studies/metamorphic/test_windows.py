@@ -45,7 +45,7 @@ def system_with(**attributes: object) -> AskableSystem:
     return cast(AskableSystem, SimpleNamespace(**attributes))
 
 
-def test_the_window_is_the_systems_own() -> None:
+def test_the_window_is_that_of_the_system() -> None:
     assert get_judging_rules(system_with(window=(51.2, 38.4))) == DEFAULT
     assert get_judging_rules(system_with(window=(140.0, 40.0))) == WIDE
     assert get_judging_rules(system_with()).window == EVERYWHERE
