@@ -23,7 +23,7 @@ from agents.training.detection_metrics import LEAST_HITS
 from agents.training.towns import TRAINING_TOWNS, check_towns
 from harness.authoring.seeded import DEVELOPMENT_SEEDS, format_development_name
 from harness.common.errors import UserError
-from harness.common.ground_fields import read_ground_field
+from harness.common.ground_fields import GROUND_FILE, GroundField, read_ground_field
 from harness.common.recordings import PROTOCOL, AgentLook, list_scenarios, read_look
 from harness.types.geometry import transform_points
 from harness.types.vocabulary import Pose
@@ -190,13 +190,18 @@ def test_what_an_ended_try_left_is_not_kept(
 ) -> None:
     left = tmp_path / ".group" / "77"
     left.mkdir(parents=True)
-    monkeypatch.setattr(recording, "write_moment", lambda *_, folder, **__: (folder / "-1").mkdir())
+    here = Pose(0.0, 0.0)
+
+    def write_moment(*_: object, folder: Path, **__: object) -> list[Pose]:
+        (folder / "-1").mkdir()
+        return [here]
+
+    monkeypatch.setattr(recording, "write_moment", write_moment)
     anything: Any = SimpleNamespace(tick=lambda: 0, move_lidar=lambda place: None)
     stage: Any = SimpleNamespace(world=anything)
     crew: Any = SimpleNamespace(unit=anything, carriers={})
     (episode,) = plan_episodes(replace(collection_in(tmp_path), looks=1))
-    here = Pose(0.0, 0.0)
-    recording.record_group(
+    looks = recording.record_group(
         stage,
         crew,
         registry=anything,
@@ -206,4 +211,11 @@ def test_what_an_ended_try_left_is_not_kept(
         episode=episode,
         folder=tmp_path / "group",
     )
-    assert {entry.name for entry in (tmp_path / "group").iterdir()} == {"-1", PROTOCOL}
+    assert not (tmp_path / "group").exists()
+    level = np.zeros((9, 9))
+    field = GroundField(
+        x=-2.0, y=-2.0, cell=0.5, heights=level, tops=level, labels=np.ones((9, 9), np.uint8)
+    )
+    recording.publish_group(looks, field, episode)
+    whole = {"-1", PROTOCOL, GROUND_FILE}
+    assert {entry.name for entry in (tmp_path / "group").iterdir()} == whole
