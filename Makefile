@@ -5,6 +5,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SETUP := .venv/ready-run
 READY := .venv/ready
+# Pytest keeps what it makes of test files only where bytecode is written.
+unexport PYTHONDONTWRITEBYTECODE
 # Compiled on all cores, ours as well: every process of a campaign starts faster, even where
 # PYTHONDONTWRITEBYTECODE is set. Torch has a file for later Pythons, which is no failure.
 COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib agents analysis crucible harness studies tools tests
