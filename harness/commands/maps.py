@@ -29,7 +29,7 @@ COMMAND = CommandDeclaration(
     purpose="save, generate and check maps of towns",
     extra="run",
     examples=(
-        "crucible maps export --town Town05 --out maps",
+        "crucible maps export --town Town03 --out maps",
         "crucible maps generate --seed 1 --count 6 --out towns",
         "crucible maps generate --seed 7 --blocks 4x3 --curvature 0.8 --grade 0.05 --out towns",
         "crucible maps generate --protocol protocol.md --count 4 --out towns",

@@ -30,6 +30,7 @@ from tests.once import once
 from tests.records.samples import fill, write_try
 
 DEAF = (
+    "routes=sudden",
     "routes.only=[1]",
     "system=ideal_late",
     "interference=[none,loss]",
