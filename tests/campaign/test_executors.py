@@ -82,18 +82,6 @@ def run_and_lose_a_worker(routes: Path, *settings: str) -> list[psutil.Process]:
 
 
 @thorough
-def test_two_workers_do_what_one_does(alone: Path, routes: Path, tmp_path: Path) -> None:
-    done = run(routes, *SETTINGS, f"out={tmp_path / 'out'}", "executor.workers=2")
-    assert (done.returncode, complaints(done.stderr)) == (0, [])
-    assert_same(alone, tmp_path / "out")
-    assert {path.name for path in (tmp_path / "out" / "logs").iterdir()} == {
-        "fork-server.log",
-        "worker-1.log",
-        "worker-2.log",
-    }
-
-
-@thorough
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_a_worker_that_is_lost_elsewhere_costs_its_try(
     elsewhere: list[str], alone: Path, routes: Path, tmp_path: Path
