@@ -63,7 +63,7 @@ def run_and_lose_a_worker(routes: Path, *settings: str) -> list[psutil.Process]:
         while not (workers := processes(runner.pid, "worker")):
             assert runner.poll() is None
             assert time.monotonic() < until
-            time.sleep(0.05)
+            time.sleep(0.1)
         family = psutil.Process(runner.pid).children(recursive=True)
         forks = workers[0].parent()
         slot = forks and forks.parent()
