@@ -49,8 +49,6 @@ FAILURES = {
     "Glutton": "agent_out_of_memory",
     "Faller": "agent_exception",
     "Vandal": "scenario_error",  # a hazard that fails is no fault of the system
-    "Quitter": "agent_exception",
-    "Unready": "agent_setup",
     "Deaf": None,
 }
 
@@ -149,14 +147,14 @@ def test_a_system_that_never_returns_is_ended(tmp_path: Path, routes: Path) -> N
 def test_failed_attempts_stay_failed_until_they_are_asked_for_again(
     tmp_path: Path, routes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How they fail at first is in the test of systems that fail."""
+    """How they fail at first is in `test_systems.py`."""
     monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
     out, again = tmp_path / "out", (*named("Quitter", "Unready"), f"out={tmp_path / 'out'}")
     settings = with_inputs(composed(*command(routes, *again)[2:]))
     out.mkdir()
     prepare_campaign(out, settings, "carlite")
     for key in plan_campaign(settings).attempts:
-        failure = FAILURES[key.arm.system.capitalize()]
+        failure = {"quitter": "agent_exception", "unready": "agent_setup"}[key.arm.system]
         append_try(out, key, number=1, failure=failure, message="", server_tail="")
     first = ledger(out)
 
