@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from harness.records.reading import CampaignRecords
 from studies.search.folders import read_search
 from studies.search.ledger import read_ledger
 from studies.search.settings import compute_record_digest
+from tests.called import CommandCall, make_command_call
 from tests.conftest import ROOT
 from tests.once import once
 from tests.studies.search.searched import (
@@ -33,22 +33,13 @@ pytestmark = pytest.mark.thorough
 PATIENCE = 300.0
 """Seconds that an evaluation may take on a busy machine."""
 
-Called = subprocess.CompletedProcess[str]
-Call = Callable[..., Called]
-
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Return what runs a command that drives nothing, in this process."""
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandCall:
+    """Return what runs a command that drives nothing here."""
     monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
     monkeypatch.setenv("COLUMNS", "200")
-
-    def dispatch(*words: str | Path) -> Called:
-        capsys.readouterr()
-        code = dispatch_subcommand([str(word) for word in words])
-        return subprocess.CompletedProcess(words, code, *capsys.readouterr())
-
-    return dispatch
+    return make_command_call(dispatch_subcommand, capsys)
 
 
 @pytest.fixture(scope="module")
@@ -111,13 +102,13 @@ def test_attempts_of_a_search_are_those_of_a_campaign(home: Path) -> None:
         assert evaluation.outcome.measures["message_age"] >= part["seconds"]
 
 
-def test_status_plans_what_was_driven(home: Path, call: Call) -> None:
+def test_status_plans_what_was_driven(home: Path, call: CommandCall) -> None:
     status = json.loads(call("status", home / "out", "--json").stdout)
     assert (status["planned"], status["done"], status["troubles"]) == (4, 4, [])
 
 
 def test_confirmation_uses_other_seeds_lists_what_is_unconfirmed_and_resumes(
-    out: Path, call: Call
+    out: Path, call: CommandCall
 ) -> None:
     line = ("confirm", out, "--redraws", "2", "--least", "2", "--workers", "2", "--trust")
     done = crucible(*line)
@@ -149,14 +140,14 @@ def test_confirmation_uses_other_seeds_lists_what_is_unconfirmed_and_resumes(
     assert cells[at + 1 : at + 8] == ["3", "4", "3", "3", "3", "2", "1"]
 
 
-def refused(done: Called, complaint: str) -> None:
+def refused(done: subprocess.CompletedProcess[str], complaint: str) -> None:
     assert done.returncode == 2, done.stdout
     (line,) = done.stderr.splitlines()
     assert complaint in line
 
 
 def test_a_changed_ledger_another_version_and_other_settings_are_refused(
-    home: Path, out: Path, call: Call
+    home: Path, out: Path, call: CommandCall
 ) -> None:
     ledger = out / "search" / "ledger.jsonl"
     whole = ledger.read_text()
@@ -186,7 +177,7 @@ def of_another_version(ledger: str) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def test_settings_of_the_folder_changed_since_are_refused(out: Path, call: Call) -> None:
+def test_settings_of_the_folder_changed_since_are_refused(out: Path, call: CommandCall) -> None:
     file = out / "campaign.yaml"
     header = yaml.safe_load(file.read_text())
     header["settings"]["lights"] = "green"
@@ -194,11 +185,13 @@ def test_settings_of_the_folder_changed_since_are_refused(out: Path, call: Call)
     refused(call("confirm", out, "--trust"), "lights: working -> green: changed since")
 
 
-def test_classes_of_a_strangers_search_are_built_with_trust_alone(out: Path, call: Call) -> None:
+def test_classes_of_a_strangers_search_are_built_with_trust_alone(
+    out: Path, call: CommandCall
+) -> None:
     refused(call("confirm", out), "pass --trust if you trust it")
 
 
-def test_a_search_that_is_not_finished_is_not_confirmed(out: Path, call: Call) -> None:
+def test_a_search_that_is_not_finished_is_not_confirmed(out: Path, call: CommandCall) -> None:
     ledger = out / "search" / "ledger.jsonl"
     ledger.write_bytes(b"".join(ledger.read_bytes().splitlines(keepends=True)[:-1]))
     refused(call("confirm", out, "--trust"), "3 of 4 evaluations; finish the search first")
