@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,7 +13,7 @@ CommandCall: TypeAlias = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def make_command_call(
-    main: Callable[[Sequence[str]], int], capsys: pytest.CaptureFixture[str]
+    main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]
 ) -> CommandCall:
     """Return what calls `main` with words and returns how that ended, as a process would."""
 
