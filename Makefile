@@ -5,15 +5,16 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SETUP := .venv/ready-run
 READY := .venv/ready
+# Pytest keeps what it makes of test files only where bytecode is written.
+unexport PYTHONDONTWRITEBYTECODE
 # Compiled on all cores, ours as well: every process of a campaign starts faster, even where
 # PYTHONDONTWRITEBYTECODE is set. Torch has a file for later Pythons, which is no failure.
-COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib agents analysis crucible harness studies tools tests; \
-	$(BIN)/python -m harness.carlite.precompile
+COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib agents analysis crucible harness studies tools tests
 
 .PHONY: demo setup test test-all test-rest verify lint docs bench chaos wheel lock clean
 
 demo: $(SETUP)
-	$(BIN)/crucible run
+	$(BIN)/crucible run executor.workers=2
 
 # What campaigns and their reports need, without networks, Ray and the tools of development.
 setup: $(SETUP)
@@ -77,13 +78,17 @@ $(BIN)/python:
 		{ echo "Python 3.10, 3.11 or 3.12 is needed: make PYTHON=/path/to/python3.11"; exit 2; }
 	"$(PYTHON)" -m venv .venv
 
+# carlite compiles with the base packages while the rest is installed.
 $(SETUP): requirements.lock pyproject.toml | $(BIN)/python
-	$(PIP) install --no-compile --constraint requirements.lock --editable '.[run,analysis]'
-	@$(COMPILE) || true
+	$(PIP) install --no-compile --constraint requirements.lock --editable '.[carlite]'
+	@$(BIN)/python -m harness.carlite.precompile & compiling=$$!; \
+	$(PIP) install --no-compile --constraint requirements.lock --editable '.[run,analysis]' || exit 1; \
+	wait $$compiling; $(COMPILE) || true
 	touch $(SETUP)
 
 $(READY): requirements.lock pyproject.toml | $(BIN)/python
-	$(PIP) install --no-compile --requirement requirements.lock
-	$(PIP) install --no-deps --editable .
-	@$(COMPILE) || true
+	$(PIP) install --no-compile --constraint requirements.lock --editable '.[carlite]'
+	@$(BIN)/python -m harness.carlite.precompile & compiling=$$!; \
+	$(PIP) install --no-compile --requirement requirements.lock || exit 1; \
+	wait $$compiling; $(COMPILE) || true
 	touch $(SETUP) $(READY)

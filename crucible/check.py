@@ -20,6 +20,7 @@ from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from harness.common.findings import Finding
 from harness.common.options import OneLineParser
+from harness.world.routes.checkout import CLONE
 
 COMMAND = CommandDeclaration(
     group="Plug-ins",
@@ -190,13 +191,16 @@ def describe_v2xverse(name: str, settings: Sequence[str]) -> list[Finding]:
     given = dict(word.split("=", 1) for word in settings if "=" in word)
     if "checkpoint" not in given:
         if "root" not in given:
-            raise UserError(f"v2xverse needs a checkpoint or a checkout with one: {WHERE}")
+            raise UserError(
+                f"v2xverse: no checkpoint given: {WHERE}; to check how it drives, set root= (a"
+                f" checkout: {CLONE}) and python= (its interpreter)"
+            )
         return []
     from agents.v2xverse.checkpoint_report import describe_checkpoint  # noqa: PLC0415
 
     folder = Path(given["checkpoint"]).expanduser()
     if not folder.is_dir():
-        raise UserError(f"v2xverse: checkpoint: no such folder: {folder}")
+        raise UserError(f"v2xverse: checkpoint: folder not found: {folder}; {WHERE}")
     return list(describe_checkpoint(folder))
 
 

@@ -12,7 +12,7 @@ COMMAND = CommandDeclaration(
     examples=(
         "crucible serve",
         "crucible serve --port 0 --town CrucibleOld --seed 7",
-        "crucible serve --town Town05 --maps maps",
+        "crucible serve --town Town05",
     ),
 )
 

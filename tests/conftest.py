@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.dying import Again
 from tests.left_out import LeftOutTests
+from tests.rewriting import keep_rewritten_tests
 
 # On a busy machine an example takes as long as it takes. `make test-all` asks for `many`.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -145,6 +146,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Run tests whose worker died once more; name what is left out; write to no home."""
+    keep_rewritten_tests(config, ROOT / "tests")
     os.environ["CRUCIBLE_CACHE"] = f"{os.devnull}/crucible"
     config.pluginmanager.register(Again(), "again")
     config.pluginmanager.register(LeftOutTests(config.option.markexpr), "left_out")

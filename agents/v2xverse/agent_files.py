@@ -37,8 +37,8 @@ REQUIRED_VALUES = {
 """Settings of an agent that only have effect where they have this value."""
 
 WHERE = (
-    "get V2Xverse's folder codriving (perception/ and planning/; its README's section on training"
-    " links to it) and set checkpoint=FOLDER"
+    "get V2Xverse's folder codriving (perception/ and planning/) from"
+    " https://huggingface.co/gjliu/v2xverse and set checkpoint=FOLDER"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -9,9 +10,8 @@ from crucible.verification.reference import StudyReference
 from harness.common.errors import UserError
 from harness.common.nesting import parse_json
 from harness.common.protocols import is_test_town
-from harness.records.digests import hash_file
 from harness.records.packing.parts import PackedCampaign
-from harness.world.maps import find_map
+from harness.world.maps import find_map, read_map_bytes
 
 
 def collect_towns(campaigns: Mapping[str, PackedCampaign]) -> set[str]:
@@ -35,7 +35,7 @@ def compute_map_digests(towns: set[str], maps: Path | None) -> dict[str, str]:
         file = find_map(town, maps)
         if file is None:
             raise UserError(f"{town}: map not found; name its folder with --maps DIR")
-        sums[town] = hash_file(file)
+        sums[town] = hashlib.sha256(read_map_bytes(file)).hexdigest()
     return sums
 
 

@@ -29,7 +29,7 @@ COMMAND = CommandDeclaration(
     purpose="save, generate and check maps of towns",
     extra="run",
     examples=(
-        "crucible maps export --town Town05 --out maps",
+        "crucible maps export --town Town03 --out maps",
         "crucible maps generate --seed 1 --count 6 --out towns",
         "crucible maps generate --seed 7 --blocks 4x3 --curvature 0.8 --grade 0.05 --out towns",
         "crucible maps generate --protocol protocol.md --count 4 --out towns",
@@ -267,9 +267,8 @@ def write_town(out: Path, seed: int, name: str, given: dict[str, float]) -> list
 def run_maps_check(options: argparse.Namespace) -> int:
     """Check a town's map, then its traffic; 1 if anything is wrong."""
     from harness.authoring.checks import DRIVABLE, list_faults, load_subject  # noqa: PLC0415
-    from harness.common.safe_reading import OPENDRIVE_MAP, read_text_within  # noqa: PLC0415
     from harness.world.flow import measure_traffic_flow  # noqa: PLC0415
-    from harness.world.maps import find_map  # noqa: PLC0415
+    from harness.world.maps import find_map, read_map_bytes  # noqa: PLC0415
 
     town, maps = options.town, options.maps
     path = find_map(town, maps)
@@ -277,7 +276,7 @@ def run_maps_check(options: argparse.Namespace) -> int:
         raise UserError(f"{town}: map not found; name the folder of its .xodr file with --maps DIR")
     # the map alone
     try:
-        faults = list_faults(load_subject(town, read_text_within(path, OPENDRIVE_MAP)), DRIVABLE)
+        faults = list_faults(load_subject(town, read_map_bytes(path).decode()), DRIVABLE)
     except ValueError as problem:
         raise UserError(f"{path}: {problem}") from None
     # traffic on carlite: a jam is a fault

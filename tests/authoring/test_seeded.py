@@ -32,7 +32,7 @@ from harness.commands.town_checks import examine_town
 from harness.world.maps import NAME
 from tests.authoring.test_plans import shaken
 
-SEEDS = range(40)
+SEEDS = range(20)
 
 
 @cache
@@ -66,23 +66,19 @@ def small_text_of(seed: int, **given: float) -> str:
 def test_another_process_writes_the_same_bytes() -> None:
     code = (
         "from harness.authoring.seeded import *; from hashlib import sha256;"
-        "print(sha256(write_seeded_opendrive(3, 'Seeded_3',"
-        " sample_town_parameters(3)).encode()).hexdigest())"
+        "print(sha256(write_seeded_opendrive(3, 'Small',"
+        f" sample_town_parameters(3, **{SMALL})).encode()).hexdigest())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == sha256(text_of(3).encode()).hexdigest()
+    assert done.stdout.strip() == sha256(small_text_of(3).encode()).hexdigest()
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", [2, 9])
-def test_the_last_bit_of_a_sine_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = text_of(seed)
-    shaken(monkeypatch, random.Random(seed))
-    parameters = seeded.sample_town_parameters(seed)
-    assert (
-        seeded.write_seeded_opendrive(seed, format_development_name(seed, {}), parameters)
-        == expected
-    )
+def test_the_last_bit_of_a_sine_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = text_of(2)
+    shaken(monkeypatch, random.Random(2))
+    parameters = seeded.sample_town_parameters(2)
+    assert seeded.write_seeded_opendrive(2, format_development_name(2, {}), parameters) == expected
 
 
 @pytest.mark.thorough
@@ -94,7 +90,7 @@ def test_seeds_give_different_towns_within_the_ranges() -> None:
         assert low <= min(values) <= max(values) <= high, field.name
         assert (len(set(values)) > 1) == (field.name != "street_lanes"), field.name
         assert (field.name in WHOLE) == all(isinstance(value, int) for value in values)
-    assert len({text_of(seed) for seed in range(8)}) == 8
+    assert len({text_of(seed) for seed in (1, 2)} | {small_text_of(seed) for seed in (1, 2)}) == 4
 
 
 @pytest.mark.parametrize("name", sorted(RANGES))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.campaign.chaos import KINDS, Chaos
 
-ROUNDS = 2 * len(KINDS)
+ROUNDS = len(KINDS)
 """`make chaos` has 300."""
 
 pytestmark = pytest.mark.thorough

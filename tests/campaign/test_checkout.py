@@ -1,4 +1,4 @@
-"""`routes=v2xverse_town05` and the paper's studies read a user's checkout of V2Xverse."""
+"""`routes=v2xverse_town05` and the paper's studies read copies, or a checkout of V2Xverse."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from harness.campaign.printing.tables import list_plan_notes
 from harness.campaign.settings.checkout import with_checkout
 from harness.campaign.settings.config import hash_settings
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.routes import build_route_source
 from harness.common.errors import UserError
 from harness.world.maps import load_road_network
 from harness.world.routes.checkout import (
@@ -24,6 +25,7 @@ from harness.world.routes.checkout import (
     PARAMETERS,
     ROUTES,
     SCENARIOS,
+    SCENARIOS_COPY,
     read_traffic_parameters,
 )
 from harness.world.routes.files import read_routes
@@ -65,12 +67,43 @@ def refused(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("study", PAPERS)
-def test_without_a_checkout_a_paper_is_refused_with_the_command(
-    study: str, refused: Refuse
-) -> None:
-    line = refused(f"study={study}")
-    assert f"`{CLONE}`" in line
-    assert "routes.checkout=" in line
+def test_without_a_checkout_a_paper_is_planned_with_copies(study: str) -> None:
+    settings = with_checkout(composed(f"study={study}"))
+    refuse_misshapen(settings)
+    planned = plan_campaign(settings)
+    assert (planned.town, len(planned.assignments), planned.geometries) == ("Town05", 32, 27)
+    assert settings["traffic"]["vehicles"] == 60
+    thirds = [
+        sum(hazard.source == "Scenario3" for hazard in assignment.runnable)
+        for assignment in planned.assignments
+    ]
+    assert (sum(thirds), max(thirds)) == (17, 1)
+    assert dict(list_plan_notes(planned))["origin"] == (
+        "Crucible's copies of V2Xverse's town05_short 0 to 31 and of the triggers in"
+        " town05_all_scenarios_2.json (the same ones, computed); routes.checkout=DIR reads yours"
+    )
+
+
+def test_a_checkout_without_its_scenarios_is_read_with_the_copy(tmp_path: Path) -> None:
+    checkout = write_checkout(tmp_path / "V2Xverse")
+    whole = settings_of(checkout)
+    assert whole["routes"]["hazards"] == f"{checkout}/{SCENARIOS}"
+    assert build_route_source(whole["routes"]).describe_origin() == ""
+    (checkout / SCENARIOS).unlink()
+    settings = settings_of(checkout)
+    assert settings["routes"]["file"] == f"{checkout}/{ROUTES}"
+    assert settings["routes"]["hazards"] == SCENARIOS_COPY
+    assert build_route_source(settings["routes"]).describe_origin() == (
+        "Crucible's copies of the triggers in town05_all_scenarios_2.json (the same ones,"
+        f" computed), which {checkout} lacks"
+    )
+
+
+def test_without_hazards_a_checkout_has_none(tmp_path: Path) -> None:
+    checkout = write_checkout(tmp_path / "V2Xverse")
+    settings = settings_of(checkout, "routes.hazards=null")
+    assert settings["routes"]["hazards"] is None
+    assert settings["routes"]["source"]["hazards"] is None
 
 
 def test_a_missing_folder_is_refused_with_the_command(refused: Refuse, tmp_path: Path) -> None:
@@ -78,7 +111,7 @@ def test_a_missing_folder_is_refused_with_the_command(refused: Refuse, tmp_path:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("part", [SCENARIOS, ROUTES, PARAMETER_FILE])
+@pytest.mark.parametrize("part", [ROUTES, PARAMETER_FILE])
 def test_a_checkout_that_lacks_a_part_is_refused_by_its_name(
     part: str, refused: Refuse, tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from harness.campaign.planning.plan import CampaignPlan, plan_campaign
 from harness.campaign.printing import tables, terminal
 from harness.common.errors import UserError
 from harness.records.reading import CampaignRecords
-from tests.campaign.tiny import composed, run, write_route
+from tests.campaign.tiny import composed, ledger, run, write_route
 
 BOTH = "cooperation=[ahead,connected]"
 SYSTEMS = "system=[ideal_single,ideal_late]"
@@ -98,7 +98,9 @@ def test_arms_of_all_cooperations_meet_the_same_truth(routes: Path, tmp_path: Pa
     short = ("routes.only=[hop]", "routes.hazards=null", "interference=none", f"out={out}")
     done = run(routes, BOTH, "system=ideal_late", *short)
     assert done.returncode == 1, "on so short a way no connected vehicle is met: arm without effect"
-    assert "arm without effect: ideal_late / connected / none" in done.stdout
+    silent = "arm without effect: ideal_late / connected / none: the system was given no message"
+    assert silent in done.stdout
+    assert {line["outcome"] for line in ledger(out)} == {"done"}
     campaign = CampaignRecords(out)
     truths = {
         str(key.arm): truth_of(campaign.read_attempt_table("boxes", key))

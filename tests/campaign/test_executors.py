@@ -10,8 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from crucible.run import main
 from harness.common.installation import install_command
 from harness.records.ledger import find_finished_tries
+from tests.called import make_command_call
 from tests.campaign.chaos import contents, kind_of, processes
 from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route
 from tests.conftest import ROOT
@@ -63,7 +65,7 @@ def run_and_lose_a_worker(routes: Path, *settings: str) -> list[psutil.Process]:
         while not (workers := processes(runner.pid, "worker")):
             assert runner.poll() is None
             assert time.monotonic() < until
-            time.sleep(0.05)
+            time.sleep(0.1)
         family = psutil.Process(runner.pid).children(recursive=True)
         forks = workers[0].parent()
         slot = forks and forks.parent()
@@ -82,18 +84,6 @@ def run_and_lose_a_worker(routes: Path, *settings: str) -> list[psutil.Process]:
 
 
 @thorough
-def test_two_workers_do_what_one_does(alone: Path, routes: Path, tmp_path: Path) -> None:
-    done = run(routes, *SETTINGS, f"out={tmp_path / 'out'}", "executor.workers=2")
-    assert (done.returncode, complaints(done.stderr)) == (0, [])
-    assert_same(alone, tmp_path / "out")
-    assert {path.name for path in (tmp_path / "out" / "logs").iterdir()} == {
-        "fork-server.log",
-        "worker-1.log",
-        "worker-2.log",
-    }
-
-
-@thorough
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_a_worker_that_is_lost_elsewhere_costs_its_try(
     elsewhere: list[str], alone: Path, routes: Path, tmp_path: Path
@@ -107,15 +97,17 @@ def test_a_worker_that_is_lost_elsewhere_costs_its_try(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("executor", "module"), [("ray", "ray"), ("slurm", "submitit")])
-def test_an_extra_that_is_missing_is_named(executor: str, module: str, routes: Path) -> None:
-    code = f"import sys; sys.modules['{module}'] = None; import run_campaign; run_campaign.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *command(routes)[2:], f"executor={executor}"],
-        check=False,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+def test_an_extra_that_is_missing_is_named(
+    executor: str,
+    module: str,
+    routes: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    ours = f"harness.campaign.running.executors.{executor}"
+    monkeypatch.delitem(sys.modules, ours, raising=False)  # loaded by another test
+    done = make_command_call(main, capsys)(*command(routes)[2:], f"executor={executor}")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"crucible run: configuration: executor={executor}: {module} is not installed:"

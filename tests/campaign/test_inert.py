@@ -307,19 +307,3 @@ def test_and_in_the_analysis(
     silent = written[(written["condition"] == "lost") & (written["measure"] == "without messages")]
     assert list(silent["value"]) == [1.0]
     assert set(pd.read_csv(tmp_path / "attempts.csv")["condition"]) == set(written["condition"])
-
-
-@pytest.mark.thorough
-def test_an_arm_whose_partners_are_never_in_range_is_named(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    settings = ("system=ideal_late", "interference=none", "traffic=none")
-    done = run(
-        write_route(tmp_path, "hop"),
-        *settings,
-        "routes.hazards=null",
-        "cooperation.ahead.range=1",
-        f"out={out}",
-    )
-    assert done.returncode == 1
-    assert "arm without effect: ideal_late / none: the system was given no message" in done.stdout
-    assert json.loads((out / "ledger.jsonl").read_text())["outcome"] == "done"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from agents.perception.loading import FOLDER
 from harness.campaign.folder.campaign_folder import lock_campaign
 from harness.world.maps import SHIPPED_TOWNS
 from tests.campaign.tiny import command, run, write_route
-from tests.conftest import Carlite
+from tests.conftest import ROOT, Carlite
 
 BAD = Path(__file__).parent.parent / "bad_inputs" / "configs"
 STUDIES = {
@@ -233,6 +234,23 @@ def test_a_town_that_the_running_server_lacks(
         f"routes.file={tmp_path / 'other.xml'}",
     )
     assert f"{carlite.port}: unknown town Town99; valid towns: Crucible05, " in said
+
+
+@pytest.mark.parametrize("dry_run", ["true", "false"])
+def test_a_server_that_is_not_there(dry_run: str, refused: Callable[..., str]) -> None:
+    # a port that is bound and does not listen: no other program can take it meanwhile
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        where = f"127.0.0.1:{bound.getsockname()[1]}"
+        said = refused("simulator=carla", f"simulator.address={where}", f"dry_run={dry_run}")
+    assert f"simulator.address: {where}: nothing listens there; start CARLA 0.9.16 there" in said
+
+
+def test_a_dry_run_needs_no_server_where_carla_is_launched(tmp_path: Path) -> None:
+    routes = write_route(tmp_path)
+    launched = ("simulator=carla", f"simulator.root={ROOT / 'tests' / 'standin'}", "dry_run=true")
+    done = run(routes, *launched, f"out={tmp_path / 'out'}")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_hazard_parameter_that_does_not_exist(tmp_path: Path, refused: Callable[..., str]) -> None:

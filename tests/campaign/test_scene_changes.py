@@ -54,6 +54,7 @@ def drive(folder: Path) -> Path:
         "rig.ego.noise_stddev=0.01",
         "rig.roadside.noise_stddev=0.01",
         "traffic.walkers=3",
+        "driving.blocked_seconds=10",
         "executor.workers=2",
         f"out={folder / 'out'}",
     )

@@ -10,7 +10,7 @@ from pandas.testing import assert_frame_equal
 
 from harness.campaign.planning.plan import plan_campaign
 from harness.records.points import read_point_sweeps
-from harness.records.reading import read_stored_table
+from harness.records.reading import CampaignRecords, read_stored_table
 from harness.records.schema import TABLES
 from tests.campaign.tiny import command, composed, ledger, place, run, truth, write_route
 from tests.once import once
@@ -90,9 +90,9 @@ def test_sweeps_of_all_agents_are_recorded_at_every_planning_step_if_asked_for(
 ) -> None:
     out = tmp_path / "out"
     settings = ("system=ideal_late", "interference=none", "traffic=none", "record.points=true")
-    done = run(write_route(tmp_path), *settings, f"out={out}")
+    done = run(write_route(tmp_path, "hop"), *settings, "routes.hazards=null", f"out={out}")
     assert done.returncode == 0, done.stderr
-    attempt = place(out, "ideal_late", "none")
+    (attempt,) = CampaignRecords(out).find_attempts().values()
     poses = read_stored_table(attempt / "poses.parquet", "poses")
     kept = read_point_sweeps(attempt)
     assert set(kept) == set(zip(poses.frame, poses.sender, strict=True))

@@ -5,35 +5,23 @@ from __future__ import annotations
 import math
 import os
 from functools import lru_cache
-from pathlib import Path
 
 import carla
 import numpy as np
-import pytest
 
 from harness.carlite.towns import lanes as sampling
-from harness.carlite.towns import opendrive
-from harness.carlite.towns.loading import SHIPPED_TOWNS
+from harness.carlite.towns import list_available_towns, load_town, opendrive
 from harness.carlite.towns.model import TownLanes
 
 MAPS = os.environ.get("CRUCIBLE_MAPS")
-CARLA_TOWNS = ("Town01", "Town02", "Town05")
-TOWNS = [*CARLA_TOWNS, *sorted(path.stem for path in SHIPPED_TOWNS.glob("*.xodr"))]
+TOWNS = list_available_towns(None)
 Key = tuple[int, int, int]
-
-
-def town_file(name: str) -> Path:
-    if name not in CARLA_TOWNS:
-        return SHIPPED_TOWNS / f"{name}.xodr"
-    if MAPS is None:
-        pytest.skip("CRUCIBLE_MAPS is not set: CARLA's own towns are not checked")
-    return Path(MAPS) / f"{name}.xodr"
 
 
 @lru_cache(maxsize=8)
 def loaded(name: str) -> tuple[TownLanes, carla.Map]:
     """Return the lanes of a town and the client's map of it."""
-    text = town_file(name).read_text(encoding="utf-8")
+    text = load_town(name, None).opendrive
     return sampling.build_lanes(opendrive.parse_opendrive(text)), carla.Map(name, text)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.carlite import compiled, folders
+from tests.carlite.forked_scripts import RunningScript, ScriptServer
 
 CALLEE = """
 from harness.carlite.compiled import compiled
@@ -37,7 +38,8 @@ ASK = "from harness.carlite.caller import answer; print(answer(20.0), *answer.st
 class House:
     """A tiny house with a copy of the module under test, and a cache of its own."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, forks: ScriptServer) -> None:
+        self._forks = forks
         self.carlite = root / "harness" / "carlite"
         self.cache = root / "cache"
         self.kept = self.cache / "carlite" / "compiled"
@@ -57,7 +59,12 @@ class House:
     def write(self, module: str, text: str) -> None:
         (self.carlite / f"{module}.py").write_text(text)
 
-    def start(self, script: str = ASK) -> subprocess.Popen[str]:
+    def start(self, script: str = ASK) -> RunningScript:
+        """Start a script in a fork."""
+        return self._forks.start(script, cwd=self.carlite.parent.parent, env=self._environment)
+
+    def start_new(self, script: str = ASK) -> RunningScript:
+        """Start a script in a new process."""
         return subprocess.Popen(
             [sys.executable, "-c", script],
             cwd=self.carlite.parent.parent,
@@ -68,30 +75,40 @@ class House:
         )
 
     def ask(self) -> tuple[float, bool]:
-        """Return the answer a new process gives, and whether it came from the disk."""
+        """Return the answer a fork gives, and whether it came from the disk."""
         return answer_of(self.start())
+
+    def ask_new(self) -> tuple[float, bool]:
+        """Return the answer a new process gives, which has another seed of hashes."""
+        return answer_of(self.start_new())
 
     def entries(self) -> Iterator[Path]:
         return (path for path in self.kept.iterdir() if path.name.startswith("caller.answer-"))
 
 
-def answer_of(process: subprocess.Popen[str]) -> tuple[float, bool]:
+def answer_of(process: RunningScript) -> tuple[float, bool]:
     answer, complaint = process.communicate(timeout=120)
     assert (process.returncode, complaint) == (0, "")
     value, *hits = answer.split()
     return float(value), bool(hits)
 
 
+@pytest.fixture(scope="module")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptServer]:
+    with ScriptServer(tmp_path_factory.mktemp("scripts")) as server:
+        yield server
+
+
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def house(tmp_path: Path, forks: ScriptServer) -> House:
+    return House(tmp_path, forks)
 
 
 @pytest.mark.thorough
 def test_a_change_in_another_file_is_seen(house: House) -> None:
     """Of a function that is called, and of a constant; what did not change is not compiled."""
-    assert house.ask() == (42.0, False)
-    assert house.ask() == (42.0, True)
+    assert house.ask_new() == (42.0, False)
+    assert house.ask_new() == (42.0, True)
     house.write("callee", CALLEE.replace("2.0 * x", "3.0 * x"))
     assert house.ask() == (62.0, False)
     house.write("numbers", "OFFSET = 3.0")

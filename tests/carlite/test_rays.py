@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -160,10 +158,7 @@ def test_embree_agrees_in_the_midst_of_things() -> None:
 
 @pytest.mark.parametrize("name", ["Crucible05", "CrucibleHill", "Town01", "Town05"])
 def test_embree_agrees_in_real_towns(name: str) -> None:
-    maps = os.environ.get("CRUCIBLE_MAPS")
-    if name.startswith("Town") and maps is None:
-        pytest.skip("CRUCIBLE_MAPS names no folder of CARLA maps")
-    town = towns.load_town(name, Path(maps) if maps else None)
+    town = towns.load_town(name, None)
     table = ray_worlds.parked(town, 80)
     for n, lean in ((11, 0.0), (60, 0.04)):
         x, y, z, pitch, yaw, roll = map(float, town.spawn_points[n])

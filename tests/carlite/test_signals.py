@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from harness.carlite.towns import lanes as sampling
-from harness.carlite.towns import limits, opendrive, signals
+from harness.carlite.towns import limits, list_designed_towns, load_town, opendrive, signals
 from harness.carlite.towns.model import LaneKind, TownLanes, TownSignal
 from tests.carlite import opendrive_samples as samples
-from tests.carlite.client_map import CARLA_TOWNS, TOWNS, angle_between, loaded, town_file
+from tests.carlite.client_map import TOWNS, angle_between, loaded
 
 pytestmark = pytest.mark.thorough
 
@@ -30,7 +30,7 @@ def read(text: str) -> tuple[TownLanes, Posts]:
 
 @lru_cache(maxsize=8)
 def posts_of(name: str) -> tuple[TownLanes, Posts, carla.Map]:
-    return *read(town_file(name).read_text(encoding="utf-8")), loaded(name)[1]
+    return *read(load_town(name, None).opendrive), loaded(name)[1]
 
 
 def lights_of(posts: Posts) -> Posts:
@@ -119,7 +119,7 @@ def test_every_junctions_lights_take_turns(name: str) -> None:
     assert all(post.group == -1 for post in posts if post.type_id != LIGHT)
     for a in lights_of(posts):
         for b in lights_of(posts):
-            if (a.group, a.phase) == (b.group, b.phase) and name not in CARLA_TOWNS:
+            if (a.group, a.phase) == (b.group, b.phase) and name in list_designed_towns():
                 across = angle_between(2 * a.stop_lines[0].yaw, 2 * b.stop_lines[0].yaw) / 2
                 assert across < math.radians(50), (a.id, b.id)
 

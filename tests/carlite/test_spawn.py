@@ -10,8 +10,8 @@ import pytest
 from shapely import Polygon, affinity, geometry
 
 from harness.carlite import towns
-from harness.carlite.towns import crosswalks, opendrive, spawn
-from tests.carlite.client_map import TOWNS, angle_between, loaded, town_file
+from harness.carlite.towns import crosswalks, load_town, opendrive, spawn
+from tests.carlite.client_map import TOWNS, angle_between, loaded
 
 FEWEST = {"Town01": 100, "Town02": 50, "Town05": 300, "Crucible05": 100}
 
@@ -61,7 +61,7 @@ def test_the_first_few_are_all_over_the_town() -> None:
 @pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town02"])
 def test_a_van_fits_at_every_spawn_point(name: str) -> None:
     """No scenery, parked cars included, within a box of 6 by 2.4 m that stands there."""
-    town = towns.from_opendrive(name, town_file(name).read_text(encoding="utf-8"))
+    town = towns.from_opendrive(name, load_town(name, None).opendrive)
     pieces = town.scenery
     assert len(pieces.yaw) > 50
     reach = np.hypot(*pieces.extent[:, :2].T) + math.hypot(3.0, 1.2)
@@ -90,7 +90,7 @@ def footprint(x: float, y: float, half_length: float, half_width: float, yaw: fl
 def test_crosswalks_are_the_clients(name: str) -> None:
     _, reference = loaded(name)
     polygons = crosswalks.build_crosswalks(
-        opendrive.parse_opendrive(town_file(name).read_text(encoding="utf-8"))
+        opendrive.parse_opendrive(load_town(name, None).opendrive)
     )
     corners = np.array([(p.x, p.y, p.z) for p in reference.get_crosswalks()]).reshape(-1, 3)
     mine = np.concatenate([np.zeros((0, 3)), *polygons])

@@ -25,14 +25,13 @@ from harness.carlite.traffic.records import as_columns
 FLEET = tuple(
     b.id for b in blueprints.build_blueprint_library().values() if b.kind == ActorKind.VEHICLE
 )
-SHIPPED_TOWNS = ("Crucible05", "CrucibleOld")
 
 
 @cache
 def load(name: str) -> Town:
-    """Load one of our own towns, or one of CARLA's from the folder `CRUCIBLE_MAPS`."""
+    """Load a shipped town, or another one of CARLA's from the folder `CRUCIBLE_MAPS`."""
     maps = os.environ.get("CRUCIBLE_MAPS")
-    if name not in SHIPPED_TOWNS and not maps:
+    if name not in towns.list_available_towns(None) and not maps:
         pytest.skip(f"{name}: CRUCIBLE_MAPS names no folder of CARLA towns")
     return towns.load_town(name, Path(maps) if maps else None)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -17,8 +18,11 @@ from agents.conformance.recording import find_recording_failure
 from agents.examples.clusters import Clusters
 from crucible.check import main
 from harness.common.findings import Finding
+from harness.types.vocabulary import Observation
 from tests.conformance.broken import BROKEN
 from tests.conformance.conftest import Checked
+
+Observed = TypeVar("Observed", bound=Observation)
 
 WITHOUT_WEIGHTS = {"ideal_single", "ideal_late", "oracle"}
 OF_OTHERS = {"v2xverse"}
@@ -52,6 +56,26 @@ def test_shipped_systems_pass(name: str, street: Recording) -> None:
     assert result == ({"truth"} if name in WITHOUT_WEIGHTS else set())
 
 
+@pytest.fixture(scope="module")
+def thin_street(street: Recording) -> Recording:
+    """Return every third point of a recorded street: an answer takes half as long."""
+
+    def thin(view: Observed) -> Observed:
+        return replace(view, points_in_lidar=view.points_in_lidar[::3].copy())
+
+    steps = tuple(
+        replace(
+            step,
+            observation=thin(step.observation),
+            partners=tuple(
+                replace(one, observation=thin(one.observation)) for one in step.partners
+            ),
+        )
+        for step in street.steps
+    )
+    return replace(street, steps=steps)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "kind",
@@ -59,10 +83,10 @@ def test_shipped_systems_pass(name: str, street: Recording) -> None:
     ids=lambda kind: kind.__name__,
 )
 def test_broken_systems_fail_the_check_of_what_is_broken(
-    kind: Callable[[], Any], street: Recording
+    kind: Callable[[], Any], thin_street: Recording
 ) -> None:
     check, words = BROKEN[kind]
-    (finding,) = failed(SystemExamination(kind, street).list_findings())
+    (finding,) = failed(SystemExamination(kind, thin_street).list_findings())
     assert finding.check == check
     assert words in finding.sentence
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from agents.perception.fusion.codriving import CoDriving
 from agents.perception.loading import load_network
-from agents.v2xverse.agent_files import find_agent_files, find_perception, find_planner
+from agents.v2xverse.agent_files import WHERE, find_agent_files, find_perception, find_planner
 from agents.v2xverse.checkpoint_report import describe_checkpoint
 from agents.v2xverse.child.absent_keys import (
     GAUSSIAN,
@@ -24,6 +24,7 @@ from agents.v2xverse.child.stack import link_checkpoint
 from crucible.check import main
 from harness.common.errors import UserError
 from harness.common.findings import Finding
+from harness.world.routes.checkout import CLONE
 from tests.v2xverse.published_folder import (
     AGENT,
     WEIGHTS,
@@ -95,10 +96,14 @@ def test_check_without_a_checkpoint_says_what_to_get(
 ) -> None:
     assert main(["v2xverse"]) == 2
     said = capsys.readouterr().err
-    assert "get V2Xverse's folder codriving (perception/ and planning/" in said
+    assert WHERE in said
+    assert "https://huggingface.co/gjliu/v2xverse" in said
+    assert CLONE in said
     assert said.count("\n") == 1
     assert main(["v2xverse", f"checkpoint={tmp_path / 'nowhere'}"]) == 2
-    assert "no such folder" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"folder not found: {tmp_path / 'nowhere'}; {WHERE}" in said
+    assert said.count("\n") == 1
     assert main(["v2xverse", f"checkpoint={tmp_path}"]) == 1
     assert "no perception checkpoint" in " ".join(capsys.readouterr().out.split())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from agents.v2xverse.system import (
     make_step_request,
     select_nearest_messages,
 )
+from harness.carlite.towns import load_town
 from harness.common.errors import UserError
 from harness.types.vocabulary import EgoObservation, Message, Points, Pose
 from tests.agents.little_world import straight
@@ -153,11 +153,10 @@ def test_the_road_is_rendered_as_the_planner_sees_it() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif("CRUCIBLE_MAPS" not in os.environ, reason="CRUCIBLE_MAPS names no maps")
-def test_with_a_map_all_lanes_are_rendered() -> None:
-    maps = os.environ["CRUCIBLE_MAPS"]
-    roads = TownRoads.from_route(replace(straight(), town="Town05"), maps)
-    part = TownRoads.from_route(straight(), maps)
+def test_with_a_map_all_lanes_are_rendered(tmp_path: Path) -> None:
+    (tmp_path / "Town05.xodr").write_text(load_town("Town05", None).opendrive)
+    roads = TownRoads.from_route(replace(straight(), town="Town05"), str(tmp_path))
+    part = TownRoads.from_route(straight(), None)
     here = Pose(30.0, 0.0)
     assert part.render_picture(here).sum() > 0
     assert not np.array_equal(roads.render_picture(here), part.render_picture(here))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -32,7 +31,6 @@ from tests.conftest import ROOT
 from tests.dying import refuse_failed
 
 ROUTES = ROOT / "routes"
-MAPS = os.environ.get("CRUCIBLE_MAPS")
 COUNT = 30
 FEW = ("occluded_pedestrian", "oncoming_turn")
 
@@ -49,19 +47,12 @@ def generated(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def folder_of(town: str) -> tuple[Path, Path | None]:
-    """Return where a town's shipped routes lie, and its map."""
-    if town == "Town05" and MAPS is None:
-        pytest.skip("CRUCIBLE_MAPS names no folder with Town05.xodr")
-    return ROUTES / town.lower(), Path(MAPS) if MAPS and town == "Town05" else None
-
-
-def laid(folder: Path, maps: Path | None) -> tuple[list[Route], list[HazardSpec]]:
+def laid(folder: Path) -> tuple[list[Route], list[HazardSpec]]:
     """Return the routes of a folder as driven, and their hazards."""
     specs = {spec.id: spec for spec in read_routes(folder / "routes.xml")}
-    hazards = read_hazards(folder / "hazards.json", kinds=KINDS, routes=specs, maps=maps)
+    hazards = read_hazards(folder / "hazards.json", kinds=KINDS, routes=specs, maps=None)
     routes = [
-        load_road_network(spec.town, maps).find_route(spec.id, spec.town, spec.locations)
+        load_road_network(spec.town, None).find_route(spec.id, spec.town, spec.locations)
         for spec in specs.values()
     ]
     return routes, hazards
@@ -70,7 +61,7 @@ def laid(folder: Path, maps: Path | None) -> tuple[list[Route], list[HazardSpec]
 @pytest.mark.thorough
 @pytest.mark.parametrize("town", ["Crucible05", "Town05"])
 def test_shipped_routes_are_what_was_promised(town: str) -> None:
-    routes, _ = laid(*folder_of(town))
+    routes, _ = laid(ROUTES / town.lower())
     assert len(routes) == COUNT
     assert not find_duplicate_routes(routes)
     assert not [pair for pair in combinations(routes, 2) if has_route_overlap(*pair)]
@@ -85,7 +76,7 @@ def test_shipped_routes_are_what_was_promised(town: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("town", ["Crucible05", "Town05"])
 def test_every_shipped_route_has_a_hazard_and_every_kind_its_share(town: str) -> None:
-    routes, hazards = laid(*folder_of(town))
+    routes, hazards = laid(ROUTES / town.lower())
     assert sorted(hazard.route for hazard in hazards) == sorted(route.name for route in routes)
     kinds = [hazard.kind for hazard in hazards]
     assert set(kinds) == set(SHIPPED)
@@ -101,7 +92,7 @@ def test_the_same_seed_makes_the_same_files_and_another_one_others(tmp_path: Pat
     a, b, c = ((tmp_path / name / "routes.xml").read_bytes() for name in "abc")
     assert a == b
     assert a != c
-    assert [hazard.kind for hazard in laid(tmp_path / "a", None)[1]] == list(FEW)
+    assert [hazard.kind for hazard in laid(tmp_path / "a")[1]] == list(FEW)
 
 
 def test_what_a_check_turns_down_is_not_taken() -> None:

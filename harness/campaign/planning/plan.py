@@ -81,6 +81,7 @@ class CampaignPlan:
     truth: str = ""  # what counts as ground truth, where cooperations are compared
     size_zero: tuple[str, ...] = ()  # conditions that are driven as `none`
     same: tuple[tuple[str, ...], ...] = ()  # conditions of one delivery; the first is driven
+    origin: str = ""  # where routes and hazards come from, if that needs a line
 
     @property
     def town(self) -> str:
@@ -136,7 +137,15 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         truth=describe_ground_truth(settings) if len(settings["cooperation"]) > 1 else "",
         size_zero=conditions.size_zero,
         same=conditions.same,
+        origin=describe_route_origin(settings),
     )
+
+
+def describe_route_origin(settings: CampaignSettings) -> str:
+    """Return the line of the source of routes on where they come from."""
+    source = build_route_source(settings["routes"])
+    with convert_source_errors(source):
+        return source.describe_origin()
 
 
 def count_cores() -> int:

@@ -102,7 +102,9 @@ def list_plan_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
 
 
 def list_skipped_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
-    """Yield conditions driven by another name, invalid routes, hazards without a place."""
+    """Yield where routes come from, conditions driven by another name, and what is invalid."""
+    if plan.origin:
+        yield "origin", plan.origin
     if plan.size_zero:
         yield "size 0", f"{', '.join(plan.size_zero)}: as none, which is driven once"
     for kept, *others in plan.same:

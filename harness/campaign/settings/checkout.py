@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import cast
 
-from harness.campaign.settings.declared import CampaignSettings, PartSettings
-from harness.common.errors import UserError
-from harness.common.files import expand_home
+from harness.campaign.settings.declared import CampaignSettings, PartSettings, RouteSettings
+from harness.common.files import expand_home, find_file
 from harness.world.routes.checkout import (
-    CLONE,
-    ROUTES,
+    ROUTES_COPY,
+    find_checkout_file,
     read_traffic_parameters,
     refuse_incomplete_checkout,
 )
@@ -21,29 +19,37 @@ PARAMETERS = "parameters"
 
 
 def with_checkout(settings: CampaignSettings) -> CampaignSettings:
-    """Return settings whose traffic is in numbers; refuse what needs a checkout and has none."""
+    """Return settings that name the checkout's files, and traffic in numbers.
+
+    Where no checkout is named, the copies that come with Crucible are read. The settings of a
+    campaign then name what was read.
+    """
     routes, traffic = settings.get("routes"), settings.get("traffic")
     if not isinstance(routes, dict):
         return settings
-    # which settings read files of the checkout
     checkout = routes.get("checkout")
-    reads_routes = str(routes.get("file")).endswith(ROUTES)
-    reads_traffic = isinstance(traffic, dict) and PARAMETERS in traffic
-    # refuse those that need one
-    if checkout is None and (reads_routes or reads_traffic):
-        what = "routes=v2xverse_town05" if reads_routes else "traffic=v2xverse_checkout"
-        raise UserError(
-            f"{what} reads files of V2Xverse, which are not part of this project; get them with"
-            f" `{CLONE}` and set routes.checkout=V2Xverse"
-            " (or choose routes=town05 traffic=v2xverse_1, which are ours)"
-        )
-    if checkout is not None and reads_routes:
-        refuse_incomplete_checkout(expand_home(str(checkout), "routes.checkout"))
-    if not reads_traffic:
+    name = None if checkout is None else str(checkout)
+    if name is not None:
+        if routes.get("file") == ROUTES_COPY:
+            refuse_incomplete_checkout(expand_home(name, "routes.checkout"))
+        settings = {**settings, "routes": _name_checkout_files(routes, name)}
+    if not isinstance(traffic, dict) or PARAMETERS not in traffic:
         return settings
-    assert isinstance(traffic, dict)
     # densities of the file in place of its name: the settings record what was driven
     rest = {name: value for name, value in traffic.items() if name != PARAMETERS}
-    file = expand_home(str(traffic[PARAMETERS]), f"traffic.{PARAMETERS}")
-    read = cast("PartSettings[Traffic]", {**read_traffic_parameters(Path(file)), **rest})
+    place = f"traffic.{PARAMETERS}"
+    file = find_file(find_checkout_file(name, str(traffic[PARAMETERS])) or "", place)
+    read = cast("PartSettings[Traffic]", {**read_traffic_parameters(file), **rest})
     return {**settings, "traffic": read}
+
+
+def _name_checkout_files(routes: RouteSettings, checkout: str) -> RouteSettings:
+    """Return settings of routes with the checkout's files in place of copies, in both places."""
+    chosen: dict[str, object] = {**routes}
+    source: dict[str, object] = {**routes["source"]}
+    for part in (chosen, source):
+        for name in ("file", "hazards"):
+            value = part.get(name)
+            if isinstance(value, str):
+                part[name] = find_checkout_file(checkout, value)
+    return cast("RouteSettings", {**chosen, "source": source})

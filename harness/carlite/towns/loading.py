@@ -1,7 +1,8 @@
-"""Towns by name: our own, or any OpenDRIVE file in a folder of maps."""
+"""Towns by name: Crucible's towns, CARLA's that come with it, or a file in a folder of maps."""
 
 from __future__ import annotations
 
+import lzma
 import os
 import stat
 from dataclasses import replace
@@ -25,20 +26,27 @@ from harness.carlite.towns.model import Town
 
 SHIPPED_TOWNS = Path(__file__).parent / "data"
 SUFFIX = ".xodr"
+PACKED_SUFFIX = ".xodr.xz"
+"""CARLA's towns come packed: Town05 has 0.2 MB instead of 4.7."""
 LARGEST = 64_000_000
 """Bytes of a map: CARLA's Town05 has 4.7 million."""
 
 
 def list_available_towns(maps: Path | None) -> list[str]:
-    """Return the names `load_town` knows: our own towns and the OpenDRIVE files in `maps`."""
+    """Return the names `load_town` knows: shipped towns and the OpenDRIVE files in `maps`."""
     return sorted(_list_map_files(maps))
+
+
+def list_designed_towns() -> list[str]:
+    """Return the names of Crucible's designed towns: their files say where scenery is."""
+    return sorted(path.stem for path in _list_files(SHIPPED_TOWNS) if path.suffix == SUFFIX)
 
 
 def load_town(name: str, maps: Path | None) -> Town:
     """Return the town a client may also call `Carla/Maps/NAME` or `NAME_Opt`.
 
     It bears the name it was asked for by, `_Opt` included. A file of that name in `maps` goes
-    before a town of our own. UserError: the town is unknown, or its file is broken.
+    before a shipped town. UserError: the town is unknown, or its file is broken.
 
     Args:
         name: as a client asks for it.
@@ -59,15 +67,13 @@ def load_town(name: str, maps: Path | None) -> Town:
 def has_made_up_scenery(town: Town) -> bool:
     """Return whether the scenery is a guess: of a map that is not ours and says nothing of it."""
     short = town.name.removesuffix("_Opt")
-    return short not in list_available_towns(None) and not opendrive.has_scenery_data(
-        town.opendrive
-    )
+    return short not in list_designed_towns() and not opendrive.has_scenery_data(town.opendrive)
 
 
 def _load_or_build_town(name: str, path: Path) -> Town:
     try:
-        text = _content(path).decode("utf-8-sig")
-    except (OSError, UnicodeError) as error:
+        text = _read_map_bytes(path).decode("utf-8-sig")
+    except (OSError, lzma.LZMAError, UnicodeError) as error:
         raise UserError(f"{path}: cannot be read ({error})") from None
     kept = cache.read_cached_town(name, text)
     if kept is not None:
@@ -80,14 +86,17 @@ def _load_or_build_town(name: str, path: Path) -> Town:
     return town
 
 
-def _content(path: Path) -> bytes:
+def _read_map_bytes(path: Path) -> bytes:
     """Return what a map holds, if it is a regular file and no larger than maps are."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as opened:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
             raise UserError(f"{path}: not a regular file of {LARGEST:,} bytes at most")
-        return opened.read(LARGEST)
+        content = opened.read(LARGEST)
+    if path.name.endswith(PACKED_SUFFIX):
+        return lzma.LZMADecompressor().decompress(content, max_length=LARGEST)
+    return content
 
 
 def from_opendrive(name: str, text: str) -> Town:
@@ -119,13 +128,19 @@ def from_opendrive(name: str, text: str) -> Town:
 
 
 def _list_map_files(maps: Path | None) -> dict[str, Path]:
+    """Return the file of each town; those in `maps` go before shipped ones."""
+    packed = {
+        path.name.removesuffix(PACKED_SUFFIX): path
+        for path in _list_files(SHIPPED_TOWNS)
+        if path.name.endswith(PACKED_SUFFIX)
+    }
     folders = [SHIPPED_TOWNS] if maps is None else [SHIPPED_TOWNS, maps]
+    files = [path for folder in folders for path in _list_files(folder)]
+    return packed | {path.stem: path for path in files if path.suffix == SUFFIX}
+
+
+def _list_files(folder: Path) -> list[Path]:
     try:
-        return {
-            path.stem: path
-            for folder in folders
-            for path in sorted(folder.iterdir())
-            if path.suffix == SUFFIX
-        }
+        return sorted(folder.iterdir())
     except OSError as error:
         raise UserError(f"the folder of maps cannot be read: {error}") from None

@@ -27,6 +27,7 @@ from harness.world.routes.scenarios import (
     make_trigger_hazards,
     read_town_triggers,
 )
+from harness.world.routes.trigger_grid import GRID_SEEDS, expand_trigger_grid
 
 VERSION = 1
 
@@ -40,6 +41,8 @@ def read_hazards(
     sampling: Sampling = "v2xverse",
 ) -> list[HazardSpec]:
     """Return the hazards that a file, ours or the Leaderboard's, puts on these routes.
+
+    A file of grid seeds is read as the Leaderboard's file that it stands for.
 
     A file of ours may speak of further routes, but not of other ones only; one of the Leaderboard's
     likewise of towns. Where the town's map is at hand the stations are checked; the Leaderboard's
@@ -60,6 +63,9 @@ def read_hazards(
     """
     path = Path(path)
     content = read_json(path)
+    # places of a grid stand for one of the Leaderboard's
+    if GRID_SEEDS in content:
+        content = expand_trigger_grid(content, path)
     # the Leaderboard's: triggers, which need the town's map
     if "available_scenarios" in content:
         towns = read_town_triggers(content, path)

@@ -10,7 +10,13 @@ import numpy as np
 
 from harness.common.files import expand_home, find_file
 from harness.world.hazards.spec import HazardSpec
-from harness.world.routes.checkout import refuse_incomplete_checkout
+from harness.world.routes.checkout import (
+    ROUTES_COPY,
+    SCENARIOS_COPY,
+    describe_copies,
+    find_checkout_file,
+    refuse_incomplete_checkout,
+)
 from harness.world.routes.files import RouteSpec, read_routes
 from harness.world.routes.hazard_files import read_hazards, read_nested_hazards
 
@@ -43,6 +49,10 @@ class RouteSource(ABC):
     def files(self) -> Mapping[str, Path]:
         """Return the files that are read, by name: other contents are another campaign."""
         return {}
+
+    def describe_origin(self) -> str:
+        """Return the plan's line on where routes and hazards come from; empty for no line."""
+        return ""
 
 
 class RouteFiles(RouteSource):
@@ -82,17 +92,18 @@ class RouteFiles(RouteSource):
 
 
 class V2XverseRoutes(RouteFiles):
-    """The routes and scenarios of a checkout of V2Xverse; without one, files that were named."""
+    """V2Xverse's routes and scenarios: of a checkout, or the copies that come with Crucible."""
 
     safe_from_file = True
 
     def __init__(
         self,
-        checkout: str | None,  # V2Xverse's folder; null: the files alone are read
-        file: str,  # routes, in the checkout
-        hazards: str | None = None,  # scenarios, in the checkout; null: none
+        checkout: str | None,  # V2Xverse's folder; null: copies are read
+        file: str = ROUTES_COPY,  # routes; with a checkout, the copy stands for its routes
+        hazards: str | None = SCENARIOS_COPY,  # scenarios, likewise; null: none
     ) -> None:
-        super().__init__(file, hazards)
+        chosen = find_checkout_file(checkout, file) or file
+        super().__init__(chosen, find_checkout_file(checkout, hazards))
         self._checkout = checkout
 
     def routes(self, invalid: list[str] | None = None) -> Sequence[RouteSpec]:
@@ -100,6 +111,10 @@ class V2XverseRoutes(RouteFiles):
         if self._checkout is not None:
             refuse_incomplete_checkout(expand_home(self._checkout, "routes.checkout"))
         return super().routes(invalid)
+
+    def describe_origin(self) -> str:
+        """Return which copies are read, and why."""
+        return describe_copies(self._checkout, self.file, self._hazards)
 
 
 def make_route_spec(

@@ -23,6 +23,10 @@ PORTS_PER_SERVER = 3
 """Remote calls, sensor streams, and further servers that render for this one."""
 FIRST_PORTS = range(2000, 6000, PORTS_PER_SERVER)
 CHOSEN_HERE = ("-carla-rpc-port", "-carla-streaming-port", "-carla-world-port", "-carla-port")
+PLANNING_PATIENCE = 2.0
+"""Seconds for an answer at planning."""
+ABSENT_SERVER = ("server_launch", "port_conflict")
+"""Failures of an address that stay until the user changes something."""
 CURES = {
     "root privileges": "start the campaign as a user other than root",
     "libvulkan": "the Vulkan loader is missing; on Ubuntu: apt install libvulkan1",
@@ -68,8 +72,15 @@ class CarlaSimulator:
             raise UserError("simulator.fresh: only a CARLA launched from simulator.root can be so")
 
     def refuse_town(self, town: str) -> None:
-        """Refuse a town that a running CARLA does not list; one that is launched is not asked."""
-        towns = [] if self._install is not None else list_server_towns(self._host, self._port)
+        """Refuse a running CARLA that is not there, or that does not list the town.
+
+        A CARLA that is launched is not asked. One that listens and does not answer may be busy:
+        attempts try it again.
+        """
+        if self._install is not None:
+            return
+        refuse_absent_server(self._host, self._port)
+        towns = list_server_towns(self._host, self._port)
         if towns and town not in towns:
             place = f"simulator.address: {self._host}:{self._port}"
             raise UserError(f"{place}: {describe_unknown_name('town', town, towns)}")
@@ -153,6 +164,26 @@ def parse_carla_address(address: str) -> tuple[str, int]:
     if not colon or not port.isdecimal() or not 0 < int(port) < 65536:
         raise UserError(f"simulator.address: {address!r}; host:port is needed")
     return host, int(port)
+
+
+def refuse_absent_server(host: str, port: int) -> None:
+    """Refuse an address where nothing listens, or where no CARLA of this version does.
+
+    Args:
+        host: name or address.
+        port: of remote calls.
+
+    Raises:
+        UserError: another try would find the same.
+    """
+    try:
+        refuse_other_version(probe_carla(host, port, PLANNING_PATIENCE), f"{host}:{port}")
+    except AttemptError as problem:
+        if problem.failure in ABSENT_SERVER:
+            raise UserError(
+                f"simulator.address: {problem}; start CARLA {VERSION} there, or let Crucible start"
+                " it (simulator.root=DIR), or choose simulator=carlite"
+            ) from None
 
 
 def find_carla_program(root: str, executable: str) -> Path:
