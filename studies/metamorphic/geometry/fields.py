@@ -13,6 +13,8 @@ from studies.metamorphic.scenes.owners import GROUND_LABELS
 
 STRIDE = 0.8
 """Cells between the places along a beam at which heights are compared."""
+CLIFF = 1.0
+"""Metres up in a stride, from which on ground is the deck of a bridge."""
 TERRAIN_TAG = 10
 HALVINGS = 14
 """Of a stride, until the place is known to a tenth of a millimetre."""
@@ -47,9 +49,15 @@ def find_ends_on_field(field: GroundField, lidar: Pose, rays: Floats, reach: flo
     first = np.where(meets, beneath.argmax(axis=1), len(steps) - 1)
     unknown = np.isnan(over)
     known = ~beneath[:, 0] & ~(unknown.any(axis=1) & (unknown.argmax(axis=1) <= first))
-    # halve the stride before it
+    # a cliff is the side of a bridge, and what is below it is not recorded
     beams = np.arange(len(rays))
     near, far = along[beams, np.maximum(first - 1, 0)], along[beams, first]
+    before, behind = (
+        field.measure_heights(lidar.x + one * rays[:, 0], lidar.y + one * rays[:, 1])
+        for one in (near, far)
+    )
+    known &= ~(meets & (behind - before > CLIFF))
+    # halve the stride before it
     for _ in range(HALVINGS):
         middle = (near + far) / 2
         above = measure_height_over_field(field, lidar, rays, middle[:, None])[:, 0] > 0

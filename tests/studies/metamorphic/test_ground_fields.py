@@ -122,6 +122,19 @@ def test_beams_end_on_the_slope_and_not_behind_the_wall() -> None:
     np.testing.assert_allclose(over.ranges, np.linalg.norm(ways), atol=1e-3)
 
 
+def test_beams_that_go_under_a_bridge_are_not_known() -> None:
+    """A deck 6 m above the ground from x = 5 to x = 15; from above, beams end on it."""
+    field = replace(field_of(), tops=np.full((81, 121), np.nan))
+    field.heights[:, 71:90] += 6.0
+    under, short = rays_to((14.0, 0.2, 0.28)), rays_to((3.0, 0.2, 0.06))
+    assert not find_ends_on_field(field, LIDAR, under, 85.0).known.any()
+    assert find_ends_on_field(field, LIDAR, short, 85.0).known.all()
+    high = replace(LIDAR, z=30.0)
+    way = np.array([[10.0 - high.x, 0.0, 6.2 - high.z]])
+    ends = find_ends_on_field(field, high, way / np.linalg.norm(way), 85.0)
+    np.testing.assert_allclose(ends.ranges, np.linalg.norm(way), atol=1e-3)
+
+
 def test_beams_know_what_they_do_not_know() -> None:
     """Outside of the grid, over gaps, and from below the ground."""
     field = field_of()
