@@ -21,7 +21,13 @@ from typing import Any
 import psutil
 
 ROOT = Path(__file__).parents[2]
-CHOICES = ["study=demo", "routes.only=['1']", "executor.workers=1", "progress=quiet"]
+CHOICES = [
+    "study=demo",
+    "routes=sudden",
+    "routes.only=['1']",
+    "executor.workers=1",
+    "progress=quiet",
+]
 TICK = 0.05
 EVERY = 0.1
 """Seconds between two looks at the processes."""

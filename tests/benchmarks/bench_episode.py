@@ -14,7 +14,13 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-CHOICES = ["system=ideal_late", "interference=none", "routes.only=['0']", "progress=quiet"]
+CHOICES = [
+    "system=ideal_late",
+    "interference=none",
+    "routes=sudden",
+    "routes.only=['0']",
+    "progress=quiet",
+]
 
 
 def run() -> list[tuple[str, str]]:
