@@ -20,6 +20,7 @@ import numpy as np
 from agents.training.close_quarters import place_unit_nearby, spawn_close_quarters
 from agents.training.population import spawn_drivers, spawn_parked_vehicles
 from agents.training.samples import PARTNER_RANGE
+from harness.common.drivable_area import DrivableArea, write_drivable_area
 from harness.common.randomness import derive_seed
 from harness.common.recordings import PROTOCOL, AgentLook, write_look
 from harness.types.vocabulary import VEHICLE, Boxes, Pose
@@ -27,6 +28,7 @@ from harness.world.attempt_context import AttemptContext, make_empty_route
 from harness.world.partners import can_carry_lidar
 from harness.world.poses import to_carla_transform, to_pose
 from harness.world.rig import ScanningPost, read_rig
+from harness.world.road_surface import build_drivable_area
 from harness.world.roadside import find_roadside_pose
 from harness.world.scene import (
     ActorRegistry,
@@ -108,6 +110,7 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
         for _ in range(WARM_UP):
             context.world.tick()
         registry = ActorRegistry(context.world)
+        area = build_drivable_area(context.map)
         random = context.random("groups")
         # groups, each a scenario
         for group in range(episode.groups):
@@ -119,6 +122,7 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
                 crew,
                 registry=registry,
                 parked=parked,
+                area=area,
                 agents=agents,
                 place=place,
                 episode=episode,
@@ -205,6 +209,7 @@ def record_group(
     *,
     registry: ActorRegistry,
     parked: Boxes,
+    area: DrivableArea,
     agents: Sequence[int],
     place: Pose,
     episode: RecordingEpisode,
@@ -226,6 +231,7 @@ def record_group(
         write_moment(
             context, registry, parked=parked, posts=posts, folder=partial, moment=f"{look:06}"
         )
+    write_drivable_area(area, partial)
     # the folder appears under its name once it is whole
     (partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
     if folder.exists():  # by an earlier try of this episode

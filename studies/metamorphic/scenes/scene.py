@@ -67,6 +67,7 @@ class CooperativeScene:
     ego: AgentView
     partners: tuple[AgentView, ...]
     on_air: tuple[Disturbance, ...] = ()  # change payloads
+    in_town_frame: bool = True  # poses are those of the town's map, not moved or mirrored ones
 
     @property
     def views(self) -> tuple[AgentView, ...]:

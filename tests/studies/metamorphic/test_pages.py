@@ -27,9 +27,10 @@ from studies.metamorphic.tables.choosing import (
     select_by_guide,
     select_by_sobol,
 )
-from studies.metamorphic.tables.sheets import TextSheet, build_sheets, format_markdown
+from studies.metamorphic.tables.sheets import build_sheets, format_markdown
 from studies.metamorphic.tables.smallest import compute_change_size, select_smallest_findings
 from studies.metamorphic.tables.summary import StudyTables
+from studies.metamorphic.tables.text_sheet import TextSheet
 from tests.analysis.browser import look
 from tests.studies.metamorphic.made_study import OPERATORS, write_study
 from tests.training.made_up import write_recording
