@@ -36,12 +36,15 @@ SURFACE_LANES = (
 """Types of lanes that are road. Pavements, medians, verges, tracks and borders are not."""
 
 
-def build_drivable_area(carla_map: carla.Map, cell: float = CELL) -> DrivableArea:
+def build_drivable_area(
+    carla_map: carla.Map, cell: float = CELL, gap: float = MOST_OF_GAP
+) -> DrivableArea:
     """Return where the roads of a town lie.
 
     Args:
         carla_map: of the town.
         cell: side of a cell, m.
+        gap: square metres of an enclosed place that is filled; larger ones stay off the road.
     """
     places = sample_road_surface(carla_map, cell)
     # a margin of two cells round all roads; corners are whole cells, so that towns fit each other
@@ -50,7 +53,7 @@ def build_drivable_area(carla_map: carla.Map, cell: float = CELL) -> DrivableAre
     grid = np.zeros((rows.max() + 3, columns.max() + 3), np.bool_)
     grid[rows, columns] = True
     # samples are no farther apart than a cell: with the cells round them, no lane has a gap
-    grid = fill_small_gaps(widen_by_a_cell(grid), MOST_OF_GAP / cell**2)
+    grid = fill_small_gaps(widen_by_a_cell(grid), gap / cell**2)
     x, y = (low * cell).tolist()
     return DrivableArea(cell=cell, corner=(x, y), drivable=grid)
 
