@@ -63,7 +63,7 @@ def measure_gap_to_lane(town: str, x: float, y: float) -> float:
         if lane is not None:
             place = lane.transform.location
             gaps.append(math.hypot(x - place.x, y - place.y) - lane.lane_width / 2)
-    return min(gaps)
+    return float(min(gaps))
 
 
 def place_at(area: DrivableArea, across: float, up: float) -> tuple[float, float]:
