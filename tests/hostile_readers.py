@@ -33,6 +33,12 @@ from harness.campaign.folder.assignments import (
 from harness.campaign.planning.survey import survey_campaign
 from harness.carlite.errors import UserError as CarliteError
 from harness.carlite.towns.loading import load_town
+from harness.common.drivable_area import (
+    DRIVABLE_AREA,
+    DrivableArea,
+    read_drivable_area,
+    write_drivable_area,
+)
 from harness.common.errors import UserError
 from harness.common.protocols import hash_protocol
 from harness.common.recordings import list_scenarios, read_look
@@ -119,6 +125,11 @@ def recording(home: Path, _: Path) -> tuple[str, bool]:
     """A recorded scene."""
     (one,) = list_scenarios(home / "recording")
     return repr(read_look(one.folder, 7, "000000")), False
+
+
+def drivable_area(home: Path, _: Path) -> tuple[str, bool]:
+    """Where the roads of a recorded scene lie."""
+    return repr(read_drivable_area(home / "recording" / "a")), False
 
 
 def town(home: Path, _: Path) -> tuple[str, bool]:
@@ -209,6 +220,7 @@ READERS: tuple[Reader, ...] = (
     Reader("carlite's map", "maps/Small.xodr", "xml", town),
     Reader("scene", "recording/a/7/000000.yaml", "json", recording),
     Reader("sweep", "recording/a/7/000000.npy", "npy", recording),
+    Reader("drivable area", f"recording/a/{DRIVABLE_AREA}", "json", drivable_area),
     Reader("scenario", "recording/a/data_protocol.yaml", "json", recording),
     Reader("recorded steps", "steps.npz", "zip", simple(lambda h: read_steps(h / "steps.npz"))),
     Reader("errors", "errors.json", "json", simple(lambda h: read_error_model(h / "errors.json"))),
@@ -305,6 +317,8 @@ def write_home(home: Path) -> None:
     (home / "maps").mkdir()
     (home / "maps" / "Small.xodr").write_bytes((SHIPPED_TOWNS / "CrucibleOld.xodr").read_bytes())
     write_recording(home / "recording" / "a")
+    road = DrivableArea(cell=0.25, corner=(0.0, 0.0), drivable=np.ones((4, 4), np.bool_))
+    write_drivable_area(road, home / "recording" / "a")
     write_steps(home / "steps.npz", Recording(straight(), ()))
     (home / "search").mkdir()
     with open_ledger(home / "search", make_ledger_header({"a": 1}, {})):

@@ -21,6 +21,7 @@ from agents.training.close_quarters import place_unit_nearby, spawn_close_quarte
 from agents.training.ground_survey import survey_ground
 from agents.training.population import spawn_drivers, spawn_parked_vehicles
 from agents.training.samples import PARTNER_RANGE
+from harness.common.drivable_area import DrivableArea, write_drivable_area
 from harness.common.ground_fields import GroundField, write_ground_field
 from harness.common.randomness import derive_seed
 from harness.common.recordings import PROTOCOL, AgentLook, write_look
@@ -29,6 +30,7 @@ from harness.world.attempt_context import AttemptContext, make_empty_route
 from harness.world.partners import can_carry_lidar
 from harness.world.poses import to_carla_transform, to_pose
 from harness.world.rig import ScanningPost, read_rig
+from harness.world.road_surface import build_drivable_area
 from harness.world.roadside import find_roadside_pose
 from harness.world.scene import (
     ActorRegistry,
@@ -119,6 +121,7 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
         for _ in range(WARM_UP):
             context.world.tick()
         registry = ActorRegistry(context.world)
+        area = build_drivable_area(context.map)
         random = context.random("groups")
         # groups, each a scenario
         recorded = []
@@ -145,7 +148,7 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
         # the town's surface, last: scenes do not depend on it, and no actor hides it now
         ground = survey_ground(context)
         for looks in recorded:
-            publish_group(looks, ground, episode)
+            publish_group(looks, ground, area, episode)
 
 
 def equip_crew(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> LidarCrew:
@@ -247,9 +250,12 @@ def record_group(
     return GroupLooks(partial, folder, stood)
 
 
-def publish_group(looks: GroupLooks, ground: GroundField, episode: RecordingEpisode) -> None:
+def publish_group(
+    looks: GroupLooks, ground: GroundField, area: DrivableArea, episode: RecordingEpisode
+) -> None:
     """Let a group's scenario appear under its name, now that it is whole."""
     write_ground_field(looks.partial, crop_ground_to_lidars(ground, looks.stood))
+    write_drivable_area(area, looks.partial)
     (looks.partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
     if looks.folder.exists():  # by an earlier try of this episode
         shutil.rmtree(looks.partial)

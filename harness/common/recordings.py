@@ -3,7 +3,8 @@
 `000042.yaml` holds poses and truth under OPV2V's names, in degrees; it is written as JSON, which is
 YAML that reads fast. Points are in `000042.npy`, as whole numbers of `POINT_UNIT`: less
 than `.pcd`, and finer than half floats are at a LiDAR's range. What they lie on is in
-`000042.surfaces.npy`; older recordings have none. Roadside units have negative ids.
+`000042.surfaces.npy`; older recordings have none. Roadside units have negative ids. The folder of a
+scenario has the town's drivable area, too (`harness.common.drivable_area`).
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from studies.metamorphic.operators.objects import (
     ScaleObject,
     TranslateObject,
 )
+from studies.metamorphic.operators.off_road import OffRoadPointsOperator
 from studies.metamorphic.operators.partners import (
     AbsentPartners,
     DuplicateMessages,
@@ -24,7 +25,7 @@ from studies.metamorphic.operators.partners import (
 )
 from studies.metamorphic.operators.placebos import make_placebos
 from studies.metamorphic.operators.sharing import ChannelLoss, GlobalLoss, PartnerLatency, PoseError
-from studies.metamorphic.operators.stray import StrayPointsOperator
+from studies.metamorphic.operators.stray import StrayPointsOperator, Where
 from studies.metamorphic.operators.symmetries import (
     MirroredWorld,
     MovedWorld,
@@ -46,7 +47,7 @@ from studies.metamorphic.relations.equal import (
     EqualAnswer,
     make_duplicate_relation,
 )
-from studies.metamorphic.relations.kept import KeptDetections, KeptOfEgo, MoreHelp
+from studies.metamorphic.relations.kept import KeptDetections, KeptOfEgo, KeptOnRoad, MoreHelp
 from studies.metamorphic.relations.relation import MetamorphicRelation
 from studies.metamorphic.scenes.operator import SceneOperator
 from studies.space import Values
@@ -58,6 +59,8 @@ BANDED: tuple[MetamorphicRelation, ...] = (
     ExpectedChanges(),
 )
 """Relations with a tolerance: placebos say how large it is."""
+MR1: tuple[MetamorphicRelation, ...] = (KeptOnRoad(), *make_count_relations(on_road=True))
+"""What Zhou and Sun ask, as a set and by counts; placebos show how often it breaks by chance."""
 
 
 FAR, FARTHEST = 50.0, 80.0
@@ -83,7 +86,7 @@ def make_catalogue_entry(
 
 
 def make_stray_entry(count: int) -> CatalogueEntry:
-    """Return n points outside the window, in the sweeps of all (Zhou and Sun, MR1)."""
+    """Return n points in the far ring, outside all windows, in the sweeps of all."""
     operator = StrayPointsOperator(name=f"stray_points_{count}")
     return make_catalogue_entry(
         operator, EqualAnswer(name="R1_stray_points"), *make_count_relations(), count=count
@@ -95,9 +98,14 @@ def make_composed_entry(count: int) -> CatalogueEntry:
     return make_catalogue_entry(ComposedManipulations(), ExpectedChanges(), manipulations=count)
 
 
+def make_off_road_entry(name: str, count: int, on: Where) -> CatalogueEntry:
+    """Return n points off the road, in the window (Zhou and Sun, MR1)."""
+    return make_catalogue_entry(OffRoadPointsOperator(on, name=name), *MR1, count=count)
+
+
 def make_placebo_entry(operator: SceneOperator) -> CatalogueEntry:
-    """Return a change that means nothing, under all relations with bands."""
-    return CatalogueEntry(operator=operator, relations=BANDED, placebo=True)
+    """Return a change that means nothing, under all relations with bands, and MR1."""
+    return CatalogueEntry(operator=operator, relations=(*BANDED, *MR1), placebo=True)
 
 
 def make_weather_entry(operator: SceneOperator) -> CatalogueEntry:
@@ -105,6 +113,8 @@ def make_weather_entry(operator: SceneOperator) -> CatalogueEntry:
     return CatalogueEntry(operator=operator, relations=(KeptDetections(),), source=DryAir())
 
 
+STRAY_OFF_ROAD: Mapping[Where, str] = {"ego": "stray_off_road", "both": "stray_off_road_all"}
+"""How operators begin that put points off the road, by whose sweeps get them."""
 MAKERS: Mapping[str, Callable[[], CatalogueEntry]] = {
     "latency": lambda: make_catalogue_entry(PartnerLatency(), KeptOfEgo()),
     "pose_error": lambda: make_catalogue_entry(PoseError(), KeptOfEgo()),
@@ -126,6 +136,11 @@ MAKERS: Mapping[str, Callable[[], CatalogueEntry]] = {
     "stray_points_10": lambda: make_stray_entry(10),
     "stray_points_100": lambda: make_stray_entry(100),
     "stray_points_1000": lambda: make_stray_entry(1000),
+    **{
+        f"{start}_{count}": partial(make_off_road_entry, f"{start}_{count}", count, on)
+        for on, start in STRAY_OFF_ROAD.items()
+        for count in (10, 100, 1000)
+    },
     "reordered_partners": lambda: make_catalogue_entry(
         ReorderedPartners(), EqualAnswer(name="R2_partners", tolerance=ROUNDING)
     ),

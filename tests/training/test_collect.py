@@ -22,11 +22,14 @@ from agents.training.collect import RecordingPlan, collect_recordings, plan_epis
 from agents.training.detection_metrics import LEAST_HITS
 from agents.training.towns import TRAINING_TOWNS, check_towns
 from harness.authoring.seeded import DEVELOPMENT_SEEDS, format_development_name
+from harness.common.drivable_area import DRIVABLE_AREA, DrivableArea, read_drivable_area
 from harness.common.errors import UserError
 from harness.common.ground_fields import GROUND_FILE, GroundField, read_ground_field
 from harness.common.recordings import PROTOCOL, AgentLook, list_scenarios, read_look
 from harness.types.geometry import transform_points
 from harness.types.vocabulary import Pose
+from harness.world.maps import load_road_network
+from harness.world.road_surface import build_drivable_area
 from tests.conftest import ROOT
 from tests.standin.watch import until
 
@@ -57,6 +60,9 @@ def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
     collect_recordings(wanted)
     (scenario,) = list_scenarios(tmp_path)
     assert (scenario.town, scenario.purpose) == ("CrucibleOld", "training")
+    area = read_drivable_area(scenario.folder)
+    assert area is not None
+    assert np.array_equal(area.drivable, load_town_area("CrucibleOld").drivable)
     agents = scenario.list_agents()
     assert agents[-1] == -1
     assert len(agents) >= 2
@@ -171,6 +177,10 @@ def test_towns_for_testing_and_for_training_stay_apart(capsys: pytest.CaptureFix
     check_towns([*TRAINING_TOWNS, *development], for_testing=False)
 
 
+def load_town_area(town: str) -> DrivableArea:
+    return build_drivable_area(load_road_network(town, None).map)
+
+
 def collection_in(out: Path) -> RecordingPlan:
     return RecordingPlan(out=out, towns=("CrucibleOld",), scenarios=1, seed=5, **TINY)
 
@@ -216,6 +226,7 @@ def test_what_an_ended_try_left_is_not_kept(
     field = GroundField(
         x=-2.0, y=-2.0, cell=0.5, heights=level, tops=level, labels=np.ones((9, 9), np.uint8)
     )
-    recording.publish_group(looks, field, episode)
-    whole = {"-1", PROTOCOL, GROUND_FILE}
+    area = DrivableArea(cell=1.0, corner=(0.0, 0.0), drivable=np.ones((2, 2), np.bool_))
+    recording.publish_group(looks, field, area, episode)
+    whole = {"-1", PROTOCOL, GROUND_FILE, DRIVABLE_AREA}
     assert {entry.name for entry in (tmp_path / "group").iterdir()} == whole

@@ -85,7 +85,8 @@ class MovedWorld:
         ego, *partners = (move_view(view, motion) for view in scene.views)
         count = len(scene.views) if (x, y, yaw) != (0.0, 0.0, 0.0) else 0
         return make_truth_preserving_change(
-            replace(scene, ego=ego, partners=tuple(partners), ground=None), count
+            replace(scene, ego=ego, partners=tuple(partners), ground=None, in_town_frame=False),
+            count,
         )
 
 
@@ -103,7 +104,9 @@ class MirroredWorld:
     ) -> ChangedScene:
         """Return the scene in a mirror that stands along the world's x axis."""
         ego, *partners = (mirror_view(view) for view in scene.views)
-        changed = replace(scene, ego=ego, partners=tuple(partners), ground=None)
+        changed = replace(
+            scene, ego=ego, partners=tuple(partners), ground=None, in_town_frame=False
+        )
         return make_truth_preserving_change(changed, len(scene.views))
 
 

@@ -25,8 +25,8 @@ from studies.metamorphic.pages.figures import (
 from studies.metamorphic.pages.pictures import read_plan_boxes, render_plan_picture
 from studies.metamorphic.tables.choosing import build_guidance_sheet, count_source_scenes
 from studies.metamorphic.tables.realism import build_realism_sheets
+from studies.metamorphic.tables.road_sheet import build_road_sheet, has_road_measures
 from studies.metamorphic.tables.sheets import (
-    TextSheet,
     build_errors_sheet,
     build_fitness_sheet,
     build_mr1_sheet,
@@ -38,6 +38,7 @@ from studies.metamorphic.tables.sheets import (
 )
 from studies.metamorphic.tables.smallest import RelationFinding, select_smallest_findings
 from studies.metamorphic.tables.summary import StudyTables
+from studies.metamorphic.tables.text_sheet import TextSheet
 
 SECTIONS = {
     "study": "What was asked",
@@ -63,7 +64,7 @@ def render_study_page(tables: StudyTables) -> str:
             "relations",
             SECTIONS["relations"],
             render_sheet_table(build_relations_sheet(tables)),
-            render_sheet_table(build_mr1_sheet(tables)),
+            *map(render_sheet_table, build_mr1_sheets(tables)),
         ),
         render_section(
             "bands", SECTIONS["bands"], render_study_figures(render_relation_bands(tables))
@@ -166,6 +167,12 @@ def render_study_facts(tables: StudyTables) -> Content:
         " intervals and bands are over scenarios."
     )
     return [render_tag("dl", items, class_="facts"), render_paragraph(note)]
+
+
+def build_mr1_sheets(tables: StudyTables) -> list[TextSheet]:
+    """Return violations of MR1 by points off the road, if there were any, and in the far ring."""
+    road = [build_road_sheet(tables)] if has_road_measures(tables) else []
+    return [*road, build_mr1_sheet(tables)]
 
 
 def render_sheet_table(sheet: TextSheet) -> Markup:

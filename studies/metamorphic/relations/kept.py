@@ -1,4 +1,4 @@
-"""Relations that ask that detections stay: R6 (weather), R7 (channel) and R9 (more help)."""
+"""Relations that ask that detections stay: MR1, R6 (weather), R7 (channel), R9 (more help)."""
 
 from __future__ import annotations
 
@@ -79,6 +79,30 @@ class MoreHelp:
         return RelationMeasure(
             value=after.value - before.value, exposed=after.exposed, breaches=newly
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptOnRoad:
+    """MR1 (Zhou and Sun): O ⊆ O', what was detected on the road is still detected.
+
+    On the road are boxes whose middle lies on the drivable area. The paper has no tolerance, and
+    checked counts only; placebos show how often a box is lost without a stray point.
+    """
+
+    name: str = "MR1_road_kept"
+    exact: bool = False
+    statistic: str = "share of the source's detections on the road that the follow-up does not have"
+    direction: Direction = "no_fewer"
+    overlap: float = OVERLAP
+
+    def measure(
+        self, source: SystemAnswer, follow: SystemAnswer, expected: ExpectedBoxes
+    ) -> RelationMeasure:
+        """Compare the cooperative boxes; where no road is known, none is exposed."""
+        if expected.road is None:
+            return RelationMeasure(value=0.0, exposed=0)
+        on_road = expected.road.select_boxes(source.cooperative)
+        return measure_lost_boxes(on_road, follow.cooperative, expected, self.overlap)
 
 
 def measure_lost_boxes(

@@ -3,7 +3,7 @@
 It measures and does not judge: how large a measure is too large is a matter of bands
 (`studies.metamorphic.judging.bands`). Of the scenes' boxes it is given those alone that an
 operator changed on purpose, as the papers' relations are: CP[s] with the inserted, without the
-deleted (V2XGen 3.4).
+deleted (V2XGen 3.4). The road is the map's, no ground truth: it is MR1's region of interest.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from harness.types.vocabulary import Boxes, GroundTruth, Mask
 from studies.metamorphic.scenes.answers import SystemAnswer
 from studies.metamorphic.scenes.operator import TruthExpectation
+from studies.metamorphic.scenes.road import RoadRegion, get_road_region
 from studies.metamorphic.scenes.scene import CooperativeScene
 
 Direction = Literal["equal", "no_fewer"]
@@ -60,6 +61,7 @@ class ExpectedBoxes:
     left: Boxes = field(default_factory=Boxes.none)  # where the gone and the moved were
     arrived: Boxes = field(default_factory=Boxes.none)  # where the new and the moved are
     unjudged: Boxes = field(default_factory=Boxes.none)  # places of which nothing is asked
+    road: RoadRegion | None = None  # region of interest of MR1; None: not known
 
 
 class MetamorphicRelation(Protocol):
@@ -109,6 +111,7 @@ def compute_expected_boxes(
                 expectation.unjudged_in_ego,
             ]
         ),
+        road=get_road_region(follow, follow.ego.lidar_in_world),
     )
 
 

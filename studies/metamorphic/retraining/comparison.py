@@ -14,13 +14,13 @@ from studies.metamorphic.retraining.experiment import (
     RetrainingExperiment,
     list_retraining_arms,
 )
-from studies.metamorphic.tables.sheets import TextSheet
 from studies.metamorphic.tables.summary import (
     StudyTables,
     collect_class_detections,
     compute_class_mean_precision,
     sample_cluster_weights,
 )
+from studies.metamorphic.tables.text_sheet import TextSheet
 
 RESAMPLED = 400
 CHECKS = ("misled", "occlusion", "long_range_30")

@@ -56,7 +56,7 @@ from studies.metamorphic.scenes.scene import (
     read_scene,
 )
 from studies.metamorphic.storage.records import begin_records
-from studies.metamorphic.tables.sheets import TextSheet
+from studies.metamorphic.tables.text_sheet import TextSheet
 from studies.space import sample_values
 
 TRIES, MOST = 5, 3

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from harness.common.drivable_area import write_drivable_area
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.ground_fields import write_ground_field
@@ -35,6 +36,7 @@ from studies.metamorphic.running.study import compute_system_digest, limit_proce
 from studies.metamorphic.running.systems import build_named_system
 from studies.metamorphic.scenes.answers import AskableSystem, ask_system
 from studies.metamorphic.scenes.operator import TruthExpectation
+from studies.metamorphic.scenes.road import get_road_region
 from studies.metamorphic.scenes.scene import (
     AgentView,
     CooperativeScene,
@@ -317,6 +319,9 @@ def write_changed_scene(
         write_look(partial_folder, f"{0:06}", make_recorded_look(view, expectation))
     if scene.ground is not None:
         write_ground_field(partial_folder, scene.ground)
+    region = get_road_region(scene, scene.ego.lidar_in_world)
+    if region is not None:
+        write_drivable_area(region.area, partial_folder)
     source = scene.source
     protocol = {
         **read_protocol(source.scenario.folder / PROTOCOL),

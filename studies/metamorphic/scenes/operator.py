@@ -17,8 +17,8 @@ from studies.metamorphic.scenes.scene import CooperativeScene
 from studies.space import Space, Values
 
 Need = Literal["surfaces", "rings", "road", "features", "earlier"]
-"""What a scene must have: recorded surfaces, a known LiDAR, a map, feature maps on the air, an
-earlier moment."""
+"""What a scene must have: recorded surfaces, a known LiDAR, the drivable area, feature maps on the
+air, an earlier moment."""
 Level = Literal["sensing", "sharing", "scene"]
 
 

@@ -70,6 +70,7 @@ class CooperativeScene:
     partners: tuple[AgentView, ...]
     on_air: tuple[Disturbance, ...] = ()  # change payloads
     ground: GroundField | None = None  # of the town, if it was recorded
+    in_town_frame: bool = True  # poses are those of the town's map, not moved or mirrored ones
 
     @property
     def views(self) -> tuple[AgentView, ...]:

@@ -17,8 +17,8 @@ from harness.common.randomness import derive_seed, make_named_stream
 from harness.types.vocabulary import Integers
 from studies.metamorphic.judging.guidance import select_best_share
 from studies.metamorphic.judging.rows import RECORDED_OPERATOR
-from studies.metamorphic.tables.sheets import TextSheet
 from studies.metamorphic.tables.summary import StudyTables
+from studies.metamorphic.tables.text_sheet import TextSheet
 
 SHARE = 0.15
 RANDOM_SETS = 20

@@ -8,14 +8,15 @@ from rich.table import Table
 
 from studies.metamorphic.catalogue import MAKERS
 from studies.metamorphic.tables.realism import build_realism_sheets
+from studies.metamorphic.tables.road_sheet import build_road_sheet, has_road_measures
 from studies.metamorphic.tables.sheets import (
-    TextSheet,
     build_errors_sheet,
     build_precision_sheet,
     build_relations_sheet,
     build_skipped_sheet,
 )
 from studies.metamorphic.tables.summary import StudyTables
+from studies.metamorphic.tables.text_sheet import TextSheet
 from studies.space import SpaceParameter
 
 OPERATOR_COLUMNS = ("operator", "level", "paper", "values", "needs", "relations")
@@ -75,7 +76,8 @@ def render_study_tables(folder: Path) -> list[Table]:
         *build_realism_sheets(records),
         build_skipped_sheet(records),
     )
-    return [to_rich_table(sheet) for sheet in shown]
+    road = [build_road_sheet(records)] if has_road_measures(records) else []
+    return [to_rich_table(sheet) for sheet in (*shown, *road)]
 
 
 def to_rich_table(sheet: TextSheet) -> Table:

@@ -13,8 +13,8 @@ from studies.metamorphic.judging.realism import (
     compute_frechet_distance,
 )
 from studies.metamorphic.judging.rows import CORRUPTED_OPERATOR, RECORDED_OPERATOR
-from studies.metamorphic.tables.sheets import NOTHING, TextSheet
 from studies.metamorphic.tables.summary import StudyTables
+from studies.metamorphic.tables.text_sheet import NOTHING, TextSheet
 
 LEAST_SPREAD = 0.002
 """Of a statistic: recordings of one LiDAR hardly differ in some, and rounding is no difference."""

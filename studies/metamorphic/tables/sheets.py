@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,9 @@ import pandas as pd
 from analysis.statistics.significance import compute_holm_p_values
 from studies.metamorphic.catalogue import MAKERS
 from studies.metamorphic.judging.rows import RECORDED_OPERATOR
+from studies.metamorphic.relations.counts import NoFewer
 from studies.metamorphic.relations.relation import MetamorphicRelation
+from studies.metamorphic.tables.road_sheet import build_road_sheet, has_road_measures
 from studies.metamorphic.tables.summary import (
     OF_WEATHER,
     RECORDED,
@@ -24,6 +25,7 @@ from studies.metamorphic.tables.summary import (
     get_band_findings,
     select_exposed_measures,
 )
+from studies.metamorphic.tables.text_sheet import NOTHING, TextSheet
 
 ERRORS = {
     "misled": "MCE (CooTest 3.1.2): objects that the ego detects alone and cooperation loses",
@@ -34,19 +36,6 @@ ERRORS = {
     "additional": "Additional (MultiTest 3): detections that overlap no object",
 }
 FITNESS = ("multitest_missed", "multitest_false", "multitest_localisation", "multitest")
-NOTHING = "-"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextSheet:
-    """A table of texts; the first `names` columns are words."""
-
-    name: str
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    names: int = 1
-    note: str = ""
 
 
 def build_sheets(tables: StudyTables) -> list[TextSheet]:
@@ -56,6 +45,7 @@ def build_sheets(tables: StudyTables) -> list[TextSheet]:
         build_precision_sheet(tables),
         *(build_errors_sheet(tables, check) for check in checks),
         build_relations_sheet(tables),
+        *([build_road_sheet(tables)] if has_road_measures(tables) else []),
         build_mr1_sheet(tables),
         build_verdicts_sheet(tables),
         build_scenes_sheet(tables),
@@ -200,11 +190,11 @@ def format_beyond_band(above: BandFindings, p: float) -> str:
 
 
 def build_mr1_sheet(tables: StudyTables) -> TextSheet:
-    """Return violations of MR1 by number of stray points and by class (Zhou and Sun)."""
+    """Return violations of MR1 by points in the far ring, and by class."""
     rows = []
     for operator in tables.tested:
         for relation in MAKERS[operator]().relations:
-            if relation.name.startswith("MR1"):
+            if relation.name.startswith("MR1_count"):
                 kind = relation.name.removeprefix("MR1_count").strip("_") or "all classes"
                 cells = [
                     format_mr1_violations(tables, relation.name, system, operator)
@@ -213,12 +203,12 @@ def build_mr1_sheet(tables: StudyTables) -> TextSheet:
                 rows.append((operator.rpartition("_")[2], kind, *cells))
     return TextSheet(
         name="mr1",
-        title="MR1 (Zhou and Sun): scenes with fewer detections after n stray points outside",
+        title="MR1, far ring: scenes with fewer detections after n stray points beyond 120 m",
         head=("points", "class", *tables.systems),
         rows=tuple(rows),
         names=2,
-        note="Scenes with fewer, of scenes with a detection of the class. Published for Apollo:"
-        " 2.7, 12.1 and 33.5 %.",
+        note="Scenes with fewer, of scenes with a detection of the class. A lite network sees no"
+        " point beyond 51.2 m, so it satisfies this by construction.",
     )
 
 
@@ -244,7 +234,7 @@ def build_verdicts_sheet(tables: StudyTables) -> TextSheet:
             texts = [f"{int(sums[name])}" for name in columns]
             breaches, wrong, right, unjudged, both, judged = texts
             cells.append(f"{breaches}: {wrong} / {right} / {unjudged}; {both} of {judged}")
-        if not relation.name.startswith("MR1"):
+        if not isinstance(relation, NoFewer):
             rows.append((operator, relation.name, *cells))
     return TextSheet(
         name="verdicts",

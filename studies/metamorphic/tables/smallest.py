@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from studies.metamorphic.catalogue import MAKERS
+from studies.metamorphic.catalogue import MAKERS, STRAY_OFF_ROAD
 from studies.metamorphic.tables.sheets import iterate_tested_relations
 from studies.metamorphic.tables.summary import StudyTables, get_band_findings
 
@@ -29,6 +29,7 @@ STRENGTHS: Mapping[str, tuple[str, ...]] = {
     "scale": ("x", "y", "z"),
     "rotate": ("degrees",),
     "translate": ("metres",),
+    **{name: ("count",) for name in MAKERS if name.startswith(tuple(STRAY_OFF_ROAD.values()))},
 }
 """Parameters that say how large a change is; operators without any are not ranked."""
 MIDDLE = {"scale": 1.0}

@@ -26,7 +26,7 @@ from studies.space import sample_values
 
 OPERATORS = (
     *("latency", "pose_error", "rain", "insert", "stray_points_10", "stray_points_1000"),
-    *("silent", "mirrored", "placebo_millimetre", "placebo_noise"),
+    *("silent", "mirrored", "stray_off_road_10", "placebo_millimetre", "placebo_noise"),
 )
 CHECKS = ("misled", "occlusion", "long_range_30", "missed", "mislocalised", "additional")
 SYSTEMS = ("late", "fcooper")
