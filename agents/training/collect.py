@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import signal
+from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from multiprocessing.resource_tracker import ensure_running
@@ -17,10 +18,10 @@ from threading import Event
 
 from rich.progress import Progress
 
-from agents.training.recording import RecordingEpisode, record_episode
+from agents.training.recording import TICK, RecordingEpisode, record_episode
 from agents.training.towns import check_towns
 from harness.common.errors import AttemptError, UserError
-from harness.common.recordings import PROTOCOL, read_protocol
+from harness.common.recordings import PROTOCOL, USUAL_INTERVAL, read_protocol
 from harness.world.simulators.carlite import CarliteSimulator
 
 TRIES = 3
@@ -41,6 +42,7 @@ class RecordingPlan:
     close_quarters: bool = False
     groups: int = 10  # scenarios of an episode
     looks: int = 4
+    interval: float = USUAL_INTERVAL  # s between looks
     neighbours: int = 3
     vehicles: int = 45
     drivers: int = 70
@@ -53,6 +55,7 @@ class RecordingPlan:
 def collect_recordings(wanted: RecordingPlan) -> None:
     """Record what is missing, town after town in turn."""
     check_towns(wanted.towns, wanted.for_testing)
+    refuse_interval(wanted.interval)
     wanted.out.mkdir(parents=True, exist_ok=True)
     # what is there is kept, if it is of the same plan
     plan = plan_episodes(wanted)
@@ -84,6 +87,23 @@ def collect_recordings(wanted: RecordingPlan) -> None:
         finally:
             stopping.set()
             pool.shutdown(cancel_futures=True)
+    print(measure_recording(wanted.out, plan))
+
+
+def refuse_interval(interval: float) -> None:
+    """Refuse seconds between looks that are no whole number of the simulator's ticks."""
+    ticks = interval / TICK
+    if not (math.isfinite(ticks) and ticks >= 1 and math.isclose(ticks, round(ticks))):
+        raise UserError(f"--interval {interval:g}: a multiple of {TICK} s is needed")
+
+
+def measure_recording(out: Path, plan: Sequence[RecordingEpisode]) -> str:
+    """Return a line on what the scenarios of a plan take on the disk."""
+    folders = [file.parent for episode in plan for file in list_protocol_files(out, episode)]
+    files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
+    looks = sum(file.suffix == ".npy" and ".surfaces" not in file.name for file in files)
+    size = sum(file.stat().st_size for file in files) / 1e6
+    return f"{out}: {len(folders)} scenarios, {looks} sweeps, {size:.1f} MB"
 
 
 def block_interrupts() -> None:
@@ -107,6 +127,7 @@ def plan_episodes(wanted: RecordingPlan) -> list[RecordingEpisode]:
                 purpose="testing" if wanted.for_testing else "training",
                 groups=groups,
                 looks=wanted.looks,
+                interval=wanted.interval,
                 neighbours=wanted.neighbours,
                 vehicles=wanted.vehicles,
                 drivers=wanted.drivers,

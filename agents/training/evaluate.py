@@ -48,7 +48,7 @@ from agents.training.weight_files import (
 )
 from harness.common.errors import UserError
 from harness.common.files import write_whole
-from harness.common.recordings import list_scenarios
+from harness.common.recordings import USUAL_INTERVAL, list_scenarios
 from harness.types.precision import OVERLAP
 from harness.types.vocabulary import CLASSES, Boxes
 
@@ -91,6 +91,13 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
     system = make_network_system(fusion, None if options.weights is None else str(options.weights))
     # on what
     recorded = [scenario for folder in options.data for scenario in list_scenarios(folder)]
+    # the condition `latency` is one look, and means one second
+    for scenario in recorded:
+        if scenario.interval != USUAL_INTERVAL:
+            raise UserError(
+                f"{scenario.folder}: looks are {scenario.interval:g} s apart; an evaluation needs"
+                f" recordings with {USUAL_INTERVAL:g} s between looks"
+            )
     samples = RecordedSamples(recorded, units=False, first_moment=1)
     if not len(samples):
         where = ", ".join(map(str, options.data))

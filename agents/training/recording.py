@@ -1,8 +1,8 @@
 """One episode of recording: a busy town, and groups of vehicles that look at it together.
 
 A group is a vehicle, its nearest neighbours and a roadside unit ahead of it, as partners stand in a
-campaign. All vehicles are driven by the Traffic Manager. A group looks once in `INTERVAL`;
-then another group has its turn.
+campaign. All vehicles are driven by the Traffic Manager. A group looks some times at equal
+intervals; then another group has its turn.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ from harness.world.session import open_session
 from harness.world.traffic import Traffic
 
 TICK = 0.05
-INTERVAL = 1.0
-"""Seconds between looks: the latency that is evaluated is one look."""
 WARM_UP = 100
 """Ticks before the first look: traffic comes to speed, walkers leave their places."""
 CANDIDATES = 4
@@ -61,6 +59,7 @@ class RecordingEpisode:
     purpose: str  # training or testing
     groups: int
     looks: int  # of each group
+    interval: float  # s between looks: the latency that is evaluated is one look
     neighbours: int
     vehicles: int
     drivers: int  # vehicles and cyclists that begin anywhere on the lanes
@@ -242,7 +241,7 @@ def record_group(
     # moments at equal intervals; the last tick of each is the recorded one
     stood: list[Pose] = []
     for look in range(episode.looks):
-        for _ in range(round(INTERVAL / TICK) - 1):
+        for _ in range(round(episode.interval / TICK) - 1):
             context.world.tick()
         stood += write_moment(
             context, registry, parked=parked, posts=posts, folder=partial, moment=f"{look:06}"

@@ -26,6 +26,8 @@ from harness.types.geometry import transform_boxes
 from harness.types.vocabulary import CLASSES, Boxes, GroundTruth, Pose, Singles, Surfaces
 
 PROTOCOL = "data_protocol.yaml"
+USUAL_INTERVAL = 1.0
+"""Seconds between looks of recordings that do not name them."""
 POINT_UNIT = 1 / 256
 """Metres; sixteen bits reach 128 m."""
 INTENSITY_UNIT = 1 / 32767
@@ -69,6 +71,7 @@ class RecordedScenario:
     purpose: str  # training or testing
     seed: int
     named_egos: tuple[int, ...] = field(default=(), kw_only=True)  # none: all vehicles
+    interval: float = field(default=USUAL_INTERVAL, kw_only=True)  # s between looks
 
     def list_egos(self) -> list[int]:
         """Return the vehicles by whose looks a scenario is shown: all, unless it names some."""
@@ -102,6 +105,7 @@ def list_scenarios(folder: Path) -> list[RecordedScenario]:
                 record["purpose"],
                 record["seed"],
                 named_egos=tuple(record["egos"]),
+                interval=record["interval"],
             )
         )
     if not whole:
@@ -118,7 +122,16 @@ def read_protocol(protocol: Path) -> dict[str, Any]:
         record = read_json_within(protocol, within=protocol.parent.parent)
         named = {name: str(record[name]) for name in ("town", "purpose")}
         egos = [int(actor) for actor in record.get("egos", [])]
-        return {**record, **named, "seed": int(record["seed"]), "egos": egos}
+        interval = float(record.get("interval", USUAL_INTERVAL))
+        if not 0.0 < interval < math.inf:
+            raise ValueError(f"interval {interval}")
+        return {
+            **record,
+            **named,
+            "seed": int(record["seed"]),
+            "egos": egos,
+            "interval": interval,
+        }
     except (*UNREADABLE, AttributeError) as problem:
         raise UserError(f"{protocol}: not of a recorded scenario ({problem!r})") from None
 

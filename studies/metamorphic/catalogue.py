@@ -24,7 +24,13 @@ from studies.metamorphic.operators.partners import (
     SilentPartners,
 )
 from studies.metamorphic.operators.placebos import make_placebos
-from studies.metamorphic.operators.sharing import ChannelLoss, GlobalLoss, PartnerLatency, PoseError
+from studies.metamorphic.operators.sharing import (
+    ChannelLoss,
+    GlobalLoss,
+    PartnerDelay,
+    PartnerLatency,
+    PoseError,
+)
 from studies.metamorphic.operators.stray import StrayPointsOperator, Where
 from studies.metamorphic.operators.symmetries import (
     MirroredWorld,
@@ -93,6 +99,12 @@ def make_stray_entry(count: int) -> CatalogueEntry:
     )
 
 
+def make_delay_entry(milliseconds: int) -> CatalogueEntry:
+    """Return partners that are late by CooTest's milliseconds."""
+    operator = PartnerDelay(f"delay_{milliseconds}")
+    return make_catalogue_entry(operator, KeptOfEgo(), milliseconds=milliseconds)
+
+
 def make_composed_entry(count: int) -> CatalogueEntry:
     """Return V2XGen's N manipulations, one after the other."""
     return make_catalogue_entry(ComposedManipulations(), ExpectedChanges(), manipulations=count)
@@ -117,6 +129,7 @@ STRAY_OFF_ROAD: Mapping[Where, str] = {"ego": "stray_off_road", "both": "stray_o
 """How operators begin that put points off the road, by whose sweeps get them."""
 MAKERS: Mapping[str, Callable[[], CatalogueEntry]] = {
     "latency": lambda: make_catalogue_entry(PartnerLatency(), KeptOfEgo()),
+    **{f"delay_{number}": partial(make_delay_entry, number) for number in (100, 200, 300)},
     "pose_error": lambda: make_catalogue_entry(PoseError(), KeptOfEgo()),
     "global_loss": lambda: make_catalogue_entry(GlobalLoss(), KeptOfEgo()),
     "channel_loss": lambda: make_catalogue_entry(ChannelLoss(), KeptOfEgo()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,15 @@ def test_a_broken_scenario(data: str, text: str, capsys: pytest.CaptureFixture[s
     file.write_text(text)
     assert main(["evaluate", "--scheme", "single", "--data", data]) == 2
     assert f"{file}: not of a recorded scenario" in said(capsys.readouterr().err)
+
+
+def test_an_evaluation_needs_looks_a_second_apart(
+    data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = Path(data) / "made-up" / PROTOCOL
+    file.write_text(json.dumps({**json.loads(file.read_text()), "interval": 0.1}))
+    assert main(["evaluate", "--scheme", "single", "--data", data]) == 2
+    assert "made-up: looks are 0.1 s apart; an evaluation" in said(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".yaml"])

@@ -17,6 +17,7 @@ COMMAND = CommandDeclaration(
     examples=(
         "crucible collect --out data/train",
         "crucible collect --out data/validate --scenarios 18 --seed 2",
+        "crucible collect --out data/latency --interval 0.1 --scenarios 18 --for-testing",
     ),
 )
 
@@ -64,6 +65,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     add(
+        "--looks",
+        type=int,
+        default=4,
+        metavar="N",
+        help="moments that a group of agents is recorded at (default: 4)",
+    )
+    add(
+        "--interval",
+        type=float,
+        default=1.0,
+        metavar="S",
+        help=(
+            "seconds between these moments, a multiple of 0.05 (default: 1); 0.1 for latencies"
+            " of 100, 200 and 300 ms"
+        ),
+    )
+    add(
         "--workers",
         type=int,
         default=1,
@@ -77,7 +95,7 @@ def run_collect(options: argparse.Namespace) -> None:
     """Record."""
     from agents.training.collect import RecordingPlan, collect_recordings  # noqa: PLC0415
 
-    refuse_less_than_one(options, "scenarios", "workers")
+    refuse_less_than_one(options, "scenarios", "looks", "workers")
     usual = TEST_TOWNS[:1] if options.for_testing else TRAINING_TOWNS
     collect_recordings(
         RecordingPlan(
@@ -88,6 +106,8 @@ def run_collect(options: argparse.Namespace) -> None:
             for_testing=options.for_testing,
             maps=options.maps,
             close_quarters=options.close_quarters,
+            looks=options.looks,
+            interval=options.interval,
             workers=options.workers,
         )
     )

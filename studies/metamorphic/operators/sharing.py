@@ -30,10 +30,9 @@ AXES = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
 class PartnerLatency:
-    """Partners send what they sensed some moments ago (CooTest, operator CT).
+    """Partners send what they sensed some looks ago: seconds, in recordings of one look a second.
 
-    Recordings hold one look a second, so latency is a whole number of looks: 1 look is 1 s. CooTest
-    has up to 300 ms. Partners' sweeps are read again: changes of them by other operators are lost.
+    Partners' sweeps are read again: changes of them by other operators are lost.
     """
 
     name = "latency"
@@ -52,13 +51,37 @@ class PartnerLatency:
         """Return the scene with partners' views of an earlier moment."""
         refuse_ego_alone(scene)
         looks = round(get_numeric_value(values, "looks"))
-        if looks > scene.source.moment:
-            raise DoesNotApplyError(f"{scene.source.name}: no moment {looks} looks earlier")
-        if looks == 0:
-            return ChangedScene(scene=scene, expectation=TruthExpectation(), changed=0)
-        earlier = tuple(read_view(scene.source, partner.agent, looks) for partner in scene.partners)
-        changed = replace(scene, partners=earlier)
-        return ChangedScene(scene=changed, expectation=TruthExpectation(), changed=len(earlier))
+        return delay_partners(scene, looks)
+
+
+class PartnerDelay:
+    """Partners send what they sensed 0 to 300 ms ago (CooTest, operator CT).
+
+    The recording's looks must lie so close together: `crucible collect --interval 0.1`.
+    """
+
+    level: Level = "sharing"
+    paper = "cootest"
+    needs: frozenset[Need] = frozenset({"earlier"})
+    space: Space = (SpaceParameter(name="milliseconds", unit="ms", low=0, high=300, kind="whole"),)
+
+    def __init__(self, name: str = "delay") -> None:
+        self.name = name
+
+    def apply(
+        self, scene: CooperativeScene, values: Values, random: np.random.Generator
+    ) -> ChangedScene:
+        """Return the scene with partners' views of an earlier moment."""
+        refuse_ego_alone(scene)
+        milliseconds = get_numeric_value(values, "milliseconds")
+        interval = scene.source.scenario.interval
+        looks = milliseconds / 1000 / interval
+        if not math.isclose(looks, round(looks), abs_tol=1e-6):
+            raise DoesNotApplyError(
+                f"looks are {interval:g} s apart: no moment {milliseconds:g} ms earlier; record"
+                " with `crucible collect --interval 0.1`"
+            )
+        return delay_partners(scene, round(looks))
 
 
 class PoseError:
@@ -180,6 +203,17 @@ def shift_pose_by_error(pose: Pose, error: Floats) -> Pose:
         pitch=pose.pitch + math.radians(pitch),
         roll=pose.roll + math.radians(roll),
     )
+
+
+def delay_partners(scene: CooperativeScene, looks: int) -> ChangedScene:
+    """Return the scene with partners that send what they sensed some looks earlier."""
+    if looks > scene.source.moment:
+        raise DoesNotApplyError(f"{scene.source.name}: no moment {looks} looks earlier")
+    if looks == 0:
+        return ChangedScene(scene=scene, expectation=TruthExpectation(), changed=0)
+    earlier = tuple(read_view(scene.source, partner.agent, looks) for partner in scene.partners)
+    changed = replace(scene, partners=earlier)
+    return ChangedScene(scene=changed, expectation=TruthExpectation(), changed=len(earlier))
 
 
 def refuse_ego_alone(scene: CooperativeScene) -> None:
