@@ -55,7 +55,9 @@ def placed_near(scene: CooperativeScene, ahead: float) -> PlacedShape:
     ego, shape = scene.ego.lidar_in_world, find_shape_by_name(SHAPE)
     x, y = ego.x + ahead * math.cos(ego.yaw), ego.y + ahead * math.sin(ego.yaw)
     pose = next(
-        iterate_near_poses(build_placement_site(scene), shape.size, x, y, yaw=ego.yaw),
+        iterate_near_poses(
+            build_placement_site(scene), shape.size, x, y, yaw=ego.yaw, within=(x, y, 10.0)
+        ),
         Pose(x, y, yaw=ego.yaw),
     )
     return PlacedShape(shape, pose, choose_fresh_actor(scene))

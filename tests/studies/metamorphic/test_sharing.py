@@ -38,7 +38,6 @@ from studies.metamorphic.operators.placebos import (
 from studies.metamorphic.operators.sharing import (
     ChannelLoss,
     GlobalLoss,
-    PartnerDelay,
     PartnerLatency,
     PoseError,
 )
@@ -124,37 +123,6 @@ def test_an_operator_changes_something_repeats_and_leaves_its_source(
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
     expectation = one.expectation
     assert not expectation.gone | expectation.moved | expectation.new | expectation.unjudged
-
-
-def test_a_late_partner_sends_an_earlier_moment(scene: CooperativeScene) -> None:
-    late = applied(PartnerLatency(), scene, {"looks": 2.0})
-    assert [view.time for view in scene.partners] == [2.0, 2.0]
-    assert [view.time for view in late.partners] == [0.0, 0.0]
-    assert late.ego is scene.ego
-    assert not np.array_equal(late.partners[0].points_in_lidar, scene.partners[0].points_in_lidar)
-    assert PartnerLatency().apply(scene, {"looks": 0.0}, make_named_stream(1)).changed == 0
-
-
-def test_a_delay_is_milliseconds_of_a_recording_with_looks_as_close(
-    scene: CooperativeScene,
-) -> None:
-    scenario = replace(scene.source.scenario, interval=0.1)
-    close = replace(scene, source=replace(scene.source, scenario=scenario))
-    # two looks of 100 ms
-    late = applied(PartnerDelay(), close, {"milliseconds": 200.0})
-    assert [view.time for view in late.partners] == [0.0, 0.0]
-    assert late.ego is close.ego
-    with pytest.raises(DoesNotApplyError, match="no moment 3 looks earlier"):
-        applied(PartnerDelay(), close, {"milliseconds": 300.0})
-    with pytest.raises(DoesNotApplyError, match=r"looks are 1 s apart: no moment 200 ms earlier"):
-        applied(PartnerDelay(), scene, {"milliseconds": 200.0})
-
-
-def test_latency_needs_earlier_moments_and_partners(scenes: list[CooperativeScene]) -> None:
-    with pytest.raises(DoesNotApplyError, match="no moment 1 looks earlier"):
-        applied(PartnerLatency(), scenes[0], {"looks": 1.0})
-    with pytest.raises(DoesNotApplyError, match="no partners"):
-        applied(PartnerLatency(), replace(scenes[2], partners=()), {"looks": 1.0})
 
 
 def errors_of(scene: CooperativeScene, values: Values, seed: int) -> list[list[float]]:
