@@ -78,6 +78,7 @@ STREAMS = [
     "intervention/ghosts",
     "keep",
     "lidar/*",
+    "modes/*/*/*",
     "operator/*/*",
     "partner/*",
     "portrait/*",
