@@ -204,7 +204,7 @@ def test_one_name_is_a_list_of_one() -> None:
 def test_the_notebook_works(tmp_path: Path) -> None:
     cells = json.loads(NOTEBOOK.read_text())["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    code[0] = replaced(code[0], {'only=["0"]': 'routes="short"'})  # a sixth of the way
+    code[0] = replaced(code[0], {'only=["3"]': 'routes="short"'})  # a sixth of the way
     outputs = [cell["outputs"] for cell in cells if cell["cell_type"] == "code"]
     assert code
     assert any(outputs)

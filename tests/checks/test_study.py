@@ -43,7 +43,7 @@ def test_the_number_of_attempts_is_what_would_be_driven(tmp_path: Path) -> None:
         for finding in check_composed_study("study=mine", [write(tmp_path, GOOD)])
         if finding.check == "plans"
     )
-    assert plans.sentence.startswith("24 attempts: 3 arms, 4 routes in Crucible05, 2 seeds")
+    assert plans.sentence.startswith("24 attempts: 3 arms, 4 routes in Town05, 2 seeds")
 
 
 @pytest.mark.thorough
