@@ -78,7 +78,7 @@ def test_run_uses_the_files_of_the_wheel(installed: Path, tmp_path: Path) -> Non
     done = crucible("run", "study=demo", "dry_run=true", path=path, cwd=tmp_path)
     assert done.stderr == ""
     assert done.returncode == 0
-    assert "15 attempts" in " ".join(done.stdout.split())
+    assert "20 attempts" in " ".join(done.stdout.split())
 
 
 def test_files_of_the_user_take_the_place_of_shipped_ones(installed: Path, tmp_path: Path) -> None:
