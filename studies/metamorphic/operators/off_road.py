@@ -5,20 +5,16 @@ The region of interest is the drivable area. `stray` has the far ring, in which 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from harness.channel.effects import Window
 from harness.types.vocabulary import Singles
-from studies.metamorphic.operators.sharing import refuse_ego_alone
-from studies.metamorphic.operators.stray import Where, append_stray_points
+from studies.metamorphic.operators.stray import Where, add_points_to_sweeps
 from studies.metamorphic.scenes.operator import (
     ChangedScene,
     DoesNotApplyError,
     Level,
     Need,
-    TruthExpectation,
 )
 from studies.metamorphic.scenes.road import RoadRegion, get_road_region
 from studies.metamorphic.scenes.scene import AgentView, CooperativeScene
@@ -52,22 +48,17 @@ class OffRoadPointsOperator:
     ) -> ChangedScene:
         """Return the scene with points off the road at the ends of sweeps."""
         count = round(get_numeric_value(values, "count"))
-        ego, partners = scene.ego, scene.partners
-        if self.on != "partners":
-            ego = self.add_points(scene, ego, count, random=random)
-        if self.on != "ego":
-            refuse_ego_alone(scene)
-            partners = tuple(
-                self.add_points(scene, view, count, random=random) for view in partners
-            )
-        sweeps = (self.on != "partners") + len(partners) * (self.on != "ego")
-        changed = replace(scene, ego=ego, partners=partners)
-        return ChangedScene(scene=changed, expectation=TruthExpectation(), changed=count * sweeps)
+        return add_points_to_sweeps(
+            scene,
+            self.on,
+            count,
+            lambda view: self.scatter_off_road(scene, view, count, random=random),
+        )
 
-    def add_points(
+    def scatter_off_road(
         self, scene: CooperativeScene, view: AgentView, count: int, *, random: np.random.Generator
-    ) -> AgentView:
-        """Return a view of the scene with so many points more."""
+    ) -> Singles:
+        """Return so many points off the road, (count, 4) in the frame of a view's LiDAR."""
         region = get_road_region(scene, view.lidar_in_world)
         if region is None:
             raise DoesNotApplyError(
@@ -79,7 +70,7 @@ class OffRoadPointsOperator:
         )
         if stray is None:
             raise DoesNotApplyError(f"{scene.source.name}: nothing off the road in the window")
-        return append_stray_points(view, stray)
+        return stray
 
 
 def sample_points_off_road(

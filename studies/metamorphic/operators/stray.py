@@ -5,6 +5,7 @@ Noise points outside the region of interest must not cost any obstacle inside it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -50,22 +51,12 @@ class StrayPointsOperator:
     ) -> ChangedScene:
         """Return the scene with stray points at the ends of sweeps."""
         count = round(get_numeric_value(values, "count"))
-        ego, partners = scene.ego, scene.partners
-        if self.on != "partners":
-            ego = append_stray_points(
-                ego, self.scatter_points(ego, scene.ego, count, random=random)
-            )
-        if self.on != "ego":
-            refuse_ego_alone(scene)
-            partners = tuple(
-                append_stray_points(
-                    view, self.scatter_points(view, scene.ego, count, random=random)
-                )
-                for view in partners
-            )
-        sweeps = (self.on != "partners") + len(partners) * (self.on != "ego")
-        changed = replace(scene, ego=ego, partners=partners)
-        return ChangedScene(scene=changed, expectation=TruthExpectation(), changed=count * sweeps)
+        return add_points_to_sweeps(
+            scene,
+            self.on,
+            count,
+            lambda view: self.scatter_points(view, scene.ego, count, random=random),
+        )
 
     def scatter_points(
         self, view: AgentView, ego: AgentView, count: int, *, random: np.random.Generator
@@ -90,6 +81,28 @@ class StrayPointsOperator:
         seen = [transform_points(points, *pair)[:, :2] for pair in pairs]
         beyond = [(np.abs(xy) >= self.window - 0.01).any(axis=1) for xy in seen]
         return np.asarray(np.all(beyond, axis=0))
+
+
+def add_points_to_sweeps(
+    scene: CooperativeScene, on: Where, count: int, sample: Callable[[AgentView], Singles]
+) -> ChangedScene:
+    """Return the scene with stray points at the ends of the chosen sweeps, the ego's first.
+
+    Args:
+        scene: before.
+        on: whose sweeps get points.
+        count: of points for a sweep.
+        sample: gives a view's points, (count, 4) in the frame of its LiDAR.
+    """
+    ego, partners = scene.ego, scene.partners
+    if on != "partners":
+        ego = append_stray_points(ego, sample(ego))
+    if on != "ego":
+        refuse_ego_alone(scene)
+        partners = tuple(append_stray_points(view, sample(view)) for view in partners)
+    sweeps = (on != "partners") + len(partners) * (on != "ego")
+    changed = replace(scene, ego=ego, partners=partners)
+    return ChangedScene(scene=changed, expectation=TruthExpectation(), changed=count * sweeps)
 
 
 def append_stray_points(view: AgentView, stray: Singles) -> AgentView:
