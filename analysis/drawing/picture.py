@@ -34,7 +34,7 @@ def render_canvas(canvas: Canvas, scale: float = 2.0, dark: bool = False) -> Ima
     brush = ImageDraw.Draw(image, "RGBA")
     for mark in canvas.marks:
         render_canvas_mark(brush, mark, scale * FINER, dark)
-    return image.resize(size, Image.Resampling.LANCZOS)
+    return image.reduce(FINER)
 
 
 def write_png(image: Image.Image, file: Path) -> None:

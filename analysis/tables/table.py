@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -52,6 +53,11 @@ class EstimatesTable:
 
         A measure that a row lacks has no estimate there.
         """
+        return [*self._rows]
+
+    @cached_property
+    def _rows(self) -> list[tuple[tuple[str, ...], dict[str, IntervalEstimate]]]:
+        """The rows; a report asks for them a few times."""
         measures = self.measures
         rows: dict[tuple[str, ...], dict[str, IntervalEstimate]] = {}
         names = self.cells[list(self.by)].astype(str).itertuples(index=False, name=None)
