@@ -25,6 +25,7 @@ COMMAND_PACKAGES = (
     "studies.critical",
     "studies.interventions",
     "studies.rates",
+    "studies.replication",
     "studies.metamorphic.commands",
     "studies.search.commands",
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from dataclasses import asdict
@@ -237,3 +240,35 @@ def first_difference(one: pd.DataFrame, other: pd.DataFrame) -> int:
     differ = (one[:steps].to_numpy() != other[:steps].to_numpy()).any(axis=1)
     row = int(differ.argmax()) if differ.any() else steps - 1
     return int(one.frame.to_numpy()[row])
+
+
+def test_a_script_without_crucible_counts_the_same(
+    finished: tuple[Path, subprocess.CompletedProcess[str]], again: Path
+) -> None:
+    """Scores, outcomes and all six patterns of every drive; and one false count is noticed."""
+    script = ROOT / "studies" / "replication" / "recount.py"
+    imported = re.findall(r"^(?:import|from) (\w+)", script.read_text(), re.MULTILINE)
+    assert not {"agents", "analysis", "crucible", "harness", "studies"} & {*imported}
+    done = subprocess.run(
+        [sys.executable, script, finished[0]],
+        capture_output=True,
+        check=False,
+        text=True,
+        cwd=finished[0],
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [json.loads(line)["arm"] for line in done.stdout.splitlines()] == [
+        "latency/ahead/ideal_late",
+        "none/ahead/ideal_late",
+        "none/none/single",
+    ]
+    # a count that is one too high
+    result = place(again, "single", "none") / "result.json"
+    record = json.loads(result.read_text())
+    record["crucible"]["patterns"]["total"]["CCME"] += 1
+    result.write_text(json.dumps(record))
+    wrong = subprocess.run(
+        [sys.executable, script, again], check=False, capture_output=True, text=True
+    )
+    assert wrong.returncode == 1
+    assert "CCME total is" in wrong.stdout
