@@ -1,0 +1,90 @@
+"""Whether a finding says something of the residuals of a model that has not seen the route.
+
+Under the null hypothesis, it does not matter of which route a finding is. Findings are permuted
+between routes as wholes, all systems of a route together, so that rows of a route may depend on
+each other in any way.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from harness.common.randomness import make_named_stream
+from harness.types.vocabulary import Floats, Integers
+from studies.offline_to_violation.prediction import OutcomeRows, standardise_findings
+
+PERMUTATIONS = 9999
+ROUNDING_SHARE = 1e-9
+
+
+def sum_route_residuals(rows: OutcomeRows, p: Floats) -> Floats:
+    """Return observed less predicted violations of each route and system: (routes, systems)."""
+    sums = np.zeros((rows.count_routes, rows.count_systems))
+    np.add.at(sums, (rows.routes, rows.systems), rows.violated - p)
+    return sums
+
+
+def remove_linear_part(finding: Floats, others: Floats) -> Floats:
+    """Return a finding less what other columns say of it, by least squares within each system.
+
+    Args:
+        finding: (routes, systems) standardised.
+        others: (routes, systems, columns) standardised.
+
+    Returns:
+        (routes, systems)
+    """
+    left = np.empty_like(finding)
+    for system in range(finding.shape[1]):
+        design = np.column_stack([np.ones(len(finding)), others[:, system]])
+        coefficients, *_ = np.linalg.lstsq(design, finding[:, system], rcond=None)
+        left[:, system] = finding[:, system] - design @ coefficients
+    return left
+
+
+def sample_permutations(routes: int, count: int = PERMUTATIONS) -> Integers:
+    """Return permutations of routes, always the same for a number of routes: (count, routes)."""
+    stream = make_named_stream(routes, "offline_to_violation", "permutations")
+    return np.asarray(stream.permuted(np.tile(np.arange(routes), (count, 1)), axis=1))
+
+
+def compute_permutation_p(finding: Floats, residuals: Floats, permutations: Integers) -> float:
+    """Return the two-sided p of the sum of products; NaN for a finding that does not vary.
+
+    Args:
+        finding: (routes, systems).
+        residuals: (routes, systems) of the reference model, held out.
+        permutations: (count, routes).
+    """
+    centred = finding - finding.mean(axis=0)
+    if np.abs(centred).max(initial=0.0) < 1e-9:
+        return math.nan
+    # (routes, routes): the finding of one route with the residuals of another
+    products = centred @ (residuals - residuals.mean(axis=0)).T
+    seen = abs(float(np.trace(products)))
+    sums = np.abs(products[permutations, np.arange(len(products))].sum(axis=1))
+    least = seen - ROUNDING_SHARE * max(seen, 1.0)
+    return float((1 + (sums >= least).sum()) / (1 + len(permutations)))
+
+
+def compute_finding_p(
+    finding: Floats, trivial: Floats, *, base: Floats, informed: Floats, permutations: Integers
+) -> float:
+    """Return the larger p: of the residuals of the base rate, and of the trivial predictors' model.
+
+    Args:
+        finding: (routes, systems), NaN where nothing was asked.
+        trivial: (routes, systems, columns).
+        base: (routes, systems) residuals of the base rate.
+        informed: (routes, systems) residuals of the model with the trivial predictors.
+        permutations: (count, routes).
+    """
+    everywhere = np.ones(len(finding), np.bool_)
+    scaled = standardise_findings(finding[:, :, None], everywhere)[:, :, 0]
+    left = remove_linear_part(scaled, standardise_findings(trivial, everywhere))
+    return max(
+        compute_permutation_p(scaled, base, permutations),
+        compute_permutation_p(left, informed, permutations),
+    )
