@@ -24,6 +24,7 @@ COMMAND_PACKAGES = (
     "studies.attribution",
     "studies.critical",
     "studies.interventions",
+    "studies.offline_to_violation",
     "studies.rates",
     "studies.metamorphic.commands",
     "studies.search.commands",

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.common.errors import UserError
 from harness.common.files import write_whole
@@ -43,6 +44,7 @@ class OfflinePlan:
     operators: tuple[str, ...]
     scenes: int  # of each route, at most
     seed: int
+    settings: tuple[str, ...] = ()  # further settings of all campaigns
 
     def write_or_compare(self, folder: Path) -> None:
         """Write the plan into a new folder; refuse a folder of another plan.
@@ -64,7 +66,7 @@ class OfflinePlan:
         write_whole(file, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
 
-def read_plan_record(file: Path) -> dict[str, object]:
+def read_plan_record(file: Path) -> dict[str, Any]:
     """Return what a study's folder says of its plan."""
     try:
         record = read_json_within(file, JSON_RECORD)
@@ -73,6 +75,27 @@ def read_plan_record(file: Path) -> dict[str, object]:
     if not isinstance(record, dict):
         raise UserError(f"{file}: not the plan of a study")
     return record
+
+
+def read_written_plan(folder: Path) -> OfflinePlan:
+    """Return the plan of a study's folder, without its routes.
+
+    Raises:
+        UserError: the folder has no plan.
+    """
+    file = folder / PLAN_FILE
+    if not file.exists():
+        raise UserError(f"{folder}: no {PLAN_FILE}: not the folder of `crucible offline`")
+    record = read_plan_record(file)
+    try:
+        names = {
+            name: tuple(map(str, record[name])) for name in ("systems", "operators", "settings")
+        }
+        return OfflinePlan(
+            routes=(), **names, scenes=int(record["scenes"]), seed=int(record["seed"])
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise UserError(f"{file}: not the plan of a study ({problem!r})") from None
 
 
 def take_routes_in_turn(
