@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
 
 from harness.campaign.run import DONE, NO_INFRASTRUCTURE, SOME_FAILED
 from harness.campaign.settings.composing import compose_config
+from harness.campaign.settings.composition import explain_composition_error
 from harness.campaign.settings.config import build_part, resolve_settings
 from harness.common.environments import build_child_environment
 from harness.common.errors import AttemptError, UserError
@@ -30,7 +33,11 @@ REPAIR_PREFIX = "repair_"
 
 def list_group_routes(group: str, settings: Sequence[str] = ()) -> list[str]:
     """Return the ids of the routes of a group of `conf/routes`."""
-    composed = resolve_settings(compose_config([f"routes={group}", "system=oracle", *settings]))
+    overrides = [f"routes={group}", "system=oracle", *settings]
+    try:
+        composed = resolve_settings(compose_config(overrides))
+    except (HydraException, OmegaConfBaseException) as problem:
+        raise UserError(explain_composition_error(problem, overrides, ())) from None
     source: RouteSource = build_part(composed["routes"]["source"], "routes")
     return [spec.id for spec in source.routes()]
 

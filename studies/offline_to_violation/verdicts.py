@@ -214,7 +214,8 @@ def name_verdict(row: pd.Series) -> str:
         return "predictor and cause"
     if predicts or causes:
         return "predictor" if predicts else "cause"
-    return "neither shown"
+    untested = np.isnan(row["Holm predictor"]) and np.isnan(row["Holm cause"])
+    return "not tested" if untested else "neither shown"
 
 
 def build_score_table(study: MeasuredStudy) -> pd.DataFrame:
