@@ -82,8 +82,8 @@ def count_scene_patterns(scenes: Path, route: str, name: str) -> pd.DataFrame:
                 "road users": evaluated.count_boxes()["truth_all"],
             }
         )
-    found = precision.build_record()["cooperative"]["all_point"]
-    return pd.DataFrame(rows).assign(AP=float("nan") if found is None else found)
+    area = precision.build_record()["cooperative"]["all_point"]
+    return pd.DataFrame(rows).assign(AP=float("nan") if area is None else area)
 
 
 def read_route_patterns(folder: Path) -> pd.DataFrame:

@@ -111,7 +111,7 @@ class RouteBlock:
         return read_route_measures(self.folder / "offline", self.route.name)
 
     def _read_outcomes(self, name: str) -> pd.DataFrame:
-        """Return the drives of a campaign of the block; none if it has not begun."""
+        """Return the drives of a campaign of the block; none if it has not started."""
         folder = self.folder / name
         if not (folder / CAMPAIGN_FILE).exists():
             return pd.DataFrame(columns=["route", "system", "condition", "repair", "violated"])
@@ -154,8 +154,8 @@ def list_written_blocks(study: Path) -> list[RouteBlock]:
     names = (
         sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     )
-    found = []
-    for name in names:
-        group, _, route = name.partition("-")
-        found.append(RouteBlock.of_route(study, BlockRoute(group=group, route=route)))
-    return found
+    routes = [
+        BlockRoute(group=group, route=route)
+        for group, _, route in (name.partition("-") for name in names)
+    ]
+    return [RouteBlock.of_route(study, route) for route in routes]

@@ -17,8 +17,12 @@ KEYS = (
     LegendEntry("not significant", "quiet", True),
 )
 GAIN_LABEL = "held-out log loss: lower with the finding"
-EFFECT_LABEL = "violations: repaired less not, points of %"
+EFFECT_LABEL = "violations: repaired less not, percentage points"
 HEADINGS = {"pattern": "error patterns, by range", "operator": "operators and relations"}
+QUESTIONS = {
+    "lower log loss": "Does it predict violations on held-out routes?",
+    "effect": "Are there fewer violations without it?",
+}
 APART = 16.0
 
 
@@ -44,7 +48,7 @@ def render_panel(rows: pd.DataFrame, name: str, family: str, label: str, *, scal
         label: below the axis.
         scale: by which values are multiplied.
     """
-    lines: list[PlotRow] = []
+    lines = [PlotRow(label=QUESTIONS[name], strong=True)]
     for kind, members in rows.groupby("kind", sort=False):
         lines.append(PlotRow(label=HEADINGS[str(kind)], strong=True))
         for _, row in members.iterrows():
@@ -71,8 +75,8 @@ def render_panel(rows: pd.DataFrame, name: str, family: str, label: str, *, scal
 
 
 def format_row_label(row: pd.Series) -> str:
-    """Return a finding's name; single ranges are indented below their pattern."""
-    return row["finding"] if row["range"] == "all" else f"    {row['range']}"
+    """Return a finding's name and range."""
+    return str(row["finding"] if row["range"] == "all" else f"{row['finding']} {row['range']}")
 
 
 def join_canvases(canvases: Sequence[Canvas]) -> Canvas:

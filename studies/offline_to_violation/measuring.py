@@ -42,7 +42,7 @@ def read_measured_study(plan: OfflinePlan, blocks: Sequence[RouteBlock]) -> Stud
     whole = [block for block in blocks if not problems[block.route.name]]
     notes = [f"{name}: left out: {why}" for name, why in problems.items() if why]
     if not whole:
-        raise UserError("; ".join(notes) or "no route was begun")
+        raise UserError("; ".join(notes) or "no route was started")
     # offline: a row for each route and system
     counts = pd.concat([block.read_patterns() for block in whole], ignore_index=True)
     measures = pd.concat([block.read_measures() for block in whole], ignore_index=True)

@@ -205,7 +205,7 @@ def make_unit_truth(drive: DriveRecords, frame: int, ego: Pose, unit: Pose) -> G
     """Return the same road users and the ego as the unit sees them, with the unit's returns."""
     around = make_ego_truth(drive, frame)
     moved = transform_boxes(around.boxes_in_lidar, ego, unit)
-    own = transform_boxes(make_ego_box(drive, frame), WORLD, unit)
+    ego_box = transform_boxes(make_ego_box(drive, frame), WORLD, unit)
     seen = drive.sightings[
         (drive.sightings["frame"] == frame)
         & (drive.sightings["sender"].astype(str) == SENDERS[UNIT])
@@ -213,7 +213,7 @@ def make_unit_truth(drive: DriveRecords, frame: int, ego: Pose, unit: Pose) -> G
     hits = dict(zip(seen["actor_id"].tolist(), seen["hits"].tolist(), strict=True))
     ids = [*around.actor_ids.tolist(), EGO]
     return GroundTruth(
-        Boxes.join([moved, own]),
+        Boxes.join([moved, ego_box]),
         np.array(ids, np.int64),
         np.array([hits.get(actor, 0) for actor in ids], np.int64),
     )

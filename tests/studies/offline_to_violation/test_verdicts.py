@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.drawing.canvas import Circle, TextLabel
 from studies.offline_to_violation.causes import estimate_latency_effect, estimate_repair_effect
+from studies.offline_to_violation.figure import render_study_figure
 from studies.offline_to_violation.findings import ALL_OPERATORS, summarise_relations
 from studies.offline_to_violation.verdicts import add_verdicts, judge_findings
 from tests.studies.offline_to_violation.simulated import NOISE, PREDICTS, Simulated
@@ -57,13 +59,14 @@ def test_a_cause_that_predicts_nothing_and_a_predictor_that_causes_nothing() -> 
 
 def test_what_both_predicts_and_causes_is_called_both() -> None:
     study = Simulated(seed=3, slope=1.4, spared={PREDICTS: 0.7}).make_study()
-    table = judge_findings(study).set_index(["finding", "system"])
-    assert table.loc[(PREDICTS, "all"), "verdict"] == "predictor and cause"
-    assert table.loc[(NOISE, "all"), "verdict"] == "neither shown"
+    table = judge_findings(study)
+    rows = {(row["finding"], row["system"]): row for _, row in table.iterrows()}
+    assert rows[PREDICTS, "all"]["verdict"] == "predictor and cause"
+    assert rows[NOISE, "all"]["verdict"] == "neither shown"
     # single systems have intervals and no tests
-    assert table.loc[(PREDICTS, "late"), "verdict"] == ""
-    assert np.isnan(table.loc[(PREDICTS, "late"), "p predictor"])
-    assert table.loc[(PREDICTS, "late"), "effect high"] < 0
+    assert rows[PREDICTS, "late"]["verdict"] == ""
+    assert np.isnan(rows[PREDICTS, "late"]["p predictor"])
+    assert rows[PREDICTS, "late"]["effect high"] < 0
 
 
 def test_one_family_and_the_effect_of_latency_counts_once() -> None:
@@ -111,6 +114,18 @@ def test_relations_are_shares_of_boxes_and_counts_of_scenes() -> None:
     )
     scenes = pd.DataFrame({"route": ["a", "b"], "system": "late", "scenes": [2, 1]})
     table = summarise_relations(measures, scenes)
-    assert table.loc[("a", "late"), "rain"] == pytest.approx(0.2)
-    assert np.isnan(table.loc[("a", "late"), "insert"])
+    assert table["rain"].tolist() == pytest.approx([0.2, 0.0])
+    assert table["insert"].isna().all()
     assert table[ALL_OPERATORS].tolist() == [1.0, 0.0]
+
+
+def test_the_figure_has_a_row_for_every_finding_in_both_panels() -> None:
+    table = judge_findings(Simulated(seed=3, spared={PREDICTS: 0.5}).make_study())
+    canvas = render_study_figure(table)
+    words = [mark.text for mark in canvas.marks if isinstance(mark, TextLabel)]
+    assert words.count(PREDICTS) == words.count(NOISE) == 2
+    # no repair of NOISE was driven
+    assert words.count("not asked") == 1
+    right = [mark for mark in canvas.marks if isinstance(mark, Circle) and mark.at[0] > 390]
+    assert len(right) == 3  # the legend's two, and one effect
+    assert all(mark.at[0] < canvas.width for mark in right)
