@@ -57,6 +57,7 @@ def read_measured_study(plan: OfflinePlan, blocks: Sequence[RouteBlock]) -> Stud
     findings = list_offline_findings(plan.operators)
     study = MeasuredStudy(
         routes=routes,
+        towns=[block.route.group for block in whole],
         systems=systems,
         drives=drives,
         repairs={name: repairs[repairs["repair"] == name] for name in PATTERNS},

@@ -1,6 +1,7 @@
 """Logistic regressions that predict violations on routes that they have not seen, and their scores.
 
-Each model has a constant, an offset for each cell (system and condition), and its columns. The
+Each model has a constant, offsets for each cell (system and condition) and each town, and its
+columns. The
 penalty is a ridge: half the sum of squared coefficients, but for the constant. On standardised
 columns it is the normal distribution with standard deviation 1 as a prior. It keeps probabilities
 away from 0 and 1, so that the log loss stays finite. It is not tuned (decision 0092).
@@ -35,6 +36,7 @@ class OutcomeRows:
     routes: Integers  # number of the route
     systems: Integers  # number of the system
     cells: Integers  # number of the system and condition
+    towns: Integers  # number of the group of routes
 
     @property
     def count_routes(self) -> int:
@@ -112,7 +114,7 @@ def predict_held_out_routes(rows: OutcomeRows, findings: Floats) -> Floats:
         others = folds != fold
         rest = others[rows.routes]
         columns = standardise_findings(findings, others)[rows.routes, rows.systems]
-        design = build_cell_design(rows.cells, columns)
+        design = build_offset_design(rows, columns)
         y = rows.violated[rest]
         if not len(y) or y.min() == y.max():  # one outcome only: Jeffreys' estimate of its rate
             p[~rest] = (y.sum() + 0.5) / (len(y) + 1)
@@ -123,10 +125,13 @@ def predict_held_out_routes(rows: OutcomeRows, findings: Floats) -> Floats:
     return p
 
 
-def build_cell_design(cells: Integers, columns: Floats) -> Floats:
-    """Return a constant, an offset for each cell, and the columns: (rows, 1 + cells + columns)."""
-    offsets = (cells[:, None] == np.arange(cells.max() + 1)).astype(np.float64)
-    return np.column_stack([np.ones(len(cells)), offsets, columns])
+def build_offset_design(rows: OutcomeRows, columns: Floats) -> Floats:
+    """Return a constant, offsets and the columns: (rows, 1 + cells + towns + columns)."""
+    offsets = [
+        (numbers[:, None] == np.arange(numbers.max() + 1)).astype(np.float64)
+        for numbers in (rows.cells, rows.towns)
+    ]
+    return np.column_stack([np.ones(len(rows.cells)), *offsets, columns])
 
 
 def standardise_findings(findings: Floats, known: Floats | np.ndarray) -> Floats:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.statistics.intervals import NO_ESTIMATE, IntervalEstimate
 from analysis.statistics.significance import compute_holm_p_values
-from harness.types.vocabulary import Floats
+from harness.types.vocabulary import Floats, Integers
 from studies.offline_to_violation.causes import (
     RepairEffect,
     estimate_latency_effect,
@@ -40,9 +40,10 @@ TRIVIAL_MODEL = "trivial"
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MeasuredStudy:
-    """All that is known of the routes that are whole."""
+    """All that is known of the routes that are whole; each has a drive without a repair."""
 
     routes: list[str]
+    towns: list[str]  # of the routes: their groups
     systems: list[str]
     drives: pd.DataFrame  # route, system, condition, violated: without a repair
     repairs: Mapping[str, pd.DataFrame]  # by pattern: the same columns
@@ -57,12 +58,18 @@ class MeasuredStudy:
             drives = drives[drives["system"] == system]
         systems = self.systems if system == ALL_SYSTEMS else [system]
         names = drives["system"] + "/" + drives["condition"]
+        routes = drives["route"].map(self.routes.index).to_numpy(np.int64)
         return OutcomeRows(
             violated=drives["violated"].to_numpy(np.float64),
-            routes=drives["route"].map(self.routes.index).to_numpy(np.int64),
+            routes=routes,
             systems=drives["system"].map(systems.index).to_numpy(np.int64),
             cells=np.unique(names.to_numpy(str), return_inverse=True)[1].astype(np.int64),
+            towns=self.number_towns()[routes],
         )
+
+    def number_towns(self) -> Integers:
+        """Return the number of each route's town: (routes,)."""
+        return np.unique(self.towns, return_inverse=True)[1].astype(np.int64)
 
     def select_system(self, values: Floats, system: str) -> Floats:
         """Return (routes, systems, columns) of one system, or of all."""
@@ -93,7 +100,8 @@ def judge_findings(
     table: list[dict[str, object]] = []
     scopes = [ALL_SYSTEMS, *(study.systems if len(study.systems) > 1 else [])]
     models = {scope: predict_references(study, scope) for scope in scopes}
-    permutations = sample_permutations(models[ALL_SYSTEMS].rows.count_routes)
+    towns = study.number_towns()
+    permutations = sample_permutations(towns)
     for number, finding in enumerate(study.findings):
         for scope in scopes:
             known = models[scope]
@@ -106,6 +114,7 @@ def judge_findings(
                     trivial,
                     base=sum_route_residuals(known.rows, known.base),
                     informed=sum_route_residuals(known.rows, known.trivial),
+                    towns=towns,
                     permutations=permutations,
                 )
             effect = estimate_finding_effect(study, finding, scope)

@@ -29,7 +29,7 @@ class Simulated:
     )
 
     def make_study(self) -> MeasuredStudy:
-        """Return a study with two findings; both and the outcome depend on crowding."""
+        """Return a study with two findings; all depends on crowding and on the town."""
         random = np.random.default_rng(self.seed)
         shape = (self.routes, len(SYSTEMS))
         crowding = random.normal(size=(self.routes, 1)) + np.zeros(shape)
@@ -39,8 +39,10 @@ class Simulated:
             [0.7 * of_route[at] + random.normal(size=shape) + 0.5 * crowding for at in range(2)]
         )
         known = (values - values.mean(axis=0)) / values.std(axis=0)
-        # (routes, systems): a route is hard for all systems
-        hard = 0.8 * random.normal(size=(self.routes, 1)) + 0.5 * crowding
+        # (routes, systems): a route is hard for all systems, and one town harder than the other
+        town = (np.arange(self.routes) % 2)[:, None]
+        hard = 0.8 * random.normal(size=(self.routes, 1)) + 0.5 * crowding + 0.8 * town
+        values = values + 0.8 * town[:, :, None]
         drives = self.drive(self.slope * known[:, :, 0] + hard, random)
         repairs = {
             pattern: drives.assign(
@@ -50,6 +52,7 @@ class Simulated:
         }
         return MeasuredStudy(
             routes=[f"r{number:03}" for number in range(self.routes)],
+            towns=["a" if number % 2 else "b" for number in range(self.routes)],
             systems=list(SYSTEMS),
             drives=drives,
             repairs=repairs,

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import binomtest
 
-from harness.types.vocabulary import Floats
+from harness.types.vocabulary import Floats, Integers
 from studies.offline_to_violation.permutation import (
     compute_finding_p,
     compute_permutation_p,
@@ -22,7 +22,11 @@ from studies.offline_to_violation.prediction import (
     score_models,
     standardise_findings,
 )
-from studies.offline_to_violation.verdicts import build_score_table, predict_references
+from studies.offline_to_violation.verdicts import (
+    MeasuredStudy,
+    build_score_table,
+    predict_references,
+)
 from tests.studies.offline_to_violation.simulated import Simulated
 
 
@@ -61,7 +65,11 @@ def test_a_held_out_route_does_not_change_its_prediction() -> None:
     flipped = rows.violated.copy()
     flipped[rows.routes == 7] = 1 - flipped[rows.routes == 7]
     changed = OutcomeRows(
-        violated=flipped, routes=rows.routes, systems=rows.systems, cells=rows.cells
+        violated=flipped,
+        routes=rows.routes,
+        systems=rows.systems,
+        cells=rows.cells,
+        towns=rows.towns,
     )
     after = predict_held_out_routes(changed, study.values)
     assert (after[rows.routes == 7] == before[rows.routes == 7]).all()
@@ -77,7 +85,9 @@ def test_missing_findings_are_the_mean_of_the_other_routes() -> None:
 def test_the_base_rate_of_one_cell_is_the_share_of_the_other_folds() -> None:
     routes = np.arange(40)
     violated = (routes % 4 == 0).astype(np.float64)
-    rows = OutcomeRows(violated=violated, routes=routes, systems=0 * routes, cells=0 * routes)
+    rows = OutcomeRows(
+        violated=violated, routes=routes, systems=0 * routes, cells=0 * routes, towns=0 * routes
+    )
     p = predict_held_out_routes(rows, np.zeros((40, 1, 0)))
     # the constant has no penalty, so that each probability is the share of 36 rows
     shares = {round(count / 36, 6) for count in range(6, 11)}
@@ -90,6 +100,7 @@ def test_scores_of_a_known_prediction() -> None:
         routes=np.arange(6),
         systems=np.zeros(6, np.int64),
         cells=np.zeros(6, np.int64),
+        towns=np.zeros(6, np.int64),
     )
     even, good = np.full(6, 0.5), np.array([0.8, 0.2, 0.8, 0.2, 0.2, 0.8])
     table = score_models(rows, {BASE_RATE: even, "good": good}).set_index("model")
@@ -101,45 +112,53 @@ def test_scores_of_a_known_prediction() -> None:
 
 
 def test_the_permutation_p_of_three_routes_is_counted_in_full() -> None:
-    finding, residuals = np.array([[0.0], [1.0], [5.0]]), np.array([[-1.0], [0.0], [1.0]])
+    finding, residuals = np.array([[-2.0], [-1.0], [3.0]]), np.array([[-1.0], [0.0], [1.0]])
     every = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
     # sums of products: 5, 1, 4, -1, -4, -5; two are as far from 0 as 5
     assert compute_permutation_p(finding, residuals, every) == pytest.approx(3 / 7)
-    assert np.isnan(compute_permutation_p(np.ones((3, 1)), residuals, every))
+    assert np.isnan(compute_permutation_p(np.zeros((3, 1)), residuals, every))
 
 
 def test_a_finding_that_predicts_is_significant_and_lowers_the_loss() -> None:
-    significant = 0
+    significant, permutations = 0, sample_few_permutations()
     for seed in range(10):
         study = Simulated(seed=seed, slope=1.0).make_study()
-        known = predict_references(study, "all")
-        p = compute_p(study.values[:, :, 0], study.trivial, known.rows, known.base, known.trivial)
-        significant += p < 0.05
+        significant += compute_p(study, 0, permutations) < 0.05
         table = build_score_table(study)
         assert float(table["lower log loss"][table["model"] == "all patterns"].iloc[0]) > 0
     assert significant >= 8
 
 
-def compute_p(
-    finding: Floats, trivial: Floats, rows: OutcomeRows, base: Floats, informed: Floats
-) -> float:
+def compute_p(study: MeasuredStudy, number: int, permutations: Integers) -> float:
+    known = predict_references(study, "all")
     return compute_finding_p(
-        finding,
-        trivial,
-        base=sum_route_residuals(rows, base),
-        informed=sum_route_residuals(rows, informed),
-        permutations=sample_permutations(rows.count_routes, 999),
+        study.values[:, :, number],
+        study.trivial,
+        base=sum_route_residuals(known.rows, known.base),
+        informed=sum_route_residuals(known.rows, known.trivial),
+        towns=study.number_towns(),
+        permutations=permutations,
     )
+
+
+def sample_few_permutations() -> Integers:
+    return sample_permutations(Simulated(seed=0).make_study().number_towns(), 999)
+
+
+def test_permutations_stay_within_towns() -> None:
+    towns = np.array([0, 1, 0, 1, 1])
+    permuted = sample_permutations(towns, 200)
+    assert (np.sort(permuted, axis=1) == np.arange(5)).all()
+    assert (towns[permuted] == towns).all()
+    assert len(np.unique(permuted, axis=0)) == 12
 
 
 @pytest.mark.thorough
 def test_noise_is_called_a_predictor_no_more_often_than_the_level() -> None:
-    false = 0
+    false, permutations = 0, sample_few_permutations()
     for seed in range(500):
         study = Simulated(seed=seed).make_study()
-        known = predict_references(study, "all")
-        p = compute_p(study.values[:, :, 1], study.trivial, known.rows, known.base, known.trivial)
-        false += p < 0.05
+        false += compute_p(study, 1, permutations) < 0.05
     # at most the level, as far as 500 studies show
     assert binomtest(false, 500, 0.05, alternative="greater").pvalue > 0.01
     assert false > 0
