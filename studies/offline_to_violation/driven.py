@@ -29,6 +29,8 @@ from studies.offline_to_violation.plan import CONDITIONS, BlockRoute, OfflinePla
 RECORDER = "recorder"
 RECORDER_TARGET = "agents.sharing_oracle.SharingOracle"
 REPAIR_PREFIX = "repair_"
+TRY_SECONDS = 7200.0
+"""Seconds for a try: hours where other work has the machine."""
 
 
 def list_group_routes(group: str, settings: Sequence[str] = ()) -> list[str]:
@@ -51,6 +53,9 @@ def list_common_settings(plan: OfflinePlan, route: BlockRoute) -> list[str]:
         f"seeds=[{plan.seed}]",
         "cooperation=ahead",
         "progress=plain",
+        # studies share a machine with other work, and the same command tries failed drives again
+        f"attempt_timeout={TRY_SECONDS}",
+        "retry_failed=true",
         *plan.settings,
     ]
 
