@@ -33,10 +33,10 @@ from studies.offline_to_violation.route_scenes import write_route_scenes
 BLOCKS = "blocks"
 CAMPAIGN_FILE = "campaign.yaml"
 NOT_CLEAN = "perfect perception has a violation there"
-NOT_RECORDED = "the recording drive has no result"
+NO_RECORDING = "the recording drive has no result"
 NO_SCENES = "no roadside unit is near at any step"
 NOT_ASKED = "systems were not asked about its scenes"
-NOT_DRIVEN = "drives without a repair are missing"
+NO_DRIVES = "drives without a repair are missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,15 +58,15 @@ class RouteBlock:
         if not (self.folder / "offline" / PATTERNS_FILE).exists():
             return NOT_ASKED
         needed = len(plan.systems) * len(CONDITIONS)
-        return "" if len(self.read_drives()) == needed else NOT_DRIVEN
+        return "" if len(self.read_drives()) == needed else NO_DRIVES
 
     def describe_recording(self) -> str:
         """Return why there are no scenes; empty if there are some."""
         if not (self.folder / "recording" / CAMPAIGN_FILE).exists():
-            return NOT_RECORDED
+            return NO_RECORDING
         recorded = find_recorded_attempt(self.folder / "recording")
         if recorded is None:
-            return NOT_RECORDED
+            return NO_RECORDING
         campaign, key = recorded
         if campaign.read_result(key)["crucible"]["violation"] is not None:
             return NOT_CLEAN
@@ -118,10 +118,10 @@ class RouteBlock:
         return read_drive_outcomes(folder, self.route)
 
 
-def compute_block(plan: OfflinePlan, block: RouteBlock) -> str:
+def compute_route_block(plan: OfflinePlan, block: RouteBlock) -> str:
     """Record, ask and drive a route without repairs; return what came of it in a few words."""
     recording, scenes = block.folder / "recording", block.folder / "scenes"
-    if block.describe_recording() == NOT_RECORDED:
+    if block.describe_recording() == NO_RECORDING:
         run_route_campaign(list_recording_settings(plan, block.route), recording)
     if block.describe_recording() == NO_SCENES and not scenes.exists():
         recorded = find_recorded_attempt(recording)
@@ -138,7 +138,7 @@ def compute_block(plan: OfflinePlan, block: RouteBlock) -> str:
     return f"{block.count_scenes()} scenes, {len(block.read_drives())} drives"
 
 
-def repair_block(plan: OfflinePlan, block: RouteBlock) -> str:
+def repair_route_block(plan: OfflinePlan, block: RouteBlock) -> str:
     """Drive a route that is whole with repairs; return what came of it in a few words."""
     if block.describe_missing(plan):
         return "not repaired: left out"

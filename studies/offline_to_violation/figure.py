@@ -26,7 +26,7 @@ QUESTIONS = {
 APART = 16.0
 
 
-def render_study_figure(table: pd.DataFrame) -> Canvas:
+def render_findings_figure(table: pd.DataFrame) -> Canvas:
     """Draw both panels; rows of the two are the same findings.
 
     Args:

@@ -128,14 +128,16 @@ def compute_study(plan: OfflinePlan, folder: Path, *, repairs: bool) -> None:
     from analysis.terminal import make_progress_bar  # noqa: PLC0415
     from studies.offline_to_violation.blocks import (  # noqa: PLC0415
         RouteBlock,
-        compute_block,
-        repair_block,
+        compute_route_block,
+        repair_route_block,
     )
 
     blocks = [RouteBlock.of_route(folder, route) for route in plan.routes]
-    stages: list[tuple[str, Callable[[OfflinePlan, RouteBlock], str]]] = [("routes", compute_block)]
+    stages: list[tuple[str, Callable[[OfflinePlan, RouteBlock], str]]] = [
+        ("routes", compute_route_block)
+    ]
     if repairs:
-        stages.append(("repairs", repair_block))
+        stages.append(("repairs", repair_route_block))
     with make_progress_bar() as bar:
         for title, compute in stages:
             task = bar.add_task(title, total=len(blocks))
@@ -160,7 +162,7 @@ def analyse_study(plan: OfflinePlan, folder: Path) -> int:
     from analysis.tables.writing import write_frame, write_text  # noqa: PLC0415
     from analysis.terminal import make_progress_bar, show_grid  # noqa: PLC0415
     from studies.offline_to_violation.blocks import list_written_blocks  # noqa: PLC0415
-    from studies.offline_to_violation.figure import render_study_figure  # noqa: PLC0415
+    from studies.offline_to_violation.figure import render_findings_figure  # noqa: PLC0415
     from studies.offline_to_violation.measuring import read_measured_study  # noqa: PLC0415
     from studies.offline_to_violation.table import (  # noqa: PLC0415
         HEAD,
@@ -182,7 +184,7 @@ def analyse_study(plan: OfflinePlan, folder: Path) -> int:
     # written before it is printed
     write_frame(table, folder, "findings", ["csv"])
     write_frame(scores, folder, "models", ["csv"])
-    canvas = render_study_figure(table)
+    canvas = render_findings_figure(table)
     write_text(render_svg_file(canvas), folder / "figure.svg")
     write_png(render_canvas(canvas), folder / "figure.png")
     show_grid("models of violations, on held-out routes", SCORE_HEAD, list_score_rows(scores))

@@ -72,7 +72,9 @@ def sample_permutations(towns: Integers, count: int = PERMUTATIONS) -> Integers:
     return permuted
 
 
-def compute_permutation_p(finding: Floats, residuals: Floats, permutations: Integers) -> float:
+def compute_route_permutation_p(
+    finding: Floats, residuals: Floats, permutations: Integers
+) -> float:
     """Return the two-sided p of the sum of products; NaN for a finding that does not vary.
 
     Args:
@@ -116,6 +118,6 @@ def compute_finding_p(
     scaled = centre_by_town(scaled, towns)
     left = remove_linear_part(scaled, np.dstack(columns))
     return max(
-        compute_permutation_p(scaled, centre_by_town(base, towns), permutations),
-        compute_permutation_p(left, centre_by_town(informed, towns), permutations),
+        compute_route_permutation_p(scaled, centre_by_town(base, towns), permutations),
+        compute_route_permutation_p(left, centre_by_town(informed, towns), permutations),
     )

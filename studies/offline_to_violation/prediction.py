@@ -20,7 +20,7 @@ from analysis.statistics.intervals import IntervalEstimate, estimate_mean
 from harness.common.randomness import make_named_stream
 from harness.types.vocabulary import Floats, Integers
 
-PENALTY = 1.0
+RIDGE_PENALTY = 1.0
 MOST_FOLDS = 10
 """Most folds; with fewer routes each is held out by itself."""
 STEPS, CLOSE = 50, 1e-8
@@ -119,7 +119,7 @@ def predict_held_out_routes(rows: OutcomeRows, findings: Floats) -> Floats:
         if not len(y) or y.min() == y.max():  # one outcome only: Jeffreys' estimate of its rate
             p[~rest] = (y.sum() + 0.5) / (len(y) + 1)
             continue
-        penalties = np.full(design.shape[1], PENALTY)
+        penalties = np.full(design.shape[1], RIDGE_PENALTY)
         penalties[0] = 0.0
         p[~rest] = expit(design[~rest] @ fit_ridge_logistic(y, design[rest], penalties))
     return p

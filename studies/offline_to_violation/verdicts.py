@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -240,8 +240,3 @@ def build_score_table(study: MeasuredStudy) -> pd.DataFrame:
     return score_models(
         rows, {name: predict_held_out_routes(rows, columns) for name, columns in inputs.items()}
     )
-
-
-def list_study_findings(table: pd.DataFrame, verdicts: Sequence[str]) -> pd.DataFrame:
-    """Return the rows of all systems together that are called one of these."""
-    return table[(table["system"] == ALL_SYSTEMS) & table["verdict"].isin(verdicts)]

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 from harness.types.vocabulary import Floats, Integers
 from studies.offline_to_violation.permutation import (
     compute_finding_p,
-    compute_permutation_p,
+    compute_route_permutation_p,
     sample_permutations,
     sum_route_residuals,
 )
@@ -115,8 +115,8 @@ def test_the_permutation_p_of_three_routes_is_counted_in_full() -> None:
     finding, residuals = np.array([[-2.0], [-1.0], [3.0]]), np.array([[-1.0], [0.0], [1.0]])
     every = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
     # sums of products: 5, 1, 4, -1, -4, -5; two are as far from 0 as 5
-    assert compute_permutation_p(finding, residuals, every) == pytest.approx(3 / 7)
-    assert np.isnan(compute_permutation_p(np.zeros((3, 1)), residuals, every))
+    assert compute_route_permutation_p(finding, residuals, every) == pytest.approx(3 / 7)
+    assert np.isnan(compute_route_permutation_p(np.zeros((3, 1)), residuals, every))
 
 
 def test_a_finding_that_predicts_is_significant_and_lowers_the_loss() -> None:

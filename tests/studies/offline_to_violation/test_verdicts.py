@@ -8,7 +8,7 @@ import pytest
 
 from analysis.drawing.canvas import Circle, TextLabel
 from studies.offline_to_violation.causes import estimate_latency_effect, estimate_repair_effect
-from studies.offline_to_violation.figure import render_study_figure
+from studies.offline_to_violation.figure import render_findings_figure
 from studies.offline_to_violation.findings import ALL_OPERATORS, summarise_relations
 from studies.offline_to_violation.verdicts import add_verdicts, judge_findings
 from tests.studies.offline_to_violation.simulated import NOISE, PREDICTS, Simulated
@@ -121,7 +121,7 @@ def test_relations_are_shares_of_boxes_and_counts_of_scenes() -> None:
 
 def test_the_figure_has_a_row_for_every_finding_in_both_panels() -> None:
     table = judge_findings(Simulated(seed=3, spared={PREDICTS: 0.5}).make_study())
-    canvas = render_study_figure(table)
+    canvas = render_findings_figure(table)
     words = [mark.text for mark in canvas.marks if isinstance(mark, TextLabel)]
     assert words.count(PREDICTS) == words.count(NOISE) == 2
     # no repair of NOISE was driven
