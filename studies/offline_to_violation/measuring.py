@@ -74,8 +74,8 @@ def list_study_notes(
     """Return what readers of the table must know."""
     violations = int(study.drives["violated"].sum())
     notes = [
-        f"{len(study.routes)} routes, {len(study.drives)} drives without a repair with"
-        f" {violations} violations; {repairs['route'].nunique()} routes with repairs"
+        f"routes: {len(study.routes)}; drives without a repair: {len(study.drives)}, with"
+        f" violations: {violations}; routes with repairs: {repairs['route'].nunique()}"
     ]
     if len(study.routes) < FEW_ROUTES or violations < FEW_VIOLATIONS:
         notes.append(

@@ -120,20 +120,22 @@ def test_the_command_records_asks_drives_repairs_and_resumes(
     assert dispatch_subcommand([*words, "--repairs", "none"]) == 0
     out = capsys.readouterr().out
     assert "1/2 short-short: 2 scenes, 2 drives" in out
-    assert "0 routes with repairs" in out
-    # the same command without the option goes on; what is there is not driven again
+    assert "routes with repairs: 0" in out
+    # the same command with repairs, and with one route less, goes on from there
     blocks = list_written_blocks(tmp_path / "study")
     before = {block.route.name: list_results(block.folder / "drives") for block in blocks}
-    assert dispatch_subcommand(words) == 0
+    assert dispatch_subcommand([*words, "--count", "1"]) == 0
     assert before == {block.route.name: list_results(block.folder / "drives") for block in blocks}
     out = capsys.readouterr().out
-    assert "2/2 cut_in-bend: 12 repaired drives" in out
-    assert "2 routes with repairs" in out
+    assert "1/1 short-short: 12 repaired drives" in out
+    assert (
+        "routes: 2; drives without a repair: 4, with violations: 0; routes with repairs: 1" in out
+    )
     assert "ended otherwise" not in out
     assert "nothing can be shown" in out
     table = pd.read_csv(tmp_path / "study" / "findings.csv")
     assert set(table["verdict"].dropna()) <= {"neither shown", "not tested"}
-    assert table.set_index(["finding", "range"]).loc[("LCME", "all"), "pairs"] == 4
+    assert table.set_index(["finding", "range"]).loc[("LCME", "all"), "pairs"] == 2
     assert (tmp_path / "study" / "figure.svg").read_text().startswith("<?xml")
     # another plan is refused
     assert dispatch_subcommand([*words, "--seed", "2"]) == 2
