@@ -79,6 +79,8 @@ STREAMS = [
     "keep",
     "lidar/*",
     "modes/*/*/*",
+    "offline_to_violation/folds",
+    "offline_to_violation/permutations",
     "operator/*/*",
     "partner/*",
     "portrait/*",

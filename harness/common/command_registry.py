@@ -24,6 +24,7 @@ COMMAND_PACKAGES = (
     "studies.attribution",
     "studies.critical",
     "studies.interventions",
+    "studies.offline_to_violation",
     "studies.rates",
     "studies.replication",
     "studies.metamorphic.commands",

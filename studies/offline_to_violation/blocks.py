@@ -1,0 +1,161 @@
+"""One route of a study: recorded, asked about, driven; each part is resumed where it was.
+
+A block's folder has `recording` and `scenes`, `offline`, `drives` and `repairs`. What a block has
+reached is read from its files alone, so that it does not matter when it was computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from harness.types.record_names import PATTERNS
+from studies.offline_to_violation.asking import (
+    PATTERNS_FILE,
+    ask_about_route,
+    read_route_measures,
+    read_route_patterns,
+)
+from studies.offline_to_violation.driven import (
+    find_recorded_attempt,
+    list_drive_settings,
+    list_recording_settings,
+    read_drive_outcomes,
+    read_reveal_time,
+    run_route_campaign,
+    select_unrepaired_drives,
+)
+from studies.offline_to_violation.plan import CONDITIONS, BlockRoute, OfflinePlan
+from studies.offline_to_violation.route_scenes import write_route_scenes
+
+BLOCKS = "blocks"
+CAMPAIGN_FILE = "campaign.yaml"
+NOT_CLEAN = "perfect perception has a violation there"
+NO_RECORDING = "the recording drive has no result"
+NO_SCENES = "no roadside unit is near at any step"
+NOT_ASKED = "systems were not asked about its scenes"
+NO_DRIVES = "drives without a repair are missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteBlock:
+    """A route's folder."""
+
+    route: BlockRoute
+    folder: Path
+
+    @staticmethod
+    def of_route(study: Path, route: BlockRoute) -> RouteBlock:
+        """Return the block of a route."""
+        return RouteBlock(route=route, folder=study / BLOCKS / route.name)
+
+    def describe_missing(self, plan: OfflinePlan) -> str:
+        """Return why the route is not whole; empty if it is, with repairs or without."""
+        if problem := self.describe_recording():
+            return problem
+        if not (self.folder / "offline" / PATTERNS_FILE).exists():
+            return NOT_ASKED
+        needed = len(plan.systems) * len(CONDITIONS)
+        return "" if len(self.read_drives()) == needed else NO_DRIVES
+
+    def describe_recording(self) -> str:
+        """Return why there are no scenes; empty if there are some."""
+        if not (self.folder / "recording" / CAMPAIGN_FILE).exists():
+            return NO_RECORDING
+        recorded = find_recorded_attempt(self.folder / "recording")
+        if recorded is None:
+            return NO_RECORDING
+        campaign, key = recorded
+        if campaign.read_result(key)["crucible"]["violation"] is not None:
+            return NOT_CLEAN
+        return "" if self.count_scenes() else NO_SCENES
+
+    def count_scenes(self) -> int:
+        """Return how many scenes were written."""
+        scenes = self.folder / "scenes"
+        return len([path for path in scenes.glob("[!.]*") if path.is_dir()])
+
+    def read_drives(self) -> pd.DataFrame:
+        """Return the drives without a repair."""
+        return select_unrepaired_drives(self._read_outcomes("drives"))
+
+    def read_repairs(self, plan: OfflinePlan) -> pd.DataFrame:
+        """Return the drives with a repair; nothing unless all of them are there."""
+        table = self._read_outcomes("repairs")
+        needed = len(plan.systems) * len(CONDITIONS) * (len(PATTERNS) + 1)
+        whole = table if len(table) == needed else table.iloc[:0]
+        return whole[whole["repair"].isin(PATTERNS)]
+
+    def count_unequal_repeats(self) -> int:
+        """Return how many drives without a repair ended otherwise among the repairs."""
+        again = select_unrepaired_drives(self._read_outcomes("repairs"))
+        keys = ["route", "system", "condition"]
+        both = self.read_drives().merge(again, on=keys, suffixes=("_first", "_again"))
+        return int((both["violated_first"] != both["violated_again"]).sum())
+
+    def read_reveal(self) -> float:
+        """Return the reveal time of the route's first hazard, s."""
+        recorded = find_recorded_attempt(self.folder / "recording")
+        assert recorded is not None
+        campaign, key = recorded
+        return read_reveal_time(campaign.read_result(key))
+
+    def read_patterns(self) -> pd.DataFrame:
+        """Return patterns by scene and system."""
+        return read_route_patterns(self.folder / "offline")
+
+    def read_measures(self) -> pd.DataFrame:
+        """Return relations by scene and system."""
+        return read_route_measures(self.folder / "offline", self.route.name)
+
+    def _read_outcomes(self, name: str) -> pd.DataFrame:
+        """Return the drives of a campaign of the block; none if it has not started."""
+        folder = self.folder / name
+        if not (folder / CAMPAIGN_FILE).exists():
+            return pd.DataFrame(columns=["route", "system", "condition", "repair", "violated"])
+        return read_drive_outcomes(folder, self.route)
+
+
+def compute_route_block(plan: OfflinePlan, block: RouteBlock) -> str:
+    """Record, ask and drive a route without repairs; return what came of it in a few words."""
+    recording, scenes = block.folder / "recording", block.folder / "scenes"
+    if block.describe_recording() == NO_RECORDING:
+        run_route_campaign(list_recording_settings(plan, block.route), recording)
+    if block.describe_recording() == NO_SCENES and not scenes.exists():
+        recorded = find_recorded_attempt(recording)
+        if recorded is not None:
+            write_route_scenes(*recorded, folder=scenes, count=plan.scenes, name=block.route.name)
+    if problem := block.describe_recording():
+        return f"left out: {problem}"
+    ask_about_route(plan, block.route.name, scenes=scenes, folder=block.folder / "offline")
+    if block.describe_missing(plan):
+        settings = list_drive_settings(plan, block.route, repairs=False)
+        run_route_campaign(settings, block.folder / "drives")
+    if problem := block.describe_missing(plan):
+        return f"left out: {problem}"
+    return f"{block.count_scenes()} scenes, {len(block.read_drives())} drives"
+
+
+def repair_route_block(plan: OfflinePlan, block: RouteBlock) -> str:
+    """Drive a route that is whole with repairs; return what came of it in a few words."""
+    if block.describe_missing(plan):
+        return "not repaired: left out"
+    if block.read_repairs(plan).empty:
+        settings = list_drive_settings(plan, block.route, repairs=True)
+        run_route_campaign(settings, block.folder / "repairs")
+    return f"{len(block.read_repairs(plan))} repaired drives"
+
+
+def list_written_blocks(study: Path) -> list[RouteBlock]:
+    """Return the blocks that a study's folder has, in alphabetical order."""
+    folder = study / BLOCKS
+    names = (
+        sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    )
+    routes = [
+        BlockRoute(group=group, route=route)
+        for group, _, route in (name.partition("-") for name in names)
+    ]
+    return [RouteBlock.of_route(study, route) for route in routes]

@@ -1,0 +1,201 @@
+"""`crucible offline DIR`: which offline failures predict violations, and which cause them?"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from harness.campaign.run import DONE, run_with_exit_code
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
+from studies.offline_to_violation.plan import (
+    OPERATORS,
+    OfflinePlan,
+    read_written_plan,
+    take_routes_in_turn,
+)
+
+COMMAND = CommandDeclaration(
+    group="Systems",
+    rank=70,
+    purpose="test systems on scenes of routes and drive them: what predicts and causes violations",
+    extra="run,learn,analysis",
+    examples=(
+        "crucible offline runs/offline",
+        "crucible offline runs/offline --routes town05 crucible05 --count 60",
+        "crucible offline runs/offline --analyse",
+    ),
+)
+
+SYSTEMS = ("late", "early", "fcooper")
+GROUPS = ("town05", "crucible05")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible offline` takes."""
+    add = parser.add_argument
+    add("folder", type=Path, metavar="DIR", help="folder of the study; the same command resumes")
+    add(
+        "--routes",
+        nargs="+",
+        default=GROUPS,
+        metavar="GROUP",
+        help=f"groups of routes, in turn (default: {' '.join(GROUPS)})",
+    )
+    add("--count", type=int, default=60, metavar="N", help="largest number of routes (default: 60)")
+    add(
+        "--systems",
+        nargs="+",
+        default=SYSTEMS,
+        metavar="NAME",
+        help=f"shipped systems that read messages (default: {' '.join(SYSTEMS)})",
+    )
+    add(
+        "--operators",
+        nargs="+",
+        default=OPERATORS,
+        metavar="NAME",
+        help="operators of `crucible metamorphic list` (default: those of the four papers)",
+    )
+    add(
+        "--scenes",
+        type=int,
+        default=6,
+        metavar="N",
+        help="largest number of scenes of a route (default: 6)",
+    )
+    add("--seed", type=int, default=1, metavar="N", help="seed of all samples (default: 1)")
+    add(
+        "--settings",
+        nargs="+",
+        default=(),
+        metavar="NAME=VALUE",
+        help="further settings of all drives, as of `crucible run` (default: none)",
+    )
+    add(
+        "--repairs",
+        choices=("all", "none"),
+        default="all",
+        help="repaired patterns, driven after all routes without (default: all)",
+    )
+    add(
+        "--analyse",
+        action="store_true",
+        help="drive nothing; print the table of the routes that are there",
+    )
+    parser.set_defaults(
+        run=lambda options: run_with_exit_code("offline", lambda: run_offline_command(options))
+    )
+
+
+def run_offline_command(options: argparse.Namespace) -> int:
+    """Compute what is left of a study, then write and print its table and figure."""
+    if options.analyse:
+        return analyse_study(read_written_plan(options.folder), options.folder)
+    for name in ("count", "scenes"):
+        if getattr(options, name) < 1:
+            raise UserError(f"--{name} {getattr(options, name)}: must be 1 or more")
+    plan = make_study_plan(options)
+    plan.write_or_compare(options.folder)
+    compute_study(plan, options.folder, repairs=options.repairs == "all")
+    return analyse_study(plan, options.folder)
+
+
+def make_study_plan(options: argparse.Namespace) -> OfflinePlan:
+    """Return the plan that options ask for; routes, systems and operators are checked."""
+    from studies.metamorphic.catalogue import select_catalogue_entries  # noqa: PLC0415
+    from studies.metamorphic.running.systems import build_named_system  # noqa: PLC0415
+    from studies.offline_to_violation.driven import list_group_routes  # noqa: PLC0415
+
+    select_catalogue_entries(tuple(options.operators))
+    for name in options.systems:
+        if not build_named_system(name).reads_messages:
+            raise UserError(f"--systems {name}: reads no messages")
+    groups = [(name, list_group_routes(name, options.settings)) for name in options.routes]
+    return OfflinePlan(
+        routes=take_routes_in_turn(groups, options.count),
+        systems=tuple(options.systems),
+        operators=tuple(options.operators),
+        scenes=options.scenes,
+        seed=options.seed,
+        settings=tuple(options.settings),
+    )
+
+
+def compute_study(plan: OfflinePlan, folder: Path, *, repairs: bool) -> None:
+    """Compute all blocks without repairs, then the repairs; print a line for each."""
+    from analysis.terminal import make_progress_bar  # noqa: PLC0415
+    from studies.offline_to_violation.blocks import (  # noqa: PLC0415
+        RouteBlock,
+        compute_route_block,
+        repair_route_block,
+    )
+
+    blocks = [RouteBlock.of_route(folder, route) for route in plan.routes]
+    stages: list[tuple[str, Callable[[OfflinePlan, RouteBlock], str]]] = [
+        ("routes", compute_route_block)
+    ]
+    if repairs:
+        stages.append(("repairs", repair_route_block))
+    with make_progress_bar() as bar:
+        for title, compute in stages:
+            task = bar.add_task(title, total=len(blocks))
+            for number, block in enumerate(blocks, 1):
+                outcome = compute(plan, block)
+                bar.advance(task)
+                print_block_line(f"{number}/{len(blocks)} {block.route.name}: {outcome}")
+
+
+def print_block_line(text: str) -> None:
+    """Print a line at once, also into a file."""
+    from analysis.terminal import console, print_escaped_line  # noqa: PLC0415
+
+    print_escaped_line(text)
+    console.file.flush()
+
+
+def analyse_study(plan: OfflinePlan, folder: Path) -> int:
+    """Write and print the tables and the figure of all routes that are whole."""
+    from analysis.drawing.picture import render_canvas, write_png  # noqa: PLC0415
+    from analysis.drawing.svg import render_svg_file  # noqa: PLC0415
+    from analysis.tables.writing import write_frame, write_text  # noqa: PLC0415
+    from analysis.terminal import make_progress_bar, show_grid  # noqa: PLC0415
+    from studies.offline_to_violation.blocks import list_written_blocks  # noqa: PLC0415
+    from studies.offline_to_violation.figure import render_findings_figure  # noqa: PLC0415
+    from studies.offline_to_violation.measuring import read_measured_study  # noqa: PLC0415
+    from studies.offline_to_violation.table import (  # noqa: PLC0415
+        HEAD,
+        SCORE_HEAD,
+        list_score_rows,
+        list_table_rows,
+    )
+    from studies.offline_to_violation.verdicts import (  # noqa: PLC0415
+        build_score_table,
+        judge_findings,
+    )
+
+    reading = read_measured_study(plan, list_written_blocks(folder))
+    study = reading.study
+    with make_progress_bar() as bar:
+        task = bar.add_task("findings", total=len(study.findings))
+        table = judge_findings(study, lambda: bar.advance(task))
+    scores = build_score_table(study)
+    # written before it is printed
+    write_frame(table, folder, "findings", ["csv"])
+    write_frame(scores, folder, "models", ["csv"])
+    canvas = render_findings_figure(table)
+    write_text(render_svg_file(canvas), folder / "figure.svg")
+    write_png(render_canvas(canvas), folder / "figure.png")
+    show_grid("models of violations, on held-out routes", SCORE_HEAD, list_score_rows(scores))
+    show_grid("findings; p of one family, all systems together", HEAD, list_table_rows(table))
+    print_notes([*reading.notes, f"findings.csv, models.csv, figure.svg: {folder}"])
+    return DONE
+
+
+def print_notes(notes: Sequence[str]) -> None:
+    """Print lines below the tables."""
+    from analysis.terminal import print_escaped_line  # noqa: PLC0415
+
+    for note in notes:
+        print_escaped_line(note)
