@@ -117,7 +117,7 @@ def test_lanes_that_jump_aside_are_bridged() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", [f"Town0{number}" for number in range(1, 8)] + ["Town10HD"])
-def test_every_town_of_carla_at_hand_has_lanes(name: str) -> None:
+def test_every_town_of_carla_has_lanes(name: str) -> None:
     path = Path(MAPS or "") / f"{name}.xodr"
     if MAPS is None or not path.exists():
         pytest.skip(f"CRUCIBLE_MAPS names no folder with {path.name}")
