@@ -38,9 +38,9 @@ class WalkerDeaths:
         if table.dead[slot]:
             return
         table.dead[slot] = True
-        # it weighs something again, and goes nowhere
+        # it weighs something again, and goes nowhere but with what it is attached to
         table.walk_speed[slot], table.jump[slot] = 0.0, False
-        self._motion.set_simulated(slot, True)
+        self._motion.set_simulated(slot, bool(table.parent[slot] == 0))
         self._leaving[walker] = now + AFTERLIFE
 
     def note_contacts(self, contacts: Sequence[CollisionContact], now: float) -> None:
