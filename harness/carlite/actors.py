@@ -52,7 +52,7 @@ class ActorTable:
         force, torque: world frame, applied for one tick and then cleared.
         speed_limit: metres per second. light_state, has_light, light_id: the light that holds it.
         failure: CARLA's failure state. lamps: vehicle light flags.
-        walk_direction, walk_speed, jump: the walker control.
+        walk_direction, walk_speed, jump: the walker control. dead: a walker that walks no more.
         held_velocity: constant velocity in the body frame, NaN where none is asked.
     """
 
@@ -98,6 +98,7 @@ class ActorTable:
     walk_direction: Floats
     walk_speed: Floats
     jump: Bools
+    dead: Bools
     held_velocity: Floats
 
     COLUMNS: dict[str, tuple[type, tuple[int, ...]]] = {  # noqa: RUF012
@@ -143,6 +144,7 @@ class ActorTable:
         "walk_direction": (np.float64, (3,)),
         "walk_speed": (np.float64, ()),
         "jump": (np.bool_, ()),
+        "dead": (np.bool_, ()),
         "held_velocity": (np.float64, (3,)),
     }
 

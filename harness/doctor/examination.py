@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from harness.doctor.finding import DoctorFinding, DoctorPlaces
 from harness.doctor.machine import (
+    check_client_threads,
     check_disk,
     check_gpu,
     check_memory,
@@ -28,6 +29,7 @@ def examine_machine(places: DoctorPlaces) -> Iterator[DoctorFinding]:
     yield from check_packages()
     yield check_files()
     yield check_memory()
+    yield check_client_threads()
     yield check_disk(places)
     yield check_ports()
     yield check_cache()

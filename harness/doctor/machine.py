@@ -23,6 +23,8 @@ WORKER_GB = 1.0
 """Of memory for a worker and its carlite: half of it was measured, the rest is room."""
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 """Files with the memory limits of containers."""
+MANY_THREADS, CLIENT_THREADS = 16, 32
+"""Threads of a client that are enough for most programs' sensors, and the number to ask for."""
 ATTEMPT_MB = 0.3
 LEAST_GB, SCARCE_GB = 0.1, 2.0
 """Of disk: below the one nothing can be written that is worth it, below the other it will end."""
@@ -48,7 +50,7 @@ def check_python() -> DoctorFinding:
 
 def check_memory() -> DoctorFinding:
     """Check processors and memory, and report how many workers they suffice for."""
-    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    processors = count_processors()
     gigabytes = read_free_memory()
     if gigabytes is None:
         return DoctorFinding("processors", "ok", f"{processors} processors; memory unknown")
@@ -60,6 +62,28 @@ def check_memory() -> DoctorFinding:
         cure = f"a worker and its simulator take about {WORKER_GB:g} GB; close something"
         return DoctorFinding("processors", "warning", text, cure)
     return DoctorFinding("processors", "ok", text)
+
+
+def check_client_threads() -> DoctorFinding:
+    """Check whether a client has threads enough for its sensors: by default one per processor.
+
+    `apply_batch_sync(commands, True)` holds Python's lock while it waits for the tick. Callbacks of
+    sensors wait for that lock, each in a thread; with none left nothing receives the tick.
+    """
+    processors = count_processors()
+    text = f"{processors} in each carla.Client, as many as processors, unless it asks for more"
+    if processors > MANY_THREADS:
+        return DoctorFinding("client threads", "ok", text)
+    cure = (
+        "apply_batch_sync(commands, True) with sensors that listen or have just stopped can wait "
+        f"until its time-out, on any server: carla.Client(host, port, {CLIENT_THREADS}) cures it"
+    )
+    return DoctorFinding("client threads", "ok", text, cure)
+
+
+def count_processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def read_free_memory() -> float | None:

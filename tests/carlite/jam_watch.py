@@ -50,6 +50,7 @@ class Jams:
         chains: the others' chains, in words, with their time.
         standing: share of vehicle seconds below 0.1 m/s. speed: mean, m/s.
         collisions: pairs of driven vehicles that touched. others: of anything else.
+        walked_into: pairs of a driven vehicle and a walker that touched, each counted once.
         touches: both, in words.
     """
 
@@ -62,6 +63,7 @@ class Jams:
     speed: float = 0.0
     collisions: int = 0
     others: int = 0
+    walked_into: int = 0
     touches: list[str] = field(default_factory=list)
 
 
@@ -97,12 +99,22 @@ class JamWatch:
             if self.time - self._touched.get(pair, -APART) >= APART:
                 members = set(self.world.manager.vehicles)
                 both = pair[0] in members and pair[1] in members
+                new = pair not in self._touched
+                self.jams.walked_into += new and self._is_walker_hit(pair, members)
                 self.jams.collisions += both
                 self.jams.others += not both
                 self.jams.touches.append(
                     f"{self.time:.1f} s: {self._actor(pair[0])} and {self._actor(pair[1])}"
                 )
             self._touched[pair] = self.time
+
+    def _is_walker_hit(self, pair: tuple[int, int], members: set[int]) -> bool:
+        """Return whether one is a driven vehicle and the other one a walker."""
+        table = self.world.table
+        return any(
+            a in members and b in table and table.kind[table.find_slot(b)] == ActorKind.WALKER
+            for a, b in (pair, pair[::-1])
+        )
 
     def _actor(self, actor: int) -> str:
         if actor < 0 or actor not in self.world.table:

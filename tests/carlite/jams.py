@@ -62,12 +62,12 @@ def session(host: str, port: int, town: str, seed: int) -> Iterator[CarlaSession
         yield opened
 
 
-def drive(opened: CarlaSession, town: str, seed: int, minutes: float) -> None:
+def drive(opened: CarlaSession, town: str, seed: int, options: argparse.Namespace) -> None:
     """Let traffic go about its business."""
-    population = Traffic(vehicles=120, bicycles=120, walkers=120).spawn_population(
-        make_traffic_context(opened, town, seed), []
-    )
-    for _ in range(round(minutes * 60.0 / TICK)):
+    population = Traffic(
+        vehicles=options.vehicles, bicycles=options.bicycles, walkers=options.walkers
+    ).spawn_population(make_traffic_context(opened, town, seed), [])
+    for _ in range(round(options.minutes * 60.0 / TICK)):
         opened.world.tick()
     population.destroy_population()
 
@@ -80,6 +80,7 @@ def printed(town: str, seed: int, row: dict[str, Any], every: bool) -> float:
         f"{town} {seed}: {row['vehicles']} vehicles, {row['seconds']:.0f} s; per vehicle-hour "
         f"{jams:.2f} jams, {row['queued'] / hours:.2f} long waits before lights, "
         f"{row['collisions'] / hours:.2f} collisions among them; "
+        f"{row['jammed'] - row['queued']} jams, {row['walked_into']} walkers hit; "
         f"{row['speed']:.2f} m/s, {100.0 * row['standing']:.0f} % of the time standing",
         flush=True,
     )
@@ -95,6 +96,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--maps", default=os.environ.get("CRUCIBLE_MAPS"), help="further towns")
     parser.add_argument("--seeds", default="1", help="default: %(default)s")
     parser.add_argument("--minutes", type=float, default=10.0, help="simulated; default: 10")
+    parser.add_argument("--vehicles", type=int, default=120, help="default: %(default)s")
+    parser.add_argument("--bicycles", type=int, default=120, help="default: %(default)s")
+    parser.add_argument("--walkers", type=int, default=120, help="default: %(default)s")
+    parser.add_argument("--most-hit", type=int, help="walkers hit above which it fails")
     parser.add_argument("--most", type=float, help="jams per vehicle-hour above which it fails")
     parser.add_argument("--every", action="store_true", help="print every jam, and every touch")
     options = parser.parse_args()
@@ -116,16 +121,18 @@ def main(options: argparse.Namespace) -> int:
         ]
         return max(codes)
     (town,) = towns
-    worst = 0.0
+    worst, hit = 0.0, 0
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         with watched(town, options.maps, log) as (host, port):
             for seed in map(int, options.seeds.split(",")):
                 with session(host, port, town, seed) as opened:
-                    drive(opened, town, seed, options.minutes)
+                    drive(opened, town, seed, options)
                 row = json.loads(log.read_text().splitlines()[-1])
                 worst = max(worst, printed(town, seed, row, options.every))
-    return int(options.most is not None and worst > options.most)
+                hit = max(hit, row["walked_into"])
+    too_many_hit = options.most_hit is not None and hit > options.most_hit
+    return int(too_many_hit or (options.most is not None and worst > options.most))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import carla
 import numpy as np
@@ -14,6 +15,7 @@ from harness.carlite.towns.lookup import ANY, DRIVING, LaneFinder, make_lane_mas
 from harness.carlite.towns.model import LaneKind, TownLanes
 from tests.carlite import opendrive_samples as samples
 from tests.carlite.client_map import (
+    MAPS,
     TOWNS,
     check_samples,
     check_successors,
@@ -87,6 +89,39 @@ def test_lanes_too_short_to_drive_are_passed_through() -> None:
     assert lanes.key.tolist() == [[1, 0, -1], [1, 2, -1]]
     assert following(lanes, 0) == {(1, 2, -1)}
     check_fitness(lanes)
+
+
+def test_lanes_that_jump_aside_are_bridged() -> None:
+    """As on road 714 of Town06; before and after the jump samples equal the client's waypoints."""
+    offset = (
+        '<laneOffset s="0" a="8.1" b="0" c="0" d="0"/>'
+        '<laneOffset s="8.34" a="11" b="0" c="0" d="0"/>'
+    )
+    plan = samples.geometry(0.0, 0.0, 0.0, 0.0, 20.0, "<line/>")
+    row = samples.section([samples.lane(1), samples.lane(-1)])
+    text = samples.document(samples.road(1, 20.0, plan, row, offset=offset))
+    lanes = sampling.build_lanes(opendrive.parse_opendrive(text))
+    check_fitness(lanes)
+    reference = carla.Map("jump", text)
+    for lane, key in enumerate(lanes.key.tolist()):
+        rows = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        s, points = lanes.road_s[rows], lanes.points[rows]
+        for at, point in zip(s[1:-1], points[1:-1], strict=True):
+            if not 7.3 < at < 9.4:
+                place = reference.get_waypoint_xodr(key[0], key[2], float(at)).transform.location
+                assert math.dist((place.x, place.y), point[:2]) < 1e-3
+        # the samples between lead straight across
+        assert np.ptp(points[:, 0]) == pytest.approx(20.0, abs=1e-3)
+        assert lanes.length[lane] == pytest.approx(20.0 + 2.9, abs=1.0)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", [f"Town0{number}" for number in range(1, 8)] + ["Town10HD"])
+def test_every_town_of_carla_has_lanes(name: str) -> None:
+    path = Path(MAPS or "") / f"{name}.xodr"
+    if MAPS is None or not path.exists():
+        pytest.skip(f"CRUCIBLE_MAPS names no folder with {path.name}")
+    check_fitness(sampling.build_lanes(opendrive.parse_opendrive(path.read_text("utf-8"))))
 
 
 def test_the_inside_of_a_hairpin_has_no_segments_of_no_length() -> None:

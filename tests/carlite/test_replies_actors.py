@@ -156,8 +156,41 @@ def test_physics_control(world: carla.World) -> None:
     ]
     for theirs, wheel in zip(got.wheels, ours.wheels, strict=True):
         assert theirs.max_steer_angle == pytest.approx(math.degrees(wheel.max_steer_angle))
-        for name in ("tire_friction", "radius", "max_brake_torque", "max_handbrake_torque"):
+        for name in ("tire_friction", "damping_rate", "max_brake_torque", "max_handbrake_torque"):
             assert getattr(theirs, name) == pytest.approx(getattr(wheel, name)), name
+
+
+def test_physics_controls_have_the_units_of_carla(world: carla.World) -> None:
+    """Centimetres for wheels, metres for the centre of mass; figures published of CARLA's cars."""
+    radii = {MODEL3: 37.0, "vehicle.lincoln.mkz_2017": 35.5, "vehicle.lincoln.mkz_2020": 35.5}
+    for index, (name, radius) in enumerate(radii.items()):
+        car = spawn(world, name, index)
+        assert isinstance(car, carla.Vehicle)
+        physics = car.get_physics_control()
+        assert [wheel.radius for wheel in physics.wheels] == pytest.approx([radius] * 4), name
+        front, rear = physics.wheels[0].position, physics.wheels[2].position
+        assert 250.0 < front.distance(rear) < 310.0
+        assert physics.wheels[0].max_steer_angle == pytest.approx(70.0)
+        assert abs(physics.center_of_mass.x) <= 0.5
+
+
+def test_a_wheel_of_the_same_radius_changes_nothing(world: carla.World) -> None:
+    """A client writes centimetres, as it reads them: two cars stay equally fast."""
+    cars = [spawn(world, "vehicle.lincoln.mkz_2017", index) for index in range(2)]
+    for car in cars:
+        assert isinstance(car, carla.Vehicle)
+        car.apply_control(carla.VehicleControl(throttle=1.0))
+    changed = cars[1].get_physics_control()
+    wheels = changed.wheels
+    for wheel in wheels:
+        wheel.radius = 35.5
+    changed.wheels = wheels
+    cars[1].apply_physics_control(changed)
+    for _ in range(60):
+        world.tick()
+    first, second = (car.get_velocity().length() for car in cars)
+    assert first > 8.0
+    assert second == pytest.approx(first, rel=0.05)
 
 
 def test_an_applied_physics_control_comes_back(world: carla.World) -> None:

@@ -13,6 +13,7 @@ from harness.carlite.actors import ActorTable
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.scene import SensorScene
 from harness.carlite.towns.model import SceneryShape, Town
+from harness.carlite.world.scenery_state import SceneryState
 from tests.carlite.test_replies_actors import MODEL3, floats, pose, spawn
 from tests.conftest import Carlite
 
@@ -176,6 +177,27 @@ def test_a_lights_state_and_times(world: carla.World) -> None:
     )
     world.reset_all_traffic_lights()
     light.get_light_boxes()
+
+
+def test_a_light_without_a_pole_has_a_box_where_its_head_would_be(town: Town) -> None:
+    far = np.array([9000.0, 9000.0, 1.0])
+    (box,) = SceneryState(town, ActorTable()).list_light_boxes(far, 0.5)
+    assert box.location[:2] == (9000.0, 9000.0)
+    assert 3.0 < box.location[2] < 5.0
+    assert box.rotation[1] == 0.5
+
+
+@pytest.mark.thorough
+def test_every_light_of_town05_has_a_box() -> None:
+    """There is no room for the poles of two of them."""
+    town = towns.load_town("Town05", None)
+    state = SceneryState(town, ActorTable())
+    for signal in town.signals:
+        if signal.type_id == "traffic.traffic_light":
+            boxes = state.list_light_boxes(np.array(signal.position), signal.yaw)
+            assert boxes, signal.id
+            assert math.dist(boxes[0].location[:2], signal.position[:2]) < 4.0
+            assert boxes[0].extent[2] > 0.2
 
 
 @pytest.mark.thorough

@@ -49,8 +49,11 @@ def stopping_distance(speed: float) -> float:
     return speed * speed / (2.0 * 5.0) + 0.3 * speed
 
 
-@pytest.mark.parametrize("walking", [1.4, 2.5])
-def test_brakes_for_a_walker_that_steps_out(scenario: Scenario, walking: float) -> None:
+@pytest.mark.parametrize(("walking", "solid"), [(1.4, True), (2.5, True), (1.4, False)])
+def test_brakes_for_a_walker_that_steps_out(
+    scenario: Scenario, walking: float, solid: bool
+) -> None:
+    """Also for one of a client's crowd, which switches collisions off for all of its own."""
     car, link = up_to_speed(scenario)
     ahead = float(scenario.driver(car)["station"]) + 2.4 + stopping_distance(scenario.speed(car))
     x, y, *_, yaw, _ = scenario.on_link(link, ahead + 4.0, 3.5)
@@ -59,6 +62,7 @@ def test_brakes_for_a_walker_that_steps_out(scenario: Scenario, walking: float) 
     slot = scenario.table.find_slot(walker)
     scenario.table.walk_direction[slot] = (sin(yaw), -cos(yaw), 0.0)
     scenario.table.walk_speed[slot] = walking
+    scenario.table.solid[slot] = solid
     touched, slowest = run_watching(scenario, car, walker, 4.0)
     assert not touched
     assert slowest < 3.0

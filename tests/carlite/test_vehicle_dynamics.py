@@ -42,6 +42,32 @@ def test_without_its_tyres_pull_a_car_runs_straight() -> None:
     assert abs(place.table.rotation[0, 1]) < 1e-12
 
 
+@pytest.mark.parametrize("blueprint", ["vehicle.lincoln.mkz_2020", "vehicle.dodge.charger_2020"])
+@pytest.mark.parametrize("speed", [25.0, 20.0, 15.1])
+def test_mid_braking_agrees_with_pdm_lites_fit(blueprint: str, speed: float) -> None:
+    """Of the speed in km/h after a tick of 50 ms of full brake, from that before.
+
+    The polynomial is fitted on records of a real MKZ 2020: `brake_values` in the configuration of
+    autonomousvision/carla_garage, branch leaderboard_2 (MIT).
+    """
+    fit = [9.31711370e-03, 8.20967431e-02, -2.83832427e-03, 5.06587474e-05]
+    fit += [-4.90357228e-07, 2.44419284e-09, -4.91381935e-12]
+    place = Place()
+    place.car(blueprint)
+    place.table.throttle[0] = 1.0
+    while place.speed() < 32.0:
+        place.tick()
+    place.table.throttle[0], place.table.brake[0] = 0.0, 1.0
+    # the pedal is down and the load has shifted before the comparison begins
+    while place.speed() > speed:
+        place.tick()
+    expected = 3.6 * place.speed()
+    for _ in range(21):
+        expected = float(expected ** np.arange(1, 8) @ np.array(fit))
+    place.tick(21)
+    assert 3.6 * place.speed() == pytest.approx(expected, rel=0.03)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("blueprint", VEHICLES)
 def test_every_vehicle_drives_shifts_brakes_and_stops(blueprint: str) -> None:

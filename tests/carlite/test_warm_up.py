@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import carla
+import numpy as np
 import pytest
 
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.server import CompilationNotice
+from harness.carlite.wire import snapshot
 from tests.carlite.byte_client import Raw
-from tests.carlite.opendrive_samples import crossing
+from tests.carlite.opendrive_samples import crossing, straight_road
 from tests.carlite.test_replies_actors import MODEL3, spawn
 from tests.conftest import Carlite
 
@@ -82,10 +86,24 @@ def test_nothing_is_compiled_in_mid_session() -> None:
         uploaded = crossing().replace("</OpenDRIVE>", f"<!-- {server.port} --></OpenDRIVE>")
         parameters = carla.OpendriveGenerationParameters()
         play(client, client.generate_opendrive_world(uploaded, parameters))
+        # a town without lights or signs, where the spectator is alone
+        client.generate_opendrive_world(straight_road(120.0), parameters).tick()
         with Raw(server) as raw:
             raw.reply("no_such_call", "long" * 1_000_000)
         lines = server.log().splitlines()
     assert [line for line in lines if not line.endswith(FIRST_START)] == []
+
+
+def test_one_actor_is_packed_by_the_code_that_packs_several() -> None:
+    """An array of one record may have another type than one of several: see `VEHICLE_RECORD`."""
+    kernels = [snapshot._write_actors, snapshot._write_vehicles, snapshot._write_walkers]
+    for count in (5, 1):
+        table = ActorTable()
+        for actor in range(count):
+            table.add_actor(actor + 1, kind=ActorKind.VEHICLE)
+        snapshot.pack_actors(table, np.zeros(0, np.int64), np.zeros(0, snapshot.SIGNAL))
+        signatures: list[Any] = [kernel.signatures for kernel in kernels]  # type: ignore[attr-defined]
+        assert list(map(len, signatures)) == [1, 1, 1]
 
 
 @pytest.mark.thorough

@@ -12,9 +12,14 @@ import pytest
 
 from harness.common.environments import AT_START
 from harness.common.installation import install_command
-from harness.doctor import simulation
+from harness.doctor import machine, simulation
 from harness.doctor.finding import DoctorFinding, DoctorPlaces, get_worst_verdict
-from harness.doctor.machine import check_disk, check_gpu, is_port_free
+from harness.doctor.machine import (
+    check_client_threads,
+    check_disk,
+    check_gpu,
+    is_port_free,
+)
 from harness.doctor.packages import (
     PackageRequirement,
     check_extra,
@@ -191,6 +196,16 @@ def test_a_disk_that_takes_nothing_is_a_fault(tmp_path: Path) -> None:
     full = check_disk(DoctorPlaces(Path("/proc/runs")))
     assert full.verdict == "fault"
     assert full.details.startswith("/proc: ")
+
+
+@pytest.mark.parametrize(("processors", "has_cure"), [(2, True), (64, False)])
+def test_few_threads_of_a_client_are_reported_with_the_cure(
+    monkeypatch: pytest.MonkeyPatch, processors: int, has_cure: bool
+) -> None:
+    monkeypatch.setattr(machine, "count_processors", lambda: processors)
+    line = check_client_threads()
+    assert line.details.startswith(f"{processors} in each carla.Client")
+    assert ("carla.Client(host, port, 32)" in line.cure) is has_cure
 
 
 def test_a_cache_that_takes_nothing_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
 """Sensors, controllers and triggers: CARLA's ids with their attributes and defaults.
 
-Sensors that carlite does not simulate stay listed, so that code which only looks them up goes on
-working; spawning one is refused with the reason.
+The list has what can be spawned. Four cameras that carlite does not simulate are listed all the
+same, because CARLA's `manual_control.py` looks each of them up when it starts, whichever it shows;
+spawning one is refused with the reason. CARLA's `sensor.other.rss`, `sensor.other.v2x` and
+`sensor.other.v2x_custom` are left out: a program that looks them up reads "blueprint not found".
 """
 
 from __future__ import annotations
@@ -113,33 +115,6 @@ _OBSTACLE: Defaults = {
     "only_dynamics": False,
     "debug_linetrace": False,
 }
-_RADIO: Defaults = {
-    "transmit_power": 21.5,
-    "receiver_sensitivity": -99.0,
-    "frequency_ghz": 5.9,
-    "combined_antenna_gain": 10.0,
-    "scenario": ("highway", "rural", "urban"),
-    "path_loss_exponent": 2.7,
-    "d_ref": 1.0,
-    "filter_distance": 500.0,
-    "use_etsi_fading": True,
-    "custom_fading_stddev": 0.0,
-}
-_AWARENESS: Defaults = {
-    "path_loss_model": ("winner", "geometric"),
-    "gen_cam_min": 0.1,
-    "gen_cam_max": 1.0,
-    "fixed_rate": False,
-    **_POSITION_NOISE,
-    "noise_head_stddev": 0.0,
-    "noise_head_bias": 0.0,
-    "noise_accel_stddev_x": 0.0,
-    "noise_accel_stddev_y": 0.0,
-    "noise_accel_stddev_z": 0.0,
-    "noise_yawrate_stddev": 0.0,
-    "noise_yawrate_bias": 0.0,
-    "noise_vel_stddev_x": 0.0,
-}
 _SENSORS: dict[str, Defaults] = {
     "camera.depth": {**_TICK, **_IMAGE},
     "camera.instance_segmentation": {**_TICK, **_IMAGE},
@@ -154,15 +129,12 @@ _SENSORS: dict[str, Defaults] = {
     "other.obstacle": {**_TICK, **_OBSTACLE},
     "other.radar": {**_TICK, **_RADAR},
 }
-_PLAIN_ROLE = ("other.gnss", "other.imu", "other.radar", "other.v2x", "other.v2x_custom")
+_PLAIN_ROLE = ("other.gnss", "other.imu", "other.radar")
 _NOT_SIMULATED: dict[str, Defaults] = {
     "camera.cosmos_visualization": {**_TICK, **_IMAGE},
     "camera.dvs": {**_TICK, **_IMAGE, **_FILM, **_EVENTS},
     "camera.normals": {**_TICK, **_IMAGE},
     "camera.optical_flow": {**_TICK, **_IMAGE},
-    "other.rss": {},
-    "other.v2x": {**_TICK, "noise_seed": 0, **_RADIO, **_AWARENESS},
-    "other.v2x_custom": {**_TICK, "noise_seed": 0, **_RADIO},
 }
 _TRIGGER: Defaults = {"friction": 3.5, "extent_x": 1.0, "extent_y": 1.0, "extent_z": 1.0}
 

@@ -1,7 +1,8 @@
 """Calls about what is under a vehicle's bonnet.
 
-The dynamics' own records have CARLA's fields in CARLA's order; only steering angles and wheel
-positions differ: degrees, and centimetres in the world, which a client cannot change.
+The dynamics' own records have CARLA's fields in CARLA's order. Wheels differ in units: CARLA gives
+steering angles in degrees, radii in centimetres, and positions in centimetres in the world, which a
+client cannot change.
 """
 
 from __future__ import annotations
@@ -70,9 +71,15 @@ def _encode_wheel(wheel: WheelPhysicsControl, position: Vector) -> WheelPhysicsC
     return replace(
         wheel,
         max_steer_angle=degrees(wheel.max_steer_angle),
+        radius=wheel.radius * CENTIMETRES,
         position=(x * CENTIMETRES, y * CENTIMETRES, z * CENTIMETRES),
     )
 
 
 def _decode_wheel(wheel: WheelPhysicsControl, present: WheelPhysicsControl) -> WheelPhysicsControl:
-    return replace(wheel, max_steer_angle=radians(wheel.max_steer_angle), position=present.position)
+    return replace(
+        wheel,
+        max_steer_angle=radians(wheel.max_steer_angle),
+        radius=wheel.radius / CENTIMETRES,
+        position=present.position,
+    )

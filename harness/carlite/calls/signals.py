@@ -113,7 +113,9 @@ def get_group_traffic_lights(
 @calls.register_value
 def get_light_boxes(world: ServerWorld, session: ClientSession, actor: object) -> object:
     """Return the boxes of a light's heads, in the world."""
-    place = world.episode.table.position[
-        world.episode.table.find_slot(_check_light_id(world, actor))
-    ]
-    return [codec.encode_record(box) for box in world.episode.scenery_state.list_light_boxes(place)]
+    table = world.episode.table
+    slot = table.find_slot(_check_light_id(world, actor))
+    boxes = world.episode.scenery_state.list_light_boxes(
+        table.position[slot], float(table.rotation[slot, 1])
+    )
+    return [codec.encode_record(box) for box in boxes]

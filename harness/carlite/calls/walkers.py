@@ -20,10 +20,12 @@ FASTEST = 100.0
 def apply_control_to_walker(
     world: ServerWorld, session: ClientSession, actor: object, control: object
 ) -> None:
-    """Let a walker walk."""
+    """Let a walker walk; the dead do not."""
     wanted = codec.decode_record(WalkerControl, control)
     slot = find_actor_slot(world, actor, ActorKind.WALKER)
     table = world.episode.table
+    if table.dead[slot]:
+        return
     length = float(np.linalg.norm(wanted.direction))
     table.walk_direction[slot] = np.array(wanted.direction) / max(length, 1.0)
     table.walk_speed[slot] = min(max(wanted.speed, 0.0), FASTEST)

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.carlite.angles import wrap_to_pi
-from harness.carlite.arrays import Bytes, Floats
+from harness.carlite.arrays import Bools, Bytes, Floats
 from harness.carlite.towns.network import LaneRecord, RoadRecord, SectionRecord
 from harness.carlite.towns.reference_line import evaluate_cubic, evaluate_reference_line
 
 SPACING = 1.0
 TINY = 1e-3
+JUMP_REACH = 1e-6
+"""Metres before and after a station at which it is seen whether a lane jumps there."""
+
 REVERSED = slice(None, None, -1)
 FARTHEST, WIDEST = 1e6, 200.0
 
@@ -57,21 +60,85 @@ def sample_section_lanes(
     length = section.end - section.s
     margin = min(1e-7, length / 4)
     pieces = max(1, int(np.ceil(length / SPACING - 1e-9)))
+    jumps: Floats | None = None
     while True:
         # (samples,) a little away from the ends, where the next section begins
         s = np.linspace(section.s + margin, section.end - margin, pieces + 1)
         lanes = _compute_centre_lines(road, section, s)
         for record, centre in lanes:
             _check_reach(centre, f"road {road.id}, lane {record.id}")
-        # finer until no lane has samples too far apart
-        longest = max(
-            (np.linalg.norm(np.diff(c.points, axis=0), axis=1).max() for _, c in lanes), default=0.0
-        )
+        # finer until no lane has samples too far apart, except across a jump
+        even = np.ones(pieces, bool) if jumps is None else _list_even_steps(s, jumps)
+        longest = max((_measure_steps(c)[even].max(initial=0.0) for _, c in lanes), default=0.0)
         if longest <= SPACING * 1.0001:
-            return [(record, _drop_duplicate_samples(centre)) for record, centre in lanes]
+            return [
+                (record, _drop_duplicate_samples(_bridge_jumps(centre))) for record, centre in lanes
+            ]
+        if jumps is None:
+            jumps = _find_jumps(road, section)
+            if len(jumps):
+                continue
         pieces = max(pieces + 1, int(np.ceil(pieces * longest / SPACING)))
         if pieces > 1000 * (length + 1):
             raise ValueError(f"road {road.id}: its lanes run far longer than its length")
+
+
+def _find_jumps(road: RoadRecord, section: SectionRecord) -> Floats:
+    """Return the stations at which a lane jumps aside, or up, where a record begins.
+
+    Road 714 of CARLA's Town06 has such a place: its lane offset goes from 8.1 to 11 m at once.
+    """
+    profiles = [road.lane_offset, road.elevation, *(lane.width for lane in section.lanes.values())]
+    starts = [profile[:, 0] for profile in profiles] + [np.array([piece.s for piece in road.plan])]
+    stations = np.unique(np.concatenate(starts))
+    # (stations,) those inside the section; (2 * stations,) just before and just after each
+    inside = (stations > section.s + JUMP_REACH) & (stations < section.end - JUMP_REACH)
+    stations = stations[inside]
+    if not len(stations):
+        return stations
+    around = np.column_stack([stations - JUMP_REACH, stations + JUMP_REACH]).ravel()
+    jumping = np.zeros(len(stations), bool)
+    for _, centre in _compute_centre_lines(road, section, around):
+        before, after = centre.points[::2], centre.points[1::2]
+        apart = np.linalg.norm(after - before, axis=1) > TINY
+        # left lanes run against the stations
+        jumping |= apart[REVERSED] if centre.road_s[0] > centre.road_s[-1] else apart
+    return stations[jumping]
+
+
+def _list_even_steps(s: Floats, jumps: Floats) -> Bools:
+    """Return which steps between neighbouring stations have no jump in them."""
+    even = np.ones(len(s) - 1, bool)
+    even[np.clip(np.searchsorted(s, jumps) - 1, 0, len(s) - 2)] = False
+    return even
+
+
+def _measure_steps(centre: LaneCentreLine) -> Floats:
+    """Return the metres between neighbouring samples, in the order of their stations."""
+    steps: Floats = np.linalg.norm(np.diff(centre.points, axis=0), axis=1)
+    return steps[REVERSED] if centre.road_s[0] > centre.road_s[-1] else steps
+
+
+def _bridge_jumps(centre: LaneCentreLine) -> LaneCentreLine:
+    """Put samples on the straight line across a jump, so that no two are farther than a metre."""
+    steps = np.linalg.norm(np.diff(centre.points, axis=0), axis=1)
+    if steps.max(initial=0.0) <= SPACING * 1.0001:
+        return centre
+    # (samples after,) each new sample between two old ones, as a share of the way
+    counts = np.ceil(steps / SPACING * 0.9999).astype(np.int64).clip(1)
+    first = np.repeat(np.arange(len(steps)), counts)
+    share = np.concatenate([np.arange(count) / count for count in counts])
+    # the last sample stays
+    first, share = np.append(first, len(steps)), np.append(share, 0.0)
+    after = np.minimum(first + 1, len(steps))
+    across = share[:, None]
+    return LaneCentreLine(
+        points=centre.points[first] * (1.0 - across) + centre.points[after] * across,
+        yaw=centre.yaw[first],
+        width=centre.width[first],
+        change=centre.change[first],
+        road_s=centre.road_s[first] * (1.0 - share) + centre.road_s[after] * share,
+    )
 
 
 def _check_reach(centre: LaneCentreLine, place: str) -> None:

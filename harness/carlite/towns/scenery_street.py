@@ -14,6 +14,9 @@ from harness.carlite.towns.scenery_plot import CELL, EVERYTHING, STREET, CellUse
 from harness.carlite.towns.scenery_site import ScenerySite
 
 LAMP_HEIGHT, LIGHT_HEIGHT, SIGN_HEIGHT = 7.0, 3.6, 2.3
+LIGHT_HEAD = (0.16, 0.16, 0.45)
+"""Half sizes of a traffic light's head, m."""
+
 POLE_RADIUS = 0.09
 BEHIND_KERB = 0.65
 BEHIND_WALK = 0.5
@@ -59,9 +62,8 @@ def place_signal_posts(site: ScenerySite, signals: tuple[TownSignal, ...]) -> No
 
 
 def _make_light_post(x: float, y: float, yaw: float) -> tuple[SceneryPiece, SceneryPiece]:
-    half = (0.16, 0.16, 0.45)
     face = SceneryPiece(
-        x, y, yaw, half, label=SemanticLabel.TRAFFIC_LIGHT, lift=LIGHT_HEIGHT - 0.95
+        x, y, yaw, LIGHT_HEAD, label=SemanticLabel.TRAFFIC_LIGHT, lift=LIGHT_HEIGHT - 0.95
     )
     return _make_pole(x, y, LIGHT_HEIGHT), face
 

@@ -1,7 +1,8 @@
 """Compiled: who stands, walks or drives into the corridor of a driver's path.
 
 Vehicles and walkers are obstacles, props are none: CARLA's Traffic Manager keeps track of those
-two kinds of actors alone (`ALSM`), and its `CollisionStage` brakes for no other.
+two kinds of actors alone (`ALSM`), and its `CollisionStage` brakes for no other. Walkers count
+whether or not they take part in collisions: a client's crowd switches that off for all of its own.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ BODY = make_record_dtype(RoadBody)
 def collect_bodies(table: ActorTable, drivers: Drivers, slots: Ints) -> Bodies:
     """Collect what drivers must mind, and note for each which is its vehicle, in `slots`."""
     return _collect_body_rows(
-        drivers, slots, table.id, table.kind, table.solid, table.position, table.rotation,
-        table.velocity, table.extent, table.mirrors, table.box_centre, table.lamps,
+        drivers, slots, table.id, table.kind, table.solid, table.dead, table.position,
+        table.rotation, table.velocity, table.extent, table.mirrors, table.box_centre, table.lamps,
     )  # fmt: skip
 
 
@@ -92,6 +93,7 @@ def _collect_body_rows(
     ids: Ints,
     kind: Bytes,
     solid: Bools,
+    dead: Bools,
     position: Floats,
     rotation: Floats,
     velocity: Floats,
@@ -105,11 +107,14 @@ def _collect_body_rows(
     for i in range(len(d)):
         driver[slots[i]] = i
         d[i].lit = lamps[slots[i]]
-    # one row for each solid road user, in the order of slots
+    # one row for each road user, in the order of slots; not for who lies under a vehicle
     rows = np.zeros(len(ids), BODY)
     count = 0
     for slot in range(len(ids)):
-        minded = solid[slot] and (kind[slot] == VEHICLE or kind[slot] == WALKER)
+        if kind[slot] == WALKER:
+            minded = solid[slot] or not dead[slot]
+        else:
+            minded = solid[slot] and kind[slot] == VEHICLE
         if not minded and driver[slot] < 0:
             continue
         body = rows[count]

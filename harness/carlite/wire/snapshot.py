@@ -14,7 +14,9 @@ from harness.carlite.arrays import Bools, Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import compiled
 
 MAP_CHANGE = 1
-ACTIVE = 1
+ACTIVE, PENDING_KILL = 1, 3
+"""CARLA's states of actors; clients take the second for one that is not alive."""
+
 KMH = 3.6
 VEHICLE_KIND, WALKER_KIND = int(ActorKind.VEHICLE), int(ActorKind.WALKER)
 
@@ -75,10 +77,18 @@ RECORD = _make_layout({"pose": ("(6,)<f4", POSE_AT), "block": ("V54", BLOCK_AT)}
 ACTOR = _make_layout(_ACTOR, RECORD_SIZE)
 """What every record has, number by number."""
 
-VEHICLE = _make_layout(_VEHICLE, BLOCK_SIZE)
-WALKER = _make_layout(_WALKER, BLOCK_SIZE)
 SIGNAL = _make_layout(_SIGNAL, BLOCK_SIZE)
-"""Type-dependent blocks; a traffic sign fills in its `sign_id` alone."""
+"""The block of lights and signs; a traffic sign fills in its `sign_id` alone."""
+
+VEHICLE_RECORD, WALKER_RECORD = (
+    _make_layout({name: (form, BLOCK_AT + at) for name, (form, at) in fields.items()}, RECORD_SIZE)
+    for fields in (_VEHICLE, _WALKER)
+)
+"""Whole records, of which only the type-dependent block has names.
+
+Of blocks alone, a field of the records, an array of one actor is contiguous, one of several is
+not: they have different types, for each of which a function is compiled.
+"""
 
 Records: TypeAlias = NDArray[np.void]
 
@@ -87,21 +97,20 @@ def pack_actors(table: ActorTable, signal_slots: Ints, signals: Records) -> Reco
     """Return one record per slot of the table; `signals` are the blocks of lights and signs."""
     # (actors,) records; the block of each is written by its kind
     records = np.zeros(len(table), RECORD)
-    blocks = records["block"]
     _write_actors(
         records.view(ACTOR), table.id, table.position, table.rotation, table.velocity,
-        table.angular_velocity, table.acceleration,
+        table.angular_velocity, table.acceleration, table.dead,
     )  # fmt: skip
     _write_vehicles(
-        blocks.view(VEHICLE), table.kind, table.throttle, table.steer, table.brake,
+        records.view(VEHICLE_RECORD), table.kind, table.throttle, table.steer, table.brake,
         table.hand_brake, table.reverse, table.manual_gear, table.gear, table.speed_limit,
         table.light_state, table.has_light, table.light_id, table.failure,
     )  # fmt: skip
     _write_walkers(
-        blocks.view(WALKER), table.kind, table.walk_direction, table.walk_speed, table.jump
+        records.view(WALKER_RECORD), table.kind, table.walk_direction, table.walk_speed, table.jump
     )
     if len(signal_slots):
-        blocks[signal_slots] = signals.view("V54")
+        records["block"][signal_slots] = signals.view("V54")
     return records
 
 
@@ -116,12 +125,12 @@ def pack_snapshot(
 @compiled
 def _write_actors(
     records: Any, ids: Ints, position: Floats, rotation: Floats, velocity: Floats,
-    angular_velocity: Floats, acceleration: Floats,
+    angular_velocity: Floats, acceleration: Floats, dead: Bools,
 ) -> None:  # fmt: skip
     # a record for each slot; angles go out in degrees
     for slot in range(len(ids)):
         one = records[slot]
-        one.id, one.state = ids[slot], ACTIVE
+        one.id, one.state = ids[slot], PENDING_KILL if dead[slot] else ACTIVE
         one.x, one.y, one.z = position[slot]
         a, b, c = rotation[slot]
         one.pitch, one.yaw, one.roll = degrees(a), degrees(b), degrees(c)
@@ -133,15 +142,15 @@ def _write_actors(
 
 @compiled
 def _write_vehicles(
-    blocks: Any, kind: Bytes, throttle: Floats, steer: Floats, brake: Floats,
+    records: Any, kind: Bytes, throttle: Floats, steer: Floats, brake: Floats,
     hand_brake: Bools, reverse: Bools, manual_gear: Bools, gear: Int32s, speed_limit: Floats,
     light_state: Bytes, has_light: Bools, light_id: Ints, failure: Bytes,
 ) -> None:  # fmt: skip
-    # blocks of other actors are left as they are
+    # records of other actors are left as they are
     for slot in range(len(kind)):
         if kind[slot] != VEHICLE_KIND:
             continue
-        one = blocks[slot]
+        one = records[slot]
         one.throttle, one.steer, one.brake = throttle[slot], steer[slot], brake[slot]
         one.hand_brake, one.reverse = hand_brake[slot], reverse[slot]
         one.manual_gear, one.gear = manual_gear[slot], gear[slot]
@@ -152,11 +161,11 @@ def _write_vehicles(
 
 @compiled
 def _write_walkers(
-    blocks: Any, kind: Bytes, walk_direction: Floats, walk_speed: Floats, jump: Bools
+    records: Any, kind: Bytes, walk_direction: Floats, walk_speed: Floats, jump: Bools
 ) -> None:
     for slot in range(len(kind)):
         if kind[slot] == WALKER_KIND:
-            one = blocks[slot]
+            one = records[slot]
             one.direction_x, one.direction_y, one.direction_z = walk_direction[slot]
             one.speed, one.jump = walk_speed[slot], jump[slot]
 

@@ -19,6 +19,7 @@ from harness.carlite.wire.codec import Vector
 from harness.carlite.wire.records import ActorDescription, BoundingBox, Transform
 from harness.carlite.world import arrival
 from harness.carlite.world.ackermann import AckermannControllers
+from harness.carlite.world.deaths import WalkerDeaths
 from harness.carlite.world.geometry import transform_body_point
 from harness.carlite.world.motion import ActorMotion
 from harness.carlite.world.observation import SensorObservation, SensorTick
@@ -30,8 +31,6 @@ from harness.carlite.world.speed_limits import SpeedLimits
 OCCUPIED = "Spawn failed because of collision at spawn position"
 VIEWPOINT: Vector = (0.0, 0.0, 10.0)
 NOTHING = np.zeros(0, np.int64)
-AFTERLIFE = 10.0
-"""Seconds that a walker lies where it died before it is gone, as in CARLA."""
 
 
 class WorldEpisode:
@@ -51,7 +50,6 @@ class WorldEpisode:
         self._ids = ids
         self._scenery_is_made_up = towns.has_made_up_scenery(town)
         self._giving_way: dict[int, Ints] = {}
-        self._leaving: dict[int, float] = {}
         # actors that a town has from the start
         self.population = ActorPopulation()
         self.table = self.population.table
@@ -60,6 +58,7 @@ class WorldEpisode:
         self.lights = TrafficLights(town.signals, self._signal_ids)
         # what moves them
         self.motion = ActorMotion(town, self.table)
+        self._deaths = WalkerDeaths(self.population, self.motion)
         self.traffic = TrafficManager(
             town, table=self.table, lights=self.lights, physics=self.motion.physics, seed=seed
         )
@@ -122,12 +121,11 @@ class WorldEpisode:
             self.ackermann.forget_actor(resident.id)
             self.observation.remove_sensor(resident.id)
             self._restore_scenery(self._giving_way.pop(resident.id, NOTHING))
-            self._leaving.pop(resident.id, None)
+            self._deaths.forget_actor(resident.id)
 
     def set_walker_dead(self, walker: int) -> None:
-        """Leave a walker where it lies; nothing moves it any more, and after a while it is gone."""
-        self.motion.set_simulated(self.population.find_slot(walker, ActorKind.WALKER), False)
-        self._leaving[walker] = self.elapsed + AFTERLIFE
+        """Let a walker fall where it is; after a while it is gone."""
+        self._deaths.kill_walker(walker, self.elapsed)
 
     def show_scenery(self, ids: Iterable[int], visible: bool) -> None:
         """Show or hide pieces of scenery, for sensors and for collisions."""
@@ -144,9 +142,8 @@ class WorldEpisode:
     def advance(self, dt: float) -> None:
         """Move everything on by `dt` seconds."""
         self.elapsed += dt
-        for walker in [actor for actor, end in self._leaving.items() if end <= self.elapsed]:
-            if walker in self._leaving:
-                self.destroy_resident(walker)
+        for walker in self._deaths.list_gone(self.elapsed):
+            self.destroy_resident(walker)
         population, table = self.population, self.table
         vehicles = population.list_slots(ActorKind.VEHICLE)
         self.lights.step(dt)
@@ -156,6 +153,7 @@ class WorldEpisode:
         self.traffic.step(dt)
         self.ackermann.drive_vehicles(table, self.motion.physics, dt, self.traffic.vehicles)
         self.motion.step(vehicles, population.list_slots(ActorKind.WALKER), dt)
+        self._deaths.note_contacts(self.motion.contacts, self.elapsed)
         population.move_attached()
 
     def pack_records(self) -> snapshot.Records:

@@ -103,9 +103,17 @@ class ActorMotion:
     def lead_walkers(
         self, ids: Sequence[int], locations: Floats, rotations: Floats, speeds: Floats
     ) -> None:
-        """Put walkers on the ground at places; until the next call they walk on for one tick."""
+        """Put walkers on the ground at places; until the next call they walk on for one tick.
+
+        The dead stay where they lie.
+        """
         table = self._table
         slots = [table.find_slot(actor_id) for actor_id in ids]
+        alive = ~table.dead[slots]
+        if not alive.all():
+            living = [actor_id for actor_id, lives in zip(ids, alive, strict=True) if lives]
+            self.lead_walkers(living, locations[alive], rotations[alive], speeds[alive])
+            return
         table.position[slots] = locations
         self.lift_walkers(*slots)
         table.rotation[slots] = rotations

@@ -17,6 +17,7 @@ from harness.carlite.dynamics.collisions import ObstacleGrid, has_solid_overlap
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.scene import SensorScene
 from harness.carlite.towns.model import SceneryShape, Town, TownScenery
+from harness.carlite.towns.scenery_street import LIGHT_HEAD, LIGHT_HEIGHT
 from harness.carlite.wire.codec import Rotation, Vector, Wide
 from harness.carlite.wire.records import BoundingBox, EnvironmentObject, LabelledPoint, Transform
 from harness.carlite.world.geometry import build_actor_box
@@ -116,12 +117,20 @@ class SceneryState:
         wanted = touchable & ((table.label == label) | (label == ANY))
         return pieces + [build_actor_box(table, int(slot)) for slot in np.flatnonzero(wanted)]
 
-    def list_light_boxes(self, place: Floats) -> list[BoundingBox]:
-        """Return the boxes of the light heads that hang near a traffic light's place."""
+    def list_light_boxes(self, place: Floats, yaw: float) -> list[BoundingBox]:
+        """Return the boxes of the light heads that hang near a traffic light's place.
+
+        Where there was no room for a pole, the box is where its head would have been.
+        """
         scenery = self._town.scenery
         away = np.hypot(*(scenery.centre[:, :2] - place[:2]).T)
         heads = (scenery.label == SemanticLabel.TRAFFIC_LIGHT) & (away < HEADS_WITHIN)
-        return [self._build_box(int(i)) for i in np.flatnonzero(heads)]
+        boxes = [self._build_box(int(i)) for i in np.flatnonzero(heads)]
+        if boxes:
+            return boxes
+        x, y, z = place.tolist()
+        middle = z + LIGHT_HEIGHT - LIGHT_HEAD[2]
+        return [BoundingBox((x, y, middle), LIGHT_HEAD, Rotation((0.0, yaw, 0.0)))]
 
     def list_names(self) -> list[str]:
         """Return the names of all pieces."""
