@@ -21,7 +21,8 @@ from harness.carlite.wire.records import (
     Transform,
 )
 from harness.carlite.world import ServerWorld
-from harness.carlite.world.episode import AFTERLIFE, WorldEpisode
+from harness.carlite.world.deaths import AFTERLIFE
+from harness.carlite.world.episode import WorldEpisode
 
 TOWN = "CrucibleRing"
 STEP = 0.05

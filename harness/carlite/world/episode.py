@@ -143,7 +143,9 @@ class WorldEpisode:
         """Move everything on by `dt` seconds."""
         self.elapsed += dt
         for walker in self._deaths.list_gone(self.elapsed):
-            self.destroy_resident(walker)
+            # one that was attached to another is gone with it
+            if walker in self.table:
+                self.destroy_resident(walker)
         population, table = self.population, self.table
         vehicles = population.list_slots(ActorKind.VEHICLE)
         self.lights.step(dt)
