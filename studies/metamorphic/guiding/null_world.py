@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -48,12 +49,21 @@ class UsersAtRisk:
         return sum_by_group(self.test, values, self.tests)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class NullOutcome:
     """What the synthetic judge made of all tests once."""
 
-    scores: dict[str, Floats]  # by guide: (tests,)
-    errors: dict[str, Floats]  # by check: (tests,)
+    users: UsersAtRisk
+    lost: Mask  # (users,) those that cooperation does not detect
+
+    @cached_property
+    def scores(self) -> dict[str, Floats]:
+        """Return the scores of guides: (tests,) of each."""
+        return compute_null_scores(self.users, self.lost)
+
+    def count_errors(self, check: str) -> Floats:
+        """Return (tests,) numbers of exposed road users that were lost."""
+        return self.users.sum_by_test(self.lost & self.users.exposed[check])
 
 
 def sum_by_group(group: Integers, values: Floats | Mask, groups: int) -> Floats:
@@ -80,11 +90,7 @@ def sample_null_worlds(
     """
     random = make_named_stream(seed, "null worlds")
     for _ in range(worlds):
-        lost = random.random(len(users.test)) < rate
-        yield NullOutcome(
-            scores=compute_null_scores(users, lost),
-            errors={name: users.sum_by_test(lost & mask) for name, mask in users.exposed.items()},
-        )
+        yield NullOutcome(users=users, lost=random.random(len(users.test)) < rate)
 
 
 def compute_null_scores(users: UsersAtRisk, lost: Mask) -> dict[str, Floats]:

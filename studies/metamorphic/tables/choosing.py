@@ -157,12 +157,13 @@ def build_guidance_sheets(tables: StudyTables) -> list[TextSheet]:
             ),
             rows=tuple(of_check),
             names=3,
-            note=f"Errors of exposed road users. Count and rate: multiples of those of random"
-            f" choice. At the null every road user is lost with the overall rate of the system,"
-            f" whatever the test: mean of {NULL_WORLDS} worlds, and where 95 % of them lie. Gain:"
-            f" rate by rate at the null, 1 where no test is harder than another, with its 95 %"
-            f" interval over scenarios. `{NOTHING}`: no errors, or the records do not have which"
-            f" road users were exposed. Tests are all changed scenes but those of placebos.",
+            note="Errors of exposed road users. Count and rate are multiples of those of random"
+            " choice. At the null every road user is lost with the overall rate of the system,"
+            f" whatever the test is: mean of {NULL_WORLDS} worlds, and where 95 % of them lie. The"
+            " gain is rate by rate at the null, 1 where no test is harder than another. Its 95 % interval"
+            " is the wider one of that over scenarios and that over worlds."
+            f" `{NOTHING}`: no errors, or the records do not have which road users were exposed."
+            " Tests are all changed scenes but those of placebos.",
         )
         for check, of_check in rows.items()
     ]
