@@ -79,6 +79,7 @@ STREAMS = [
     "keep",
     "lidar/*",
     "modes/*/*/*",
+    "null worlds",
     "operator/*/*",
     "partner/*",
     "portrait/*",

@@ -154,6 +154,11 @@ def compute_rate_multiple(sums: KeptSums) -> Floats:
         return np.asarray((sums.kept_errors / sums.kept_exposed) / (sums.errors / sums.exposed))
 
 
+def has_multiples(sums: KeptSums) -> bool:
+    """Return whether any world has errors, and exposed road users in what is kept."""
+    return bool(np.isfinite(compute_rate_multiple(sums.add_scenarios())).any())
+
+
 def compute_count_multiple(sums: KeptSums, share: float) -> Floats:
     """Return the number of errors in what is kept, as a multiple of that of random tests."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -313,7 +318,7 @@ class NullSampling:
         """Return the sums of what guides keep in worlds without weakness.
 
         Left out are guides that read the outcome, where it is not known which road users are
-        exposed.
+        exposed, and those that never keep an exposed one.
 
         Args:
             names: of `GUIDES`.
@@ -347,7 +352,8 @@ class NullSampling:
                     if name in fixed or tests.check in users.joint:
                         part = KeptSums.of_rows(tests, world.count_errors(tests.check), rows)
                         sums.setdefault((name, tests.check), []).append(part)
-        return {key: KeptSums.stack(parts) for key, parts in sums.items()}
+        stacked = {key: KeptSums.stack(parts) for key, parts in sums.items()}
+        return {key: parts for key, parts in stacked.items() if has_multiples(parts)}
 
     def choose_in_world(self, name: str, facts: CandidateFacts, world: NullOutcome) -> Integers:
         """Return what a guide keeps by the answers of the synthetic judge."""

@@ -65,7 +65,7 @@ def read_user_rows(users: pd.DataFrame, test: Integers, exposed: pd.DataFrame) -
 
 
 def rebuild_users_from_counts(exposed: pd.DataFrame) -> UsersAtRisk:
-    """Return road users of whom only the numbers are known.
+    """Return road users where only their numbers are known.
 
     The ego's scores are taken to be equal. Which of those that the ego detects are hidden or far is
     not known, nor what a lost one adds to a fitness: only MCE can be judged, and VGT.

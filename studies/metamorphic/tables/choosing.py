@@ -160,8 +160,8 @@ def build_guidance_sheets(tables: StudyTables) -> list[TextSheet]:
             note="Errors of exposed road users. Count and rate are multiples of those of random"
             " choice. At the null every road user is lost with the overall rate of the system,"
             f" whatever the test is: mean of {NULL_WORLDS} worlds, and where 95 % of them lie. The"
-            " gain is rate by rate at the null, 1 where no test is harder than another. Its 95 % interval"
-            " is the wider one of that over scenarios and that over worlds."
+            " gain is rate by rate at the null, 1 where no test is harder than another. Its 95 %"
+            " interval is the wider one of that over scenarios and that over worlds."
             f" `{NOTHING}`: no errors, or the records do not have which road users were exposed."
             " Tests are all changed scenes but those of placebos.",
         )

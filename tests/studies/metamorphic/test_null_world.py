@@ -301,6 +301,17 @@ def test_from_counts_only_what_they_determine_is_judged() -> None:
     assert known == of_all | {("vgt", "misled"), ("vgt_published", "misled")}
 
 
+def test_where_nothing_kept_is_exposed_there_is_no_null() -> None:
+    made = MadeTests(4, tests=40)
+    tests = made.guide_tests("missed", np.ones(40))
+    exposed = np.where(tests.facts.objects < tests.facts.objects.max(), tests.exposed, 0.0)
+    empty = replace(tests, exposed=exposed, clusters=made.clusters)
+    judged = judge_guides(["crowded"], empty, made.users(), share=0.025, worlds=5)["crowded"]
+    assert judged.null is None
+    assert math.isnan(judged.gain)
+    assert math.isnan(judged.high)
+
+
 def test_counts_and_rows_agree_on_vgt_at_the_null() -> None:
     """Equal scores of the ego stand for the recorded ones: the null is nearly the same."""
     made = MadeTests(9, tests=300, most=10, scenarios=20)
