@@ -79,6 +79,7 @@ STREAMS = [
     "keep",
     "lidar/*",
     "modes/*/*/*",
+    "null worlds",
     "offline_to_violation/folds",
     "offline_to_violation/permutations",
     "operator/*/*",

@@ -9,6 +9,7 @@ from pathlib import Path
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from studies.metamorphic.catalogue import MAKERS
+from studies.metamorphic.guiding.commands import add_null_options, add_select_options
 from studies.metamorphic.options import add_process_options, add_scenes_option, refuse_below_one
 from studies.metamorphic.pages.commands import (
     add_pack_options,
@@ -33,6 +34,11 @@ COMMAND = CommandDeclaration(
         "crucible metamorphic generate --scenes data/train --out data/hard --operators rain"
         " insert --keep vgt:0.15",
         "crucible metamorphic climb --scenes data/train --system fcooper --out data/worse",
+        "crucible metamorphic null studies/published/metamorphic.parquet --systems late",
+        "crucible metamorphic select --scenes data/test --guide vgt_others --by early"
+        " --out tests.json",
+        "crucible metamorphic check --scenes data/test --tests tests.json --systems late"
+        " --out runs/late-chosen",
     ),
 )
 
@@ -51,6 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.set_defaults(run=run_list)
     add_check_options(
         actions.add_parser("check", help="run systems on recorded and changed scenes")
+    )
+    add_select_options(
+        actions.add_parser("select", help="choose tests before any judged system answers")
+    )
+    add_null_options(
+        actions.add_parser("null", help="judge guides where no test is harder than another")
     )
     add_drives_options(actions.add_parser("drives", help="compare a campaign's drives in pairs"))
     add_generate_options(
@@ -114,6 +126,12 @@ def add_check_options(parser: argparse.ArgumentParser) -> None:
         default=200,
         metavar="N",
         help="largest number of scenes (default: 200)",
+    )
+    add(
+        "--tests",
+        type=Path,
+        metavar="FILE",
+        help="tests of `select`, in place of --operators, --count and --seed (default: none)",
     )
     add_process_options(parser)
     parser.set_defaults(run=run_metamorphic_check)
@@ -339,21 +357,30 @@ def run_metamorphic_check(options: argparse.Namespace) -> None:
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
 
     from studies.metamorphic.catalogue import select_catalogue_entries  # noqa: PLC0415
-    from studies.metamorphic.running.study import OfflineStudy, run_study  # noqa: PLC0415
+    from studies.metamorphic.guiding.saved_tests import read_saved_tests  # noqa: PLC0415
+    from studies.metamorphic.running.study import (  # noqa: PLC0415
+        OfflineStudy,
+        compute_system_digest,
+        run_study,
+    )
     from studies.metamorphic.tables.printing import render_study_tables  # noqa: PLC0415
 
     refuse_below_one(options, "count", "workers")
     select_catalogue_entries(tuple(options.operators))
     if not all(0 < beyond < math.inf for beyond in options.far):
         raise UserError(f"--far {' '.join(map(str, options.far))}: must be > 0")
+    saved = None if options.tests is None else read_saved_tests(options.tests)
+    if saved is not None:
+        saved.refuse_judged({name: compute_system_digest(name) for name in options.systems})
     study = OfflineStudy(
         recordings=tuple(options.scenes),
         systems=tuple(options.systems),
-        operators=tuple(options.operators),
+        operators=tuple(options.operators) if saved is None else saved.operators,
         scenes=options.count,
-        seed=options.seed,
+        seed=options.seed if saved is None else saved.seed,
         folder=options.out,
         far=tuple(options.far),
+        saved=saved,
     )
     with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
         bar = progress.add_task("scenes", total=len(study.select_sources()))

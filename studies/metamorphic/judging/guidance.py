@@ -84,7 +84,12 @@ def compute_v2xgen_fitness(
 
 def sum_weighted_misses(missed: Mask, shares: Floats) -> float:
     """Return the sum over missed objects of the ego's share times (1 - share) of all others."""
-    return float((missed * shares[:, 0] * (1 - shares[:, 1:]).prod(axis=1)).sum())
+    return float((missed * compute_miss_weights(shares)).sum())
+
+
+def compute_miss_weights(shares: Floats) -> Floats:
+    """Return the ego's share times (1 - share) of all others, of each object."""
+    return np.asarray(shares[:, 0] * (1 - shares[:, 1:]).prod(axis=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from harness.types.geometry import compute_relative_pose
+from harness.types.overlap import compute_class_overlaps
 from harness.types.precision import match_detections
-from harness.types.vocabulary import CLASSES, Boxes, Integers
+from harness.types.vocabulary import CLASSES, Boxes, Floats, Integers
 from studies.metamorphic.catalogue import CatalogueEntry
 from studies.metamorphic.geometry.sight import AgentSight
 from studies.metamorphic.judging.checks import (
@@ -29,6 +30,7 @@ from studies.metamorphic.judging.checks import (
 )
 from studies.metamorphic.judging.guidance import (
     FARTHEST_V2XGEN,
+    compute_miss_weights,
     compute_multitest_parts,
     compute_published_vgt,
     compute_repaired_vgt,
@@ -41,7 +43,7 @@ from studies.metamorphic.relations.relation import ExpectedBoxes, RelationMeasur
 from studies.metamorphic.scenes.answers import SystemAnswer
 from studies.metamorphic.scenes.operator import DoesNotApplyError, TruthExpectation
 from studies.metamorphic.scenes.scene import AgentView, CooperativeScene
-from studies.metamorphic.storage.records import TableRows, make_row_head
+from studies.metamorphic.storage.records import USER_VALUES, TableRows, make_row_head
 from studies.space import Values
 
 RECORDED_OPERATOR = "none"
@@ -241,6 +243,42 @@ def add_score_row(rows: TableRows, answer: SystemAnswer, judge: JudgeContext) ->
             "multitest_localisation": parts.localisation,
         }
     )
+
+
+def add_user_rows(rows: TableRows, answer: SystemAnswer, judge: JudgeContext) -> None:
+    """Add a row for each judged road user: what is known of it without the cooperative answer.
+
+    From these rows a world is made in which all road users are lost with one probability.
+
+    Args:
+        rows: of all tables; rows are added to `users`.
+        answer: of the system; only the ego's boxes are read.
+        judge: what the answer is judged by.
+    """
+    judged, sight = judge.objects.judged, judge.sight.select_actors(judge.objects.actor_ids)
+    alone = compute_alone_scores(judged, answer.ego_alone)
+    away = np.nan_to_num(sight.distances, nan=FARTHEST_V2XGEN)
+    columns = (
+        *judged.geometry.T,
+        alone,
+        sight.occlusion[:, 0],
+        compute_miss_weights(np.nan_to_num(sight.occlusion)),
+        compute_miss_weights(np.minimum(away, FARTHEST_V2XGEN) / FARTHEST_V2XGEN),
+    )
+    values = np.column_stack(columns).tolist()  # (objects, values)
+    rows["users"] += [
+        {**judge.head, "class": of_class, **dict(zip(USER_VALUES, row, strict=True))}
+        for of_class, row in zip(judged.classes.tolist(), values, strict=True)
+    ]
+
+
+def compute_alone_scores(judged: Boxes, ego_alone: Boxes) -> Floats:
+    """Return the score of the ego's box that overlaps each object most, 0 where it is no half."""
+    if not len(ego_alone):
+        return np.zeros(len(judged))
+    overlaps = compute_class_overlaps(judged, ego_alone)
+    detected = overlaps.max(axis=1, initial=0.0) >= OVERLAP
+    return np.where(detected, ego_alone.scores[overlaps.argmax(axis=1)], 0.0)
 
 
 def add_sweep_row(rows: TableRows, scene: CooperativeScene, operator: str, view: AgentView) -> None:

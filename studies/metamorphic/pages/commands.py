@@ -25,7 +25,7 @@ def add_tables_options(parser: argparse.ArgumentParser) -> None:
 
 def run_study_tables(options: argparse.Namespace) -> None:
     """Print or write all tables."""
-    from studies.metamorphic.tables.choosing import build_guidance_sheet  # noqa: PLC0415
+    from studies.metamorphic.tables.choosing import build_guidance_sheets  # noqa: PLC0415
     from studies.metamorphic.tables.realism import build_realism_sheets  # noqa: PLC0415
     from studies.metamorphic.tables.sheets import (  # noqa: PLC0415
         build_sheets,
@@ -35,7 +35,7 @@ def run_study_tables(options: argparse.Namespace) -> None:
     from studies.metamorphic.tables.summary import StudyTables  # noqa: PLC0415
 
     tables = StudyTables(options.study)
-    sheets = [*build_sheets(tables), *build_realism_sheets(tables), build_guidance_sheet(tables)]
+    sheets = [*build_sheets(tables), *build_realism_sheets(tables), *build_guidance_sheets(tables)]
     text = "\n".join(
         [
             format_tables_heading(tables),

@@ -21,7 +21,7 @@ from analysis.drawing.plots import (
     render_line_plot,
 )
 from studies.metamorphic.catalogue import MAKERS
-from studies.metamorphic.tables.choosing import GUIDE_TEXTS, compute_guide_multiples
+from studies.metamorphic.tables.choosing import compute_guide_gains, format_multiple
 from studies.metamorphic.tables.sheets import iterate_tested_relations
 from studies.metamorphic.tables.smallest import STRENGTHS
 from studies.metamorphic.tables.summary import (
@@ -175,23 +175,29 @@ def compute_placebo_band(tables: StudyTables, check: str) -> tuple[float, float]
 
 
 def render_guide_figures(tables: StudyTables, check: str) -> Iterator[tuple[str, Canvas]]:
-    """Yield for each system counts and rates in what guides keep, as multiples of random ones."""
+    """Yield for each system what guides gain over the null, and their rates before that."""
     for system in tables.systems:
-        values = compute_guide_multiples(tables, system, check)
+        judged = compute_guide_gains(tables, system, check)
         rows = [
             PlotRow(
                 label=guide,
                 spans=(
-                    IntervalSpan(value=values[guide][0], colour="quiet", title="count"),
-                    IntervalSpan(value=values[guide][1], colour="accent", title="rate"),
+                    IntervalSpan(value=one.rate, colour="quiet", title="rate"),
+                    IntervalSpan(
+                        value=one.gain,
+                        low=one.low,
+                        high=one.high,
+                        colour="accent",
+                        title="gain over the null",
+                    ),
                 ),
-                note=f"{values[guide][0]:.2f}, {values[guide][1]:.2f}",
+                note=f"{format_multiple(one.rate)}, {format_multiple(one.gain)}",
             )
-            for guide in GUIDE_TEXTS
-            if not any(map(math.isnan, values[guide]))
+            for guide, one in judged.items()
+            if not math.isnan(one.rate)
         ]
         if rows:
-            axis = PlotAxis(label="multiple of random sets", keep=(0.0, 1.0), mark=1.0)
-            keys = (LegendEntry("count", "quiet"), LegendEntry("rate", "accent"))
-            says = f"{system}: {check} in what guides keep, as multiples of random sets"
+            axis = PlotAxis(label="multiple of random choice", keep=(0.0, 1.0), mark=1.0)
+            keys = (LegendEntry("rate", "quiet"), LegendEntry("gain over the null", "accent"))
+            says = f"{system}: {check} in what guides keep, and what the null does not explain"
             yield system, render_forest_plot(rows, axis, says=says, keys=keys)

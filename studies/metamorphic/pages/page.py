@@ -23,7 +23,7 @@ from studies.metamorphic.pages.figures import (
     render_relation_bands,
 )
 from studies.metamorphic.pages.pictures import read_plan_boxes, render_plan_picture
-from studies.metamorphic.tables.choosing import build_guidance_sheet, count_source_scenes
+from studies.metamorphic.tables.choosing import build_guidance_sheets, count_source_scenes
 from studies.metamorphic.tables.realism import build_realism_sheets
 from studies.metamorphic.tables.road_sheet import build_road_sheet, has_road_measures
 from studies.metamorphic.tables.sheets import (
@@ -91,7 +91,7 @@ def render_study_page(tables: StudyTables) -> str:
         render_section(
             "guidance",
             SECTIONS["guidance"],
-            render_sheet_table(build_guidance_sheet(tables)),
+            [render_sheet_table(sheet) for sheet in build_guidance_sheets(tables)],
             render_study_figures(render_guide_figures(tables, "misled")),
         ),
         render_section(

@@ -22,6 +22,7 @@ from harness.common.randomness import make_named_stream
 from harness.common.safe_reading import CHECKPOINT, read_within
 from studies.metamorphic.catalogue import CatalogueEntry, select_catalogue_entries
 from studies.metamorphic.geometry.sight import AgentSight, measure_sight
+from studies.metamorphic.guiding.saved_tests import SavedTests, refuse_changed_test
 from studies.metamorphic.judging.checks import JudgedObjects
 from studies.metamorphic.judging.following import make_follow_up
 from studies.metamorphic.judging.realism import corrupt_view
@@ -39,6 +40,7 @@ from studies.metamorphic.judging.rows import (
     add_measure_rows,
     add_score_row,
     add_sweep_row,
+    add_user_rows,
     select_checked_objects,
 )
 from studies.metamorphic.judging.windows import (
@@ -82,6 +84,7 @@ class OfflineStudy:
     seed: int
     folder: Path
     far: tuple[float, ...] = FAR_DISTANCES  # m, of long-range errors
+    saved: SavedTests | None = None  # the tests that are judged; None: all operators in all scenes
 
     def make_header(self) -> dict[str, Any]:
         """Return what makes equal studies equal: settings, scenes and weights."""
@@ -94,15 +97,27 @@ class OfflineStudy:
             "far": list(self.far),
             "scenes": len(chosen),
             "scenes_sha256": hashlib.sha256("\n".join(chosen).encode()).hexdigest(),
+            **({} if self.saved is None else {"tests_sha256": self.saved.digest}),
         }
 
     def select_sources(self) -> list[SceneSource]:
-        """Return scenes of all scenarios in random order, each with an earlier moment."""
+        """Return scenes of all scenarios in random order, each with an earlier moment.
+
+        With saved tests, all of their scenes.
+        """
         known = list_scene_sources(list(self.recordings), first_moment=2)
         if not known:
             raise UserError(f"{self.recordings[0]}: no scenario has three moments")
         order = make_named_stream(self.seed, "scenes").permutation(len(known))
-        return [known[number] for number in order[: self.scenes]]
+        if self.saved is None:
+            return [known[number] for number in order[: self.scenes]]
+        if missing := self.saved.scenes - {source.name for source in known}:
+            raise UserError(f"{self.recordings[0]}: no scene {min(missing)} of the saved tests")
+        return [known[number] for number in order if known[number].name in self.saved.scenes]
+
+    def is_tested(self, scene: str, operator: str) -> bool:
+        """Return whether a scene is judged under an operator."""
+        return self.saved is None or (scene, operator) in self.saved.by_name
 
 
 def compute_system_digest(system: str) -> str:
@@ -212,7 +227,11 @@ class SceneRows:
             add_score_row(self.rows, before[name], judge)
         # what every operator makes of it
         for operator, test in tests.items():
+            if not self.study.is_tested(scene.source.name, operator):
+                continue
             follow = make_follow_up(scene, operator, test, seed=self.study.seed, sight=sight)
+            if self.study.saved is not None:
+                refuse_changed_test(self.study.saved, scene, operator, follow)
             if isinstance(follow, str):
                 self.add_skip_row("", operator, follow)
                 continue
@@ -246,6 +265,8 @@ class SceneRows:
             add_check_rows(self.rows, given, judge)
             if (side, hits) == ("changed", "before"):
                 add_score_row(self.rows, given, judge)
+                if not test.placebo:
+                    add_user_rows(self.rows, given, judge)
 
     def make_judge_context(
         self,

@@ -28,6 +28,13 @@ GUIDANCE_SCORES = (
     *("vgt_published", "vgt", "v2xgen"),
     *("multitest", "multitest_missed", "multitest_false", "multitest_localisation"),
 )
+USER_BOX = ("x", "y", "z", "length", "width", "height", "yaw")
+USER_VALUES = (
+    *USER_BOX,  # m, rad, in the ego's LiDAR frame
+    "alone",  # score of the box with which the ego detects it alone, 0 for none
+    "occlusion",  # share hidden from the ego; not known: NaN
+    *("occluded_share", "far_share"),  # its terms of V2XGen's F_OP and F_LP, if it is missed
+)
 WHERE = [
     pa.field("scene", pa.string()),
     pa.field("cluster", pa.string()),
@@ -89,8 +96,15 @@ STUDY_SCHEMAS = {
     "sweeps": pa.schema(
         [*WHERE, *(pa.field(name, pa.float64()) for name in RANGE_STATISTICS)]
     ),  # of the ego, for realism
+    "users": pa.schema(
+        [
+            *WHERE,
+            pa.field("class", pa.int8()),
+            *(pa.field(name, pa.float32()) for name in USER_VALUES),
+        ]
+    ),  # judged road users of candidates, without what cooperation made of them: for null worlds
 }
-LATER_TABLES = {"sweeps"}
+LATER_TABLES = {"sweeps", "users"}
 """Tables that older studies lack; they read as empty."""
 TableRows = dict[str, list[dict[str, Any]]]
 

@@ -77,6 +77,7 @@ class StudyTables:
         self.boxes = tables["boxes"]
         self.skipped = tables["skipped"]
         self.sweeps = tables["sweeps"]
+        self.users = tables["users"]
         self.known: dict[tuple[str, str, str], BandFindings | None] = {}
         self._relations: dict[tuple[str, str], pd.DataFrame] = {}
         self._parts: dict[tuple[str, str, str], pd.DataFrame] = {}

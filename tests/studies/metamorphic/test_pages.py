@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from math import comb
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from PIL import Image
 
 from harness.common.errors import UserError
 from studies.metamorphic.__main__ import main
+from studies.metamorphic.guiding.guides import GUIDES, choose_candidates
 from studies.metamorphic.pages.page import render_study_page
 from studies.metamorphic.pages.pictures import (
     PlanBox,
@@ -21,11 +23,10 @@ from studies.metamorphic.pages.pictures import (
 )
 from studies.metamorphic.storage.packing import pack_study, read_packed_study
 from studies.metamorphic.tables.choosing import (
+    SHARE,
     build_candidate_pool,
-    format_against_chance,
-    measure_kept_errors,
-    select_by_guide,
-    select_by_sobol,
+    format_multiple,
+    judge_pool,
 )
 from studies.metamorphic.tables.sheets import build_sheets, format_markdown
 from studies.metamorphic.tables.smallest import compute_change_size, select_smallest_findings
@@ -119,26 +120,41 @@ def test_verdicts_are_sums_over_scenes(made: dict[str, TextSheet]) -> None:
 
 def test_guides_keep_the_highest_scores_and_chance_is_1(tables: StudyTables) -> None:
     pool = build_candidate_pool(tables, "late")
-    rows = select_by_guide("vgt", pool)[0]
+    rows = choose_candidates(GUIDES["vgt"], pool.facts, SHARE)
     scores = pool.scores["vgt"].to_numpy()
     assert len(rows) == round(0.15 * len(scores))
     assert scores[rows].min() >= np.delete(scores, rows).max()
     placebos = pool.scores.index.get_level_values(1).str.startswith("placebo_")
     assert not placebos.any()
-    sets = select_by_guide("random", pool)
-    assert len(sets) == 20
-    count, exposed = measure_kept_errors(pool, sets, "misled")
-    assert format_against_chance((count, exposed), (count, exposed)).endswith("(1.00, 1.00)")
-    assert measure_kept_errors(pool, sets[:1], "misled")[1] == 10 * len(sets[0])
-    assert format_against_chance((30.0, 60.0), (10.0, 40.0)) == "30 of 60 (3.00, 2.00)"
+    judged = judge_pool(pool, "misled")
+    assert list(judged) == list(GUIDES)
+    assert judged["random"].rate == pytest.approx(1, abs=0.1)
+    assert judged["random"].low <= 1 <= judged["random"].high
+    count = pool.counts["misled"].to_numpy()[rows].sum()
+    assert judged["vgt"].errors == count
+    assert judged["vgt"].exposed == 10 * len(rows)
+    # all tests have ten exposed road users, so count and rate are the same multiple
+    assert judged["vgt"].rate == pytest.approx(judged["vgt"].count)
+    expected = count / len(rows) / pool.counts["misled"].to_numpy().mean()
+    assert judged["vgt"].rate == pytest.approx(expected)
+    # the scores of this study know nothing of its errors, those of the synthetic judge all
+    assert judged["vgt"].null is not None
+    assert judged["vgt"].null.rate.low > 1.3
+    assert judged["vgt"].high < 1
+    assert judged["v2xgen"].null is None
 
 
-def test_sobol_spreads_over_operators(tables: StudyTables) -> None:
+def test_other_networks_guide_by_their_mean(tables: StudyTables) -> None:
     pool = build_candidate_pool(tables, "late")
-    rows = select_by_sobol(pool, 64)
-    assert len(set(rows.tolist())) == 64
-    counts = pool.scores.index.get_level_values(1)[rows].value_counts()
-    assert counts.max() - counts.min() <= 6  # 8 of each of 8
+    other = tables.scores[tables.scores["system"] == "fcooper"].set_index(["scene", "operator"])
+    assert pool.others is not None
+    assert np.allclose(pool.others, other["vgt"].reindex(pool.scores.index))
+
+
+def test_multiples_have_their_interval() -> None:
+    assert format_multiple(3.004) == "3.00"
+    assert format_multiple(0.53, 0.366, 0.714) == "0.53 (0.37 to 0.71)"
+    assert format_multiple(math.nan, math.nan, math.nan) == "-"
 
 
 def test_the_smallest_findings_are_small_and_confirmed(tables: StudyTables) -> None:

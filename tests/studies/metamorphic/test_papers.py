@@ -43,13 +43,13 @@ def test_relations_are_there() -> None:
 @pytest.mark.thorough
 def test_checks_and_tables_are_there(tmp_path: Path) -> None:
     from studies.metamorphic.judging.rows import FAR_DISTANCES
-    from studies.metamorphic.tables.choosing import build_guidance_sheet
+    from studies.metamorphic.tables.choosing import build_guidance_sheets
     from studies.metamorphic.tables.sheets import build_sheets
 
     tables = StudyTables(write_study(tmp_path))
     checks = {*tables.checks["check"], *(f"long_range_{beyond:g}" for beyond in FAR_DISTANCES)}
     assert named("check") == checks
-    sheets = [*build_sheets(tables), build_guidance_sheet(tables)]
+    sheets = [*build_sheets(tables), *build_guidance_sheets(tables)]
     # the study here has no sweeps for realism, which has tests of its own
     assert named("table") <= {"realism", *(sheet.name for sheet in sheets)}
 
