@@ -32,6 +32,7 @@ SAFE = {
     "agents.driving.settings.DrivingSettings",
     "agents.ideal_late.IdealLate",
     "agents.oracle.Oracle",
+    "agents.sharing_oracle.SharingOracle",
     "agents.perception.fusion.attfuse.AttFuse",
     "agents.perception.fusion.codriving.CoDriving",
     "agents.perception.fusion.disconet.DiscoNet",
