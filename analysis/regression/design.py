@@ -110,7 +110,8 @@ def refuse_without_contrast(sample: RegressionSample) -> None:
     if n == 0:
         raise NoFitError("no attempt")
     if events in (0, n):
-        raise NoFitError(f"{'all' if events else 'none'} of {n} rows end in violation: no contrast")
+        share = "all" if events else "none"
+        raise NoFitError(f"{share} of {sample.describe_rows()} end in violation: no contrast")
     for outcome, what in ((1.0, "violations"), (0.0, "drives without violation")):
         if len(np.unique(sample.clusters[sample.y == outcome])) < 2:
             raise NoFitError(f"all {what} are on one route: no contrast without it")

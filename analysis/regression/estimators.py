@@ -108,7 +108,7 @@ def fit_paper_logit(sample: RegressionSample) -> RegressionFit:
     import statsmodels.api as sm  # noqa: PLC0415 - a second, which most commands do not need
     from statsmodels.tools.sm_exceptions import PerfectSeparationError  # noqa: PLC0415
 
-    refuse_single_outcome(sample.y)
+    refuse_single_outcome(sample)
     # counts that never vary have no coefficient
     varied = np.ptp(sample.counts, axis=0) > 0
     names = [name for name, some in zip(PATTERNS, varied, strict=True) if some]
@@ -249,7 +249,8 @@ def fit_bias_reduced_gee(design: RegressionDesign) -> RegressionFit:
     )
 
 
-def refuse_single_outcome(y: Floats) -> None:
+def refuse_single_outcome(sample: RegressionSample) -> None:
     """Say that there is nothing to contrast."""
+    y = sample.y
     if len(y) == 0 or y.min() == y.max():
-        raise NoFitError(f"{len(y)} rows, {int(y.sum())} violations: no contrast")
+        raise NoFitError(f"{int(y.sum())} violations in {sample.describe_rows()}: no contrast")

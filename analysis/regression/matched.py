@@ -53,11 +53,17 @@ def build_matched_design(passages: RiskSets) -> MatchedDesign:
     """
     sample, sets = passages.sample, passages.sets
     if not len(sample.y):
-        raise NoFitError("no violation happened where another drive of its route passed")
+        if not passages.drives:
+            raise NoFitError("no drive of a system that messages can affect")
+        raise NoFitError(
+            f"in {passages.describe_drives()}, no violation happened where another of these drives"
+            " passed"
+        )
     routes = len(np.unique(sample.clusters))
     if routes < FEWEST_ROUTES:
         raise NoFitError(
-            f"violations that other drives passed lie on {routes} routes:"
+            f"in {passages.describe_drives()}, violations that others of them passed lie on"
+            f" {routes} route{'s' * (routes != 1)}:"
             f" the jackknife needs at least {FEWEST_ROUTES}"
         )
     # systems first, then error patterns in standard deviations

@@ -18,7 +18,7 @@ import pandas as pd
 
 from analysis.attempt import read_checked_table
 from analysis.collection import CampaignCollection
-from analysis.regression.sample import RegressionSample
+from analysis.regression.sample import RegressionSample, format_counted_names
 from harness.types.record_names import PATTERNS
 from harness.types.vocabulary import Floats, Integers
 
@@ -67,6 +67,13 @@ class RiskSets:
 
     sample: RegressionSample  # a row for each drive on each stretch; y says whose violation it was
     sets: Integers  # number of the risk set of each row
+    drives: int  # that were looked at, with a violation or without
+    systems: tuple[str, ...]  # of these drives
+
+    def describe_drives(self) -> str:
+        """Return whose drives the sets are made of: sentences about them speak of no others."""
+        who = format_counted_names(self.systems, "systems")
+        return f"{self.drives} drive{'s' * (self.drives != 1)} of {who}"
 
 
 def build_route_track(
@@ -194,7 +201,12 @@ def build_risk_sets(tracks: Sequence[RouteTrack], left_out: Mapping[str, str]) -
         dropped=reasons,
         left_out=dict(left_out),
     )
-    return RiskSets(sample, sets.astype(np.int64))
+    return RiskSets(
+        sample,
+        sets.astype(np.int64),
+        drives=len(tracks),
+        systems=tuple(sorted({track.system for track in tracks})),
+    )
 
 
 def find_stretch_start(track: RouteTrack) -> float:

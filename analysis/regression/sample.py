@@ -71,6 +71,17 @@ class RegressionSample:
         """Errors for each true box."""
         return self.counts / self.exposure[:, None]
 
+    def describe_rows(self) -> str:
+        """Return how many rows of which systems: sentences about them speak of no others."""
+        who = format_counted_names(sorted({str(name) for name in self.systems}), "systems")
+        count = f"{len(self.y)} row{'s' * (len(self.y) != 1)}"
+        return f"{count} of {who}" if who else count
+
+
+def format_counted_names(names: Sequence[str], noun: str) -> str:
+    """Return up to three names, or how many there are."""
+    return ", ".join(names) if len(names) <= 3 else f"{len(names)} {noun}"
+
 
 def read_attempts_table(file: Path) -> pd.DataFrame:
     """Return a table of attempts from CSV or Parquet, as `tables` writes it.

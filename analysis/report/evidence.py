@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import pandas as pd
 
 from analysis.arms import list_arms, match_arms
-from analysis.comparison import add_time_difference, compute_route_means
-from analysis.contrasts import DISTURBED, ArmContrasts
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.svg import render_inline_svg
 from analysis.figures.driving import (
     join_arm_names,
-    render_differences_figure,
     render_measure_figure,
     render_overview_figures,
-    render_pairs_figure,
     render_seeds_figure,
 )
 from analysis.figures.perception import (
@@ -141,90 +137,6 @@ def render_driving_section(report: ReportContents) -> Markup:
         render_figure_group(rendered),
         shown,
     )
-
-
-def render_differences_section(report: ReportContents) -> Markup:
-    """Return the paired differences, and the drives route by route."""
-    contrasts = report.contrasts
-    if contrasts.table.empty:
-        text = "Only one arm, or no two arms with a common route and seed: nothing to pair."
-        return render_section("differences", "Paired differences", render_paragraph(text))
-    rendered = []
-    # a figure for every family and tested measure
-    for family in dict.fromkeys(contrasts.table["family"]):
-        note = "minus the same system without disturbance" if family == DISTURBED else family
-        for measure in ("driving score", "violations, %"):
-            rows = add_time_difference(contrasts.select_measure(measure, family), contrasts.table)
-            unit = "points" if measure == "driving score" else "percentage points"
-            name = measure.removesuffix(", %").capitalize()
-            canvas = render_differences_figure(rows.head(40), f"difference, {unit}")
-            rendered.append(
-                render_figure(canvas, f"{name}, {family}", note if family == DISTURBED else "")
-            )
-    # what the figures mean, and all numbers
-    text = (
-        "Attempts are paired by route and seed; 95 % confidence intervals are a bootstrap"
-        " over routes; p is from random sign flips of routes, alone and adjusted for all tests of"
-        " the page. Filled: statistically significant, which means that the interval"
-        " excludes zero, or all routes differ equally, and the page-wide p is below 0.05."
-        " Everything else is not significant, which does not mean equal. Route completion and"
-        " collisions are not among the tests of the page, and neither is the cost in time, which"
-        " the table has too; the time to goal is known where both drives of a pair reached it. Near"
-        " misses are in the section on these."
-    )
-    return render_section(
-        "differences",
-        "Paired differences",
-        render_paragraph(text, class_="quiet"),
-        render_figure_group(rendered),
-        *(render_paragraph(reason, class_="quiet") for reason in contrasts.refused),
-        *render_one_sided_hazards(contrasts),
-        render_tag("h3", "Route by route"),
-        render_figure_group(render_route_figures(contrasts, report.collection.factors)),
-        render_details(
-            "All differences as a table", html_tables.render_differences_table(contrasts.scores)
-        ),
-    )
-
-
-def render_one_sided_hazards(contrasts: ArmContrasts) -> Iterator[Content]:
-    """Yield the hazards that ran in one arm of a pair only, and the sensitivity to such pairs."""
-    pairs = [pair for pair in contrasts.pairs if len(pair.one_sided)]
-    if not pairs:
-        return
-    # hazards of one side, and what other choices of pairs would give
-    listed = [pair.one_sided.assign(first=pair.a.name, second=pair.b.name) for pair in pairs]
-    other = [pair.sensitivity.assign(first=pair.a.name, second=pair.b.name) for pair in pairs]
-    left_out = sum(pair.left_out for pair in pairs)
-    yield render_paragraph(
-        f"In {left_out or 'no'} pair{'s' * (left_out != 1)} a hazard was placed in one arm only"
-        f"{': left out of the tests' if left_out else ''}. Where it was placed in both arms and"
-        " triggered in one only, the pair is kept: whether a"
-        " hazard is triggered depends on the drive.",
-        class_="quiet",
-    )
-    yield render_details(
-        "Hazards that ran in one arm only", html_tables.render_text_table(pd.concat(listed), 3)
-    )
-    columns = ["first", "second", "chosen", "measure", "difference", "low", "high", "p", "pairs"]
-    rest = pd.concat(other)
-    if len(rest):
-        rounded = rest[columns].round(3).astype(object).where(rest[columns].notna(), "-")
-        yield render_details(
-            "Sensitivity: other choices of pairs", html_tables.render_text_table(rounded, 4)
-        )
-
-
-def render_route_figures(contrasts: ArmContrasts, factors: Sequence[str]) -> Iterator[Markup]:
-    """Yield the dots and lines of disturbed against undisturbed, then of systems."""
-    for pair in contrasts.pairs:
-        arms = (format_arm_label(pair.a.arm, factors), format_arm_label(pair.b.arm, factors))
-        canvas, hidden = render_pairs_figure(
-            compute_route_means(pair, "driving_score"), arms, "driving score"
-        )
-        note = "Mean over seeds of each route; red where the second arm is worse."
-        note += f" {hidden} routes with the smallest differences are not shown." if hidden else ""
-        yield render_figure(canvas, f"{arms[1]} against {arms[0]}", note)
 
 
 def render_seeds_section(report: ReportContents) -> Markup:

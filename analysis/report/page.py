@@ -15,7 +15,7 @@ from analysis.collection import (
     CampaignCollection,
     get_campaign_settings,
 )
-from analysis.report import evidence, html_tables
+from analysis.report import differences, evidence, html_tables
 from analysis.report.attempts import render_attempts_section
 from analysis.report.campaigns import render_campaigns_section
 from analysis.report.curves import render_curves_section
@@ -81,7 +81,7 @@ def render_report_page(report: ReportContents) -> str:
         compared,
         render_run_section(report),
         evidence.render_driving_section(report),
-        evidence.render_differences_section(report),
+        differences.render_differences_section(report),
         render_surrogates_section(report),
         render_curves_section(report),
         evidence.render_seeds_section(report),

@@ -49,12 +49,22 @@ def render_search_summary(
         table.add_row("without a result", str(len(evaluations) - len(results)))
     table.add_row("failures", str(len(failures)))
     table.add_row("distinct failures", str(len(kinds)))
-    first = str(failures[0].candidate.number + 1) if failures else "none"
-    table.add_row("first failure at evaluation", first)
+    # by the number that the ledger, `confirm` and `shrink` give it
+    first = failures[0] if failures else None
+    what = f"evaluation {first.candidate.number}: {first.outcome.outcome}" if first else "none"
+    table.add_row("first failure", what)
+    units = {parameter.name: parameter.unit for parameter in settings.space}
+    for name, value in first.candidate.values.items() if first else ():
+        table.add_row(f"  {name}", format_with_unit(value, units.get(name, "")))
     for name in settings.objectives:
         best = min((one.outcome.objectives[name] for one in results), default=np.nan)
         table.add_row(f"best {name}", f"{best:.3g}")
     return table
+
+
+def format_with_unit(value: float | str, unit: str) -> str:
+    """Return a parameter's value as people read it."""
+    return value if isinstance(value, str) else f"{value:.4g} {unit}".rstrip()
 
 
 def render_confirmations_table(

@@ -86,8 +86,11 @@ def test_campaigns_of_short_clean_or_bad_drives_state_what_cannot_be_estimated(
 ) -> None:
     words = {
         "short": (Drive(6, "off_road"), "not fitted: no attempt"),
-        "clean": (Drive(14), "not fitted: none of 8 rows end in violation: no contrast"),
-        "bad": (Drive(14, "blocked"), "not fitted: all of 8 rows end in violation: no contrast"),
+        "clean": (Drive(14), "not fitted: none of 8 rows of late end in violation"),
+        "bad": (
+            Drive(14, "blocked"),
+            "not fitted: all of 8 rows of late end in violation",
+        ),
     }
     for name, (drive, item) in words.items():
         routes = list("0123")

@@ -318,8 +318,12 @@ def odd_campaigns(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     keys = [key_of(*ARM[0], route, seed) for route in routes for seed in (1, 2)]
     for name, drive, words in (
         ("short", Drive(6, "off_road"), ["no attempt"]),
-        ("clean", Drive(14), ["none of 8 rows end in violation", "No drive ended in a violation"]),
-        ("bad", Drive(14, "blocked"), ["all of 8 rows end in violation: no contrast"]),
+        (
+            "clean",
+            Drive(14),
+            ["none of 8 rows of late end", "No drive ended in a violation"],
+        ),
+        ("bad", Drive(14, "blocked"), ["all of 8 rows of late end in violation: no contrast"]),
     ):
         drives = dict.fromkeys(keys, drive)
         yield write_little(folder / name, ARM, routes, drives=drives), words

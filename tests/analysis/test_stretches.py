@@ -60,12 +60,12 @@ def test_who_violated_before_is_not_at_risk_and_who_was_alone_is_dropped() -> No
     assert passed.sample.dropped == {ALONE_THERE: 2}
     result = build_risk_set_checks(passed, None).set_index("check")["result"]
     assert result["risk sets"] == "1 violations, each with 2.0 drives"
-    with pytest.raises(NoFitError, match="lie on 1 routes"):
+    with pytest.raises(NoFitError, match="lie on 1 route:"):
         build_matched_design(passed)
 
 
 def test_nothing_to_compare_is_said_in_words() -> None:
-    with pytest.raises(NoFitError, match="no violation happened where another drive"):
+    with pytest.raises(NoFitError, match="where another of these drives passed"):
         build_matched_design(build_risk_sets([track(5, 20, False)], {}))
 
 

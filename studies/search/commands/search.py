@@ -93,6 +93,8 @@ def search_and_print(ready: SearchPlan) -> int:
     console.print(tables.render_search_summary(ready.search, evaluations))
     print_unwrapped_line(tables.NO_RATE)
     print_unwrapped_line(f"records: {ready.folder}")
+    if any(evaluation.outcome.failed for evaluation in evaluations):
+        print_unwrapped_line(f"next: crucible confirm {ready.folder}")
     whole = all(evaluation.outcome.has_result for evaluation in evaluations)
     return DONE if whole else SOME_FAILED
 

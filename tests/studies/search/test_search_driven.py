@@ -53,7 +53,9 @@ def search_in(folder: Path) -> Path:
     write_configuration(folder)
     done = crucible(*line_of(folder)[3:])
     assert done.returncode == 0, done.stderr
-    assert "first failure at evaluation │ 1" in done.stdout
+    assert "first failure " in done.stdout
+    assert "evaluation 0: " in done.stdout
+    assert "next: crucible confirm " in done.stdout
     return folder
 
 

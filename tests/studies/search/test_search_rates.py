@@ -332,6 +332,7 @@ def test_the_table_of_a_search_counts_its_failures() -> None:
         "without a result": "1",
         "failures": "3",
         "distinct failures": "2",
-        "first failure at evaluation": "2",
+        "first failure": "evaluation 1: collision",
+        "delay": "0.1 m",
         "best gap": "0",
     }

@@ -1,0 +1,88 @@
+"""All pairs of many systems: the page shows every number that its tables hold."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+from analysis.__main__ import main
+from analysis.contrasts import DISTURBED
+from analysis.drawing.svg import render_inline_svg
+from analysis.figures.matrix import render_matrix_figure
+from tests.analysis.little import write_little
+
+SYSTEMS = ("single", "late", "early", "fcooper", "v2xvit", "disconet")
+ARMS = [(system, condition) for system in SYSTEMS for condition in ("none", "latency")]
+NUMBER = re.compile(r"[+-]\d+\.\d")
+
+
+def read_cells(svg: str) -> list[tuple[str, bool]]:
+    """Return the numbers of a matrix, row by row, and whether each is bold."""
+    texts = [item for item in ElementTree.fromstring(svg).iter() if item.tag.endswith("text")]
+    return [
+        (str(item.text), item.get("font-weight") == "600")
+        for item in texts
+        if NUMBER.fullmatch(str(item.text))
+    ]
+
+
+def make_rows(values: list[float], clear: list[bool]) -> pd.DataFrame:
+    pairs = combinations(SYSTEMS, 2)
+    return pd.DataFrame(
+        [
+            {"arm_a": f"{a}/none/none", "arm_b": f"{b}/none/none", "difference": value, "clear": of}
+            for (a, b), value, of in zip(pairs, values, clear, strict=True)
+        ]
+    )
+
+
+def test_a_matrix_has_each_pair_twice_with_both_signs() -> None:
+    values = [float(number) for number in range(1, 16)]
+    clear = [number % 3 == 0 for number in range(1, 16)]
+    canvas = render_matrix_figure(make_rows(values, clear), "score", higher_is_better=True)
+    cells = read_cells(render_inline_svg(canvas))
+    assert len(cells) == 30
+    for value, of in zip(values, clear, strict=True):
+        assert (f"{value:+.1f}", of) in cells
+        assert (f"{-value:+.1f}", of) in cells
+
+
+def test_a_difference_of_nothing_has_no_minus() -> None:
+    canvas = render_matrix_figure(make_rows([-0.01] * 15, [False] * 15), "x", higher_is_better=True)
+    assert {text for text, _ in read_cells(render_inline_svg(canvas))} == {"+0.0"}
+
+
+@pytest.mark.thorough
+def test_a_page_shows_what_its_tables_hold(tmp_path: Path) -> None:
+    folder = write_little(tmp_path / "c", ARMS, ["0", "1", "2", "3"], [1])
+    out = tmp_path / "out"
+    assert main(["report", str(folder), "--results-only", "--out", str(out)]) == 0
+    text = (out / "report.html").read_text()
+    table = pd.read_csv(out / "differences.csv")
+    for measure, label in (("driving score", "Driving score"), ("violations, %", "Violations")):
+        for condition in ("none", "latency"):
+            rows = table[
+                (table["measure"] == measure) & (table["family"] == f"systems under {condition}")
+            ]
+            assert len(rows) == 15
+            # the figure behind its caption
+            caption = f"<b>{label}, systems under {condition}</b>"
+            behind = text[text.index(caption) :]
+            svg = behind[behind.index("<svg") : behind.index("</svg>") + len("</svg>")]
+            held = [
+                f"{sign * (round(value, 1) + 0.0) + 0.0:+.1f}"
+                for value in rows["difference"]
+                for sign in (1, -1)
+            ]
+            assert sorted(number for number, _ in read_cells(svg)) == sorted(held)
+            significant = int(rows["clear"].sum())
+            assert f"{significant} of 15 significant" in behind[:400]
+            assert sum(bold for _, bold in read_cells(svg)) == 2 * significant
+    # disturbed against undisturbed: all are listed
+    listed = table[(table["measure"] == "driving score") & (table["family"] == DISTURBED)]
+    assert len(listed) >= 5
