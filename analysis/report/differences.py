@@ -42,7 +42,7 @@ def render_differences_section(report: ReportContents) -> Markup:
             rows = add_time_difference(contrasts.select_measure(measure, family), contrasts.table)
             unit = "points" if measure == "driving score" else "percentage points"
             name = measure.removesuffix(", %").capitalize()
-            canvas = draw_differences(rows, name, unit, is_pairs=family.startswith(SYSTEMS))
+            canvas = render_family_figure(rows, name, unit, is_pairs=family.startswith(SYSTEMS))
             count = f"{int(rows['clear'].sum())} of {len(rows)} significant"
             note = f"{DISTURBED_NOTE}; {count}" if family == DISTURBED else count
             rendered.append(render_figure(canvas, f"{name}, {family}", note))
@@ -72,7 +72,7 @@ def render_differences_section(report: ReportContents) -> Markup:
     )
 
 
-def draw_differences(rows: pd.DataFrame, name: str, unit: str, *, is_pairs: bool) -> Canvas:
+def render_family_figure(rows: pd.DataFrame, name: str, unit: str, *, is_pairs: bool) -> Canvas:
     """Draw all differences of a family: as a list, or many pairs of systems as a matrix.
 
     Args:

@@ -41,7 +41,7 @@ def make_rows(values: list[float], clear: list[bool]) -> pd.DataFrame:
     )
 
 
-def test_a_matrix_has_each_pair_twice_with_both_signs() -> None:
+def test_a_matrix_has_all_pairs_twice_with_both_signs() -> None:
     values = [float(number) for number in range(1, 16)]
     clear = [number % 3 == 0 for number in range(1, 16)]
     canvas = render_matrix_figure(make_rows(values, clear), "score", higher_is_better=True)
