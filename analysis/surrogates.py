@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.attempt import make_result_error, read_checked_table
 from harness.evaluation.driving import COLLISIONS
-from harness.evaluation.surrogates.measures import DriveEnding
+from harness.evaluation.surrogates.measures import SPACING, DriveEnding
 from harness.evaluation.surrogates.motion import RoadUserMotion, build_motion
 from harness.evaluation.surrogates.reasons import EgoWay, SignalInterval
 from harness.records.keys import AttemptKey
@@ -94,6 +94,34 @@ def compute_speed_share(times: Sequence[float], reference: Sequence[float]) -> f
     """
     last = min(len(times), len(reference)) - 1
     return reference[last] / times[last] if last > 0 and times[last] > 0 else np.nan
+
+
+def compute_shared_speeds(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
+    """Return two drives' mean speeds over the stretch that both drove, m/s; NaN under 10 m.
+
+    Args:
+        a: seconds at which every further 10 m were reached.
+        b: the same of the other drive.
+    """
+    share, last = compute_speed_share(b, a), min(len(a), len(b)) - 1
+    speed = SPACING * last / a[last] if share > 0 else np.nan
+    return speed, speed * share
+
+
+def add_shared_speeds(pairs: pd.DataFrame, column: str = SPEED) -> pd.DataFrame:
+    """Return pairs of drives with their mean speeds over the stretch that both drove.
+
+    A drive that ends early, in a collision for instance, lacks the slow parts of what would have
+    come: over all that it drove, it would look fast.
+
+    Args:
+        pairs: a row for each pair, columns with `_a` and `_b`.
+        column: of the speeds, without its ending.
+    """
+    reached = (map(parse_reached_times, pairs[f"{REACHED}_{side}"]) for side in "ab")
+    speeds = [compute_shared_speeds(*both) for both in zip(*reached, strict=True)]
+    a, b = np.array(speeds, np.float64).reshape(-1, 2).T
+    return pairs.assign(**{f"{column}_a": a, f"{column}_b": b})
 
 
 def read_motion(

@@ -32,7 +32,8 @@ def describe_time_costs(pair: pd.DataFrame) -> Iterator[str]:
             if math.isfinite(low)
             else ""
         )
-        yield f"mean speed {format_signed_difference(speed['difference'], 2)} m/s{interval}"
+        change = format_signed_difference(speed["difference"], 2)
+        yield f"speed where both drove {change} m/s{interval}"
     if share is not None:
         yield f"{share['b']:.0f} % of oracle's speed against {share['a']:.0f} %"
     goal = by_measure.get(GOAL)

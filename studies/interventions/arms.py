@@ -14,14 +14,8 @@ from analysis.arms import get_arm_names, match_arms
 from analysis.attempt import make_result_error
 from analysis.collection import CampaignCollection
 from analysis.comparison import PAIRED_BY
-from analysis.surrogates import (
-    REACHED,
-    SURROGATE_MEASURES,
-    compute_speed_share,
-    parse_reached_times,
-)
+from analysis.surrogates import REACHED, SURROGATE_MEASURES, add_shared_speeds
 from harness.common.errors import UserError
-from harness.evaluation.surrogates.measures import SPACING
 from harness.records.arms import NONE, Arm
 from harness.types.record_names import GROUND_TRUTHS, PATTERNS
 
@@ -208,19 +202,7 @@ def pair_arms(attempts: pd.DataFrame, a: Arm, b: Arm) -> pd.DataFrame:
     rows = match_attempts(attempts, {"a": a, "b": b}, columns).rows
     sides = {f"{name}_{side}": rows[(name, side)] for name in columns for side in "ab"}
     pairs = pd.DataFrame(sides).reset_index()
-    reached = (map(parse_reached_times, pairs[f"{REACHED}_{side}"]) for side in "ab")
-    speeds = np.array(
-        [compute_shared_speeds(*both) for both in zip(*reached, strict=True)], np.float64
-    )
-    a_speeds, b_speeds = speeds.reshape(-1, 2).T
-    return pairs.assign(**{f"{SPEED}_a": a_speeds, f"{SPEED}_b": b_speeds})
-
-
-def compute_shared_speeds(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
-    """Return two drives' mean speeds over the stretch that both drove, m/s; NaN under 10 m."""
-    share, last = compute_speed_share(b, a), min(len(a), len(b)) - 1
-    speed = SPACING * last / a[last] if share > 0 else np.nan
-    return speed, speed * share
+    return add_shared_speeds(pairs, SPEED)
 
 
 def group_by_base_arm(arms: list[InterventionArm]) -> Iterator[tuple[Arm, list[InterventionArm]]]:

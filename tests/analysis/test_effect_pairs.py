@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.surrogates import REACHED, SURROGATE_MEASURES
+from analysis.surrogates import REACHED, SURROGATE_MEASURES, compute_shared_speeds
 from harness.types.record_names import PATTERNS
 from studies.interventions.agreement import compare_directions
 from studies.interventions.arms import (
     BRAKING,
     SPEED,
     STOPS,
-    compute_shared_speeds,
     format_ground_truth,
     match_attempts,
     pair_arms,

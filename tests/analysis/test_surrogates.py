@@ -6,6 +6,7 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -20,11 +21,19 @@ from analysis.figures.surrogates import (
     render_time_cost_figure,
 )
 from analysis.report.costs import format_cost_sentence
-from analysis.surrogates import PREFIX, add_oracle_columns, compute_speed_share
+from analysis.surrogates import (
+    PREFIX,
+    REACHED,
+    add_oracle_columns,
+    add_shared_speeds,
+    compute_speed_share,
+)
 from analysis.tables.from_results import build_result_tables
 from analysis.tables.table import EstimatesTable
 from tests.analysis.little import Drive, write_little
 from tests.keys import arm_of, key_of
+
+MEAN_SPEED = f"{PREFIX}mean_speed"
 
 LATE, LATENCY = arm_of("late", "none"), arm_of("late", "latency")
 ROUTES = ["0", "1", "2"]
@@ -133,7 +142,8 @@ def test_sentences_carry_the_cost(read: CampaignCollection) -> None:
     rows = compare_arms(read, LATE, LATENCY).differences.set_index("measure")
     first, second = (float(rows[side]["speed, % of oracle"]) for side in "ab")
     assert f"{second:.0f} % of oracle's speed against {first:.0f} %" in text
-    assert f"mean speed {float(rows['difference']['mean speed, m/s']):+.2f} m/s" in text
+    change = float(rows["difference"]["mean speed, m/s"])
+    assert f"speed where both drove {change:+.2f} m/s" in text
     assert "time to goal +5.0 s in 2 pairs in which both reached it" in text
     assert format_cost_sentence(contrasts, "late/none", "nothing") == " Time cost: not recorded."
 
@@ -180,3 +190,22 @@ def test_compare_prints_them(
     printed = capsys.readouterr().out
     assert "speed, % of oracle" in printed
     assert "time to goal, s: known in both drives of 2 pairs" in printed
+
+
+def test_a_drive_that_stops_half_way_is_not_faster_for_that() -> None:
+    """Over all that it drove it seems so, where the slow part comes last."""
+    random = np.random.default_rng(11)
+    rows = []
+    for _ in range(200):
+        # 300 m: a metre takes 0.1 s on the first half and 0.4 s on the second one
+        seconds = np.where(np.arange(30) < 15, 1.0, 4.0) * random.uniform(0.8, 1.2, 30)
+        whole = [0.0, *np.cumsum(seconds).tolist()]
+        stopped = whole[: int(random.integers(2, len(whole)))]
+        plain = [10 * (len(times) - 1) / times[-1] for times in (whole, stopped)]
+        reached = [json.dumps(times) for times in (whole, stopped)]
+        rows.append([*reached, *plain])
+    names = [f"{REACHED}_a", f"{REACHED}_b", f"{MEAN_SPEED}_a", f"{MEAN_SPEED}_b"]
+    pairs = pd.DataFrame(rows, columns=names)
+    assert (pairs[f"{MEAN_SPEED}_b"] - pairs[f"{MEAN_SPEED}_a"]).mean() > 1.0
+    shared = add_shared_speeds(pairs)
+    assert (shared[f"{MEAN_SPEED}_b"] - shared[f"{MEAN_SPEED}_a"]).abs().max() < 1e-9
