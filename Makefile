@@ -5,10 +5,6 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SETUP := .venv/ready-run
 READY := .venv/ready
-# Tests wait for servers, for processes that are killed, and for one another: half as many workers
-# again as there are cores keep the cores busy.
-export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell "$(PYTHON)" -c \
-	'import os; print((3 * len(os.sched_getaffinity(0)) + 1) // 2)' 2>/dev/null || echo 3)
 # Pytest keeps what it makes of test files only where bytecode is written.
 unexport PYTHONDONTWRITEBYTECODE
 # Python's own compiler: our files, and what campaigns and reports import of the others. Compiling all
