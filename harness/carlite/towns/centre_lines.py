@@ -19,6 +19,8 @@ SPACING = 1.0
 TINY = 1e-3
 JUMP_REACH = 1e-6
 """Metres before and after a station at which it is seen whether a lane jumps there."""
+LEAST_JUMP = SPACING / 2
+"""Metres; smaller jumps end between samples that are close enough."""
 
 REVERSED = slice(None, None, -1)
 FARTHEST, WIDEST = 1e6, 200.0
@@ -100,7 +102,7 @@ def _find_jumps(road: RoadRecord, section: SectionRecord) -> Floats:
     jumping = np.zeros(len(stations), bool)
     for _, centre in _compute_centre_lines(road, section, around):
         before, after = centre.points[::2], centre.points[1::2]
-        apart = np.linalg.norm(after - before, axis=1) > TINY
+        apart = np.linalg.norm(after - before, axis=1) > LEAST_JUMP
         # left lanes run against the stations
         jumping |= apart[REVERSED] if centre.road_s[0] > centre.road_s[-1] else apart
     return stations[jumping]
