@@ -8,7 +8,7 @@ READY := .venv/ready
 # Pytest keeps what it makes of test files only where bytecode is written.
 unexport PYTHONDONTWRITEBYTECODE
 # Python's own compiler: our files, and what campaigns and reports import of the others. Compiling all
-# that is installed takes 95 s of a processor instead of 5. It is kept even where
+# that is installed takes 95 s of a processor instead of 10. It is kept even where
 # PYTHONDONTWRITEBYTECODE is set: every process of a campaign starts faster.
 COMPILE := $(BIN)/python -m compileall -qq -j 0 agents analysis crucible harness studies; $(BIN)/python -c \
 	"import carla, hydra, numba, pandas, PIL.Image, pyarrow.parquet, rich.console, scipy.stats, statsmodels.api"
