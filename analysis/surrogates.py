@@ -78,8 +78,8 @@ def add_oracle_columns(attempts: pd.DataFrame) -> pd.DataFrame:
 
 
 def parse_reached_times(text: str) -> tuple[float, ...]:
-    """Return the times of a cell."""
-    return tuple(json.loads(text))
+    """Return the times of a cell; an empty cell has none."""
+    return tuple(json.loads(text)) if text else ()
 
 
 def compute_speed_share(times: Sequence[float], reference: Sequence[float]) -> float:
