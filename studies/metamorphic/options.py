@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from harness.common.errors import UserError
+from harness.common.files import write_whole
 
 
 def refuse_below_one(options: argparse.Namespace, *names: str) -> None:
@@ -43,3 +44,17 @@ def add_process_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--seed", type=int, default=1, metavar="N", help="seed of all samples (default: 1)")
     add("--workers", type=int, default=2, metavar="N", help="processes (default: 2)")
+
+
+def print_or_write_text(text: str, file: Path | None) -> None:
+    """Print a page, or write it and print where it is.
+
+    Args:
+        text: of the page.
+        file: the target; None prints the text.
+    """
+    if file is None:
+        print(text)
+        return
+    write_whole(file, text)
+    print(file)

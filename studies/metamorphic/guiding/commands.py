@@ -6,7 +6,12 @@ import argparse
 from pathlib import Path
 
 from harness.common.errors import UserError
-from studies.metamorphic.options import add_scenes_option, add_study_argument, refuse_below_one
+from studies.metamorphic.options import (
+    add_scenes_option,
+    add_study_argument,
+    print_or_write_text,
+    refuse_below_one,
+)
 
 NULL_RATES = (0.02, 0.1, 0.3)
 NULL_TABLE_WORLDS = 100
@@ -47,7 +52,6 @@ def add_null_options(parser: argparse.ArgumentParser) -> None:
 
 def run_null(options: argparse.Namespace) -> None:
     """Judge all guides where no test is harder than another."""
-    from harness.common.files import write_whole  # noqa: PLC0415
     from harness.common.suggestions import describe_unknown_name  # noqa: PLC0415
     from studies.metamorphic.tables.choosing import build_null_sheet  # noqa: PLC0415
     from studies.metamorphic.tables.sheets import format_markdown  # noqa: PLC0415
@@ -66,11 +70,7 @@ def run_null(options: argparse.Namespace) -> None:
         tables, systems=systems, rates=options.rates, worlds=options.worlds, seed=options.seed
     )
     text = format_markdown(sheet)
-    if options.out is None:
-        print(text)
-        return
-    write_whole(options.out, text)
-    print(options.out)
+    print_or_write_text(text, options.out)
 
 
 def add_select_options(parser: argparse.ArgumentParser) -> None:

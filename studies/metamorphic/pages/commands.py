@@ -6,7 +6,11 @@ import argparse
 from pathlib import Path
 
 from harness.common.files import write_whole
-from studies.metamorphic.options import add_scenes_option, add_study_argument
+from studies.metamorphic.options import (
+    add_scenes_option,
+    add_study_argument,
+    print_or_write_text,
+)
 
 PAGE = "report.html"
 
@@ -42,11 +46,7 @@ def run_study_tables(options: argparse.Namespace) -> None:
             *map(format_markdown, sheets),
         ]
     )
-    if options.out is None:
-        print(text)
-        return
-    write_whole(options.out, text)
-    print(options.out)
+    print_or_write_text(text, options.out)
 
 
 def add_pack_options(parser: argparse.ArgumentParser) -> None:
