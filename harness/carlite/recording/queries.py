@@ -184,8 +184,8 @@ def _read_and_describe(
     except OSError as failure:
         return f"File {path} cannot be read: {failure.strerror}\n"
     body = end()
-    number = descriptions.format_number(frame.elapsed)
-    lasted = f"{frame.elapsed:.0f}" if in_whole_seconds() else number
+    exact = descriptions.format_number(frame.elapsed)
+    lasted = f"{frame.elapsed:.0f}" if in_whole_seconds() else exact
     return f"{head}{body}{problem}\nFrames: {frame.number}\nDuration: {lasted} seconds\n"
 
 

@@ -89,7 +89,7 @@ def load_recorded_drive(path: Path) -> RecordedDrive:
             for kind, payload in read_packets(file, size):
                 if kind == PacketKind.FRAME_START:
                     _, duration, elapsed = PayloadCursor(payload).take(FRAME)
-                    if not (math.isfinite(elapsed) and duration >= 0.0 and elapsed >= drive.total):
+                    if not (math.isfinite(elapsed + duration) and elapsed >= drive.total):
                         raise RecordingError("the time of a frame makes no sense")
                     drive.frames.append(ReplayFrame(elapsed, duration, []))
                 elif drive.frames and kind not in UNREAD:
@@ -250,7 +250,7 @@ class DriveReplayer:
             return
         frame, table = self._drive.frames[self._next - 1], self._episode.table
         since = self._now - frame.elapsed
-        share = min(max(since / frame.duration, 0.0), 1.0) if frame.duration else 0.0
+        share = min(max(since / frame.duration, 0.0), 1.0) if frame.duration > 0.0 else 0.0
         for number, later in self._poses.items():
             slot = self._find_slot(number)
             if slot is None:
