@@ -79,9 +79,9 @@ def spawn_cast(world: carla.World) -> list[carla.Actor]:
     other = world.spawn_actor(
         library.find("vehicle.audi.tt"), carla.Transform(place, pose.rotation)
     )
-    beside = pose.location + carla.Location(-5 * ahead.y, 5 * ahead.x, 0.5)
+    aside = pose.location + carla.Location(-5 * ahead.y, 5 * ahead.x, 0.5)
     walker = world.spawn_actor(
-        library.find("walker.pedestrian.0001"), carla.Transform(beside, pose.rotation)
+        library.find("walker.pedestrian.0001"), carla.Transform(aside, pose.rotation)
     )
     sensor = world.spawn_actor(
         library.find("sensor.other.collision"), carla.Transform(), attach_to=hero
@@ -130,8 +130,8 @@ def test_the_text_has_every_tick_in_carlas_form(
     places = re.findall(rf"  Id: {hero} Location: \((\S+), (\S+), (\S+)\)", text)
     assert len(places) == TICKS
     # six digits of centimetres
-    for told, poses in zip(places, seen, strict=True):
-        assert [float(part) / 100.0 for part in told] == pytest.approx(poses[0][:3], abs=2e-3)
+    for shown, poses in zip(places, seen, strict=True):
+        assert [float(part) / 100.0 for part in shown] == pytest.approx(poses[0][:3], abs=2e-3)
 
 
 def test_a_collision_is_listed_with_the_hero_first(
@@ -167,8 +167,8 @@ def test_a_replay_puts_actors_where_they_were(
     # a frame's poses are those at its end, and a replay begins at the first frame's start
     for poses in seen[1:20]:
         world.tick()
-        for told, was in zip(poses_of(world.get_snapshot(), ids), poses, strict=True):
-            assert told == pytest.approx(was, abs=2e-3)
+        for shown, was in zip(poses_of(world.get_snapshot(), ids), poses, strict=True):
+            assert shown == pytest.approx(was, abs=2e-3)
     client.stop_replayer(True)
     assert len(world.get_actors().filter("vehicle.*")) == 2
 

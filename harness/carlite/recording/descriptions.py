@@ -49,7 +49,7 @@ def describe_actors(payload: bytes) -> str:
 
 
 def describe_collision(row: Row) -> str:
-    """Say who touched whom."""
+    """Say which actors touched."""
     number, first, second, is_first_hero, is_second_hero = row
     heroes = [" (hero) " if hero else "" for hero in (is_first_hero, is_second_hero)]
     return f" Collision id {number} between {first}{heroes[0]} with {second}{heroes[1]}\n"
@@ -100,8 +100,8 @@ def _describe_vehicle_physics(cursor: PayloadCursor) -> str:
         "center_of_mass": format_vector(centre),
     }
     lines = [f"  Id: {number}", *(f"   {name} = {value}" for name, value in values.items())]
-    for name, curve in (("torque_curve", torque), ("steering_curve", steering)):
-        lines.append(f"   {name} =" + "".join(f" {format_vector(point)}" for point in curve))
+    for label, curve in (("torque_curve", torque), ("steering_curve", steering)):
+        lines.append(f"   {label} =" + "".join(f" {format_vector(point)}" for point in curve))
     lines.append("   forward_gears:")
     for index, gear in enumerate(gears):
         named = zip(("ratio", "down_ratio", "up_ratio"), gear, strict=True)
@@ -109,9 +109,9 @@ def _describe_vehicle_physics(cursor: PayloadCursor) -> str:
     lines.append("   wheels:")
     names = ("tire_friction", "damping_rate", "max_steer_angle", "radius", "max_brake_torque")
     for index, wheel in enumerate(wheels):
-        told = zip((*names, "max_handbrake_torque"), wheel[:6], strict=True)
+        named = zip((*names, "max_handbrake_torque"), wheel[:6], strict=True)
         place = format_vector(wheel[9:])
-        lines.append(f"    wheel {index}: {_join_named(told)} position {place}")
+        lines.append(f"    wheel {index}: {_join_named(named)} position {place}")
     return "\n".join(lines) + "\n"
 
 

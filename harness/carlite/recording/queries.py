@@ -64,7 +64,7 @@ def describe_file(path: Path, *, show_all: bool) -> str:
 
 
 def describe_collisions(path: Path, first: str, second: str) -> str:
-    """Return who hit whom.
+    """Return the collisions of a log.
 
     Args:
         path: the log.

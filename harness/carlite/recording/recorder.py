@@ -71,7 +71,7 @@ class WorldRecorder:
             self._file.close()
 
     def _pack_events(self, episode: WorldEpisode) -> list[bytes]:
-        """Return who came, who went, who was attached to whom, and who touched."""
+        """Return who came, who went, what was attached, and which actors touched."""
         present = {resident.id: resident for resident in episode.population}
         self._new = [one for number, one in present.items() if number not in self._known]
         gone = [(number,) for number in self._known if number not in present]

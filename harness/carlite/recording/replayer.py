@@ -133,7 +133,7 @@ class DriveReplayer:
         """
         frames = self._drive.frames
         self._now += seconds
-        # all frames that have begun: events count, states are those of the last one
+        # all frames that have started: events count, states are those of the last one
         while self._next < len(frames) and (
             self._next == 0 or frames[self._next].elapsed <= self._now + MOST_AHEAD
         ):
