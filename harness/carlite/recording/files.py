@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -78,7 +79,7 @@ def read_packets(file: BinaryIO, size: int) -> Iterator[tuple[int, bytes]]:
         if len(head) < HEADER.size:
             raise RecordingError("the file is cut within the head of a packet")
         number, length = HEADER.unpack(head)
-        if length > size - file.tell():
+        if length > size - file.seek(0, SEEK_CUR):
             raise RecordingError("the file is cut within a packet")
         yield number, file.read(length)
 

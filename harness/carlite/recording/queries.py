@@ -46,7 +46,7 @@ def describe_file(path: Path, *, show_all: bool) -> str:
 
     Args:
         path: the log.
-        show_all: whether to tell of every frame; otherwise only of those with events.
+        show_all: whether every frame is described; otherwise only of those with events.
     """
     lines: list[str] = []
     shown = [-1]
