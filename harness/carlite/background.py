@@ -84,20 +84,21 @@ def _wait_until_ready(
     process: subprocess.Popen[str], log_file: Path, timeout: float
 ) -> BackgroundServer:
     assert process.stdout is not None
-    ready = READY.match(_read_line(process.stdout, timeout))
+    line = _read_line(process.stdout, timeout)
+    ready = READY.match(line or "")
     if ready is None:
-        state = "is not ready" if process.poll() is None else "did not start"
+        state = f"is not ready after {timeout:g} s" if line is None else "did not start"
         raise ServerStartError(f"carlite {state}:\n{log_file.read_text(errors='replace')}")
     return BackgroundServer(
         host=ready[1], port=int(ready[2]), town=ready[3], log_file=log_file, process=process
     )
 
 
-def _read_line(stream: IO[str], timeout: float) -> str:
-    """Return the first line of a stream; an empty one if there is none in time."""
+def _read_line(stream: IO[str], timeout: float) -> str | None:
+    """Return the first line of a stream, empty if it has ended; None if there is none in time."""
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
-        return stream.readline() if selector.select(timeout) else ""
+        return stream.readline() if selector.select(timeout) else None
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
