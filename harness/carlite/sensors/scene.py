@@ -13,6 +13,8 @@ from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors import casting, meshes, relief, things
 from harness.carlite.sensors.decks import build_deck_meshes
+from harness.carlite.sensors.marking_strips import build_town_markings
+from harness.carlite.sensors.markings import GroundMarkings
 from harness.carlite.sensors.meshes import SurfaceMesh
 from harness.carlite.sensors.rasterise import GROUND
 from harness.carlite.sensors.scan import RayScan
@@ -62,6 +64,11 @@ class SensorScene:
         self.things = self._standing
         self.scans: dict[Hashable, RayScan] = {}
         self._frame: int | None = None
+
+    @property
+    def markings(self) -> GroundMarkings:
+        """What is painted on the roads, prepared when it is first needed."""
+        return build_town_markings(self.town.opendrive, self.town.signals)
 
     def refresh_actors(self, frame: int | None = None) -> None:
         """Take over the actors' poses, unless that was done for this frame; None is always."""
