@@ -13,6 +13,7 @@ from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.fan import RayFan
+from harness.carlite.sensors.lamps import compute_lamp_codes
 from harness.carlite.sensors.markings import GroundMarkings, find_painted_label
 from harness.carlite.sensors.picture import FAR, CameraPicture, PinholeCamera
 from harness.carlite.sensors.protocol import SensorPose
@@ -80,10 +81,16 @@ class ColourCamera:
             picture.normals, picture.labels, things=picture.things,
             actors=scene.things.actor[picture.things], rotation=picture.rotation,
         )  # fmt: skip
+        shown, facing = scene.list_lamp_codes()
+        lamps = compute_lamp_codes(
+            picture.normals, picture.labels, picture.things,
+            rotation=picture.rotation, shown=shown, facing=facing,
+        )  # fmt: skip
         image = np.empty((self._pinhole.height, self._pinhole.width, 4), np.uint8)
         paint_picture(
-            picture.fan, picture.nearness, picture.source, colours, picture.labels, scene.relief,
-            scene.markings, picture.rotation, picture.origin, image,
+            picture.fan, picture.nearness, picture.source, colours, picture.labels, lamps,
+            picture.things, scene.things, scene.relief, scene.markings,
+            picture.rotation, picture.origin, image,
         )  # fmt: skip
         return self._pinhole.header + image.tobytes()
 

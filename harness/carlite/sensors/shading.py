@@ -8,6 +8,7 @@ from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.fan import RayFan
+from harness.carlite.sensors.lamps import find_lamp_colour
 from harness.carlite.sensors.markings import (
     GroundMarkings,
     cover_with_paint,
@@ -15,6 +16,7 @@ from harness.carlite.sensors.markings import (
 )
 from harness.carlite.sensors.rasterise import GROUND
 from harness.carlite.sensors.relief import GroundRelief, compute_relief_slope, find_relief_label
+from harness.carlite.sensors.things import PlacedThings
 
 ROAD = int(SemanticLabel.ROAD)
 SUN = np.array([-0.45, -0.55, 0.70])
@@ -110,6 +112,9 @@ def paint_picture(
     source: Int32s,
     colours: Floats,
     labels: Bytes,
+    lamps: Int32s,
+    owners: Int32s,
+    placed: PlacedThings,
     relief: GroundRelief,
     markings: GroundMarkings,
     rotation: Floats,
@@ -142,6 +147,21 @@ def paint_picture(
                 red, green, blue = colours[face, 0], colours[face, 1], colours[face, 2]
                 painted = labels[face] == ROAD
                 light = red / PALETTE[ROAD, 0]
+                # a lens where the ray meets one; a lit one shines through half of the haze
+                if lamps[face] > 0:
+                    x, y, z = x * flat, y * flat, z * flat
+                    lens, lens_red, lens_green, lens_blue = find_lamp_colour(
+                        lamps[face],
+                        placed.centre[owners[face]],
+                        placed.matrix[owners[face]],
+                        origin[0] + rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z,
+                        origin[1] + rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z,
+                        origin[2] + rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z,
+                    )
+                    if lens > 0:
+                        red, green, blue = lens_red, lens_green, lens_blue
+                    if lens > 1:
+                        clear = np.sqrt(clear)
             elif face == GROUND:
                 # the ground: its label's colour, lit by the slope where the ray meets it
                 x, y, z = x * flat, y * flat, z * flat
