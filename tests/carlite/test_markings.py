@@ -7,15 +7,16 @@ import struct
 import numpy as np
 import pytest
 
-from harness.carlite import sensors, towns
-from harness.carlite.actors import ActorTable
+from harness.carlite import bodies, sensors, towns
+from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.arrays import Bytes
 from harness.carlite.labels import SemanticLabel
-from harness.carlite.sensors.lamps import find_light_heads
+from harness.carlite.sensors.lamps import BRAKE, find_light_heads
 from harness.carlite.sensors.markings import is_on_marking
 from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.scene import SensorScene
 from harness.carlite.towns.model import Town
+from tests.carlite import ray_worlds
 
 LINE, ROAD = int(SemanticLabel.ROAD_LINE), int(SemanticLabel.ROAD)
 
@@ -126,3 +127,22 @@ def test_lights_differ_by_their_state(town: Town, metres: int) -> None:
         red, green, _ = lit.mean(axis=0)
         hues.append((red > 200, green > 150))
     assert hues == [(True, False), (True, True), (False, True)]
+
+
+def test_brake_lamps_follow_the_light_state() -> None:
+    """A car seen from behind is brighter red where its brake lamps are lit, and nowhere else."""
+    label, extent = ray_worlds.MODELS["vehicle.tesla.model3"]
+    table = ActorTable()
+    table.add_actor(
+        100, kind=ActorKind.VEHICLE, label=label, position=(8, 0, 0), rotation=(0, 0, 0),
+        body=bodies.build_body_library().find_body_index("vehicle.tesla.model3"),
+        velocity=(0, 0, 0), box_centre=(0, 0, extent[2]), extent=extent,
+    )  # fmt: skip
+    scene, pose = SensorScene(ray_worlds.town(pieces=0), table), SensorPose((0, 0, 1.0), (0, 0, 0))
+    dark = take_image("rgb", scene, pose).astype(int)
+    table.lamps[table.body >= 0] = BRAKE
+    lit = take_image("rgb", scene, pose).astype(int)
+    changed = np.any(dark != lit, axis=2)
+    assert changed.sum() > 100
+    assert (lit[changed][:, 2] > 200).all()
+    assert (lit[changed][:, :2] < 60).all()

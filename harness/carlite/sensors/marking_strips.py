@@ -159,7 +159,8 @@ def _list_crosswalk_parts(polygon: Floats) -> list[Part]:
     # (corners,) along the way of the walkers, and aside
     along = polygon[:, :2] @ axis
     aside = polygon[:, :2] @ np.array([-axis[1], axis[0]])
-    begins, ends = [], []
+    begins: list[list[float]] = []
+    ends: list[list[float]] = []
     for at in np.arange(along.min() + STRIPE_PERIOD / 2, along.max(), STRIPE_PERIOD):
         # where the polygon's sides cross the stripe's middle line
         crossing = (along[:-1] < at) != (along[1:] < at)
