@@ -47,12 +47,12 @@ def test_a_line_lies_at_the_edge_of_its_lane(town: Town) -> None:
         x, y, z = lanes.points[at]
         # half the way to the centre line on the left, square to it
         yaw, other = lanes.yaw[at], lanes.left[lane]
-        beside = slice(lanes.first[other], lanes.first[other] + lanes.count[other])
-        apart = lanes.points[beside, :2] - (x, y)
+        neighbours = slice(lanes.first[other], lanes.first[other] + lanes.count[other])
+        apart = lanes.points[neighbours, :2] - (x, y)
         near = np.hypot(*apart.T).argmin()
-        turn = lanes.yaw[beside][near]
+        turn = lanes.yaw[neighbours][near]
         half = abs(apart[near] @ (-np.sin(turn), np.cos(turn))) / 2
-        assert lanes.width[at] == pytest.approx(lanes.width[beside][near])
+        assert lanes.width[at] == pytest.approx(lanes.width[neighbours][near])
         pose = SensorPose((x, y, z + 10.0), (-np.pi / 2, yaw, 0.0))
         labels = take_image(
             "semantic_segmentation", scene, pose, image_size_x="801", image_size_y="3", fov="60"

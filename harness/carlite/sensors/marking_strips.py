@@ -1,6 +1,6 @@
 """Strips of paint from the OpenDRIVE file: lane markings, stop lines and crosswalks.
 
-A broken line has 3 m of paint and 6 m of gap where the file gives no lengths of its own; CARLA's
+A broken line has 3 m of paint and 6 m of gap whatever lengths the file gives; CARLA's
 maps give none. Kerbs and grass are markings in OpenDRIVE, but nothing is painted.
 """
 
