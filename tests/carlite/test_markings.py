@@ -40,7 +40,7 @@ def take_image(kind: str, scene: SensorScene, pose: SensorPose, **attributes: st
 def test_a_line_lies_at_the_edge_of_its_lane(town: Town) -> None:
     """From straight above, a line is half way between the centres of lanes of equal width."""
     lanes, scene = town.lanes, SensorScene(town, ActorTable())
-    found = 0
+    seen = 0
     # lanes with a neighbour on the left; gaps of broken lines are passed over
     for lane in np.flatnonzero((lanes.left >= 0) & (lanes.junction < 0))[:40]:
         at = lanes.first[lane] + lanes.count[lane] // 2
@@ -61,9 +61,9 @@ def test_a_line_lies_at_the_edge_of_its_lane(town: Town) -> None:
         across = (np.arange(801) - 400) * metre
         line = (labels == LINE) & (np.abs(across + half) < 0.5)
         if line.any():
-            found += 1
+            seen += 1
             assert abs(across[line].mean() + half) < 0.03
-    assert found > 5
+    assert seen > 5
 
 
 def test_the_semantic_scan_and_the_semantic_picture_agree(town: Town) -> None:
@@ -104,7 +104,7 @@ def test_the_semantic_scan_and_the_semantic_picture_agree(town: Town) -> None:
 
 @pytest.mark.parametrize("metres", [12, 30])
 def test_lights_differ_by_their_state(town: Town, metres: int) -> None:
-    """The brightest saturated pixels of a head tell red, yellow and green apart."""
+    """The brightest saturated pixels of a head differ for red, yellow and green."""
     pieces, numbers, facing = find_light_heads(town)
     plain = SensorScene(town, ActorTable())
     # the first head that nothing hides, straight ahead

@@ -50,7 +50,7 @@ def find_light_heads(town: Town) -> tuple[Ints, Ints, Floats]:
 
 def _find_facing(light: TownSignal) -> tuple[float, float]:
     """Return the direction against the traffic that a light holds."""
-    # a light's forward axis runs across its lanes; those tell which of the two sides it is
+    # a light's forward axis runs across its lanes; those show which of the two sides it is
     yaw = light.stop_lines[0].yaw if light.stop_lines else light.yaw + np.pi / 2
     return -float(np.cos(yaw)), -float(np.sin(yaw))
 

@@ -168,8 +168,8 @@ def _list_crosswalk_parts(polygon: Floats) -> list[Part]:
             share = (at - along[:-1][crossing]) / (along[1:] - along[:-1])[crossing]
             v = aside[:-1][crossing] + share * (aside[1:] - aside[:-1])[crossing]
             for ends_list, place in ((begins, v.min()), (ends, v.max())):
-                spot = at * axis + place * np.array([-axis[1], axis[0]])
-                ends_list.append([spot[0], spot[1], polygon[:, 2].mean()])
+                place_of_end = at * axis + place * np.array([-axis[1], axis[0]])
+                ends_list.append([place_of_end[0], place_of_end[1], polygon[:, 2].mean()])
     if not begins:
         return []
     return [(np.array(begins), np.array(ends), STRIPE_WIDTH, WHITE)]
