@@ -33,6 +33,10 @@ class RoadMark:
 
     s: float
     change: int
+    kind: str = "none"
+    colour: str = "standard"
+    width: float = 0.0
+    bold: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
