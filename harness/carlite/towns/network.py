@@ -27,7 +27,7 @@ class GeometryRecord:
     parameters: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RoadMark:
     """A marking from station `s` on, and how it may be crossed: bit 1 up in id, bit 2 down."""
 
