@@ -15,6 +15,7 @@ from harness.carlite.sensors.lamps import BRAKE, find_light_heads
 from harness.carlite.sensors.markings import is_on_marking
 from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.scene import SensorScene
+from harness.carlite.towns.marking_strips import build_town_strips
 from harness.carlite.towns.model import Town
 from tests.carlite import ray_worlds
 
@@ -39,7 +40,7 @@ def take_image(kind: str, scene: SensorScene, pose: SensorPose, **attributes: st
 
 def test_a_line_lies_at_the_edge_of_its_lane(town: Town) -> None:
     """From straight above, a line is half way between the centres of lanes of equal width."""
-    lanes, scene = town.lanes, SensorScene(town, ActorTable())
+    lanes, scene = town.lanes, SensorScene(town, ActorTable(), None, build_town_strips)
     seen = 0
     # lanes with a neighbour on the left; gaps of broken lines are passed over
     for lane in np.flatnonzero((lanes.left >= 0) & (lanes.junction < 0))[:40]:
@@ -69,7 +70,7 @@ def test_a_line_lies_at_the_edge_of_its_lane(town: Town) -> None:
 def test_the_semantic_scan_and_the_semantic_picture_agree(town: Town) -> None:
     """A scan's points on paint are those that the file puts there, and there are some."""
     line = next(s for s in town.signals if s.stop_lines).stop_lines[0]
-    scene = SensorScene(town, ActorTable())
+    scene = SensorScene(town, ActorTable(), None, build_town_strips)
     x, y, z = line.position
     back = x - 8 * np.cos(line.yaw), y - 8 * np.sin(line.yaw)
     pose = SensorPose((*back, z + 1.8), (0.0, line.yaw, 0.0))
@@ -106,7 +107,7 @@ def test_the_semantic_scan_and_the_semantic_picture_agree(town: Town) -> None:
 def test_lights_differ_by_their_state(town: Town, metres: int) -> None:
     """The brightest saturated pixels of a head differ for red, yellow and green."""
     pieces, numbers, facing = find_light_heads(town)
-    plain = SensorScene(town, ActorTable())
+    plain = SensorScene(town, ActorTable(), None, build_town_strips)
     # the first head that nothing hides, straight ahead
     for head in range(len(pieces)):
         ahead = np.array([*facing[head], 0.0])
@@ -119,7 +120,7 @@ def test_lights_differ_by_their_state(town: Town, metres: int) -> None:
     for state in range(3):
         states = np.full(numbers.max() + 1, 3, np.uint8)
         states[numbers[head]] = state
-        scene = SensorScene(town, ActorTable(), states)
+        scene = SensorScene(town, ActorTable(), states, build_town_strips)
         picture = take_image("rgb", scene, pose)
         middle = picture[280:320, 380:420, 2::-1].astype(int).reshape(-1, 3)
         lit = middle[(middle.max(axis=1) > 200) & (np.ptp(middle, axis=1) > 120)]

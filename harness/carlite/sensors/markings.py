@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import compiled
 from harness.carlite.labels import SemanticLabel
+from harness.carlite.towns.model import TownSignal
 
 ROAD, ROAD_LINE = int(SemanticLabel.ROAD), int(SemanticLabel.ROAD_LINE)
 STOREY = 1.5
@@ -38,6 +41,23 @@ class GroundMarkings(NamedTuple):
     listed: Int32s
     strips: Floats
     colours: Floats
+
+
+StripsBuilder: TypeAlias = Callable[[str, tuple[TownSignal, ...]], tuple[Floats, Floats]]
+"""Makes strips and colours of a town's OpenDRIVE text and signals."""
+
+
+def build_no_strips(opendrive: str, signals: tuple[TownSignal, ...]) -> tuple[Floats, Floats]:
+    """Return no strips: roads without paint."""
+    return np.zeros((0, 7)), np.zeros((0, 3))
+
+
+@lru_cache(maxsize=1)
+def prepare_markings(
+    build_strips: StripsBuilder, opendrive: str, signals: tuple[TownSignal, ...]
+) -> GroundMarkings:
+    """Return what is painted in a town, sorted into cells; the latest town's is kept."""
+    return index_markings(*build_strips(opendrive, signals))
 
 
 def index_markings(strips: Floats, colours: Floats) -> GroundMarkings:

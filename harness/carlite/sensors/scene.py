@@ -14,8 +14,12 @@ from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors import casting, meshes, relief, things
 from harness.carlite.sensors.decks import build_deck_meshes
 from harness.carlite.sensors.lamps import HEAD, find_light_heads, list_vehicle_codes
-from harness.carlite.sensors.marking_strips import build_town_markings
-from harness.carlite.sensors.markings import GroundMarkings
+from harness.carlite.sensors.markings import (
+    GroundMarkings,
+    StripsBuilder,
+    build_no_strips,
+    prepare_markings,
+)
 from harness.carlite.sensors.meshes import SurfaceMesh
 from harness.carlite.sensors.rasterise import GROUND
 from harness.carlite.sensors.scan import RayScan
@@ -54,7 +58,13 @@ class SensorScene:
         scans: what LiDARs have found since then, by pattern and place.
     """
 
-    def __init__(self, town: Town, table: ActorTable, light_states: Bytes | None = None) -> None:
+    def __init__(
+        self,
+        town: Town,
+        table: ActorTable,
+        light_states: Bytes | None = None,
+        build_strips: StripsBuilder = build_no_strips,
+    ) -> None:
         """Prepare a scene.
 
         Args:
@@ -62,6 +72,7 @@ class SensorScene:
             table: the actors.
             light_states: (lights,) of the town's traffic lights, kept up to date by their owner;
                 all are off where there are none.
+            build_strips: what is painted on the roads, from the town's file and signals.
         """
         self.town = town
         deck = build_deck_meshes(town.ground)
@@ -76,12 +87,13 @@ class SensorScene:
         self._slots = np.zeros(0, np.int64)
         self._frame: int | None = None
         self._light_states = light_states
+        self._build_strips = build_strips
         self._heads, self._light_of_head, self._head_facing = find_light_heads(town)
 
     @property
     def markings(self) -> GroundMarkings:
         """What is painted on the roads, prepared when it is first needed."""
-        return build_town_markings(self.town.opendrive, self.town.signals)
+        return prepare_markings(self._build_strips, self.town.opendrive, self.town.signals)
 
     def refresh_actors(self, frame: int | None = None) -> None:
         """Take over the actors' poses, unless that was done for this frame; None is always."""

@@ -16,6 +16,7 @@ from harness.carlite.arrays import Bools, Bytes, Floats, Ints
 from harness.carlite.dynamics.collisions import ObstacleGrid, has_solid_overlap
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.scene import SensorScene
+from harness.carlite.towns.marking_strips import build_town_strips
 from harness.carlite.towns.model import SceneryShape, Town, TownScenery
 from harness.carlite.towns.scenery_street import LIGHT_HEAD, LIGHT_HEIGHT
 from harness.carlite.wire.codec import Rotation, Vector, Wide
@@ -51,7 +52,7 @@ class SceneryState:
         """The scene, prepared when it is first needed."""
         if self._scene is None:
             town = replace(self._town, scenery=self.scenery)
-            self._scene = SensorScene(town, self._table, self._light_states)
+            self._scene = SensorScene(town, self._table, self._light_states, build_town_strips)
         return self._scene
 
     @property

@@ -6,12 +6,9 @@ maps give none. Kerbs and grass are markings in OpenDRIVE, but nothing is painte
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from harness.carlite.arrays import Floats
-from harness.carlite.sensors.markings import GroundMarkings, index_markings
 from harness.carlite.towns.crosswalks import build_crosswalks
 from harness.carlite.towns.model import LaneStopLine, TownSignal
 from harness.carlite.towns.network import OpendriveNetwork, RoadMark, RoadRecord, SectionRecord
@@ -47,9 +44,17 @@ STOPPING = ("traffic.traffic_light", "traffic.stop")
 Part = tuple[Floats, Floats, float, tuple[float, float, float]]
 
 
-@lru_cache(maxsize=1)
-def build_town_markings(opendrive: str, signals: tuple[TownSignal, ...]) -> GroundMarkings:
-    """Return what is painted in a town; nothing where there is no file."""
+def build_town_strips(opendrive: str, signals: tuple[TownSignal, ...]) -> tuple[Floats, Floats]:
+    """Return what is painted in a town; nothing where there is no file.
+
+    Args:
+        opendrive: the file's text.
+        signals: of the town, for their stop lines.
+
+    Returns:
+        (strips, 7) begin x y z, direction x y, length, half width, in metres; and (strips, 3)
+        red, green and blue.
+    """
     parts: list[Part] = []
     if opendrive:
         network = parse_opendrive(opendrive)
@@ -59,7 +64,7 @@ def build_town_markings(opendrive: str, signals: tuple[TownSignal, ...]) -> Grou
     for signal in signals:
         if signal.type_id in STOPPING:
             parts += [_make_stop_line(line) for line in signal.stop_lines]
-    return index_markings(*_pack_strips(parts))
+    return _pack_strips(parts)
 
 
 def _pack_strips(parts: list[Part]) -> tuple[Floats, Floats]:
@@ -91,12 +96,14 @@ def _list_lane_parts(network: OpendriveNetwork) -> list[Part]:
                 marks = sorted(lane.marks, key=lambda mark: mark.s)
                 ends = [*(mark.s for mark in marks[1:]), section.end]
                 for mark, end in zip(marks, ends, strict=True):
-                    parts += _list_mark_parts(road, section, lane.id, mark, min(end, section.end))
+                    parts += _list_mark_parts(
+                        road, section, lane.id, mark=mark, end=min(end, section.end)
+                    )
     return parts
 
 
 def _list_mark_parts(
-    road: RoadRecord, section: SectionRecord, lane: int, mark: RoadMark, end: float
+    road: RoadRecord, section: SectionRecord, lane: int, *, mark: RoadMark, end: float
 ) -> list[Part]:
     """Return the lines of one marking: one, or two with a line's width between them."""
     kinds = LINES.get(mark.kind, ())
@@ -110,7 +117,7 @@ def _list_mark_parts(
         begin, stop = _cut_line(kind, max(mark.s, section.s), end)
         if len(begin):
             s = np.concatenate([begin, stop])
-            points = _place_edge(road, section, lane, s, shift)
+            points = _place_edge(road, section, lane, s=s, shift=shift)
             parts.append((points[: len(begin)], points[len(begin) :], width, colour))
     return parts
 
@@ -130,7 +137,7 @@ def _cut_line(kind: str, begin: float, end: float) -> tuple[Floats, Floats]:
 
 
 def _place_edge(
-    road: RoadRecord, section: SectionRecord, lane: int, s: Floats, shift: float
+    road: RoadRecord, section: SectionRecord, lane: int, *, s: Floats, shift: float
 ) -> Floats:
     """Return points on a lane's outer edge, (stations, 3), in CARLA's frame."""
     x, y, heading = evaluate_reference_line(road.plan, s)
