@@ -1,0 +1,73 @@
+"""The contract has a row for each member of the client library, and its refusals are true."""
+
+from __future__ import annotations
+
+import carla
+
+from harness.carlite import calls
+from harness.carlite.contract import STATUSES, read_contract
+from tests.carlite.apart import apart
+from tests.carlite.surface.stage import Idle, Refused, Stage, Unheard
+from tests.carlite.test_client_surface import TABLES
+
+
+def list_wheel_members() -> dict[str, set[str]]:
+    """Return the public members of all classes of the wheel, as the contract names them."""
+    return {
+        prefix + name: {member for member in vars(kind) if not member.startswith("_")}
+        for prefix, space in (("", carla), ("command.", carla.command))
+        for name, kind in vars(space).items()
+        if isinstance(kind, type) and not name.startswith("_")
+    }
+
+
+def test_each_member_of_the_wheel_has_a_row_and_each_row_a_member() -> None:
+    assert {name: set(rows) for name, rows in read_contract().items()} == list_wheel_members()
+
+
+def test_rows_have_what_their_status_needs() -> None:
+    for name, rows in read_contract().items():
+        for member, row in rows.items():
+            where = f"{name}.{member}"
+            assert row.status in STATUSES, where
+            assert bool(row.how_far) == (row.status == "approximated"), where
+            assert not row.line or row.status == "refused", where
+            assert row.status != "refused" or row.line or row.call, where
+
+
+def test_calls_that_the_client_cannot_hear_of_are_what_the_contract_says() -> None:
+    roles = {"refused": "refuse", "approximated": "_do_nothing"}
+    table = calls.build_call_table()
+    for name, rows in read_contract().items():
+        for member, row in rows.items():
+            if row.call:
+                assert table[row.call].run.__name__ == roles[row.status], f"{name}.{member}"
+
+
+def test_the_contract_and_the_survey_agree() -> None:
+    statuses: dict[type, str] = {
+        Refused: "refused",
+        Unheard: "refused",
+        Idle: "approximated",
+    }
+    for name, table in TABLES.items():
+        for member, entry in table.items():
+            expected, row = statuses.get(type(entry)), read_contract()[name][member]
+            assert expected in (None, row.status), f"{name}.{member}"
+            assert (row.status == "refused") == (expected == "refused"), f"{name}.{member}"
+
+
+@apart
+def test_the_client_sees_the_lines_of_refusals(client: carla.Client, world: carla.World) -> None:
+    stage = Stage(client, world)
+    seen, promised = {}, {}
+    for name, table in TABLES.items():
+        for member, entry in table.items():
+            if isinstance(entry, Refused):
+                promised[f"{name}.{member}"] = read_contract()[name][member].line
+                try:
+                    seen[f"{name}.{member}"] = f"answered: {entry.ask(stage)!r}"
+                except RuntimeError as refusal:
+                    seen[f"{name}.{member}"] = str(refusal)
+    assert seen == promised
+    assert len(seen) > 10
