@@ -109,6 +109,13 @@ def parse_server_options(arguments: list[str], program: str) -> argparse.Namespa
             " which can hang (default: %(default)s)"
         ),
     )
+    add(
+        "--strict",
+        nargs="?",
+        choices=("warn", "refuse"),
+        const="warn",
+        help="log the first use of approximated calls, or refuse them (default: neither)",
+    )
     return parser.parse_args(arguments)
 
 
@@ -148,6 +155,7 @@ def run(options: argparse.Namespace) -> None:
                 maps=options.maps,
                 seed=options.seed,
                 hosts_traffic=options.traffic_manager == "server",
+                strict=options.strict,
             )
         )
         asyncio.run(server.serve())

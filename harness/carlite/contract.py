@@ -25,6 +25,7 @@ class ContractRow(NamedTuple):
         how_far: what differs from CARLA, in one sentence.
         line: what the client raises; empty where it does not wait for the answer.
         call: the remote call behind the member, where the client cannot hear of it.
+        probe: the test that compares it.
     """
 
     status: str
@@ -32,6 +33,7 @@ class ContractRow(NamedTuple):
     how_far: str = ""
     line: str = ""
     call: str = ""
+    probe: str = ""
 
 
 @cache

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import carla
+import pytest
 
 from harness.carlite import calls
 from harness.carlite.contract import STATUSES, read_contract
+from harness.carlite.errors import CallError
+from harness.carlite.strict import StrictCalls, list_approximated_calls
 from tests.carlite.apart import apart
+from tests.carlite.contract_probes import drive_and_measure, is_near
 from tests.carlite.surface.stage import Idle, Refused, Stage, Unheard
 from tests.carlite.test_client_surface import TABLES
 
@@ -31,6 +35,7 @@ def test_rows_have_what_their_status_needs() -> None:
             where = f"{name}.{member}"
             assert row.status in STATUSES, where
             assert bool(row.how_far) == (row.status == "approximated"), where
+            assert bool(row.probe) == (row.status == "exact"), where
             assert not row.line or row.status == "refused", where
             assert row.status != "refused" or row.line or row.call, where
 
@@ -71,3 +76,31 @@ def test_the_client_sees_the_lines_of_refusals(client: carla.Client, world: carl
                     seen[f"{name}.{member}"] = str(refusal)
     assert seen == promised
     assert len(seen) > 10
+
+
+@apart
+def test_exact_rows_have_their_units(client: carla.Client, world: carla.World) -> None:
+    measured = drive_and_measure(Stage(client, world))
+    rows = read_contract()
+    assert set(measured) == {
+        f"{name}.{member}" for name in rows for member, row in rows[name].items() if row.probe
+    }
+    wrong = {member: pair for member, pair in measured.items() if not is_near(*pair)}
+    assert not wrong
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_strict_logs_the_first_use(refuses: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    strict = StrictCalls(refuses)
+    table = strict.wrap_calls(calls.build_call_table())
+    for _ in range(3):
+        if refuses:
+            with pytest.raises(CallError, match="open_vehicle_door: strict"):
+                table["open_vehicle_door"].run(None, None, 1, 0)
+        else:
+            table["open_vehicle_door"].run(None, None, 1, 0)
+    strict.write_summary()
+    first, summary = capsys.readouterr().err.splitlines()
+    assert first.startswith("carlite: strict: Vehicle.open_door is approximated: ")
+    assert summary.endswith("open_vehicle_door 3")
+    assert set(list_approximated_calls()) <= set(table)
