@@ -1,7 +1,7 @@
-"""What carlite answers for each member of CARLA's client library, and how closely.
+"""What carlite answers for every member of CARLA's client library, and how closely.
 
 `contract.json` holds it: JSON, because a server must read it without a YAML package and Python 3.10
-has no TOML reader. Its `fields` say what each field means. Tests run the rows through the client.
+has no TOML reader. Its `fields` say what a field means. Tests run the rows through the client.
 """
 
 from __future__ import annotations

@@ -18,12 +18,12 @@ from harness.carlite.rpc import RemoteCall
 
 def list_approximated_calls() -> dict[str, str]:
     """Return what differs, by remote call, with the client's first member that makes the call."""
-    found: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for name, rows in read_contract().items():
         for member, row in rows.items():
             if row.status == "approximated" and row.call:
-                found.setdefault(row.call, f"{name}.{member} is approximated: {row.how_far}")
-    return found
+                notes.setdefault(row.call, f"{name}.{member} is approximated: {row.how_far}")
+    return notes
 
 
 class StrictCalls:

@@ -1,4 +1,4 @@
-"""The contract has a row for each member of the client library, and its refusals are true."""
+"""The contract has a row for every member of the client library, and its refusals are true."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def list_wheel_members() -> dict[str, set[str]]:
     }
 
 
-def test_each_member_of_the_wheel_has_a_row_and_each_row_a_member() -> None:
+def test_every_member_of_the_wheel_has_a_row_and_every_row_a_member() -> None:
     assert {name: set(rows) for name, rows in read_contract().items()} == list_wheel_members()
 
 
