@@ -47,6 +47,6 @@ def read_contract() -> dict[str, dict[str, ContractRow]]:
 
 
 def count_contract_statuses() -> dict[str, int]:
-    """Return how many members have each status, in the order of `STATUSES`."""
+    """Return how many members have which status, in the order of `STATUSES`."""
     counted = Counter(row.status for rows in read_contract().values() for row in rows.values())
     return {status: counted[status] for status in STATUSES}
