@@ -62,7 +62,8 @@ bench: $(READY)
 chaos: $(READY)
 	$(BIN)/python -m tests.campaign.chaos 300
 
-# The wheel, installed where nothing of this checkout is; about two minutes.
+# The wheels of Crucible and of carlite, in build/wheels and installed where nothing of this checkout
+# is; about three minutes.
 wheel: $(READY)
 	.ci/wheel
 

@@ -20,7 +20,11 @@ from harness.records.metrics import MetricValue, parse_result_metrics
 from harness.records.packing.layout import LEFT_OUT
 from harness.records.reading import CampaignRecords, convert_to_dataframe
 from harness.records.schema import ALL_TABLES, SOURCES
-from harness.records.surrogates import read_reached_times, read_surrogates
+from harness.records.surrogates import (
+    read_measures_along,
+    read_reached_times,
+    read_surrogates,
+)
 from harness.types.record_names import BANDS, PATTERNS
 from harness.types.vocabulary import CLASSES
 
@@ -119,6 +123,7 @@ def build_result_row(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
         **make_precision_columns(ours["average_precision"]["ego_alone"], "ap_ego_alone"),
         **{f"surrogate_{name}": value for name, value in read_surrogates(result).items()},
         "surrogate_reached": json.dumps(read_reached_times(result)),
+        "surrogate_along": json.dumps(read_measures_along(result)),
         **make_metric_columns(parse_result_metrics(result)),
     }
 

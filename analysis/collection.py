@@ -28,7 +28,7 @@ from analysis.broken import BrokenRecord, read_record
 from analysis.hazards import describe_hazards_not_run, make_hazard_columns
 from analysis.routes import RouteWay, read_route_ways, resolve_geometries
 from analysis.statistics.intervals import FEWEST_RESAMPLED_ROUTES
-from analysis.surrogates import REACHED, SURROGATE_COLUMNS, add_oracle_columns
+from analysis.surrogates import ALONG, REACHED, SURROGATE_COLUMNS, add_oracle_columns
 from harness.common.errors import UserError
 from harness.records.arms import CORE, NONE, Arm, list_varying_factors
 from harness.records.keys import AttemptKey
@@ -309,7 +309,7 @@ def make_empty_attempts() -> pd.DataFrame:
     hazards = {
         name: pd.Series(dtype=type(value)) for name, value in make_hazard_columns([]).items()
     }
-    words |= {**hazards, REACHED: pd.Series(dtype=str)}
+    words |= {**hazards, REACHED: pd.Series(dtype=str), ALONG: pd.Series(dtype=str)}
     other += (*counts, *SURROGATE_COLUMNS)
     return pd.DataFrame(words | flags | whole | {n: pd.Series(dtype=float) for n in other})
 

@@ -103,7 +103,7 @@ def build_comparison_side(attempts: pd.DataFrame, arm: Arm, name: str) -> Compar
         name: as it is shown.
     """
     numbers = [name for name, _ in (COMPARED_MEASURES | COMPARED_SURROGATES).values()]
-    columns = [*numbers, surrogates.REACHED, PRECISION, *hazards.HAZARD_COLUMNS]
+    columns = [*numbers, surrogates.REACHED, surrogates.ALONG, PRECISION, *hazards.HAZARD_COLUMNS]
     attempts_of_arm = attempts.loc[match_arms(attempts, [arm]), [*PAIRED_BY, *columns]]
     return ComparisonSide(arm, name, attempts_of_arm.reset_index(drop=True))
 
@@ -154,7 +154,7 @@ def compare_sides(a: ComparisonSide, b: ComparisonSide) -> ArmComparison:
         raise UserError(f"{a.name} and {b.name} have no common route and seed: nothing to pair")
     # a hazard without a place in one arm makes a pair unequal before the drive
     absent = hazards.find_unequal_pairs(pairs, hazards.ABSENT)
-    kept = surrogates.add_shared_speeds(pairs[~absent])
+    kept = surrogates.add_shared_measures(surrogates.add_shared_speeds(pairs[~absent]))
     if kept.empty:
         raise UserError(f"{a.name} and {b.name}: in every pair a hazard was placed in one arm only")
     return ArmComparison(

@@ -23,7 +23,9 @@ from harness.types.vocabulary import Floats
 PREFIX = "surrogate_"
 SPEED, GOAL = f"{PREFIX}mean_speed", f"{PREFIX}time_to_goal"
 OF_ORACLE, DELAY = f"{PREFIX}speed_of_oracle", f"{PREFIX}delay_to_oracle"
-REACHED = f"{PREFIX}reached"
+REACHED, ALONG = f"{PREFIX}reached", f"{PREFIX}along"
+EXTREMES = ("smallest_gap", "smallest_ttc", "smallest_pet", "largest_drac")
+"""Measures of which a collision is the worst value, so that its last metres count."""
 SURROGATE_COLUMNS = (*(f"{PREFIX}{name}" for name in SURROGATES), OF_ORACLE, DELAY)
 SURROGATE_MEASURES = {
     "smallest gap, m": f"{PREFIX}smallest_gap",
@@ -39,6 +41,7 @@ SURROGATE_MEASURES = {
     "largest jerk, m/s³": f"{PREFIX}jerk_max",
 }
 """The measures of danger and comfort as tables have them, and their columns."""
+SHARED_MEASURES = tuple(column.removeprefix(PREFIX) for column in SURROGATE_MEASURES.values())
 GOAL_TIME = "time to goal, s"
 TIME_COSTS = {
     "mean speed, m/s": (SPEED, 1.0),
@@ -122,6 +125,68 @@ def add_shared_speeds(pairs: pd.DataFrame, column: str = SPEED) -> pd.DataFrame:
     speeds = [compute_shared_speeds(*both) for both in zip(*reached, strict=True)]
     a, b = np.array(speeds, np.float64).reshape(-1, 2).T
     return pairs.assign(**{f"{column}_a": a, f"{column}_b": b})
+
+
+def add_shared_measures(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return pairs of drives with their danger and comfort over the road that both drove.
+
+    Counts and jerk end where the last 10 m that both drove end. Extremes count until the shorter
+    drive's end, since its collision is the extreme; the longer one until the next full 10 m.
+    Pairs of which a record lacks these values keep those of their whole drives.
+
+    Args:
+        pairs: a row for each pair, columns with `_a` and `_b`.
+
+    Returns:
+        The same, with a column `shared`: whether both drives of a pair have the values.
+    """
+    sides = [[parse_measures_along(text) for text in pairs[f"{ALONG}_{side}"]] for side in "ab"]
+    shared = np.array([bool(a and b) for a, b in zip(*sides, strict=True)], np.bool_)
+    columns: dict[str, Any] = {"shared": shared}
+    for name in SHARED_MEASURES:
+        both = [f"{PREFIX}{name}_{side}" for side in "ab"]
+        if not set(both) <= set(pairs.columns):  # not asked for
+            continue
+        whole = pairs[both].to_numpy(np.float64, copy=True)
+        for row in np.flatnonzero(shared):
+            a, b = sides[0][row][name], sides[1][row][name]
+            whole[row] = read_shared_extreme(a, b) if name in EXTREMES else read_shared_mark(a, b)
+        columns |= {column: whole[:, n] for n, column in enumerate(both)}
+    return pairs.assign(**columns)
+
+
+def parse_measures_along(text: str) -> dict[str, list[float]]:
+    """Return the values of a cell by measure; an empty cell has none."""
+    along: dict[str, list[float]] = json.loads(text) if text else {}
+    return along
+
+
+def read_shared_mark(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
+    """Return both values after the last full 10 m that both drives drove.
+
+    Args:
+        a: values after 0, 10, 20, ... metres, and at the end.
+        b: the same of the other drive.
+    """
+    last = min(len(a), len(b)) - 2
+    return a[last], b[last]
+
+
+def read_shared_extreme(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
+    """Return the values at the shorter drive's end, and after the next full 10 m of the other.
+
+    Args:
+        a: values after 0, 10, 20, ... metres, and at the end.
+        b: the same of the other drive.
+    """
+    last = min(len(a), len(b)) - 1
+    return a[last], b[last]
+
+
+def count_early_ends(pairs: pd.DataFrame) -> int:
+    """Return in how many pairs one drive ended at least 10 m before the other one."""
+    lengths = [[len(parse_reached_times(text)) for text in pairs[f"{REACHED}_{n}"]] for n in "ab"]
+    return sum(a != b for a, b in zip(*lengths, strict=True))
 
 
 def read_motion(

@@ -9,11 +9,11 @@ from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table as Grid
 
 from analysis.statistics.intervals import IntervalEstimate
 from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import format_attempts_range
+from harness.common.fitting_table import FittingTable
 
 NARROWEST = 200
 """Columns that the widest table needs."""
@@ -26,7 +26,7 @@ if not console.is_terminal:
 def show_table(table: EstimatesTable) -> None:
     """Print a table of estimates, each interval below its value."""
     print_escaped_line(table.title if table.list_rows() else f"{table.title}: nothing to show")
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid = FittingTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in table.by:
         grid.add_column(name, overflow="fold")
     for name in (*table.measures, "n", "routes"):
@@ -53,7 +53,7 @@ def show_grid(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) ->
         rows: words of each row.
     """
     print_escaped_line(title)
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid = FittingTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(head):
         grid.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:

@@ -62,9 +62,10 @@ def run_plugins_command(options: argparse.Namespace) -> int:
     """Print a table of all plug-ins."""
     from rich.console import Console  # noqa: PLC0415 - only here
     from rich.markup import escape  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
 
-    table = Table("kind", "name", "from")
+    from harness.common.fitting_table import FittingTable  # noqa: PLC0415
+
+    table = FittingTable("kind", "name", "from")
     shipped = [] if options.others else list(iter_shipped_rows())
     for row in (*shipped, *iter_installed_rows(), *iter_environment_rows()):
         table.add_row(*map(escape, (row.kind, row.name, row.origin)))

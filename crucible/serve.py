@@ -19,6 +19,6 @@ COMMAND = CommandDeclaration(
 
 def main(arguments: list[str], program: str = "crucible serve") -> int:
     """Run a server until it is asked to stop; return the exit code."""
-    from harness.carlite.__main__ import main as serve  # noqa: PLC0415 - carlite's packages alone
+    from harness.carlite.serving import main as serve  # noqa: PLC0415 - carlite's packages alone
 
     return serve(arguments, program)

@@ -19,7 +19,6 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from agents.perception.systems import NetworkSystem, make_network_system
 from agents.training.detection_metrics import LEAST_HITS, match_sample, sample_scenario_counts
@@ -37,6 +36,7 @@ from agents.training.samples import (
 )
 from harness.common.errors import UserError
 from harness.common.files import write_whole
+from harness.common.fitting_table import FittingTable
 from harness.common.randomness import make_named_stream
 from harness.common.recordings import AgentLook, list_scenarios
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
@@ -254,10 +254,10 @@ def compute_mode_precision(outcomes: ModeOutcomes, band: str) -> float | None:
     return compute_average_precision(pool, "eleven_point") if pool.truths else None
 
 
-def make_error_table(outcomes: Mapping[str, Mapping[str, ModeOutcomes]]) -> Table:
+def make_error_table(outcomes: Mapping[str, Mapping[str, ModeOutcomes]]) -> FittingTable:
     """Return a table: scheme and mode down; precision and errors by distance across."""
     title = "AP of vehicles @0.5, and errors a sample, by metres"
-    table = Table("scheme", "partner", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = FittingTable("scheme", "partner", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for head in ("AP\n0-30", "AP\n30-50", "AP\n50-100"):
         table.add_column(head, justify="right")
     for head in ("errors\n0-30", "errors\n30-50", "errors\n50-100", "errors\nall"):
@@ -276,10 +276,10 @@ def make_error_table(outcomes: Mapping[str, Mapping[str, ModeOutcomes]]) -> Tabl
 
 def make_difference_table(
     outcomes: Mapping[str, Mapping[str, ModeOutcomes]], scenarios: list[str]
-) -> Table:
+) -> FittingTable:
     """Return a table of errors a sample, V2V less V2I, with intervals over scenarios."""
     title = "Errors a sample, V2V less V2I"
-    table = Table("scheme", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = FittingTable("scheme", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for head in ("difference", "95 % interval"):
         table.add_column(head, justify="right")
     for scheme, modes in outcomes.items():
@@ -288,9 +288,9 @@ def make_difference_table(
     return table
 
 
-def make_pattern_table(outcomes: Mapping[str, Mapping[str, ModeOutcomes]]) -> Table:
+def make_pattern_table(outcomes: Mapping[str, Mapping[str, ModeOutcomes]]) -> FittingTable:
     """Return a table: scheme, mode and distance down; patterns a sample across."""
-    table = Table(
+    table = FittingTable(
         *("scheme", "partner", "metres"), title="Error patterns a sample", box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )  # fmt: skip

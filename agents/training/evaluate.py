@@ -17,7 +17,6 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from agents.perception.fusion.catalogue import is_shipped
 from agents.perception.loading import FOLDER, get_weight_file_name
@@ -48,6 +47,7 @@ from agents.training.weight_files import (
 )
 from harness.common.errors import UserError
 from harness.common.files import write_whole
+from harness.common.fitting_table import FittingTable
 from harness.common.recordings import USUAL_INTERVAL, list_scenarios
 from harness.types.precision import OVERLAP
 from harness.types.vocabulary import CLASSES, Boxes
@@ -166,9 +166,9 @@ def evaluate_condition(
 
 def to_precision_table(
     columns: Mapping[str, Mapping[Cell, DetectionPrecision]], title: str
-) -> Table:
+) -> FittingTable:
     """Return a table: visibility, class and distance down; condition and IoU across."""
-    table = Table(
+    table = FittingTable(
         "visible\nto", "class", "metres", "n", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
     for name in columns:
@@ -191,9 +191,9 @@ def iter_table_rows() -> Iterator[tuple[Visible, str, str]]:
                 yield visible, kind, band
 
 
-def make_operating_table(columns: Mapping[str, ConditionColumn], title: str) -> Table:
+def make_operating_table(columns: Mapping[str, ConditionColumn], title: str) -> FittingTable:
     """Return a table: condition and class down."""
-    table = Table("condition", "class", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = FittingTable("condition", "class", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("recall", "false\na frame", "calibration\nerror", "bytes of\na message"):
         table.add_column(name, justify="right")
     for name, column in columns.items():

@@ -16,12 +16,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from agents.training.detection_metrics import HEADLINE
 from agents.training.samples import CONDITIONS
 from harness.common.errors import UserError
 from harness.common.files import write_whole
+from harness.common.fitting_table import FittingTable
 from harness.common.safe_reading import STUDY_RECORD, read_json_within
 from harness.types.vocabulary import Floats
 
@@ -188,9 +188,9 @@ def make_operating_rows(schemes: Mapping[str, SchemeEvaluations]) -> Rows:
     return rows
 
 
-def make_terminal_table(title: str, head: Sequence[str], rows: Rows) -> Table:
+def make_terminal_table(title: str, head: Sequence[str], rows: Rows) -> FittingTable:
     """Return a table for the terminal."""
-    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = FittingTable(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in head:
         table.add_column(name)
     for row in rows:

@@ -38,7 +38,7 @@ from analysis.figures.driving import (
     render_subgroups_figure,
 )
 from analysis.subgroups import compute_subgroup_differences, parse_grouping
-from analysis.surrogates import GOAL_TIME
+from analysis.surrogates import GOAL_TIME, count_early_ends
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_escaped_line, show_grid
 from harness.common.command_registry import CommandDeclaration
@@ -265,6 +265,7 @@ def show_arm_comparison(comparison: ArmComparison, table: pd.DataFrame, several:
             )
     for _, row in fewer.iterrows():
         print_escaped_line(f"  {row['measure']}: known in both drives of {row['pairs']} pairs")
+    show_early_ends(comparison)
     show_one_sided_hazards(comparison)
     # whether it could be significant at all
     differ = int(rows["routes that differ"].max())
@@ -273,6 +274,19 @@ def show_arm_comparison(comparison: ArmComparison, table: pd.DataFrame, several:
             f"  the arms differ on {differ} routes: fewer than {FEWEST_DIFFERING_ROUTES} cannot"
             " give p < 0.05"
         )
+
+
+def show_early_ends(comparison: ArmComparison) -> None:
+    """Print in how many pairs one drive ended early, and what that does to the measures."""
+    pairs = comparison.pairs
+    if early := count_early_ends(pairs):
+        over = (
+            "danger, comfort and mean speed are over the road that both drove"
+            if pairs["shared"].all()
+            else "near misses, braking, stops and jerk are over whole drives, as these records lack"
+            " them by distance: who ends early has fewer"
+        )
+        print_escaped_line(f"  in {early} of {len(pairs)} pairs one drive ended earlier: {over}")
 
 
 def show_one_sided_hazards(comparison: ArmComparison) -> None:

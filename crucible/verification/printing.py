@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from crucible.verification.agreement import ENDING_MEASURES, format_agreement_share
 from crucible.verification.comparing import ALL, RedriveComparison
 from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.common.fitting_table import FittingTable
 
 MOST_LINES = 20
 """Attempts that differ and have a line."""
@@ -52,9 +51,9 @@ def describe_expected_bytes(comparison: RedriveComparison) -> str:
     return comparison.bytes_expected
 
 
-def build_agreement_table(comparison: RedriveComparison) -> Table:
+def build_agreement_table(comparison: RedriveComparison) -> FittingTable:
     """Return the shares that end alike, next to those of redraws with a placebo."""
-    table = Table(title="ending alike (95 %, Clopper and Pearson)", title_justify="left")
+    table = FittingTable(title="ending alike (95 %, Clopper and Pearson)", title_justify="left")
     table.add_column("")
     for name in comparison.agreement:
         table.add_column(name, justify="right")

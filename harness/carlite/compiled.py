@@ -35,7 +35,8 @@ from harness.carlite.folders import ensure_cache_folder
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[__name__.count(".")]
+"""The folder that `python -m` finds this package from."""
 FOLDER = ensure_cache_folder() / "compiled"
 LONGEST_UNUSED = 14 * 86400.0
 """Seconds after which an entry that was not loaded is removed."""
@@ -46,7 +47,8 @@ WAIT_STEP = 0.02
 """Seconds between two looks at whether the other process has finished."""
 
 CHECKSUM = hashlib.sha256().digest_size
-IMPORT = re.compile(r"^\s*from (harness[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+HOUSE = __name__.partition(".")[0]  # harness; carlite in its own distribution
+IMPORT = re.compile(rf"^\s*from ({HOUSE}[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 VERSIONS = f"{sys.version} {np.__version__} {numba.__version__}"
 untyped: Any = compiler.CompileResult, serialize.dumps, types.unliteral
 CompileResult, dumps, unliteral = untyped

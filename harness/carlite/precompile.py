@@ -12,9 +12,9 @@ import threading
 from typing import Any, NoReturn
 
 from harness.carlite import compiled, log
-from harness.carlite.__main__ import DEFAULT_TOWN
 from harness.carlite.compile_helpers import CompileHelpers, count_spare_cores
 from harness.carlite.server import CompilationNotice
+from harness.carlite.serving import DEFAULT_TOWN
 from harness.carlite.towns import load_town
 from harness.carlite.warmup import run_warmup, run_warmup_from
 

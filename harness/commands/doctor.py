@@ -118,12 +118,13 @@ def show_machine_findings(findings: Sequence[DoctorFinding]) -> None:
     """Print a table, or plain lines where the terminal shows none."""
     try:
         from rich.console import Console  # noqa: PLC0415
-        from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
+
+        from harness.common.fitting_table import FittingTable  # noqa: PLC0415
     except ImportError:
         print("\n".join(format_plain_findings(findings)))
         return
-    table = Table("check", "", "details", show_lines=False, box=None, padding=(0, 2, 0, 0))
+    table = FittingTable("check", "", "details", show_lines=False, box=None, padding=(0, 2, 0, 0))
     for finding in findings:
         cure = f"\n-> {finding.cure}" if finding.cure else ""
         verdict = Text(finding.verdict, COLOURS[finding.verdict])

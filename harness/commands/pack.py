@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rich.table import Table
-
 from harness.campaign.printing.terminal import console, print_unwrapped_line
 from harness.common.command_registry import CommandDeclaration
+from harness.common.fitting_table import FittingTable
 from harness.records.packing.pack import pack_campaigns
 
 COMMAND = CommandDeclaration(
@@ -43,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_pack_command(options: argparse.Namespace) -> int:
     """Pack, and print what went in."""
     packed = pack_campaigns(options.folders, options.out, options.without)
-    table = Table()
+    table = FittingTable()
     table.add_column("campaign")
     for name in ("attempts", "in earlier parts", "planning steps"):
         table.add_column(name, justify="right")

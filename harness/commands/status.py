@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rich.markup import escape
-from rich.table import Table
 
 from harness.campaign.planning.survey import (
     ArmProgress,
@@ -20,6 +19,7 @@ from harness.campaign.planning.survey import (
 )
 from harness.campaign.printing.terminal import console, print_unwrapped_line
 from harness.common.command_registry import CommandDeclaration
+from harness.common.fitting_table import FittingTable
 from harness.records.arms import format_arm_label, list_varying_factors
 
 COMMAND = CommandDeclaration(
@@ -108,9 +108,11 @@ def list_arm_notes(arm: ArmProgress, factors: Sequence[str]) -> Iterator[str]:
         yield f"{name}: {arm.without_messages} attempts without messages"
 
 
-def build_arm_table(title: str, arms: Sequence[tuple[ArmProgress, SeedMeans | None]]) -> Table:
+def build_arm_table(
+    title: str, arms: Sequence[tuple[ArmProgress, SeedMeans | None]]
+) -> FittingTable:
     """Return one row for each arm, from all its results or some of them."""
-    table = Table(title=title or None, title_justify="left")
+    table = FittingTable(title=title or None, title_justify="left")
     factors = list_varying_factors(arm.arm for arm, _ in arms)
     for name in factors:
         table.add_column(name, overflow="fold")

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
+
+from harness.common.fitting_table import FittingTable
 
 Verdict = Literal["passed", "failed", "warning", "note", "not checked"]
 
@@ -73,7 +74,7 @@ def show_findings(title: str, findings: Sequence[Finding], console: Console) -> 
         console: where to print.
     """
     console.print(Text(title, "italic"), soft_wrap=True)
-    table = Table()
+    table = FittingTable()
     table.add_column("check", no_wrap=True)
     table.add_column("", no_wrap=True)
     table.add_column("what was returned, what is needed, what to do")

@@ -30,7 +30,6 @@ MOST_CHUNKS = 100_000
 """Chunks of columns in a file."""
 MOST_UNPACKED = 256 * MEGABYTE
 """Bytes of a table in memory: two million boxes, or twenty minutes of 600 road users' tracks."""
-MOST_OF_A_PAGE = 256 * MEGABYTE
 PADDED = re.compile(r"parquet-mr(?! version (?:[2-9]|1\.(?:[3-9]|[1-9]\d)))")
 """Writers behind whose chunks Arrow reads on."""
 WIDEST = 8
@@ -116,7 +115,7 @@ class OpenTable:
                 # what it takes in memory, out of what is left
                 of_texts = chunk.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
                 left -= estimate_unpacked_size(cost, of_texts)
-                if left < 0 or cost.largest > MOST_OF_A_PAGE:
+                if left < 0 or cost.largest > most:
                     raise UnfitTableError(
                         f"{path}: unpacks to more than {most:,} bytes, which no such table has"
                     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from rich.table import Table
 from rich.text import Text
 
 from harness.campaign.printing.terminal import console
+from harness.common.fitting_table import FittingTable
 from harness.doctor.comparing import ServerDifference
 from harness.doctor.facts import Section
 from harness.doctor.probing import ServerComparison
@@ -26,7 +26,7 @@ def print_comparison(comparison: ServerComparison) -> None:
         by_section[difference.section].append(difference)
     server = f"CARLA {comparison.version} at {comparison.address}"
     title = f"{server} compared with carlite, in {comparison.town}"
-    table = Table("what", "things", "differences", title=title, title_justify="left")
+    table = FittingTable("what", "things", "differences", title=title, title_justify="left")
     table.columns[1].justify = "right"
     for section, things in comparison.carlite.items():
         count = max(len(things), len(comparison.other.get(section, {})))

@@ -28,7 +28,7 @@ PARTS = (
 )
 NOT_RUN = ("no_place", "ended_before", "disturbed")
 """Why a hazard was not run, as results have it."""
-OF_ORACLE = ("reached", "speed_of_oracle", "delay_to_oracle")
+OF_ORACLE = ("reached", "along", "speed_of_oracle", "delay_to_oracle")
 """What else analysis has of an attempt: when it was where, and both next to `oracle`."""
 COUNTS = product((*PATTERNS, "truth_all"), ("total", "t1", "t2", "t3", "end_10s"))
 OF_ATTEMPTS = frozenset(

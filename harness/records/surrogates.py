@@ -38,6 +38,26 @@ def read_reached_times(result: Mapping[str, Any]) -> tuple[float, ...]:
     return times
 
 
+def read_measures_along(result: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+    """Return measures after each further 10 m and at the end, by name; empty if unknown.
+
+    Args:
+        result: contents of `result.json`.
+
+    Returns:
+        One value more than there are reached times.
+    """
+    record = (result["crucible"].get("surrogates") or {}).get("along")
+    if record is None:
+        return {}
+    along = {str(name): tuple(map(float, values)) for name, values in record.items()}
+    length = len(read_reached_times(result)) + 1
+    for name, values in along.items():
+        if name not in SURROGATES or len(values) != length or not all(map(math.isfinite, values)):
+            raise ValueError(f"surrogates: along has no {length} finite numbers of a measure")
+    return along
+
+
 def read_measure(record: Any, name: str) -> float:
     """Return one measure; NaN where it is missing or null.
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rich.markup import escape
-from rich.table import Table
 
 from harness.campaign.printing.terminal import console, print_unwrapped_line
 from harness.campaign.run import DONE, run_with_exit_code
 from harness.campaign.twins.twins import CampaignTwins
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
+from harness.common.fitting_table import FittingTable
 from harness.records.cases import find_case, list_violations
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
@@ -137,9 +137,9 @@ def select_cases(campaign: CampaignRecords, names: list[str]) -> list[AttemptKey
     return chosen
 
 
-def build_attribution_table(attributions: list[AttemptAttribution], tick: float) -> Table:
+def build_attribution_table(attributions: list[AttemptAttribution], tick: float) -> FittingTable:
     """Return a row for every case."""
-    table = Table("case", "violation", "without", "resampled", "smallest windows found, s")
+    table = FittingTable("case", "violation", "without", "resampled", "smallest windows found, s")
     table.columns[0].overflow = "fold"
     for attribution in attributions:
         table.add_row(

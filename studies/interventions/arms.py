@@ -14,7 +14,13 @@ from analysis.arms import get_arm_names, match_arms
 from analysis.attempt import make_result_error
 from analysis.collection import CampaignCollection
 from analysis.comparison import PAIRED_BY
-from analysis.surrogates import REACHED, SURROGATE_MEASURES, add_shared_speeds
+from analysis.surrogates import (
+    ALONG,
+    REACHED,
+    SURROGATE_MEASURES,
+    add_shared_measures,
+    add_shared_speeds,
+)
 from harness.common.errors import UserError
 from harness.records.arms import NONE, Arm
 from harness.types.record_names import GROUND_TRUTHS, PATTERNS
@@ -195,14 +201,14 @@ def pair_arms(attempts: pd.DataFrame, a: Arm, b: Arm) -> pd.DataFrame:
         b: the second arm.
 
     Returns:
-        A row for each pair; columns of the arms end in `_a` and `_b`. Speeds are m/s over the
-        stretch that both drove.
+        A row for each pair; columns of the arms end in `_a` and `_b`. Speeds (m/s), danger
+        and comfort are over the stretch that both drove.
     """
-    columns = [*MEASURED, REACHED]
+    columns = [*MEASURED, REACHED, ALONG]
     rows = match_attempts(attempts, {"a": a, "b": b}, columns).rows
     sides = {f"{name}_{side}": rows[(name, side)] for name in columns for side in "ab"}
     pairs = pd.DataFrame(sides).reset_index()
-    return add_shared_speeds(pairs, SPEED)
+    return add_shared_measures(add_shared_speeds(pairs, SPEED))
 
 
 def group_by_base_arm(arms: list[InterventionArm]) -> Iterator[tuple[Arm, list[InterventionArm]]]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from rich.table import Table
 
+from harness.common.fitting_table import FittingTable
 from harness.types.vocabulary import Integers
 from studies.search.archive import make_distinct_key
 from studies.search.candidates import SearchEvaluation
@@ -38,12 +38,12 @@ SHARES = (0.25, 0.5, 1.0)
 
 def render_search_summary(
     settings: SearchSettings, evaluations: Sequence[SearchEvaluation]
-) -> Table:
+) -> FittingTable:
     """Return what came of a search."""
     failures = [one for one in evaluations if one.outcome.failed]
     results = [one for one in evaluations if one.outcome.has_result]
     kinds = {make_distinct_key(settings.behaviour, one.outcome) for one in failures}
-    table = Table("search", settings.sampler, title=f"Search seed {settings.seed}")
+    table = FittingTable("search", settings.sampler, title=f"Search seed {settings.seed}")
     table.add_row("evaluations", str(len(evaluations)))
     if len(results) < len(evaluations):
         table.add_row("without a result", str(len(evaluations) - len(results)))
@@ -69,14 +69,14 @@ def format_with_unit(value: float | str, unit: str) -> str:
 
 def render_confirmations_table(
     evaluations: Sequence[SearchEvaluation], confirmations: Sequence[FindingConfirmation]
-) -> Table:
+) -> FittingTable:
     """Return every repeated finding, those that did not happen again listed as unconfirmed.
 
     Args:
         evaluations: of the search, for their values.
         confirmations: of those that were repeated.
     """
-    table = Table(*OF_FINDINGS)
+    table = FittingTable(*OF_FINDINGS)
     values = {one.candidate.number: one.candidate.values for one in evaluations}
     for one in confirmations:
         again = f"{one.failures} of {one.repeats}"
@@ -96,9 +96,9 @@ def render_confirmations_table(
 
 def render_shrunk_table(
     before: Sequence[Values], smallest: Sequence[ShrunkFinding], tick: float
-) -> Table:
+) -> FittingTable:
     """Return the smallest values of findings, and the windows in which disturbances must act."""
-    table = Table(*OF_SMALLEST)
+    table = FittingTable(*OF_SMALLEST)
     for values, one in zip(before, smallest, strict=True):
         shrunk = one.shrunk
         state = "" if shrunk.complete else " (budget spent)"
@@ -165,9 +165,9 @@ class SearchCurve:
         )
 
 
-def render_searches_table(curves: Sequence[SearchCurve]) -> Table:
+def render_searches_table(curves: Sequence[SearchCurve]) -> FittingTable:
     """Return a row for each search."""
-    table = Table(title="Searches")
+    table = FittingTable(title="Searches")
     for column in (
         *("system", "guidance", "seed", "evaluations", "failures", "distinct"),
         *("repeated", "confirmed", "first failure", "area"),
@@ -182,10 +182,10 @@ def render_searches_table(curves: Sequence[SearchCurve]) -> Table:
     return table
 
 
-def render_guidances_table(curves: Sequence[SearchCurve]) -> Table:
+def render_guidances_table(curves: Sequence[SearchCurve]) -> FittingTable:
     """Return confirmed distinct failures against budget, and ratios of areas to random search."""
     budget = len(curves[0].curve)
-    table = Table(title="Confirmed distinct failures, mean over search seeds")
+    table = FittingTable(title="Confirmed distinct failures, mean over search seeds")
     table.add_column("system")
     table.add_column("guidance")
     table.add_column("searches")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.surrogates import PREFIX, REACHED
+from analysis.surrogates import ALONG, PREFIX, REACHED
 from harness.records.arms import Arm
 from harness.types.record_names import PATTERNS
 from studies.interventions.arms import INJECT, REPAIR, InterventionArm, add_goal_times
@@ -69,6 +69,7 @@ def attempt(arm: Arm, route: int) -> Row:
         "duration": 20.0,
         "hazards_absent": "",
         REACHED: json.dumps(PACE),
+        ALONG: "",
         f"{PREFIX}phantom_stops": 0.0,
         f"{PREFIX}phantom_braking": 0.0,
         **CLEAN,

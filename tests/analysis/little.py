@@ -22,6 +22,7 @@ from harness.evaluation.frame_evaluation import (
     EvaluationSettings,
     evaluate_frame,
 )
+from harness.evaluation.surrogates.along import compute_measures_along
 from harness.evaluation.surrogates.measures import (
     DriveEnding,
     compute_reached_times,
@@ -285,8 +286,14 @@ def surrogate_record(steps: Any, drive: Drive, frames: Any) -> dict[str, Any]:
     ending = DriveEnding(tick=len(motion) - 1, collided=False, finished=not drive.violation)
     values = compute_surrogates(motion, EgoWay(xy=route, station=stations), ending)
     measures = {name: {"value": values[name], "unit": unit} for name, unit in SURROGATES.items()}
-    reached = compute_reached_times(EgoWay(xy=route, station=stations), 0.05, ending.tick)
-    return {"measures": measures, "reached": reached, "rules": {}, "signals": []}
+    way = EgoWay(xy=route, station=stations)
+    return {
+        "measures": measures,
+        "reached": compute_reached_times(way, 0.05, ending.tick),
+        "along": compute_measures_along(motion, way, ending),
+        "rules": {},
+        "signals": [],
+    }
 
 
 def pose_columns(frames: dict[str, Any], key: AttemptKey) -> dict[str, Any]:

@@ -22,9 +22,12 @@ from analysis.figures.surrogates import (
 )
 from analysis.report.costs import format_cost_sentence
 from analysis.surrogates import (
+    ALONG,
     PREFIX,
     REACHED,
+    SHARED_MEASURES,
     add_oracle_columns,
+    add_shared_measures,
     add_shared_speeds,
     compute_speed_share,
 )
@@ -209,3 +212,34 @@ def test_a_drive_that_stops_half_way_is_not_faster_for_that() -> None:
     assert (pairs[f"{MEAN_SPEED}_b"] - pairs[f"{MEAN_SPEED}_a"]).mean() > 1.0
     shared = add_shared_speeds(pairs)
     assert (shared[f"{MEAN_SPEED}_b"] - shared[f"{MEAN_SPEED}_a"]).abs().max() < 1e-9
+
+
+def test_a_drive_that_stops_half_way_has_no_fewer_events_for_that() -> None:
+    """Events come at random along the way; over whole drives the stopped one seems gentle."""
+    random = np.random.default_rng(12)
+    rows = []
+    for _ in range(400):
+        # (31,) events until each 10 m of two drives, the second of which is stopped
+        counts = [np.cumsum(random.poisson(0.2, 31)).tolist() for _ in "ab"]
+        until = int(random.integers(3, 31))
+        a, b = [*counts[0], counts[0][-1]], [*counts[1][:until], counts[1][until - 1]]
+        rows.append([json.dumps(dict.fromkeys(SHARED_MEASURES, one)) for one in (a, b)])
+    whole = {f"{PREFIX}{name}_{side}": 0.0 for name in SHARED_MEASURES for side in "ab"}
+    pairs = pd.DataFrame(rows, columns=[f"{ALONG}_a", f"{ALONG}_b"]).assign(**whole)
+    shared = add_shared_measures(pairs)
+    assert shared["shared"].all()
+    difference = shared[f"{PREFIX}near_misses_b"] - shared[f"{PREFIX}near_misses_a"]
+    # three standard errors; over whole drives it would be about -3
+    assert abs(difference.mean()) < 3 * difference.std() / np.sqrt(len(difference))
+
+
+def test_a_collision_stays_the_extreme_and_old_records_their_whole_drives() -> None:
+    crash, other = [20.0, 9.0, 0.0], [20.0, 12.0, 8.0, 1.0, 1.0]
+    texts = [json.dumps(dict.fromkeys(SHARED_MEASURES, one)) for one in (crash, other)]
+    whole = {f"{PREFIX}{name}_{side}": 7.0 for name in SHARED_MEASURES for side in "ab"}
+    pairs = pd.DataFrame([texts, [texts[0], ""]], columns=[f"{ALONG}_a", f"{ALONG}_b"])
+    shared = add_shared_measures(pairs.assign(**whole))
+    for name, expected in (("smallest_gap", (0.0, 8.0)), ("hard_braking", (9.0, 12.0))):
+        both = [tuple(shared[f"{PREFIX}{name}_{side}"]) for side in "ab"]
+        assert both == [(expected[0], 7.0), (expected[1], 7.0)]
+    assert shared["shared"].tolist() == [True, False]

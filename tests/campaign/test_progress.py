@@ -11,7 +11,12 @@ from rich.console import Console
 from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
 from harness.campaign.folder.summary import AttemptSummary, make_summary_row
 from harness.campaign.printing import progress, terminal
-from harness.campaign.printing.progress import LiveTable, follow_progress, format_clock
+from harness.campaign.printing.progress import (
+    LiveTable,
+    follow_progress,
+    format_clock,
+    print_progress_line,
+)
 from harness.campaign.printing.tables import build_summary_table
 from harness.campaign.running.runner import ProgressListener
 from harness.campaign.running.work_queue import CampaignProgress
@@ -252,3 +257,16 @@ def test_on_a_terminal_the_table_goes_when_the_campaign_ends(
 
 def test_clock() -> None:
     assert [format_clock(value) for value in (0.4, 61.0, 3725.0)] == ["0:00", "1:01", "1:02:05"]
+
+
+def test_result_lines_continue_between_words() -> None:
+    line = (
+        "  late/paper_text/latency/3-s1  DS 51.0, 85 % of the route, collision vehicle  (105.1 s)"
+    )
+    for terminal_there in (True, False):
+        out = io.StringIO()
+        print_progress_line(Console(width=60, file=out, force_terminal=terminal_there), line)
+        shown = out.getvalue().splitlines()
+        assert " ".join(shown).split() == line.split()
+        assert (max(map(len, shown)) <= 60) == terminal_there
+        assert len(shown) == (2 if terminal_there else 1)

@@ -10,9 +10,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from harness.carlite.__main__ import main
 from harness.carlite.actors import ActorTable
 from harness.carlite.dynamics.collisions import CollisionContact
+from harness.carlite.serving import main
 from harness.carlite.traffic.manager import TrafficManager
 from harness.carlite.world.episode import WorldEpisode
 from harness.carlite.world.world import ServerWorld

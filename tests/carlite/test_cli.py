@@ -12,7 +12,7 @@ import carla
 import psutil
 import pytest
 
-from harness.carlite.__main__ import main
+from harness.carlite.serving import main
 from tests.conftest import PATIENCE, ROOT, Carlite
 
 BAD_OPTIONS = [
@@ -52,7 +52,7 @@ def refused(code: int, *command: str) -> list[str]:
 
 def complaints(*command_lines: list[str]) -> list[str]:
     """Run carlite's command line on bad inputs, all in one process; return the line for each."""
-    code = "import sys; from harness.carlite.__main__ import main; assert"
+    code = "import sys; from harness.carlite.serving import main; assert"
     code += f" all(main(line) == 2 for line in {command_lines!r}); sys.exit(7)"
     lines = refused(7, "-c", code)
     assert len(lines) == len(command_lines), lines
@@ -197,7 +197,7 @@ def test_a_command_line_leaves_no_signal_handler_behind(line: list[str]) -> None
 
 @pytest.mark.thorough
 def test_a_server_that_was_stopped_leaves_no_signal_handler_behind() -> None:
-    code = "import signal, sys; from harness.carlite.__main__ import main; handler = lambda *_: 0;"
+    code = "import signal, sys; from harness.carlite.serving import main; handler = lambda *_: 0;"
     code += " signal.signal(signal.SIGTERM, handler); code = main(['--port', '0']);"
     code += " sys.exit(0 if (code, signal.getsignal(signal.SIGTERM)) == (0, handler) else 3)"
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import carla
 import numpy as np
@@ -138,6 +139,25 @@ def test_a_walkers_control_comes_back(world: carla.World) -> None:
     assert walker.get_transform().rotation.yaw == pytest.approx(90, abs=1)
 
 
+RECORDED: dict[str, dict[str, Any]] = {
+    "vehicle.nissan.patrol": {
+        "engine": (6000, 1, 10, 4.814, 2355),
+        "damping": (0.15, 2, 0.35),
+        "centre": (0.3, 0, -0.3),
+        "torque": [
+            (1000, 262.2), (1500, 531.05), (2500, 881.6), (3100, 974.7), (3800, 974.7),
+            (4700, 897.75), (5500, 784.7), (6000, 632.7),
+        ],
+        "gears": [
+            (5.08, 0.25, 0.58), (2.804, 0.17, 0.54), (1.783, 0.17, 0.5), (1.26, 0.25, 0.5),
+            (1, 0.25, 0.5), (0.835, 0.25, 0.5),
+        ],
+        "wheel": (39, 1300, 2600),
+        "tyre": (5, 20, 4000),
+    },
+}  # fmt: skip
+
+
 def test_physics_control(world: carla.World) -> None:
     car = spawn(world, MODEL3)
     assert isinstance(car, carla.Vehicle)
@@ -158,6 +178,36 @@ def test_physics_control(world: carla.World) -> None:
         assert theirs.max_steer_angle == pytest.approx(math.degrees(wheel.max_steer_angle))
         for name in ("tire_friction", "damping_rate", "max_brake_torque", "max_handbrake_torque"):
             assert getattr(theirs, name) == pytest.approx(getattr(wheel, name)), name
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_recorded_physics_controls_reach_the_client(world: carla.World, name: str) -> None:
+    """What CARLA 0.9.13 itself wrote into a recorder file."""
+    car = spawn(world, name)
+    assert isinstance(car, carla.Vehicle)
+    got, recorded = car.get_physics_control(), RECORDED[name]
+    front, rear = got.wheels[0], got.wheels[2]
+    assert (got.max_rpm, got.moi, got.clutch_strength, got.final_ratio, got.mass) == pytest.approx(
+        recorded["engine"]
+    )
+    assert (
+        got.damping_rate_full_throttle,
+        got.damping_rate_zero_throttle_clutch_engaged,
+        got.damping_rate_zero_throttle_clutch_disengaged,
+    ) == pytest.approx(recorded["damping"])
+    centre = got.center_of_mass
+    assert (centre.x, centre.y, centre.z) == pytest.approx(recorded["centre"])
+    assert [(p.x, p.y) for p in got.torque_curve] == pytest.approx(np.array(recorded["torque"]))
+    gears = [(gear.ratio, gear.down_ratio, gear.up_ratio) for gear in got.forward_gears]
+    assert np.array(gears) == pytest.approx(np.array(recorded["gears"]))
+    assert (front.radius, front.max_brake_torque, rear.max_handbrake_torque) == pytest.approx(
+        recorded["wheel"]
+    )
+    assert (
+        front.lat_stiff_max_load,
+        front.lat_stiff_value,
+        front.long_stiff_value,
+    ) == pytest.approx(recorded["tyre"])
 
 
 def test_physics_controls_have_the_units_of_carla(world: carla.World) -> None:

@@ -27,7 +27,7 @@ from harness.evaluation.surrogates.measures import (
     compute_smallest_ttc,
     compute_surrogates,
     compute_window_measures,
-    count_near_misses,
+    find_near_misses,
     find_stops,
 )
 from harness.evaluation.surrogates.motion import (
@@ -251,7 +251,7 @@ def test_near_misses_end_without_contact() -> None:
     assert measured(approach(30.0))["near_misses"] == 0
     wide = replace(RULES, near_miss=0.01)
     end = DriveEnding(tick=len(near) - 1, collided=False)
-    assert count_near_misses(near, compute_conflicts(near, wide), end, wide) == 0
+    assert not find_near_misses(near, compute_conflicts(near, wide), end, wide)
 
 
 def test_a_collision_has_no_gap_and_needs_all_deceleration() -> None:

@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
         signal.pause()
     port = int(values.get("-carla-rpc-port", DEFAULT_PORT))
     harness.carlite.CARLA_VERSION = fault("VERSION") or harness.carlite.CARLA_VERSION
-    from harness.carlite.__main__ import main as serve
+    from harness.carlite.serving import main as serve
 
     return serve(["--port", str(port)])
 

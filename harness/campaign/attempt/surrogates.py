@@ -9,6 +9,7 @@ import numpy as np
 
 from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.evaluation.driving import COLLISIONS, DriveEvaluation
+from harness.evaluation.surrogates.along import compute_measures_along
 from harness.evaluation.surrogates.measures import (
     DriveEnding,
     compute_reached_times,
@@ -45,6 +46,7 @@ def build_surrogate_record(
             name: {"value": values[name], "unit": unit} for name, unit in SURROGATES.items()
         },
         "reached": compute_reached_times(way, recorder.tick_seconds, ending.tick),
+        "along": compute_measures_along(motion, way, ending),
         "rules": asdict(RULES),
         "signals": [asdict(signal) for signal in signals],
     }

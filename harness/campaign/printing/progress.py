@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from textwrap import wrap
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -204,7 +205,17 @@ def describe_position(position: DrivePosition | None) -> tuple[str, ...]:
 
 
 def print_progress_line(out: Console, line: str) -> None:
-    """Print one line as it is."""
+    """Print one line; on a terminal that is narrower, continued between words."""
+    if out.is_terminal:
+        line = "\n".join(
+            wrap(
+                line,
+                out.width,
+                subsequent_indent=" " * 4,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
     out.print(line, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -10,7 +10,6 @@ from textwrap import wrap
 
 from rich.markup import escape
 from rich.measure import Measurement
-from rich.table import Table
 
 from harness.campaign.folder.summary import ArmSummary
 from harness.campaign.planning.estimate import CampaignEstimate, estimate_campaign
@@ -18,6 +17,7 @@ from harness.campaign.planning.paces import SystemPace
 from harness.campaign.planning.plan import CampaignPlan
 from harness.campaign.printing.terminal import console, print_unwrapped_line
 from harness.campaign.printing.units import format_bytes, format_duration
+from harness.common.fitting_table import FittingTable
 from harness.records.arms import Arm, format_arm_label, list_varying_factors
 from harness.records.ledger import list_finished_attempts
 from harness.types.record_names import GROUND_TRUTHS, PATTERNS
@@ -40,7 +40,7 @@ def show_plan(
     seeds = {key.seed for key in plan.attempts}
     attempts = format_quantity(len(plan.attempts), "attempt")
     # a row for every arm; factors that do not vary have no column
-    table = Table(title=f"{attempts} in {plan.town}", title_justify="left")
+    table = FittingTable(title=f"{attempts} in {plan.town}", title_justify="left")
     factors = list_varying_factors(key.arm for key in plan.attempts)
     for name in factors:
         table.add_column(name)
@@ -232,14 +232,16 @@ def show_results(
         )
 
 
-def measure_table_width(table: Table) -> int:
+def measure_table_width(table: FittingTable) -> int:
     """Return how many columns of a terminal a table takes if nothing in it is folded."""
     return Measurement.get(console, console.options.update(width=WIDEST), table).maximum
 
 
-def build_summary_table(title: str, rows: Sequence[ArmSummary], columns: Sequence[str]) -> Table:
+def build_summary_table(
+    title: str, rows: Sequence[ArmSummary], columns: Sequence[str]
+) -> FittingTable:
     """Return some columns of the summary of each arm."""
-    table = Table(title=title or None)
+    table = FittingTable(title=title or None)
     factors = list_varying_factors(row.arm for row in rows)
     for name in factors:
         table.add_column(name, overflow="fold")

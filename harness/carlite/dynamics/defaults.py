@@ -48,14 +48,18 @@ def build_default_physics(
 
 def _build_published_physics(known: PublishedVehicle, mass: float) -> PhysicsControl:
     wheel = WheelPhysicsControl(
-        radius=known.radius, max_brake_torque=known.brake, lat_stiff_value=known.lateral
+        radius=known.radius,
+        max_brake_torque=known.brake,
+        lat_stiff_value=known.lateral,
+        lat_stiff_max_load=known.most_load,
+        long_stiff_value=known.longitudinal,
     )
     places = (known.front_axle, known.rear_axle)
     fitted = _fit_wheels(
         wheel, places, track=known.width, lock=FULL_LOCK, hand_brake=known.hand_brake
     )
     control = _make_physics_control(known.engine, mass, fitted)
-    return replace(control, center_of_mass=(known.centre, 0.0, 0.0))
+    return replace(control, center_of_mass=(known.centre[0], 0.0, known.centre[1]))
 
 
 def _scale_mkz_physics(

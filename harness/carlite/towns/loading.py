@@ -30,6 +30,11 @@ PACKED_SUFFIX = ".xodr.xz"
 """CARLA's towns come packed: Town05 has 0.2 MB instead of 4.7."""
 LARGEST = 64_000_000
 """Bytes of a map: CARLA's Town05 has 4.7 million."""
+LAST_PHASE_FIRST = frozenset({"Town01"})
+"""Towns whose junctions begin an episode with their last controller, by CARLA 0.9.13's recorder.
+
+CARLA takes a junction's controllers in the order in which its lights register, which no map states.
+"""
 
 
 def list_available_towns(maps: Path | None) -> list[str]:
@@ -109,7 +114,7 @@ def from_opendrive(name: str, text: str) -> Town:
     # each step needs those before: lanes, signals, limits, ground, scenery
     network = opendrive.parse_opendrive(text)
     sampled = lanes.build_lanes(network)
-    posts = signals.build_signals(network, sampled)
+    posts = signals.build_signals(network, sampled, last_phase_first=name in LAST_PHASE_FIRST)
     sampled = limits.apply_posted_limits(network, sampled, posts)
     relief = ground.build_ground(sampled)
     given = structures.build_structures(network)

@@ -27,13 +27,20 @@ class LightPhase(NamedTuple):
 
 
 def assign_light_phases(
-    network: OpendriveNetwork, lanes: TownLanes, lights: Lines
+    network: OpendriveNetwork, lanes: TownLanes, lights: Lines, *, last_phase_first: bool = False
 ) -> dict[str, LightPhase]:
     """Return the group and phase of every light.
 
     Junctions switch their lights by controllers, one controller at a time. Lights that no
     controller runs are grouped by the junction they lead to, opposite approaches together; a
     light with no junction at all cycles by itself.
+
+    Args:
+        network: the town's map.
+        lanes: sampled from it.
+        lights: stop lines of each light.
+        last_phase_first: whether a junction's last controller is phase 0; the others follow it in
+            their order.
     """
     phases: dict[str, LightPhase] = {}
     groups: dict[int, int] = {}
@@ -50,6 +57,11 @@ def assign_light_phases(
                 group = groups.setdefault(junction.id, len(groups))
                 phases.update((light, LightPhase(group, stages[group])) for light in run)
                 stages[group] += 1
+    if last_phase_first:
+        phases = {
+            light: LightPhase(group, (phase + 1) % stages[group])
+            for light, (group, phase) in phases.items()
+        }
     # the others: by the junction ahead, a stage for each axis of approaches
     stray: dict[int, list[str]] = defaultdict(list)
     for number, light in enumerate(lights):

@@ -43,19 +43,42 @@ class _LanePlace:
     station: float
 
 
-def build_signals(network: OpendriveNetwork, lanes: TownLanes) -> tuple[TownSignal, ...]:
-    """Return the lights and signs of a town, in the file's order."""
-    records = [
+def build_signals(
+    network: OpendriveNetwork, lanes: TownLanes, *, last_phase_first: bool = False
+) -> tuple[TownSignal, ...]:
+    """Return the lights and signs of a town, in the file's order.
+
+    Args:
+        network: the town's map.
+        lanes: sampled from it.
+        last_phase_first: whether junctions begin an episode with their last controller.
+    """
+    records = _drop_twin_signs(
         record
         for road in network.roads.values()
         for record in road.signals
         if _resolve_type_id(record) is not None
-    ]
+    )
     held = _find_held_places(network, lanes)
     lines = {record.id: _build_stop_lines(lanes, held.get(record.id, [])) for record in records}
     lights = [record.id for record in records if record.type in LIGHT_TYPES]
-    phases = assign_light_phases(network, lanes, {light: lines[light] for light in lights})
+    phases = assign_light_phases(
+        network, lanes, {light: lines[light] for light in lights}, last_phase_first=last_phase_first
+    )
     return tuple(_build_signal(network, record, lines[record.id], phases) for record in records)
+
+
+def _drop_twin_signs(records: Iterable[SignalRecord]) -> list[SignalRecord]:
+    """Drop speed limits that the file lists twice in one place: CARLA has one actor for them."""
+    kept: list[SignalRecord] = []
+    places: set[tuple[str | float, ...]] = set()
+    for record in records:
+        place = (record.subtype, record.road, record.s, record.t, record.orientation)
+        if record.type == SPEED_LIMIT and place in places:
+            continue
+        places.add(place)
+        kept.append(record)
+    return kept
 
 
 def _resolve_type_id(record: SignalRecord) -> str | None:

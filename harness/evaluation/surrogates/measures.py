@@ -24,7 +24,7 @@ from harness.evaluation.surrogates.encroachment import compute_post_encroachment
 from harness.evaluation.surrogates.motion import RoadUserMotion, compute_slopes, find_episodes
 from harness.evaluation.surrogates.reasons import DriveSurroundings, EgoWay, has_reason
 from harness.evaluation.surrogates.rules import RULES, SurrogateRules
-from harness.types.vocabulary import Floats
+from harness.types.vocabulary import Floats, Integers
 
 IMPACT = 2
 """Last ticks of a collision that its impact may have moved: it is noted a tick after its own."""
@@ -117,9 +117,18 @@ def compute_reached_times(way: EgoWay, tick_seconds: float, until: int) -> list[
     Returns:
         Seconds, for every `SPACING` metres.
     """
+    return [round(float(tick) * tick_seconds, 6) for tick in find_passing_ticks(way, until)]
+
+
+def find_passing_ticks(way: EgoWay, until: int) -> Integers:
+    """Return the ticks in which 0, 10, 20, ... metres of the way driven were first reached.
+
+    Args:
+        way: the ego's route.
+        until: the last tick that counts.
+    """
     driven = np.maximum.accumulate(way.station[: until + 1] - way.station[0])
-    ticks = np.searchsorted(driven, np.arange(0.0, driven[-1] + 1e-9, SPACING))
-    return [round(float(tick) * tick_seconds, 6) for tick in ticks]
+    return np.searchsorted(driven, np.arange(0.0, driven[-1] + 1e-9, SPACING))
 
 
 def compute_conflict_measures(
@@ -136,7 +145,7 @@ def compute_conflict_measures(
         "largest_drac": rules.most_deceleration
         if met
         else float(conflicts.deceleration.max(initial=0.0)),
-        "near_misses": float(count_near_misses(motion, conflicts, ending, rules)),
+        "near_misses": float(len(find_near_misses(motion, conflicts, ending, rules))),
     }
 
 
@@ -166,10 +175,10 @@ def compute_smallest_ttc(motion: RoadUserMotion, rules: SurrogateRules = RULES) 
     return float(compute_conflicts(near, rules).time.min(initial=rules.horizon))
 
 
-def count_near_misses(
+def find_near_misses(
     motion: RoadUserMotion, conflicts: ConflictMeasures, ending: DriveEnding, rules: SurrogateRules
-) -> int:
-    """Count episodes with a short time to collision that did not end in contact.
+) -> list[int]:
+    """Return the first ticks of episodes with a short time to collision, but without contact.
 
     An episode is of one road user. The one that leads to the collision is no near miss.
 
@@ -180,7 +189,7 @@ def count_near_misses(
         rules: what is near, and which episodes are one.
     """
     longest_break = round(rules.merged / motion.tick_seconds)
-    count = 0
+    begins = []
     for actor in np.unique(motion.actor[conflicts.time < rules.near_miss]):
         rows = np.flatnonzero(motion.actor == actor)
         # (T,) both: a short time to collision, and contact
@@ -193,36 +202,71 @@ def count_near_misses(
         if ending.collided and actor == ending.struck:
             latest = ending.tick - IMPACT - longest_break
             known = [(first, last) for first, last in known if last < latest]
-        count += sum(not touched[first : last + 1].any() for first, last in known)
-    return count
+        begins += [first for first, last in known if not touched[first : last + 1].any()]
+    return begins
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ComfortEvents:
+    """First ticks of hard braking and stops, those of them without a reason, and jerk.
+
+    Attributes:
+        jerk: (T,) m/s³.
+    """
+
+    braking: list[int]
+    phantom_braking: list[int]
+    stops: list[int]
+    phantom_stops: list[int]
+    jerk: Floats
 
 
 def compute_comfort_measures(
     motion: RoadUserMotion, way: EgoWay, ending: DriveEnding, rules: SurrogateRules
 ) -> dict[str, float]:
     """Return hard braking, stops and jerk, and what of them had no reason in ground truth."""
+    events = find_comfort_events(motion, way, ending, rules)
+    return {
+        "hard_braking": float(len(events.braking)),
+        "phantom_braking": float(len(events.phantom_braking)),
+        "stops": float(len(events.stops)),
+        "phantom_stops": float(len(events.phantom_stops)),
+        "jerk_rms": float(np.sqrt(np.mean(events.jerk**2))),
+        "jerk_max": float(np.abs(events.jerk).max()),
+    }
+
+
+def find_comfort_events(
+    motion: RoadUserMotion, way: EgoWay, ending: DriveEnding, rules: SurrogateRules
+) -> ComfortEvents:
+    """Return when the ego braked hard and stopped, and its jerk, without a collision's impact.
+
+    Args:
+        motion: the ego and the road users near it.
+        way: the ego's route, of the same ticks.
+        ending: of the drive.
+        rules: what is hard, and what is a reason.
+    """
     before = (
         motion.select_tick_range(0, max(len(motion) - 1 - IMPACT, 0)) if ending.collided else motion
     )
     speed = before.compute_speed()
     acceleration = compute_slopes(speed, motion.tick_seconds, rules.acceleration_window)
-    jerk = compute_slopes(acceleration, motion.tick_seconds, rules.jerk_window)
     around = DriveSurroundings(
         motion=motion, velocity=motion.compute_velocity(), speed=speed, way=way
     )
     longest_break = round(rules.merged / motion.tick_seconds)
     braking = find_episodes(acceleration < -rules.hard_braking, longest_break)
     stops = find_stops(speed, rules)
-    return {
-        "hard_braking": float(len(braking)),
-        "phantom_braking": float(
-            sum(not has_reason(around, first, last, rules) for first, last in braking)
-        ),
-        "stops": float(len(stops)),
-        "phantom_stops": float(sum(not has_reason(around, tick, tick, rules) for tick in stops)),
-        "jerk_rms": float(np.sqrt(np.mean(jerk**2))),
-        "jerk_max": float(np.abs(jerk).max()),
-    }
+    return ComfortEvents(
+        braking=[first for first, _ in braking],
+        phantom_braking=[
+            first for first, last in braking if not has_reason(around, first, last, rules)
+        ],
+        stops=stops,
+        phantom_stops=[tick for tick in stops if not has_reason(around, tick, tick, rules)],
+        jerk=compute_slopes(acceleration, motion.tick_seconds, rules.jerk_window),
+    )
 
 
 def find_stops(speed: Floats, rules: SurrogateRules) -> list[int]:

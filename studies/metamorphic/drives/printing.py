@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pandas as pd
 from rich.markup import escape
-from rich.table import Table
 
 from harness.common.files import write_whole
+from harness.common.fitting_table import FittingTable
 from studies.metamorphic.drives.findings import DriveFinding
 from studies.metamorphic.drives.relations import RELATIONS
 
 NAME = "drive_relations"
 
 
-def render_drive_table(findings: Sequence[DriveFinding], level: float) -> Table:
+def render_drive_table(findings: Sequence[DriveFinding], level: float) -> FittingTable:
     """Return a row for each test."""
     title = f"Relations over drives; discoveries at a false discovery rate of {level:g}"
-    table = Table(title=title, title_justify="left")
+    table = FittingTable(title=title, title_justify="left")
     for column in ("", "system", "from", "to"):
         table.add_column(column, overflow="fold")
     for column in ("pairs", "broken", "chance", "p", "95 %", "finding"):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.table import Table
-
+from harness.common.fitting_table import FittingTable
 from studies.metamorphic.catalogue import MAKERS
 from studies.metamorphic.tables.realism import build_realism_sheets
 from studies.metamorphic.tables.road_sheet import build_road_sheet, has_road_measures
@@ -26,13 +25,13 @@ NAMES_SHOWN = 4
 """Names of a choice that the listing shows."""
 
 
-def build_operator_listing(width: int) -> Table:
+def build_operator_listing(width: int) -> FittingTable:
     """Return the operators, what they need and what is asked of the answers.
 
     Args:
         width: columns of the terminal; where six cells would be cut, they stand below each other
     """
-    table = Table(title="Operators", show_lines=width < WIDE)
+    table = FittingTable(title="Operators", show_lines=width < WIDE)
     for column in OPERATOR_COLUMNS if width >= WIDE else ("operator", "what it is"):
         table.add_column(column)
     for name, make in MAKERS.items():
@@ -66,7 +65,7 @@ def describe_parameter_range(parameter: SpaceParameter) -> str:
     return f"{parameter.name} {shown}" + (f" and {more} more" if more > 0 else "")
 
 
-def render_study_tables(folder: Path) -> list[Table]:
+def render_study_tables(folder: Path) -> list[FittingTable]:
     """Return the main results of a study; `crucible metamorphic tables` has all."""
     records = StudyTables(folder)
     shown = (
@@ -80,9 +79,9 @@ def render_study_tables(folder: Path) -> list[Table]:
     return [to_rich_table(sheet) for sheet in (*shown, *road)]
 
 
-def to_rich_table(sheet: TextSheet) -> Table:
+def to_rich_table(sheet: TextSheet) -> FittingTable:
     """Return a table for a terminal."""
-    table = Table(title=sheet.title, caption=sheet.note or None)
+    table = FittingTable(title=sheet.title, caption=sheet.note or None)
     for column in sheet.head:
         table.add_column(column)
     for row in sheet.rows:

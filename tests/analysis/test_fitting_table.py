@@ -1,0 +1,129 @@
+"""Tables on terminals of any width: no number and no word is broken, nothing is left out."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich import box
+from rich.console import Console
+
+from analysis import terminal
+from analysis.__main__ import main
+from harness.common.fitting_table import FittingTable
+
+FRAMES = "─━┃│┏┓┗┛┡┩├┤└┘╇┳┴┬┼╞╡╪═╶╴"
+words = st.text("abcxyz0123456789./%", min_size=1, max_size=12)
+phrases = st.lists(words, min_size=1, max_size=4).map(" ".join)
+
+
+@st.composite
+def tables(sample: st.DrawFn) -> tuple[list[str], int, list[list[str]]]:
+    """Headers, how many of them are names, and rows."""
+    count = sample(st.integers(1, 9))
+    heads = sample(st.lists(phrases, min_size=count, max_size=count))
+    rows = st.lists(st.lists(phrases, min_size=count, max_size=count), min_size=1, max_size=4)
+    return heads, sample(st.integers(0, count)), sample(rows)
+
+
+def build_table(heads: list[str], names: int, rows: list[list[str]]) -> FittingTable:
+    table = FittingTable(box=box.SIMPLE_HEAD)
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="left" if number < names else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def print_at(width: int, table: FittingTable) -> str:
+    out = io.StringIO()
+    Console(width=width, file=out, markup=False, emoji=False).print(table)
+    return out.getvalue()
+
+
+def split_words(text: str) -> set[str]:
+    """Return the words of a text, without frames and without the colon of a record's name."""
+    plain = "".join(" " if letter in FRAMES else letter for letter in text)
+    return {word.rstrip(":") for word in plain.split()}
+
+
+@given(tables(), st.integers(14, 140))
+def test_all_words_are_whole(table: tuple[list[str], int, list[list[str]]], width: int) -> None:
+    heads, names, rows = table
+    held = split_words(" ".join([*heads, *(cell for row in rows for cell in row)]))
+    assert split_words(print_at(width, build_table(heads, names, rows))) == held
+
+
+@given(tables(), st.integers(14, 140))
+def test_no_line_is_wider_than_the_terminal(
+    table: tuple[list[str], int, list[list[str]]], width: int
+) -> None:
+    shown = print_at(width, build_table(*table))
+    assert max(map(len, shown.splitlines())) <= width
+
+
+@given(tables())
+def test_numbers_stay_on_their_line(table: tuple[list[str], int, list[list[str]]]) -> None:
+    """A right-aligned cell of several words is on one line of a table, or of a record."""
+    heads, names, rows = table
+    lines = print_at(110, build_table(heads, names, rows)).splitlines()
+    for row in rows:
+        for cell in row[names:]:
+            assert any(cell in line for line in lines)
+
+
+def test_what_does_not_fit_becomes_a_second_table() -> None:
+    heads = ["system", "driving score", "collisions", "largest encroachment", "n"]
+    table = build_table(heads, 1, [["late", "81.5", "17", "0.5555", "30"]])
+    whole, parts = print_at(80, table), print_at(36, table)
+    assert whole.count("late") == 1
+    assert parts.count("late") == 2
+    assert parts.count("driving") == parts.count("encroachment") == 1
+
+
+def test_what_fits_no_table_becomes_records() -> None:
+    table = build_table(["system", "largest encroachment"], 1, [["late", "0.5555"]])
+    table.title = "what happened"
+    assert print_at(16, table).split("\n") == [
+        "what happened", "", "system: late", "largest ", "encroachment: ", "0.5555", "",
+    ]  # fmt: skip
+
+
+class KeepingConsole(Console):
+    """Keeps what is to be printed, to print it on terminals of many widths."""
+
+    def __init__(self) -> None:
+        super().__init__(width=80, file=io.StringIO())
+        self.kept: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        self.kept.append((objects, options))
+
+    def print_at(self, width: int) -> str:
+        out = io.StringIO()
+        console = Console(width=width, file=out)
+        for objects, options in self.kept:
+            console.print(*objects, **options)
+        return out.getvalue()
+
+
+@pytest.mark.thorough
+def test_commands_break_no_word(
+    little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console = KeepingConsole()
+    monkeypatch.setattr(terminal, "console", console)
+    for number, command in enumerate((
+        ["tables", str(little)],
+        ["regress", str(little)],
+        ["compare", str(little), "late/none", "late/latency", "early"],
+    )):  # fmt: skip
+        assert main([*command, "--out", str(tmp_path / str(number))]) == 0
+    held = split_words(console.print_at(10_000))
+    assert len(held) > 300
+    for width in (60, 80, 120, 200):
+        assert split_words(console.print_at(width)) == held
