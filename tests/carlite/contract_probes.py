@@ -1,22 +1,21 @@
-"""Probes of units in the contract: what a client reads against what the world does."""
+"""Probes of the contract: what a client reads against what the world does.
+
+A probe yields comparisons; the rows of the contract name the probe that covers them.
+"""
 
 from __future__ import annotations
 
+from tests.carlite.contract_compare import Comparisons, Probe
+from tests.carlite.contract_motion import MOTION_PROBES, put_car_home
+from tests.carlite.contract_roads import ROAD_PROBES
+from tests.carlite.contract_worlds import WORLD_PROBES
 from tests.carlite.surface.stage import TICK, Stage
 
-ROUNDING = 0.02
 
+def drive_and_measure(stage: Stage) -> Comparisons:
+    """Drive straight: the speed is that of the car's places and the clock of its snapshots.
 
-def is_near(value: float, expected: float) -> bool:
-    """Whether two numbers are equal up to two per cent."""
-    return abs(value - expected) <= ROUNDING * abs(expected)
-
-
-def drive_and_measure(stage: Stage) -> dict[str, tuple[float, float]]:
-    """Drive straight, and return what the client reads and what it must be, by member.
-
-    The speed is that of the car's places and the clock of its snapshots, so that it needs no other
-    reading with a unit.
+    So it needs no other reading with a unit.
     """
     stage.car.enable_constant_velocity(type(stage.car.get_velocity())(x=8.0))
     stage.tick(40)
@@ -26,11 +25,17 @@ def drive_and_measure(stage: Stage) -> dict[str, tuple[float, float]]:
     speed = stage.car.get_location().distance_2d(before) / passed
     telemetry = stage.car.get_telemetry_data()
     radius = stage.car.get_physics_control().wheels[0].radius
-    return {
-        "WorldSettings.fixed_delta_seconds": (stage.world.get_settings().fixed_delta_seconds, TICK),
-        "Timestamp.elapsed_seconds": (passed, 2.0 * TICK),
-        "Actor.get_velocity": (stage.car.get_velocity().length(), speed),
-        "VehicleTelemetryData.speed": (telemetry.speed, speed),
-        # centimetres: 100 of them are a metre
-        "WheelPhysicsControl.radius": (radius, 100.0 * speed / abs(telemetry.wheels[0].omega)),
-    }
+    yield "WorldSettings.fixed_delta_seconds", (
+        stage.world.get_settings().fixed_delta_seconds), TICK, 1e-6  # fmt: skip
+    yield "Timestamp.elapsed_seconds", passed, 2.0 * TICK, 1e-6
+    yield "Actor.get_velocity", stage.car.get_velocity().length(), speed, 0.02 * speed
+    yield "VehicleTelemetryData.speed", telemetry.speed, speed, 0.02 * speed
+    # centimetres: 100 of them are a metre
+    by_turns = 100.0 * speed / abs(telemetry.wheels[0].omega)
+    yield "WheelPhysicsControl.radius WheelTelemetryData.omega", (
+        radius), by_turns, 0.02 * by_turns  # fmt: skip
+    yield "WheelPhysicsControl.radius", 30.0 < radius < 40.0, True, 0
+    put_car_home(stage)
+
+
+PROBES: tuple[Probe, ...] = (drive_and_measure, *WORLD_PROBES, *MOTION_PROBES, *ROAD_PROBES)
