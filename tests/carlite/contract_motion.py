@@ -1,4 +1,4 @@
-"""Probes of motion in the contract: what a body is told, and where it is afterwards."""
+"""Probes of motion in the contract: what is asked of a body, and where it is afterwards."""
 
 from __future__ import annotations
 
@@ -72,7 +72,13 @@ def turn_and_measure(stage: Stage) -> Comparisons:
     yield "ActorSnapshot.get_acceleration", shot.get_acceleration(), stage.car.get_acceleration(), 0
     left = stage.car.get_wheel_steer_angle(carla.VehicleWheelLocation.FL_Wheel)
     right = stage.car.get_wheel_steer_angle(carla.VehicleWheelLocation.FR_Wheel)
-    yield "Vehicle.get_wheel_steer_angle", left > 0.0 and right > 0.0, True, 0
+    # degrees: a tenth of the wheel's largest angle
+    most = stage.car.get_physics_control().wheels[0].max_steer_angle
+    yield "Vehicle.get_wheel_steer_angle", (left + right) / 2.0, 0.1 * most, 0.02 * most
+    felt = stage.heard(stage.imu.listen)
+    stage.imu.stop()
+    spin = math.radians(stage.car.get_angular_velocity().z)
+    yield "IMUMeasurement.gyroscope", felt.gyroscope.z, spin, 0.1 * abs(spin)
     put_car_home(stage)
 
 
@@ -87,15 +93,27 @@ def compare_telemetry(stage: Stage) -> Comparisons:
     yield "VehicleTelemetryData.brake", data.brake, 0.0, 0.01
     yield "VehicleTelemetryData.steer", data.steer, 0.1, 0.01
     yield "VehicleTelemetryData.gear VehicleControl.gear", data.gear, control.gear, 0
-    yield "VehicleTelemetryData.wheels VehiclePhysicsControl.wheels", (
-        len(data.wheels), len(physics.wheels)), (4, 4), 0  # fmt: skip
-    yield "WheelTelemetryData.tire_friction", (
-        data.wheels[0].tire_friction), physics.wheels[0].tire_friction, 1e-3  # fmt: skip
+    yield (
+        "VehicleTelemetryData.wheels VehiclePhysicsControl.wheels",
+        (len(data.wheels), len(physics.wheels)),
+        (4, 4),
+        0,
+    )
+    yield (
+        "WheelTelemetryData.tire_friction",
+        (data.wheels[0].tire_friction),
+        physics.wheels[0].tire_friction,
+        1e-3,
+    )
     put_car_home(stage, 40)
     data = stage.car.get_telemetry_data()
     weight = physics.mass * 9.81
-    yield "WheelTelemetryData.tire_load", (
-        sum(wheel.tire_load for wheel in data.wheels)), weight, 0.1 * weight  # fmt: skip
+    yield (
+        "WheelTelemetryData.tire_load",
+        (sum(wheel.tire_load for wheel in data.wheels)),
+        weight,
+        0.1 * weight,
+    )
 
 
 def _list_fields(value: Any) -> dict[str, Any]:
@@ -134,13 +152,28 @@ def keep_physics(stage: Stage) -> Comparisons:
     """Send a changed physics control: numbers come back, as CARLA keeps them."""
     changed = stage.other.get_physics_control()
     wheels = changed.wheels
-    fields = ("mass", "moi", "max_rpm", "drag_coefficient", "final_ratio", "gear_switch_time",
-              "clutch_strength", "damping_rate_full_throttle",
-              "damping_rate_zero_throttle_clutch_engaged",
-              "damping_rate_zero_throttle_clutch_disengaged")  # fmt: skip
-    of_wheels = ("tire_friction", "damping_rate", "max_steer_angle", "max_brake_torque",
-                 "max_handbrake_torque", "lat_stiff_max_load", "lat_stiff_value",
-                 "long_stiff_value")  # fmt: skip
+    fields = (
+        "mass",
+        "moi",
+        "max_rpm",
+        "drag_coefficient",
+        "final_ratio",
+        "gear_switch_time",
+        "clutch_strength",
+        "damping_rate_full_throttle",
+        "damping_rate_zero_throttle_clutch_engaged",
+        "damping_rate_zero_throttle_clutch_disengaged",
+    )
+    of_wheels = (
+        "tire_friction",
+        "damping_rate",
+        "max_steer_angle",
+        "max_brake_torque",
+        "max_handbrake_torque",
+        "lat_stiff_max_load",
+        "lat_stiff_value",
+        "long_stiff_value",
+    )
     for name in fields:
         setattr(changed, name, getattr(changed, name) * 1.25)
     for wheel in wheels:
@@ -156,8 +189,12 @@ def keep_physics(stage: Stage) -> Comparisons:
     for name in (*fields, "use_gear_autobox", "use_sweep_wheel_collision"):
         yield f"VehiclePhysicsControl.{name}", getattr(back, name), getattr(changed, name), 1e-4
     yield "VehiclePhysicsControl.center_of_mass", back.center_of_mass, changed.center_of_mass, 0
-    yield "VehiclePhysicsControl.steering_curve", (
-        [(p.x, p.y) for p in back.steering_curve]), [(0.0, 1.0), (50.0, 0.5)], 0  # fmt: skip
+    yield (
+        "VehiclePhysicsControl.steering_curve",
+        ([(p.x, p.y) for p in back.steering_curve]),
+        [(0.0, 1.0), (50.0, 0.5)],
+        0,
+    )
     for name in of_wheels:
         seen, asked = getattr(back.wheels[0], name), getattr(wheels[0], name)
         yield f"WheelPhysicsControl.{name}", seen, asked, 1e-3
@@ -174,32 +211,51 @@ def send_a_batch(stage: Stage) -> Comparisons:
     prop = run([command.SpawnActor(stage.library.find("static.prop.barrel"), stage.free)], True)[0]
     there = stage.world.get_actor(prop.actor_id)
     yield "command.Response.has_error error", (prop.has_error(), prop.error), (False, ""), 0
-    yield "command.Response.actor_id command.SpawnActor.transform", (
-        there.get_location().distance_2d(stage.free.location)), 0.0, 0.1  # fmt: skip
+    yield (
+        "command.Response.actor_id command.SpawnActor.transform",
+        (there.get_location().distance_2d(stage.free.location)),
+        0.0,
+        0.1,
+    )
     there = None
     run([command.DestroyActor(prop.actor_id)], True)
     gone = stage.world.get_snapshot().has_actor(prop.actor_id)
     yield "command.DestroyActor.actor_id", gone, False, 0
     control = carla.VehicleControl(throttle=0.5)
     lights = carla.VehicleLightState(carla.VehicleLightState.Fog)
-    run([command.ApplyVehicleControl(stage.car.id, control),
-         command.SetVehicleLightState(stage.other.id, lights)], True)  # fmt: skip
-    yield "command.ApplyVehicleControl.actor_id control", (
-        stage.car.get_control().throttle), 0.5, 1e-6  # fmt: skip
-    yield "command.SetVehicleLightState.actor_id light_state", (
-        stage.other.get_light_state()), lights, 0  # fmt: skip
+    run(
+        [
+            command.ApplyVehicleControl(stage.car.id, control),
+            command.SetVehicleLightState(stage.other.id, lights),
+        ],
+        True,
+    )
+    yield (
+        "command.ApplyVehicleControl.actor_id control",
+        (stage.car.get_control().throttle),
+        0.5,
+        1e-6,
+    )
+    yield (
+        "command.SetVehicleLightState.actor_id light_state",
+        (stage.other.get_light_state()),
+        lights,
+        0,
+    )
     put_car_home(stage)
     ahead, mass = stage.place.get_forward_vector(), stage.car.get_physics_control().mass
     pushes = {
         "ApplyTargetVelocity.actor_id velocity": command.ApplyTargetVelocity(
-            stage.car.id, 2.0 * ahead),
+            stage.car.id, 2.0 * ahead
+        ),
         "ApplyImpulse.actor_id impulse": command.ApplyImpulse(stage.car.id, 2.0 * mass * ahead),
         "ApplyForce.actor_id force": command.ApplyForce(stage.car.id, 2.0 * mass / TICK * ahead),
-    }  # fmt: skip
+    }
     for members, push in pushes.items():
         hang_car(stage)
         run([push], True)
         yield f"command.{members}", stage.car.get_velocity().dot(ahead), 2.0, 0.05
+    put_car_home(stage)
     run([command.ApplyTransform(stage.car.id, stage.free)], True)
     off = stage.car.get_location().distance_2d(stage.free.location)
     yield "command.ApplyTransform.actor_id transform", off, 0.0, 0.1

@@ -24,7 +24,7 @@ SURVEYED: tuple[tuple[str, Table, str], ...] = (
     ("ActorSnapshot", world.ACTOR_SNAPSHOT, "id"),
     ("ActorList", world.ACTOR_LIST, "find filter"),
     ("BlueprintLibrary", world.LIBRARY, "find filter_by_attribute"),
-    ("ActorBlueprint", world.BLUEPRINT, "id tags has_tag match_tags has_attribute set_attribute"),
+    ("ActorBlueprint", world.BLUEPRINT, "id tags has_tag match_tags has_attribute"),
     ("WorldSnapshot", world.SNAPSHOT, "id frame frame_count delta_seconds timestamp find"
      " has_actor"),
     ("World", world.WORLD, "id get_settings tick on_tick remove_on_tick get_snapshot get_actor"
@@ -60,8 +60,12 @@ def compare_clocks(stage: Stage) -> Comparisons:
     yield "Timestamp.frame", after.frame - before.frame, 7, 0
     yield "Timestamp.frame_count", after.frame_count, after.frame, 0
     yield "Timestamp.delta_seconds", after.delta_seconds, TICK, 1e-6
-    yield "WorldSnapshot.elapsed_seconds", (
-        shot.elapsed_seconds - before.elapsed_seconds), 7 * TICK, 1e-6
+    yield (
+        "WorldSnapshot.elapsed_seconds",
+        (shot.elapsed_seconds - before.elapsed_seconds),
+        7 * TICK,
+        1e-6,
+    )
     # the server's clock is the simulation's
     for name, clock in (("Timestamp", after), ("WorldSnapshot", shot)):
         yield f"{name}.platform_timestamp", clock.platform_timestamp, after.elapsed_seconds, 1e-3
@@ -115,8 +119,12 @@ def cast_rays(stage: Stage) -> Comparisons:
     seen = stage.world.project_point(up, down, 5.0)
     yield "World.project_point", seen.location.z, place.z, 0.1
     yield "World.project_point", stage.world.project_point(up, down, 1.0), None, 0
-    yield "World.ground_projection", (
-        stage.world.ground_projection(up, 5.0).location.z), place.z, 0.1
+    yield (
+        "World.ground_projection",
+        (stage.world.ground_projection(up, 5.0).location.z),
+        place.z,
+        0.1,
+    )
 
 
 def read_blueprints(stage: Stage) -> Comparisons:
@@ -125,37 +133,67 @@ def read_blueprints(stage: Stage) -> Comparisons:
     color = stage.library.find("vehicle.tesla.model3").get_attribute("color")
     fov = stage.library.find("sensor.camera.rgb").get_attribute("fov")
     yield "ActorAttribute.id ActorBlueprint.get_attribute", wheels.id, "number_of_wheels", 0
-    yield "ActorAttribute.as_int type", (wheels.as_int(), wheels.type), (
-        4, carla.ActorAttributeType.Int), 0
-    yield "ActorAttribute.is_modifiable", (wheels.is_modifiable, fov.is_modifiable), (False, True), 0
+    yield (
+        "ActorAttribute.as_int type",
+        (wheels.as_int(), wheels.type),
+        (4, carla.ActorAttributeType.Int),
+        0,
+    )
+    yield (
+        "ActorAttribute.is_modifiable",
+        (wheels.is_modifiable, fov.is_modifiable),
+        (False, True),
+        0,
+    )
     yield "ActorAttribute.as_float", fov.as_float(), 90.0, 0
     kind = stage.library.find("vehicle.audi.tt").get_attribute("base_type")
     yield "ActorAttribute.as_str", kind.as_str(), "car", 0
     first = color.recommended_values[0]
     seen = color.as_color()
-    yield "ActorAttribute.as_color recommended_values", (
-        f"{seen.r},{seen.g},{seen.b}" in color.recommended_values and first.count(",")), 2, 0
+    yield (
+        "ActorAttribute.as_color recommended_values",
+        (f"{seen.r},{seen.g},{seen.b}" in color.recommended_values and first.count(",")),
+        2,
+        0,
+    )
     every = {kind.id for kind in stage.library}
-    yield "BlueprintLibrary.filter World.get_blueprint_library", {
-        kind.id for kind in stage.library.filter("vehicle.*")}, {
-        name for name in every if name.startswith("vehicle.")}, 0
+    yield (
+        "BlueprintLibrary.filter World.get_blueprint_library",
+        {kind.id for kind in stage.library.filter("vehicle.*")},
+        {name for name in every if name.startswith("vehicle.")},
+        0,
+    )
     physics, box = stage.car.get_physics_control(), stage.car.bounding_box
     place = stage.car.get_transform()
-    inside = [carla.BoundingBox(box.location, box.extent + carla.Vector3D(0.3, 0.3, 0.3)).contains(
-        wheel.position * 0.01, place) for wheel in physics.wheels]
+    inside = [
+        carla.BoundingBox(box.location, box.extent + carla.Vector3D(0.3, 0.3, 0.3)).contains(
+            wheel.position * 0.01, place
+        )
+        for wheel in physics.wheels
+    ]
     yield "Actor.bounding_box", inside, [True] * 4, 0
-    prop = stage.put("static.prop.barrel", stage.free)
+    prop = stage.put("static.prop.barrel", stage.free, role_name="barrel")
+    stage.tick()
+    yield "ActorBlueprint.set_attribute", prop.attributes["role_name"], "barrel", 0
     yield "Actor.id", prop.id in [actor.id for actor in stage.world.get_actors([prop.id])], True, 0
     prop.destroy()
     boxes = stage.world.get_level_bbs(carla.CityObjectLabel.Buildings)
     things = stage.world.get_environment_objects(carla.CityObjectLabel.Buildings)
     yield "World.get_level_bbs get_environment_objects", len(boxes), len(things), 0
-    yield "EnvironmentObject.type", {thing.type for thing in things}, {
-        carla.CityObjectLabel.Buildings}, 0
+    yield (
+        "EnvironmentObject.type",
+        {thing.type for thing in things},
+        {carla.CityObjectLabel.Buildings},
+        0,
+    )
     yield "EnvironmentObject.id", len({thing.id for thing in things}), len(things), 0
     names = stage.world.get_names_of_all_objects()
-    yield "World.get_names_of_all_objects EnvironmentObject.name", {
-        thing.name for thing in things} <= set(names), True, 0
+    yield (
+        "World.get_names_of_all_objects EnvironmentObject.name",
+        {thing.name for thing in things} <= set(names),
+        True,
+        0,
+    )
 
 
 WORLD_PROBES = (
