@@ -29,9 +29,8 @@ def contract_page() -> str:
         "`harness/carlite/contract.json`, and a test compares. Units are those of CARLA's\n"
         "documentation. A test runs every refusal whose text is given. Rows of inherited members\n"
         "stand with the base class. [Protocol](protocol.md) has the remote calls.",
-        "World settings, physics controls and gains are sent and read back: 'exact' says there that the\n"
-        "same numbers return, not what they do. [Dynamics](../explanation/dynamics.md) says\n"
-        "which of them move a body.",
+        "World settings, physics controls and gains are sent and read back: 'exact' says there\n"
+        "that the same numbers return, not what they do.",
         "\n".join(
             [
                 "| status | members | meaning |",
