@@ -146,6 +146,7 @@ def simple(read: Callable[[Path], object]) -> Read:
 
 
 EVALUATED = ("scheme", "training", "data", "conditions", "average precision")
+DRIVEN = (("late", "none"), ("late", "latency"))
 ATTEMPT = "main/episodes/late/ahead/none/0-s1/try1"
 READERS: tuple[Reader, ...] = (
     *(
@@ -277,12 +278,13 @@ READERS: tuple[Reader, ...] = (
 
 def write_home(home: Path) -> None:
     """Write every reader's file."""
-    main = write_little(home / "main", routes=("0",))
+    # two attempts: enough to find another one than the hostile, and few to read for every trick
+    main = write_little(home / "main", arms=DRIVEN, routes=("0",), seeds=(1,))
     pack_campaigns([main], home / "part.parquet")
     header = yaml.safe_load((main / "campaign.yaml").read_text())
     header["settings"] |= {"cooperation": {"ahead": {}}, "intervention": {"none": {}}}
     header["settings"] |= {"interference": {"none": {}, "latency": {}}}
-    header["settings"] |= {"study": {"name": "a"}, "seeds": [1, 2]}
+    header["settings"] |= {"study": {"name": "a"}}
     (main / "campaign.yaml").write_text(yaml.safe_dump(header))
     (main / "critical").mkdir()
     write_critical(main, sizes_with())

@@ -21,6 +21,7 @@ from harness.carlite.errors import UserError
 from harness.carlite.inbox import MessageBacklog
 from harness.carlite.rpc import ClientSession, RemoteCall, RpcConnection, TickGate
 from harness.carlite.streams import StreamHub
+from harness.carlite.strict import StrictCalls
 from harness.carlite.tick_gate import StreamGate, WorkerGate
 from harness.carlite.traffic_port import TrafficPort
 from harness.carlite.warmup import run_warmup
@@ -39,6 +40,7 @@ class ServerOptions:
     maps: Path | None
     seed: int
     hosts_traffic: bool
+    strict: str | None = None
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
@@ -84,6 +86,9 @@ class CarliteServer:
         streams_at = at(1)
         self._traffic_at = at(2) if options.hosts_traffic else None
         self.calls = calls.build_call_table()
+        self._strict = StrictCalls(options.strict == "refuse") if options.strict else None
+        if self._strict:
+            self.calls = self._strict.wrap_calls(self.calls)
         self.connections: set[RpcConnection] = set()
         self.backlog = MessageBacklog()
         self._traffic: TrafficPort | None = None
@@ -146,6 +151,8 @@ class CarliteServer:
         for connection in tuple(self.connections):
             connection.close()
         self.streams.close()
+        if self._strict:
+            self._strict.write_summary()
 
     def _run_traffic_orders(self) -> None:
         """Carry out what clients have asked of the Traffic Manager."""

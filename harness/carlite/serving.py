@@ -118,6 +118,13 @@ def parse_server_options(arguments: list[str], program: str) -> argparse.Namespa
         action="store_true",
         help="stop when stdin is closed: a server then ends with the program that started it",
     )
+    add(
+        "--strict",
+        nargs="?",
+        choices=("warn", "refuse"),
+        const="warn",
+        help="log the first use of approximated calls, or refuse them (default: neither)",
+    )
     return parser.parse_args(arguments)
 
 
@@ -172,6 +179,7 @@ def run(options: argparse.Namespace) -> None:
                 maps=options.maps,
                 seed=options.seed,
                 hosts_traffic=options.traffic_manager == "server",
+                strict=options.strict,
             )
         )
         asyncio.run(server.serve())

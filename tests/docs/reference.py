@@ -1,7 +1,8 @@
 """The pages that are made from code: `python -m tests.docs.reference` writes them.
 
 `commands.md` is what every subcommand prints with `--help`; `settings.md` is what the files of
-`conf` say, and what the class of each `_target_` says and accepts besides. The tutorial
+`conf` say, and what the class of each `_target_` says and accepts besides; `contract.md` is what
+`harness/carlite/contract.json` says of the members of CARLA's client library. The tutorial
 `notebook.md` is `notebook.ipynb` with its outputs.
 """
 
@@ -29,6 +30,7 @@ from harness.common.command_registry import group_subcommands, list_subcommands
 from harness.common.field_notes import read_class_comments
 from harness.world.hazards.catalogue import SHIPPED_KINDS
 from harness.world.hazards.parameters import Parameter
+from tests.docs.contract import contract_page
 from tests.docs.notebook import notebook_files
 
 ROOT = Path(__file__).parents[2]
@@ -292,6 +294,7 @@ def pages() -> dict[Path, bytes]:
         PAGES / "hazards.md": hazards_page().encode(),
         PAGES / "commands.md": commands_page().encode(),
         PAGES / "settings.md": settings_page().encode(),
+        PAGES / "contract.md": contract_page().encode(),
         **notebook_files(NOTEBOOK),
     }
 

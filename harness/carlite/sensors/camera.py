@@ -13,6 +13,8 @@ from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.fan import RayFan
+from harness.carlite.sensors.lamps import compute_lamp_codes
+from harness.carlite.sensors.markings import GroundMarkings, find_painted_label
 from harness.carlite.sensors.picture import FAR, CameraPicture, PinholeCamera
 from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.rasterise import GROUND, NOTHING
@@ -21,7 +23,7 @@ from harness.carlite.sensors.scene import SensorScene
 from harness.carlite.sensors.shading import compute_face_colours, paint_picture
 
 SCENERY_ID = 0x8000
-SKY = int(SemanticLabel.SKY)
+SKY, ROAD = int(SemanticLabel.SKY), int(SemanticLabel.ROAD)
 
 
 class DepthCamera:
@@ -79,9 +81,15 @@ class ColourCamera:
             picture.normals, picture.labels, things=picture.things,
             actors=scene.things.actor[picture.things], rotation=picture.rotation,
         )  # fmt: skip
+        shown, facing = scene.list_lamp_codes()
+        lamps = compute_lamp_codes(
+            picture.normals, picture.labels, picture.things,
+            rotation=picture.rotation, shown=shown, facing=facing,
+        )  # fmt: skip
         image = np.empty((self._pinhole.height, self._pinhole.width, 4), np.uint8)
         paint_picture(
-            picture.fan, picture.nearness, picture.source, colours, scene.relief,
+            picture.fan, picture.nearness, picture.source, colours, picture.labels, lamps,
+            picture.things, scene.things, scene.relief, scene.markings,
             picture.rotation, picture.origin, image,
         )  # fmt: skip
         return self._pinhole.header + image.tobytes()
@@ -93,7 +101,7 @@ def _render_label_image(
     image = np.empty((pinhole.height, pinhole.width, 4), np.uint8)
     _write_labels(
         picture.fan, picture.nearness, picture.source, picture.labels, number, scene.relief,
-        picture.rotation, picture.origin, image,
+        scene.markings, picture.rotation, picture.origin, image,
     )  # fmt: skip
     return image.tobytes()
 
@@ -124,6 +132,7 @@ def _write_labels(
     labels: Bytes,
     number: Ints,
     relief: GroundRelief,
+    markings: GroundMarkings,
     rotation: Floats,
     origin: Floats,
     image: Bytes,
@@ -145,6 +154,13 @@ def _write_labels(
                 north = origin[1] + rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
                 label = find_relief_label(
                     relief.labels, (east - relief.x) / relief.cell, (north - relief.y) / relief.cell
+                )
+            # paint on the road, on the ground or on a deck
+            if face != NOTHING and label == ROAD:
+                flat = 1 / nearness[column, height - 1 - row]
+                x, y = flat * fan.cosine[column], flat * fan.sine[column]
+                label = find_painted_label(
+                    markings, label, rotation, origin, x, y, flat * fan.cosine[column] * slope
                 )
             # number of the object in two bytes, label in the red channel
             image[row, column, 0] = (object_number >> 8) & 255

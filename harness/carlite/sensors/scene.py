@@ -13,11 +13,19 @@ from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors import casting, meshes, relief, things
 from harness.carlite.sensors.decks import build_deck_meshes
+from harness.carlite.sensors.lamps import HEAD, find_light_heads, list_vehicle_codes
+from harness.carlite.sensors.markings import (
+    GroundMarkings,
+    StripsBuilder,
+    build_no_strips,
+    prepare_markings,
+)
 from harness.carlite.sensors.meshes import SurfaceMesh
 from harness.carlite.sensors.rasterise import GROUND
 from harness.carlite.sensors.scan import RayScan
 from harness.carlite.towns.model import SceneryShape, Town, TownScenery, cache_latest_town
 
+OFF = 3
 CUBE, CYLINDER, FIRST_BODY = 0, 1, 2
 
 
@@ -50,7 +58,22 @@ class SensorScene:
         scans: what LiDARs have found since then, by pattern and place.
     """
 
-    def __init__(self, town: Town, table: ActorTable) -> None:
+    def __init__(
+        self,
+        town: Town,
+        table: ActorTable,
+        light_states: Bytes | None = None,
+        build_strips: StripsBuilder = build_no_strips,
+    ) -> None:
+        """Prepare a scene.
+
+        Args:
+            town: where it all stands.
+            table: the actors.
+            light_states: (lights,) of the town's traffic lights, kept up to date by their owner;
+                all are off where there are none.
+            build_strips: what is painted on the roads, from the town's file and signals.
+        """
         self.town = town
         deck = build_deck_meshes(town.ground)
         self.meshes = meshes.pack_meshes([*build_common_meshes(), *deck])
@@ -61,7 +84,16 @@ class SensorScene:
         )
         self.things = self._standing
         self.scans: dict[Hashable, RayScan] = {}
+        self._slots = np.zeros(0, np.int64)
         self._frame: int | None = None
+        self._light_states = light_states
+        self._build_strips = build_strips
+        self._heads, self._light_of_head, self._head_facing = find_light_heads(town)
+
+    @property
+    def markings(self) -> GroundMarkings:
+        """What is painted on the roads, prepared when it is first needed."""
+        return prepare_markings(self._build_strips, self.town.opendrive, self.town.signals)
 
     def refresh_actors(self, frame: int | None = None) -> None:
         """Take over the actors' poses, unless that was done for this frame; None is always."""
@@ -77,9 +109,21 @@ class SensorScene:
         if len(self.things.mesh) != standing + len(slots):
             self.things = things.join_things(self._standing, things.make_empty_things(len(slots)))
         which = self.table.body[slots] + FIRST_BODY
+        self._slots = slots
         things.write_actor_things(
             self.things, standing, table=self.table, slots=slots, meshes=which
         )
+
+    def list_lamp_codes(self) -> tuple[Ints, Floats]:
+        """Return the lamp code of each thing, and where the lenses of heads look, (things, 2)."""
+        codes = np.zeros(len(self.things.mesh), np.int64)
+        facing = np.zeros((len(codes), 2))
+        codes[self._heads] = HEAD + OFF
+        if self._light_states is not None:
+            codes[self._heads] = HEAD + self._light_states[self._light_of_head]
+        facing[self._heads] = self._head_facing
+        codes[len(self._standing.mesh) :] = list_vehicle_codes(self.table, self._slots)
+        return codes, facing
 
     def find_first_hit(
         self, origins: Floats, directions: Floats, reach: float, ignore: int = 0

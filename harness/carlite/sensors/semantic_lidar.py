@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.sensors.fan import RayFan
+from harness.carlite.sensors.markings import GroundMarkings, find_painted_label
 from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.rasterise import NOTHING
 from harness.carlite.sensors.relief import GroundRelief, compute_relief_slope, find_relief_label
@@ -42,7 +43,7 @@ class SemanticLidar:
         total = _pack_semantic_points(
             scan.nearness, scan.source, scan.place, scan.row, scan.fan, scan.normals,
             scene.things.actor[scan.things], scene.find_face_labels(scan.things, scan.faces),
-            scene.relief, scan.rotation, scan.origin, points, counts,
+            scene.relief, scene.markings, scan.rotation, scan.origin, points, counts,
         )  # fmt: skip
         return self._sweep.pack_header(counts) + points[:total].tobytes()
 
@@ -58,6 +59,7 @@ def _pack_semantic_points(
     actor: Ints,
     label: Bytes,
     relief: GroundRelief,
+    markings: GroundMarkings,
     rotation: Floats,
     origin: Floats,
     points: NDArray[np.void],
@@ -82,10 +84,12 @@ def _pack_semantic_points(
             # normal and label, of a face or of the ground
             if face >= 0:
                 nx, ny, nz = normals[face, 0], normals[face, 1], normals[face, 2]
-                point["actor"], point["label"] = actor[face], label[face]
+                owner, tag = actor[face], int(label[face])
             else:
                 nx, ny, nz, tag = _find_normal_and_label(relief, rotation, origin, x, y, z)
-                point["actor"], point["label"] = 0, tag
+                owner = 0
+            point["actor"] = owner
+            point["label"] = find_painted_label(markings, tag, rotation, origin, x, y, z)
             # cosine of the angle between ray and normal
             dot = nx * x + ny * y + nz * z
             size = (nx * nx + ny * ny + nz * nz) * (x * x + y * y + z * z)

@@ -27,12 +27,16 @@ class GeometryRecord:
     parameters: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RoadMark:
     """A marking from station `s` on, and how it may be crossed: bit 1 up in id, bit 2 down."""
 
     s: float
     change: int
+    kind: str = "none"
+    colour: str = "standard"
+    width: float = 0.0
+    bold: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -249,8 +249,12 @@ def _parse_lane(node: Element, section_s: float, place: str) -> LaneRecord:
         width=width,
         marks=tuple(
             RoadMark(
-                section_s + read_xml_number(mark, "sOffset", place, 0.0),
-                LANE_CHANGES.get(mark.get("laneChange", "none").lower(), 0),
+                s=section_s + read_xml_number(mark, "sOffset", place, 0.0),
+                change=LANE_CHANGES.get(mark.get("laneChange", "none").lower(), 0),
+                kind=mark.get("type", "none").lower(),
+                colour=mark.get("color", "standard").lower(),
+                width=max(read_xml_number(mark, "width", place, 0.0), 0.0),
+                bold=mark.get("weight") == "bold",
             )
             for mark in node.findall("roadMark")
         ),

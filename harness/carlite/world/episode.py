@@ -64,7 +64,7 @@ class WorldEpisode:
         )
         self.pedals = LoosePedals()
         self.ackermann = AckermannControllers()
-        self.scenery_state = SceneryState(town, self.table)
+        self.scenery_state = SceneryState(town, self.table, self.lights.state)
         # what is sensed and sent of them
         self.observation = SensorObservation(self.population, self.scenery_state, seed)
         self._limits = SpeedLimits(town.lanes)

@@ -12,10 +12,11 @@ from dataclasses import fields, replace
 import numpy as np
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.arrays import Bools, Floats, Ints
+from harness.carlite.arrays import Bools, Bytes, Floats, Ints
 from harness.carlite.dynamics.collisions import ObstacleGrid, has_solid_overlap
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.scene import SensorScene
+from harness.carlite.towns.marking_strips import build_town_strips
 from harness.carlite.towns.model import SceneryShape, Town, TownScenery
 from harness.carlite.towns.scenery_street import LIGHT_HEAD, LIGHT_HEIGHT
 from harness.carlite.wire.codec import Rotation, Vector, Wide
@@ -38,8 +39,9 @@ class SceneryState:
     give way to an actor that needs their place, and come back when it is gone.
     """
 
-    def __init__(self, town: Town, table: ActorTable) -> None:
+    def __init__(self, town: Town, table: ActorTable, light_states: Bytes | None = None) -> None:
         self._town = town
+        self._light_states = light_states
         self._table = table
         self._shown = np.ones(len(town.scenery.label), np.bool_)
         self._given_way = np.zeros(len(town.scenery.label), np.int64)
@@ -49,7 +51,8 @@ class SceneryState:
     def scene(self) -> SensorScene:
         """The scene, prepared when it is first needed."""
         if self._scene is None:
-            self._scene = SensorScene(replace(self._town, scenery=self.scenery), self._table)
+            town = replace(self._town, scenery=self.scenery)
+            self._scene = SensorScene(town, self._table, self._light_states, build_town_strips)
         return self._scene
 
     @property

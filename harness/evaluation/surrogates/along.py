@@ -129,7 +129,7 @@ def read_comfort(events: ComfortEvents, ticks: Integers) -> dict[str, Floats]:
 
 
 def count_until(begins: Sequence[int], ticks: Integers) -> Floats:
-    """Return how many episodes have begun by each of some ticks.
+    """Return how many episodes began no later than some ticks, for each of these.
 
     Args:
         begins: first ticks of the episodes.

@@ -15,6 +15,7 @@ from harness.records.reading import CampaignRecords
 from harness.types.geometry import transform_boxes
 from harness.types.record_names import PATTERNS
 from studies.metamorphic.scenes.scene import list_scene_sources, read_scene
+from studies.offline_to_violation import blocks, driven
 from studies.offline_to_violation.asking import FIRST_MOMENT, count_scene_patterns
 from studies.offline_to_violation.blocks import list_written_blocks
 from studies.offline_to_violation.driven import (
@@ -110,8 +111,11 @@ def test_both_agents_see_the_same_road_users_at_one_place(
 
 @pytest.mark.thorough
 def test_the_command_records_asks_drives_repairs_and_resumes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # two of the six patterns are repaired: each is two drives more
+    for module in (blocks, driven):
+        monkeypatch.setattr(module, "PATTERNS", PATTERNS[:2])
     words = [
         *("offline", str(tmp_path / "study"), "--routes", "short", "--count", "1"),
         *("--systems", "late", "--scenes", "2", "--operators", "rain", "delay_200"),
@@ -122,12 +126,12 @@ def test_the_command_records_asks_drives_repairs_and_resumes(
     assert "1/1 short-short: 2 scenes, 2 drives" in out
     assert "routes with repairs: 0" in out
     # the same command with repairs goes on from there
-    blocks = list_written_blocks(tmp_path / "study")
-    before = {block.route.name: list_results(block.folder / "drives") for block in blocks}
+    written = list_written_blocks(tmp_path / "study")
+    before = {block.route.name: list_results(block.folder / "drives") for block in written}
     assert dispatch_subcommand(words) == 0
-    assert before == {block.route.name: list_results(block.folder / "drives") for block in blocks}
+    assert before == {block.route.name: list_results(block.folder / "drives") for block in written}
     out = capsys.readouterr().out
-    assert "1/1 short-short: 12 repaired drives" in out
+    assert "1/1 short-short: 4 repaired drives" in out
     assert "routes: 1; drives without a repair: 2, with violations: 0" in out
     assert "routes with repairs: 1" in out
     assert "ended otherwise" not in out

@@ -1,0 +1,207 @@
+"""Probes of sensors in the contract: what they measure against the world's own numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import carla
+
+from tests.carlite.contract_compare import Comparisons
+from tests.carlite.contract_motion import put_car_home
+from tests.carlite.surface.stage import TICK, Stage
+
+
+def hear_sensors(stage: Stage) -> Comparisons:
+    """Let the sensors of a car at rest measure, and compare with the world's own numbers."""
+    put_car_home(stage, 40)
+    gnss = stage.put("sensor.other.gnss", carla.Transform(), stage.car)
+    fix = stage.heard(gnss.listen)
+    geo = stage.map.transform_to_geolocation(fix.transform.location)
+    for name in ("latitude", "longitude"):
+        yield f"GnssMeasurement.{name}", getattr(fix, name), getattr(geo, name), 1e-6
+    yield "GnssMeasurement.altitude", fix.altitude, geo.altitude, 0.01
+    yield (
+        "SensorData.transform",
+        (fix.transform.location.distance(stage.car.get_location())),
+        0.0,
+        0.01,
+    )
+    gnss.stop()
+    imu = stage.heard(stage.imu.listen)
+    stage.imu.stop()
+    north = math.radians(stage.car.get_transform().rotation.yaw + 90.0)
+    yield "IMUMeasurement.accelerometer", imu.accelerometer.z, 9.81, 0.1
+    yield "IMUMeasurement.compass", math.cos(imu.compass - north), 1.0, 1e-4
+    image = stage.heard(stage.camera.listen)
+    stage.camera.stop()
+    yield "Image.width height fov", (image.width, image.height, image.fov), (32, 24, 90.0), 0
+    yield "Image.raw_data", len(image.raw_data), 32 * 24 * 4, 0
+    shot = stage.world.get_snapshot()
+    behind = (shot.frame - image.frame) * TICK
+    yield (
+        "SensorData.frame timestamp",
+        image.timestamp + behind,
+        (shot.timestamp.elapsed_seconds),
+        1e-3,
+    )
+    yield "SensorData.frame_number", image.frame_number, image.frame, 0
+    ahead = stage.put(
+        "vehicle.audi.tt",
+        carla.Transform(stage.place.transform(carla.Vector3D(x=12.0)), stage.place.rotation),
+    )
+    radar = stage.put(
+        "sensor.other.radar",
+        carla.Transform(carla.Location(x=2.5, z=1.0)),
+        stage.car,
+        horizontal_fov="20",
+        vertical_fov="10",
+        range="30",
+    )
+    sweep = stage.heard(radar.listen)
+    radar.stop()
+    yield "RadarMeasurement.get_detection_count", sweep.get_detection_count(), len(sweep), 0
+    yield "RadarMeasurement.raw_data", len(sweep.raw_data), 16 * len(sweep), 0
+    near = min(hit.depth for hit in sweep)
+    yield "RadarDetection.depth", near, 12.0 - 2.5 - 2.1, 0.4
+    yield "RadarDetection.azimuth", max(abs(h.azimuth) for h in sweep), math.radians(8.0), 0.04
+    yield "RadarDetection.altitude", max(abs(h.altitude) for h in sweep), math.radians(5.0), 0.02
+    yield "RadarDetection.velocity", max(abs(h.velocity) for h in sweep), 0.0, 0.1
+    sweeper = stage.put(
+        "sensor.lidar.ray_cast_semantic",
+        carla.Transform(carla.Location(z=2.4)),
+        stage.car,
+        channels="16",
+        rotation_frequency="20",
+        points_per_second="64000",
+        range="40",
+        lower_fov="-20",
+        upper_fov="0",
+    )
+    tags = stage.heard(sweeper.listen)
+    sweeper.stop()
+    yield "SemanticLidarMeasurement.channels", tags.channels, 16, 0
+    yield "SemanticLidarMeasurement.raw_data", len(tags.raw_data), 24 * len(tags), 0
+    yield (
+        "SemanticLidarMeasurement.get_point_count",
+        sum(tags.get_point_count(c) for c in range(16)),
+        len(tags),
+        0,
+    )
+    of_it = [p for p in tags if p.object_idx == ahead.id]
+    yield (
+        "SemanticLidarDetection.object_idx object_tag",
+        {p.object_tag for p in of_it},
+        {int(carla.CityObjectLabel.Car)},
+        0,
+    )
+    yield "SemanticLidarDetection.point", min(p.point.x for p in of_it), 12.0 - 2.1, 0.4
+    yield (
+        "SemanticLidarDetection.cos_inc_angle",
+        all(0.0 <= p.cos_inc_angle <= 1.0 for p in tags),
+        True,
+        0,
+    )
+    ahead.destroy()
+    lidar = stage.put(
+        "sensor.lidar.ray_cast",
+        carla.Transform(carla.Location(z=2.4)),
+        stage.car,
+        channels="16",
+        rotation_frequency="20",
+        points_per_second="64000",
+        range="40",
+    )
+    cloud = stage.heard(lidar.listen)
+    lidar.stop()
+    yield "LidarMeasurement.channels", cloud.channels, 16, 0
+    yield "LidarMeasurement.raw_data", len(cloud.raw_data), 16 * len(cloud), 0
+    yield (
+        "LidarMeasurement.get_point_count",
+        sum(cloud.get_point_count(c) for c in range(16)),
+        len(cloud),
+        0,
+    )
+    yield (
+        "LidarDetection.point",
+        max(math.hypot(p.point.x, p.point.y, p.point.z) for p in cloud) <= 40.1,
+        True,
+        0,
+    )
+    floor = sorted(p.point.z for p in cloud)[len(cloud) // 4]
+    yield "LidarDetection.intensity", all(0.0 < p.intensity <= 1.0 for p in cloud), True, 0
+    yield "LidarDetection.point", floor, -2.4, 0.3
+
+
+def hear_events(stage: Stage) -> Comparisons:
+    """Drive into a car that stands ahead: an event names both, and the impulse stopped the car."""
+    put_car_home(stage, 40)
+    target = stage.put(
+        "vehicle.audi.tt",
+        carla.Transform(stage.place.transform(carla.Vector3D(x=25.0, z=0.3)), stage.place.rotation),
+    )
+    target.apply_control(carla.VehicleControl(hand_brake=True))
+    stage.tick(20)
+    eye = stage.put(
+        "sensor.other.obstacle",
+        carla.Transform(carla.Location(x=2.5, z=0.8)),
+        stage.car,
+        distance="40",
+        hit_radius="0.1",
+        only_dynamics="true",
+    )
+    seen = stage.heard(eye.listen)
+    eye.stop()
+    gap = target.get_location().distance(stage.car.get_location())
+    gap -= 2.5 + target.bounding_box.extent.x
+    yield "ObstacleDetectionEvent.distance", seen.distance, gap, 0.5
+    yield (
+        "ObstacleDetectionEvent.actor other_actor",
+        (seen.actor.id, seen.other_actor.id),
+        (stage.car.id, target.id),
+        0,
+    )
+    bumper = stage.put("sensor.other.collision", carla.Transform(), stage.car)
+    stage.car.apply_control(carla.VehicleControl())
+    stage.car.enable_constant_velocity(carla.Vector3D(x=8.0))
+    hit = stage.heard(bumper.listen)
+    bumper.stop()
+    yield (
+        "CollisionEvent.actor other_actor",
+        (hit.actor.id, hit.other_actor.id),
+        (stage.car.id, target.id),
+        0,
+    )
+    # of two bodies that stick together, at the least
+    mass, other = stage.car.get_physics_control().mass, target.get_physics_control().mass
+    least = 0.3 * mass * other / (mass + other) * 5.0
+    yield (
+        "CollisionEvent.normal_impulse",
+        least < hit.normal_impulse.length() < 10.0 * mass,
+        True,
+        0,
+    )
+    target.destroy()
+    put_car_home(stage, 20)
+    marks = stage.put("sensor.other.lane_invasion", carla.Transform(), stage.car)
+    crossed: list[Any] = []
+    marks.listen(lambda event: crossed.append([mark.type for mark in event.crossed_lane_markings]))
+    stage.tick(3)
+    width = stage.waypoint.lane_width
+    stage.car.set_target_velocity(3.0 * stage.place.get_right_vector())
+    for side in range(1, 12):
+        stage.car.set_location(stage.place.transform(carla.Vector3D(y=-0.1 * side * width)))
+        stage.tick()
+    marks.stop()
+    kinds = [kind for kinds in crossed for kind in kinds]
+    allowed = {stage.waypoint.left_lane_marking.type, stage.waypoint.right_lane_marking.type}
+    yield (
+        "LaneInvasionEvent.crossed_lane_markings LaneMarking.type",
+        (bool(set(kinds) & allowed)),
+        True,
+        0,
+    )
+    put_car_home(stage)
+
+
+SENSOR_PROBES = (hear_sensors, hear_events)
