@@ -15,23 +15,9 @@ calls.accept_calls(
     "draw_debug_shape",
     "clear_debug_shape",
     "clear_debug_string",
-    "stop_recorder",
-    "stop_replayer",
-    "set_replayer_time_factor",
-    "set_replayer_ignore_hero",
-    "set_replayer_ignore_spectator",
     "set_annotations_traverse_translucency",
     "enable_sensor_for_ros",
     "disable_sensor_for_ros",
-)
-calls.refuse_calls(
-    "carlite does not record",
-    ReplyKind.VALUE,
-    "start_recorder",
-    "show_recorder_file_info",
-    "show_recorder_collisions",
-    "show_recorder_actors_blocked",
-    "replay_file",
 )
 calls.refuse_calls(
     "actors have no components or bones here",

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from harness.carlite import towns
 from harness.carlite.errors import CallError, UserError
+from harness.carlite.recording.desk import RecordingDesk
 from harness.carlite.towns.model import Town
 from harness.carlite.traffic.manager import TrafficManager
 from harness.carlite.wire import frames, snapshot
@@ -43,6 +44,7 @@ class ServerWorld:
         frame: number of the latest snapshot.
         gravity: what inertial sensors take for it.
         managers: Traffic Managers that run in clients, by port.
+        recording: CARLA's recorder and replayer.
     """
 
     def __init__(self, town: str, maps: Path | None, seed: int, audience: StreamAudience) -> None:
@@ -51,6 +53,7 @@ class ServerWorld:
         self.weather = WeatherParameters()
         self.gravity = GRAVITY
         self.managers: dict[int, tuple[str, int]] = {}
+        self.recording = RecordingDesk()
         self._maps = maps
         self._seed = seed
         self._audience = audience
@@ -114,6 +117,7 @@ class ServerWorld:
         episode, dt = self.episode, self.step
         # move
         episode.advance(dt)
+        self.recording.note_tick(episode, dt)
         # sense, and send: the world first, as clients wait for its frame
         records = episode.pack_records()
         sensor_frames = episode.capture_sensor_frames(
@@ -154,6 +158,7 @@ class ServerWorld:
             raise CallError(f"{UPLOADED}: {problem}") from None
 
     def _begin_episode(self, town: Town) -> None:
+        self.recording.stop()
         if town is not self.town:
             self.navigation = TownNavigation(town)
         self.episode = WorldEpisode(self.episode.number + 1, town, self._seed, self._actor_ids)

@@ -9,7 +9,7 @@ from typing import Any
 
 import carla
 
-from tests.carlite.surface.stage import Check, Idle, Refused, Stage, Table
+from tests.carlite.surface.stage import Check, Idle, Stage, Table
 
 OPENDRIVE = Path(__file__).parents[3] / "harness/carlite/towns/data/CrucibleOld.xodr"
 
@@ -44,6 +44,38 @@ def _loads(town: str, load: Callable[[Any], Any]) -> Check:
     return ask
 
 
+CARLA_INFO = ("show_recorder_file_info", True)
+CARLA_COLLISIONS = ("show_recorder_collisions", "a", "a")
+CARLA_BLOCKED = ("show_recorder_actors_blocked", 1.0, 1.0)
+
+
+def _record(stage: Stage, question: tuple[Any, ...]) -> str:
+    """Record five frames and ask about them."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = f"{folder}/five.log"
+        stage.client.start_recorder(log)
+        stage.tick(5)
+        stage.client.stop_recorder()
+        name, *more = question
+        return str(getattr(stage.client, name)(log, *more))
+
+
+def _replay(stage: Stage) -> bool:
+    """Replay five frames; what was there is there afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = f"{folder}/five.log"
+        stage.client.start_recorder(log)
+        stage.tick(5)
+        stage.client.stop_recorder()
+        stage.client.set_replayer_time_factor(1.0)
+        stage.client.set_replayer_ignore_hero(True)
+        stage.client.set_replayer_ignore_spectator(True)
+        answer = stage.client.replay_file(log, 0.0, 0.0, 0)
+        stage.tick(3)
+        stage.client.stop_replayer(True)
+        return "Total time recorded" in answer and stage.tick() and stage.car.is_alive
+
+
 CLIENT: Table = {
     "get_client_version": lambda s: s.client.get_client_version() == "0.9.16",
     "get_server_version": lambda s: s.client.get_server_version() == "0.9.16",
@@ -57,29 +89,16 @@ CLIENT: Table = {
     "request_file": _fetched,
     "apply_batch": lambda s: s.after(s.client.apply_batch(_batch(s))) and _steers(s),
     "apply_batch_sync": lambda s: not s.client.apply_batch_sync(_batch(s))[0].error and _steers(s),
-    "start_recorder": Refused("start_recorder", lambda s: s.client.start_recorder("a.log")),
-    "show_recorder_file_info": Refused(
-        "show_recorder_file_info", lambda s: s.client.show_recorder_file_info("a.log", True)
-    ),
-    "show_recorder_collisions": Refused(
-        "show_recorder_collisions", lambda s: s.client.show_recorder_collisions("a.log", "a", "a")
-    ),
-    "show_recorder_actors_blocked": Refused(
-        "show_recorder_actors_blocked",
-        lambda s: s.client.show_recorder_actors_blocked("a.log", 1.0, 1.0),
-    ),
-    "replay_file": Refused("replay_file", lambda s: s.client.replay_file("a.log", 0.0, 0.0, 0)),
-    "stop_recorder": Idle("stop_recorder", lambda s: s.client.stop_recorder()),
-    "stop_replayer": Idle("stop_replayer", lambda s: s.client.stop_replayer(True)),
-    "set_replayer_time_factor": Idle(
-        "set_replayer_time_factor", lambda s: s.client.set_replayer_time_factor(1.0)
-    ),
-    "set_replayer_ignore_hero": Idle(
-        "set_replayer_ignore_hero", lambda s: s.client.set_replayer_ignore_hero(True)
-    ),
-    "set_replayer_ignore_spectator": Idle(
-        "set_replayer_ignore_spectator", lambda s: s.client.set_replayer_ignore_spectator(True)
-    ),
+    "start_recorder": lambda s: "Frames: 5" in _record(s, CARLA_INFO),
+    "stop_recorder": lambda s: "Frames: 5" in _record(s, CARLA_INFO),
+    "show_recorder_file_info": lambda s: "Map: Crucible05" in _record(s, CARLA_INFO),
+    "show_recorder_collisions": lambda s: "Frames: 5" in _record(s, CARLA_COLLISIONS),
+    "show_recorder_actors_blocked": lambda s: "Frames: 5" in _record(s, CARLA_BLOCKED),
+    "replay_file": _replay,
+    "stop_replayer": _replay,
+    "set_replayer_time_factor": _replay,
+    "set_replayer_ignore_hero": _replay,
+    "set_replayer_ignore_spectator": _replay,
     "generate_opendrive_world": _loads(
         "OpenDriveMap",
         lambda client: client.generate_opendrive_world(OPENDRIVE.read_text(encoding="utf-8")),

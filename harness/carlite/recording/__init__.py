@@ -1,0 +1,1 @@
+"""CARLA's recorder and replayer: its binary log, written, described and played again."""
