@@ -5,6 +5,12 @@ and if known x_m, y_m, z_m; its pedals are the columns throttle, brake and steer
 name, <model>-throttle-<0..1>.csv, with full brake from where the speed peaks. Steering figures have
 the columns steer, speed_mps (or speed_kmh) and curvature_per_m. Files whose name begins with road-
 are the elevation of a road, x_m, y_m, z_m: drives on it climb and fall with it.
+
+Drives that CARLA's recorder wrote have the columns t, x, y, yaw, steer, throttle, brake, handbrake
+and gear (seconds, metres, degrees; others are ignored), and names that end with a blueprint id.
+They are replayed open loop on flat ground, from start to end and again every five seconds from the
+record's state. A window is named in the column "missed" where its position is off by more than 10 %
+of the way and 0.5 m, or its heading by more than 2 degrees.
 """
 
 from __future__ import annotations
@@ -19,7 +25,9 @@ from harness.carlite.errors import UserError
 from tools.fidelity.driving import FittedValues, measure_curvature, simulate_drive
 from tools.fidelity.leaving_out import Case, validate_left_out
 from tools.fidelity.measures import DriveMeasure, compare_drive
+from tools.fidelity.recorder_records import is_recorder_record
 from tools.fidelity.records import SteeringRecord, is_steering_record, read_drive, read_turns
+from tools.fidelity.replay_tables import replay_record
 from tools.fidelity.roads import DATA, find_drive_ground, make_flat_ground
 
 MKZ = "vehicle.lincoln.mkz_2020"
@@ -36,14 +44,24 @@ def run_fidelity_command(arguments: list[str] | None = None) -> int:
         "place", nargs="?", type=Path, default=DATA, metavar="PLACE",
         help="folder or file (default: the records that come with carlite)",
     )  # fmt: skip
-    parser.add_argument("--vehicle", default=MKZ, help=f"blueprint id (default: {MKZ})")
+    parser.add_argument(
+        "--vehicle", default=MKZ, help=f"blueprint id, if no file name has it (default: {MKZ})"
+    )
     parser.add_argument("--flat", action="store_true", help="leave the grade of the road out")
     parser.add_argument(
         "--no-left-out", action="store_true", help="leave the leave-one-record-out errors out"
     )
+    parser.add_argument(
+        "--csv", type=Path, metavar="FOLDER", help="write tables of recorder drives as CSV there"
+    )
     options = parser.parse_args(arguments)
     try:
-        cases, turns = _read_records(options.place, flat=options.flat)
+        paths = _list_records(options.place)
+        recorded = [path for path in paths if is_recorder_record(path)]
+        for path in recorded:
+            replay_record(path, options.vehicle, options.csv)
+        others = [path for path in paths if path not in recorded]
+        cases, turns = _read_records(others, flat=options.flat)
         _print_drives(cases, options.vehicle)
         _print_turns(turns, options.vehicle)
         if len(cases) > 2 and not options.no_left_out:
@@ -54,13 +72,17 @@ def run_fidelity_command(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _read_records(place: Path, *, flat: bool) -> tuple[list[Case], list[SteeringRecord]]:
+def _list_records(place: Path) -> list[Path]:
     if not place.exists():
         raise UserError(f"{place}: file or folder not found")
     paths = sorted(place.glob("*.csv")) if place.is_dir() else [place]
     paths = [path for path in paths if not path.name.startswith("road-")]
     if not paths:
         raise UserError(f"{place}: no records; expected files *.csv")
+    return paths
+
+
+def _read_records(paths: Sequence[Path], *, flat: bool) -> tuple[list[Case], list[SteeringRecord]]:
     cases: list[Case] = []
     turns: list[SteeringRecord] = []
     for path in paths:

@@ -113,10 +113,10 @@ class SimulatedCar:
         self.table.throttle[0], self.table.brake[0] = max(throttle, 0.0), max(brake, 0.0)
         self.table.steer[0] = steer
 
-    def run_tick(self) -> None:
-        """Drive on for 0.05 s."""
+    def run_tick(self, dt: float = STEP) -> None:
+        """Drive on for `dt` seconds."""
         vehicles.step_vehicles(
-            self.table, self._slots, physics=self._physics, ground=self._ground, dt=STEP
+            self.table, self._slots, physics=self._physics, ground=self._ground, dt=dt
         )
 
     @property

@@ -60,8 +60,8 @@ class SteeringRecord:
 def read_drive(path: Path) -> PublicDriveRecord:
     """Read one drive; UserError names file and fault."""
     # what must be there
-    columns = _read_columns(path)
-    time = _get_column(columns, TIME, path)
+    columns = read_record_columns(path)
+    time = get_record_column(columns, TIME, path)
     if len(time) < 20:
         raise UserError(f"{path}: {len(time)} samples; at least 20 are needed")
     if not np.all(np.diff(time) > 0.0):
@@ -91,9 +91,9 @@ def read_drive(path: Path) -> PublicDriveRecord:
 
 def read_turns(path: Path) -> list[SteeringRecord]:
     """Read steering figures: columns steer, speed_mps or speed_kmh, curvature_per_m."""
-    columns = _read_columns(path)
-    steer = _get_column(columns, ("steer",), path)
-    curvature = _get_column(columns, ("curvature_per_m", "curvature"), path)
+    columns = read_record_columns(path)
+    steer = get_record_column(columns, ("steer",), path)
+    curvature = get_record_column(columns, ("curvature_per_m", "curvature"), path)
     named = [name for name in SPEED if name in columns]
     if not named:
         raise UserError(f"{path}: no speed column; add one of {', '.join(SPEED)}")
@@ -132,7 +132,8 @@ def _read_pedals(
     return [np.where(braked, 0.0, throttle), braked.astype(float), np.zeros(count)], False
 
 
-def _read_columns(path: Path) -> dict[str, Floats]:
+def read_record_columns(path: Path) -> dict[str, Floats]:
+    """Return a file's columns of numbers by their heads; UserError names line and fault."""
     try:
         with path.open(newline="", encoding="utf-8") as lines:
             reader = csv.DictReader(lines)
@@ -155,7 +156,8 @@ def _read_columns(path: Path) -> dict[str, Floats]:
     return columns
 
 
-def _get_column(columns: dict[str, Floats], names: tuple[str, ...], path: Path) -> Floats:
+def get_record_column(columns: dict[str, Floats], names: tuple[str, ...], path: Path) -> Floats:
+    """Return the first column that has one of these names; UserError if there is none."""
     for name in names:
         if name in columns:
             return columns[name]
