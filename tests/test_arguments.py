@@ -13,7 +13,7 @@ from tests.test_house import HOUSES, ROOT
 MANY_ARGUMENTS = {
     *("zip", "suppress", "struct.pack", "build_module_command", "table.add_row"),
     *("render_tag", "render_section", "render_paragraph", "brush.text", "scale_sign_points"),
-    *("Table", "refuse_less_than_one", "get_number_setting", "get_number_list"),
+    *("FittingTable", "refuse_less_than_one", "get_number_setting", "get_number_list"),
     *("make_named_stream", "_build_record_schema", "RayFan", "casting.cast_single_rays"),
     *("rasterise_ground", "rasterise_things", "calls.accept_calls", "calls.refuse_calls"),
     *("move_attached_actors", "snapshot.write_lights"),

@@ -10,6 +10,7 @@ nor numba is imported here.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import selectors
 import subprocess
@@ -72,7 +73,12 @@ def start_background_server(
         log_file = Path(folder, "stderr")
         with log_file.open("w") as log:
             process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env=os.environ,  # that of this process
             )
         try:
             yield _wait_until_ready(process, log_file, timeout)

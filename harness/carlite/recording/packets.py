@@ -173,5 +173,11 @@ def _take_actor(cursor: PayloadCursor) -> RecordedActor:
         for _ in range(cursor.take_count())
     )
     return RecordedActor(
-        int(number), int(kind), (x, y, z), (roll, pitch, yaw), int(uid), type_id, attributes
+        id=int(number),
+        kind=int(kind),
+        location=(x, y, z),
+        rotation=(roll, pitch, yaw),
+        uid=int(uid),
+        type_id=type_id,
+        attributes=attributes,
     )

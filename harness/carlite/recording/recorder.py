@@ -129,13 +129,13 @@ def _describe_actor(episode: WorldEpisode, resident: Resident) -> RecordedActor:
     x, y, z, *turned = convert_pose(episode.table.position[slot], episode.table.rotation[slot])
     kind = resident.kind if resident.kind <= ActorKind.SENSOR else ActorKind.OTHER
     return RecordedActor(
-        resident.id,
-        int(kind),
-        (x, y, z),
-        (turned[0], turned[1], turned[2]),
-        resident.description.uid,
-        resident.type_id,
-        tuple(
+        id=resident.id,
+        kind=int(kind),
+        location=(x, y, z),
+        rotation=(turned[0], turned[1], turned[2]),
+        uid=resident.description.uid,
+        type_id=resident.type_id,
+        attributes=tuple(
             RecordedAttribute(one.type, one.id, one.value)
             for one in resident.description.attributes
         ),
