@@ -149,8 +149,7 @@ def add_shared_measures(pairs: pd.DataFrame) -> pd.DataFrame:
             continue
         whole = pairs[both].to_numpy(np.float64, copy=True)
         for row in np.flatnonzero(shared):
-            a, b = sides[0][row][name], sides[1][row][name]
-            whole[row] = read_shared_extreme(a, b) if name in EXTREMES else read_shared_mark(a, b)
+            whole[row] = read_shared_values(name, *(side[row][name] for side in sides))
         columns |= {column: whole[:, n] for n, column in enumerate(both)}
     return pairs.assign(**columns)
 
@@ -161,25 +160,16 @@ def parse_measures_along(text: str) -> dict[str, list[float]]:
     return along
 
 
-def read_shared_mark(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
-    """Return both values after the last full 10 m that both drives drove.
+def read_shared_values(name: str, a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
+    """Return one measure of two drives over the road that both drove.
 
     Args:
+        name: of the measure; extremes count until the shorter drive's end.
         a: values after 0, 10, 20, ... metres, and at the end.
         b: the same of the other drive.
     """
-    last = min(len(a), len(b)) - 2
-    return a[last], b[last]
-
-
-def read_shared_extreme(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
-    """Return the values at the shorter drive's end, and after the next full 10 m of the other.
-
-    Args:
-        a: values after 0, 10, 20, ... metres, and at the end.
-        b: the same of the other drive.
-    """
-    last = min(len(a), len(b)) - 1
+    # the shorter drive's last value is that of its end, the one before that of its last full 10 m
+    last = min(len(a), len(b)) - (1 if name in EXTREMES else 2)
     return a[last], b[last]
 
 

@@ -12,6 +12,26 @@ from tests.carlite.contract_motion import put_car_home
 from tests.carlite.surface.stage import TICK, Stage
 
 
+SWEEP = {"rotation_frequency": "20", "points_per_second": "64000", "range": "40", "channels": "16"}
+
+
+def scan_once(stage: Stage, sensor: str, **attributes: str) -> Any:
+    """Return one sweep of a LiDAR on the car's roof."""
+    roof = carla.Transform(carla.Location(z=2.4))
+    lidar = stage.put(sensor, roof, stage.car, **SWEEP, **attributes)
+    sweep = stage.heard(lidar.listen)
+    lidar.stop()
+    return sweep
+
+
+def compare_sweep(name: str, sweep: Any, point_bytes: int) -> Comparisons:
+    """Compare what all sweeps have: channels, bytes, and points by channel."""
+    counted = sum(sweep.get_point_count(channel) for channel in range(16))
+    yield f"{name}.channels", sweep.channels, 16, 0
+    yield f"{name}.raw_data", len(sweep.raw_data), point_bytes * len(sweep), 0
+    yield f"{name}.get_point_count", counted, len(sweep), 0
+
+
 def hear_sensors(stage: Stage) -> Comparisons:
     """Let the sensors of a car at rest measure, and compare with the world's own numbers."""
     put_car_home(stage, 40)
@@ -67,27 +87,8 @@ def hear_sensors(stage: Stage) -> Comparisons:
     yield "RadarDetection.azimuth", max(abs(h.azimuth) for h in sweep), math.radians(8.0), 0.04
     yield "RadarDetection.altitude", max(abs(h.altitude) for h in sweep), math.radians(5.0), 0.02
     yield "RadarDetection.velocity", max(abs(h.velocity) for h in sweep), 0.0, 0.1
-    sweeper = stage.put(
-        "sensor.lidar.ray_cast_semantic",
-        carla.Transform(carla.Location(z=2.4)),
-        stage.car,
-        channels="16",
-        rotation_frequency="20",
-        points_per_second="64000",
-        range="40",
-        lower_fov="-20",
-        upper_fov="0",
-    )
-    tags = stage.heard(sweeper.listen)
-    sweeper.stop()
-    yield "SemanticLidarMeasurement.channels", tags.channels, 16, 0
-    yield "SemanticLidarMeasurement.raw_data", len(tags.raw_data), 24 * len(tags), 0
-    yield (
-        "SemanticLidarMeasurement.get_point_count",
-        sum(tags.get_point_count(c) for c in range(16)),
-        len(tags),
-        0,
-    )
+    tags = scan_once(stage, "sensor.lidar.ray_cast_semantic", lower_fov="-20", upper_fov="0")
+    yield from compare_sweep("SemanticLidarMeasurement", tags, 24)
     of_it = [p for p in tags if p.object_idx == ahead.id]
     yield (
         "SemanticLidarDetection.object_idx object_tag",
@@ -103,25 +104,8 @@ def hear_sensors(stage: Stage) -> Comparisons:
         0,
     )
     ahead.destroy()
-    lidar = stage.put(
-        "sensor.lidar.ray_cast",
-        carla.Transform(carla.Location(z=2.4)),
-        stage.car,
-        channels="16",
-        rotation_frequency="20",
-        points_per_second="64000",
-        range="40",
-    )
-    cloud = stage.heard(lidar.listen)
-    lidar.stop()
-    yield "LidarMeasurement.channels", cloud.channels, 16, 0
-    yield "LidarMeasurement.raw_data", len(cloud.raw_data), 16 * len(cloud), 0
-    yield (
-        "LidarMeasurement.get_point_count",
-        sum(cloud.get_point_count(c) for c in range(16)),
-        len(cloud),
-        0,
-    )
+    cloud = scan_once(stage, "sensor.lidar.ray_cast")
+    yield from compare_sweep("LidarMeasurement", cloud, 16)
     yield (
         "LidarDetection.point",
         max(math.hypot(p.point.x, p.point.y, p.point.z) for p in cloud) <= 40.1,
