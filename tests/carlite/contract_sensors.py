@@ -11,7 +11,6 @@ from tests.carlite.contract_compare import Comparisons
 from tests.carlite.contract_motion import put_car_home
 from tests.carlite.surface.stage import TICK, Stage
 
-
 SWEEP = {"rotation_frequency": "20", "points_per_second": "64000", "range": "40", "channels": "16"}
 
 
