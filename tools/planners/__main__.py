@@ -110,12 +110,12 @@ def _prepare(options: argparse.Namespace) -> tuple[PlannerSetup, list[BenchmarkR
 def _get_revision() -> str:
     """Return the commit of this checkout, with + if a file of carlite is changed."""
     folder = Path(__file__).parent
-    commit = _ask_git(folder, "rev-parse", "--short=7", "HEAD")
-    changed = _ask_git(folder, "status", "--porcelain", "--", ":/harness/carlite")
+    commit = _ask_git(folder, ["rev-parse", "--short=7", "HEAD"])
+    changed = _ask_git(folder, ["status", "--porcelain", "--", ":/harness/carlite"])
     return f"{commit or 'unknown'}{'+' if changed else ''}"
 
 
-def _ask_git(folder: Path, *words: str) -> str:
+def _ask_git(folder: Path, words: list[str]) -> str:
     try:
         done = subprocess.run(
             ["git", *words], cwd=folder, env=os.environ, check=False, capture_output=True, text=True

@@ -49,10 +49,10 @@ def compute_minimum_speed_factor(messages: list[str]) -> float:
     """
     factor = 1.0
     for message in messages:
-        found = PERCENTAGE.search(message)
-        if found is None:
+        percentage = PERCENTAGE.search(message)
+        if percentage is None:
             raise UserError(f"minimum-speed infraction without a percentage: {message!r}")
-        factor *= 1.0 - (1.0 - MINIMUM_SPEED_FACTOR) * (1.0 - float(found[1]) / 100.0)
+        factor *= 1.0 - (1.0 - MINIMUM_SPEED_FACTOR) * (1.0 - float(percentage[1]) / 100.0)
     return factor
 
 
@@ -66,12 +66,12 @@ def read_leaderboard_record(path: Path, route: str) -> dict[str, Any] | None:
         return None
     try:
         records = json.loads(text)["_checkpoint"]["records"]
-        found = [
+        matching = [
             record for record in records if record["route_id"].startswith(f"RouteScenario_{route}_")
         ]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path}: no checkpoint of the leaderboard: {error!r}") from None
-    return found[-1] if found else None
+    return matching[-1] if matching else None
 
 
 def describe_record(record: dict[str, Any]) -> dict[str, Any]:
