@@ -194,6 +194,9 @@ def test_tables_give_both_scores_and_leave_the_undecided_out_of_the_mean() -> No
     assert "1 of 2 routes judged, 1 driven to the end: mean score 60.0" in table
     assert "89.2" in table
     assert "0 of 1 routes judged" in format_result_table([cut])
+    assert "none" in format_result_table([make_result(infractions=())])
+    # without a record nothing is known of infractions
+    assert "none" not in format_result_table([make_result(infractions=(), completion=None)])
 
 
 def test_the_section_of_the_page_is_replaced(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ COMPLETED = frozenset({"Perfect", "Completed"})
 
 def make_row(result: RouteResult) -> tuple[str, ...]:
     """Return the cells of a route."""
+    infractions = ", ".join(f"{count} {name}" for name, count in result.infractions) or "none"
     rate = result.simulated_s / result.processor_s if result.simulated_s else None
     return (
         result.route,
@@ -33,7 +34,7 @@ def make_row(result: RouteResult) -> tuple[str, ...]:
         _format_number(result.completion),
         _format_number(result.score_without_speed),
         _format_number(result.score),
-        ", ".join(f"{count} {name}" for name, count in result.infractions) or "none",
+        infractions if result.completion is not None else "",
         result.outcome,
         _format_number(rate, 2),
     )
