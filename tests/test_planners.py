@@ -165,11 +165,13 @@ def test_newer_python_has_the_lost_method_again(tmp_path: Path) -> None:
     assert environment["PYTHONPATH"].split(os.pathsep)[0] == str(NEWER_PYTHON)
     program = (
         "import xml.etree.ElementTree as ET\n"
-        "print([child.tag for child in ET.fromstring('<a><b/><c/></a>').getchildren()])"
+        "print([child.tag for child in ET.fromstring('<a><b/><c/></a>').getchildren()])\n"
+        "import numpy\n"
+        "print(numpy.zeros(1, dtype=numpy.float).dtype)"
     )
     log = tmp_path / "log"
     code = run_within_limit([sys.executable, "-c", program], environment, (tmp_path, log), 60.0)
-    assert (code, log.read_text()) == (0, "['b', 'c']\n")
+    assert (code, log.read_text()) == (0, "['b', 'c']\nfloat64\n")
 
 
 def make_setup(folder: Path, python: Path) -> PlannerSetup:

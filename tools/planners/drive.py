@@ -79,7 +79,10 @@ def build_planner_environment(setup: PlannerSetup) -> dict[str, str]:
 
 
 def drive_route(setup: PlannerSetup, route: BenchmarkRoute) -> RouteResult:
-    """Drive a route on a new server; whatever happens, there is a result."""
+    """Drive a route on a new server; whatever happens, there is a result.
+
+    The planner runs in its checkout: it reads speed limits by a relative path.
+    """
     checkpoint = setup.out / f"{route.id}.json"
     checkpoint.unlink(missing_ok=True)
     before = _get_processor_seconds()
@@ -87,7 +90,7 @@ def drive_route(setup: PlannerSetup, route: BenchmarkRoute) -> RouteResult:
         code = run_within_limit(
             build_planner_command(setup, route, server.port),
             build_planner_environment(setup),
-            (setup.out, setup.out / f"{route.id}.log"),
+            (setup.garage, setup.out / f"{route.id}.log"),
             setup.limit,
         )
         (setup.out / f"{route.id}.server.log").write_text(server.read_log())

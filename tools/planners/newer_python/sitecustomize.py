@@ -1,11 +1,14 @@
 """On PYTHONPATH: what newer Python lacks and the leaderboard calls; no file of it is changed.
 
 `Element.getchildren` left Python in 3.9. The accelerated class takes no new method, so the pure
-class of the standard library is used.
+class of the standard library is used. `numpy.float`, `numpy.int` and `numpy.bool` were names of
+Python's types up to numpy 1.23.
 """
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import sys
 
 sys.modules["_elementtree"] = None  # type: ignore[assignment]  # the import then fails
@@ -19,3 +22,10 @@ def list_children(element: ElementTree.Element) -> list[ElementTree.Element]:
 
 
 ElementTree.Element.getchildren = list_children  # type: ignore[attr-defined]
+
+with contextlib.suppress(ImportError):
+    import numpy as np
+
+    for _name in ("float", "int", "bool"):
+        if _name not in vars(np):
+            setattr(np, _name, getattr(builtins, _name))
