@@ -81,7 +81,7 @@ def set_up_system(settings: CampaignSettings, name: str) -> System | PrivilegedS
 
 
 def set_up_driver(settings: CampaignSettings, arm: Arm, system: System | PrivilegedSystem) -> None:
-    """Give the system the driver of its arm; under the default driver the system keeps the one it has.
+    """Give the system the driver of its arm; `default` keeps the one it has.
 
     Raises:
         AttemptError: class `agent_setup`: the driver cannot be made, or its files have changed.
