@@ -76,7 +76,7 @@ def list_driver_rows(folder: Path) -> list[tuple[str, ...]]:
     if not routes:
         raise UserError(f"{folder}: no finished attempt")
     common = set.intersection(*routes.values())
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for driver in [
         *(name for name in DRIVERS if name in routes),
         *sorted(routes.keys() - {*DRIVERS}),
