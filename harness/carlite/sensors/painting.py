@@ -15,6 +15,11 @@ from numpy.typing import NDArray
 from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.labels import SemanticLabel
+from harness.carlite.sensors.exponential import (
+    PowerBuffer,
+    make_power_buffer,
+    replace_by_exponentials,
+)
 from harness.carlite.sensors.fan import RayFan
 from harness.carlite.sensors.lamps import find_lamp_colour
 from harness.carlite.sensors.markings import (
@@ -33,15 +38,7 @@ ROAD = int(SemanticLabel.ROAD)
 HAZE_DISTANCE = 400.0
 HORIZON, ZENITH = np.array([214.0, 224.0, 232.0]), np.array([96.0, 146.0, 205.0])
 STRIP = 16
-"""Columns that are painted before they go to the picture: rows of as many pixels are a cache line."""
-
-LOG2_E = 1.4426950408889634
-LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
-"""The logarithm of 2 in two parts; the first has zeros at its end."""
-ROUNDER = 6755399441055744.0
-"""1.5 * 2^52: a sum with this number has the other one, rounded, in its lowest bits."""
-BIAS, MANTISSA_BITS = 1023, 52
-LEAST_EXPONENT = -700.0
+"""Columns painted before they go to the picture: a row of as many pixels is a cache line."""
 
 
 class PaintBuffers(NamedTuple):
@@ -50,28 +47,36 @@ class PaintBuffers(NamedTuple):
     Attributes:
         clear: (rows,) the share of a pixel's own colour that the air lets through.
         rise: (rows,) how high above the horizon, 0 for all but the sky.
+        flat: (rows,) horizontal distances in the camera's frame.
         grid_x, grid_y: (rows,) where the rays end, in cells of the ground.
+        cell: (rows,) where the rays end, as a cell of the markings.
         red, green, blue: (rows,) before the haze.
-        power: (rows,) powers of two; power_bits: the same numbers bit by bit.
+        powers: (rows,) for exponentials.
         strip: (STRIP, rows) finished pixels.
     """
 
     clear: Floats
     rise: Floats
+    flat: Floats
     grid_x: Floats
     grid_y: Floats
     red: Floats
     green: Floats
     blue: Floats
-    power: Floats
-    power_bits: Ints
+    cell: Ints
+    powers: PowerBuffer
     strip: Pixels
 
 
 def make_paint_buffers(rows: int) -> PaintBuffers:
     """Return buffers for pictures of so many rows."""
     columns = [np.empty(rows) for _ in range(8)]
-    return PaintBuffers(*columns, columns[-1].view(np.int64), np.empty((STRIP, rows), np.uint32))
+    return PaintBuffers(
+        *columns,
+        cell=np.empty(rows, np.int64),
+        powers=make_power_buffer(rows),
+        strip=np.empty((STRIP, rows), np.uint32),
+    )
 
 
 @compiled
@@ -97,9 +102,9 @@ def paint_picture(
     width, height = nearness.shape
     for column in range(width):
         _measure_air(fan, column, nearness[column], source[column], rotation, buffers)
-        _locate_ray_ends(fan, column, nearness[column], relief, rotation, origin, buffers)
+        _locate_ray_ends(fan, column, relief, markings, rotation, origin, buffers)
         _colour_pixels(
-            fan, column, nearness[column], source[column], colours, labels, lamps, owners, placed,
+            fan, column, source[column], colours, labels, lamps, owners, placed,
             relief, markings, rotation, origin, ray_apart, buffers,
         )  # fmt: skip
         _mix_haze(buffers, buffers.strip[column % STRIP])
@@ -120,8 +125,8 @@ def _measure_air(
     rotation: Floats,
     buffers: PaintBuffers,
 ) -> None:
-    """Write how clear the air before each pixel is, and how high above the horizon the sky is."""
-    clear, rise, power, bits = buffers.clear, buffers.rise, buffers.power, buffers.power_bits
+    """Write how clear the air before each pixel is, how high the sky is, and distances."""
+    clear, rise, flat = buffers.clear, buffers.rise, buffers.flat
     x, y = fan.cosine[column], fan.sine[column]
     up_x, up_y, up_z = rotation[2, 0], rotation[2, 1], rotation[2, 2]
     rows = len(nearness)
@@ -131,67 +136,46 @@ def _measure_air(
         up = (up_x * x + up_y * y + up_z * z) / length
         sky = source[row] < GROUND
         rise[row] = np.sqrt(min(max(up, 0.0), 1.0)) if sky else 0.0
-        # the exponential of this number: a power of two times that of a rest below 0.35
-        number = max(-(1 / nearness[row]) * length / HAZE_DISTANCE, LEAST_EXPONENT)
-        rounded = number * LOG2_E + ROUNDER
-        power[row] = rounded
-        whole = rounded - ROUNDER
-        rest = (number - whole * LN2_HIGH) - whole * LN2_LOW
-        value = _compute_exponential_of_rest(rest)
-        clear[row] = 0.0 if sky else value
+        flat[row] = 1 / nearness[row]
+        clear[row] = -flat[row] * length / HAZE_DISTANCE
+    replace_by_exponentials(clear, rows, buffers.powers)
     for row in range(rows):
-        bits[row] = (bits[row] + BIAS) << MANTISSA_BITS
-    for row in range(rows):
-        clear[row] *= power[row]
-
-
-@compiled
-def _compute_exponential_of_rest(x: float) -> float:
-    """Return the exponential of a small number, by the series of Taylor to the 13th power."""
-    value = 1.0 / 6227020800.0
-    value = value * x + 1.0 / 479001600.0
-    value = value * x + 1.0 / 39916800.0
-    value = value * x + 1.0 / 3628800.0
-    value = value * x + 1.0 / 362880.0
-    value = value * x + 1.0 / 40320.0
-    value = value * x + 1.0 / 5040.0
-    value = value * x + 1.0 / 720.0
-    value = value * x + 1.0 / 120.0
-    value = value * x + 1.0 / 24.0
-    value = value * x + 1.0 / 6.0
-    value = value * x + 0.5
-    value = value * x + 1.0
-    return value * x + 1.0
+        clear[row] = 0.0 if source[row] < GROUND else clear[row]
 
 
 @compiled
 def _locate_ray_ends(
     fan: RayFan,
     column: int,
-    nearness: Floats,
     relief: GroundRelief,
+    markings: GroundMarkings,
     rotation: Floats,
     origin: Floats,
     buffers: PaintBuffers,
 ) -> None:
-    """Write where the rays end, in cells of the ground."""
-    grid_x, grid_y = buffers.grid_x, buffers.grid_y
+    """Write where the rays end, in cells of the ground and of the markings."""
+    grid_x, grid_y, cells, flats = buffers.grid_x, buffers.grid_y, buffers.cell, buffers.flat
     cosine, sine = fan.cosine[column], fan.sine[column]
     east_x, east_y, east_z, east = rotation[0, 0], rotation[0, 1], rotation[0, 2], origin[0]
     north_x, north_y, north_z, north = rotation[1, 0], rotation[1, 1], rotation[1, 2], origin[1]
     left, front, cell = relief.x, relief.y, relief.cell
-    for row in range(len(nearness)):
-        flat = 1 / nearness[row]
+    for row in range(len(flats)):
+        flat = flats[row]
         x, y, z = cosine * flat, sine * flat, cosine * fan.slopes[row] * flat
         grid_x[row] = (east + east_x * x + east_y * y + east_z * z - left) / cell
         grid_y[row] = (north + north_x * x + north_y * y + north_z * z - front) / cell
+    for row in range(len(flats)):
+        x, y = flats[row] * cosine, flats[row] * sine
+        z = flats[row] * cosine * fan.slopes[row]
+        dx = east_x * x + east_y * y + east_z * z
+        dy = north_x * x + north_y * y + north_z * z
+        cells[row] = find_marking_cell(markings, east + dx, north + dy)
 
 
 @compiled
 def _colour_pixels(
     fan: RayFan,
     column: int,
-    nearness: Floats,
     source: Int32s,
     colours: Floats,
     labels: Bytes,
@@ -207,7 +191,7 @@ def _colour_pixels(
 ) -> None:
     """Write the colours of a column's pixels; a lit lamp shines through half of the haze."""
     cosine, sine = fan.cosine[column], fan.sine[column]
-    for row in range(len(nearness)):
+    for row in range(len(source)):
         face = source[row]
         red = green = blue = light = 0.0
         painted = False
@@ -218,7 +202,7 @@ def _colour_pixels(
             light = red / PALETTE[ROAD, 0]
             # a lens where the ray meets one
             if lamps[face] > 0:
-                flat = 1 / nearness[row]
+                flat = buffers.flat[row]
                 x, y, z = cosine * flat, sine * flat, cosine * fan.slopes[row] * flat
                 lens, lens_red, lens_green, lens_blue = find_lamp_colour(
                     lamps[face],
@@ -240,10 +224,11 @@ def _colour_pixels(
             blue = PALETTE[label, 2] * light
             painted = label == ROAD
         # paint on the road, as far as it covers the pixel
-        if painted:
-            flat = 1 / nearness[row]
+        cell = buffers.cell[row]
+        if painted and cell >= 0 and markings.first[cell] < markings.first[cell + 1]:
+            flat = buffers.flat[row]
             share, paint_red, paint_green, paint_blue = _find_paint(
-                markings, rotation, origin,
+                markings, cell, rotation, origin,
                 flat * cosine, flat * sine, flat * cosine * fan.slopes[row], ray_apart,
             )  # fmt: skip
             if share > 0:
@@ -256,6 +241,7 @@ def _colour_pixels(
 @compiled
 def _find_paint(
     markings: GroundMarkings,
+    cell: int,
     rotation: Floats,
     origin: Floats,
     x: float,
@@ -266,12 +252,8 @@ def _find_paint(
     """Return how much of a pixel is painted, and the paint's colour, at a sensor's-frame point."""
     dx = rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
     dy = rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
-    east, north = origin[0] + dx, origin[1] + dy
-    cell = find_marking_cell(markings, east, north)
-    if cell < 0 or markings.first[cell] == markings.first[cell + 1]:
-        return 0.0, 0.0, 0.0, 0.0
     dz = rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z
-    up = origin[2] + dz
+    east, north, up = origin[0] + dx, origin[1] + dy, origin[2] + dz
     # the footprint: a pixel's width across the view, drawn out along it by the slant
     level = np.sqrt(dx * dx + dy * dy)
     far = np.sqrt(level * level + dz * dz)
