@@ -70,9 +70,15 @@ class PaintBuffers(NamedTuple):
 
 def make_paint_buffers(rows: int) -> PaintBuffers:
     """Return buffers for pictures of so many rows."""
-    columns = [np.empty(rows) for _ in range(8)]
     return PaintBuffers(
-        *columns,
+        clear=np.empty(rows),
+        rise=np.empty(rows),
+        flat=np.empty(rows),
+        grid_x=np.empty(rows),
+        grid_y=np.empty(rows),
+        red=np.empty(rows),
+        green=np.empty(rows),
+        blue=np.empty(rows),
         cell=np.empty(rows, np.int64),
         powers=make_power_buffer(rows),
         strip=np.empty((STRIP, rows), np.uint32),
@@ -286,7 +292,9 @@ def _mix_haze(buffers: PaintBuffers, pixels: Pixels) -> None:
 
 
 @compiled
-def _mix_channel(colour: float, horizon: float, zenith: float, clear: float, rise: float) -> int:
+def _mix_channel(
+    colour: float, horizon: float, zenith: float, clear: float, rise: float
+) -> np.int32:
     sky = horizon + rise * (zenith - horizon)
     return np.int32(min(max(colour * clear + sky * (1 - clear), 0.0), 255.0))
 
