@@ -15,12 +15,13 @@ from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.fan import RayFan
 from harness.carlite.sensors.lamps import compute_lamp_codes
 from harness.carlite.sensors.markings import GroundMarkings, find_painted_label
+from harness.carlite.sensors.painting import make_paint_buffers, paint_picture
 from harness.carlite.sensors.picture import FAR, CameraPicture, PinholeCamera
 from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.rasterise import GROUND, NOTHING
 from harness.carlite.sensors.relief import GroundRelief, find_relief_label
 from harness.carlite.sensors.scene import SensorScene
-from harness.carlite.sensors.shading import compute_face_colours, paint_picture
+from harness.carlite.sensors.shading import compute_face_colours
 
 SCENERY_ID = 0x8000
 SKY, ROAD = int(SemanticLabel.SKY), int(SemanticLabel.ROAD)
@@ -73,6 +74,7 @@ class ColourCamera:
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
         self._pinhole = PinholeCamera(attributes)
+        self._buffers = make_paint_buffers(self._pinhole.height)
 
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image."""
@@ -86,11 +88,12 @@ class ColourCamera:
             picture.normals, picture.labels, picture.things,
             rotation=picture.rotation, shown=shown, facing=facing,
         )  # fmt: skip
-        image = np.empty((self._pinhole.height, self._pinhole.width, 4), np.uint8)
+        # (rows, columns) of pixels: in memory the bytes are blue, green, red, alpha
+        image = np.empty((self._pinhole.height, self._pinhole.width), np.uint32)
         paint_picture(
             picture.fan, picture.nearness, picture.source, colours, picture.labels, lamps,
             picture.things, scene.things, scene.relief, scene.markings,
-            picture.rotation, picture.origin, image,
+            picture.rotation, picture.origin, self._buffers, image,
         )  # fmt: skip
         return self._pinhole.header + image.tobytes()
 
