@@ -48,7 +48,8 @@ from agents.training.weight_files import (
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.fitting_table import FittingTable
-from harness.common.recordings import USUAL_INTERVAL, list_scenarios
+from harness.common.recordings import USUAL_INTERVAL
+from harness.datasets.opening import open_recordings
 from harness.types.precision import OVERLAP
 from harness.types.vocabulary import CLASSES, Boxes
 
@@ -90,7 +91,7 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
         read_weight_card(file)
     system = make_network_system(fusion, None if options.weights is None else str(options.weights))
     # on what
-    recorded = [scenario for folder in options.data for scenario in list_scenarios(folder)]
+    recorded = [scenario for folder in options.data for scenario in open_recordings(folder)]
     # the condition `latency` is one look, and means one second
     for scenario in recorded:
         if scenario.interval != USUAL_INTERVAL:
