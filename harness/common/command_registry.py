@@ -1,8 +1,8 @@
 """Subcommands, each in one file of a command folder; nothing else lists them.
 
 A file of these folders is a subcommand if it assigns `COMMAND = CommandDeclaration(...)`, and is
-called as the file is, with hyphens for underscores. Declarations are read as syntax and not by importing: `crucible --help` must
-not load the packages that 37 subcommands need.
+called as the file is, with hyphens for underscores. Declarations are read as syntax and not by
+importing: `crucible --help` must not load the packages that 37 subcommands need.
 """
 
 from __future__ import annotations

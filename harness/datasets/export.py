@@ -58,9 +58,7 @@ LAYOUTS: dict[str, WriteScenario] = {
 """What writes a scenario in each layout; those of V2XSet and OPV2V are the same."""
 
 
-def read_agent_track(
-    scenario: RecordedScenario, agent: int, moments: Sequence[str]
-) -> AgentTrack:
+def read_agent_track(scenario: RecordedScenario, agent: int, moments: Sequence[str]) -> AgentTrack:
     """Return an agent's looks without their points, which would fill the memory."""
     looks: Iterable[AgentLook] = (scenario.read_look(agent, moment) for moment in moments)
     return AgentTrack(tuple(replace(look, points_in_lidar=NO_POINTS) for look in looks))

@@ -1,8 +1,8 @@
 """Reads OPV2V and V2XSet as recorded scenes: lazily, one look at a time.
 
-Folders that Crucible wrote give the scenes that were written. In others, only vehicles are known, of
-which the agent's LiDAR hit at least one: returns are counted in the boxes, a moment is a tenth of a
-second, and the cooperating vehicles, which OPV2V does not list, are neither to be detected nor wrong to detect.
+Folders that Crucible wrote give the scenes that were written. In others, only vehicles that an
+agent's LiDAR hit are known: returns are counted in the boxes, a moment is a tenth of a second, and
+detections of cooperating vehicles, which OPV2V does not list, are neither right nor wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOMENT = re.compile(r"\d{1,9}")
 OPV2V_INTERVAL = 0.1
 """Seconds between the moments of OPV2V and V2XSet."""
 COOPERATING_HALF = (2.45, 1.06, 0.75)
-"""Half sizes in metres of a cooperating vehicle, which OPV2V does not give; those of its only model."""
+"""Half sizes in metres of a cooperating vehicle, which OPV2V does not give: its one model."""
 STEEPEST = 0.8
 """Radians of pitch and roll up to which a pose is plausible."""
 FARTHEST = 1e5
@@ -95,7 +95,7 @@ def open_opv2v_scenario(folder: Path) -> Opv2vScenario:
     """Return a scenario whose files are all there.
 
     Raises:
-        UserError: an agent lacks a file of a moment that the others have, or the protocol is broken.
+        UserError: an agent lacks a file of a moment, or the protocol is broken.
     """
     facts = read_opv2v_protocol(folder)
     scenario = Opv2vScenario(
@@ -191,7 +191,7 @@ def parse_lidar_pose(numbers: Any) -> Pose:
     pose = parse_opv2v_pose(numbers)
     if max(abs(pose.pitch), abs(pose.roll)) > STEEPEST:
         raise ValueError(
-            f"lidar_pose: roll {numbers[3]:g}, pitch {numbers[5]:g} degrees; the order is x y z roll"
+            f"lidar_pose: roll {numbers[3]}, pitch {numbers[5]} degrees; the order is x y z roll"
             " yaw pitch"
         )
     if max(abs(pose.x), abs(pose.y), abs(pose.z)) > FARTHEST:
@@ -217,7 +217,9 @@ def count_points_inside(points: Singles, boxes: Floats) -> Integers:
         east, south = points[:, 0] - x, points[:, 1] - y
         ahead = east * np.cos(yaw) + south * np.sin(yaw)
         aside = south * np.cos(yaw) - east * np.sin(yaw)
-        inside = (np.abs(ahead) <= length / 2 + ROUND_BOX) & (np.abs(aside) <= width / 2 + ROUND_BOX)
+        inside = (np.abs(ahead) <= length / 2 + ROUND_BOX) & (
+            np.abs(aside) <= width / 2 + ROUND_BOX
+        )
         counts[number] = (inside & (np.abs(points[:, 2] - z) <= height / 2 + ROUND_BOX)).sum()
     return counts
 
@@ -227,9 +229,7 @@ def _read_record(scenario: RecordedScenario, agent: int, moment: str) -> dict[st
     return read_opv2v_record(file, scenario.folder, file.lstat().st_mtime_ns)
 
 
-def _place_cooperating(
-    scenario: RecordedScenario, agent: int, moment: str, lidar: Pose
-) -> Boxes:
+def _place_cooperating(scenario: RecordedScenario, agent: int, moment: str, lidar: Pose) -> Boxes:
     """Return the vehicles that cooperate, which the layout leaves out of its vehicles."""
     boxes = []
     for other in scenario.list_agents():

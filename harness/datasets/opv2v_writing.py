@@ -1,4 +1,4 @@
-"""Writes looks as OPV2V and V2XSet have them: `000042.pcd` and `000042.yaml` in each agent's folder.
+"""Writes looks as OPV2V and V2XSet have them: `000042.pcd` and `.yaml` in each agent's folder.
 
 OpenCOOD and HEAL read points, `lidar_pose` and `vehicles`. Below the key `crucible` is what their
 layout has no place for; their loaders ignore it, and ours reads it back.
@@ -50,8 +50,8 @@ def make_opv2v_record(
 ) -> dict[str, Any]:
     """Return what the `.yaml` of a look holds.
 
-    Vehicles that the agent's LiDAR hits are listed, as in OPV2V; pedestrians, cyclists, vehicles without
-    a return and cooperating vehicles are below `crucible`.
+    Vehicles that the agent's LiDAR hits are listed, as in OPV2V; pedestrians, cyclists, vehicles
+    without a return and cooperating vehicles are below `crucible`.
     """
     lidar = look.lidar_in_world
     carrier = format_opv2v_pose(locate_carrier(look))

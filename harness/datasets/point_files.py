@@ -1,7 +1,7 @@
 """Sweeps as `.pcd` files of the Point Cloud Library, version 0.7.
 
-OpenCOOD reads them with Open3D, which knows no intensity: the red of the colour `rgb` stands for it,
-in 256 steps. What is written has `rgb` for Open3D and `intensity` in full, as four floats and five.
+OpenCOOD reads them with Open3D, which drops intensities: the red of the colour `rgb` stands for
+it, in 256 steps. What is written has `rgb` for Open3D, and `intensity` in full.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ LONGEST_HEADER = 4096
 """Bytes of a `.pcd` file's header."""
 MOST_POINTS = 4_000_000
 """Of a sweep."""
-WRITTEN = np.dtype(
-    [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("rgb", "<u4"), ("intensity", "<f4")]
-)
+WRITTEN = np.dtype([("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("rgb", "<u4"), ("intensity", "<f4")])
 LETTERS = {("F", 4): "<f4", ("F", 8): "<f8", ("U", 1): "u1", ("U", 2): "<u2", ("U", 4): "<u4",
            ("I", 1): "i1", ("I", 2): "<i2", ("I", 4): "<i4"}  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What the layouts need beyond a look: speeds, plans and carriers, from an agent's looks in order."""
+"""What layouts need beyond a look: speeds, plans and carriers, from an agent's looks in order."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ class AgentTrack:
 
     def estimate_speed(self, number: int) -> float:
         """Return m/s of the agent at a look, by its neighbours; 0 where there is one look only."""
-        places = [
-            (look.time, look.lidar_in_world.x, look.lidar_in_world.y) for look in self.looks
-        ]
+        places = [(look.time, look.lidar_in_world.x, look.lidar_in_world.y) for look in self.looks]
         return measure_speed(places[max(0, number - 1) : number + 2])
 
     def estimate_user_speeds(self, number: int) -> dict[int, float]:
@@ -68,5 +66,3 @@ def locate_carrier(look: AgentLook) -> Pose:
         return look.lidar_in_world
     mount = LIDAR_ON_VEHICLE
     return compose_poses(look.lidar_in_world, Pose(-mount.x, -mount.y, -mount.z))
-
-

@@ -3,8 +3,8 @@
 OpenCOOD moves the eight corners of a box from the world into a LiDAR's frame, and takes the upright
 box from them: its length and width are those of the corners seen from above. The LiDAR of a braking
 car is tilted by a degree or two, so a box that is upright in the world becomes shorter there: by
-1.1 mm for a car of 4.9 m at 1.2 degrees. Boxes in recordings are upright in the frame of their LiDAR. They
-are therefore written with the LiDAR's own tilt, and then corners and boxes agree (decision 0098).
+1.1 mm for a car of 4.9 m at 1.2 degrees. Boxes in recordings are upright in the frame of their
+LiDAR. They are therefore written with the LiDAR's own tilt (decision 0098).
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ SIGNS = np.array(
     [(x, y, z) for z in (-1, 1) for x, y in ((1, -1), (1, 1), (-1, 1), (-1, -1))], np.float64
 )
 """(8, 3): corners as OpenCOOD counts them; bottom first, from the front left."""
+LARGEST_HALF = 50.0
+"""Metres that half of a road user may have."""
 LENGTHS = ((0, 3), (1, 2), (4, 7), (5, 6))
 WIDTHS = ((0, 1), (3, 2), (4, 5), (7, 6))
 """Pairs of corners that an edge joins."""
@@ -46,8 +48,8 @@ def format_opv2v_pose(pose: Pose) -> list[float]:
 def format_tilted_box(box_in_lidar: Floats, lidar_in_world: Pose) -> dict[str, Any]:
     """Return a box that is upright in a LiDAR's frame as OPV2V writes boxes in the world.
 
-    `location` is on the box's underside and `center` leads from there to its middle; OpenCOOD adds
-    both in the world's axes.
+    `location` is below the middle of the box and `center` leads from there to the middle; OpenCOOD
+    adds both in the world's axes.
 
     Args:
         box_in_lidar: (7,) x y z length width height yaw, metres and radians.
@@ -68,8 +70,8 @@ def format_tilted_box(box_in_lidar: Floats, lidar_in_world: Pose) -> dict[str, A
 def parse_tilted_boxes(records: Sequence[Mapping[str, Any]], lidar_in_world: Pose) -> Floats:
     """Return (N, 7) boxes in a LiDAR's frame of boxes in the world as OPV2V writes them.
 
-    The definition is OpenCOOD's (`corner_to_center` and `create_bbx`, Xu et al., ICRA 2022): corners
-    are moved, and the box is what they span on average.
+    The definition is OpenCOOD's (`corner_to_center` and `create_bbx`, Xu et al., ICRA 2022):
+    corners are moved, and the box is what they span on average.
 
     Args:
         records: `location`, `angle`, `extent`, and `center` where there is one.
@@ -109,10 +111,12 @@ def _list_corners(record: Mapping[str, Any]) -> Floats:
     half = np.array([float(size) for size in record["extent"]])
     middle = np.array([float(metres) for metres in record["location"]])
     middle = middle + [float(metres) for metres in record.get("center", (0.0, 0.0, 0.0))]
-    if half.shape != (3,) or middle.shape != (3,) or not (0 < half).all() or not (half < 50).all():
+    fits = half.shape == middle.shape == (3,)
+    if not fits or half.min() <= 0 or not half.max() < LARGEST_HALF:
         raise ValueError(f"a box of half sizes {half.tolist()} m")
     roll, yaw, pitch = (math.radians(float(angle)) for angle in record["angle"])
-    stands = build_pose_matrix(Pose(*middle.tolist(), yaw=yaw, pitch=pitch, roll=roll))
+    x, y, z = middle.tolist()
+    stands = build_pose_matrix(Pose(x, y, z, yaw=yaw, pitch=pitch, roll=roll))
     if not np.isfinite(stands).all():
         raise ValueError("a box that is not finite")
     local = np.column_stack([SIGNS * half, np.ones(8)])
