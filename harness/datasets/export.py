@@ -20,8 +20,8 @@ from rich.progress import track
 from harness.common.errors import UserError
 from harness.common.recordings import PROTOCOL, AgentLook, RecordedScenario
 from harness.datasets.opening import open_recordings
-from harness.datasets.opv2v_reading import EXTRA_KEY, read_opv2v_protocol
-from harness.datasets.opv2v_writing import write_opv2v_look
+from harness.datasets.opv2v_reading import read_opv2v_protocol
+from harness.datasets.opv2v_writing import EXTRA_KEY, write_opv2v_look
 from harness.datasets.scene_frames import AgentTrack
 
 WriteScenario = Callable[[RecordedScenario, Path], int]

@@ -47,7 +47,7 @@ BROKEN_LOOK = (
 )
 
 
-class OpenCdaLoader(nesting.LOADER):  # type: ignore[misc, name-defined]
+class OpenCdaLoader(nesting.LOADER):  # type: ignore[misc, valid-type]
     """Plain values, and the tuples that OpenCDA writes."""
 
 

@@ -43,7 +43,7 @@ def load_outside(checkout: Path) -> types.ModuleType:
     if not hasattr(
         matplotlib.cm, "get_cmap"
     ):  # Matplotlib 3.9 dropped it; a drawing module calls it
-        matplotlib.cm.get_cmap = matplotlib.colormaps.get_cmap
+        vars(matplotlib.cm)["get_cmap"] = matplotlib.colormaps.get_cmap
         print("shim: matplotlib.cm.get_cmap")
     import opencood.data_utils.datasets as outside  # type: ignore[import-not-found]
 
