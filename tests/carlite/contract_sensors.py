@@ -234,7 +234,7 @@ def hear_motion(stage: Stage) -> Comparisons:
         0,
     )
     yield "DVSEventArray.raw_data", len(array.raw_data), 13 * len(array), 0
-    listed = [(one.x, one.y, one.t, one.pol) for one in array]
+    listed = [(one.x, one.y, one.t, 1 if one.pol else -1) for one in array]
     names = "DVSEvent.x y t pol DVSEventArray.to_array_x to_array_y to_array_t to_array_pol"
     columns = (array.to_array_x(), array.to_array_y(), array.to_array_t(), array.to_array_pol())
     yield names, listed, list(zip(*map(list, columns), strict=True)), 0
