@@ -8,6 +8,7 @@ import numpy as np
 
 from agents.driving.driver import Driver
 from agents.driving.settings import DrivingSettings
+from harness.types.drivers import RouteDriver
 from harness.types.systems import PrivilegedPerceivingSystem
 from harness.types.vocabulary import (
     Boxes,
@@ -39,7 +40,11 @@ class IdealSystem(PrivilegedPerceivingSystem):
         driving: DrivingSettings | None = None,  # settings of the shared driver; null: the defaults
     ) -> None:
         self._min_hits, self._window = min_hits, range_window
-        self._driver = Driver(driving)
+        self._driver: RouteDriver = Driver(driving)
+
+    def use_driver(self, driver: RouteDriver) -> None:
+        """Drive with this driver from the next reset on."""
+        self._driver = driver
 
     def reset(self, seed: int, route: Route) -> None:
         """Start an attempt; nothing here is random."""

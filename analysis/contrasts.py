@@ -20,7 +20,7 @@ from analysis.comparison import ArmComparison, build_comparison_sides, compare_s
 from analysis.surrogates import SURROGATE_MEASURES as DANGERS
 from analysis.tables.table import ESTIMATE, EstimatesTable
 from harness.common.errors import UserError
-from harness.records.arms import CONDITION, NONE, SYSTEM, Arm, format_arm_label
+from harness.records.arms import CONDITION, SYSTEM, Arm, format_arm_label, get_absent_value
 
 ALPHA = 0.05
 FEWEST_DIFFERING_ROUTES = 6
@@ -86,7 +86,7 @@ def compute_contrasts(collection: CampaignCollection) -> ArmContrasts:
 def plan_comparisons(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
     """Yield each comparison's family and arms: those that differ in one factor.
 
-    Where one of them is at `none` in that factor the others are compared with it, else each with
+    Where one of them lacks that factor the others are compared with it, else each with
     each. Systems are compared under the same setting. Systems that read no messages have one arm
     under every cooperation: each pair of them is compared once.
     """
@@ -98,7 +98,7 @@ def plan_comparisons(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
         family = DISTURBED if factor == CONDITION else f"{BY}{factor}"
         rest = [name for name in collect_factors(arms) if name != factor]
         for members in group_arms(arms, rest):
-            plain = [arm for arm in members if arm[factor] == NONE]
+            plain = [arm for arm in members if arm[factor] == get_absent_value(factor)]
             pairs = product(plain, [arm for arm in members if arm not in plain])
             for a, b in pairs if plain else combinations(members, 2):
                 yield family, a, b

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from harness.evaluation.patterns import count_patterns as count_patterns
     from harness.records.arms import Arm as Arm
     from harness.records.reading import CampaignRecords as CampaignRecords
+    from harness.types.drivers import RouteDriver as RouteDriver
     from harness.types.systems import PerceivingSystem as PerceivingSystem
     from harness.types.vocabulary import Boxes as Boxes
     from harness.types.vocabulary import Control as Control

@@ -49,6 +49,7 @@ PLUGIN_KINDS = {
     "harness.channel.disturbance.Disturbance": ("a disturbance", "harness.checks.disturbance"),
     "harness.world.routes.sources.RouteSource": ("a route source", "harness.checks.route_source"),
     "harness.campaign.exports.export.Export": ("an export", "harness.checks.export"),
+    "harness.types.drivers.RouteDriver": ("a driver", "agents.conformance.driver_check"),
     "agents.perception.fusion.base.IntermediateFusion": (
         "a fusion module",
         "agents.conformance.fusion_check",

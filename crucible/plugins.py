@@ -28,6 +28,7 @@ SHIPPED_GROUPS = {
     "system": "a system",
     "metrics": "a metric",
     "interference": "a condition",
+    "driver": "a driver",
     "routes": "a choice of routes",
     "export": "an export",
     "study": "a study",

@@ -14,6 +14,7 @@ from agents.driving.planner import SpeedPlanner
 from agents.driving.settings import DrivingSettings
 from agents.driving.sidestep import shift_path_aside
 from agents.driving.tracking import RoadUserTracker
+from harness.types.drivers import RouteDriver
 from harness.types.geometry import compose_poses, transform_boxes
 from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, Pose, Route
 
@@ -22,12 +23,14 @@ WAYPOINTS = 10
 """Places of a plan that other agents may receive, one planning step apart; V2Xverse's are ten."""
 
 
-class Driver:
-    """Drives one route at a time; the same driver for every system under test.
+class Driver(RouteDriver):
+    """Drives one route at a time; the default driver of every system under test.
 
     Attributes:
         planned_xy: (up to 10, 2) metres in the world; empty before the first step.
     """
+
+    safe_from_file = True
 
     def __init__(self, settings: DrivingSettings | None = None) -> None:
         self._settings = settings or DrivingSettings()

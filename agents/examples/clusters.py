@@ -6,6 +6,7 @@ import numpy as np
 
 from agents.driving.driver import Driver
 from agents.merging import find_ego_boxes, merge_partner_boxes
+from harness.types.drivers import RouteDriver
 from harness.types.systems import PerceivingSystem
 from harness.types.vocabulary import (
     Boxes,
@@ -27,7 +28,11 @@ class Clusters(PerceivingSystem):
 
     def __init__(self, cell: float = 0.5, largest: float = 6.0, fewest: int = 8) -> None:
         self._cell, self._largest, self._fewest = cell, largest, fewest
-        self._driver = Driver()
+        self._driver: RouteDriver = Driver()
+
+    def use_driver(self, driver: RouteDriver) -> None:
+        """Drive with this driver from the next reset on."""
+        self._driver = driver
 
     def reset(self, seed: int, route: Route) -> None:
         """Start an attempt."""

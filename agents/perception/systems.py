@@ -32,6 +32,7 @@ from agents.perception.loading import (
     load_operating_point,
     refuse_unloadable_weights,
 )
+from harness.types.drivers import RouteDriver
 from harness.types.geometry import compute_relative_pose, transform_boxes, transform_points
 from harness.types.systems import FusionStage, PerceivingSystem
 from harness.types.vocabulary import (
@@ -78,7 +79,7 @@ class NetworkSystem(PerceivingSystem):
         network = load_network(fusion, size, weights, checkpoint)
         self.detector = Detector(network)
         self.operating_point = load_operating_point(network, size, weights, checkpoint)
-        self._driver = Driver(driving)
+        self._driver: RouteDriver = Driver(driving)
 
     @property
     def fusion_stage(self) -> FusionStage:
@@ -129,6 +130,10 @@ class NetworkSystem(PerceivingSystem):
         """Compute once, so that everything is loaded; nothing of it is kept."""
         maps = self.detector.encode_points(np.ones((1, 4), np.float32), 1.0)
         self.detector.detect_boxes(maps, (), 1.0)
+
+    def use_driver(self, driver: RouteDriver) -> None:
+        """Drive with this driver from the next reset on."""
+        self._driver = driver
 
     def reset(self, seed: int, route: Route) -> None:
         """Start an attempt; nothing is random here, and nothing seen is kept."""

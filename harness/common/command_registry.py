@@ -25,6 +25,7 @@ COMMAND_PACKAGES = (
     "studies.critical",
     "studies.interventions",
     "studies.offline_to_violation",
+    "studies.outside_results",
     "studies.rates",
     "studies.replication",
     "studies.metamorphic.commands",

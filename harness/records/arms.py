@@ -2,12 +2,14 @@
 
 An arm is a set of named factors with a value each. Three belong to every arm: the system, who
 cooperates, and the condition of the channel. Others may join them. `none` is the value of a factor
-that is not there: an arm with `intervention` at `none` is the arm that names no intervention.
+that is not there: an arm with `intervention` at `none` is the arm that names no intervention. For
+the driver that value is `default`.
 
 One name identifies an arm. It is the arm's folder, the front of its attempts' keys, and reads back:
 
     late/ahead/latency                        system / cooperation / condition
-    late/ahead/latency/intervention=oracle    and every other factor that is not `none`
+    late/ahead/latency/intervention=oracle    and every other factor that is there
+    late/ahead/latency/driver=idm
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
+from typing import Literal
 
 from harness.records.names import NOTHING, escape_file_name, unescape_file_name
 
@@ -24,6 +27,12 @@ SYSTEM, COOPERATION, CONDITION = CORE = ("system", "cooperation", "condition")
 """The factors of every arm, in the order of its name."""
 NONE = "none"
 """The value of a factor that is not there."""
+DRIVER: Literal["driver"] = "driver"
+"""The factor of who drives by the boxes."""
+DEFAULT_DRIVER = "default"
+"""The driver that no arm names."""
+ABSENT_VALUES: Mapping[str, str] = {DRIVER: DEFAULT_DRIVER}
+"""The values of factors that are not there, where it is not `none`."""
 FACTOR = re.compile(r"[a-z][a-z0-9_]{0,39}")
 SHOWN_APART = " / "
 
@@ -43,7 +52,7 @@ class Arm:
         """Return the arm with these factors; those of every arm come first, others by name.
 
         Args:
-            factors: values by name; a factor that is not given is `none`.
+            factors: values by name; a factor that is not given is absent, as is one at `none`.
             more: the same, as keywords.
 
         Raises:
@@ -53,7 +62,9 @@ class Arm:
         for name in given:
             if not FACTOR.fullmatch(name):
                 raise ValueError(f"{name!r}: a factor's name has a to z, 0 to 9 and _ only")
-        others = sorted(name for name in given if name not in CORE and given[name] != NONE)
+        others = sorted(
+            name for name, value in given.items() if name not in CORE and is_there(name, value)
+        )
         return Arm(tuple((name, given.get(name, NONE)) for name in (*CORE, *others)))
 
     @staticmethod
@@ -62,8 +73,9 @@ class Arm:
         return _parse_arm(text)
 
     def __getitem__(self, factor: str) -> str:
-        """Return a factor's value; `none` for a factor that is not there."""
-        return next((value for name, value in self.factors if name == factor), NONE)
+        """Return a factor's value; that of absence, mostly `none`, for one that is not there."""
+        absent = get_absent_value(factor)
+        return next((value for name, value in self.factors if name == factor), absent)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,7 +105,7 @@ class Arm:
         """Return the values of some factors.
 
         Args:
-            factors: names; `none` for one that the arm lacks.
+            factors: names; the value of absence for one that the arm lacks.
         """
         return tuple(self[name] for name in factors)
 
@@ -122,6 +134,16 @@ class Arm:
             value if name in CORE else f"{name}={value}"
             for name, value in ((name, escape_key_value(value)) for name, value in self.factors)
         )
+
+
+def get_absent_value(factor: str) -> str:
+    """Return the value that a factor has where an arm does not name it."""
+    return ABSENT_VALUES.get(factor, NONE)
+
+
+def is_there(factor: str, value: str) -> bool:
+    """Return whether a factor at this value belongs to an arm's name."""
+    return value not in (NONE, get_absent_value(factor))
 
 
 def list_varying_factors(arms: Iterable[Arm]) -> tuple[str, ...]:
@@ -172,12 +194,12 @@ def rank_system(name: str) -> int:
 
 
 def make_arm_sort_key(arm: Arm) -> tuple[tuple[int, str], ...]:
-    """Return how arms are sorted: by kind of system, then factor by factor, `none` first."""
+    """Return how arms are sorted: by kind of system, then factor by factor, absence first."""
     return make_factor_sort_key([value for _, value in arm.factors])
 
 
 def make_factor_sort_key(values: Sequence[str]) -> tuple[tuple[int, str], ...]:
-    """Return how the values of factors are sorted: systems by kind, `none` before all others.
+    """Return how the values of factors are sorted: systems by kind, absence before all others.
 
     Args:
         values: of factors, the system first.
@@ -186,7 +208,8 @@ def make_factor_sort_key(values: Sequence[str]) -> tuple[tuple[int, str], ...]:
         A key for `sorted`: equal lists of factors give comparable keys.
     """
     system, *others = values
-    return ((rank_system(system), system), *((value != NONE, value) for value in others))
+    plain = (NONE, *ABSENT_VALUES.values())
+    return ((rank_system(system), system), *((value not in plain, value) for value in others))
 
 
 def is_arm_meant(text: str, arm: Arm) -> bool:
@@ -248,7 +271,8 @@ def _make_arm(parts: Sequence[str], value_of: Callable[[str], str]) -> Arm:
     factors = {name: value_of(part) for name, part in zip(CORE, core, strict=True)}
     for part in others:
         name, equals, value = part.partition("=")
-        if not equals or name in factors or not FACTOR.fullmatch(name) or value_of(value) == NONE:
+        named = equals and name not in factors and FACTOR.fullmatch(name)
+        if not named or not is_there(name, value_of(value)):
             raise ValueError(f"not an arm: {'/'.join(parts)}")
         factors[name] = value_of(value)
     return Arm.from_factors(factors)

@@ -6,17 +6,23 @@ reached is read from its files alone, so that it does not matter when it was com
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
-from harness.types.record_names import PATTERNS
+from harness.records.arms import NONE
 from studies.offline_to_violation.asking import (
     PATTERNS_FILE,
     ask_about_route,
     read_route_measures,
     read_route_patterns,
+)
+from studies.offline_to_violation.block_findings import (
+    PACKED_SCHEMAS,
+    BlockFindings,
+    make_empty_table,
 )
 from studies.offline_to_violation.driven import (
     find_recorded_attempt,
@@ -81,19 +87,33 @@ class RouteBlock:
         """Return the drives without a repair."""
         return select_unrepaired_drives(self._read_outcomes("drives"))
 
-    def read_repairs(self, plan: OfflinePlan) -> pd.DataFrame:
-        """Return the drives with a repair; nothing unless all of them are there."""
-        table = self._read_outcomes("repairs")
-        needed = len(plan.systems) * len(CONDITIONS) * (len(PATTERNS) + 1)
-        whole = table if len(table) == needed else table.iloc[:0]
-        return whole[whole["repair"].isin(PATTERNS)]
+    def read_findings(self, plan: OfflinePlan, packed: BlockFindings | None) -> BlockFindings:
+        """Return what the route came to, here or where it was packed.
 
-    def count_unequal_repeats(self) -> int:
-        """Return how many drives without a repair ended otherwise among the repairs."""
-        again = select_unrepaired_drives(self._read_outcomes("repairs"))
-        keys = ["route", "system", "condition"]
-        both = self.read_drives().merge(again, on=keys, suffixes=("_first", "_again"))
-        return int((both["violated_first"] != both["violated_again"]).sum())
+        Args:
+            plan: of the study.
+            packed: what it came to elsewhere; repairs can be added to it here.
+        """
+        again = self._read_outcomes("repairs").assign(again=True)
+        if packed is not None:
+            repeated = packed.outcomes["again"].astype(bool)
+            known = packed.outcomes if again.empty else packed.outcomes[~repeated]
+            outcomes = pd.concat([known, again], ignore_index=True)
+            return replace(packed, outcomes=outcomes)
+        problem = self.describe_missing(plan)
+        if problem:
+            tables = {name: make_empty_table(name) for name in PACKED_SCHEMAS}
+            return BlockFindings(route=self.route, problem=problem, reveal=float("nan"), **tables)
+        return BlockFindings(
+            route=self.route,
+            problem="",
+            reveal=self.read_reveal(),
+            patterns=read_route_patterns(self.folder / "offline"),
+            measures=read_route_measures(self.folder / "offline", self.route.name),
+            outcomes=pd.concat(
+                [self.read_drives().assign(repair=NONE, again=False), again], ignore_index=True
+            ),
+        )
 
     def read_reveal(self) -> float:
         """Return the reveal time of the route's first hazard, s."""
@@ -102,24 +122,18 @@ class RouteBlock:
         campaign, key = recorded
         return read_reveal_time(campaign.read_result(key))
 
-    def read_patterns(self) -> pd.DataFrame:
-        """Return patterns by scene and system."""
-        return read_route_patterns(self.folder / "offline")
-
-    def read_measures(self) -> pd.DataFrame:
-        """Return relations by scene and system."""
-        return read_route_measures(self.folder / "offline", self.route.name)
-
     def _read_outcomes(self, name: str) -> pd.DataFrame:
         """Return the drives of a campaign of the block; none if it has not started."""
         folder = self.folder / name
         if not (folder / CAMPAIGN_FILE).exists():
-            return pd.DataFrame(columns=["route", "system", "condition", "repair", "violated"])
+            return make_empty_table("outcomes").drop(columns="again")
         return read_drive_outcomes(folder, self.route)
 
 
-def compute_route_block(plan: OfflinePlan, block: RouteBlock) -> str:
+def compute_route_block(plan: OfflinePlan, block: RouteBlock, packed: BlockFindings | None) -> str:
     """Record, ask and drive a route without repairs; return what came of it in a few words."""
+    if packed is not None:
+        return f"packed: {f'left out: {packed.problem}' if packed.problem else 'whole'}"
     recording, scenes = block.folder / "recording", block.folder / "scenes"
     if block.describe_recording() == NO_RECORDING:
         run_route_campaign(list_recording_settings(plan, block.route), recording)
@@ -138,14 +152,16 @@ def compute_route_block(plan: OfflinePlan, block: RouteBlock) -> str:
     return f"{block.count_scenes()} scenes, {len(block.read_drives())} drives"
 
 
-def repair_route_block(plan: OfflinePlan, block: RouteBlock) -> str:
+def repair_route_block(plan: OfflinePlan, block: RouteBlock, packed: BlockFindings | None) -> str:
     """Drive a route that is whole with repairs; return what came of it in a few words."""
-    if block.describe_missing(plan):
+    findings = block.read_findings(plan, packed)
+    if findings.problem:
         return "not repaired: left out"
-    if block.read_repairs(plan).empty:
+    if findings.select_repairs(plan).empty:
         settings = list_drive_settings(plan, block.route, repairs=True)
         run_route_campaign(settings, block.folder / "repairs")
-    return f"{len(block.read_repairs(plan))} repaired drives"
+        findings = block.read_findings(plan, packed)
+    return f"{len(findings.select_repairs(plan))} repaired drives"
 
 
 def list_written_blocks(study: Path) -> list[RouteBlock]:
@@ -159,3 +175,23 @@ def list_written_blocks(study: Path) -> list[RouteBlock]:
         for group, _, route in (name.partition("-") for name in names)
     ]
     return [RouteBlock.of_route(study, route) for route in routes]
+
+
+def read_all_findings(
+    plan: OfflinePlan, study: Path, packed: Mapping[str, BlockFindings]
+) -> list[BlockFindings]:
+    """Return what the routes of a study came to: those of its folder, and packed ones.
+
+    Args:
+        plan: of the study.
+        study: its folder.
+        packed: by the name of the route.
+    """
+    here = {block.route.name: block for block in list_written_blocks(study)}
+    elsewhere = {
+        name: RouteBlock.of_route(study, findings.route) for name, findings in packed.items()
+    }
+    return [
+        block.read_findings(plan, packed.get(name))
+        for name, block in sorted((elsewhere | here).items())
+    ]

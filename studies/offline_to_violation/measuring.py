@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness.common.errors import UserError
 from harness.types.record_names import PATTERNS
-from studies.offline_to_violation.blocks import RouteBlock
+from studies.offline_to_violation.block_findings import BlockFindings
 from studies.offline_to_violation.findings import (
     TRIVIAL,
     list_offline_findings,
@@ -32,27 +32,26 @@ class StudyReading:
     notes: tuple[str, ...]
 
 
-def read_measured_study(plan: OfflinePlan, blocks: Sequence[RouteBlock]) -> StudyReading:
+def read_measured_study(plan: OfflinePlan, blocks: Sequence[BlockFindings]) -> StudyReading:
     """Return the whole routes of a study, and notes on the others.
 
     Raises:
         UserError: no route is whole.
     """
-    problems = {block.route.name: block.describe_missing(plan) for block in blocks}
-    whole = [block for block in blocks if not problems[block.route.name]]
-    notes = [f"{name}: left out: {why}" for name, why in problems.items() if why]
+    whole = [block for block in blocks if not block.problem]
+    notes = [f"{block.route.name}: left out: {block.problem}" for block in blocks if block.problem]
     if not whole:
         raise UserError("; ".join(notes) or "no route was started")
     # offline: a row for each route and system
-    counts = pd.concat([block.read_patterns() for block in whole], ignore_index=True)
-    measures = pd.concat([block.read_measures() for block in whole], ignore_index=True)
+    counts = pd.concat([block.patterns for block in whole], ignore_index=True)
+    measures = pd.concat([block.measures for block in whole], ignore_index=True)
     scenes = counts.groupby(["route", "system"]).size().rename("scenes").reset_index()
     table = summarise_patterns(counts).join(summarise_relations(measures, scenes))
-    reveal = {block.route.name: block.read_reveal() for block in whole}
+    reveal = {block.route.name: block.reveal for block in whole}
     table["reveal time"] = [reveal[route] for route, _ in table.index]
     # driven
-    drives = pd.concat([block.read_drives() for block in whole], ignore_index=True)
-    repairs = pd.concat([block.read_repairs(plan) for block in whole], ignore_index=True)
+    drives = pd.concat([block.select_drives() for block in whole], ignore_index=True)
+    repairs = pd.concat([block.select_repairs(plan) for block in whole], ignore_index=True)
     routes, systems = [block.route.name for block in whole], list(plan.systems)
     findings = list_offline_findings(plan.operators)
     study = MeasuredStudy(
@@ -69,7 +68,7 @@ def read_measured_study(plan: OfflinePlan, blocks: Sequence[RouteBlock]) -> Stud
 
 
 def list_study_notes(
-    study: MeasuredStudy, whole: Sequence[RouteBlock], repairs: pd.DataFrame
+    study: MeasuredStudy, whole: Sequence[BlockFindings], repairs: pd.DataFrame
 ) -> list[str]:
     """Return what readers of the table must know."""
     violations = int(study.drives["violated"].sum())

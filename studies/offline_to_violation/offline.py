@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.campaign.run import DONE, run_with_exit_code
 from harness.common.command_registry import CommandDeclaration
@@ -16,6 +17,9 @@ from studies.offline_to_violation.plan import (
     take_routes_in_turn,
 )
 
+if TYPE_CHECKING:
+    from studies.offline_to_violation.block_findings import BlockFindings
+
 COMMAND = CommandDeclaration(
     group="Systems",
     rank=70,
@@ -25,6 +29,7 @@ COMMAND = CommandDeclaration(
         "crucible offline runs/offline",
         "crucible offline runs/offline --routes town05 crucible05 --count 60",
         "crucible offline runs/offline --analyse",
+        "crucible offline runs/more --packed studies/offline_to_violation/packed --pack packed",
     ),
 )
 
@@ -84,6 +89,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="drive nothing; print the table of the routes that are there",
     )
+    add(
+        "--packed",
+        type=Path,
+        metavar="DIR",
+        help="packed routes of the same study, which are not computed again",
+    )
+    add(
+        "--pack",
+        type=Path,
+        metavar="DIR",
+        help="write what all routes came to into a small folder, for --packed",
+    )
     parser.set_defaults(
         run=lambda options: run_with_exit_code("offline", lambda: run_offline_command(options))
     )
@@ -92,14 +109,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_offline_command(options: argparse.Namespace) -> int:
     """Compute what is left of a study, then write and print its table and figure."""
     if options.analyse:
-        return analyse_study(read_written_plan(options.folder), options.folder)
+        plan = read_written_plan(options.folder if options.packed is None else options.packed)
+        return analyse_study(plan, options.folder, read_packed(plan, options), pack=options.pack)
     for name in ("count", "scenes"):
         if getattr(options, name) < 1:
             raise UserError(f"--{name} {getattr(options, name)}: must be 1 or more")
     plan = make_study_plan(options)
     plan.write_or_compare(options.folder)
-    compute_study(plan, options.folder, repairs=options.repairs == "all")
-    return analyse_study(plan, options.folder)
+    packed = read_packed(plan, options)
+    compute_study(plan, options.folder, packed, repairs=options.repairs == "all")
+    return analyse_study(plan, options.folder, packed, pack=options.pack)
+
+
+def read_packed(plan: OfflinePlan, options: argparse.Namespace) -> Mapping[str, BlockFindings]:
+    """Return packed routes, where some are named; they have to be of the same study."""
+    from studies.offline_to_violation.block_findings import unpack_findings  # noqa: PLC0415
+
+    if options.packed is None:
+        return {}
+    read_written_plan(options.packed)  # there is one
+    plan.write_or_compare(options.packed)
+    return unpack_findings(options.packed)
 
 
 def make_study_plan(options: argparse.Namespace) -> OfflinePlan:
@@ -123,7 +153,9 @@ def make_study_plan(options: argparse.Namespace) -> OfflinePlan:
     )
 
 
-def compute_study(plan: OfflinePlan, folder: Path, *, repairs: bool) -> None:
+def compute_study(
+    plan: OfflinePlan, folder: Path, packed: Mapping[str, BlockFindings], *, repairs: bool
+) -> None:
     """Compute all blocks without repairs, then the repairs; print a line for each."""
     from analysis.terminal import make_progress_bar  # noqa: PLC0415
     from studies.offline_to_violation.blocks import (  # noqa: PLC0415
@@ -133,7 +165,7 @@ def compute_study(plan: OfflinePlan, folder: Path, *, repairs: bool) -> None:
     )
 
     blocks = [RouteBlock.of_route(folder, route) for route in plan.routes]
-    stages: list[tuple[str, Callable[[OfflinePlan, RouteBlock], str]]] = [
+    stages: list[tuple[str, Callable[[OfflinePlan, RouteBlock, BlockFindings | None], str]]] = [
         ("routes", compute_route_block)
     ]
     if repairs:
@@ -142,7 +174,7 @@ def compute_study(plan: OfflinePlan, folder: Path, *, repairs: bool) -> None:
         for title, compute in stages:
             task = bar.add_task(title, total=len(blocks))
             for number, block in enumerate(blocks, 1):
-                outcome = compute(plan, block)
+                outcome = compute(plan, block, packed.get(block.route.name))
                 bar.advance(task)
                 print_block_line(f"{number}/{len(blocks)} {block.route.name}: {outcome}")
 
@@ -155,13 +187,16 @@ def print_block_line(text: str) -> None:
     console.file.flush()
 
 
-def analyse_study(plan: OfflinePlan, folder: Path) -> int:
+def analyse_study(
+    plan: OfflinePlan, folder: Path, packed: Mapping[str, BlockFindings], *, pack: Path | None
+) -> int:
     """Write and print the tables and the figure of all routes that are whole."""
     from analysis.drawing.picture import render_canvas, write_png  # noqa: PLC0415
     from analysis.drawing.svg import render_svg_file  # noqa: PLC0415
     from analysis.tables.writing import write_frame, write_text  # noqa: PLC0415
     from analysis.terminal import make_progress_bar, show_grid  # noqa: PLC0415
-    from studies.offline_to_violation.blocks import list_written_blocks  # noqa: PLC0415
+    from studies.offline_to_violation.block_findings import pack_findings  # noqa: PLC0415
+    from studies.offline_to_violation.blocks import read_all_findings  # noqa: PLC0415
     from studies.offline_to_violation.figure import render_findings_figure  # noqa: PLC0415
     from studies.offline_to_violation.measuring import read_measured_study  # noqa: PLC0415
     from studies.offline_to_violation.table import (  # noqa: PLC0415
@@ -175,7 +210,10 @@ def analyse_study(plan: OfflinePlan, folder: Path) -> int:
         judge_findings,
     )
 
-    reading = read_measured_study(plan, list_written_blocks(folder))
+    findings = read_all_findings(plan, folder, packed)
+    if pack is not None:
+        pack_findings(plan, findings, pack)
+    reading = read_measured_study(plan, findings)
     study = reading.study
     with make_progress_bar() as bar:
         task = bar.add_task("findings", total=len(study.findings))

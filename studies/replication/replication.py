@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "filter", type=Path, metavar="FILTER", help="folder of the drives of oracle"
     )
-    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study's drives")
+    parser.add_argument(
+        "study", nargs="+", type=Path, metavar="STUDY", help="folders of the study's drives"
+    )
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="folder for the tables as CSV (default: none)"
     )
@@ -51,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_replication_command(options: argparse.Namespace) -> int:
     """Print the tables, and write them where asked."""
-    filtered, study = (collect_campaigns([folder]) for folder in (options.filter, options.study))
+    filtered, study = collect_campaigns([options.filter]), collect_campaigns(options.study)
     for note in study.notes:
         print_escaped_line(note)
     drives = select_replication_drives(study.attempts, filtered.attempts)

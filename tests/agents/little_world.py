@@ -11,6 +11,7 @@ import numpy as np
 from agents.driving.driver import WORLD, Driver
 from agents.driving.footprint import GroundRectangles, find_touching_pairs
 from agents.driving.settings import EgoVehicleModel
+from harness.types.drivers import RouteDriver
 from harness.types.geometry import transform_boxes
 from harness.types.vocabulary import (
     CYCLIST,
@@ -115,9 +116,10 @@ class LittleWorld:
     speeds: list[float] = field(default_factory=list)
     places: list[tuple[float, float]] = field(default_factory=list)
     touched: bool = False
+    driver: RouteDriver = field(default_factory=Driver)
 
     def __post_init__(self) -> None:
-        self._driver = Driver()
+        self._driver = self.driver
         self._driver.reset(self.route)
         self._chance = np.random.default_rng(1)
 

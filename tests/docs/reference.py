@@ -56,6 +56,10 @@ GROUP_NOTES = {
         "Repairs of errors, or injections of errors; none, one or several"
         " ([how-to](../how-to/interventions.md))."
     ),
+    "driver": (
+        "Who drives by the boxes; one or several ([drivers](../how-to/drivers.md)); without a"
+        " name in records where it is `default`."
+    ),
     "traffic": "Background traffic ([world](../explanation/world.md#traffic)).",
     "rig": "LiDARs of vehicles and roadside units.",
     "metrics": "Further numbers; none, one or several ([your own](../how-to/own-metric.md)).",
@@ -162,9 +166,14 @@ def further_parameters(target: str, named: set[str]) -> Iterator[Setting]:
         if parameter.name not in {*named, *GIVEN_BY_CAMPAIGNS, "args", "kwargs"}:
             yield Setting(
                 path=f"+{parameter.name}",
-                value="" if parameter.default is parameter.empty else written(parameter.default),
+                value="" if is_made_later(parameter.default) else written(parameter.default),
                 note=read_notes(target).get(parameter.name, ""),
             )
+
+
+def is_made_later(default: object) -> bool:
+    """Return whether there is no default, or a dataclass makes it for each object."""
+    return default is inspect.Parameter.empty or repr(default) == "<factory>"
 
 
 def written(value: Any) -> str:

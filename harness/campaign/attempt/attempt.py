@@ -26,6 +26,7 @@ from harness.campaign.attempt.setting_up import (
     set_up_attempt,
     set_up_changes,
     set_up_channel,
+    set_up_driver,
     set_up_system,
 )
 from harness.campaign.attempt.surroundings import list_scenery_near_route
@@ -57,6 +58,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     settings = load_campaign_header(task.folder / "campaign.yaml")["settings"]
     assignment = read_assignment(task.folder, task.key.route, task.key.arm.condition)
     system = set_up_system(settings, task.key.arm.system)
+    set_up_driver(settings, task.key.arm, system)
     channel = set_up_channel(settings, task.key.arm.condition, get_message_window(system, settings))
     changes = set_up_changes(settings, task.key.arm.condition)
     cooperation = build_arm_cooperation(settings, task.key.arm)

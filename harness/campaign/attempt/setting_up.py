@@ -22,11 +22,14 @@ from harness.campaign.settings.conditions import (
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.cooperation import build_reference_placement
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.drivers import OWN_DRIVER, build_arm_driver
 from harness.campaign.settings.metrics import build_metrics
 from harness.channel.channel import Channel, number_equal_names
 from harness.channel.effects import Window
 from harness.common.errors import AttemptError, UserError
 from harness.common.randomness import derive_seed
+from harness.records.arms import DEFAULT_DRIVER, DRIVER, Arm
+from harness.types.drivers import is_drivable_system
 from harness.types.systems import PrivilegedSystem, System
 from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
@@ -75,6 +78,24 @@ def set_up_system(settings: CampaignSettings, name: str) -> System | PrivilegedS
     except UserError as problem:
         raise AttemptError("agent_setup", str(problem)) from None
     return system
+
+
+def set_up_driver(settings: CampaignSettings, arm: Arm, system: System | PrivilegedSystem) -> None:
+    """Give the system the driver of its arm; under the default driver it keeps its own.
+
+    Raises:
+        AttemptError: class `agent_setup`: the driver cannot be made, or its files have changed.
+    """
+    if arm[DRIVER] == DEFAULT_DRIVER:
+        return
+    try:
+        if changes := list_file_changes(settings, [arm[DRIVER]], DRIVER):
+            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+        if not is_drivable_system(system):
+            raise UserError(f"system.{arm.system} {OWN_DRIVER}")
+        system.use_driver(build_arm_driver(settings, arm))
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
 
 
 def get_message_window(system: System | PrivilegedSystem, settings: CampaignSettings) -> Window:

@@ -21,11 +21,13 @@ from harness.campaign.settings.declared import (
     WithInputs,
 )
 from harness.campaign.settings.differences import list_setting_differences
+from harness.campaign.settings.drivers import list_named_drivers
 from harness.campaign.settings.routes import build_route_source, convert_source_errors
 from harness.common.errors import UserError
 from harness.common.files import expand_home
 from harness.common.protocols import hash_protocol
 from harness.common.safe_reading import CHECKPOINT, sum_of_file
+from harness.records.arms import DRIVER
 from harness.world.routes.files import list_route_files
 
 DIGITS = 12
@@ -36,12 +38,14 @@ def with_inputs(settings: CampaignSettings) -> WithInputs:
     """Return settings with the sums of all files that they have read."""
     protocol = get_protocol_path(settings)
     of_interventions = hash_files_of_parts(settings.get("intervention", {}), INTERVENTION)
+    of_drivers = hash_files_of_parts(list_named_drivers(settings), DRIVER)
     return {
         **settings,
         "inputs": {
             "routes": hash_route_files(settings["routes"]),
             "system": hash_files_of_parts(settings["system"]),
             **({INTERVENTION: of_interventions} if of_interventions else {}),
+            **({DRIVER: of_drivers} if of_drivers else {}),
             **({} if protocol is None else {"protocol": hash_protocol(protocol)}),
         },
     }
@@ -78,13 +82,13 @@ def hash_files_of_parts(
 def list_file_changes(
     settings: CampaignSettings,
     names: Iterable[str],
-    group: Literal["system", "intervention"] = "system",
+    group: Literal["system", "intervention", "driver"] = "system",
 ) -> list[str]:
     """Return how systems' files differ from those that a campaign was started with.
 
     Args:
         settings: as the campaign has them, with digests of its files.
-        names: of systems or interventions.
+        names: of systems, interventions or drivers.
         group: of the settings.
 
     Returns:
@@ -94,7 +98,7 @@ def list_file_changes(
     known = known.get(group) if isinstance(known, dict) else None
     if not isinstance(known, dict):
         return []
-    chosen = {name: settings[group][name] for name in names}
+    chosen = {name: part for name in names if (part := settings[group][name]) is not None}
     began = {name: value for name, value in known.items() if name in chosen}
     return list(
         list_setting_differences(began, hash_files_of_parts(chosen, group), f"{INPUTS}.{group}")

@@ -29,6 +29,7 @@ from harness.campaign.settings.cooperation import (
     refuse_uncommon_truth,
 )
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.drivers import find_arms_without_driver, with_drivers
 from harness.campaign.settings.interventions import (
     find_arms_without_intervention,
     with_interventions,
@@ -196,8 +197,12 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
         for cooperation, condition in list_system_conditions(settings, system, cooperations)
     ]
     refuse_uncommon_truth(settings, arms)
-    arms = with_interventions(settings, arms)
-    reasons = {**find_arms_without_intervention(settings, arms), **find_unfit_arms(settings, arms)}
+    arms = with_interventions(settings, with_drivers(settings, arms))
+    reasons = {
+        **find_arms_without_intervention(settings, arms),
+        **find_arms_without_driver(settings, arms),
+        **find_unfit_arms(settings, arms),
+    }
     factors = list_varying_factors(arms)
     described = tuple(
         f"{format_arm_label(arm, factors)}: {reason}" for arm, reason in reasons.items()
@@ -208,7 +213,8 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
 def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
     """Refuse more arms than a campaign can have, before any of them is made."""
     count = len(settings["system"]) * max(cooperations, 1)
-    for factor in (settings["interference"], settings.get("intervention", {})):
+    further = (settings.get("intervention", {}), settings.get("driver", {}))
+    for factor in (settings["interference"], *further):
         count *= 1 + len(factor)
     if count > MOST_ARMS:
         raise UserError(f"configuration: {count:,} arms; a campaign has {MOST_ARMS:,} at most")

@@ -216,6 +216,7 @@ def refuse_unnamed(settings: CampaignSettings) -> None:
         "cooperation": settings["cooperation"],
         "interference": settings["interference"],
         "intervention": settings.get("intervention", {}),
+        "driver": settings.get("driver", {}),
     }
     for group, named in groups.items():
         for mistake in find_type_mistakes(named, dict[str, Any], group):

@@ -26,6 +26,7 @@ from harness.common.plugins import (
     list_installed_prefixes,
     list_plugin_packages,
 )
+from harness.records.arms import DEFAULT_DRIVER, DRIVER
 from harness.types.record_names import IRRELEVANT_SETTINGS
 
 T = TypeVar("T")
@@ -46,6 +47,7 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "interference": ("harness.channel.", "harness.world.changes."),
     "metrics": "harness.evaluation.metrics.",
     "intervention": "harness.evaluation.interventions.",
+    "driver": "agents.driving.",
     "routes": "harness.world.routes.sources.",
     "export": "harness.campaign.exports.",
 }
@@ -73,6 +75,9 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     whole = with_sweeps({str(name): value for name, value in settings.items()})
     if not whole.get(INTERVENTION, True):
         del whole[INTERVENTION]
+    # folders of campaigns under the default driver alone do not name it
+    if whole.get(DRIVER, True) in ({}, {DEFAULT_DRIVER: None}):
+        del whole[DRIVER]
     return cast("CampaignSettings", whole)
 
 

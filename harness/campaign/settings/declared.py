@@ -12,6 +12,7 @@ from harness.evaluation.interventions.intervention import Intervention
 from harness.evaluation.metrics.metric import Metric
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
+from harness.types.drivers import RouteDriver
 from harness.types.systems import PrivilegedSystem, System
 from harness.world.changes.change import SceneChange
 from harness.world.partners import Cooperation, RoadsidePlacement
@@ -61,7 +62,8 @@ class RecordSettings(TypedDict):
 class CampaignSettings(TypedDict):
     """A campaign's settings, resolved and checked; units stand behind the fields.
 
-    `intervention` is absent where none is named, as in folders from before there were any.
+    `intervention` is absent where none is named, and `driver` where only the default driver is, as
+    in folders from before there were any.
     """
 
     simulator: PartSettings[Simulator]  # carlite, or CARLA running or launched
@@ -96,6 +98,7 @@ class CampaignSettings(TypedDict):
         str, list[PartSettings[Disturbance | SceneChange]]
     ]  # conditions; one or several
     intervention: dict[str, PartSettings[Intervention]]  # changes of errors; none, one or several
+    driver: dict[str, PartSettings[RouteDriver] | None]  # who drives by the boxes; one or several
     metrics: dict[str, PartSettings[Metric]]  # further numbers; none, one or several
     export: dict[str, PartSettings[Any]]  # other tools that get the results; none, one or several
     executor: PartSettings[Any]  # where attempts run

@@ -15,7 +15,7 @@ from harness.records.reading import CampaignRecords
 from harness.types.geometry import transform_boxes
 from harness.types.record_names import PATTERNS
 from studies.metamorphic.scenes.scene import list_scene_sources, read_scene
-from studies.offline_to_violation import blocks, driven
+from studies.offline_to_violation import block_findings, driven
 from studies.offline_to_violation.asking import FIRST_MOMENT, count_scene_patterns
 from studies.offline_to_violation.blocks import list_written_blocks
 from studies.offline_to_violation.driven import (
@@ -114,14 +114,15 @@ def test_the_command_records_asks_drives_repairs_and_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # two of the six patterns are repaired: each is two drives more
-    for module in (blocks, driven):
+    for module in (block_findings, driven):
         monkeypatch.setattr(module, "PATTERNS", PATTERNS[:2])
     words = [
         *("offline", str(tmp_path / "study"), "--routes", "short", "--count", "1"),
         *("--systems", "late", "--scenes", "2", "--operators", "rain", "delay_200"),
         *("--settings", "traffic=none"),
     ]
-    assert dispatch_subcommand([*words, "--repairs", "none"]) == 0
+    packed = str(tmp_path / "packed")
+    assert dispatch_subcommand([*words, "--repairs", "none", "--pack", packed]) == 0
     out = capsys.readouterr().out
     assert "1/1 short-short: 2 scenes, 2 drives" in out
     assert "routes with repairs: 0" in out
@@ -140,6 +141,14 @@ def test_the_command_records_asks_drives_repairs_and_resumes(
     assert set(table["verdict"].dropna()) <= {"neither shown", "not tested"}
     assert table.set_index(["finding", "range"]).loc[("LCME", "all"), "pairs"] == 2
     assert (tmp_path / "study" / "figure.svg").read_text().startswith("<?xml")
+    # at another machine the packed route is not computed again, and has equal findings
+    words[1] = str(tmp_path / "elsewhere")
+    again = [*words, "--repairs", "none", "--packed", packed]
+    assert dispatch_subcommand([*again, "--pack", str(tmp_path / "packed_again")]) == 0
+    assert "1/1 short-short: packed: whole" in capsys.readouterr().out
+    assert list_written_blocks(tmp_path / "elsewhere") == []
+    for file in (tmp_path / "packed").iterdir():
+        assert file.read_bytes() == (tmp_path / "packed_again" / file.name).read_bytes()
     # another plan is refused
     assert dispatch_subcommand([*words, "--seed", "2"]) == 2
     assert "has other seed" in capsys.readouterr().err
@@ -161,6 +170,7 @@ def test_wrong_words_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[
         (("--operators", "rian"), "rian"),
         (("--routes", "nowhere"), "nowhere"),
         (("--settings", "nothing=1"), "nothing"),
+        (("--analyse", "--packed", str(tmp_path)), "no plan.json"),
     ):
         assert dispatch_subcommand(["offline", str(tmp_path / "no"), *words]) == 2
         assert why in capsys.readouterr().err.splitlines()[-1]

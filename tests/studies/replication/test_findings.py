@@ -227,5 +227,5 @@ def test_folders_that_are_no_study_are_refused(tmp_path: Path) -> None:
     some = attempts[attempts["system"] != "v2xvit"]
     with pytest.raises(UserError, match="no drive of v2xvit under none"):
         select_replication_drives(some, make_filter(some))
-    words = ["replication", str(tmp_path), str(tmp_path)]
+    words = ["replication", str(tmp_path), str(tmp_path / "seed-1"), str(tmp_path / "seed-2")]
     assert run_package_command("studies.replication", words, "crucible") == 2

@@ -1,0 +1,107 @@
+"""The drivers of a campaign: a further factor of arms, where another than the default is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.campaign.settings.config import build_part, find_class
+from harness.campaign.settings.declared import CampaignSettings, PartSettings
+from harness.common.errors import UserError
+from harness.records.arms import DEFAULT_DRIVER, DRIVER, NONE, Arm
+from harness.types.drivers import RouteDriver, is_drivable_system
+
+OWN_DRIVER = "drives by itself: it has no use_driver"
+DRIVEN_BY_ITSELF = "it drives by itself, without use_driver; it is driven under the default only"
+PARTS_OF_DRIVERS = ("reset", "step")
+
+
+def list_named_drivers(settings: CampaignSettings) -> dict[str, PartSettings[RouteDriver]]:
+    """Return the settings of the drivers that have some: all but the default."""
+    return {name: part for name, part in settings.get(DRIVER, {}).items() if part is not None}
+
+
+def build_drivers(settings: CampaignSettings) -> dict[str, RouteDriver]:
+    """Return the drivers by name; refuse what is none."""
+    drivers = {}
+    for name, part in settings.get(DRIVER, {}).items():
+        place = f"{DRIVER}.{name}"
+        if name == NONE:
+            raise UserError(f"configuration: {place}: an arm always has a driver; rename it")
+        if name == DEFAULT_DRIVER:
+            if part is not None:
+                raise UserError(
+                    f"configuration: {place} is the driver that each system brings, and has no"
+                    " settings here; choose another name"
+                )
+            continue
+        drivers[name] = build_driver(part, place)
+    refuse_two_settings(settings, drivers)
+    return drivers
+
+
+def build_driver(part: object, place: str) -> RouteDriver:
+    """Return what the settings in a place make, if it is a driver."""
+    if not isinstance(part, dict) or "_target_" not in part:
+        raise UserError(f"configuration: {place} needs the _target_ of a driver")
+    driver: RouteDriver = build_part(part, place)
+    if not all(callable(getattr(driver, name, None)) for name in PARTS_OF_DRIVERS):
+        raise UserError(
+            f"configuration: {place}: {part['_target_']} is no driver: no reset or step"
+        )
+    return driver
+
+
+def build_arm_driver(settings: CampaignSettings, arm: Arm) -> RouteDriver:
+    """Return the driver of an arm that names one."""
+    name = arm[DRIVER]
+    return build_driver(settings.get(DRIVER, {}).get(name), f"{DRIVER}.{name}")
+
+
+def refuse_two_settings(settings: CampaignSettings, drivers: Iterable[str]) -> None:
+    """Refuse a system with settings of the shared driver where another driver takes its place."""
+    named = next(iter(drivers), None)
+    for name, part in settings["system"].items():
+        if named is not None and part.get("driving") is not None:
+            raise UserError(
+                f"configuration: system.{name}.driving sets the default driver, and"
+                f" {DRIVER}={named} takes its place; leave one of them out"
+            )
+
+
+def with_drivers(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:
+    """Return the arms under each driver; systems that drive by themselves also have the default."""
+    names = list(settings.get(DRIVER, {})) or [DEFAULT_DRIVER]
+    own = find_systems_of_own_driver(settings)
+    made = [
+        arm.replace_factors(driver=name)
+        for arm in arms
+        for name in ([DEFAULT_DRIVER, *names] if arm.system in own else names)
+    ]
+    return list(dict.fromkeys(made))
+
+
+def find_arms_without_driver(settings: CampaignSettings, arms: Iterable[Arm]) -> dict[Arm, str]:
+    """Return why some arms cannot be driven: their systems do not let another driver drive.
+
+    Raises:
+        UserError: no system lets one.
+    """
+    own, systems = find_systems_of_own_driver(settings), settings["system"]
+    if list_named_drivers(settings) and own and len(own) == len(systems):
+        raise UserError(
+            f"configuration: {DRIVER} with {', '.join(sorted(own))}: {DRIVEN_BY_ITSELF}"
+        )
+    return {
+        arm: DRIVEN_BY_ITSELF for arm in arms if arm[DRIVER] != DEFAULT_DRIVER and arm.system in own
+    }
+
+
+def find_systems_of_own_driver(settings: CampaignSettings) -> set[str]:
+    """Return the systems that let no other driver drive; not asked where only the default does."""
+    if not list_named_drivers(settings):
+        return set()
+    return {
+        name
+        for name, part in settings["system"].items()
+        if not is_drivable_system(find_class(part["_target_"], f"system.{name}"))
+    }

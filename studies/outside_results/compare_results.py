@@ -1,0 +1,253 @@
+"""`crucible compare_results A B…`: results of others and ours, by one rule, on equal routes."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.commands.options import describe_command
+from analysis.statistics.significance import compute_holm_p_values
+from analysis.tables.writing import format_p, write_frame
+from analysis.terminal import print_escaped_line, show_grid
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
+from harness.records.reading import CampaignRecords
+from studies.outside_results.bench2drive import (
+    compute_abilities,
+    compute_efficiency,
+    is_success,
+)
+from studies.outside_results.paired_routes import (
+    MEASURES,
+    RouteMeasures,
+    compare_routes,
+    measure_routes,
+)
+from studies.outside_results.reading import (
+    CAMPAIGN_FILE,
+    ResultSet,
+    name_sets_apart,
+    read_result_sets,
+)
+from studies.outside_results.scoring_rules import SCORING_RULES, ScoringRule
+from studies.outside_results.totals import (
+    TREATMENTS,
+    CrashTreatment,
+    compute_set_totals,
+    list_stated_differences,
+)
+from studies.outside_results.writing import WRITTEN_FORMS, write_outside_results
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=60,
+    purpose="compare results files of other benchmarks with campaigns, route by route",
+    extra="analysis",
+    examples=(
+        "crucible compare_results UniAD-Base.json VAD.json --rule bench2drive",
+        "crucible compare_results results/codriving results/late --crashed repeat",
+        "crucible compare_results runs/demo --write v2xverse written",
+    ),
+)
+DESCRIPTION = """Read results files of CARLA's Leaderboard 1.0 and 2.0, Bench2Drive, V2Xverse and
+CoLMDriver, and campaign folders. Score every drive again by one rule, say where a file's total is
+another one, and compare the first result set with each other one on the routes that both have."""
+LISTED = 8
+"""Most routes of one set alone that a note lists."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible compare_results` takes."""
+    describe_command(parser, DESCRIPTION)
+    add = parser.add_argument
+    add(
+        "results",
+        nargs="+",
+        type=Path,
+        metavar="RESULTS",
+        help="a results file, a folder of results files, or a campaign's folder",
+    )
+    add(
+        "--rule",
+        choices=tuple(SCORING_RULES),
+        default="leaderboard-1.0",
+        help="how drives are scored again (default: leaderboard-1.0)",
+    )
+    add(
+        "--crashed",
+        choices=TREATMENTS,
+        default="zero",
+        help="drives whose program failed, in comparisons: left out, counted as zero, or replaced"
+        " by a later record of the route (default: zero)",
+    )
+    add("--by", choices=("route",), help="list every route")
+    add("--out", type=Path, metavar="DIR", help="folder for the tables as CSV (default: none)")
+    add(
+        "--write",
+        nargs=2,
+        metavar=("FORM", "DIR"),
+        help=f"write the campaigns in a form of others: {', '.join(WRITTEN_FORMS)}",
+    )
+    parser.set_defaults(run=run_compare_results)
+
+
+def run_compare_results(options: argparse.Namespace) -> int:
+    """Print the tables, and write them where asked."""
+    if options.write is not None:
+        write_campaigns(options.results, *options.write)
+    rule = SCORING_RULES[options.rule]
+    sets = name_sets_apart(one for path in options.results for one in read_result_sets(path))
+    try:
+        frames = build_result_frames(sets, rule, options.crashed)
+    except ValueError as problem:
+        raise UserError(f"a message cannot be scored: {problem}") from None
+    measured = {one.name: measure_routes(one, rule, options.crashed) for one in sets}
+    if options.by == "route":
+        frames["routes"] = build_route_frame(measured)
+    titles = {
+        "sets": f"Driving score by {rule.name}; crashed drives left out, as zero, repeated",
+        "bench2drive": "Bench2Drive's measures",
+        "pairs": f"Pairs with the first result set, on equal routes; crashed: {options.crashed}",
+        "routes": "Driving score by route",
+    }
+    for name, frame in frames.items():
+        if not frame.empty:
+            show_grid(titles[name], frame.columns, frame.itertuples(index=False, name=None))
+        if options.out is not None:
+            write_frame(frame, options.out, f"results_{name}", ["csv"])
+    for note in list_result_notes(sets, measured):
+        print_escaped_line(note)
+    return 0
+
+
+def write_campaigns(folders: Sequence[Path], form: str, target: str) -> None:
+    """Write campaigns in a form of others."""
+    if form not in WRITTEN_FORMS:
+        raise UserError(f"--write {form}: unknown form; valid: {', '.join(WRITTEN_FORMS)}")
+    campaigns = [folder for folder in folders if (folder / CAMPAIGN_FILE).exists()]
+    if not campaigns:
+        raise UserError("--write: none of the results is a campaign's folder")
+    for folder in campaigns:
+        place = Path(target) / folder.name if len(campaigns) > 1 else Path(target)
+        files = write_outside_results(CampaignRecords(folder), form, place)
+        print_escaped_line(f"{form}: {len(files)} files in {place}")
+
+
+def build_result_frames(
+    sets: Sequence[ResultSet], rule: ScoringRule, treatment: CrashTreatment
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of totals, of Bench2Drive's measures and of pairs, as texts."""
+    totals: list[dict[str, str]] = []
+    measures: list[dict[str, str]] = []
+    for one in sets:
+        total = compute_set_totals(one, rule)
+        totals.append(
+            {
+                "results": one.name,
+                "form": one.form,
+                "drives": str(total.drives),
+                "missing": str(total.missing),
+                "crashed": str(total.crashed),
+                "timed out": str(total.timed_out),
+                "repeated": str(total.repeated),
+                "stated": format_number(one.stated.get("score", math.nan)),
+                "as written": format_number(total.written),
+                "scored otherwise": str(total.rescored),
+                **{name: format_number(total.scores[name]) for name in TREATMENTS},
+            }
+        )
+        abilities = compute_abilities(one.drives)
+        planned = max(one.planned, total.routes)
+        measures.append(
+            {
+                "results": one.name,
+                "success, %": format_number(100 * sum(map(is_success, one.drives)) / planned),
+                "efficiency, %": format_number(compute_efficiency(one.drives)),
+                **{
+                    ability: f"{wins}/{asked}" if asked else "-"
+                    for ability, (wins, asked) in abilities.items()
+                },
+            }
+        )
+    return {
+        "sets": pd.DataFrame(totals),
+        "bench2drive": pd.DataFrame(measures),
+        "pairs": build_pair_frame(sets, rule, treatment),
+    }
+
+
+def build_pair_frame(
+    sets: Sequence[ResultSet], rule: ScoringRule, treatment: CrashTreatment
+) -> pd.DataFrame:
+    """Return a row for each measure of the first set and each other one; one family of tests."""
+    first, *others = sets
+    known = measure_routes(first, rule, treatment)
+    pairs = [
+        (other, difference)
+        for other in others
+        for difference in compare_routes(known, measure_routes(other, rule, treatment))
+    ]
+    adjusted = compute_holm_p_values(np.array([difference.p for _, difference in pairs]))
+    rows = [
+        {
+            "results": other.name,
+            "measure": difference.measure,
+            "routes": str(difference.difference.routes),
+            first.name: format_number(difference.first),
+            "the other": format_number(difference.second),
+            "difference": (
+                f"{difference.difference.value:+.1f} ({difference.difference.low:+.1f} to"
+                f" {difference.difference.high:+.1f})"
+            ),
+            "p": format_p(difference.p, 3),
+            "p in family": format_p(float(p), 3),
+        }
+        for (other, difference), p in zip(pairs, adjusted, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def build_route_frame(measured: dict[str, RouteMeasures]) -> pd.DataFrame:
+    """Return each route's driving score by result set; `-` where a set lacks the route."""
+    routes = sorted({route for one in measured.values() for route in one.by_route})
+    return pd.DataFrame(
+        [
+            {
+                "route": route,
+                **{
+                    name: format_number(one.by_route[route][MEASURES[0]])
+                    if route in one.by_route
+                    else "-"
+                    for name, one in measured.items()
+                },
+            }
+            for route in routes
+        ]
+    )
+
+
+def list_result_notes(sets: Sequence[ResultSet], measured: dict[str, RouteMeasures]) -> list[str]:
+    """Return what readers must know: other totals, and routes that one set alone has."""
+    notes = [note for one in sets for note in list_stated_differences(one)]
+    first = sets[0].name
+    for other in sets[1:]:
+        here, there = set(measured[first].by_route), set(measured[other.name].by_route)
+        for name, alone in ((first, here - there), (other.name, there - here)):
+            if alone:
+                some = ", ".join(sorted(alone)[:LISTED])
+                more = f" and {len(alone) - LISTED} more" if len(alone) > LISTED else ""
+                notes.append(
+                    f"{first} and {other.name}: routes that only {name} has: {len(alone)}"
+                    f" ({some}{more})"
+                )
+    return notes
+
+
+def format_number(value: float) -> str:
+    """Return a number with two decimals, `-` for none."""
+    return "-" if math.isnan(value) else f"{value:.2f}"

@@ -1,0 +1,95 @@
+"""One drive of a route, as results files of CARLA's leaderboards have it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+RouteEnd = Literal["completed", "failed", "timed out", "crashed"]
+ROUTE_NAME = re.compile(r"(?:RouteScenario_)?(?P<route>.+?)(?:_rep(?P<repetition>\d+))?")
+COMPLETED = ("Completed", "Perfect")
+CRASHES = ("crash", "couldn't be set up", "sensors were invalid", "started")
+"""Parts of a status, in small letters: the program failed, not the driver."""
+TIME_OUTS = ("timed out", "tickruntime")
+"""Parts of a status; Bench2Drive stops a drive after 4000 ticks and calls that TickRuntime."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrivenRoute:
+    """One record of a results file.
+
+    Attributes:
+        route: name of the route, without repetition.
+        repetition: of the route, from 0.
+        scenario: kind of scenario, empty where the file names none.
+        status: in the file's words.
+        completion: 0 to 1.
+        penalty: 0 to 1, as written.
+        score: 0 to 100, as written.
+        infractions: messages by kind.
+        length: m; NaN where the file has none.
+        seconds: simulated; NaN where the file has none.
+    """
+
+    route: str
+    repetition: int
+    scenario: str
+    status: str
+    completion: float
+    penalty: float
+    score: float
+    infractions: Mapping[str, tuple[str, ...]]
+    length: float
+    seconds: float
+
+    @property
+    def end(self) -> RouteEnd:
+        """Return how the drive ended."""
+        if self.status in COMPLETED:
+            return "completed"
+        words = self.status.lower()
+        if any(part in words for part in CRASHES):
+            return "crashed"
+        if any(part in words for part in TIME_OUTS) or self.infractions.get("route_timeout"):
+            return "timed out"
+        return "failed"
+
+
+def parse_driven_route(record: Mapping[str, Any]) -> DrivenRoute:
+    """Return a record of `_checkpoint.records`.
+
+    Raises:
+        KeyError, TypeError, ValueError: this is no such record.
+    """
+    named = ROUTE_NAME.fullmatch(str(record["route_id"]))
+    if named is None:
+        raise ValueError("route_id is empty")
+    scores, meta = record["scores"], record.get("meta", {})
+    scenario = str(record.get("scenario_name") or "")
+    return DrivenRoute(
+        route=named["route"],
+        repetition=int(named["repetition"] or 0),
+        scenario=re.sub(r"_\d+$", "", scenario),
+        status=str(record["status"]),
+        completion=read_number(scores["score_route"], most=100.0) / 100,
+        penalty=read_number(scores["score_penalty"], most=1.0),
+        score=read_number(scores["score_composed"], most=100.0),
+        infractions={
+            str(kind): tuple(map(str, messages))
+            for kind, messages in record["infractions"].items()
+            if isinstance(messages, list)
+        },
+        length=float(meta.get("route_length", math.nan)),
+        seconds=float(meta.get("duration_game", math.nan)),
+    )
+
+
+def read_number(value: Any, *, most: float) -> float:
+    """Return a number from 0 to `most`; ValueError for others."""
+    number = float(value)
+    if not 0 <= number <= most * (1 + 1e-6):
+        raise ValueError(f"{number} is not within 0 and {most:g}")
+    return min(number, most)

@@ -1,0 +1,188 @@
+"""Results files, folders of them, and campaigns as sets of driven routes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from harness.common.errors import UserError
+from harness.common.safe_reading import STUDY_RECORD, read_json_within
+from harness.records.reading import CampaignRecords
+from studies.outside_results.driven_route import DrivenRoute, parse_driven_route
+from studies.outside_results.our_records import make_counted_record
+
+CAMPAIGN_FILE = "campaign.yaml"
+MOST_FILES = 10_000
+ROUTE_FOLDER = re.compile(r"(?:r(?=\d+_))?(?P<route>.+)_repeat(?P<repetition>\d{1,6})")
+BENCH2DRIVE_ROUTES = 220
+"""Routes that Bench2Drive divides by, whatever a file holds (`tools/merge_route_json.py`)."""
+READING_PROBLEMS = (KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultSet:
+    """What one system drove.
+
+    Attributes:
+        name: for tables.
+        form: of the file: leaderboard-1.0, leaderboard-2.0, bench2drive, v2xverse or crucible.
+        drives: in the order of the file.
+        planned: routes that were to be driven; 0 where the file does not say.
+        stated: totals that the file itself has.
+    """
+
+    name: str
+    form: str
+    drives: tuple[DrivenRoute, ...]
+    planned: int = 0
+    stated: Mapping[str, float] = field(default_factory=dict)
+
+
+def read_result_sets(path: Path) -> list[ResultSet]:
+    """Return the result sets of a file or folder: one, or one for each arm of a campaign.
+
+    Args:
+        path: a results file; a folder of results files; a campaign's folder.
+
+    Raises:
+        UserError: there are no results.
+    """
+    if (path / CAMPAIGN_FILE).exists():
+        return read_campaign_sets(path)
+    if path.is_dir():
+        return [read_folder_set(path)]
+    return [read_file_set(path, path.stem)]
+
+
+def read_file_set(path: Path, name: str) -> ResultSet:
+    """Return the drives of one results file."""
+    try:
+        content = read_json_within(path, STUDY_RECORD, follow=True)
+        return parse_result_set(content, name)
+    except READING_PROBLEMS as problem:
+        why = str(problem) or type(problem).__name__
+        if isinstance(problem, KeyError):
+            why = f"no {problem.args[0]}"
+        raise UserError(f"{path}: not a results file of a leaderboard: {why}") from None
+
+
+def parse_result_set(content: Mapping[str, Any], name: str) -> ResultSet:
+    """Return the drives of a results file's content.
+
+    Raises:
+        KeyError, TypeError, ValueError: this is no such content.
+    """
+    checkpoint = content["_checkpoint"]
+    drives = tuple(parse_driven_route(record) for record in checkpoint["records"])
+    if "driving score" in content or "eval num" in content:
+        stated = {
+            "score": float(content["driving score"]),
+            "success": 100 * float(content["success rate"]),
+            "drives": float(content["eval num"]),
+        }
+        return ResultSet(
+            name=name, form="bench2drive", drives=drives, planned=BENCH2DRIVE_ROUTES, stated=stated
+        )
+    overall = checkpoint.get("global_record") or {}
+    # 2.0 has means and deviations, and kinds of infraction that 1.0 lacks
+    scores = overall.get("scores_mean") or overall.get("scores") or {}
+    kinds = set().union(*(drive.infractions for drive in drives)) if drives else set()
+    second = "scores_mean" in overall or "min_speed_infractions" in kinds
+    progress = checkpoint.get("progress") or [0, 0]
+    return ResultSet(
+        name=name,
+        form="leaderboard-2.0" if second else "leaderboard-1.0",
+        drives=drives,
+        planned=int(progress[1]),
+        stated={"score": float(scores["score_composed"])} if scores else {},
+    )
+
+
+def read_folder_set(folder: Path) -> ResultSet:
+    """Return the drives of a folder: Bench2Drive's JSON files, or V2Xverse's folders of routes.
+
+    V2Xverse and CoLMDriver write `ROUTE/ego_vehicle_N/results.json`; the file above it is empty.
+    Their record of a route is often called `RouteScenario_0`, so that the folder names the route.
+    """
+    files = sorted(folder.rglob("ego_vehicle_*/results.json"))
+    if files:
+        return read_ego_folders(folder, files)
+    files = [file for file in sorted(folder.glob("*.json")) if file.name != "merged.json"]
+    if not files:
+        merged = folder / "merged.json"
+        if merged.is_file():
+            return read_file_set(merged, folder.name)
+        raise UserError(f"{folder}: neither a campaign nor a folder of results files")
+    refuse_many(folder, files)
+    sets = [read_file_set(file, file.stem) for file in files]
+    return ResultSet(
+        name=folder.name,
+        form=sets[0].form,
+        drives=tuple(drive for part in sets for drive in part.drives),
+        planned=sum(part.planned for part in sets),
+    )
+
+
+def read_ego_folders(folder: Path, files: list[Path]) -> ResultSet:
+    """Return the drives of V2Xverse's folders; a drive of several egos is one route for each."""
+    refuse_many(folder, files)
+    egos = Counter(file.parent.parent for file in files)
+    alike = Counter(place.name for place in egos)
+    drives = []
+    for file in files:
+        place = file.parent.parent
+        # a route's folder alone names it, if no other folder has that name
+        where = place.name if alike[place.name] == 1 else place.relative_to(folder).as_posix()
+        route, repetition = parse_route_folder(where)
+        if egos[place] > 1:
+            route = f"{route}/{file.parent.name}"
+        part = read_file_set(file, route)
+        for drive in part.drives:
+            name = route if len(part.drives) == 1 else f"{route}/{drive.route}"
+            drives.append(replace(drive, route=name, repetition=repetition))
+    return ResultSet(name=folder.name, form="v2xverse", drives=tuple(drives), planned=len(files))
+
+
+def parse_route_folder(name: str) -> tuple[str, int]:
+    """Return route and repetition of a folder of V2Xverse: `r12_repeat1` is 12, once more."""
+    match = ROUTE_FOLDER.fullmatch(name)
+    if match is None:
+        return name, 0
+    return match["route"], int(match["repetition"])
+
+
+def refuse_many(folder: Path, files: list[Path]) -> None:
+    """Refuse a folder of more files than results have."""
+    if len(files) > MOST_FILES:
+        raise UserError(f"{folder}: {len(files)} results files; at most {MOST_FILES} are read")
+
+
+def read_campaign_sets(folder: Path) -> list[ResultSet]:
+    """Return a result set for each arm of a campaign; seeds are repetitions."""
+    campaign = CampaignRecords(folder)
+    arms: dict[str, list[DrivenRoute]] = {}
+    for key in sorted(campaign.find_attempts()):
+        record = make_counted_record(campaign.read_result(key))
+        record["route_id"] = f"{key.route}_rep{key.seed}"
+        arms.setdefault(str(key.arm), []).append(parse_driven_route(record))
+    if not arms:
+        raise UserError(f"{folder}: no finished attempt")
+    return [
+        ResultSet(name=f"{folder.name}:{arm}", form="crucible", drives=tuple(drives))
+        for arm, drives in arms.items()
+    ]
+
+
+def name_sets_apart(sets: Iterable[ResultSet]) -> list[ResultSet]:
+    """Return result sets with different names: equal ones get a number."""
+    named: dict[str, ResultSet] = {}
+    for one in sets:
+        name, number = one.name, 2
+        while name in named:
+            name, number = f"{one.name} ({number})", number + 1
+        named[name] = replace(one, name=name)
+    return list(named.values())

@@ -1,0 +1,182 @@
+"""Drivers are arms; records under the default are those of campaigns without the group."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.campaign.planning.plan import plan_campaign
+from harness.campaign.planning.validation import refuse_misshapen
+from harness.campaign.settings.config import hash_settings
+from harness.campaign.twins.record_diff import list_record_differences
+from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
+from harness.common.errors import UserError
+from harness.records.arms import Arm, format_arm_label, list_varying_factors
+from harness.records.reading import CampaignRecords
+from harness.records.schema import TABLES
+from harness.records.twins import TWINS, TwinChange
+from tests.campaign.tiny import composed, ledger, run, write_route
+from tests.once import once
+
+FILES = ("routes.hazards=null", "routes.only=null")
+
+
+@pytest.fixture(scope="module")
+def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_route(tmp_path_factory.mktemp("routes"), "step", "hop")
+
+
+def arms_of(routes: Path, *settings: str) -> list[str]:
+    plan = plan_campaign(composed(f"routes.file={routes / 'routes.xml'}", *FILES, *settings))
+    return list(dict.fromkeys(str(key.arm) for key in plan.attempts))
+
+
+def test_only_named_drivers_are_driven_and_the_default_has_no_name(routes: Path) -> None:
+    chosen = ("system=[oracle,ideal_late]", "interference=latency")
+    plain = ["oracle/none/none", "ideal_late/ahead/latency"]
+    assert arms_of(routes, *chosen) == arms_of(routes, *chosen, "driver=default") == plain
+    named = [f"{arm}/driver=cautious" for arm in plain]
+    assert arms_of(routes, *chosen, "driver=cautious") == named
+    both = arms_of(routes, *chosen, "driver=[default,idm]")
+    assert both == [name for arm in plain for name in (arm, f"{arm}/driver=idm")]
+
+
+def test_an_arm_lacks_its_default_driver_as_it_lacks_an_intervention() -> None:
+    plain = Arm.from_factors(system="late")
+    assert plain == plain.replace_factors(driver="default") == plain.replace_factors(driver="none")
+    assert plain["driver"] == "default"
+    idm = plain.replace_factors(driver="idm")
+    assert Arm.from_path(idm.path.parts) == Arm.parse_name(str(idm)) == idm
+    factors = list_varying_factors([plain, idm])
+    labels = [format_arm_label(arm, factors) for arm in (plain, idm)]
+    assert labels == ["late / none / default", "late / none / idm"]
+    with pytest.raises(ValueError, match="not an arm"):
+        Arm.parse_name("late/none/none/driver=default")
+
+
+def test_settings_under_the_default_driver_do_not_name_the_group() -> None:
+    """So that folders from before there were drivers keep their digests and settings."""
+    assert "driver" not in composed("study=demo")
+    digests = {hash_settings(composed(f"driver={name}")) for name in ("default", "[]", "idm")}
+    assert len(digests | {hash_settings(composed("driver=[default,idm]"))}) == 3
+
+
+def test_a_system_that_drives_by_itself_is_left_out_by_its_name(
+    routes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
+    mine = "+system.mine._target_=tests.campaign.systems.Deaf"
+    chosen = ("system=ideal_late", mine, "interference=none", "driver=idm")
+    assert arms_of(routes, *chosen) == ["ideal_late/ahead/none/driver=idm", "mine/ahead/none"]
+    with pytest.raises(UserError, match="driver with mine: it drives by itself"):
+        arms_of(routes, "system=[]", *chosen[1:])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["+driver.none={_target_: agents.driving.driver.Driver}"], r"driver\.none: an arm always"),
+        (["+driver.x._target_=agents.oracle.Oracle"], r"only agents\.driving\.\* may be named"),
+        (["+driver.x._target_=agents.driving.path.RoutePath"], r"driver\.x needs route"),
+        (
+            ["+driver.x._target_=agents.driving.tracking.RoadUserTracker"],
+            r"driver\.x: .*RoadUserTracker is no driver",
+        ),
+        (["driver=idm", "+driver.idm.settings={cruise: 3}"], r"driver\.idm\.settings"),
+        (
+            [
+                "driver=idm",
+                "system=oracle",
+                "+system.oracle.driving={_target_: agents.driving.settings.DrivingSettings}",
+            ],
+            r"system\.oracle\.driving sets the default driver, and driver=idm takes its place",
+        ),
+    ],
+)
+def test_bad_drivers_are_one_line(settings: list[str], words: str) -> None:
+    with pytest.raises(UserError, match=words) as raised:
+        refuse_misshapen(composed(*settings))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.thorough
+def test_an_unknown_driver_is_one_line_with_the_valid_names(tmp_path: Path) -> None:
+    done = run(write_route(tmp_path, "step"), "driver=nope", f"out={tmp_path / 'out'}")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert all(name in line for name in ("nope", "bold", "cautious", "default", "idm"))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder, not to be changed, of a campaign with two drivers and one without any."""
+    return once(tmp_path_factory, "drivers", drive)
+
+
+def drive(folder: Path) -> Path:
+    """Drive both, and the second once more: nothing is left for it."""
+    routes = write_route(folder, "hop")
+    common = ("system=ideal_late", "interference=none", "routes.only=[hop]", "routes.hazards=null")
+    for name, driver in (("plain", "default"), ("both", "[default,bold,idm]")):
+        done = run(routes, *common, f"driver={driver}", f"out={folder / name}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    again = run(routes, *common, "driver=[default,bold,idm]", f"out={folder / 'both'}")
+    assert again.returncode == 0, again.stdout + again.stderr
+    return folder
+
+
+def places_of(out: Path) -> dict[str, Path]:
+    """Return where the records of each driver are."""
+    return {key.arm["driver"]: place for key, place in CampaignRecords(out).find_attempts().items()}
+
+
+def result_of(place: Path) -> dict[str, Any]:
+    """Return what an attempt's result says."""
+    result: dict[str, Any] = json.loads((place / "result.json").read_text())
+    return result
+
+
+@pytest.mark.thorough
+def test_the_default_has_equal_bytes_next_to_other_drivers_and_without(driven: Path) -> None:
+    both, plain = places_of(driven / "both"), places_of(driven / "plain")
+    assert set(both) == {"default", "bold", "idm"}
+    assert set(plain) == {"default"}
+    for file in (*(f"{table}.parquet" for table in TABLES), "result.json"):
+        assert (both["default"] / file).read_bytes() == (plain["default"] / file).read_bytes(), file
+    assert "\n  driver:" not in (driven / "plain" / "campaign.yaml").read_text()
+    assert "\n  driver:" in (driven / "both" / "campaign.yaml").read_text()
+
+
+@pytest.mark.thorough
+def test_records_carry_the_driver_and_each_drives_otherwise(driven: Path) -> None:
+    both = places_of(driven / "both")
+    arms = {name: result_of(place)["crucible"]["attempt"]["arm"] for name, place in both.items()}
+    assert "driver" not in arms["default"]
+    assert arms["idm"]["driver"] == "idm"
+    assert arms["bold"]["driver"] == "bold"
+    frames = {name: (place / "frames.parquet").read_bytes() for name, place in both.items()}
+    assert len(set(frames.values())) == 3
+
+
+@pytest.mark.thorough
+def test_a_folder_with_drivers_resumes_without_a_second_drive(driven: Path) -> None:
+    tries = [line["attempt"] for line in ledger(driven / "both") if "attempt" in line]
+    keys = CampaignRecords(driven / "both").find_attempts()
+    assert len(keys) == 3
+    assert len({json.dumps(key, sort_keys=True) for key in tries}) <= 3
+    assert not list((driven / "both" / "episodes").rglob("try2"))
+
+
+@pytest.mark.thorough
+def test_a_twin_is_driven_by_the_recorded_driver(driven: Path) -> None:
+    """Without a change it is equal to its attempt byte for byte."""
+    out = driven / "both"
+    (key,) = (key for key in CampaignRecords(out).find_attempts() if key.arm["driver"] == "idm")
+    CampaignTwins(out, progress="quiet").drive_twins([AttemptTwin(key, TwinChange())])
+    twins = places_of(out / TWINS)
+    assert set(twins) == {"idm"}
+    assert list_record_differences(places_of(out)["idm"], twins["idm"]) == []

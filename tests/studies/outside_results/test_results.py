@@ -1,0 +1,323 @@
+"""Results of others: scores by each rule, crashed drives, forms of files, pairs, refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crucible.subcommands import dispatch_subcommand
+from harness.common.errors import UserError
+from harness.records.reading import CampaignRecords
+from harness.records.schema import TABLES, VERSION
+from harness.records.writing import EpisodeWriter
+from studies.outside_results.bench2drive import compute_abilities, compute_efficiency, is_success
+from studies.outside_results.driven_route import parse_driven_route
+from studies.outside_results.paired_routes import compare_routes, measure_routes
+from studies.outside_results.reading import (
+    ResultSet,
+    parse_result_set,
+    parse_route_folder,
+    read_result_sets,
+)
+from studies.outside_results.scoring_rules import SCORING_RULES
+from studies.outside_results.totals import compute_set_totals, list_stated_differences
+from studies.outside_results.writing import WRITTEN_FORMS, write_outside_results
+from tests.keys import key_of
+from tests.records.samples import columns
+from tests.studies.outside_results.made_up import (
+    SECOND_KINDS,
+    make_first_file,
+    make_merged_file,
+    make_record,
+    write_json,
+)
+
+FIRST, SECOND, BENCH = (
+    SCORING_RULES[name] for name in ("leaderboard-1.0", "leaderboard-2.0", "bench2drive")
+)
+
+
+@given(st.lists(st.sampled_from(("p", "v", "l", "r", "s")), max_size=8), st.floats(0, 100))
+def test_scores_are_those_of_a_loop(events: list[str], completion: float) -> None:
+    kinds = {
+        "p": ("collisions_pedestrian", 0.5),
+        "v": ("collisions_vehicle", 0.6),
+        "l": ("collisions_layout", 0.65),
+        "r": ("red_light", 0.7),
+        "s": ("stop_infraction", 0.8),
+    }
+    slow, infractions = completion, dict[str, list[str]]()
+    for event in events:
+        kind, factor = kinds[event]
+        infractions.setdefault(kind, []).append("Agent did")
+        slow *= factor
+    drive = parse_driven_route(
+        make_record("RouteScenario_1", completion=completion, infractions=infractions)
+    )
+    assert FIRST.compute_score(drive) == pytest.approx(slow, abs=1e-9)
+
+
+def test_shares_in_messages_cost_as_their_rule_says() -> None:
+    outside = (
+        "Agent went outside its route lanes for about 4.0 meters (6.12% of the completed route)"
+    )
+    slow, fast = (f"Average speed is {n}% of the surrounding traffic's one" for n in (50.0, 180.25))
+    drive = parse_driven_route(
+        make_record(
+            "RouteScenario_24759_rep0",
+            kinds=SECOND_KINDS,
+            infractions={
+                "collisions_vehicle": ["Agent collided"],
+                "outside_route_lanes": [outside],
+                "min_speed_infractions": [slow, fast],
+                "scenario_timeouts": ["a scenario timed out"],
+            },
+        )
+    )
+    lanes = 0.6 * (1 - 0.0612)
+    assert FIRST.compute_penalty(drive) == pytest.approx(lanes)
+    assert BENCH.compute_penalty(drive) == pytest.approx(lanes * 0.7)
+    # at half of the traffic's speed half of 0.3 is lost; faster than traffic costs nothing
+    assert SECOND.compute_penalty(drive) == pytest.approx(lanes * 0.7 * 0.85)
+    assert compute_efficiency([drive]) == pytest.approx((50.0 + 180.25) / 2)
+    assert (drive.route, drive.repetition) == ("24759", 0)
+
+
+def test_ends_have_their_kind() -> None:
+    for status, end in (
+        ("Completed", "completed"),
+        ("Perfect", "completed"),
+        ("Failed", "failed"),
+        ("Failed - Agent got blocked", "failed"),
+        ("Failed - Agent deviated from the route", "failed"),
+        ("Failed - Agent timed out", "timed out"),
+        ("Failed - TickRuntime", "timed out"),
+        ("Failed - Simulation crashed", "crashed"),
+        ("Failed - Agent crashed", "crashed"),
+        ("Failed - Agent couldn't be set up", "crashed"),
+        ("Failed - Agent's sensors were invalid", "crashed"),
+        ("Started", "crashed"),
+    ):
+        assert parse_driven_route(make_record("RouteScenario_0", status=status)).end == end
+
+
+def make_set(*records: dict[str, Any], planned: int = 0, name: str = "a") -> ResultSet:
+    drives = tuple(map(parse_driven_route, records))
+    return ResultSet(name=name, form="leaderboard-1.0", drives=drives, planned=planned)
+
+
+def test_crashed_drives_are_left_out_zero_or_repeated() -> None:
+    crash = "Failed - Simulation crashed"
+    results = make_set(
+        make_record("RouteScenario_1"),
+        make_record("RouteScenario_2", completion=20.0, status=crash),
+        make_record("RouteScenario_2", completion=60.0, status="Failed"),
+        make_record("RouteScenario_3", completion=20.0, status=crash),
+        planned=5,
+    )
+    totals = compute_set_totals(results, FIRST)
+    assert (totals.routes, totals.missing, totals.crashed, totals.repeated) == (3, 2, 2, 1)
+    assert totals.scores["skip"] == pytest.approx(100.0)
+    assert totals.scores["zero"] == pytest.approx(100.0 / 5)
+    assert totals.scores["repeat"] == pytest.approx((100.0 + 60.0) / 2)
+    assert totals.written == pytest.approx((100.0 + 20.0 + 20.0) / 3)
+
+
+def test_a_total_that_the_records_do_not_give_is_said() -> None:
+    records = [make_record(f"RouteScenario_{n}_rep0", kinds=SECOND_KINDS) for n in range(4)]
+    good = parse_result_set(make_merged_file(records, 4), "a")
+    assert good.form == "bench2drive"
+    assert list_stated_differences(good) == []
+    assert compute_set_totals(good, BENCH).scores["zero"] == pytest.approx(400 / 220)
+    (note,) = list_stated_differences(parse_result_set(make_merged_file(records, 5), "a"))
+    assert "says 5 drives, and has 4" in note
+    content = make_first_file([make_record("RouteScenario_0", completion=50.0)], 1)
+    content["_checkpoint"]["global_record"]["scores"]["score_composed"] = 75.5
+    (note,) = list_stated_differences(parse_result_set(content, "b"))
+    assert "says a score of 75.500" in note
+
+
+def test_success_and_abilities_are_bench2drives() -> None:
+    slow = {"min_speed_infractions": ["Average speed is 3.5% of the surrounding traffic's one"]}
+    hit = {"collisions_layout": ["Agent collided"]}
+    records = [
+        {**make_record("RouteScenario_1_rep0", infractions=slow, kinds=SECOND_KINDS)},
+        {**make_record("RouteScenario_2_rep0", infractions=hit, kinds=SECOND_KINDS)},
+        {**make_record("RouteScenario_3_rep0", status="Failed", kinds=SECOND_KINDS)},
+    ]
+    for record in records:
+        record["scenario_name"] = "ParkingCutIn_1"
+    drives = [parse_driven_route(record) for record in records]
+    assert [is_success(drive) for drive in drives] == [True, False, False]
+    assert compute_abilities(drives)["emergency braking"] == (1, 3)
+    assert compute_abilities(drives)["overtaking"] == (0, 0)
+
+
+def test_pairs_take_equal_routes_and_means_of_repetitions() -> None:
+    first = make_set(
+        make_record("RouteScenario_1_rep0", completion=40.0),
+        make_record("RouteScenario_1_rep1", completion=60.0),
+        make_record("RouteScenario_2_rep0", completion=10.0),
+        make_record("RouteScenario_9_rep0"),
+    )
+    second = make_set(
+        make_record("RouteScenario_1_rep0", completion=80.0),
+        make_record("RouteScenario_2_rep0", completion=10.0),
+        make_record("RouteScenario_7_rep0"),
+    )
+    score, completion, success = compare_routes(
+        *(measure_routes(one, FIRST, "zero") for one in (first, second))
+    )
+    assert [score.first, score.second] == pytest.approx([30.0, 45.0])
+    assert score.difference.value == completion.difference.value == pytest.approx(15.0)
+    assert score.difference.routes == 2
+    assert success.difference.value == 0.0
+
+
+def test_folders_of_v2xverse_name_routes(tmp_path: Path) -> None:
+    for folder, completion in (("r3_repeat0", 50.0), ("r3_repeat1", 70.0), ("town05_ins_c", 100.0)):
+        content = make_first_file([make_record("RouteScenario_0", completion=completion)], 1)
+        write_json(tmp_path / "x" / folder / "ego_vehicle_0" / "results.json", content)
+        # the one above it is empty, and is not read
+        write_json(tmp_path / "x" / folder / "results.json", make_first_file([], 1))
+    (results,) = read_result_sets(tmp_path / "x")
+    assert results.form == "v2xverse"
+    assert [(drive.route, drive.repetition) for drive in results.drives] == [
+        ("3", 0),
+        ("3", 1),
+        ("town05_ins_c", 0),
+    ]
+    # two egos are two routes
+    content = make_first_file([make_record("RouteScenario_0")], 1)
+    write_json(tmp_path / "x" / "r3_repeat0" / "ego_vehicle_1" / "results.json", content)
+    (results,) = read_result_sets(tmp_path / "x")
+    assert {drive.route for drive in results.drives} == {
+        *("3/ego_vehicle_0", "3/ego_vehicle_1", "3", "town05_ins_c")
+    }
+    assert parse_route_folder("routes_repeat2") == ("routes", 2)
+
+
+OURS = {
+    "0": (0.4, 0.6, ("collision_vehicle",), 0.0),
+    "1": (1.0, 1.0, (), 0.0),
+    "2": (1.0, 0.7 * 0.9, ("red_light", "off_road"), 0.1),
+}
+
+
+def write_our_campaign(folder: Path) -> Path:
+    """Write a campaign of three routes: completion, penalty, counted infractions, share outside."""
+    kinds = {"collision_vehicle": "collisions_vehicle", "red_light": "red_light"}
+    folder.mkdir()
+    (folder / "campaign.yaml").write_text(json.dumps({"schema": VERSION, "settings": {}}))
+    for route, (completion, penalty, infractions, outside) in OURS.items():
+        key = key_of("late", "none", route, 1)
+        messages = {kinds[kind]: ["did"] for kind in infractions if kind in kinds}
+        # one after the end does not count
+        messages["stop_infraction"] = ["later"]
+        record = make_record(
+            f"RouteScenario_{route}_rep1",
+            completion=100 * completion,
+            penalty=penalty,
+            infractions=messages,
+        )
+        record["crucible"] = {
+            "schema": VERSION,
+            "attempt": key.to_record(),
+            "infractions": list(infractions),
+            "outside_share": outside,
+            "completion": completion,
+        }
+        with EpisodeWriter(folder, key, 1) as writer:
+            for table in TABLES:
+                writer.write_table(table, columns(table, 3))
+            writer.write_json("result", record)
+            writer.write_json("timing", {"seconds": {"total": 1.5}})
+            writer.commit_records()
+    return folder
+
+
+@pytest.mark.parametrize("form", WRITTEN_FORMS)
+def test_our_campaigns_are_written_and_read_in_every_form(tmp_path: Path, form: str) -> None:
+    campaign = write_our_campaign(tmp_path / "ours")
+    (ours,) = read_result_sets(campaign)
+    expected = {route: 100 * parts[0] * parts[1] for route, parts in OURS.items()}
+    for drive in ours.drives:
+        assert FIRST.compute_score(drive) == pytest.approx(expected[drive.route])
+        assert drive.score == pytest.approx(expected[drive.route])
+    files = write_outside_results(CampaignRecords(campaign), form, tmp_path / "written")
+    assert len(files) == (len(OURS) if form == "v2xverse" else 1)
+    place = next((tmp_path / "written").iterdir())
+    (again,) = read_result_sets(place)
+    assert again.form == form
+    assert {drive.route: drive.score for drive in again.drives} == pytest.approx(expected)
+    assert compute_set_totals(again, FIRST).rescored == 0
+    assert list_stated_differences(again) == []
+
+
+def test_the_command_prints_pairs_and_writes_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign = write_our_campaign(tmp_path / "ours")
+    records = [make_record(f"RouteScenario_{n}", completion=50.0) for n in (1, 2, 8)]
+    other = write_json(tmp_path / "other.json", make_first_file(records, 4))
+    words = ["compare_results", str(campaign), str(other), "--by", "route"]
+    assert dispatch_subcommand([*words, "--out", str(tmp_path / "out")]) == 0
+    out = capsys.readouterr().out
+    assert "routes that only other has: 1 (8)" in out
+    for name in ("sets", "bench2drive", "pairs", "routes"):
+        assert (tmp_path / "out" / f"results_{name}.csv").exists()
+    written = [str(campaign), "--write", "v2xverse", str(tmp_path / "w")]
+    assert dispatch_subcommand(["compare_results", *written]) == 0
+    assert "v2xverse: 3 files" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("", "not a results file"),
+        ("[]", "not a results file"),
+        ('{"_checkpoint": {}}', "no records"),
+        ('{"_checkpoint": {"records": [{"route_id": "1"}]}}', "no scores"),
+        ('{"_checkpoint": {"records": [7]}}', "not a results file"),
+        (json.dumps(make_first_file([make_record("a", completion=170.0)], 1)), "170"),
+        (json.dumps(make_first_file([make_record("")], 1)), "route_id is empty"),
+    ],
+)
+def test_other_files_are_refused_in_one_line(
+    tmp_path: Path, content: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "r.json"
+    file.write_text(content)
+    with pytest.raises(UserError, match=why):
+        read_result_sets(file)
+    assert dispatch_subcommand(["compare_results", str(file)]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_messages_without_a_share_and_wrong_words_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = make_record("1", infractions={"outside_route_lanes": ["Agent left"]})
+    file = write_json(tmp_path / "r.json", make_first_file([record], 1))
+    for words, why in (
+        ([str(file)], "no percentage in 'Agent left'"),
+        ([str(tmp_path / "no.json")], "no.json"),
+        ([str(tmp_path)], ""),
+        ([str(file), "--write", "v3", "x"], "unknown form"),
+        ([str(file), "--write", "v2xverse", "x"], "none of the results is a campaign"),
+    ):
+        assert dispatch_subcommand(["compare_results", *words]) == 2
+        assert why in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_no_drive_has_no_mean() -> None:
+    totals = compute_set_totals(make_set(planned=0), FIRST)
+    assert all(math.isnan(score) for score in totals.scores.values())
+    assert np.isnan(totals.written)
