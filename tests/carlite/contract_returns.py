@@ -111,9 +111,13 @@ def read_signals(stage: Stage) -> Comparisons:
                "h_offset": "hOffset", "pitch": "pitch", "roll": "roll", "t": "t"}  # fmt: skip
     texts = {"name": "name", "country": "country", "sub_type": "subtype",
              "text": "text"}  # fmt: skip
+    homes = {
+        one.get("id"): road.get("id") for road in roads.iter("road") for one in road.iter("signal")
+    }
     for mark in stage.map.get_all_landmarks():
         signal = signals[mark.id]
-        if mark.road_id != int(next(r.get("id") for r in roads.iter("road") if signal in r.iter())):
+        # others are references from other roads, with places of their own
+        if str(mark.road_id) != homes[mark.id]:
             continue
         for name, attribute in numbers.items():
             wanted = float(signal.get(attribute) or 0.0)

@@ -211,7 +211,7 @@ def test_events_are_crossings_of_levels_a_threshold_apart(
         assert len(rows) == len(seen) > 0
         assert (np.diff(rows["t"]) >= 0).all()
         expected = []
-        for pixel in np.flatnonzero(np.abs(after - before) > 1e-6):
+        for pixel in np.flatnonzero(np.abs(after - before) > 1e-6).tolist():
             way = 1 if after[pixel] > before[pixel] else -1
             gap = scale * (rise if way > 0 else fall)
             # one level after another, the first of them a threshold from the last one crossed
