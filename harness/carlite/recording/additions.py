@@ -99,20 +99,14 @@ def _place_trigger(episode: WorldEpisode, signal: Resident) -> Row:
 
 def _pack_physics(number: int, control: PhysicsControl) -> bytes:
     """Return a record of what is under a bonnet, field by field as CARLA's log has them."""
-    head = PHYSICS.pack(
-        number,
-        control.max_rpm,
-        control.moi,
-        control.damping_full_throttle,
+    # in the order of the log
+    head = (
+        control.max_rpm, control.moi, control.damping_full_throttle,
         control.damping_zero_throttle_clutch_engaged,
         control.damping_zero_throttle_clutch_disengaged,
-        control.use_gear_autobox,
-        control.clutch_strength,
-        control.final_ratio,
-        control.mass,
-        control.drag_coefficient,
-        *control.center_of_mass,
-    )
+        control.use_gear_autobox, control.clutch_strength, control.final_ratio,
+        control.mass, control.drag_coefficient, *control.center_of_mass,
+    )  # fmt: skip
     gears = [(gear.ratio, gear.down, gear.up) for gear in control.forward_gears]
     wheels = [
         (
@@ -124,7 +118,7 @@ def _pack_physics(number: int, control: PhysicsControl) -> bytes:
     ]  # fmt: skip
     return b"".join(
         [
-            head,
+            PHYSICS.pack(number, *head),
             pack_vectors(PAIR, control.torque_curve),
             pack_vectors(GEAR, gears),
             pack_vectors(PAIR, control.steering_curve),
