@@ -74,7 +74,7 @@ def test_blueprints(world: carla.World) -> None:
 
 @pytest.mark.thorough
 def test_every_kind_of_actor_is_what_its_blueprint_says(world: carla.World) -> None:
-    names = [name for name, one in build_blueprint_library().items() if not one.refusal]
+    names = list(build_blueprint_library())
     for index, name in enumerate(names):
         ours = build_blueprint_library()[name]
         actor = spawn(world, name, free_place(ours, world, index))
