@@ -165,7 +165,7 @@ class Channel:
         # all delays add up; one loss is enough
         delays = [disturbance.delay(sent) for disturbance in concerning]
         losses = [disturbance for disturbance in concerning if disturbance.loses(sent)]
-        delay, lost = self._carry_on_link(sent, sum(delays))
+        delay, lost = self._carry_on_link(sent, sum(delays, 0.0))
         self.audit.note_sent(message, sent, delay, losses, lost_on_link=lost)
         # what is lost is in the audit only
         if not losses and not lost:

@@ -109,7 +109,7 @@ class CarlaLink(Link):
 
     As CARLA's sensor: no noise, no other stations, no delay, and a sample of shadowing for each
     message that does not depend on the one before. Defaults are those of its documentation; a
-    blueprint whose attributes nobody sets has `highway` and `winner` instead.
+    blueprint with no attribute set by its user has `highway` and `winner` instead.
     """
 
     safe_from_file = True

@@ -1,4 +1,4 @@
-"""Delays and losses as a file has them, in blocks that are drawn anew for each seed."""
+"""Delays and losses as a file has them, in blocks that are sampled for each seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TraceLink(Link):
     """A file of delays and losses of consecutive messages, resampled in blocks.
 
     The circular block bootstrap of Politis and Romano 1992, "A circular block-resampling procedure
-    for stationary data": blocks of equal length, each from a uniformly drawn line of the file on,
+    for stationary data": blocks of equal length, each from a uniformly sampled line of the file on,
     and behind the last line comes the first. Blocks keep bursts of losses together.
     """
 
