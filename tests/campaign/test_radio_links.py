@@ -124,7 +124,7 @@ def test_a_link_that_neither_delays_nor_loses_is_the_ideal_one_byte_for_byte(dri
 
 
 @pytest.mark.thorough
-def test_each_message_has_a_row_that_agrees_with_the_messages(driven: Path) -> None:
+def test_every_message_has_a_row_that_agrees_with_the_messages(driven: Path) -> None:
     for link, place in places_of(driven / "half").items():
         links = pq.read_table(place / "links.parquet").to_pylist()
         messages = pq.read_table(place / "messages.parquet").to_pylist()

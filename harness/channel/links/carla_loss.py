@@ -123,7 +123,7 @@ class CarlaLink(Link):
         combined_antenna_gain: float = 10.0,  # dBi
         scenario: Scenario = "urban",  # highway, rural or urban
         path_loss_model: LossModel = "geometric",  # winner or geometric
-        path_loss_exponent: float = 2.7,  # behind buildings, with geometric
+        path_loss_exponent: float = 2.7,  # of the distance, behind buildings, with geometric
         d_ref: float = 1.0,  # m, with geometric
         filter_distance: float = 500.0,  # m: nothing arrives from beyond
         use_etsi_fading: bool = True,

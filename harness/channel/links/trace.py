@@ -83,7 +83,7 @@ def read_trace(file: Path) -> list[tuple[float, bool]]:
             missing = {"delay", "lost"} - set(rows.fieldnames or ())
             if missing:
                 raise UserError(f"link.file = {file}: no column {' or '.join(sorted(missing))}")
-            lines = []
+            lines: list[tuple[float, bool]] = []
             for row in rows:
                 if len(lines) == MOST_LINES:
                     raise UserError(f"link.file = {file}: more than {MOST_LINES:,} lines")
