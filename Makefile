@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 COMPILE := $(BIN)/python -m compileall -qq -j 0 agents analysis crucible harness studies; $(BIN)/python -c \
 	"import carla, hydra, numba, pandas, PIL.Image, pyarrow.parquet, rich.console, scipy.stats, statsmodels.api"
 
-.PHONY: demo setup test test-all test-rest verify lint docs bench chaos wheel lock clean
+.PHONY: demo setup test test-all test-rest verify lint docs bench chaos planners wheel lock clean
 
 demo: $(SETUP)
 	$(BIN)/crucible run executor.workers=2
@@ -61,6 +61,11 @@ bench: $(READY)
 
 chaos: $(READY)
 	$(BIN)/python -m tests.campaign.chaos 300
+
+# PDM-Lite on routes of Bench2Drive; hours. Its checkout and its Python are not made here, for example
+# make planners PLANNERS="--garage ../carla_garage --python ../venv/bin/python --agents DIR --maps DIR".
+planners: $(READY)
+	$(BIN)/python -m tools.planners --out runs/planners $(PLANNERS)
 
 # The wheels of Crucible and of carlite, in build/wheels and installed where nothing of this checkout
 # is; about three minutes.

@@ -7,6 +7,7 @@ from keyword import iskeyword
 from pathlib import Path
 
 from crucible.plugin_templates import TEMPLATES, PluginTemplate
+from crucible.study_templates import PROGRAMS, STUDY_FILES
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from harness.common.files import write_whole
@@ -100,6 +101,8 @@ def run_new_command(options: argparse.Namespace) -> int:
             raise UserError(f"{folder / name}: exists; choose another NAME or --out DIR")
     for name, text in files.items():
         write_whole(folder / name, text)
+        if name in PROGRAMS:
+            (folder / name).chmod(0o755)
     for line in format_next_steps(options.kind, options.name, folder):
         print(line)
     return 0
@@ -120,6 +123,10 @@ def build_package_files(kind: str, name: str) -> dict[str, str]:
     template = TEMPLATES[kind]
     if kind == STUDY:
         return {
+            **{
+                path: fill_template(text, template, kind, name)
+                for path, text in STUDY_FILES.items()
+            },
             f"study/{name}.yaml": fill_template(template.source, template, kind, name),
             f"tests/test_{name}.py": fill_template(STUDY_TEST, template, kind, name),
         }
@@ -156,7 +163,8 @@ def format_next_steps(kind: str, name: str, folder: Path) -> list[str]:
             f"{folder}: a study; next:",
             f"  cd {folder}",
             f"  crucible check study/{name}.yaml",
-            f"  {use}",
+            "  write protocol.md, and commit it before the first drive",
+            "  ./drive && ./analyse",
         ]
     return [
         f"{folder}: {KIND_NAMES[kind]}; next:",

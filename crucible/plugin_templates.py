@@ -360,7 +360,10 @@ defaults:
 study:
   name: @NAME@ # campaigns are named after it
 
-seeds: [1, 2, 3]
+routes:
+  only: null # all 16 of `town05_sudden`
+
+seeds: [1]
 """
 
 TEMPLATES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from crucible.new import KIND_NAMES, build_package_files
 from crucible.plugin_templates import TEMPLATES
+from crucible.study_templates import PROGRAMS, STUDY_FILES
 from crucible.subcommands import dispatch_subcommand
 from tests.conftest import ROOT
 
@@ -89,3 +91,35 @@ def test_no_file_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert f"{file}: exists" in capsys.readouterr().err
     assert file.read_text() == "# mine\n"
     assert not (tmp_path / "pyproject.toml").exists()
+
+
+def test_a_new_study_has_a_protocol_and_programs(tmp_path: Path) -> None:
+    folder = tmp_path / "near"
+    assert dispatch_subcommand(["new", "study", "own_near", "--out", str(folder)]) == 0
+    for name in STUDY_FILES:
+        assert "@NAME@" not in (folder / name).read_text()
+    for name in PROGRAMS:
+        assert os.access(folder / name, os.X_OK)
+
+
+@pytest.mark.thorough
+def test_a_new_study_is_driven_packed_and_verified(tmp_path: Path) -> None:
+    folder = tmp_path / "near"
+    assert dispatch_subcommand(["new", "study", "own_near", "--out", str(folder)]) == 0
+    programs = Path(sys.executable).parent
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PATH": path}
+    small = ("progress=plain", "routes.only=[2]", "seeds=[1]")
+    for words in (["./drive", *small], ["./analyse"]):
+        done = subprocess.run(
+            words, check=False, cwd=folder, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / "packed" / "part-1.parquet").exists()
+    assert list((folder / "tables").glob("*.csv"))
+    # a clone of what is published
+    published = tmp_path / "published"
+    shutil.copytree(folder, published, ignore=shutil.ignore_patterns("runs", "build"))
+    verified = run_python(published, "crucible", "verify", "reference.json", "--sample", "2")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert "2 of 2" in verified.stdout

@@ -49,6 +49,7 @@ STREAMS = [
     "drives/assignments",
     "drives/signs",
     "dropout/*",
+    "dvs",
     "ego",
     "epoch/*",
     "gnss/*/*",

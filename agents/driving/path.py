@@ -138,8 +138,8 @@ class RoutePath:
         """Return stations and offsets of points, from the nearest point of a stretch."""
         points, stations = self._xy[first:last], self._station[first:last]
         # (N, points) squared metres
-        away = ((xy[:, None] - points) ** 2).sum(-1)
-        nearest = away.argmin(1)
+        east, north = xy[:, :1] - points[:, 0], xy[:, 1:] - points[:, 1]
+        nearest = (east * east + north * north).argmin(1)
         # (N, 2) from the nearest point, turned into the path's direction there
         yaw = self._yaw[first:last][nearest]
         off = xy - points[nearest]

@@ -38,7 +38,8 @@ from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.fitting_table import FittingTable
 from harness.common.randomness import make_named_stream
-from harness.common.recordings import AgentLook, list_scenarios
+from harness.common.recordings import AgentLook
+from harness.datasets.opening import open_recordings
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.patterns import Rule
 from harness.types.precision import ClassMatches, compute_average_precision, pool_matches
@@ -103,7 +104,7 @@ def compare_cooperation_modes(options: ModeOptions) -> dict[str, dict[str, ModeO
             raise UserError(f"--schemes {scheme}: reads no messages; every answer has it alone")
         systems[scheme] = system
     # samples that have a partner of both modes
-    recorded = [scenario for folder in options.data for scenario in list_scenarios(folder)]
+    recorded = [scenario for folder in options.data for scenario in open_recordings(folder)]
     places = RecordedSamples(recorded, units=False).places
     every = max(1, math.ceil(len(places) / options.most))
     outcomes: dict[str, dict[str, ModeOutcomes]] = {

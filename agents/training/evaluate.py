@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from agents.training.detection_metrics import (
     compute_outcomes,
     sample_scenario_counts,
 )
+from agents.training.frame_patterns import write_frame_patterns
 from agents.training.fusion_names import make_fusion_module
 from agents.training.inference import detect_with_messages, get_visibility, make_partner_messages
 from agents.training.operating import make_zero_thresholds
@@ -48,7 +49,8 @@ from agents.training.weight_files import (
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.fitting_table import FittingTable
-from harness.common.recordings import USUAL_INTERVAL, list_scenarios
+from harness.common.recordings import USUAL_INTERVAL, RecordedScenario
+from harness.datasets.opening import open_recordings
 from harness.types.precision import OVERLAP
 from harness.types.vocabulary import CLASSES, Boxes
 
@@ -67,6 +69,7 @@ class EvaluationOptions:
     most: int  # samples, spread evenly
     out: Path | None  # where the numbers go too
     card: bool  # and into the card of the weights
+    frames: Path | None = None  # where the patterns of each sample go
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +93,26 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
         read_weight_card(file)
     system = make_network_system(fusion, None if options.weights is None else str(options.weights))
     # on what
-    recorded = [scenario for folder in options.data for scenario in list_scenarios(folder)]
+    recorded = [scenario for folder in options.data for scenario in open_recordings(folder)]
     # the condition `latency` is one look, and means one second
-    for scenario in recorded:
-        if scenario.interval != USUAL_INTERVAL:
-            raise UserError(
-                f"{scenario.folder}: looks are {scenario.interval:g} s apart; an evaluation needs"
-                f" recordings with {USUAL_INTERVAL:g} s between looks"
-            )
-    samples = RecordedSamples(recorded, units=False, first_moment=1)
+    late = count_looks_of_latency(recorded)
+    samples = RecordedSamples(recorded, units=False, first_moment=late)
     if not len(samples):
         where = ", ".join(map(str, options.data))
-        raise UserError(f"{where}: no vehicle in it has two sweeps: nothing to evaluate on")
+        raise UserError(
+            f"{where}: no vehicle in it has two sweeps {USUAL_INTERVAL:g} s apart: nothing to"
+            " evaluate on"
+        )
     # a column for every condition
     conditions = CONDITIONS if system.reads_messages else {"none": CONDITIONS["none"]}
     columns = {
-        name: evaluate_condition(system, samples, how=how, most=options.most, name=name)
+        name: evaluate_condition(
+            system,
+            samples,
+            how=replace(how, looks_late=how.looks_late * late),
+            most=options.most,
+            name=name,
+        )
         for name, how in conditions.items()
     }
     tables = {name: column.table for name, column in columns.items()}
@@ -113,6 +120,9 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
     console.print(to_precision_table(tables, f"{options.scheme}: AP, eleven-point"))
     console.print(make_operating_table(columns, "At the operating point"))
     # write
+    if options.frames is not None:
+        for line in write_frame_patterns(system, samples, options.most, options.frames):
+            console.print(line, highlight=False)
     if options.out is not None:
         record = {
             "scheme": options.scheme,
@@ -126,6 +136,19 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
     if options.card:
         add_evaluation(file, options.scheme, tables, recorded)
     return tables
+
+
+def count_looks_of_latency(recorded: Sequence[RecordedScenario]) -> int:
+    """Return how many looks make the second of the condition `latency`."""
+    first = recorded[0]
+    late = round(USUAL_INTERVAL / first.interval)
+    for scenario in recorded:
+        if not math.isclose(late * scenario.interval, USUAL_INTERVAL):
+            raise UserError(
+                f"{scenario.folder}: looks are {scenario.interval:g} s apart; an evaluation needs"
+                f" recordings of one interval, of which a whole number makes {USUAL_INTERVAL:g} s"
+            )
+    return late
 
 
 def evaluate_condition(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.common.randomness import make_named_stream
-from harness.common.recordings import AgentLook, RecordedScenario, read_look
+from harness.common.recordings import AgentLook, RecordedScenario
 from harness.types.vocabulary import Boxes, GroundTruth, Integers, Pose, Singles
 
 PARTNERS = 2
@@ -108,7 +108,8 @@ class RecordedSamples:
 
 def read_agent_look(place: SamplePlace, agent: int, earlier: int = 0) -> AgentLook:
     """Read what an agent saw at a sample's moment, or some looks earlier."""
-    return read_look(place.scenario.folder, agent, f"{place.moment - earlier:06}")
+    moments = place.scenario.list_moments(place.ego)
+    return place.scenario.read_look(agent, moments[place.moment - earlier])
 
 
 def select_nearest_partners(place: SamplePlace, ego: AgentLook, most: int) -> list[AgentLook]:

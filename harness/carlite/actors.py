@@ -37,15 +37,17 @@ class ActorTable:
 
         removals: how many actors were removed so far; slots are good while it stays the same.
         id, parent: actor ids; parent 0 is none. kind: a `ActorKind`. label: a semantic `Label`.
-        position, rotation: world pose of the actor's origin. velocity, acceleration: world frame.
-        angular_velocity: about the world's axes, so that a point at `r` from the origin moves with
-            `velocity + cross(angular_velocity, r)`.
+        position, rotation: world pose of the actor's origin. velocity, acceleration: world frame,
+            of the centre of mass, as Unreal reports them.
+        angular_velocity: about the world's axes, so that a point at `r` from the centre of mass
+            moves with `velocity + cross(angular_velocity, r)`.
         box_centre, extent: bounding box in the actor's frame, half sizes.
         mirrors: metres on each side of the box that touch nothing.
-        mass: kilograms. body: index into `bodies.build_body_library()`, -1 where nothing is to be
-        seen. simulated: moved by the dynamics. solid: takes part in collisions. gravity: falls.
+        mass: kilograms. mass_centre: metres by which its centre lies ahead of the origin.
+        body: index into `bodies.build_body_library()`, -1 where nothing is to be seen.
+        simulated: moved by the dynamics. solid: takes part in collisions. gravity: falls.
         throttle, steer, brake, hand_brake, reverse, manual_gear, gear: the vehicle control.
-        wheel_angle: present angle of the front wheels. slip: sideways speed in the body frame.
+        wheel_angle: present angle of the front wheels. slip: sideways speed of that centre.
         yaw_rate: about the body's up axis. engine_speed: radians per second.
         shift: seconds since a shift began. drivetrain: see `dynamics.state`.
         physics: row of its parameters, -1 where it has none.
@@ -69,6 +71,7 @@ class ActorTable:
     extent: Floats
     mirrors: Floats
     mass: Floats
+    mass_centre: Floats
     body: Int32s
     simulated: Bools
     solid: Bools
@@ -115,6 +118,7 @@ class ActorTable:
         "extent": (np.float64, (3,)),
         "mirrors": (np.float64, ()),
         "mass": (np.float64, ()),
+        "mass_centre": (np.float64, ()),
         "body": (np.int32, ()),
         "simulated": (np.bool_, ()),
         "solid": (np.bool_, ()),

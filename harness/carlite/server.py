@@ -41,6 +41,7 @@ class ServerOptions:
     seed: int
     hosts_traffic: bool
     strict: str | None = None
+    recordings: Path | None = None
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
@@ -98,6 +99,7 @@ class CarliteServer:
         with CompileHelpers(count_spare_cores()):
             self.world = ServerWorld(options.town, options.maps, options.seed, self.streams)
             run_warmup(self.world.town)
+        self.world.recording.folder = options.recordings
 
     @property
     def address(self) -> str:

@@ -75,6 +75,14 @@ def parse_maps_folder(text: str) -> Path:
     return path
 
 
+def parse_recordings_folder(text: str) -> Path:
+    """Return a folder that can be written to."""
+    path = parse_maps_folder(text)
+    if not os.access(path, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text} cannot be written to")
+    return path
+
+
 def parse_server_options(arguments: list[str], program: str) -> argparse.Namespace:
     """Return what the command line asks for."""
     parser = ServerArgumentParser(
@@ -102,6 +110,12 @@ def parse_server_options(arguments: list[str], program: str) -> argparse.Namespa
         metavar="DIR",
         type=parse_maps_folder,
         help="folder of further towns as NAME.xodr (default: none)",
+    )
+    add(
+        "--recordings",
+        metavar="DIR",
+        type=parse_recordings_folder,
+        help="folder in which relative names of recorder logs are taken (default: the working one)",
     )
     add("--seed", metavar="N", type=seed, default=0, help="seed of all random streams (default: 0)")
     add(
@@ -180,6 +194,7 @@ def run(options: argparse.Namespace) -> None:
                 seed=options.seed,
                 hosts_traffic=options.traffic_manager == "server",
                 strict=options.strict,
+                recordings=options.recordings,
             )
         )
         asyncio.run(server.serve())

@@ -1,8 +1,8 @@
 """Subcommands, each in one file of a command folder; nothing else lists them.
 
 A file of these folders is a subcommand if it assigns `COMMAND = CommandDeclaration(...)`, and is
-called as the file is. Declarations are read as syntax and not by importing: `crucible --help` must
-not load the packages that 37 subcommands need.
+called as the file is, with hyphens for underscores. Declarations are read as syntax and not by
+importing: `crucible --help` must not load the packages that 37 subcommands need.
 """
 
 from __future__ import annotations
@@ -71,14 +71,15 @@ def find_subcommand(
     """Return a subcommand by its name, None if no folder has it.
 
     Args:
-        name: as on the command line.
+        name: as on the command line; hyphens stand for underscores of the file.
         packages: command folders, as modules.
         root: the folder that they are in.
     """
-    if not name.isidentifier():
+    stem = name.replace("-", "_")
+    if not stem.isidentifier():
         return None
     for package in packages:
-        if subcommand := read_subcommand(root, package, name):
+        if subcommand := read_subcommand(root, package, stem):
             return subcommand
     return None
 
@@ -124,7 +125,8 @@ def read_subcommand(root: Path, package: str, name: str) -> Subcommand | None:
         declaration = CommandDeclaration(**parse_literal_fields(text[start : end + 2]))
     except (SyntaxError, ValueError, TypeError) as problem:
         raise UserError(f"{file}: COMMAND must consist of literals: {problem}") from None
-    return Subcommand(name=name, module=f"{package}.{name}", declaration=declaration)
+    called = name.replace("_", "-")
+    return Subcommand(name=called, module=f"{package}.{name}", declaration=declaration)
 
 
 def parse_literal_fields(text: str) -> dict[str, Any]:

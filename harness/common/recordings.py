@@ -92,6 +92,10 @@ class RecordedScenario:
         """Return when an agent looked, in order."""
         return sorted(path.stem for path in (self.folder / str(agent)).glob("*.yaml"))
 
+    def read_look(self, agent: int, moment: str) -> AgentLook:
+        """Read one agent's look; other layouts read theirs (`harness.datasets`)."""
+        return read_look(self.folder, agent, moment)
+
 
 def list_scenarios(folder: Path) -> list[RecordedScenario]:
     """Return all scenarios of a recording that are whole."""

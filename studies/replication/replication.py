@@ -75,7 +75,7 @@ def build_driving_frame(drives: ReplicationDrives) -> pd.DataFrame:
     rows = []
     for system, condition in list_replication_arms():
         arm = drives.select(system, condition)
-        row: dict[str, object] = {"arm": f"{system} {condition}", "drives": len(arm)}
+        row: dict[str, object] = {"drives of": f"{system} {condition}", "drives": len(arm)}
         for (column, scale, label), printed in zip(
             OUTCOMES, paper.DRIVING[system, condition], strict=True
         ):

@@ -76,8 +76,11 @@ def list_driver_rows(folder: Path) -> list[tuple[str, ...]]:
     if not routes:
         raise UserError(f"{folder}: no finished attempt")
     common = set.intersection(*routes.values())
-    rows = []
-    for driver in sorted(routes, key=lambda name: (name not in DRIVERS, name)):
+    rows: list[tuple[str, ...]] = []
+    for driver in [
+        *(name for name in DRIVERS if name in routes),
+        *sorted(routes.keys() - {*DRIVERS}),
+    ]:
         keys = [key for key in places if key.arm["driver"] == driver and key.route in common]
         results = [campaign.read_result(key)["crucible"] for key in keys]
         frames = [read_stored_table(places[key] / "frames.parquet", "frames") for key in keys]

@@ -1,4 +1,4 @@
-"""Other drivers on the same interface: each drives, stops for a blocker and for a red light."""
+"""Other drivers on the same interface drive, stop for a blocker and for a red light."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def driver_of(name: str) -> RouteDriver:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_drives_a_clean_route_at_its_own_speed(name: str) -> None:
+def test_drivers_drive_a_clean_route_at_their_speed(name: str) -> None:
     world = LittleWorld(straight(200.0), driver=driver_of(name)).drive(20.0)
     assert world.ego.speed == pytest.approx(CRUISE[name], abs=0.1)
     assert abs(world.ego.y) < 0.05
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_turns_in_its_lane(name: str) -> None:
+def test_drivers_turn_in_their_lane(name: str) -> None:
     world = LittleWorld(right_turn(12.0), driver=driver_of(name)).drive(25.0)
     off = [math.hypot(x - 50.0, y - 12.0) - 12.0 for x, y in world.places if x > 50.0 and y < 12.0]
     assert np.abs(off).max() < 0.5
@@ -48,7 +48,7 @@ def test_each_turns_in_its_lane(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_stops_for_a_blocker_and_goes_on_behind_a_leader(name: str) -> None:
+def test_drivers_stop_for_a_blocker_and_go_on_behind_a_leader(name: str) -> None:
     world = LittleWorld(straight(), [stands(VEHICLE, 70.0, 0.0)], driver=driver_of(name))
     world.drive(25.0)
     assert not world.touched
@@ -61,7 +61,7 @@ def test_each_stops_for_a_blocker_and_goes_on_behind_a_leader(name: str) -> None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_stops_for_a_red_light_until_it_is_green(name: str) -> None:
+def test_drivers_stop_for_a_red_light_until_it_is_green(name: str) -> None:
     world = LittleWorld(
         straight(),
         driver=driver_of(name),
@@ -74,7 +74,7 @@ def test_each_stops_for_a_red_light_until_it_is_green(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_lets_a_pedestrian_cross(name: str) -> None:
+def test_drivers_let_a_pedestrian_cross(name: str) -> None:
     way = moves(PEDESTRIAN, (60.0, -12.0), 0.5 * math.pi, 1.4)
     world = LittleWorld(straight(), [way], driver=driver_of(name)).drive(25.0)
     assert not world.touched
@@ -114,7 +114,7 @@ def test_accelerations_are_those_of_the_equation() -> None:
     assert hard[0] == -settings.braking
 
 
-def test_forecasts_keep_velocity_and_say_how_a_box_lies_along_the_route() -> None:
+def test_forecasts_keep_velocity_and_lie_along_the_route() -> None:
     box = np.array([[20.0, -3.0, 0.8, 4.0, 2.0, 1.5, 0.5 * math.pi]])
     tracks = RoadUserTracks.start_tracks(Boxes(box, np.array([VEHICLE]), np.ones(1)))
     tracks.velocity[:] = (0.0, 2.0)

@@ -152,7 +152,7 @@ def test_the_default_has_equal_bytes_next_to_other_drivers_and_without(driven: P
 
 
 @pytest.mark.thorough
-def test_records_carry_the_driver_and_each_drives_otherwise(driven: Path) -> None:
+def test_records_carry_the_driver_and_all_drive_otherwise(driven: Path) -> None:
     both = places_of(driven / "both")
     arms = {name: result_of(place)["crucible"]["attempt"]["arm"] for name, place in both.items()}
     assert "driver" not in arms["default"]

@@ -145,7 +145,7 @@ def test_every_message_has_a_row_that_agrees_with_the_messages(driven: Path) -> 
 
 @pytest.mark.thorough
 def test_a_folder_with_links_resumes_without_a_second_drive(driven: Path) -> None:
-    tries = [line["attempt"] for line in ledger(driven / "half") if "attempt" in line]
+    links = [line["arm"]["link"] for line in ledger(driven / "half")]
+    assert sorted(links) == ["carla", "trace"]
     assert len(CampaignRecords(driven / "half").find_attempts()) == 2
-    assert len({json.dumps(key, sort_keys=True) for key in tries}) == 2
     assert not list((driven / "half" / "episodes").rglob("try2"))

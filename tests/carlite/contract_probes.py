@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tests.carlite.contract_compare import Comparisons, Probe
 from tests.carlite.contract_motion import MOTION_PROBES, put_car_home
+from tests.carlite.contract_returns import RETURN_PROBES
 from tests.carlite.contract_roads import ROAD_PROBES
 from tests.carlite.contract_sensors import SENSOR_PROBES
 from tests.carlite.contract_worlds import WORLD_PROBES
@@ -34,7 +35,12 @@ def drive_and_measure(stage: Stage) -> Comparisons:
     )
     yield "Timestamp.elapsed_seconds", passed, 2.0 * TICK, 1e-6
     yield "Actor.get_velocity", stage.car.get_velocity().length(), speed, 0.02 * speed
-    yield "VehicleTelemetryData.speed", telemetry.speed, speed, 0.02 * speed
+    yield (
+        "VehicleTelemetryData.speed Vehicle.get_telemetry_data",
+        telemetry.speed,
+        speed,
+        0.02 * speed,
+    )
     # centimetres: 100 of them are a metre
     by_turns = 100.0 * speed / abs(telemetry.wheels[0].omega)
     yield "WheelPhysicsControl.radius WheelTelemetryData.omega", (radius), by_turns, 0.02 * by_turns
@@ -48,4 +54,5 @@ PROBES: tuple[Probe, ...] = (
     *MOTION_PROBES,
     *SENSOR_PROBES,
     *ROAD_PROBES,
+    *RETURN_PROBES,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import carla
@@ -11,6 +12,7 @@ from tests.carlite.contract_compare import Comparisons
 from tests.carlite.contract_motion import put_car_home
 from tests.carlite.surface.stage import TICK, Stage
 
+BLACK = (0, 0, 0)
 SWEEP = {"rotation_frequency": "20", "points_per_second": "64000", "range": "40", "channels": "16"}
 
 
@@ -187,4 +189,63 @@ def hear_events(stage: Stage) -> Comparisons:
     put_car_home(stage)
 
 
-SENSOR_PROBES = (hear_sensors, hear_events)
+def hear_motion(stage: Stage) -> Comparisons:
+    """Let a camera slide: the flow of the ground is its projection, and events are listed alike."""
+    size = {"image_size_x": "64", "image_size_y": "48"}
+    low = {"positive_threshold": "0.05", "negative_threshold": "0.05"}
+    # straight down from 10 m: with a field of 90 degrees the picture is 20 m wide and 15 m high
+    down = carla.Rotation(pitch=-90.0, yaw=stage.place.rotation.yaw)
+    put_car_home(stage)
+    place = stage.place.transform(carla.Vector3D(x=4.0, z=10.0))
+    place.z = stage.waypoint.transform.location.z + 10.0
+    eye = stage.put("sensor.camera.optical_flow", carla.Transform(place, down), None, **size)
+    events = stage.put("sensor.camera.dvs", carla.Transform(place, down), None, **size, **low)
+    flows: list[Any] = []
+    arrays: list[Any] = []
+    eye.listen(flows.append)
+    events.listen(arrays.append)
+    stage.tick(2)
+    # the camera goes 0.5 m to its upper edge, 0.2 m to its right: what it sees goes down and left
+    moved = place + 0.5 * stage.place.get_forward_vector() + 0.2 * stage.place.get_right_vector()
+    for sensor in (eye, events):
+        sensor.set_location(moved)
+    frame = stage.world.tick()
+    while not (flows and flows[-1].frame >= frame and arrays):
+        time.sleep(0.005)
+    for sensor in (eye, events):
+        sensor.stop()
+    flow, array = next(image for image in flows if image.frame == frame), arrays[-1]
+    yield (
+        "OpticalFlowImage.width height fov",
+        (flow.width, flow.height, flow.fov),
+        (64, 48, 90.0),
+        0,
+    )
+    yield "OpticalFlowImage.raw_data", len(flow.raw_data), 64 * 48 * 8, 0
+    pixel = flow[64 * 40 + 2]
+    yield "OpticalFlowPixel.x", pixel.x, -0.2 / 10.0, 1e-3
+    yield "OpticalFlowPixel.y", pixel.y, -0.5 / 7.5, 1e-3
+    coloured = flow.get_color_coded_flow()
+    yield "OpticalFlowImage.get_color_coded_flow", len(coloured.raw_data), 64 * 48 * 4, 0
+    yield (
+        "DVSEventArray.width height fov",
+        (array.width, array.height, array.fov),
+        (64, 48, 90.0),
+        0,
+    )
+    yield "DVSEventArray.raw_data", len(array.raw_data), 13 * len(array), 0
+    listed = [(one.x, one.y, one.t, 1 if one.pol else -1) for one in array]
+    names = "DVSEvent.x y t pol DVSEventArray.to_array_x to_array_y to_array_t to_array_pol"
+    columns = (array.to_array_x(), array.to_array_y(), array.to_array_t(), array.to_array_pol())
+    yield names, listed, list(zip(*map(list, columns), strict=True)), 0
+    lit = {
+        n for n, colour in enumerate(array.to_image()) if (colour.r, colour.g, colour.b) != BLACK
+    }
+    yield "DVSEventArray.to_image", lit, {64 * one.y + one.x for one in array}, 0
+    since = stage.world.get_snapshot().timestamp.elapsed_seconds - TICK
+    yield "DVSEvent.t", min(one.t for one in array) / 1e9, since + TICK / 2, TICK / 2 + 1e-6
+    for sensor in (eye, events):
+        sensor.destroy()
+
+
+SENSOR_PROBES = (hear_sensors, hear_events, hear_motion)

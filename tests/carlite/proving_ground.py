@@ -135,6 +135,15 @@ class Place:
         """Return an actor's horizontal speed."""
         return math.hypot(*self.table.velocity[slot, :2])
 
+    def find_centre(self, slot: int = 0) -> Floats:
+        """Return where a vehicle's centre of mass is, at the height of its origin."""
+        yaw = float(self.table.rotation[slot, 1])
+        ahead = self.control(slot).center_of_mass[0]
+        centre: Floats = self.table.position[slot] + ahead * np.array(
+            [math.cos(yaw), math.sin(yaw), 0.0]
+        )
+        return centre
+
     def kinetic_energy(self) -> float:
         """Return the energy of the horizontal motion of all, joules."""
         table = self.table

@@ -19,6 +19,7 @@ BAD_OPTIONS = [
     (["--port", "65534"], "65534"),
     (["--seed", "-1"], "--seed"),
     (["--maps", "/no/such/folder"], "/no/such/folder"),
+    (["--recordings", "/no/such/folder"], "/no/such/folder"),
     (["--traffic-manager", "neither"], "neither"),
     (["--moon"], "--moon"),
     (["--host", "no.such.host.invalid"], "no.such.host.invalid"),

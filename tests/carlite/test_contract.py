@@ -93,12 +93,13 @@ def test_probed_rows_are_what_the_contract_says(client: carla.Client, world: car
         covered = dict.fromkeys(members, probe.__name__) | covered
     assert not complaints, "\n".join(complaints)
     # a row names the first of its probes
-    assert covered == {
+    promised = {
         f"{name}.{member}": row.probe
         for name, rows in read_contract().items()
         for member, row in rows.items()
         if row.probe
     }
+    assert covered == promised, sorted(covered.items() ^ promised.items())
 
 
 @pytest.mark.parametrize("refuses", [False, True])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 import re
 from pathlib import Path
 
@@ -171,6 +173,179 @@ def test_a_replay_puts_actors_where_they_were(
             assert shown == pytest.approx(was, abs=2e-3)
     client.stop_replayer(True)
     assert len(world.get_actors().filter("vehicle.*")) == 2
+
+
+def read_blocks(text: str, title: str) -> list[str]:
+    """Return the lines below every title of that kind."""
+    lines = text.splitlines()
+    below_all: list[str] = []
+    for at, line in enumerate(lines):
+        if line.startswith(title):
+            for below in lines[at + 1 :]:
+                if not below.startswith("  "):
+                    break
+                below_all.append(below)
+    return below_all
+
+
+def test_additional_data_are_what_the_client_reads(target: Carlite, tmp_path: Path) -> None:
+    """Physics, times of lights and trigger volumes, when actors come and when they change."""
+    path = tmp_path / "settings.log"
+    client = target.fresh_client()
+    world = synchronous(client)
+    hero = spawn_cast(world)[0]
+    assert isinstance(hero, carla.Vehicle)
+    light = world.get_actors().filter("traffic.traffic_light")[0]
+    world.tick()
+    client.start_recorder(str(path), True)
+    world.tick()
+    physics = hero.get_physics_control()
+    world.tick()
+    physics.mass = 1234.0
+    hero.apply_physics_control(physics)
+    light.set_green_time(17.5)
+    for _ in range(3):
+        world.tick()
+    client.stop_recorder()
+    text = client.show_recorder_file_info(str(path), True)
+    # what is new is written once
+    seen = [line for line in text.splitlines() if line.startswith("   mass = ")]
+    cars = len(world.get_actors().filter("vehicle.*"))
+    assert len(seen) == cars + 1
+    assert seen[-1] == "   mass = 1234"
+    block = read_blocks(text, " Physics Control events")
+    of_hero = block[block.index(f"  Id: {hero.id}") :]
+    assert f"   max_rpm = {physics.max_rpm:g}" in of_hero
+    curve = " ".join(f"({point.x:g}, {point.y:g})" for point in physics.torque_curve)
+    assert f"   torque_curve = {curve}" in of_hero
+    wheels = [line for line in of_hero if line.startswith("    wheel ")][:4]
+    for shown, wheel in zip(wheels, physics.wheels, strict=True):
+        assert f" radius {wheel.radius:g} " in shown
+        assert f" max_steer_angle {wheel.max_steer_angle:g} " in shown
+    times = read_blocks(text, " Traffic Light time events")
+    lights = world.get_actors().filter("traffic.traffic_light")
+    assert len(times) > len(lights)
+    assert f"  Id: {light.id} green_time: 17.5 yellow_time: 3 red_time: 2" in times
+    # in the world, in centimetres
+    volumes = read_blocks(text, " Actor trigger volumes")
+    assert len(volumes) == len(world.get_actors().filter("traffic.*"))
+    (shown,) = [line for line in volumes if line.startswith(f"  Id: {light.id} ")]
+    numbers = [float(part) for part in re.findall(r"-?[\d.]+(?:e[+-]\d+)?", shown)[1:]]
+    box = light.trigger_volume
+    place = light.get_transform().transform(box.location)
+    wanted = [place.x, place.y, place.z, box.extent.x, box.extent.y, box.extent.z]
+    assert [part / 100.0 for part in numbers] == pytest.approx(wanted, abs=0.01)
+
+
+def test_a_replay_sets_lights_and_leaves_heroes_and_the_spectator_alone(
+    target: Carlite, tmp_path: Path
+) -> None:
+    path = tmp_path / "lights.log"
+    client = target.fresh_client()
+    world = synchronous(client)
+    hero, other, *_ = spawn_cast(world)
+    lights = sorted(world.get_actors().filter("traffic.traffic_light"), key=lambda one: one.id)
+    assert isinstance(lights[0], carla.TrafficLight)
+    spectator = world.get_spectator()
+    spectator.set_transform(carla.Transform(carla.Location(1.0, 2.0, 30.0)))
+    world.tick()
+    client.start_recorder(str(path))
+    states = []
+    for tick in range(20):
+        if tick == 8:
+            for light in lights:
+                light.set_state(carla.TrafficLightState.Yellow)
+        world.tick()
+        states.append([light.state for light in lights])
+    client.stop_recorder()
+    assert states[2] != states[12]
+    for light in lights:
+        light.set_state(carla.TrafficLightState.Off)
+    aside = carla.Transform(carla.Location(500.0, 500.0, 20.0))
+    for actor in (hero, other):
+        actor.set_simulate_physics(False)
+        actor.set_transform(aside)
+        aside.location.x += 20.0
+    spectator.set_transform(aside)
+    world.tick()
+    client.set_replayer_ignore_hero(True)
+    client.set_replayer_ignore_spectator(True)
+    client.set_replayer_time_factor(2.0)
+    try:
+        text = client.replay_file(str(path), 0.0, 0.0, 0, False)
+        assert " at 2.0x\nIgnoring Hero vehicle\nIgnoring Spectator camera\n" in text
+        # two frames of the log in one tick
+        for step in range(1, 9):
+            world.tick()
+            assert [light.state for light in lights] == states[2 * step]
+        assert hero.get_location().x == pytest.approx(500.0, abs=5.0)
+        assert other.get_location().distance(carla.Location(520.0, 500.0, 20.0)) > 50.0
+        assert spectator.get_location().distance(aside.location) < 0.01
+        client.stop_replayer(True)
+        # followed from behind: the spectator is where the followed one is
+        client.set_replayer_ignore_spectator(False)
+        client.set_replayer_time_factor(1.0)
+        client.replay_file(str(path), 0.0, 0.0, other.id, False)
+        for _ in range(4):
+            world.tick()
+        gap = spectator.get_location() - other.get_location()
+        assert (math.hypot(gap.x, gap.y), gap.z) == pytest.approx((10.0, 5.0), abs=0.01)
+    finally:
+        client.stop_replayer(True)
+        client.set_replayer_ignore_hero(False)
+        client.set_replayer_ignore_spectator(False)
+        client.set_replayer_time_factor(1.0)
+
+
+def test_a_log_of_another_town_loads_that_town(
+    drive: tuple[carla.Client, Path, list[list[list[float]]]], target: Carlite
+) -> None:
+    _, path, seen = drive
+    home = target.fresh_client().get_world().get_map().name
+    client = target.client()
+    client.load_world("CrucibleRing")
+    assert "Loading map" in client.replay_file(str(path), 0.0, 0.0, 0, False)
+    world = client.get_world()
+    assert world.get_map().name == home
+    world = synchronous(client)
+    world.tick()
+    (car,) = world.get_actors().filter("vehicle.tesla.model3")
+    places = [poses[0][:2] for poses in seen]
+    here = car.get_location()
+    assert min(math.dist(place, (here.x, here.y)) for place in places) < 0.3
+    client.stop_replayer(True)
+
+
+def test_a_mutated_log_gives_text_and_never_ends_the_server(
+    drive: tuple[carla.Client, Path, list[list[list[float]]]], target: Carlite, tmp_path: Path
+) -> None:
+    _, path, _ = drive
+    client, whole = target.fresh_client(), path.read_bytes()
+    world = synchronous(client)
+    shuffle = random.Random(5)
+    for number in range(40):
+        damaged = bytearray(whole)
+        for _ in range(shuffle.choice((1, 3, 30))):
+            damaged[shuffle.randrange(len(damaged))] = shuffle.randrange(256)
+        if number % 4 == 0:
+            del damaged[shuffle.randrange(len(damaged)) :]
+        broken = tmp_path / "broken.log"
+        broken.write_bytes(damaged)
+        name = str(broken)
+        for text in (
+            client.show_recorder_file_info(name, True),
+            client.show_recorder_collisions(name, "a", "a"),
+            client.show_recorder_actors_blocked(name, 0.1, 1.0),
+            client.replay_file(name, 0.0, 0.0, 0, False),
+        ):
+            assert text
+            assert "Traceback" not in text
+            assert text.count("The file is damaged") <= 1
+        world.tick()
+        client.stop_replayer(False)
+        world = client.get_world()
+    assert target.process.poll() is None
+    assert "Traceback" not in target.log()
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing", b"\x01\x00\x0e\x00CARLA_RECORDER\x00"])

@@ -168,7 +168,8 @@ def test_level_country_is_crossed_in_one_stride() -> None:
 @pytest.mark.parametrize(
     ("kind", "attributes"),
     [
-        ("sensor.camera.dvs", {}),
+        ("sensor.other.rss", {}),
+        ("sensor.camera.dvs", {"positive_threshold": "0"}),
         ("sensor.lidar.ray_cast", {"channels": "0"}),
         ("sensor.lidar.ray_cast", {"range": "nan"}),
         ("sensor.lidar.ray_cast", {"points_per_second": "1e12"}),

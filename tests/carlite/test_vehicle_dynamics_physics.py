@@ -14,6 +14,8 @@ from harness.carlite.dynamics import pushes
 from harness.carlite.dynamics.physics import GearPhysicsControl, PhysicsControl
 from tests.carlite.proving_ground import LINCOLN, TESLA, Place
 
+MKZ_2020 = "vehicle.lincoln.mkz_2020"
+
 Change = Callable[[PhysicsControl], PhysicsControl]
 
 
@@ -42,11 +44,26 @@ def test_what_is_applied_is_what_one_gets() -> None:
     assert place.table.mass[0] == 2222.0
 
 
-def test_the_model_3_has_the_tyres_that_are_published_of_it() -> None:
+@pytest.mark.parametrize(
+    ("vehicle", "stiffness"), [(TESLA, 20.0), (LINCOLN, 20.0), (MKZ_2020, 13.5)]
+)
+def test_tyres_are_the_published_ones(vehicle: str, stiffness: float) -> None:
     place = Place()
-    tesla, lincoln = place.car(TESLA), place.car(LINCOLN)
-    assert {wheel.lat_stiff_value for wheel in place.control(tesla).wheels} == {20.0}
-    assert {wheel.lat_stiff_value for wheel in place.control(lincoln).wheels} == {13.5}
+    place.car(vehicle)
+    assert {wheel.lat_stiff_value for wheel in place.control().wheels} == {stiffness}
+
+
+def test_the_mkz_2017_has_the_parameters_that_carla_recorded() -> None:
+    """They are in the file of CARLA 0.9.13's recorder that docs/explanation/dynamics.md names."""
+    place = Place()
+    place.car(LINCOLN)
+    control = place.control()
+    assert control.mass == 1696.0
+    assert control.center_of_mass == (0.6, 0.0, -0.3)
+    assert control.damping_full_throttle == 0.05
+    assert dict(control.torque_curve)[3000.0] == 695.0
+    assert [gear.up for gear in control.forward_gears] == [0.54, 0.5, 0.46, 0.46, 0.46, 0.46]
+    assert {gear.down for gear in control.forward_gears} == {0.23}
 
 
 def test_every_vehicle_has_a_row_and_a_new_one_takes_that_of_a_gone_one() -> None:

@@ -49,8 +49,8 @@ class Wild(RouteDriver):
 
 @pytest.mark.parametrize("make", [Driver, IdmDriver])
 def test_shipped_drivers_pass(make: Callable[[], RouteDriver]) -> None:
-    found = findings_of(make)
-    assert [(one.check, one.verdict) for one in found] == [(name, "passed") for name in CHECKS]
+    findings = findings_of(make)
+    assert [(one.check, one.verdict) for one in findings] == [(name, "passed") for name in CHECKS]
 
 
 BROKEN = [
@@ -64,12 +64,12 @@ BROKEN = [
 def test_broken_drivers_are_named(
     make: Callable[[], RouteDriver], check: str, verdict: str
 ) -> None:
-    found = [(one.check, one.verdict) for one in findings_of(make)]
-    assert [one for one in found if one[1] in ("warning", "failed")] == [(check, verdict)]
+    findings = [(one.check, one.verdict) for one in findings_of(make)]
+    assert [one for one in findings if one[1] in ("warning", "failed")] == [(check, verdict)]
 
 
 def test_a_driver_is_a_kind_of_plug_in() -> None:
     assert name_plugin_kind(IdmDriver) == name_plugin_kind(Blind) == "a driver"
-    kind, found = check_plugin("agents.driving.proposing.idm_driver:IdmDriver", ["settings=5"])
+    kind, findings = check_plugin("agents.driving.proposing.idm_driver:IdmDriver", ["settings=5"])
     assert kind == "a driver"
-    assert found[0].verdict == "failed"
+    assert findings[0].verdict == "failed"

@@ -62,9 +62,9 @@ def test_an_evaluation_needs_looks_a_second_apart(
     data: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = Path(data) / "made-up" / PROTOCOL
-    file.write_text(json.dumps({**json.loads(file.read_text()), "interval": 0.1}))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "interval": 0.3}))
     assert main(["evaluate", "--scheme", "single", "--data", data]) == 2
-    assert "made-up: looks are 0.1 s apart; an evaluation" in said(capsys.readouterr().err)
+    assert "made-up: looks are 0.3 s apart; an evaluation" in said(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".yaml"])

@@ -11,6 +11,9 @@ and gear (seconds, metres, degrees; others are ignored), and names that end with
 They are replayed open loop on flat ground, from start to end and again every five seconds from the
 record's state. A window is named in the column "missed" where its position is off by more than 10 %
 of the way and 0.5 m, or its heading by more than 2 degrees.
+
+`python -m tools.fidelity lidar FILE ...` reads sweeps of a real CARLA's LiDAR (ASCII PLY, or a
+NumPy array) and prints the pattern of rays and the ground next to carlite's.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.carlite.errors import UserError
+from tools.fidelity import sweeps
 from tools.fidelity.driving import FittedValues, measure_curvature, simulate_drive
 from tools.fidelity.leaving_out import Case, validate_left_out
 from tools.fidelity.measures import DriveMeasure, compare_drive
@@ -35,6 +39,9 @@ MKZ = "vehicle.lincoln.mkz_2020"
 
 def run_fidelity_command(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["lidar"]:
+        return run_lidar_command(given[1:])
     parser = argparse.ArgumentParser(
         prog="python -m tools.fidelity",
         description=__doc__,
@@ -54,7 +61,7 @@ def run_fidelity_command(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--csv", type=Path, metavar="FOLDER", help="write tables of recorder drives as CSV there"
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(given)
     try:
         paths = _list_records(options.place)
         recorded = [path for path in paths if is_recorder_record(path)]
@@ -66,6 +73,26 @@ def run_fidelity_command(arguments: list[str] | None = None) -> int:
         _print_turns(turns, options.vehicle)
         if len(cases) > 2 and not options.no_left_out:
             _print_cross_validation(cases, options.vehicle)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def run_lidar_command(arguments: list[str]) -> int:
+    """Compare sweeps; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.fidelity lidar", description=sweeps.__doc__
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="sweeps, .ply or .npy")
+    parser.add_argument(
+        "--z-up", action="store_true",
+        help="z points upward, as from CARLA 0.9.10 on (default: downward, as up to 0.9.9)",
+    )  # fmt: skip
+    options = parser.parse_args(arguments)
+    try:
+        for path in options.files:
+            sweeps.print_sweep(path, downward=not options.z_up)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

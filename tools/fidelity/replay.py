@@ -110,8 +110,11 @@ def _set_recorded_state(car: SimulatedCar, drive: RecorderDrive, frame: int) -> 
     table, yaw = car.table, float(drive.yaw[frame])
     table.position[0, :2] = drive.place[frame]
     table.rotation[0, 1] = math.remainder(yaw, math.tau)
-    table.velocity[0, :2] = drive.velocity[frame]
-    table.yaw_rate[0] = drive.yaw_rate[frame]
+    # a record has the origin's places; carlite keeps the velocity of the centre of mass
+    rate, centre = float(drive.yaw_rate[frame]), float(table.mass_centre[0])
+    swing = rate * centre * np.array([-math.sin(yaw), math.cos(yaw)])
+    table.velocity[0, :2] = drive.velocity[frame] + swing
+    table.yaw_rate[0] = rate
     ahead = float(drive.velocity[frame] @ np.array([math.cos(yaw), math.sin(yaw)]))
     table.drivetrain[0, FRONT_SPIN] = ahead / float(car.row["front_radius"][0])
     table.drivetrain[0, REAR_SPIN] = ahead / float(car.row["rear_radius"][0])

@@ -18,6 +18,7 @@ COMMAND = CommandDeclaration(
         "crucible evaluate --scheme fcooper --data data/test",
         "crucible evaluate --scheme fcooper --data data/test --weights"
         " mine/lite_fcooper.safetensors",
+        "crucible evaluate --scheme late --data opv2v/test --frames patterns.json",
     ),
 )
 
@@ -27,13 +28,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scheme_options(parser)
     add = parser.add_argument
     add("--weights", type=Path, metavar="FILE", help="weights (default: the shipped weights)")
-    add("--data", type=Path, nargs="+", required=True, metavar="DIR", help="recordings")
+    add(
+        "--data",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="DIR",
+        help="recordings, or OPV2V's layout",
+    )
     add("--most", type=int, default=200, metavar="N", help="samples, spread evenly (default: 200)")
     add(
         "--out",
         type=Path,
         metavar="FILE",
         help="write the numbers to this file as JSON too (default: not written)",
+    )
+    add(
+        "--frames",
+        type=Path,
+        metavar="FILE",
+        help=(
+            "write the six error patterns of each sample, and average precision as OpenCOOD"
+            " computes it, to this file as JSON (default: not written)"
+        ),
     )
     add("--card", action="store_true", help="write the main results into the card of the weights")
     parser.set_defaults(run=run_evaluate)

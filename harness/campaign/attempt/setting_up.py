@@ -22,7 +22,7 @@ from harness.campaign.settings.conditions import (
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.cooperation import build_reference_placement
 from harness.campaign.settings.declared import CampaignSettings
-from harness.campaign.settings.drivers import OWN_DRIVER, build_arm_driver
+from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
 from harness.campaign.settings.links import build_arm_link
 from harness.campaign.settings.metrics import build_metrics
 from harness.channel.channel import Channel, number_equal_names
@@ -83,7 +83,7 @@ def set_up_system(settings: CampaignSettings, name: str) -> System | PrivilegedS
 
 
 def set_up_driver(settings: CampaignSettings, arm: Arm, system: System | PrivilegedSystem) -> None:
-    """Give the system the driver of its arm; under the default driver it keeps its own.
+    """Give the system the driver of its arm; `default` keeps the one it has.
 
     Raises:
         AttemptError: class `agent_setup`: the driver cannot be made, or its files have changed.
@@ -94,7 +94,7 @@ def set_up_driver(settings: CampaignSettings, arm: Arm, system: System | Privile
         if changes := list_file_changes(settings, [arm[DRIVER]], DRIVER):
             raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
         if not is_drivable_system(system):
-            raise UserError(f"system.{arm.system} {OWN_DRIVER}")
+            raise UserError(f"system.{arm.system} {NO_USE_DRIVER}")
         system.use_driver(build_arm_driver(settings, arm))
     except UserError as problem:
         raise AttemptError("agent_setup", str(problem)) from None

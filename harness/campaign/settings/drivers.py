@@ -10,7 +10,7 @@ from harness.common.errors import UserError
 from harness.records.arms import DEFAULT_DRIVER, DRIVER, NONE, Arm
 from harness.types.drivers import RouteDriver, is_drivable_system
 
-OWN_DRIVER = "drives by itself: it has no use_driver"
+NO_USE_DRIVER = "drives by itself: it has no use_driver"
 DRIVEN_BY_ITSELF = "it drives by itself, without use_driver; it is driven under the default only"
 PARTS_OF_DRIVERS = ("reset", "step")
 
@@ -71,11 +71,11 @@ def refuse_two_settings(settings: CampaignSettings, drivers: Iterable[str]) -> N
 def with_drivers(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:
     """Return the arms under each driver; systems that drive by themselves also have the default."""
     names = list(settings.get(DRIVER, {})) or [DEFAULT_DRIVER]
-    own = find_systems_of_own_driver(settings)
+    alone = find_systems_driving_alone(settings)
     made = [
         arm.replace_factors(driver=name)
         for arm in arms
-        for name in ([DEFAULT_DRIVER, *names] if arm.system in own else names)
+        for name in ([DEFAULT_DRIVER, *names] if arm.system in alone else names)
     ]
     return list(dict.fromkeys(made))
 
@@ -86,17 +86,19 @@ def find_arms_without_driver(settings: CampaignSettings, arms: Iterable[Arm]) ->
     Raises:
         UserError: no system lets one.
     """
-    own, systems = find_systems_of_own_driver(settings), settings["system"]
-    if list_named_drivers(settings) and own and len(own) == len(systems):
+    alone, systems = find_systems_driving_alone(settings), settings["system"]
+    if list_named_drivers(settings) and alone and len(alone) == len(systems):
         raise UserError(
-            f"configuration: {DRIVER} with {', '.join(sorted(own))}: {DRIVEN_BY_ITSELF}"
+            f"configuration: {DRIVER} with {', '.join(sorted(alone))}: {DRIVEN_BY_ITSELF}"
         )
     return {
-        arm: DRIVEN_BY_ITSELF for arm in arms if arm[DRIVER] != DEFAULT_DRIVER and arm.system in own
+        arm: DRIVEN_BY_ITSELF
+        for arm in arms
+        if arm[DRIVER] != DEFAULT_DRIVER and arm.system in alone
     }
 
 
-def find_systems_of_own_driver(settings: CampaignSettings) -> set[str]:
+def find_systems_driving_alone(settings: CampaignSettings) -> set[str]:
     """Return the systems that let no other driver drive; not asked where only the default does."""
     if not list_named_drivers(settings):
         return set()

@@ -55,7 +55,6 @@ class ActorBlueprint:
         mass: kilograms, zero where there is nothing to push.
         body: name of its mesh in `bodies.build_body_library()`, empty where nothing is to be seen.
         wheels: number of wheels.
-        refusal: why it cannot be spawned here, empty where it can.
         mirrors: metres on each side of the box that touch nothing.
     """
 
@@ -69,7 +68,6 @@ class ActorBlueprint:
     mass: float = 0.0
     body: str = ""
     wheels: int = 0
-    refusal: str = ""
     mirrors: float = 0.0
 
     @property

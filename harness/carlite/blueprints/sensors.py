@@ -1,8 +1,6 @@
 """Sensors, controllers and triggers: CARLA's ids with their attributes and defaults.
 
-The list has what can be spawned. Four cameras that carlite does not simulate are listed all the
-same, because CARLA's `manual_control.py` looks each of them up when it starts, whichever it shows;
-spawning one is refused with the reason. CARLA's `sensor.other.rss`, `sensor.other.v2x` and
+The list has what can be spawned. CARLA's `sensor.other.rss`, `sensor.other.v2x` and
 `sensor.other.v2x_custom` are left out: a program that looks them up reads "blueprint not found".
 """
 
@@ -116,8 +114,12 @@ _OBSTACLE: Defaults = {
     "debug_linetrace": False,
 }
 _SENSORS: dict[str, Defaults] = {
+    "camera.cosmos_visualization": {**_TICK, **_IMAGE},
     "camera.depth": {**_TICK, **_IMAGE},
+    "camera.dvs": {**_TICK, **_IMAGE, **_FILM, **_EVENTS},
     "camera.instance_segmentation": {**_TICK, **_IMAGE},
+    "camera.normals": {**_TICK, **_IMAGE},
+    "camera.optical_flow": {**_TICK, **_IMAGE},
     "camera.rgb": {**_TICK, **_IMAGE, **_FILM},
     "camera.semantic_segmentation": {**_TICK, **_IMAGE},
     "lidar.ray_cast": {**_TICK, **_SCAN, **_RETURN},
@@ -130,23 +132,12 @@ _SENSORS: dict[str, Defaults] = {
     "other.radar": {**_TICK, **_RADAR},
 }
 _PLAIN_ROLE = ("other.gnss", "other.imu", "other.radar")
-_NOT_SIMULATED: dict[str, Defaults] = {
-    "camera.cosmos_visualization": {**_TICK, **_IMAGE},
-    "camera.dvs": {**_TICK, **_IMAGE, **_FILM, **_EVENTS},
-    "camera.normals": {**_TICK, **_IMAGE},
-    "camera.optical_flow": {**_TICK, **_IMAGE},
-}
 _TRIGGER: Defaults = {"friction": 3.5, "extent_x": 1.0, "extent_y": 1.0, "extent_z": 1.0}
 
 
 def list_sensor_blueprints() -> list[ActorBlueprint]:
-    """Return the sensor blueprints, those that can be spawned first."""
-    simulated = [_make_sensor_blueprint(name, defaults, "") for name, defaults in _SENSORS.items()]
-    refused = [
-        _make_sensor_blueprint(name, defaults, f"carlite does not simulate sensor.{name}")
-        for name, defaults in _NOT_SIMULATED.items()
-    ]
-    return simulated + refused
+    """Return the sensor blueprints."""
+    return [_make_sensor_blueprint(name, defaults) for name, defaults in _SENSORS.items()]
 
 
 def list_helper_blueprints() -> list[ActorBlueprint]:
@@ -168,7 +159,7 @@ def list_helper_blueprints() -> list[ActorBlueprint]:
     ]
 
 
-def _make_sensor_blueprint(name: str, defaults: Defaults, refusal: str) -> ActorBlueprint:
+def _make_sensor_blueprint(name: str, defaults: Defaults) -> ActorBlueprint:
     blueprint_id = f"sensor.{name}"
     roles = ("default",) if name in _PLAIN_ROLE else _ROLES
     attributes = (make_role_attribute(*roles), *_make_sensor_attributes(defaults))
@@ -177,7 +168,6 @@ def _make_sensor_blueprint(name: str, defaults: Defaults, refusal: str) -> Actor
         tags=format_blueprint_tags(blueprint_id),
         attributes=attributes,
         kind=ActorKind.SENSOR,
-        refusal=refusal,
     )
 
 

@@ -45,8 +45,6 @@ def resolve_actor_attributes(blueprint: ActorBlueprint, given: Mapping[str, str]
         blueprint: of the actor.
         given: texts by name.
     """
-    if blueprint.refusal:
-        raise CallError(blueprint.refusal)
     known = {attribute.id: attribute for attribute in blueprint.attributes}
     values = {attribute.id: attribute.value for attribute in blueprint.attributes}
     for name, value in given.items():

@@ -8,7 +8,7 @@ client cannot change.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import degrees, radians
+from math import radians
 
 from harness.carlite.actors import ActorKind
 from harness.carlite.calls.family import CallFamily
@@ -18,26 +18,17 @@ from harness.carlite.dynamics.telemetry import read_vehicle_telemetry
 from harness.carlite.errors import CallError
 from harness.carlite.rpc import ClientSession
 from harness.carlite.wire import codec
-from harness.carlite.wire.codec import Vector
 from harness.carlite.world import ServerWorld
-from harness.carlite.world.geometry import transform_body_point
+from harness.carlite.world.client_physics import CENTIMETRES, convert_physics_control
 
 calls = CallFamily()
-CENTIMETRES = 100.0
 
 
 @calls.register_value
 def get_physics_control(world: ServerWorld, session: ClientSession, actor: object) -> object:
     """Return a vehicle's physics."""
     slot = find_actor_slot(world, actor, ActorKind.VEHICLE)
-    table = world.episode.table
-    control = world.episode.motion.physics.find_control(int(table.id[slot]))
-    pose = table.position[slot].tolist(), table.rotation[slot].tolist()
-    wheels = [
-        _encode_wheel(wheel, transform_body_point(*pose, wheel.position))
-        for wheel in control.wheels
-    ]
-    return codec.encode_record(replace(control, wheels=tuple(wheels)))
+    return codec.encode_record(convert_physics_control(world.episode, slot))
 
 
 @calls.register_void
@@ -63,16 +54,6 @@ def get_telemetry_data(world: ServerWorld, session: ClientSession, actor: object
     slot = find_actor_slot(world, actor, ActorKind.VEHICLE)
     return codec.encode_record(
         read_vehicle_telemetry(world.episode.table, slot, world.episode.motion.physics)
-    )
-
-
-def _encode_wheel(wheel: WheelPhysicsControl, position: Vector) -> WheelPhysicsControl:
-    x, y, z = position
-    return replace(
-        wheel,
-        max_steer_angle=degrees(wheel.max_steer_angle),
-        radius=wheel.radius * CENTIMETRES,
-        position=(x * CENTIMETRES, y * CENTIMETRES, z * CENTIMETRES),
     )
 
 

@@ -9,7 +9,6 @@ from harness.carlite.calls.motion import read_pose
 from harness.carlite.errors import CallError
 from harness.carlite.recording import queries
 from harness.carlite.recording.desk import find_drive
-from harness.carlite.recording.files import locate_recording
 from harness.carlite.rpc import ClientSession
 from harness.carlite.wire import codec
 from harness.carlite.world import ServerWorld
@@ -41,7 +40,7 @@ def show_recorder_file_info(
     world: ServerWorld, session: ClientSession, name: object, show_all: object
 ) -> str:
     """Describe a log."""
-    path = locate_recording(codec.decode_text(name, "file name"))
+    path = world.recording.locate(codec.decode_text(name, "file name"))
     return queries.describe_file(path, show_all=codec.decode_flag(show_all, "show all"))
 
 
@@ -50,7 +49,7 @@ def show_recorder_collisions(  # noqa: PLR0917 - as they are sent
     world: ServerWorld, session: ClientSession, name: object, first: object, second: object
 ) -> str:
     """List a log's collisions between two kinds of parties."""
-    path = locate_recording(codec.decode_text(name, "file name"))
+    path = world.recording.locate(codec.decode_text(name, "file name"))
     return queries.describe_collisions(path, _read_category(first), _read_category(second))
 
 
@@ -59,7 +58,7 @@ def show_recorder_actors_blocked(  # noqa: PLR0917 - as they are sent
     world: ServerWorld, session: ClientSession, name: object, time: object, distance: object
 ) -> str:
     """List who stood still in a log."""
-    path = locate_recording(codec.decode_text(name, "file name"))
+    path = world.recording.locate(codec.decode_text(name, "file name"))
     seconds = codec.decode_number(time, "time")
     return queries.describe_blocked(path, seconds, codec.decode_number(distance, "distance"))
 
@@ -77,7 +76,7 @@ def replay_file(  # noqa: PLR0917 - as they are sent
 ) -> str:
     """Play a log again, in its own town; sensors of a log are not played."""
     view = read_pose(offset)
-    path = locate_recording(codec.decode_text(name, "file name"))
+    path = world.recording.locate(codec.decode_text(name, "file name"))
     span = codec.decode_number(start, "start"), codec.decode_number(duration, "duration")
     if not all(map(math.isfinite, span)):
         raise CallError("replay_file: start and duration must be numbers")

@@ -36,7 +36,7 @@ BOX = np.dtype(
 """A box at the end of a tick in which it moved by (dx, dy) and turned by `turn`.
 
 `lightness` and `nimbleness` are the inverse mass and inverse yaw inertia, zero where nothing moves
-it; (arm_x, arm_y) leads from the body's origin, about which it turns, to the middle of the box;
+it; (arm_x, arm_y) leads from the centre of mass, about which the body turns, to the box's middle;
 reach is the half size, along the world's axes, of what it sweeps."""
 
 STRIDE = 0.25

@@ -167,6 +167,9 @@ def build_swept_boxes(slots: Ints, table: BodyColumns, dt: float) -> Boxes:
             table.position[slot, 0] + box["arm_x"],
             table.position[slot, 1] + box["arm_y"],
         )
+        # a body moves and turns about its centre of mass
+        box["arm_x"] -= table.mass_centre[slot] * cos
+        box["arm_y"] -= table.mass_centre[slot] * sin
         box["half_length"], box["half_width"] = (
             table.extent[slot, 0],
             table.extent[slot, 1] - table.mirrors[slot],

@@ -77,6 +77,7 @@ class BodyColumns(NamedTuple):
     extent: Floats
     mirrors: Floats
     mass: Floats
+    mass_centre: Floats
 
 
 KernelColumns = TypeVar("KernelColumns", VehicleColumns, WalkerColumns, BodyColumns)

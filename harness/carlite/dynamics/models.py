@@ -62,6 +62,30 @@ MKZ = EngineModel(
     switch_time=SWITCH_TIME,
 )
 
+MKZ_2017 = EngineModel(
+    torque_curve=(
+        (1000.0, 347.0),
+        (1500.0, 523.0),
+        (2000.0, 606.0),
+        (3000.0, 695.0),
+        (4000.0, 677.0),
+        (5300.0, 607.0),
+        (6500.0, 466.0),
+    ),
+    max_rpm=6500.0,
+    final=3.21,
+    gears=(
+        GearPhysicsControl(4.584, 0.23, 0.54),
+        GearPhysicsControl(2.964, 0.23, 0.50),
+        GearPhysicsControl(1.912, 0.23, 0.46),
+        GearPhysicsControl(1.446, 0.23, 0.46),
+        GearPhysicsControl(1.0, 0.23, 0.46),
+        GearPhysicsControl(0.746, 0.23, 0.46),
+    ),
+    switch_time=RECORDED_SWITCH_TIME,
+    damping=(0.05, 2.0, 0.35),
+)
+
 MODEL3 = EngineModel(
     torque_curve=(
         (0.0, 743.0),
@@ -129,18 +153,19 @@ class PublishedVehicle:
     longitudinal: float = 3000.0
 
 
-_MKZ = PublishedVehicle(
-    engine=MKZ,
-    front_axle=1.4718,
-    rear_axle=-1.3886,
-    width=1.5929,
-    centre=(0.3, 0.0),
-    radius=0.355,
-    brake=800.0,
-    hand_brake=1600.0,
-)
 PUBLISHED = {
-    "vehicle.lincoln.mkz_2017": _MKZ,
+    "vehicle.lincoln.mkz_2017": PublishedVehicle(
+        engine=MKZ_2017,
+        front_axle=1.4718,
+        rear_axle=-1.3886,
+        width=1.5929,
+        mass=1696.0,
+        centre=(0.6, -0.3),
+        radius=0.355,
+        brake=800.0,
+        hand_brake=1600.0,
+        lateral=20.0,
+    ),
     "vehicle.lincoln.mkz_2020": PublishedVehicle(
         engine=MKZ,
         front_axle=1.4718,

@@ -138,6 +138,7 @@ class PhysicsTable:
         self._controls[actor_id] = control
         table.physics[slot] = row
         table.mass[slot] = control.mass
+        table.mass_centre[slot] = packed["centre"]
 
     def forget_actor(self, actor_id: int) -> None:
         """Drop what is known of a destroyed actor."""

@@ -6,6 +6,7 @@ ever longer to follow, and in the end is no number any more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -94,5 +95,7 @@ def _compute_actor_inertia(table: ActorTable, slot: int) -> float:
 
 
 def _compute_moment(table: ActorTable, slot: int, force: Vector, at: Vector) -> Vector:
-    arm = np.asarray(at) - table.position[slot]
+    yaw, ahead = float(table.rotation[slot, 1]), float(table.mass_centre[slot])
+    centre = table.position[slot] + ahead * np.array([math.cos(yaw), math.sin(yaw), 0.0])
+    arm = np.asarray(at) - centre
     return tuple(float(component) for component in np.cross(arm, np.asarray(force)))

@@ -36,7 +36,7 @@ TOUCH = np.dtype(
     ]
 )
 """Box `a` meets box `b` of the movers, or of the scenery; the normal leads from `a` to `b`, the
-arms from the bodies' origins to the point of contact; the impulse is what `b` receives."""
+arms from the centres of mass to the point of contact; the impulse is what `b` receives."""
 
 RESTITUTION = 0.15
 RESTING = 0.5

@@ -46,8 +46,10 @@ def step_planar_motion(
     along: float, across: float, turn: float, engine: float,
     grounded: bool, slope: float, bank: float,
     push_along: float, push_across: float, spin: float, dt: float,
-) -> tuple[float, float, float, float]:  # fmt: skip
-    """Return the speeds along and across the body, the yaw rate and the engine speed after `dt`.
+) -> tuple[float, float, float, float, float]:  # fmt: skip
+    """Return speeds along and across the body, yaw rate, engine speed and turned angle after `dt`.
+
+    The speeds are the centre of mass's; the turned angle is what the heading changes by.
 
     Tyre forces are those of the slips before each step, as in PhysX: above 5 m/s, where its steps
     are long, stiff tyres on light wheels chatter, and CARLA's cars pull less well for it.
@@ -69,15 +71,16 @@ def step_planar_motion(
         push_along -= GRAVITY * math.sin(slope)
         push_across += GRAVITY * math.sin(bank)
     front_rest, rear_rest = mass * GRAVITY * b / (a + b), mass * GRAVITY * a / (a + b)
+    # a load transfer of 1 is the whole weight over the wheelbase; no axle gives more than it has
+    most_ahead, most_behind = upright * b / (a + b), -upright * a / (a + b)
     front, rear, transfer = state[FRONT_SPIN], state[REAR_SPIN], state[TRANSFER]
-    locked = False
+    locked, angle = False, 0.0
     steps = SLOW_STEPS if abs(along) < SLOW else 1
     h = dt / steps
     for _ in range(steps):
         # Forces of the tyres under their present load.
         front_force = front_side = rear_force = rear_side = 0.0
         if grounded:
-            # a load transfer of 1 is the whole weight over the wheelbase
             front_load = filter_tyre_load(upright - transfer * (a + b) / b)
             rear_load = filter_tyre_load(upright + transfer * (a + b) / a)
             lateral = across + a * turn
@@ -119,11 +122,12 @@ def step_planar_motion(
         gain = x_force / mass - vehicle["drag"] * along * abs(along) / mass + push_along
         side = (front_push + rear_side) / mass + push_across
         pitching = x_force * vehicle["height"] / (mass * GRAVITY * (a + b))
+        pitching = min(max(pitching, most_behind), most_ahead)
         transfer += (pitching - transfer) * min(h / TRANSFER_TIME, 1.0)
-        angle = h * turn
         turn += h * (spin + (a * front_push - b * rear_side) / inertia)
+        angle += h * turn
         forward, aside = along + h * gain, across + h * side
-        turned, swung = math.cos(angle), math.sin(angle)
+        turned, swung = math.cos(h * turn), math.sin(h * turn)
         along, across = forward * turned + aside * swung, aside * turned - forward * swung
         # How long it has stood almost still.
         locked = (front == 0.0 and front_brake > 0.0) or (rear == 0.0 and rear_brake > 0.0)
@@ -138,10 +142,11 @@ def step_planar_motion(
             _damp_sticky_speed(across),
             _damp_sticky_speed(turn),
         )
+        angle = dt * turn
         front = front if abs(front) > AT_REST and ratio != 0.0 else 0.0
         rear = rear if abs(rear) > AT_REST and ratio != 0.0 else 0.0
     state[FRONT_SPIN], state[REAR_SPIN], state[TRANSFER] = front, rear, transfer
-    return along, across, turn, engine
+    return along, across, turn, engine, angle
 
 
 @compiled

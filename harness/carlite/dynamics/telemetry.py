@@ -61,6 +61,8 @@ def read_vehicle_telemetry(table: ActorTable, slot: int, physics: PhysicsTable) 
     cos, sin = math.cos(table.rotation[slot, 1]), math.sin(table.rotation[slot, 1])
     along = velocity[0] * cos + velocity[1] * sin
     across = velocity[1] * cos - velocity[0] * sin
+    # at the origin, from which the wheels' places count
+    across -= float(table.yaw_rate[slot] * table.mass_centre[slot])
     drag = float(physics.rows[table.physics[slot]]["drag"]) * along * abs(along)
     # forces that the tyres carry, N: from acceleration, gravity on a slope, and drag
     pitch, _, roll = table.rotation[slot].tolist()

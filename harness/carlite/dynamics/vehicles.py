@@ -78,7 +78,7 @@ def _step_vehicle_kernel(
         turn = table.yaw_rate[slot]
         centre = vehicle["centre"]
         along = vx * cos + vy * sin
-        across = vy * cos - vx * sin + turn * centre
+        across = vy * cos - vx * sin
         push_along = (table.force[slot, 0] * cos + table.force[slot, 1] * sin) / vehicle["mass"]
         push_across = (table.force[slot, 1] * cos - table.force[slot, 0] * sin) / vehicle["mass"]
         lift = table.force[slot, 2] / vehicle["mass"]
@@ -126,7 +126,7 @@ def _step_vehicle_kernel(
             else:
                 gear = target = min(max(gear, 1), vehicle["gears"])
             # Engine, tyres and forces: the next velocity, or the one that a client holds.
-            along, across, turn, engine_speed = step_planar_motion(
+            along, across, turn, engine_speed, angle = step_planar_motion(
                 vehicle, state, wheel_angle + vehicle["pull"], compute_gear_ratio(vehicle, gear),
                 accel,
                 along, across, turn, engine_speed,
@@ -135,18 +135,18 @@ def _step_vehicle_kernel(
             if held:
                 along = table.held_velocity[slot, 0]
                 turn = along * math.tan(wheel_angle) / (vehicle["front"] + vehicle["rear"])
-                across = table.held_velocity[slot, 1] + turn * centre
+                across, angle = table.held_velocity[slot, 1], h * turn
                 state[FRONT_SPIN] = along / vehicle["front_radius"]
                 state[REAR_SPIN] = along / vehicle["rear_radius"]
             # Onward in the plane, and the ground there.
             before = plane
             if along != 0.0 or across != 0.0 or turn != 0.0:
-                drift = across - turn * centre
-                yaw += h * turn
+                # the centre of mass goes on with its new velocity, about which the origin turns
+                yaw += angle
                 old_cos, old_sin = cos, sin
                 cos, sin = math.cos(yaw), math.sin(yaw)
-                x += 0.5 * h * (along * (old_cos + cos) - drift * (old_sin + sin))
-                y += 0.5 * h * (along * (old_sin + sin) + drift * (old_cos + cos))
+                x += h * (along * cos - across * sin) - centre * (cos - old_cos)
+                y += h * (along * sin + across * cos) - centre * (sin - old_sin)
                 plane, slope, bank = fit_wheel_plane(ground, x, y, z, cos, sin, front, rear, track)
             # Height, pitch and roll: on the springs, or in the air.
             steepest = STEEPEST * abs(along) + 0.3
@@ -166,8 +166,7 @@ def _step_vehicle_kernel(
             pitch_rate, roll_rate = (new_pitch - pitch) / h, (new_roll - roll) / h
             pitch, roll = new_pitch, new_roll
         # Back into the table.
-        drift = across - turn * centre
-        vx, vy = along * cos - drift * sin, along * sin + drift * cos
+        vx, vy = along * cos - across * sin, along * sin + across * cos
         table.position[slot, 0], table.position[slot, 1], table.position[slot, 2] = x, y, z
         table.rotation[slot, 0], table.rotation[slot, 2] = pitch, roll
         table.rotation[slot, 1] = math.atan2(sin, cos) if abs(yaw) > math.pi else yaw
@@ -178,7 +177,7 @@ def _step_vehicle_kernel(
         table.angular_velocity[slot, 0] = pitch_rate * sin - roll_rate * cos
         table.angular_velocity[slot, 1] = -pitch_rate * cos - roll_rate * sin
         table.angular_velocity[slot, 2] = (yaw - start_yaw) / dt
-        table.wheel_angle[slot], table.slip[slot], table.yaw_rate[slot] = wheel_angle, drift, turn
+        table.wheel_angle[slot], table.slip[slot], table.yaw_rate[slot] = wheel_angle, across, turn
         table.gear[slot], table.shift[slot], table.engine_speed[slot] = gear, shift, engine_speed
         state[TARGET_GEAR], state[SINCE_SHIFT] = target, since
         table.force[slot] = 0.0

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 
 from harness.carlite.recording.packets import (
+    BONE,
+    GEAR,
+    LONG_COUNT,
+    PAIR,
+    PHYSICS,
     SECONDS,
+    WHEEL,
     PacketKind,
     PayloadCursor,
     unpack_actors,
@@ -21,11 +26,6 @@ LAMP_NAMES = (
 """In the order of their bits."""
 LAMP_ORDER = (0, 1, 2, 3, 4, 5, 6, 8, 7, 9, 10)
 """In the order in which they are listed: interior before fog."""
-_PHYSICS = struct.Struct("<I5f?4f3f")
-_LONG_COUNT = struct.Struct("<I")
-_PAIR = struct.Struct("<2f")
-_GEAR = struct.Struct("<3f")
-_WHEEL = struct.Struct("<12f")
 
 
 def format_number(value: float) -> str:
@@ -68,6 +68,21 @@ def describe_time(payload: bytes) -> str:
     return f" Current platform time: {format_number(seconds)}\n"
 
 
+def describe_bones(payload: bytes) -> str:
+    """Describe the bones of walkers; carlite writes none, CARLA does."""
+    cursor = PayloadCursor(payload)
+    count = cursor.take_count()
+    lines = [f" Walkers Bones: {count}\n"]
+    for _ in range(count):
+        (number,) = cursor.take(LONG_COUNT)
+        lines.append(f"  Id: {number}\n")
+        for _ in range(cursor.take_count()):
+            name, *placed = cursor.take_text(), *cursor.take(BONE)
+            where, turned = format_vector(placed[:3]), format_vector(placed[3:])
+            lines.append(f'     Bone: "{name}" relative: Loc{where} Rot{turned}\n')
+    return "".join([*lines, "\n"])
+
+
 def describe_physics(payload: bytes) -> str:
     """Describe what is under the bonnets."""
     cursor = PayloadCursor(payload)
@@ -78,11 +93,11 @@ def describe_physics(payload: bytes) -> str:
 
 
 def _describe_vehicle_physics(cursor: PayloadCursor) -> str:
-    number, rpm, inertia, full, engaged, free, automatic, *rest = cursor.take(_PHYSICS)
+    number, rpm, inertia, full, engaged, free, automatic, *rest = cursor.take(PHYSICS)
     clutch, ratio, mass, drag, *centre = rest
     torque, gears, steering, wheels = (
-        [cursor.take(shape) for _ in range(int(cursor.take(_LONG_COUNT)[0]))]
-        for shape in (_PAIR, _GEAR, _PAIR, _WHEEL)
+        [cursor.take(shape) for _ in range(int(cursor.take(LONG_COUNT)[0]))]
+        for shape in (PAIR, GEAR, PAIR, WHEEL)
     )
     values = {
         "max_rpm": format_number(rpm),

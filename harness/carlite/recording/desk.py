@@ -22,17 +22,27 @@ if TYPE_CHECKING:
 
 
 class RecordingDesk:
-    """Starts and stops recording and replaying, and lets both follow the world's ticks."""
+    """Starts and stops recording and replaying, and lets both follow the world's ticks.
+
+    Attributes:
+        options: for the next replay.
+        folder: where relative names of logs are taken; None for the working folder.
+    """
 
     def __init__(self) -> None:
+        self.folder: Path | None = None
         self.options = ReplayOptions()
         self._recorder: WorldRecorder | None = None
         self._replayer: DriveReplayer | None = None
 
+    def locate(self, name: str) -> Path:
+        """Return where the log of that name lies."""
+        return locate_recording(name, self.folder)
+
     def start_recorder(self, name: str, town: str, *, additional: bool) -> Path:
         """Begin a log and return where it lies."""
         self.stop()
-        path = locate_recording(name)
+        path = self.locate(name)
         self._recorder = WorldRecorder(path, town, additional=additional)
         return path
 

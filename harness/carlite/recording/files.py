@@ -29,14 +29,18 @@ class RecordingStart(NamedTuple):
     town: str
 
 
-def locate_recording(name: str) -> Path:
-    """Return where a log of that name lies: in the working folder, unless the path is absolute.
+def locate_recording(name: str, within: Path | None = None) -> Path:
+    """Return where a log of that name lies: in a folder, unless the path is absolute.
 
-    A relative name never leads out of the working folder.
+    A relative name never leads out of the folder.
+
+    Args:
+        name: as the client gives it.
+        within: the folder; None for the working folder.
     """
     if not name or "\0" in name:
         raise CallError("a recording needs a file name")
-    folder, path = Path.cwd().resolve(), Path(name)
+    folder, path = (within or Path.cwd()).resolve(), Path(name)
     if path.is_absolute():
         return path
     try:

@@ -18,6 +18,10 @@ HEADER = struct.Struct("<BI")
 COUNT = struct.Struct("<H")
 FRAME = struct.Struct("<Qdd")
 SECONDS = struct.Struct("<d")
+PHYSICS = struct.Struct("<I5f?4f3f")
+BONE = struct.Struct("<6f")
+PAIR, GEAR, WHEEL = struct.Struct("<2f"), struct.Struct("<3f"), struct.Struct("<12f")
+LONG_COUNT = struct.Struct("<I")
 _ACTOR = struct.Struct("<IB6fI")
 
 
@@ -42,6 +46,12 @@ class PacketKind(IntEnum):
     PHYSICS_CONTROL = 15
     TRAFFIC_LIGHT_TIME = 16
     TRIGGER_VOLUME = 17
+    FRAME_COUNTER = 18
+    WALKER_BONES = 19
+    VISUAL_TIME = 20
+    VEHICLE_DOOR = 21
+    WHEELS = 22
+    BIKER = 23
 
 
 ROWS = {
@@ -141,6 +151,11 @@ def unpack_rows(kind: PacketKind, payload: bytes) -> list[tuple[float, ...]]:
     """Return the records of a packet that `pack_rows` or CARLA wrote."""
     cursor, shape = PayloadCursor(payload), ROWS[kind]
     return [cursor.take(shape) for _ in range(cursor.take_count())]
+
+
+def pack_vectors(shape: struct.Struct, rows: Sequence[Sequence[float]]) -> bytes:
+    """Return rows of one shape behind their 32-bit number, as C++ vectors are written."""
+    return LONG_COUNT.pack(len(rows)) + b"".join(shape.pack(*row) for row in rows)
 
 
 def pack_actors(actors: Iterable[RecordedActor]) -> bytes:

@@ -25,6 +25,13 @@ EVENTS = (
     PacketKind.EVENT_PARENT,
     PacketKind.COLLISION,
 )
+OTHERS: dict[int, Callable[[bytes], str]] = {
+    PacketKind.PHYSICS_CONTROL: descriptions.describe_physics,
+    PacketKind.WALKER_BONES: descriptions.describe_bones,
+    PacketKind.PLATFORM_TIME: descriptions.describe_time,
+}
+"""Packets with a form of their own, and who describes them."""
+
 SCENERY = 0xFFFFFFFF
 CATEGORIES = "ovwth"
 UNKNOWN = ("o", "")
@@ -200,8 +207,4 @@ def _describe_packet(kind: int, payload: bytes, *, show_all: bool) -> str:
         return ""
     if kind in ROWS:
         return descriptions.describe_rows(PacketKind(kind), payload)
-    if kind == PacketKind.PHYSICS_CONTROL:
-        return descriptions.describe_physics(payload)
-    if kind == PacketKind.PLATFORM_TIME:
-        return descriptions.describe_time(payload)
-    return ""
+    return OTHERS[kind](payload) if kind in OTHERS else ""

@@ -12,6 +12,7 @@ import numpy as np
 from harness.carlite.actors import ActorKind
 from harness.carlite.arrays import Floats
 from harness.carlite.errors import CallError
+from harness.carlite.recording.additions import AddedData
 from harness.carlite.recording.files import VERSION, RecordingStart, pack_start
 from harness.carlite.recording.packets import (
     FRAME,
@@ -45,6 +46,7 @@ class WorldRecorder:
         except OSError as problem:
             raise CallError(f"start_recorder: {path}: {problem.strerror}") from None
         self._additional = additional
+        self._added = AddedData()
         self._known: dict[int, Resident] = {}
         self._frames = 0
         self._collisions = 0
@@ -58,11 +60,15 @@ class WorldRecorder:
         self._last_step = dt
         self._frames += 1
         frame = FRAME.pack(self._frames, dt, self._elapsed)
-        blocks = [pack_packet(PacketKind.FRAME_START, frame), *self._pack_events(episode)]
+        visual = pack_packet(PacketKind.VISUAL_TIME, SECONDS.pack(self._elapsed))
+        blocks = [pack_packet(PacketKind.FRAME_START, frame), visual, *self._pack_events(episode)]
         blocks += [pack_rows(kind, rows) for kind, rows in _list_states(episode).items()]
         if self._additional:
             blocks.append(pack_rows(PacketKind.KINEMATICS, _list_kinematics(episode)))
-            blocks += self._pack_additions()
+            clock = SECONDS.pack(time.monotonic() - self._began)
+            blocks += self._added.pack_boxes(episode, self._new)
+            blocks.append(pack_packet(PacketKind.PLATFORM_TIME, clock))
+            blocks += self._added.pack_settings(episode)
         self._file.write(b"".join([*blocks, pack_packet(PacketKind.FRAME_END)]))
 
     def close(self) -> None:
@@ -104,18 +110,6 @@ class WorldRecorder:
     def _is_hero(self, number: int) -> bool:
         resident = self._known.get(number)
         return resident is not None and resident.find_attribute("role_name") == "hero"
-
-    def _pack_additions(self) -> list[bytes]:
-        """Return the boxes of those who came, and the computer's time."""
-        boxes = [
-            (one.id, *(CENTIMETRES * part for part in (*one.box.location, *one.box.extent)))
-            for one in self._new
-            if one.kind not in (ActorKind.TRAFFIC_LIGHT, ActorKind.TRAFFIC_SIGN)
-        ]
-        return [
-            pack_rows(PacketKind.BOUNDING_BOX, boxes),
-            pack_packet(PacketKind.PLATFORM_TIME, SECONDS.pack(time.monotonic() - self._began)),
-        ]
 
 
 def convert_pose(position: Floats, rotation: Floats) -> Row:

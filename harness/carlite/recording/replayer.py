@@ -37,7 +37,7 @@ ALOFT = (0.0, 0.0, 1000.0)
 """Where new actors come from, as in CARLA: nothing is in their way there."""
 VIEW = Transform((-10.0, 0.0, 5.0), Rotation((math.radians(-25.0), 0.0, 0.0)))
 FARTHEST = 1e6
-UNREAD = range(PacketKind.SCENE_LIGHT, PacketKind.TRIGGER_VOLUME + 1)
+UNREAD = range(PacketKind.SCENE_LIGHT, PacketKind.BIKER + 1)
 MOST_AHEAD = 1e-9
 
 

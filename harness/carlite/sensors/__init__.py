@@ -8,13 +8,17 @@ from typing import TypeAlias
 from harness.carlite.errors import CallError
 from harness.carlite.sensors.camera import (
     ColourCamera,
+    CosmosCamera,
     DepthCamera,
     InstanceCamera,
     SemanticCamera,
 )
+from harness.carlite.sensors.events import EventCamera
+from harness.carlite.sensors.flow import FlowCamera
 from harness.carlite.sensors.gnss import GnssSensor
 from harness.carlite.sensors.inertial import ImuSensor
 from harness.carlite.sensors.lidar import LidarSensor
+from harness.carlite.sensors.normals import NormalsCamera
 from harness.carlite.sensors.obstacle import ObstacleSensor
 from harness.carlite.sensors.protocol import Sensor, SensorPose
 from harness.carlite.sensors.radar import RadarSensor
@@ -25,8 +29,12 @@ __all__ = ["KINDS", "Sensor", "SensorPose", "make_sensor"]
 Maker: TypeAlias = Callable[[Mapping[str, str], int, int], Sensor]
 
 KINDS: dict[str, Maker] = {
+    "sensor.camera.cosmos_visualization": CosmosCamera,
     "sensor.camera.depth": DepthCamera,
+    "sensor.camera.dvs": EventCamera,
     "sensor.camera.instance_segmentation": InstanceCamera,
+    "sensor.camera.normals": NormalsCamera,
+    "sensor.camera.optical_flow": FlowCamera,
     "sensor.camera.rgb": ColourCamera,
     "sensor.camera.semantic_segmentation": SemanticCamera,
     "sensor.lidar.ray_cast": LidarSensor,

@@ -15,12 +15,13 @@ from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.fan import RayFan
 from harness.carlite.sensors.lamps import compute_lamp_codes
 from harness.carlite.sensors.markings import GroundMarkings, find_painted_label
+from harness.carlite.sensors.painting import make_paint_buffers, paint_picture
 from harness.carlite.sensors.picture import FAR, CameraPicture, PinholeCamera
 from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.rasterise import GROUND, NOTHING
 from harness.carlite.sensors.relief import GroundRelief, find_relief_label
 from harness.carlite.sensors.scene import SensorScene
-from harness.carlite.sensors.shading import compute_face_colours, paint_picture
+from harness.carlite.sensors.shading import compute_face_colours
 
 SCENERY_ID = 0x8000
 SKY, ROAD = int(SemanticLabel.SKY), int(SemanticLabel.ROAD)
@@ -73,9 +74,15 @@ class ColourCamera:
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
         self._pinhole = PinholeCamera(attributes)
+        self._buffers = make_paint_buffers(self._pinhole.height)
 
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image."""
+        header, image = self.make_image(scene, pose, frame)
+        return header + image.tobytes()
+
+    def make_image(self, scene: SensorScene, pose: SensorPose, frame: int) -> tuple[bytes, Bytes]:
+        """Return the image's header, and the image: (rows, columns, 4), blue first."""
         picture = self._pinhole.render_picture(scene, pose, frame)
         colours = compute_face_colours(
             picture.normals, picture.labels, things=picture.things,
@@ -86,13 +93,58 @@ class ColourCamera:
             picture.normals, picture.labels, picture.things,
             rotation=picture.rotation, shown=shown, facing=facing,
         )  # fmt: skip
-        image = np.empty((self._pinhole.height, self._pinhole.width, 4), np.uint8)
+        # (rows, columns) of pixels: in memory the bytes are blue, green, red, alpha
+        image = np.empty((self._pinhole.height, self._pinhole.width), np.uint32)
         paint_picture(
             picture.fan, picture.nearness, picture.source, colours, picture.labels, lamps,
             picture.things, scene.things, scene.relief, scene.markings,
-            picture.rotation, picture.origin, image,
+            picture.rotation, picture.origin, self._buffers, image,
         )  # fmt: skip
-        return self._pinhole.header + image.tobytes()
+        return self._pinhole.header, image
+
+
+class CosmosCamera:
+    """`camera.cosmos_visualization`: what a driver heeds, in CARLA's colours on black.
+
+    CARLA draws lines and boxes of these objects, and nothing hides them. Here the objects are
+    filled and are hidden like all others; edges of roads, stop lines and crosswalks have no colours
+    of their own.
+    """
+
+    def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
+        self._pinhole = PinholeCamera(attributes)
+
+    def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
+        """Return one image."""
+        picture = self._pinhole.render_picture(scene, pose, frame)
+        no_actors = np.zeros(len(picture.things), np.int64)
+        image = _render_label_image(self._pinhole, scene, picture, no_actors)
+        labels = np.frombuffer(image, np.uint8).reshape(-1, 4)[:, 2]
+        return self._pinhole.header + COSMOS_COLOURS[labels].tobytes()
+
+
+def _build_cosmos_colours() -> Bytes:
+    """Return blue, green, red and alpha of every label, (256, 4), as `CosmosControlSensor.cpp`."""
+    colours = np.zeros((256, 4), np.uint8)
+    colours[:, 3] = 255
+    cars = (
+        SemanticLabel.CAR, SemanticLabel.TRUCK, SemanticLabel.BUS, SemanticLabel.TRAIN,
+        SemanticLabel.MOTORCYCLE, SemanticLabel.BICYCLE,
+    )  # fmt: skip
+    for labels, (red, green, blue) in (
+        ((SemanticLabel.ROAD_LINE,), (98, 183, 249)),
+        ((SemanticLabel.POLE,), (66, 40, 144)),
+        ((SemanticLabel.TRAFFIC_SIGN,), (131, 175, 155)),
+        ((SemanticLabel.TRAFFIC_LIGHT,), (252, 157, 155)),
+        (cars, (255, 0, 0)),
+        ((SemanticLabel.PEDESTRIAN, SemanticLabel.RIDER), (0, 255, 0)),
+    ):
+        for label in labels:
+            colours[label, :3] = blue, green, red
+    return colours
+
+
+COSMOS_COLOURS = _build_cosmos_colours()
 
 
 def _render_label_image(

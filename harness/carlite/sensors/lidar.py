@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 from harness.carlite.arrays import Float32s, Floats, Int32s
 from harness.carlite.compiled import allocating
 from harness.carlite.randomness import derive_stream_seed
+from harness.carlite.sensors.exponential import (
+    PowerBuffer,
+    make_power_buffer,
+    replace_by_exponentials,
+)
 from harness.carlite.sensors.noise import (
     build_quantile_table,
     hash_counter,
@@ -73,23 +78,28 @@ class LidarSensor:
         )
         self._key = derive_stream_seed(seed, "lidar", noise_seed)
         self._first_frame: int | None = None
+        self._points = np.empty((0, 4), np.float32)
+        self._powers = make_power_buffer(0)
 
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Scan one tick's worth of the circle."""
         if self._first_frame is None:
             self._first_frame = frame
         scan = self._sweep.scan_scene(scene, pose, frame, dt)
-        # (rays, 4) room for all rays; (channels,) points of each
-        points = np.empty((scan.nearness.size, 4), np.float32)
+        # (rays, 4) room for all rays, used again; (channels,) points of each
+        if len(self._points) < scan.nearness.size:
+            self._points = np.empty((scan.nearness.size, 4), np.float32)
+            self._powers = make_power_buffer(len(scan.place))
         counts = np.zeros(self._sweep.channels, np.uint32)
         losses = self._losses
         total = _pack_lidar_points(
             scan.nearness, scan.source, scan.place, scan.row, scan.fan.cosine, scan.fan.sine,
             scan.fan.slopes, losses.attenuation, losses.general_rate, losses.intensity_limit,
             losses.zero_intensity, losses.noise, QUANTILE_TABLE,
-            np.uint64(self._key), np.uint64(frame - self._first_frame), points, counts,
+            np.uint64(self._key), np.uint64(frame - self._first_frame), self._powers,
+            self._points, counts,
         )  # fmt: skip
-        return self._sweep.pack_header(counts) + points[:total].tobytes()
+        return self._sweep.pack_header(counts) + self._points[:total].data
 
 
 @allocating
@@ -109,6 +119,7 @@ def _pack_lidar_points(
     table: Floats,
     key: np.uint64,
     age: np.uint64,
+    powers: PowerBuffer,
     points: Float32s,
     counts: NDArray[np.uint32],
 ) -> int:
@@ -122,6 +133,7 @@ def _pack_lidar_points(
     firings = len(place)
     returned, kept = np.empty(firings, np.int32), np.empty(firings, np.uint64)
     chance = np.empty(firings, np.uint64)
+    flats, intensities = np.empty(firings), np.empty(firings)
     for channel in range(len(row_of_channel)):
         row = row_of_channel[channel]
         slope = slopes[row]
@@ -137,10 +149,11 @@ def _pack_lidar_points(
             count += (source[column, row] != NOTHING) & (sample_first_uniform(bits) >= general_rate)
         # points of the rays that come back
         for n in range(count):
-            column, bits = returned[n], kept[n]
-            flat = 1 / nearness[column, row]
-            distance = flat * stretch
-            intensity = math.exp(-attenuation * distance)
+            flats[n] = 1 / nearness[returned[n], row]
+            intensities[n] = -attenuation * (flats[n] * stretch)
+        replace_by_exponentials(intensities, count, powers)
+        for n in range(count):
+            column, bits, flat, intensity = returned[n], kept[n], flats[n], intensities[n]
             if intensity <= intensity_limit and not (
                 sample_second_uniform(bits) < alpha * intensity + beta
             ):

@@ -160,6 +160,10 @@ def cover_with_paint(
         return 0.0
     dx, dy = x - strip[0], y - strip[1]
     along, aside = dx * strip[3] + dy * strip[4], dy * strip[3] - dx * strip[4]
+    # most strips of a cell are farther away than the footprint can reach
+    reach = (deep + wide) * 0.500001 + 1e-3
+    if abs(aside) > strip[6] + reach or along < -reach or along > strip[5] + reach:
+        return 0.0
     # the footprint's half widths across and along the strip
     facing = abs(view_x * strip[3] + view_y * strip[4])
     turned = abs(view_x * strip[4] - view_y * strip[3])

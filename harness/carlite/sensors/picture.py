@@ -46,7 +46,11 @@ class CameraPicture:
 
 
 class PinholeCamera:
-    """An image size and a field of view."""
+    """An image size and a field of view.
+
+    Attributes:
+        edges: tangents of the angles from the middle to the right edge and to the upper edge.
+    """
 
     def __init__(self, attributes: Mapping[str, str]) -> None:
         self.width = read_integer_attribute(
@@ -58,7 +62,9 @@ class PinholeCamera:
         field = read_number_attribute(attributes, "fov", 90.0, low=0.1, high=170)
         self.header = struct.pack("<IIf", self.width, self.height, field)
         # (columns,) and (rows,) tangents of the rays through the middles of pixels
-        focal = self.width / (2 * math.tan(math.radians(field) / 2))
+        half = math.tan(math.radians(field) / 2)
+        self.edges = half, half * self.height / self.width
+        focal = self.width / (2 * half)
         across = (np.arange(self.width, dtype=np.float64) + 0.5 - self.width / 2) / focal
         upward = (np.arange(self.height, dtype=np.float64) + 0.5 - self.height / 2) / focal
         cosine = np.cos(np.arctan(across))

@@ -21,6 +21,7 @@ class SensorPose:
         velocity: of the sensor's origin.
         angular_velocity: (roll rate, pitch rate, yaw rate) about the world's x, y, z.
         acceleration: of the sensor's origin, without gravity.
+        elapsed: since the episode began.
         parent: the id of the actor that carries it, 0 where it stands alone.
     """
 
@@ -30,6 +31,7 @@ class SensorPose:
     velocity: Vector = (0.0, 0.0, 0.0)
     angular_velocity: Vector = (0.0, 0.0, 0.0)
     acceleration: Vector = (0.0, 0.0, 0.0)
+    elapsed: float = 0.0
     parent: int = 0
 
 

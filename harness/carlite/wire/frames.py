@@ -25,11 +25,13 @@ class FrameKind(IntEnum):
     RGB = 13
     SEMANTIC_SEGMENTATION = 14
     INSTANCE_SEGMENTATION = 15
+    COSMOS = 16
     WORLD = 17
 
 
 KIND_OF = {
     "sensor.other.collision": FrameKind.COLLISION,
+    "sensor.camera.cosmos_visualization": FrameKind.COSMOS,
     "sensor.camera.depth": FrameKind.DEPTH,
     "sensor.camera.normals": FrameKind.NORMALS,
     "sensor.camera.dvs": FrameKind.DVS,

@@ -54,6 +54,7 @@ def move_attached_actors(
     velocity: Floats,
     angular_velocity: Floats,
     acceleration: Floats,
+    mass_centre: Floats,
 ) -> None:
     """Carry each child along with its parent, rigidly; parents come before their own children.
 
@@ -77,7 +78,9 @@ def move_attached_actors(
         rotation[c, 0] = asin(min(max(turned[2, 0], -1.0), 1.0))
         rotation[c, 1] = atan2(turned[1, 0], turned[0, 0])
         rotation[c, 2] = atan2(-turned[2, 1], turned[2, 2])
-        # velocity and acceleration of a point of a turning body
+        # velocity and acceleration of a point of a body that turns about its centre of mass
+        for i in range(3):
+            arm[i] -= matrix[i, 0] * mass_centre[p]
         wx, wy, wz = angular_velocity[p, 0], angular_velocity[p, 1], angular_velocity[p, 2]
         sx, sy, sz = wy * arm[2] - wz * arm[1], wz * arm[0] - wx * arm[2], wx * arm[1] - wy * arm[0]
         velocity[c, 0] = velocity[p, 0] + sx

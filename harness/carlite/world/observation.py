@@ -125,7 +125,7 @@ class SensorObservation:
             return self._list_collision_bodies(watch.resident, now.contacts)
         scene = self._scenery_state.scene
         scene.refresh_actors(now.frame)
-        pose = _make_sensor_pose(self._population.table, slot, now.gravity)
+        pose = _make_sensor_pose(self._population.table, slot, now)
         body = watch.sensor.capture(scene, pose, now.frame, now.dt)
         if body is None:
             return []
@@ -186,18 +186,19 @@ def _make_town_resident(label: SemanticLabel) -> Resident:
     )
 
 
-def _make_sensor_pose(table: ActorTable, slot: int, gravity: float) -> SensorPose:
+def _make_sensor_pose(table: ActorTable, slot: int, now: SensorTick) -> SensorPose:
     """Return where a sensor is and how it moves; unusual gravity feels like acceleration."""
     columns = (table.position, table.rotation, table.velocity, table.angular_velocity)
     position, rotation, velocity, turning = (_to_vector(column[slot]) for column in columns)
     ax, ay, az = table.acceleration[slot].tolist()
-    felt = (ax, ay, az + gravity - GRAVITY)
+    felt = (ax, ay, az + now.gravity - GRAVITY)
     return SensorPose(
         position,
         rotation,
         velocity=velocity,
         angular_velocity=turning,
         acceleration=felt,
+        elapsed=now.elapsed,
         parent=int(table.parent[slot]),
     )
 

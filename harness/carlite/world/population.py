@@ -154,6 +154,7 @@ class ActorPopulation:
                 table.velocity,
                 table.angular_velocity,
                 table.acceleration,
+                table.mass_centre,
             )
 
     def _list_bonds(self) -> _AttachmentBonds:

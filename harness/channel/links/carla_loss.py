@@ -126,7 +126,7 @@ class CarlaLink(Link):
         path_loss_exponent: float = 2.7,  # of the distance, behind buildings, with geometric
         d_ref: float = 1.0,  # m, with geometric
         filter_distance: float = 500.0,  # m: nothing arrives from beyond
-        use_etsi_fading: bool = True,
+        use_etsi_fading: bool = True,  # standard deviations of ETSI TR 103 257-1, Table 6
         custom_fading_stddev: float = 0.0,  # dB, without use_etsi_fading
     ) -> None:
         super().__init__()

@@ -1,0 +1,1 @@
+"""Published planners on carlite: they drive benchmark routes through their own leaderboard."""
