@@ -79,6 +79,8 @@ STREAMS = [
     "intervention/ghosts",
     "keep",
     "lidar/*",
+    "link/carla/*/*",
+    "link/trace/*/*",
     "modes/*/*/*",
     "null worlds",
     "offline_to_violation/folds",

@@ -19,6 +19,7 @@ from harness.channel.effects import (
     is_different_payload,
     list_payload_arrays,
 )
+from harness.channel.links.link import Link
 from harness.channel.sensing import LidarSensing
 from harness.channel.tally import DisturbanceAct, MessageUnderway
 from harness.common.errors import UserError
@@ -69,6 +70,7 @@ class Channel:
             maximum_age=maximum_age,
             window=window,
         )
+        self.link: Link | None = None  # None: ideal
         self._underway: dict[str, list[MessageUnderway]] = {}
         self._shifts: dict[tuple[str, int], list[Shift]] = {}
         self._started = False
@@ -84,6 +86,8 @@ class Channel:
             disturbance.reset(seed, route)
         self.audit.reset_audit()
         self.sensing.reset_sensing(seed)
+        if self.link is not None:
+            self.link.reset(seed)
         self._underway, self._shifts = {}, {}
         self._started = False
 
@@ -161,9 +165,10 @@ class Channel:
         # all delays add up; one loss is enough
         delays = [disturbance.delay(sent) for disturbance in concerning]
         losses = [disturbance for disturbance in concerning if disturbance.loses(sent)]
-        self.audit.note_sent(message, sent, sum(delays), losses)
+        delay, lost = self._carry_on_link(sent, sum(delays, 0.0))
+        self.audit.note_sent(message, sent, delay, losses, lost_on_link=lost)
         # what is lost is in the audit only
-        if not losses:
+        if not losses and not lost:
             payloads = [stage.payload for stage in stages]
             acts = tuple(
                 DisturbanceAct(by=by, shift=shift, delay=delay, before=before, after=after)
@@ -171,7 +176,7 @@ class Channel:
                     concerning, shifts, delays, payloads, payloads[1:], strict=False
                 )
             )
-            arrives = sent.capture_time + sum(delays)
+            arrives = sent.capture_time + delay
             self._underway.setdefault(message.sender, []).append(
                 MessageUnderway(
                     frame=message.capture_frame,
@@ -226,6 +231,14 @@ class Channel:
             stages.append(altered)
         return stages
 
+    def _carry_on_link(self, sent: Message, delay: float) -> tuple[float, bool]:
+        """Return the delay with that of the link, and whether the link loses the message."""
+        if self.link is None:
+            return delay, False
+        true_pose = self.audit.get_true_pose(sent.sender, sent.capture_frame)
+        carriage = self.link.carry_message(sent, true_pose)
+        return delay + carriage.delay, carriage.lost
+
     def _withdraw_message(self, sender: str, frame: int | None, by: Disturbance) -> None:
         if frame is not None:
             self._underway[sender] = [
@@ -240,6 +253,8 @@ class Channel:
             self.sensing.note_first_frame(frame)
             for disturbance in self.disturbances:
                 disturbance.first_frame = frame
+            if self.link is not None:
+                self.link.first_frame = frame
 
     def _select_concerning(self, kind: str) -> list[Disturbance]:
         """Return the disturbances of messages that concern a kind of agent."""

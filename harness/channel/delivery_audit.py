@@ -114,8 +114,18 @@ class DeliveryAudit:
         measured = compute_shift(observation.lidar_in_world, true)
         self._problems += find_shift_problems(key, measured, self._asked.get(key, NO_SHIFT))
 
+    def get_true_pose(self, sender: str, frame: int) -> Pose:
+        """Return where the LiDAR of a capture really was."""
+        return self._captures[sender, frame][1]
+
     def note_sent(
-        self, captured: Message, sent: Message, delay: float, losses: Sequence[Disturbance]
+        self,
+        captured: Message,
+        sent: Message,
+        delay: float,
+        losses: Sequence[Disturbance],
+        *,
+        lost_on_link: bool = False,
     ) -> None:
         """Enter a message as it leaves, with the header it was captured with.
 
@@ -124,6 +134,7 @@ class DeliveryAudit:
             sent: the message as it leaves.
             delay: seconds, sampled.
             losses: disturbances that lose it.
+            lost_on_link: whether the link loses it.
         """
         self._senders.add(captured.sender)
         self.tally.count_lost(losses)
@@ -144,7 +155,7 @@ class DeliveryAudit:
             asked_shift=self._asked.get(key, NO_SHIFT),
             measured_shift=compute_shift(sent.lidar_in_world, true_pose),
             delay=delay,
-            fate="lost" if losses else "in_flight",
+            fate="lost" if losses or lost_on_link else "in_flight",
         )
 
     def note_withdrawn(self, sender: str, frame: int) -> None:

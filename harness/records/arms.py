@@ -3,7 +3,7 @@
 An arm is a set of named factors with a value each. Three belong to every arm: the system, who
 cooperates, and the condition of the channel. Others may join them. `none` is the value of a factor
 that is not there: an arm with `intervention` at `none` is the arm that names no intervention. For
-the driver that value is `default`.
+the driver that value is `default`, for the link `ideal`.
 
 One name identifies an arm. It is the arm's folder, the front of its attempts' keys, and reads back:
 
@@ -31,7 +31,11 @@ DRIVER: Literal["driver"] = "driver"
 """The factor of who drives by the boxes."""
 DEFAULT_DRIVER = "default"
 """The driver that no arm names."""
-ABSENT_VALUES: Mapping[str, str] = {DRIVER: DEFAULT_DRIVER}
+LINK: Literal["link"] = "link"
+"""The factor of the radio link."""
+IDEAL_LINK = "ideal"
+"""The link that no arm names: nothing is late or lost on it."""
+ABSENT_VALUES: Mapping[str, str] = {DRIVER: DEFAULT_DRIVER, LINK: IDEAL_LINK}
 """The values of factors that are not there, where it is not `none`."""
 FACTOR = re.compile(r"[a-z][a-z0-9_]{0,39}")
 SHOWN_APART = " / "

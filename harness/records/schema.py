@@ -133,6 +133,20 @@ MESSAGES = _build_record_schema(
     _make_column("uses", pa.int32(), "", "planning steps that were given it"),
 )
 
+LINKS = _build_record_schema(
+    _make_column("sender", _NAME, "", "a partner"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("bytes", pa.int64(), "B", "of the payload as sent"),
+    _make_column("fragments", pa.int32(), "", "packets on the air"),
+    _make_column("queue", pa.float64(), "s", "before the first is on the air; NaN: not modelled"),
+    _make_column("airtime", pa.float64(), "s", "of all fragments; NaN: not modelled"),
+    _make_column("distance", pa.float64(), "m", "between the antennas"),
+    _make_column("sight", _NAME, "", "LOS, NLOSv, NLOS or unknown"),
+    _make_column("power", pa.float64(), "dBm", "at the receiver; NaN: not modelled"),
+    _make_column("outcome", _NAME, "", "arrived or lost, on the link alone"),
+    _make_column("arrival", pa.float64(), "s", "since the ego stood ready; NaN: lost"),
+)
+
 EVENTS = _build_record_schema(
     _FRAME,
     _TIME,
@@ -238,7 +252,7 @@ AFTER_SENSING = {
 }
 """Further columns, behind the others: of attempts whose system reads points, where these may have
 been changed by a LiDAR's sensitivity, weather or another disturbance of sweeps."""
-ALL_TABLES = {**TABLES, "points": POINTS, "box_changes": BOX_CHANGES}
+ALL_TABLES = {**TABLES, "points": POINTS, "box_changes": BOX_CHANGES, "links": LINKS}
 MOST_ROWS = {
     "frames": 200_000,  # planning steps: eleven hours at five a second
     "boxes": 20_000_000,
@@ -252,6 +266,7 @@ MOST_ROWS = {
     "scenery": 2_000_000,
     "points": 2_000_000,
     "box_changes": 20_000_000,
+    "links": 2_000_000,
 }
 """Rows that a table of one attempt can have: more are not read into memory."""
 ROWS_A_STEP = {
@@ -262,5 +277,6 @@ ROWS_A_STEP = {
     "messages": 200,
     "points": 200,
     "box_changes": 6_000,
+    "links": 200,
 }
 """Rows for each of an attempt's planning steps, at most."""

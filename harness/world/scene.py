@@ -16,6 +16,7 @@ from harness.types.vocabulary import (
     PEDESTRIAN,
     VEHICLE,
     Boxes,
+    Floats,
     GroundTruth,
     Integers,
     Pose,
@@ -144,6 +145,20 @@ def list_parked_boxes(world: carla.World) -> Boxes:
     return Boxes(
         np.array(rows, np.float64).reshape(-1, 7), np.array(kinds, np.int64), np.ones(len(rows))
     )
+
+
+def list_building_boxes(world: carla.World) -> Floats:
+    """Return the buildings and walls of a town, (N, 7) in the world, as boxes have them."""
+    labels = (carla.CityObjectLabel.Buildings, carla.CityObjectLabel.Walls)
+    rows = []
+    for label in labels:
+        for piece in world.get_environment_objects(label):
+            # extents are half sizes; yaw in degrees
+            box = piece.bounding_box
+            size = (2 * box.extent.x, 2 * box.extent.y, 2 * box.extent.z)
+            place = (box.location.x, box.location.y, box.location.z)
+            rows.append((*place, *size, math.radians(box.rotation.yaw)))
+    return np.array(rows, np.float64).reshape(-1, 7)
 
 
 def crop_boxes_to_lidar(boxes_in_world: Boxes, lidar_in_world: Pose, reach: float) -> Boxes:

@@ -60,6 +60,10 @@ GROUP_NOTES = {
         "Who drives by the boxes; one or several ([drivers](../how-to/drivers.md)); without a"
         " name in records where it is `default`."
     ),
+    "link": (
+        "Radio between partners and ego; one or several ([radio](../explanation/radio.md)); without"
+        " a name in records where it is `ideal`."
+    ),
     "traffic": "Background traffic ([world](../explanation/world.md#traffic)).",
     "rig": "LiDARs of vehicles and roadside units.",
     "metrics": "Further numbers; none, one or several ([your own](../how-to/own-metric.md)).",

@@ -19,10 +19,10 @@ from harness.common.field_notes import read_class_comments
 from tests.docs.reference import CONF, by_class, class_of, read_notes, settings_of
 
 UNIT = re.compile(
-    r"(s|m|mm|mm/h|m/s|m/s²|rad|degrees|%|GiB|bytes/s|per m|of|factor|probability|share|intensity"
-    r"|0 to 1|least overlap ratio)\b|%"
+    r"(s|m|mm|mm/h|dBm|dBi|dB|GHz|m/s|m/s²|rad|degrees|%|GiB|bytes/s|per m"
+    r"|of|factor|probability|share|intensity|0 to 1|least overlap ratio)\b|%"
 )
-QUANTITY = re.compile(r"(s|m|mm|mm/h|m/s|m/s²|rad|degrees|%|GiB|bytes/s)(?![\w/²])")
+QUANTITY = re.compile(r"(s|m|mm|mm/h|dBm|dBi|dB|GHz|m/s|m/s²|rad|degrees|%|GiB|bytes/s)(?![\w/²])")
 FILES = sorted(CONF.glob("*/*.yaml"))
 
 

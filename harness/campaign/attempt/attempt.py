@@ -27,6 +27,7 @@ from harness.campaign.attempt.setting_up import (
     set_up_changes,
     set_up_channel,
     set_up_driver,
+    set_up_link,
     set_up_system,
 )
 from harness.campaign.attempt.surroundings import list_scenery_near_route
@@ -60,6 +61,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     system = set_up_system(settings, task.key.arm.system)
     set_up_driver(settings, task.key.arm, system)
     channel = set_up_channel(settings, task.key.arm.condition, get_message_window(system, settings))
+    channel.link = set_up_link(settings, task.key.arm)
     changes = set_up_changes(settings, task.key.arm.condition)
     cooperation = build_arm_cooperation(settings, task.key.arm)
     # rules are applied to samples of ticks, whatever made them
@@ -105,6 +107,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             lines=lines,
             scenery=scenery,
             metrics=perception.metrics,
+            carriages=None if channel.link is None else channel.link.carriages,
         )
         messages = {
             "reads": system.reads_messages,

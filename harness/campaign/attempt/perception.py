@@ -22,6 +22,7 @@ from harness.campaign.attempt.planning_step import (
 from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.channel.channel import Channel
+from harness.channel.links.sight import AirSurroundings
 from harness.common.errors import AttemptError
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.types.systems import PrivilegedSystem, System, is_privileged
@@ -42,7 +43,12 @@ from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import EgoVehicle
 from harness.world.partners import PartnerFleet, PartnerScans, ScanningPartner
 from harness.world.rig import LidarMount, LidarScan, Rig, ScanningPost
-from harness.world.scene import GroundTruthScene, crop_boxes_to_lidar, list_parked_boxes
+from harness.world.scene import (
+    GroundTruthScene,
+    crop_boxes_to_lidar,
+    list_building_boxes,
+    list_parked_boxes,
+)
 
 POLE = 0
 """The carrier of a roadside unit: no actor."""
@@ -84,6 +90,9 @@ class PerceptionLoop:
         self._mount = mount
         self._rules = rules
         self._parked = list_parked_boxes(context.world)
+        if channel.link is not None:
+            buildings = list_building_boxes(context.world)
+            self._blocking = np.concatenate([buildings, self._parked.geometry])
         self._post = ScanningPost(
             context,
             mount,
@@ -188,6 +197,15 @@ class PerceptionLoop:
         recorder: AttemptRecorder,
     ) -> SharedStep:
         """Let partners send, the ego find out where it is, and the channel deliver."""
+        if self._channel.link is not None:
+            self._channel.link.note_surroundings(
+                AirSurroundings(
+                    ego_lidar_in_world=sensed.scan.lidar_in_world,
+                    users=scene.boxes_in_world.geometry,
+                    classes=scene.boxes_in_world.classes,
+                    fixed=self._blocking,
+                )
+            )
         believed = {
             partner.sender: self._share_observation(partner, scan, scene, recorder)
             for partner, scan in sensed.shared

@@ -15,6 +15,7 @@ from harness.campaign.attempt.signals import SignalLog
 from harness.campaign.attempt.surroundings import LidarSightings
 from harness.channel.delivery_audit import MessageRecord
 from harness.channel.effects import Shift
+from harness.channel.links.link import Carriage
 from harness.evaluation.driving import DriveInfraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes
 from harness.records.metrics import make_metric_fields
@@ -24,6 +25,7 @@ from harness.records.schema import (
     BOXES,
     EVENTS,
     FRAMES,
+    LINKS,
     MAP,
     MESSAGES,
     POINTS,
@@ -217,8 +219,9 @@ class AttemptRecorder:
         lines: Iterable[MapLine],
         scenery: Mapping[str, Sequence[Any]],
         metrics: AttemptMetrics,
+        carriages: Iterable[Carriage] | None = None,
     ) -> None:
-        """Write all tables."""
+        """Write all tables; `links` where the link is not ideal."""
         # planning steps, their boxes, poses and events
         columns = {**self.frames, **metrics.columns}
         writer.write_table("frames", columns, make_metric_fields(metrics.units))
@@ -240,6 +243,8 @@ class AttemptRecorder:
             writer.write_table("points", self._points)
         if self._box_changes is not None:
             writer.write_table("box_changes", self._box_changes)
+        if carriages is not None:
+            writer.write_table("links", build_link_columns(carriages, self.start, self.first_frame))
 
     def _list_sensing_columns(self, table: str) -> tuple[str, ...]:
         """Return the columns that sensing adds to a table."""
@@ -280,6 +285,29 @@ def build_message_columns(
             "bytes": message.size_bytes,
             "fate": message.fate,
             "uses": message.uses,
+        }
+        _append_row(columns, row)
+    return columns
+
+
+def build_link_columns(
+    carriages: Iterable[Carriage], start: float, first_frame: int
+) -> dict[str, list[Any]]:
+    """Return the table of what the link made of each message."""
+    columns: dict[str, list[Any]] = {name: [] for name in LINKS.names}
+    for carriage in carriages:
+        row = {
+            "sender": carriage.sender,
+            "capture_frame": carriage.frame - first_frame,
+            "bytes": carriage.size_bytes,
+            "fragments": carriage.fragments,
+            "queue": carriage.queue,
+            "airtime": carriage.airtime,
+            "distance": carriage.distance,
+            "sight": carriage.sight,
+            "power": carriage.power,
+            "outcome": carriage.outcome,
+            "arrival": carriage.arrival - start,
         }
         _append_row(columns, row)
     return columns

@@ -23,12 +23,14 @@ from harness.campaign.settings.config import build_part
 from harness.campaign.settings.cooperation import build_reference_placement
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
+from harness.campaign.settings.links import build_arm_link
 from harness.campaign.settings.metrics import build_metrics
 from harness.channel.channel import Channel, number_equal_names
 from harness.channel.effects import Window
+from harness.channel.links.link import Link
 from harness.common.errors import AttemptError, UserError
 from harness.common.randomness import derive_seed
-from harness.records.arms import DEFAULT_DRIVER, DRIVER, Arm
+from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, Arm
 from harness.types.drivers import is_drivable_system
 from harness.types.systems import PrivilegedSystem, System
 from harness.types.vocabulary import Route
@@ -94,6 +96,22 @@ def set_up_driver(settings: CampaignSettings, arm: Arm, system: System | Privile
         if not is_drivable_system(system):
             raise UserError(f"system.{arm.system} {NO_USE_DRIVER}")
         system.use_driver(build_arm_driver(settings, arm))
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+
+
+def set_up_link(settings: CampaignSettings, arm: Arm) -> Link | None:
+    """Return the link of an arm; None for the ideal one.
+
+    Raises:
+        AttemptError: class `agent_setup`: the link cannot be made, or its files have changed.
+    """
+    if arm[LINK] == IDEAL_LINK:
+        return None
+    try:
+        if changes := list_file_changes(settings, [arm[LINK]], LINK):
+            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+        return build_arm_link(settings, arm)
     except UserError as problem:
         raise AttemptError("agent_setup", str(problem)) from None
 

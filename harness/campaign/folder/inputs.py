@@ -22,12 +22,13 @@ from harness.campaign.settings.declared import (
 )
 from harness.campaign.settings.differences import list_setting_differences
 from harness.campaign.settings.drivers import list_named_drivers
+from harness.campaign.settings.links import list_named_links
 from harness.campaign.settings.routes import build_route_source, convert_source_errors
 from harness.common.errors import UserError
 from harness.common.files import expand_home
 from harness.common.protocols import hash_protocol
 from harness.common.safe_reading import CHECKPOINT, sum_of_file
-from harness.records.arms import DRIVER
+from harness.records.arms import DRIVER, LINK
 from harness.world.routes.files import list_route_files
 
 DIGITS = 12
@@ -38,6 +39,7 @@ def with_inputs(settings: CampaignSettings) -> WithInputs:
     """Return settings with the sums of all files that they have read."""
     protocol = get_protocol_path(settings)
     of_interventions = hash_files_of_parts(settings.get("intervention", {}), INTERVENTION)
+    of_links = hash_files_of_parts(list_named_links(settings), LINK)
     of_drivers = hash_files_of_parts(list_named_drivers(settings), DRIVER)
     return {
         **settings,
@@ -46,6 +48,7 @@ def with_inputs(settings: CampaignSettings) -> WithInputs:
             "system": hash_files_of_parts(settings["system"]),
             **({INTERVENTION: of_interventions} if of_interventions else {}),
             **({DRIVER: of_drivers} if of_drivers else {}),
+            **({LINK: of_links} if of_links else {}),
             **({} if protocol is None else {"protocol": hash_protocol(protocol)}),
         },
     }
@@ -82,13 +85,13 @@ def hash_files_of_parts(
 def list_file_changes(
     settings: CampaignSettings,
     names: Iterable[str],
-    group: Literal["system", "intervention", "driver"] = "system",
+    group: Literal["system", "intervention", "driver", "link"] = "system",
 ) -> list[str]:
     """Return how systems' files differ from those that a campaign was started with.
 
     Args:
         settings: as the campaign has them, with digests of its files.
-        names: of systems, interventions or drivers.
+        names: of systems, interventions, drivers or links.
         group: of the settings.
 
     Returns:

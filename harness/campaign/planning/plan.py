@@ -34,6 +34,7 @@ from harness.campaign.settings.interventions import (
     find_arms_without_intervention,
     with_interventions,
 )
+from harness.campaign.settings.links import with_links
 from harness.campaign.settings.routes import build_route_source, convert_source_errors
 from harness.channel.disturbance import Disturbance
 from harness.common.errors import UserError
@@ -197,7 +198,7 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
         for cooperation, condition in list_system_conditions(settings, system, cooperations)
     ]
     refuse_uncommon_truth(settings, arms)
-    arms = with_interventions(settings, with_drivers(settings, arms))
+    arms = with_interventions(settings, with_drivers(settings, with_links(settings, arms)))
     reasons = {
         **find_arms_without_intervention(settings, arms),
         **find_arms_without_driver(settings, arms),
@@ -213,7 +214,8 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
 def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
     """Refuse more arms than a campaign can have, before any of them is made."""
     count = len(settings["system"]) * max(cooperations, 1)
-    further = (settings.get("intervention", {}), settings.get("driver", {}))
+    further = [settings.get("intervention", {}), settings.get("driver", {})]
+    further.append(settings.get("link", {}))
     for factor in (settings["interference"], *further):
         count *= 1 + len(factor)
     if count > MOST_ARMS:

@@ -217,6 +217,7 @@ def refuse_unnamed(settings: CampaignSettings) -> None:
         "interference": settings["interference"],
         "intervention": settings.get("intervention", {}),
         "driver": settings.get("driver", {}),
+        "link": settings.get("link", {}),
     }
     for group, named in groups.items():
         for mistake in find_type_mistakes(named, dict[str, Any], group):

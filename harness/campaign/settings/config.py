@@ -26,7 +26,7 @@ from harness.common.plugins import (
     list_installed_prefixes,
     list_plugin_packages,
 )
-from harness.records.arms import DEFAULT_DRIVER, DRIVER
+from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK
 from harness.types.record_names import IRRELEVANT_SETTINGS
 
 T = TypeVar("T")
@@ -48,6 +48,7 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "metrics": "harness.evaluation.metrics.",
     "intervention": "harness.evaluation.interventions.",
     "driver": "agents.driving.",
+    "link": "harness.channel.links.",
     "routes": "harness.world.routes.sources.",
     "export": "harness.campaign.exports.",
 }
@@ -78,6 +79,9 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     # folders of campaigns under the default driver alone do not name it
     if whole.get(DRIVER, True) in ({}, {DEFAULT_DRIVER: None}):
         del whole[DRIVER]
+    # the same for the ideal link
+    if whole.get(LINK, True) in ({}, {IDEAL_LINK: None}):
+        del whole[LINK]
     return cast("CampaignSettings", whole)
 
 

@@ -6,6 +6,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
 
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
+from harness.channel.links.link import Link
 from harness.evaluation.driving import DrivingRules
 from harness.evaluation.frame_evaluation import EvaluationSettings
 from harness.evaluation.interventions.intervention import Intervention
@@ -62,8 +63,8 @@ class RecordSettings(TypedDict):
 class CampaignSettings(TypedDict):
     """A campaign's settings, resolved and checked; units stand behind the fields.
 
-    `intervention` is absent where none is named, and `driver` where only the default driver is, as
-    in folders from before there were any.
+    `intervention` is absent where none is named, `driver` where only the default driver is, and
+    `link` where only the ideal link is, as in folders from before there were any.
     """
 
     simulator: PartSettings[Simulator]  # carlite, or CARLA running or launched
@@ -99,6 +100,7 @@ class CampaignSettings(TypedDict):
     ]  # conditions; one or several
     intervention: dict[str, PartSettings[Intervention]]  # changes of errors; none, one or several
     driver: dict[str, PartSettings[RouteDriver] | None]  # who drives by the boxes; one or several
+    link: dict[str, PartSettings[Link] | None]  # radio between partners and ego; one or several
     metrics: dict[str, PartSettings[Metric]]  # further numbers; none, one or several
     export: dict[str, PartSettings[Any]]  # other tools that get the results; none, one or several
     executor: PartSettings[Any]  # where attempts run

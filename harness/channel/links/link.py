@@ -1,0 +1,107 @@
+"""A link: what the radio makes of each message, how late it is and whether it arrives at all."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from harness.channel.links.sight import AirSurroundings, PathView, view_path
+from harness.types.vocabulary import Message, Pose
+
+UNKNOWN = "unknown"
+"""The sight of a path where nothing was said about the surroundings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carriage:
+    """What a link made of one message, whatever disturbances made of it.
+
+    Attributes:
+        sender: name of the partner.
+        frame: the simulator's tick of capture.
+        time: seconds, of capture.
+        size_bytes: of the payload as sent.
+        fragments: packets on the air.
+        queue: seconds before the first of them is on the air; NaN where the link does not say.
+        airtime: seconds on the air, of all fragments; NaN where the link does not say.
+        delay: seconds from capture to arrival, with queue and airtime.
+        distance: metres between the antennas; NaN where it is unknown.
+        sight: LOS, NLOSv, NLOS or unknown.
+        power: dBm at the receiver; NaN where the link does not say.
+        lost: whether the message never arrives.
+    """
+
+    sender: str
+    frame: int
+    time: float
+    size_bytes: int
+    fragments: int = 1
+    queue: float = math.nan
+    airtime: float = math.nan
+    delay: float = 0.0
+    distance: float = math.nan
+    sight: str = UNKNOWN
+    power: float = math.nan
+    lost: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """What became of the message on the link."""
+        return "lost" if self.lost else "arrived"
+
+    @property
+    def arrival(self) -> float:
+        """Seconds of simulated time; NaN for a lost message."""
+        return math.nan if self.lost else self.time + self.delay
+
+
+class Link(ABC):
+    """The radio between partners and ego; a subclass says how a message fares.
+
+    A subclass opens its random streams with `make_named_stream` from the attempt's seed, one for
+    each sender, so that samples do not depend on how many senders there are.
+    """
+
+    def __init__(self) -> None:
+        self.carriages: list[Carriage] = []
+        self.first_frame = 0  # of the episode
+        self._seed = 0
+        self._surroundings: AirSurroundings | None = None
+
+    def reset(self, seed: int) -> None:
+        """Start an episode in which nothing was sent.
+
+        Args:
+            seed: of the attempt; every random stream of the link comes from it.
+        """
+        self.carriages = []
+        self._seed = seed
+        self._surroundings = None
+
+    def note_surroundings(self, surroundings: AirSurroundings) -> None:
+        """Note where the ego, vehicles and buildings are at this planning step."""
+        self._surroundings = surroundings
+
+    def carry_message(self, message: Message, lidar_in_world: Pose) -> Carriage:
+        """Return what becomes of a message, and keep it for the records.
+
+        Args:
+            message: as it leaves.
+            lidar_in_world: the true pose of its sender's LiDAR, where the antenna is.
+        """
+        view = None
+        if self._surroundings is not None:
+            view = view_path(self._surroundings, lidar_in_world)
+        carriage = self.make_carriage(message, view)
+        self.carriages.append(carriage)
+        return carriage
+
+    @abstractmethod
+    def make_carriage(self, message: Message, view: PathView | None) -> Carriage:
+        """Return what becomes of a message.
+
+        Args:
+            message: as it leaves.
+            view: the path between the antennas; None where the surroundings are unknown.
+        """

@@ -1,0 +1,151 @@
+"""Links are arms; records on the ideal link are those of campaigns without the group."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from harness.campaign.planning.plan import plan_campaign
+from harness.campaign.planning.validation import refuse_misshapen
+from harness.campaign.settings.config import hash_settings
+from harness.common.errors import UserError
+from harness.records.arms import Arm
+from harness.records.reading import CampaignRecords
+from harness.records.schema import TABLES
+from tests.campaign.tiny import composed, ledger, run, write_route
+from tests.once import once
+
+FILES = ("routes.hazards=null", "routes.only=null")
+PUNCTUAL = "delay,lost\n0,0\n0.0,0\n"
+HALF = "delay,lost\n" + 30 * "0.3,0\n" + 30 * ",1\n"
+
+
+@pytest.fixture(scope="module")
+def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_route(tmp_path_factory.mktemp("routes"), "step")
+
+
+def arms_of(routes: Path, *settings: str) -> list[str]:
+    plan = plan_campaign(composed(f"routes.file={routes / 'routes.xml'}", *FILES, *settings))
+    return list(dict.fromkeys(str(key.arm) for key in plan.attempts))
+
+
+def test_only_named_links_are_driven_and_the_ideal_one_has_no_name(routes: Path) -> None:
+    chosen = ("system=[ideal_single,ideal_late]", "interference=none")
+    plain = ["ideal_single/none/none", "ideal_late/ahead/none"]
+    assert arms_of(routes, *chosen) == arms_of(routes, *chosen, "link=ideal") == plain
+    # nothing is sent without cooperation
+    carla = f"{plain[1]}/link=carla"
+    assert arms_of(routes, *chosen, "link=carla") == [plain[0], carla]
+    assert arms_of(routes, *chosen, "link=[ideal,carla]") == [*plain, carla]
+
+
+def test_an_arm_lacks_the_ideal_link() -> None:
+    plain = Arm.from_factors(system="late")
+    assert plain == plain.replace_factors(link="ideal")
+    carla = plain.replace_factors(link="carla", driver="idm")
+    assert str(carla) == "late/none/none/driver=idm/link=carla"
+    assert Arm.from_path(carla.path.parts) == Arm.parse_name(str(carla)) == carla
+
+
+def test_settings_on_the_ideal_link_do_not_name_the_group() -> None:
+    plain, ideal, both = (
+        composed(*words) for words in ((), ("link=ideal",), ("link=[ideal,carla]",))
+    )
+    assert "link" not in plain
+    assert hash_settings(plain) == hash_settings(ideal) != hash_settings(both)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["+link.none={_target_: harness.channel.links.carla_loss.CarlaLink}"], r"link\.none: an"),
+        (["+link.x._target_=harness.channel.channel.Channel"], r"only harness\.channel\.links\.\*"),
+        (["+link.x._target_=harness.channel.links.sight.Antenna"], r"link\.x needs"),
+        (["link=carla", "link.carla.scenario=sea"], r"link\.carla\.scenario is 'sea'; highway or"),
+        (["link=carla", "link.carla.d_ref=0"], r"link\.d_ref = 0: must be > 0"),
+        (["link=trace", "link.trace.file=/nowhere.csv"], r"/nowhere\.csv: No such file"),
+    ],
+)
+def test_bad_links_are_one_line(settings: list[str], words: str) -> None:
+    with pytest.raises(UserError, match=words) as raised:
+        refuse_misshapen(composed(*settings))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder, not to be changed, of campaigns on links; each was started twice."""
+    return once(tmp_path_factory, "links", drive)
+
+
+def drive(folder: Path) -> Path:
+    """Drive one route on the ideal link, on two traces and by CARLA's model; resume the last."""
+    routes = write_route(folder, "step")
+    common = ("system=ideal_late", "interference=none", "routes.hazards=null")
+    chosen = {
+        "plain": ("link=ideal",),
+        "punctual": ("link=trace", f"link.trace.file={folder / 'punctual.csv'}"),
+        "half": ("link=[carla,trace]", f"link.trace.file={folder / 'half.csv'}"),
+    }
+    (folder / "punctual.csv").write_text(PUNCTUAL)
+    (folder / "half.csv").write_text(HALF)
+    for name, words in [*chosen.items(), ("half", chosen["half"])]:
+        done = run(routes, *common, *words, f"out={folder / name}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def places_of(out: Path) -> dict[str, Path]:
+    """Return where the records of each link are."""
+    return {key.arm["link"]: place for key, place in CampaignRecords(out).find_attempts().items()}
+
+
+def result_without_arm(place: Path) -> dict[str, Any]:
+    """Return a result but for what names the arm."""
+    result: dict[str, Any] = json.loads((place / "result.json").read_text())
+    del result["crucible"]["attempt"]
+    return result
+
+
+@pytest.mark.thorough
+def test_a_link_that_neither_delays_nor_loses_is_the_ideal_one_byte_for_byte(driven: Path) -> None:
+    (plain,), (punctual,) = (places_of(driven / name).values() for name in ("plain", "punctual"))
+    for table in TABLES:
+        file = f"{table}.parquet"
+        assert (plain / file).read_bytes() == (punctual / file).read_bytes(), file
+    assert result_without_arm(plain) == result_without_arm(punctual)
+    assert not (plain / "links.parquet").exists()
+    assert "\n  link:" not in (driven / "plain" / "campaign.yaml").read_text()
+
+
+@pytest.mark.thorough
+def test_every_message_has_a_row_that_agrees_with_the_messages(driven: Path) -> None:
+    for link, place in places_of(driven / "half").items():
+        links = pq.read_table(place / "links.parquet").to_pylist()
+        messages = pq.read_table(place / "messages.parquet").to_pylist()
+        by_key = {(row["sender"], row["capture_frame"]): row for row in links}
+        assert len(by_key) == len(links) == len(messages) > 5
+        for message in messages:
+            row = by_key[message["sender"], message["capture_frame"]]
+            assert (row["outcome"] == "lost") == (message["fate"] == "lost")
+            assert row["bytes"] == message["bytes"]
+            assert row["sight"] in ("LOS", "NLOSv", "NLOS")
+            assert 0 < row["distance"] < 500
+            if link == "trace" and row["outcome"] == "arrived":
+                assert row["arrival"] - message["capture_time"] == pytest.approx(0.3)
+                assert message["delay"] == 0.3
+    carla = pq.read_table(places_of(driven / "half")["carla"] / "links.parquet").to_pylist()
+    assert all(row["power"] >= -99 or row["outcome"] == "lost" for row in carla)
+
+
+@pytest.mark.thorough
+def test_a_folder_with_links_resumes_without_a_second_drive(driven: Path) -> None:
+    links = [line["arm"]["link"] for line in ledger(driven / "half")]
+    assert sorted(links) == ["carla", "trace"]
+    assert len(CampaignRecords(driven / "half").find_attempts()) == 2
+    assert not list((driven / "half" / "episodes").rglob("try2"))
