@@ -100,7 +100,7 @@ class ColourCamera:
             picture.things, scene.things, scene.relief, scene.markings,
             picture.rotation, picture.origin, self._buffers, image,
         )  # fmt: skip
-        return self._pinhole.header, image
+        return self._pinhole.header, image.view(np.uint8).reshape(*image.shape, 4)
 
 
 class CosmosCamera:
