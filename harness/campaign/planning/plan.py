@@ -214,10 +214,10 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
 def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
     """Refuse more arms than a campaign can have, before any of them is made."""
     count = len(settings["system"]) * max(cooperations, 1)
-    further = [settings.get("intervention", {}), settings.get("driver", {})]
-    further.append(settings.get("link", {}))
-    for factor in (settings["interference"], *further):
-        count *= 1 + len(factor)
+    count *= 1 + len(settings["interference"])
+    count *= 1 + len(settings.get("intervention", {}))
+    count *= 1 + len(settings.get("driver", {}))
+    count *= 1 + len(settings.get("link", {}))
     if count > MOST_ARMS:
         raise UserError(f"configuration: {count:,} arms; a campaign has {MOST_ARMS:,} at most")
 
