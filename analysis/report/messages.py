@@ -27,7 +27,9 @@ def render_messages_section(report: ReportContents) -> Markup:
         render_figure(
             render_ages_figure(report.tables["ages"]),
             "Age at delivery",
-            "Median, quartiles, 5 to 95 % of delivered messages; n is the number of drives",
+            "Median, quartiles, 5 to 95 % of delivered messages; n is the number of drives. A"
+            " message is given at the first planning step at or after its arrival: the age exceeds"
+            " the delay by less than a step",
         ),
         render_figure(
             render_bytes_figure(report.tables["messages"]),

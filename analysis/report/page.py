@@ -240,7 +240,7 @@ def collect_campaign_facts(campaign: CampaignRecords, report: ReportContents) ->
             name.capitalize(): format_value_counts(rows, name)
             for name in collect_factors(report.collection.arms)
         },
-        "Routes": f"{rows['route'].nunique()}, of which {rows['cluster'].nunique()} geometries",
+        "Routes": format_route_count(rows["route"].nunique(), rows["cluster"].nunique()),
         "Seeds": ", ".join(map(str, get_campaign_settings(campaign)["seeds"])),
         "Simulator": simulators,
         "Study": str(
@@ -255,6 +255,13 @@ def collect_campaign_facts(campaign: CampaignRecords, report: ReportContents) ->
 def as_mapping(part: object) -> dict[str, object]:
     """Return what a part of a header says by name; nothing where it is something else."""
     return part if isinstance(part, dict) else {}
+
+
+def format_route_count(routes: int, geometries: int) -> str:
+    """Return how many routes were driven, and how many geometries if several routes share one."""
+    if routes == geometries:
+        return str(routes)
+    return f"{routes} on {geometries} {'geometry' if geometries == 1 else 'geometries'}"
 
 
 def format_value_counts(attempts: pd.DataFrame, column: str) -> str:

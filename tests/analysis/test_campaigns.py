@@ -16,6 +16,7 @@ from analysis.cases import list_violation_cases
 from analysis.collection import CampaignCollection, collect_campaigns
 from analysis.contrasts import DISTURBED, compute_contrasts
 from analysis.declaration import declare_tests
+from analysis.report.page import format_route_count
 from analysis.tables.campaigns import (
     FAMILY,
     PRECISION,
@@ -230,3 +231,13 @@ def test_folders_without_a_common_attempt_are_pooled(folders: list[Path], tmp_pa
 def test_the_same_folder_twice_is_refused(folders: list[Path]) -> None:
     with pytest.raises(UserError, match="the same folder twice"):
         collect_campaigns([folders[0], folders[0].parent / "new" / ".." / "old"])
+
+
+@pytest.mark.parametrize(
+    ("routes", "geometries", "text"),
+    [(13, 13, "13"), (32, 27, "32 on 27 geometries"), (2, 1, "2 on 1 geometry")],
+)
+def test_geometries_are_named_only_where_routes_share_one(
+    routes: int, geometries: int, text: str
+) -> None:
+    assert format_route_count(routes, geometries) == text
