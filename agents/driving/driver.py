@@ -32,7 +32,10 @@ class Driver(RouteDriver):
 
     safe_from_file = True
 
-    def __init__(self, settings: DrivingSettings | None = None) -> None:
+    def __init__(
+        self,
+        settings: DrivingSettings | None = None,  # speeds, gaps and braking; null: the defaults
+    ) -> None:
         self._settings = settings or DrivingSettings()
 
     def reset(self, route: Route) -> None:

@@ -36,7 +36,10 @@ class IdmDriver(RouteDriver):
 
     safe_from_file = True
 
-    def __init__(self, settings: ProposalSettings | None = None) -> None:
+    def __init__(
+        self,
+        settings: ProposalSettings | None = None,  # those of PDM-Closed; null: as published
+    ) -> None:
         self._settings = settings = settings or ProposalSettings()
         # speeds of the road, and when to stop for a light, are those of the default driver
         self._rules = DrivingSettings(
