@@ -1,0 +1,19 @@
+"""The replication's page shows what its packed drives give."""
+
+from __future__ import annotations
+
+import pytest
+
+from studies.replication.markdown import build_packed_frames, format_markdown_table
+from tests.conftest import ROOT
+
+PACKED = ROOT / "studies" / "replication" / "packed"
+PAGE = ROOT / "docs" / "study" / "replication.md"
+
+
+@pytest.mark.parametrize("part", ["seed-1", pytest.param("idm-seed-1", marks=pytest.mark.thorough)])
+def test_the_page_has_the_tables_of_the_packed_drives(part: str) -> None:
+    page = PAGE.read_text()
+    for frame in build_packed_frames(PACKED / "filter.parquet", [PACKED / f"{part}.parquet"]):
+        assert len(frame) > 10
+        assert format_markdown_table(frame) in page
