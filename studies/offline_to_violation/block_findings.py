@@ -27,6 +27,10 @@ from studies.offline_to_violation.findings import list_offline_findings
 from studies.offline_to_violation.plan import CONDITIONS, BlockRoute, OfflinePlan
 
 BLOCKS_FILE = "routes.json"
+NOT_CLEAN = "perfect perception has a violation there"
+NO_SCENES = "no roadside unit is near at any step"
+LEFT_OUT_FOR_GOOD = (NOT_CLEAN, NO_SCENES)
+"""Why a route is never whole. For other reasons it is not whole yet."""
 _PATTERN_COLUMNS = [f.column for f in list_offline_findings() if f.kind == "pattern"]
 PACKED_SCHEMAS = {
     "patterns": pa.schema(
@@ -75,6 +79,11 @@ class BlockFindings:
     measures: pd.DataFrame
     outcomes: pd.DataFrame
 
+    @property
+    def is_final(self) -> bool:
+        """Return whether the route is whole, or will never be."""
+        return not self.problem or self.problem in LEFT_OUT_FOR_GOOD
+
     def select_drives(self) -> pd.DataFrame:
         """Return the drives without a repair."""
         return drop_labels(self.outcomes[~self.outcomes["again"].astype(bool)])
@@ -110,15 +119,16 @@ def make_empty_table(name: str) -> pd.DataFrame:
 
 
 def pack_findings(plan: OfflinePlan, findings: Iterable[BlockFindings], folder: Path) -> None:
-    """Write what routes came to, in the order of their names.
+    """Write what routes came to, in the order of their names; routes that are not whole yet are not.
 
     Args:
         plan: of the study, which the folder keeps.
-        findings: of the routes that were computed.
+        findings: of the routes that were begun.
         folder: for `plan.json`, `routes.json` and the tables; earlier ones are replaced.
     """
     plan.write_or_compare(folder)
-    ordered = sorted(findings, key=lambda block: block.route.name)
+    final = [block for block in findings if block.is_final]
+    ordered = sorted(final, key=lambda block: block.route.name)
     for name, schema in PACKED_SCHEMAS.items():
         parts = [getattr(block, name) for block in ordered] or [make_empty_table(name)]
         rows = pd.concat(parts, ignore_index=True)

@@ -20,6 +20,8 @@ from studies.offline_to_violation.asking import (
     read_route_patterns,
 )
 from studies.offline_to_violation.block_findings import (
+    NO_SCENES,
+    NOT_CLEAN,
     PACKED_SCHEMAS,
     BlockFindings,
     make_empty_table,
@@ -38,9 +40,7 @@ from studies.offline_to_violation.route_scenes import write_route_scenes
 
 BLOCKS = "blocks"
 CAMPAIGN_FILE = "campaign.yaml"
-NOT_CLEAN = "perfect perception has a violation there"
 NO_RECORDING = "the recording drive has no result"
-NO_SCENES = "no roadside unit is near at any step"
 NOT_ASKED = "systems were not asked about its scenes"
 NO_DRIVES = "drives without a repair are missing"
 

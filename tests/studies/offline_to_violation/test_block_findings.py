@@ -14,6 +14,7 @@ from harness.common.errors import UserError
 from harness.types.record_names import PATTERNS
 from studies.offline_to_violation.block_findings import (
     BLOCKS_FILE,
+    NOT_CLEAN,
     PACKED_SCHEMAS,
     BlockFindings,
     make_empty_table,
@@ -54,7 +55,7 @@ def make_left_out(number: int) -> BlockFindings:
     """Return a route that is left out."""
     tables = {name: make_empty_table(name) for name in PACKED_SCHEMAS}
     route = BlockRoute(group="crucible05", route=str(number))
-    return BlockFindings(route=route, problem="collides", reveal=float("nan"), **tables)
+    return BlockFindings(route=route, problem=NOT_CLEAN, reveal=float("nan"), **tables)
 
 
 def test_what_was_packed_is_read(tmp_path: Path) -> None:
@@ -75,6 +76,12 @@ def test_what_was_packed_is_read(tmp_path: Path) -> None:
     pack_findings(PLAN, read.values(), tmp_path / "again")
     for file in tmp_path.glob("*.*"):
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
+
+
+def test_a_route_that_is_not_whole_yet_is_not_packed(tmp_path: Path) -> None:
+    begun = replace(make_left_out(5), problem="drives without a repair are missing")
+    pack_findings(PLAN, [make_findings(1), begun], tmp_path)
+    assert set(unpack_findings(tmp_path)) == {"town05-1"}
 
 
 def test_another_plan_does_not_fit(tmp_path: Path) -> None:
