@@ -119,11 +119,11 @@ def make_empty_table(name: str) -> pd.DataFrame:
 
 
 def pack_findings(plan: OfflinePlan, findings: Iterable[BlockFindings], folder: Path) -> None:
-    """Write what routes came to, in the order of their names; routes that are not whole yet are not.
+    """Write what routes came to, in the order of their names; unfinished routes are not.
 
     Args:
         plan: of the study, which the folder keeps.
-        findings: of the routes that were begun.
+        findings: of the routes that were started.
         folder: for `plan.json`, `routes.json` and the tables; earlier ones are replaced.
     """
     plan.write_or_compare(folder)

@@ -79,8 +79,8 @@ def test_what_was_packed_is_read(tmp_path: Path) -> None:
 
 
 def test_a_route_that_is_not_whole_yet_is_not_packed(tmp_path: Path) -> None:
-    begun = replace(make_left_out(5), problem="drives without a repair are missing")
-    pack_findings(PLAN, [make_findings(1), begun], tmp_path)
+    started = replace(make_left_out(5), problem="drives without a repair are missing")
+    pack_findings(PLAN, [make_findings(1), started], tmp_path)
     assert set(unpack_findings(tmp_path)) == {"town05-1"}
 
 
