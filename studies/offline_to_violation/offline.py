@@ -93,13 +93,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--packed",
         type=Path,
         metavar="DIR",
-        help="packed routes of the same study, which are not computed again",
+        help="packed routes of the same study, which are not computed again (default: none)",
     )
     add(
         "--pack",
         type=Path,
         metavar="DIR",
-        help="write what all routes came to into a small folder, for --packed",
+        help="write what all routes came to into a small folder, for --packed (default: none)",
     )
     parser.set_defaults(
         run=lambda options: run_with_exit_code("offline", lambda: run_offline_command(options))

@@ -1,4 +1,4 @@
-"""`crucible compare_results A B…`: results of others and ours, by one rule, on equal routes."""
+"""`crucible compare-results A B…`: results of others and ours, by one rule, on equal routes."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ COMMAND = CommandDeclaration(
     purpose="compare results files of other benchmarks with campaigns, route by route",
     extra="analysis",
     examples=(
-        "crucible compare_results UniAD-Base.json VAD.json --rule bench2drive",
-        "crucible compare_results results/codriving results/late --crashed repeat",
-        "crucible compare_results runs/demo --write v2xverse written",
+        "crucible compare-results UniAD-Base.json VAD.json --rule bench2drive",
+        "crucible compare-results results/codriving results/late --crashed repeat",
+        "crucible compare-results runs/demo --write v2xverse written",
     ),
 )
 DESCRIPTION = """Read results files of CARLA's Leaderboard 1.0 and 2.0, Bench2Drive, V2Xverse and
@@ -62,7 +62,7 @@ LISTED = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what `crucible compare_results` takes."""
+    """Add what `crucible compare-results` takes."""
     describe_command(parser, DESCRIPTION)
     add = parser.add_argument
     add(
@@ -85,13 +85,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="drives whose program failed, in comparisons: left out, counted as zero, or replaced"
         " by a later record of the route (default: zero)",
     )
-    add("--by", choices=("route",), help="list every route")
+    add("--by", choices=("route",), help="list every route (default: not listed)")
     add("--out", type=Path, metavar="DIR", help="folder for the tables as CSV (default: none)")
     add(
         "--write",
         nargs=2,
         metavar=("FORM", "DIR"),
-        help=f"write the campaigns in a form of others: {', '.join(WRITTEN_FORMS)}",
+        help=f"write the campaigns in a form of others: {', '.join(WRITTEN_FORMS)} (default: not"
+        " written)",
     )
     parser.set_defaults(run=run_compare_results)
 

@@ -28,6 +28,11 @@ from tests.conftest import ROOT
 from tests.keys import key_of
 
 SAFE = {
+    "agents.driving.driver.Driver",
+    "agents.driving.proposing.idm_driver.IdmDriver",
+    "agents.driving.proposing.settings.ProposalSettings",
+    "harness.channel.links.carla_loss.CarlaLink",
+    "harness.channel.links.trace.TraceLink",
     "agents.ideal_single.IdealSingle",
     "agents.driving.settings.DrivingSettings",
     "agents.ideal_late.IdealLate",

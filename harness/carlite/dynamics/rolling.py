@@ -136,7 +136,9 @@ def step_planar_motion(
     # Tyres at rest stick to the road.
     grip = GRAVITY * min(vehicle["front_friction"], vehicle["rear_friction"]) * upright
     held = math.hypot(push_along, push_across) < grip
-    if state[STILL] > (0.0 if locked else STICKY_AFTER) and held and abs(across) < STICKY_SPEED:
+    # a car that turns on the spot slides on both axles
+    sliding = max(abs(across + a * turn), abs(across - b * turn))
+    if state[STILL] > (0.0 if locked else STICKY_AFTER) and held and sliding < STICKY_SPEED:
         along, across, turn = (
             _damp_sticky_speed(along),
             _damp_sticky_speed(across),

@@ -267,14 +267,14 @@ def test_the_command_prints_pairs_and_writes_tables(
     campaign = write_our_campaign(tmp_path / "ours")
     records = [make_record(f"RouteScenario_{n}", completion=50.0) for n in (1, 2, 8)]
     other = write_json(tmp_path / "other.json", make_first_file(records, 4))
-    words = ["compare_results", str(campaign), str(other), "--by", "route"]
+    words = ["compare-results", str(campaign), str(other), "--by", "route"]
     assert dispatch_subcommand([*words, "--out", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
     assert "routes that only other has: 1 (8)" in out
     for name in ("sets", "bench2drive", "pairs", "routes"):
         assert (tmp_path / "out" / f"results_{name}.csv").exists()
     written = [str(campaign), "--write", "v2xverse", str(tmp_path / "w")]
-    assert dispatch_subcommand(["compare_results", *written]) == 0
+    assert dispatch_subcommand(["compare-results", *written]) == 0
     assert "v2xverse: 3 files" in capsys.readouterr().out
 
 
@@ -297,7 +297,7 @@ def test_other_files_are_refused_in_one_line(
     file.write_text(content)
     with pytest.raises(UserError, match=why):
         read_result_sets(file)
-    assert dispatch_subcommand(["compare_results", str(file)]) == 2
+    assert dispatch_subcommand(["compare-results", str(file)]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
@@ -313,7 +313,7 @@ def test_messages_without_a_share_and_wrong_words_are_one_line(
         ([str(file), "--write", "v3", "x"], "unknown form"),
         ([str(file), "--write", "v2xverse", "x"], "none of the results is a campaign"),
     ):
-        assert dispatch_subcommand(["compare_results", *words]) == 2
+        assert dispatch_subcommand(["compare-results", *words]) == 2
         assert why in capsys.readouterr().err.splitlines()[-1]
 
 
