@@ -39,7 +39,7 @@ def forecast_boxes(
 ) -> BoxForecast:
     """Return the boxes at constant velocity and heading, as PDM-Closed forecasts them.
 
-    Source: Dauner et al., CoRL 2023, section "PDM-Closed", forecasting.
+    Source: Dauner et al., CoRL 2023, by its published code.
 
     Args:
         tracks: N road users in the world.

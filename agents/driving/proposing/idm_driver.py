@@ -1,7 +1,7 @@
 """A driver in the manner of PDM-Closed: proposes, forecasts, scores, and takes the best.
 
 Source: D. Dauner, M. Hallgarten, A. Geiger, K. Chitta: Parting with Misconceptions about
-Learning-based Vehicle Motion Planning, CoRL 2023, section "PDM-Closed". It shares tracks, lights,
+Learning-based Vehicle Motion Planning, CoRL 2023, by its published code. It shares tracks, lights,
 pedals and steering with the default driver, and nothing of its planning.
 """
 

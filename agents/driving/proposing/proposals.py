@@ -63,8 +63,8 @@ def compute_idm_accelerations(
 ) -> Floats:
     """Return the intelligent driver model's acceleration, within its bounds.
 
-    Source: Treiber, Hennecke, Helbing, Physical Review E 62 (2000), 1805, equations 2 and 3, with
-    the exponent and the bounds of PDM-Closed's `batch_idm_policy.py`.
+    Source: Treiber, Hennecke, Helbing, Physical Review E 62 (2000), 1805, with the
+    exponent and the bounds of PDM-Closed's `batch_idm_policy.py`.
 
     Args:
         speed: (C,) of the ego, m/s.

@@ -12,8 +12,8 @@ class ProposalSettings:
     """Speeds and accelerations of the proposals; those of PDM-Closed where nothing else is said.
 
     Source: D. Dauner, M. Hallgarten, A. Geiger, K. Chitta: Parting with Misconceptions about
-    Learning-based Vehicle Motion Planning, CoRL 2023, section "PDM-Closed", and its published
-    configuration `pdm_closed_planner.yaml`, `pdm_scorer.py`, `pdm_emergency_brake.py`.
+    Learning-based Vehicle Motion Planning, CoRL 2023, by its published code and
+    configuration: `pdm_closed_planner.yaml`, `pdm_scorer.py`, `pdm_emergency_brake.py`.
     """
 
     safe_from_file = True
