@@ -1,6 +1,7 @@
 """Scores of proposals: no collision at fault, times progress, time to collision and comfort.
 
-Source: Dauner et al., CoRL 2023; weights and bounds of its published `pdm_scorer.py` and `pdm_comfort_metrics.py`.
+Source: Dauner et al., CoRL 2023; weights and bounds of its published `pdm_scorer.py` and
+`pdm_comfort_metrics.py`.
 """
 
 from __future__ import annotations
