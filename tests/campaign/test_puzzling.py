@@ -77,7 +77,7 @@ LINES = {
     "interference.latency.KEY=1": "interference.latency.0 its first item; unknown key KEY",
     "study=tabbed": "tabbed.yaml: line 3, column 1: a tab",
     "out=ä": "ä needs quotes",
-    "routes.file=routes.xml": "no route 2, 3, 8, 14; its routes: mine; routes.only=null",
+    "routes.file=routes.xml": "no route 3, 4, 8, 14; its routes: mine; routes.only=null",
 }
 
 

@@ -14,7 +14,7 @@ from tests.carlite.traffic_watch import Watch
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("town", "seed", "minutes"), [("Crucible05", 3, 3), ("Town05", 3, 3)])
+@pytest.mark.parametrize(("town", "seed", "minutes"), [("Crucible05", 4, 3), ("Town05", 3, 3)])
 def test_eighty_vehicles(town: str, seed: int, minutes: int) -> None:
     scenario = Scenario(load(town), seed)
     actors = scenario.populate(80, seed)

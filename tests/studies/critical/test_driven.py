@@ -38,7 +38,7 @@ AGES = {
     "always": "FailsAt, bands: [[-1, 9]]",
     "never": "FailsAt, bands: []",
 }
-PLACES = [[148.686, 199.55], [160.794, 199.55], [174.116, 199.394]]
+PLACES = [[148.686, 199.55], [161.082, 199.55], [174.481, 199.366]]
 """Of roadside units along the route."""
 METRES, MOST = 1.1, 5
 OTHERS = {
