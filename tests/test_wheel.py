@@ -44,7 +44,8 @@ def test_every_file_of_the_checkout_comes_along(folder: str, installed: Path) ->
     files = [
         file.relative_to(ROOT)
         for file in (ROOT / folder).rglob("*")
-        if file.is_file() and not {"__pycache__", "published", "packed", "distribution"} & set(file.parts)
+        if file.is_file()
+        and not {"__pycache__", "published", "packed", "distribution"} & set(file.parts)
     ]
     assert files
     for file in files:
