@@ -15,10 +15,8 @@ from agents.driving.settings import DrivingSettings
 from agents.driving.sidestep import shift_path_aside
 from agents.driving.tracking import RoadUserTracker
 from harness.types.drivers import RouteDriver
-from harness.types.geometry import compose_poses, transform_boxes
-from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, Pose, Route
+from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, Route
 
-WORLD = Pose(0.0, 0.0)
 WAYPOINTS = 10
 """Places of a plan that other agents may receive, one planning step apart; V2Xverse's are ten."""
 
@@ -62,11 +60,8 @@ class Driver(RouteDriver):
         Returns:
             Throttle, brake and steering.
         """
-        # detections in the world become tracks
         pose, speed = observation.vehicle_in_world, observation.speed
-        lidar_in_world = compose_poses(pose, observation.lidar_in_vehicle)
-        boxes_in_world = transform_boxes(detections_in_lidar, lidar_in_world, WORLD)
-        tracks = self._tracker.update_tracks(observation.time, boxes_in_world)
+        tracks = self._tracker.track_detections(observation, detections_in_lidar)
         # where the ego is along the route, near where it was before
         here = np.array([[pose.x, pose.y]])
         self._station = float(self._path.locate_points(here, self._station)[0][0])

@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.types.geometry import wrap_angle, wrap_line_angle
-from harness.types.vocabulary import Boxes, Floats, Integers, Mask
+from harness.types.geometry import compose_poses, transform_boxes, wrap_angle, wrap_line_angle
+from harness.types.vocabulary import Boxes, EgoObservation, Floats, Integers, Mask, Pose
+
+WORLD = Pose(0.0, 0.0)
 
 POSITION_NOISE = 0.35
 """Standard deviation in metres of a detection's centre."""
@@ -113,6 +115,22 @@ class RoadUserTracker:
     def __init__(self) -> None:
         self.tracks = RoadUserTracks.start_tracks(Boxes.none())
         self._time: float | None = None
+
+    def track_detections(
+        self, observation: EgoObservation, detections_in_lidar: Boxes
+    ) -> RoadUserTracks:
+        """Update the tracks with what the ego detects now and return the confirmed ones.
+
+        Args:
+            observation: of the ego, with its true pose.
+            detections_in_lidar: in the ego's LiDAR frame, metres and radians.
+
+        Returns:
+            Tracks in the world, see `update_tracks`.
+        """
+        lidar_in_world = compose_poses(observation.vehicle_in_world, observation.lidar_in_vehicle)
+        boxes_in_world = transform_boxes(detections_in_lidar, lidar_in_world, WORLD)
+        return self.update_tracks(observation.time, boxes_in_world)
 
     def update_tracks(self, time: float, boxes_in_world: Boxes) -> RoadUserTracks:
         """Update the tracks with the detections of now and return the confirmed ones.

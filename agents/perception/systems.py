@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from agents.driving.driver import WORLD, Driver
+from agents.driving.driver import Driver
 from agents.driving.settings import DrivingSettings
+from agents.driving.tracking import WORLD
 from agents.merging import find_ego_boxes
 from agents.perception.designs import Size
 from agents.perception.detector import Detector

@@ -47,10 +47,9 @@ BROKEN_LOOK = (
 )
 
 
-class OpenCdaLoader(nesting.LOADER):  # type: ignore[misc, valid-type]
-    """Plain values, and the tuples that OpenCDA writes."""
-
-
+# libyaml's loader where it is installed: a base class that is known at run time only
+OpenCdaLoader: Any = type("OpenCdaLoader", (nesting.LOADER,), {})
+"""Loads plain values, and the tuples that OpenCDA writes."""
 OpenCdaLoader.add_constructor(
     "tag:yaml.org,2002:python/tuple", lambda loader, node: loader.construct_sequence(node)
 )

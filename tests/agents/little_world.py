@@ -8,9 +8,10 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
-from agents.driving.driver import WORLD, Driver
+from agents.driving.driver import Driver
 from agents.driving.footprint import GroundRectangles, find_touching_pairs
 from agents.driving.settings import EgoVehicleModel
+from agents.driving.tracking import WORLD
 from harness.types.drivers import RouteDriver
 from harness.types.geometry import transform_boxes
 from harness.types.vocabulary import (

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import carla
 import numpy as np
 
-from agents.driving.driver import WORLD, Driver
+from agents.driving.driver import Driver
+from agents.driving.tracking import WORLD
 from harness.types.geometry import transform_boxes
 from harness.types.vocabulary import (
     CYCLIST,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.driving.control import PedalControl, compute_steering
-from agents.driving.driver import WAYPOINTS, WORLD
+from agents.driving.driver import WAYPOINTS
 from agents.driving.path import RoutePath
 from agents.driving.planner import WORTH_MOVING, SpeedPlan
 from agents.driving.proposing.forecast import forecast_boxes
@@ -27,7 +27,6 @@ from agents.driving.sidestep import OVER_THE_LINE
 from agents.driving.speed import compute_reachable_speeds, compute_road_speed
 from agents.driving.tracking import RoadUserTracker, RoadUserTracks
 from harness.types.drivers import RouteDriver
-from harness.types.geometry import compose_poses, transform_boxes
 from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, LightAhead, Route
 
 
@@ -86,11 +85,8 @@ class IdmDriver(RouteDriver):
         Returns:
             Throttle, brake and steering.
         """
-        # detections in the world become tracks
         pose, speed = observation.vehicle_in_world, observation.speed
-        lidar_in_world = compose_poses(pose, observation.lidar_in_vehicle)
-        boxes_in_world = transform_boxes(detections_in_lidar, lidar_in_world, WORLD)
-        tracks = self._tracker.update_tracks(observation.time, boxes_in_world)
+        tracks = self._tracker.track_detections(observation, detections_in_lidar)
         # where the ego is along the route, near where it was before
         here = np.array([[pose.x, pose.y]])
         along, aside = self._path.locate_points(here, self._station)

@@ -21,6 +21,7 @@ def list_children(element: ElementTree.Element) -> list[ElementTree.Element]:
     return list(element)
 
 
+# the stubs have no `getchildren`, because Python has none: that is what is given back here
 ElementTree.Element.getchildren = list_children  # type: ignore[attr-defined]
 
 with contextlib.suppress(ImportError):
