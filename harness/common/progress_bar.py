@@ -61,8 +61,8 @@ class BarForecast:
             if done < self.total:
                 self.forecast.begin_piece(0)
         if done < self.total:
-            begun = (done - self._first) % self._size
-            self.forecast.note_share(0, begun / self._size)
+            into = (done - self._first) % self._size
+            self.forecast.note_share(0, into / self._size)
 
     @property
     def _rest(self) -> int:

@@ -13,7 +13,7 @@ import heapq
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
 
 Clock = Callable[[], float]
@@ -79,7 +79,7 @@ class FinishedPiece:
 
 @dataclass(slots=True)
 class RunningPiece:
-    """A piece that has begun."""
+    """A piece that is being done."""
 
     piece: WorkPiece
     since: float
@@ -87,25 +87,30 @@ class RunningPiece:
     share: float = 0.0  # done, where that is known
 
 
-@dataclass(slots=True)
 class WorkForecast:
     """Estimates when work will be finished, from what its pieces have taken so far.
 
-    Attributes:
-        waiting: pieces that have not begun, in the order in which they will.
+    Args:
+        waiting: pieces that nothing does yet, in the order in which they will begin.
         lanes: pieces that run at a time.
         absolute: `expected` of a piece is in seconds of this machine: an estimate exists from the
             beginning.
         clock: seconds from any origin.
     """
 
-    waiting: deque[WorkPiece]
-    lanes: int = 1
-    absolute: bool = False
-    clock: Clock = time.monotonic
-    _running: dict[int, RunningPiece] = field(default_factory=dict)
-    _used: set[int] = field(default_factory=set)  # lanes that have had a piece
-    _finished: deque[FinishedPiece] = field(default_factory=lambda: deque(maxlen=RECENT))
+    def __init__(
+        self,
+        waiting: deque[WorkPiece],
+        *,
+        lanes: int = 1,
+        absolute: bool = False,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self.waiting, self.lanes = waiting, lanes
+        self._absolute, self._clock = absolute, clock
+        self._running: dict[int, RunningPiece] = {}
+        self._used: set[int] = set()  # lanes that have had a piece
+        self._finished: deque[FinishedPiece] = deque(maxlen=RECENT)
 
     def begin_piece(self, lane: int, piece: WorkPiece | None = None) -> None:
         """A lane begins a piece: this one, or else the next of those that wait."""
@@ -113,7 +118,7 @@ class WorkForecast:
             piece = self.waiting.popleft() if self.waiting else WorkPiece()
         elif piece in self.waiting:
             self.waiting.remove(piece)
-        self._running[lane] = RunningPiece(piece, self.clock(), starting=lane not in self._used)
+        self._running[lane] = RunningPiece(piece, self._clock(), starting=lane not in self._used)
         self._used.add(lane)
 
     def skip_piece(self) -> None:
@@ -133,12 +138,12 @@ class WorkForecast:
         if again:
             self.waiting.appendleft(ended.piece)
         else:
-            self._note_finished(ended, ended.piece, self.clock() - ended.since)
+            self._note_finished(ended, ended.piece, self._clock() - ended.since)
 
     def end_several_pieces(self, lane: int, count: int) -> None:
         """A lane's piece and the next ones have ended together: each took its part of the time."""
         began = self._running[lane]
-        seconds = (self.clock() - began.since) / count
+        seconds = (self._clock() - began.since) / count
         for number in range(count):
             if number:
                 self.begin_piece(lane)
@@ -156,7 +161,7 @@ class WorkForecast:
 
     def estimate_remaining(self) -> RemainingTime:
         """Return the wall-clock seconds until the last piece ends, as of now."""
-        now = self.clock()
+        now = self._clock()
         # others may change them meanwhile
         running, waiting = list(self._running.values()), list(self.waiting)
         finished = list(self._finished)
@@ -165,7 +170,7 @@ class WorkForecast:
             return RemainingTime(0.0, rough)
         if self.lanes < 1:
             return RemainingTime(None, rough)
-        paces = PieceRates.from_pieces(finished, running, now, absolute=self.absolute)
+        paces = PieceRates.from_pieces(finished, running, now, absolute=self._absolute)
         if paces is None:
             return RemainingTime(None, rough)
         left = [paces.estimate_rest(one, now) for one in running]
@@ -250,7 +255,7 @@ class PieceRates:
         """Return the seconds that a running piece still needs: never none.
 
         Args:
-            one: it has begun.
+            one: the piece.
             now: the clock's seconds.
         """
         elapsed, predicted = now - one.since, self.predict_seconds(one.piece)
