@@ -74,8 +74,8 @@ def follow_command(words: Sequence[str]) -> tuple[Shown, float, int]:
             if not part:
                 break
             text = text[-400:] + part.decode(errors="replace")
-            for found in LEFT.finditer(text):
-                shown.append((time.monotonic() - began, read_clock(found[1])))
+            for line in LEFT.finditer(text):
+                shown.append((time.monotonic() - began, read_clock(line[1])))
             text = text[text.rfind("left") + 4 :] if "left" in text else text
         code = process.wait()
     os.close(ours)
