@@ -201,7 +201,7 @@ def test_a_bar_of_many_items_counts_them_in_groups() -> None:
     assert str(bar) == ""
 
 
-def test_items_of_an_earlier_run_say_nothing_of_others() -> None:
+def test_items_of_an_earlier_run_are_no_measure() -> None:
     clock = MadeUpClock()
     bar = BarForecast(20, clock=clock)
     bar.note_done(5)
