@@ -15,8 +15,8 @@ from harness.records.arms import Arm, make_arm_sort_key
 from harness.records.reading import CampaignRecords
 from harness.world.brakes import TyreGrip
 from tests.campaign.tiny import composed, run, write_route
+from tests.carlite.proving_ground import DT
 from tests.docs.braking import (
-    DT,
     FIGURE,
     REALISTIC,
     compute_hardest,

@@ -96,7 +96,7 @@ def render_braking_figure() -> Canvas:
         ("brakes=realistic", "hue1", "diamond", TyreGrip(REALISTIC)),
     ):
         speeds, _ = simulate_stop(FROM, grip)
-        times = DT * np.arange(len(speeds))
+        times = DT * np.arange(len(speeds), dtype=np.float64)
         lines.append(PlotLine(label, tuple(cut_stop(times, speeds)), colour, shape))
     return render_line_plot(
         lines,
