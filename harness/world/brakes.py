@@ -26,15 +26,10 @@ class TyreGrip:
 
     safe_from_file = True
 
-    def __init__(self, friction: float) -> None:
-        """Set what the tyres hold.
-
-        Args:
-            friction: force over load, at most.
-
-        Raises:
-            UserError: it is no positive number.
-        """
+    def __init__(
+        self,
+        friction: float,  # share of their load that the tyres hold, at most
+    ) -> None:
         if not (math.isfinite(friction) and friction > 0):
             raise UserError(f"brakes: friction = {friction}: must be > 0")
         self.friction = friction
