@@ -11,6 +11,7 @@ from harness.carlite.compiled import compiled
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.fan import RayFan
 from harness.carlite.sensors.film import FilmSettings
+from harness.carlite.sensors.finish import draw_rain, smooth_edges
 from harness.carlite.sensors.lamps import compute_lamp_codes
 from harness.carlite.sensors.markings import GroundMarkings, find_painted_label
 from harness.carlite.sensors.materials import list_face_materials
@@ -74,6 +75,7 @@ class ColourCamera:
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
         self._pinhole = PinholeCamera(attributes)
+        self._sensor_id = sensor_id
         self._film = FilmSettings(attributes)
         self._buffers = make_paint_buffers(self._pinhole.height)
 
@@ -108,6 +110,11 @@ class ColourCamera:
             picture.fan, picture.nearness, picture.source, painted,
             picture.rotation, picture.origin, self._buffers, image,
         )  # fmt: skip
+        smooth_edges(picture.source, image)
+        rain = scene.weather.precipitation / 100
+        if rain > 0:
+            level = int(self._film.tones[-1]) * 7 // 10
+            draw_rain(image, rain, frame, self._sensor_id, level * 0x010101)
         return self._pinhole.header, image.view(np.uint8).reshape(*image.shape, 4)
 
 
