@@ -32,6 +32,8 @@ SAFE = {
     "agents.driving.proposing.idm_driver.IdmDriver",
     "agents.driving.proposing.settings.ProposalSettings",
     "harness.channel.links.carla_loss.CarlaLink",
+    "harness.channel.links.cellular.LteLink",
+    "harness.channel.links.cellular.NrLink",
     "harness.channel.links.trace.TraceLink",
     "agents.ideal_single.IdealSingle",
     "agents.driving.settings.DrivingSettings",

@@ -23,7 +23,7 @@ NR_MCS = (
     *((6, rate) for rate in (438, 466, 517, 567, 616, 666, 719, 772, 822, 873, 910, 948)),
 )
 """Bits of a symbol and 1024 times the code rate, MCS 0 to 28: TS 38.214, Table 5.1.3.1-1."""
-NR_SMALL_BLOCKS = (
+NR_SMALL_BLOCKS: tuple[int, ...] = (
     *range(24, 193, 8),
     *range(208, 385, 16),
     *range(408, 577, 24),
@@ -191,17 +191,18 @@ def quantise_nr_transport(information: float, rate: float) -> int:
     if information <= 0:
         return 0
     if information <= 3824:
-        step = 2 ** max(3, math.floor(math.log2(information)) - 6)
+        step = 1 << max(3, math.floor(math.log2(information)) - 6)
         wanted = max(24, step * math.floor(information / step))
         return next(bits for bits in NR_SMALL_BLOCKS if bits >= wanted)
-    step = 2 ** (math.floor(math.log2(information - 24)) - 5)
+    step = 1 << (math.floor(math.log2(information - 24)) - 5)
     wanted = max(3840, step * math.floor((information - 24) / step + 0.5))
     parts = 1
     if rate <= 0.25:
         parts = math.ceil((wanted + 24) / 3816)
     elif wanted > 8424:
         parts = math.ceil((wanted + 24) / 8424)
-    return 8 * parts * math.ceil((wanted + 24) / (8 * parts)) - 24
+    bits: int = 8 * parts * math.ceil((wanted + 24) / (8 * parts)) - 24
+    return bits
 
 
 def compute_lte_transport_bits(blocks: int, mcs: int) -> int:
@@ -210,10 +211,15 @@ def compute_lte_transport_bits(blocks: int, mcs: int) -> int:
     Two of the blocks carry control (TS 36.213, clause 14.1.1.4C); of the rest, only a number of the
     form 2^a·3^b·5^c is used (TS 36.211, clause 9.3.3).
     """
+    return LTE_TRANSPORT[mcs][count_lte_blocks(blocks)]
+
+
+def count_lte_blocks(blocks: int) -> int:
+    """Return how many of a packet's resource blocks carry the transport block."""
     usable = blocks - 2
-    while usable > 0 and not is_transform_size(usable):
+    while not is_transform_size(usable):
         usable -= 1
-    return LTE_TRANSPORT[mcs].get(usable, 0)
+    return usable
 
 
 def is_transform_size(count: int) -> bool:

@@ -21,6 +21,9 @@ BLOCK_EFFICIENCY = 0.4
 CURVE_BYTES = 350
 """Size of the packets of the curves of IEEE 802.11p and LTE."""
 
+SIZE_EXPONENT = 0.4
+"""How errors depend on the size of a packet; 1: errors of bytes are independent."""
+
 # Points of the curves: from this SINR (dB) on, in steps of 1 dB.
 Curve = tuple[float, tuple[float, ...]]
 OFDM_CURVES: Mapping[tuple[int, str], Curve] = {
@@ -98,12 +101,12 @@ def build_curve(curves: Mapping[tuple[int, str], Curve], mcs: int, sight: str) -
 
 
 def scale_errors(errors: Floats, packet_bytes: int, curve_bytes: int = CURVE_BYTES) -> Floats:
-    """Return the errors of packets of another size, with independent errors of bytes.
+    """Return the errors of packets of another size: 1 - (1 - p)^n, n = (size / 350 B)^0.4.
 
-    Source: IEEE Std 802.11p link models, for example Pei and Henderson 2010, "Validation of OFDM
-    error rate model in ns-3", equation (6): 1 - (1 - p)^n.
+    Independent errors of bytes would have n = size / 350 B. The exponent is fitted to the curves
+    for 190, 350 and 550 B that are published for MCS 2 (G5-HighwayLOS), where packets fade whole.
     """
-    return np.asarray(1 - (1 - errors) ** (packet_bytes / curve_bytes))
+    return np.asarray(1 - (1 - errors) ** ((packet_bytes / curve_bytes) ** SIZE_EXPONENT))
 
 
 def compute_threshold(efficiency: float, share: float) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -79,10 +80,31 @@ class Burst:
     Attributes:
         senders: (K,) stations.
         starts: (K,) first subchannels.
+        announces: (K,) whether the sender uses the same resource in the next period.
     """
 
     senders: Integers
     starts: Integers
+    announces: Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Announcement:
+    """A resource that a station outside the field has announced to use again.
+
+    Attributes:
+        first: slot from which the stations know.
+        place: slot in the period.
+        start: first subchannel.
+        width: subchannels.
+        powers: (N,) milliwatts at the stations.
+    """
+
+    first: int
+    place: int
+    start: int
+    width: int
+    powers: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,7 +211,7 @@ class SidelinkField:
         # milliwatts a subchannel, as every station has sensed them
         self._sensed = np.zeros((rules.history, period, self.bands, count))
         self._reserved = np.zeros((period, self.bands, count), bool)
-        self._own = np.zeros((period, count), bool)
+        self._sending = np.zeros((period, count), bool)
         self._busy = np.zeros((period, count))
         self.leak = np.stack(
             [compute_emission(rules, band * width, width) for band in range(self.bands)]
@@ -199,10 +221,15 @@ class SidelinkField:
         ]
         self._coupling = np.stack(inside, 1)  # (sender's band, receiver's band), in subchannels
         self.received = np.zeros((count, count))
+        self._announced: dict[str, tuple[Announcement, ...]] = {}
 
     def note_powers(self, received: Floats) -> None:
         """Note milliwatts of every sender (row) at every station (column)."""
         self.received = received
+
+    def note_announcements(self, sender: str, announced: tuple[Announcement, ...]) -> None:
+        """Note the resources that a station outside the field uses from now on."""
+        self._announced[sender] = announced
 
     @property
     def busy_ratio(self) -> Floats:
@@ -230,7 +257,7 @@ class SidelinkField:
         else:
             self._sensed[self.slot // self.rules.period_slots % self.rules.history, at] = 0
             self._reserved[at] = False
-            self._own[at] = False
+            self._sending[at] = False
             self._busy[at] = 0
         return reception
 
@@ -254,11 +281,11 @@ class SidelinkField:
         for number in np.flatnonzero(stays):
             known[bands[number]] |= sinr[number] >= 1.0
         self._reserved[at] = known
-        self._own[at] = False
-        self._own[at, senders] = True
+        self._sending[at] = False
+        self._sending[at, senders] = True
         level = self.leak[bands].T @ density  # (subchannels, N)
         self._busy[at] = (level > convert_to_milliwatts(BUSY_LEVEL)).mean(0)
-        return Reception(self.slot, Burst(senders, bands * self.width), copies, sinr)
+        return Reception(self.slot, Burst(senders, bands * self.width, stays), copies, sinr)
 
     def _count_down(self, senders: Integers) -> None:
         """Count a packet; a counter at its end starts again with the probability of keeping."""
@@ -278,7 +305,8 @@ class SidelinkField:
         window = np.arange(self.slot + rules.first, self.slot + rules.last + 1) % period
         sensed = self._sensed[..., station][:, window].mean(0).ravel()
         reserved = self._reserved[..., station][window].ravel()
-        open_ = np.repeat(~self._own[window, station], self.bands)
+        self._add_announced(station, window, sensed, reserved)
+        open_ = np.repeat(~self._sending[window, station], self.bands)
         chosen = select_resources(sensed, reserved, open_, rules=rules, random=self._random)
         places = self._sample_copies(chosen // self.bands, chosen % self.bands)
         self._at[station] = -1
@@ -286,6 +314,22 @@ class SidelinkField:
             self._at[station, copy] = window[place]
             self._band[station, copy] = band
         self._counter[station] = self._sample_counters(1)[0]
+
+    def _add_announced(
+        self, station: int, window: Integers, sensed: Floats, reserved: Mask
+    ) -> None:
+        """Add what stations outside the field have announced, where a station decodes it."""
+        for one in chain.from_iterable(self._announced.values()):
+            place = int((one.place - window[0]) % self.rules.period_slots)
+            density = one.powers[station] / one.width
+            if one.first > self.slot or place >= len(window) or density < self.rules.noise:
+                continue
+            bands = np.arange(
+                one.start // self.width, (one.start + one.width - 1) // self.width + 1
+            )
+            chosen = place * self.bands + bands[bands < self.bands]
+            sensed[chosen] += density
+            reserved[chosen] = True
 
     def _sample_copies(self, places: Integers, bands: Integers) -> list[tuple[int, int]]:
         """Return slots of the window and bands, one for each copy, in order of time."""
