@@ -34,6 +34,7 @@ SAFE = {
     "harness.channel.links.carla_loss.CarlaLink",
     "harness.channel.links.cellular.LteLink",
     "harness.channel.links.cellular.NrLink",
+    "harness.channel.links.its_g5.ItsG5Link",
     "harness.channel.links.trace.TraceLink",
     "agents.ideal_single.IdealSingle",
     "agents.driving.settings.DrivingSettings",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 
 from harness.channel.links.cellular import LteLink, NrLink
+from harness.channel.links.radio import RadioLink
 from harness.channel.links.sidelink import (
     SidelinkField,
     SidelinkRules,
@@ -23,6 +24,7 @@ from harness.types.vocabulary import VEHICLE, Features, Message, Pose
 from tests.channel.episode import Episode
 from tests.channel.test_radio_links import CAR, ON_EGO, episode_on
 
+AnyRadio = TypeVar("AnyRadio", bound=RadioLink)
 RULES = NrLink().rules
 ALWAYS: dict[str, Any] = {"with_delay": False, "with_loss": False}
 
@@ -112,8 +114,8 @@ def surround(distance: float) -> AirSurroundings:
 
 
 def drive(
-    link: SidelinkLink, distance: float, size: int, *, seed: int = 1, senders: str = "a"
-) -> SidelinkLink:
+    link: AnyRadio, distance: float, size: int, *, seed: int = 1, senders: str = "a"
+) -> AnyRadio:
     """Send 40 messages of a size, one in 0.2 s, over a distance in sight."""
     link.reset(seed)
     link.note_surroundings(surround(distance))

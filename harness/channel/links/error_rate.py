@@ -7,15 +7,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from harness.channel.links.airtime import NR_MCS, OFDM_BITS
+from harness.channel.links.airtime import NR_MCS
 from harness.channel.links.sight import LOS, NLOS
 from harness.common.errors import UserError
 from harness.types.vocabulary import Floats
 
 FEWEST_ERRORS = 1e-8
 """Error ratio beyond the last point of a curve."""
-OFDM_EFFICIENCY = 0.37
-"""Share of Shannon's capacity, IEEE 802.11p: Wu et al. 2022, Sensors 22(23) 9330."""
 BLOCK_EFFICIENCY = 0.4
 """Share of Shannon's capacity, LTE and NR: Todisco et al. 2021, IEEE Access 9, section IV."""
 CURVE_BYTES = 350
@@ -44,6 +42,8 @@ OFDM_CURVES: Mapping[tuple[int, str], Curve] = {
 }
 """IEEE 802.11p, 350 B, highway: link-level curves published with WiLabV2Xsim (scenarios
 G5-HighwayLOS and G5-HighwayNLOS)."""
+OFDM_STEPS = (4.1, 5.6, 6.5, 9.0, 11.7, 15.5, 19.9, 22.0)
+"""SINR in dB that a receiver of u-blox needs for MCS 0 to 7, as WiLabV2Xsim v6.1 has it."""
 LTE_CURVES: Mapping[tuple[int, str], Curve] = {
     (4, LOS): (-4, (0.9816, 0.8786, 0.6266, 0.3134, 0.1152, 0.0326, 0.0078, 0.0008)),
     (7, LOS): (
@@ -82,7 +82,13 @@ class ErrorStep(ErrorRate):
         return np.asarray(np.asarray(sinr) < self.threshold, dtype=np.float64)
 
 
-def build_curve(curves: Mapping[tuple[int, str], Curve], mcs: int, sight: str) -> ErrorRate:
+def build_curve(
+    curves: Mapping[tuple[int, str], Curve],
+    mcs: int,
+    sight: str,
+    *,
+    packet_bytes: int = CURVE_BYTES,
+) -> ErrorRate:
     """Return a published curve; vehicles in between change power and not the curve.
 
     Where no curve for NLOS is published, that for LOS is used.
@@ -97,7 +103,8 @@ def build_curve(curves: Mapping[tuple[int, str], Curve], mcs: int, sight: str) -
             f"link.mcs = {mcs}: no published curve; valid: {known or 'none'}; or errors: step"
         )
     first, errors = curves[key]
-    return ErrorRate(first + np.arange(len(errors), dtype=np.float64), np.array(errors))
+    at = first + np.arange(len(errors), dtype=np.float64)
+    return ErrorRate(at, scale_errors(np.array(errors), packet_bytes))
 
 
 def scale_errors(errors: Floats, packet_bytes: int, curve_bytes: int = CURVE_BYTES) -> Floats:
@@ -115,16 +122,6 @@ def compute_threshold(efficiency: float, share: float) -> float:
     Source: Wu et al. 2022, Sensors 22(23) 9330, equation (6): 2^(efficiency/share) - 1.
     """
     return 10 * math.log10(2 ** (efficiency / share) - 1)
-
-
-def compute_ofdm_threshold(size_bytes: int, mcs: int) -> float:
-    """Return the threshold of IEEE 802.11p in 10 MHz: bits over preamble, AIFS and symbols.
-
-    Source: Wu et al. 2022, Sensors 22(23) 9330; AIFS 110 µs.
-    """
-    symbols = math.ceil(8 * size_bytes / OFDM_BITS[mcs])
-    seconds = (40 + 110 + 8 * symbols) * 1e-6
-    return compute_threshold(8 * size_bytes / seconds / 10e6, OFDM_EFFICIENCY)
 
 
 def compute_lte_threshold(bits: int, blocks: int) -> float:
