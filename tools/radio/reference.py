@@ -1,11 +1,11 @@
 """Reception over distance from a simulator that is not ours.
 
-WiLabV2Xsim v6.1 (branch Octave-version, commit d10ebc0) was run under GNU Octave on a highway of 2 km
-with 3 lanes a direction: 120 km/h with a deviation of 12, ten packets of 350 B a second, 10 MHz, 23
-dBm, antennas of 3 dB, noise figure 6 dB, WINNER+ B1 in sight, shadowing of 3 dB correlated over 25 m, no
-congestion control, one transmission, errors by a step. One seed and 3 to 4 s: its noise is 1 to 2
-points. MCS 2 (ITS-G5), 7 (LTE-V2X) and 11 (NR-V2X); subchannels of 10 blocks; a resource is kept
-with probability 0.4.
+WiLabV2Xsim v6.1 (branch Octave-version, commit d10ebc0) was run under GNU Octave on a highway of
+2 km with 3 lanes a direction: 120 km/h with a deviation of 12, ten packets of 350 B a second,
+10 MHz, 23 dBm, antennas of 3 dB, noise figure 6 dB, WINNER+ B1 in sight, shadowing of 3 dB
+correlated over 25 m, no congestion control, one transmission, errors by a step. One seed and 3 to
+4 s: its noise is 1 to 2 points. MCS 2 (ITS-G5), 7 (LTE-V2X) and 11 (NR-V2X); subchannels of 10
+blocks; a resource is kept with probability 0.4.
 """
 
 from __future__ import annotations
