@@ -118,9 +118,7 @@ def _rotate_view(view: LidarView, turn: float) -> LidarView:
     lidar_after = Pose(0.0, 0.0, yaw=turn)
     points = transform_points(view.points_in_lidar, HERE, lidar_after)
     images = tuple(
-        replace(
-            image, camera_in_lidar=compute_relative_pose(image.camera_in_lidar, lidar_after)
-        )
+        replace(image, camera_in_lidar=compute_relative_pose(image.camera_in_lidar, lidar_after))
         for image in view.images
     )
     pose = compose_poses(view.lidar_in_world, lidar_after)

@@ -342,9 +342,7 @@ def write_moment(
     return stood
 
 
-def crop_ground_to_lidars(
-    ground: GroundField, lidars: Sequence[Pose], reach: float
-) -> GroundField:
+def crop_ground_to_lidars(ground: GroundField, lidars: Sequence[Pose], reach: float) -> GroundField:
     """Return the ground that LiDARs may have reached."""
     x, y = [pose.x for pose in lidars], [pose.y for pose in lidars]
     return ground.crop((min(x) - reach, max(x) + reach), (min(y) - reach, max(y) + reach))

@@ -249,5 +249,3 @@ def choose_seeing_points(
         f"{system.fusion.scheme}/{system.modality}": choose_operating_point(system, held_out)
         for system in list_seeing_systems(fusion, weights)
     }
-
-

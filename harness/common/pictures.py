@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -153,16 +154,25 @@ def read_pictures(place: Path, record: Mapping[str, Any], lidar: Pose) -> tuple[
 
 def read_depths(place: Path) -> tuple[Singles, ...]:
     """Return the depths of a look, (rows, columns) metres for each of its cameras."""
-    depths: list[Singles] = []
-    while (file := place.with_name(f"{place.name}_depth{len(depths)}.png")).is_file():
-        try:
-            with open_regular(file, PICTURE, within=place.parent.parent) as opened:
-                picture = open_picture(opened)
-                depths.append(np.asarray(picture).astype(np.float32) * np.float32(DEPTH_UNIT))
-        except NOT_A_PICTURE as problem:
-            why = str(problem).partition("\n")[0]
-            raise UserError(f"{file}: not a depth picture ({why})") from None
-    return tuple(depths)
+    files = (place.with_name(f"{place.name}_depth{number}.png") for number in count())
+    return tuple(read_depth(file) for file in takewhile(Path.is_file, files))
+
+
+def read_depth(file: Path) -> Singles:
+    """Return (rows, columns) metres.
+
+    Raises:
+        UserError: the file is no depth picture.
+    """
+    try:
+        with open_regular(file, PICTURE, within=file.parent.parent) as opened:
+            units = np.asarray(open_picture(opened))
+        if units.ndim != 2:
+            raise ValueError("one channel is needed")
+    except NOT_A_PICTURE as problem:
+        why = str(problem).partition("\n")[0]
+        raise UserError(f"{file}: not a depth picture ({why})") from None
+    return units.astype(np.float32) * np.float32(DEPTH_UNIT)
 
 
 def read_pixels(file: Path, within: Path) -> NDArray[np.uint8]:
@@ -180,9 +190,7 @@ def open_picture(opened: Any) -> Image.Image:
     return picture
 
 
-def _parse_camera(
-    known: Mapping[str, Any], pixels: NDArray[np.uint8], lidar: Pose
-) -> CameraImage:
+def _parse_camera(known: Mapping[str, Any], pixels: NDArray[np.uint8], lidar: Pose) -> CameraImage:
     x, y, z, roll, yaw, pitch = (float(value) for value in known["cords"])
     angles = (math.radians(angle) for angle in (yaw, pitch, roll))
     camera = compute_relative_pose(Pose(x, y, z, *angles), lidar)

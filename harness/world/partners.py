@@ -381,9 +381,7 @@ def spawn_partners(
     if reference is not None:
         partners.refers_to_units = settings.roadside == reference
         if not partners.refers_to_units:
-            apart = replace(
-                roadside_units, reads_points=False, reads_surfaces=False, cameras=()
-            )
+            apart = replace(roadside_units, reads_points=False, reads_surfaces=False, cameras=())
             partners.reference = ReferenceUnits(reference, reference.spawn_units(apart))
     return partners
 

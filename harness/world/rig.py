@@ -139,7 +139,7 @@ def read_rig(file: Path = RIGS / "v2xverse.yaml") -> Rig:
     given = yaml.safe_load(file.read_text())
     # a rig that extends another one lists it among its defaults
     parents = [name for name in given.pop("defaults", []) if name != "_self_"]
-    known: dict[str, object] = {}
+    known: dict[str, Any] = {}
     for parent in parents:
         rig = read_rig(file.with_name(f"{parent}.yaml"))
         known |= {item.name: getattr(rig, item.name) for item in fields(rig)}
@@ -185,8 +185,9 @@ class LidarScan:
 class ScanningPost:
     """A LiDAR, and its semantic twin with the same rays: ground truth needs the actors hit.
 
-    Cameras stand on the same carrier and take their images in the tick of the sweep. It sweeps once in a planning period, a full turn in one tick. Posts that are put up before the
-    same tick sweep in the same ticks, if they listen when the first of those is due.
+    Cameras stand on the same carrier and take their images in the tick of the sweep. It sweeps once
+    in a planning period, a full turn in one tick. Posts that are put up before the same tick sweep
+    in the same ticks, if they listen when the first of those is due.
 
     Args:
         context: of the attempt.
@@ -354,9 +355,7 @@ class ScanningPost:
         return turned
 
 
-def find_carrier_points(
-    points: Singles, body: tuple[float, float, float] = CARRIER_BODY
-) -> Mask:
+def find_carrier_points(points: Singles, body: tuple[float, float, float] = CARRIER_BODY) -> Mask:
     """Return which points are the car that carries the LiDAR.
 
     Args:

@@ -1,4 +1,4 @@
-"""From pictures to the map that all agents share: a small backbone, lift and splat, convolutions."""
+"""From pictures to the map that all agents share: a backbone, lift and splat, convolutions."""
 
 from __future__ import annotations
 

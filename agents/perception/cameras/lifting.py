@@ -36,7 +36,8 @@ class DepthBins:
         """Return the depth of each bin, (count,) metres: HEAL's `ddiscr` in mode LID."""
         step = 2.0 * (self.farthest - self.nearest) / (self.count * (self.count + 1))
         index = np.arange(self.count)
-        return self.nearest + step * index * (index + 1) / 2.0
+        depths: Floats = self.nearest + step * index * (index + 1) / 2.0
+        return depths
 
     def list_edges(self) -> Floats:
         """Return the lower edges of the bins and the upper edge of the last, (count + 1,)."""
@@ -53,6 +54,7 @@ def find_frustum_cells(
     height: float,
     grid: PillarGrid,
     shape: tuple[int, int],
+    *,
     bins: DepthBins = BINS,
 ) -> Cells:
     """Return the cell of the map below each depth of each feature of some images.
@@ -67,12 +69,17 @@ def find_frustum_cells(
     Returns:
         (images * rows * columns, bins), counted row by row; -1 outside the window.
     """
-    parts = [_find_image_cells(image, height, grid, shape, bins) for image in images]
+    parts = [_find_image_cells(image, height, grid, shape=shape, bins=bins) for image in images]
     return np.concatenate(parts) if parts else np.zeros((0, bins.count), np.int32)
 
 
 def _find_image_cells(
-    image: CameraImage, height: float, grid: PillarGrid, shape: tuple[int, int], bins: DepthBins
+    image: CameraImage,
+    height: float,
+    grid: PillarGrid,
+    *,
+    shape: tuple[int, int],
+    bins: DepthBins,
 ) -> Cells:
     rows, columns = shape
     high, wide = image.pixels.shape[:2]
@@ -108,7 +115,7 @@ def splat_features(likely: Tensor, features: Tensor, cells: Cells, count: int) -
         (count, channels)
     """
     # torch has no types for `Function.apply`
-    summed: Tensor = SplatFunction.apply(likely, features, cells, count)  # type: ignore[no-untyped-call]
+    summed: Tensor = SplatFunction.apply(likely, features, (cells, count))  # type: ignore[no-untyped-call]
     return summed
 
 
@@ -116,15 +123,16 @@ class SplatFunction(torch.autograd.Function):
     """The sum over pixels and bins, and its gradients, in compiled passes on a processor."""
 
     @staticmethod
-    def forward(ctx: Any, likely: Tensor, features: Tensor, cells: Cells, count: int) -> Tensor:
-        """Return the sums of all cells."""
+    def forward(ctx: Any, likely: Tensor, features: Tensor, target: tuple[Cells, int]) -> Tensor:
+        """Return the sums of all cells; `target` has the cells, and how many there are."""
+        cells, count = target
         ctx.save_for_backward(likely, features)
         ctx.cells = cells
         sums = sum_into_cells(to_array(likely), to_array(features), cells, count)
         return torch.from_numpy(sums).to(features.device)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
         """Return the gradients of likelihoods and features."""
         likely, features = ctx.saved_tensors
         of_likely, of_features = gather_from_cells(
@@ -134,7 +142,6 @@ class SplatFunction(torch.autograd.Function):
         return (
             torch.from_numpy(of_likely).to(device),
             torch.from_numpy(of_features).to(device),
-            None,
             None,
         )
 
@@ -196,8 +203,9 @@ def count_depth_shares(depth: Singles, shape: tuple[int, int], bins: DepthBins =
         (rows * columns of features, bins + 1), each row with the sum 1.
     """
     number = np.searchsorted(bins.list_edges(), depth, side="right") - 1
-    number = np.clip(number, 0, bins.count).astype(np.int32)
-    return _count_shares(number, *shape, bins.count + 1)
+    kinds: Cells = np.clip(number, 0, bins.count).astype(np.int32)
+    shares: Singles = _count_shares(kinds, *shape, bins.count + 1)
+    return shares
 
 
 @numba.njit(cache=True, nogil=True)

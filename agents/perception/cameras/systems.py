@@ -22,7 +22,13 @@ from agents.perception.designs import Size
 from agents.perception.detector import Detector, to_channels_last
 from agents.perception.fusion.base import FusionModule, IntermediateFusion, Maps
 from agents.perception.fusion.catalogue import find_shipped_class, is_shipped
-from agents.perception.loading import FOLDER, RANDOM, fill_network, get_weight_file_name, read_weights
+from agents.perception.loading import (
+    FOLDER,
+    RANDOM,
+    fill_network,
+    get_weight_file_name,
+    read_weights,
+)
 from agents.perception.operating_point import make_uniform_point, read_operating_point
 from agents.perception.raising import raise_points
 from agents.perception.random_weights import make_random_weights
