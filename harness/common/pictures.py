@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from harness.common.errors import UserError
-from harness.common.safe_reading import FileKind, open_regular
+from harness.common.safe_reading import PICTURE_FILE, open_regular
 from harness.types.geometry import build_pose_matrix, compose_poses, compute_relative_pose
 from harness.types.vocabulary import CameraImage, Pose, Singles
 
 PictureFormat = Literal["png", "jpeg"]
 
-PICTURE = FileKind("a picture", 32_000_000)
-"""800 x 600 pixels have 1.4 MB before compression."""
 LARGEST_PICTURE = 4096
 """Pixels of a side."""
 DEPTH_UNIT = 0.01
@@ -165,7 +163,7 @@ def read_depth(file: Path) -> Singles:
         UserError: the file is no depth picture.
     """
     try:
-        with open_regular(file, PICTURE, within=file.parent.parent) as opened:
+        with open_regular(file, PICTURE_FILE, within=file.parent.parent) as opened:
             units = np.asarray(open_picture(opened))
         if units.ndim != 2:
             raise ValueError("one channel is needed")
@@ -177,7 +175,7 @@ def read_depth(file: Path) -> Singles:
 
 def read_pixels(file: Path, within: Path) -> NDArray[np.uint8]:
     """Return a picture's pixels, (rows, columns, 3)."""
-    with open_regular(file, PICTURE, within=within) as opened:
+    with open_regular(file, PICTURE_FILE, within=within) as opened:
         return np.asarray(open_picture(opened).convert("RGB"))
 
 

@@ -65,7 +65,7 @@ GROUP_NOTES = {
         " a name in records where it is `ideal`."
     ),
     "traffic": "Background traffic ([world](../explanation/world.md#traffic)).",
-    "rig": "LiDARs of vehicles and roadside units.",
+    "rig": "LiDARs and cameras of vehicles and roadside units.",
     "metrics": "Further numbers; none, one or several ([your own](../how-to/own-metric.md)).",
     "export": "Results in other tools; none, one or several ([export](../how-to/own-export.md)).",
     "search": "Configurations of `crucible search` ([how-to](../how-to/search.md)).",

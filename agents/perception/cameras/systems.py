@@ -317,7 +317,7 @@ def make_seeing_system(
         weights: a file, `random`, or None for the shipped weights.
 
     Raises:
-        UserError: there is no such system.
+        UserError: no system fuses so with these senses.
     """
     if isinstance(fusion, IntermediateFusion):
         return INTERMEDIATES[modality](fusion, weights=weights)
