@@ -16,58 +16,13 @@ from agents.training.commands.collect import make_picture_settings
 from agents.training.samples import LidarView, RecordedSamples
 from agents.training.seeing import change_brightness
 from harness.common.errors import UserError
-from harness.common.pictures import (
-    FARTHEST_DEPTH,
-    PictureSettings,
-    iter_camera_records,
-    resize_image,
-    write_pictures,
-)
-from harness.common.recordings import PROTOCOL, list_scenarios, write_look
+from harness.common.pictures import FARTHEST_DEPTH, PictureSettings, resize_image
+from harness.common.recordings import list_scenarios
 from harness.datasets.opening import open_recordings
 from harness.types.geometry import build_pose_matrix
-from harness.types.vocabulary import CameraImage, Floats, Singles
-from harness.world.rig import RIGS, read_rig
-from tests.training.made_up import LOOKERS, boxes_in_world, look_of, write_recording
-
-RIG = read_rig(RIGS / "v2xverse_cameras.yaml")
-SIZE = PictureSettings(width=64, height=48)
-
-
-def images_of(agent: int) -> tuple[CameraImage, ...]:
-    """Return pictures that differ everywhere."""
-    chance = np.random.default_rng(abs(agent))
-    return tuple(
-        CameraImage(
-            name=camera.name,
-            pixels=chance.integers(0, 255, (96, 128, 3)).astype(np.uint8),
-            intrinsics=replace(camera.mount, width=128, height=96).compute_intrinsics(),
-            camera_in_lidar=camera.in_lidar,
-            above_road=camera.above_road,
-        )
-        for camera in RIG.place_cameras("roadside" if agent < 0 else "vehicle")
-    )
-
-
-def depths_of(agent: int) -> tuple[Singles, ...]:
-    chance = np.random.default_rng(abs(agent))
-    return tuple(chance.uniform(1.0, 1000.0, (48, 64)).astype(np.float32) for _ in range(4))
-
-
-def write_seen(folder: Path, settings: PictureSettings = SIZE) -> None:
-    """Write one scenario with pictures."""
-    scenario = folder / "seen"
-    scenario.mkdir(parents=True)
-    for agent in LOOKERS:
-        for moment in ("000000", "000001"):
-            look = look_of(agent, int(moment), boxes_in_world())
-            size = settings.width, settings.height
-            cameras = dict(iter_camera_records(images_of(agent), look.lidar_in_world, size))
-            write_look(scenario, moment, look, cameras)
-            place = scenario / str(agent) / moment
-            write_pictures(place, images_of(agent), depths_of(agent), settings)
-    protocol = {"town": "Nowhere", "purpose": "training", "seed": 5}
-    (scenario / PROTOCOL).write_text(json.dumps(protocol))
+from harness.types.vocabulary import CameraImage, Floats
+from tests.training.made_up import LOOKERS, write_recording
+from tests.training.seen import SIZE, depths_of, images_of, write_seen
 
 
 def project_point(image: CameraImage, point: Floats) -> Floats:
