@@ -139,7 +139,7 @@ def test_the_intrinsics_of_opv2v() -> None:
     rig = read_rig(RIGS / "opv2v.yaml")
     matrix = rig.vehicle_cameras["front"].compute_intrinsics()
     # as OPV2V's data protocol has them
-    known = [[335.639852470912, 0, 400], [0, 335.639852470912, 300], [0, 0, 1]]
+    known = np.array([[335.639852470912, 0, 400], [0, 335.639852470912, 300], [0, 0, 1]])
     np.testing.assert_allclose(matrix, known, rtol=1e-12)
     front = next(camera for camera in rig.place_cameras("vehicle") if camera.name == "front")
     # 3 m ahead of the LiDAR and 0.9 m below it, as in OpenCOOD's example
@@ -154,10 +154,10 @@ def test_a_rig_with_cameras_has_the_lidars_of_the_one_it_extends() -> None:
     assert not plain.has_cameras
 
 
-@pytest.mark.parametrize(("name", "value"), [("fov", 0.0), ("fov", 179.0), ("width", 0)])
-def test_a_camera_that_cannot_be_is_refused(name: str, value: float) -> None:
+@pytest.mark.parametrize(("fov", "width"), [(0.0, 800), (179.0, 800), (100.0, 0)])
+def test_a_camera_that_cannot_be_is_refused(fov: float, width: int) -> None:
     with pytest.raises(UserError, match="rig: camera"):
-        CameraMount(**{"x": 0.0, "y": 0.0, "z": 1.0, name: value})
+        CameraMount(x=0.0, y=0.0, z=1.0, fov=fov, width=width)
 
 
 def test_depth_codes_are_carlas() -> None:

@@ -35,9 +35,8 @@ class DepthBins:
     def list_depths(self) -> Floats:
         """Return the depth of each bin, (count,) metres: HEAL's `ddiscr` in mode LID."""
         step = 2.0 * (self.farthest - self.nearest) / (self.count * (self.count + 1))
-        index = np.arange(self.count)
-        depths: Floats = self.nearest + step * index * (index + 1) / 2.0
-        return depths
+        index = np.arange(self.count, dtype=np.float64)
+        return np.asarray(self.nearest + step * index * (index + 1) / 2.0, np.float64)
 
     def list_edges(self) -> Floats:
         """Return the lower edges of the bins and the upper edge of the last, (count + 1,)."""
